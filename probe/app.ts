@@ -186,12 +186,13 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const askRegistry = createRegistryQuestions({ probe: id, key, bus: () => bus, announcements });
   const runner = createRunner({
     checks: createChecks({
-      https: {
+      connection: {
         lookup: createLookup({ families, sockets: udp, onAnswer: ownResolver.answered }),
         resolver: ownResolver,
         families,
         trust: createTrust(),
       },
+      https: {},
       dns: { sockets: udp, families },
       domain: { ask: askRegistry },
       heartbeat: { view, onJudged: (monitor, next) => heartbeats.judged(monitor, next) },

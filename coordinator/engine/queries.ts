@@ -422,6 +422,8 @@ export function probeIn(config: Config): string | null {
 const isHarmless: Readonly<Record<Kind, (config: Config) => boolean>> = {
   https: ({ method }) => method === undefined || method === 'GET' || method === 'HEAD',
   dns: () => true,
+  tcp: ({ send }) => send === undefined || send === null,
+  tls: () => true,
   heartbeat: () => false,
   domain: () => true,
 };

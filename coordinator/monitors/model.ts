@@ -13,6 +13,7 @@ import {
   targetFault,
 } from '../../shared/checks/config.ts';
 import { mask, type Secrets } from '../../shared/checks/config-secrets.ts';
+import { hostAndPort } from '../../shared/checks/connection/config.ts';
 import { domainOf } from '../../shared/checks/domain/config.ts';
 import { isForSome, isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
 import { insideOf, rangesFrom, reachesAny } from '../../shared/checks/placement.ts';
@@ -33,9 +34,15 @@ const originOf = (target: string): string | undefined => {
  * never goes to another scheme, host or port.
  */
 const isSameHost = (kind: Kind, before: string, after: string): boolean => {
+  if (kind === 'tcp') return sameEndpoint(before, after);
   if (kind !== 'https') return before === after;
   const origin = originOf(before.trim());
   return origin !== undefined && origin === originOf(after.trim());
+};
+
+const sameEndpoint = (before: string, after: string): boolean => {
+  const [from, to] = [before, after].map((target) => hostAndPort('tcp', target.trim()));
+  return from !== undefined && from.host === to?.host && from.port === to.port;
 };
 
 const refuseConfig = (message: string): Refusal => new Refusal('config_invalid', message);
@@ -366,12 +373,16 @@ export const unsaved = {
 const bounds = {
   https: [10, 86_400],
   dns: [10, 86_400],
+  tcp: [10, 86_400],
+  tls: [10, 86_400],
   heartbeat: [30, 31_536_000],
   domain: [3_600, 604_800],
 } as const satisfies Record<Kind, unknown>;
 export const usualIntervals: Readonly<Record<Kind, number>> = {
   https: 60,
   dns: 60,
+  tcp: 60,
+  tls: 60,
   heartbeat: 60,
   domain: 21_600,
 };

@@ -209,6 +209,8 @@ const noticesOf = ({ items }: Notices, { times }: OperatorsRequest): Html => {
 const kinds: Readonly<Record<Kind, string>> = {
   https: 'https',
   dns: 'DNS',
+  tcp: 'TCP',
+  tls: 'TLS',
   heartbeat: 'heartbeats',
   domain: 'domains',
 };

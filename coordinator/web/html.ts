@@ -159,6 +159,7 @@ export const iconNames = [
   'more',
   'information',
   'calendar',
+  'port',
 ] as const;
 
 export type IconName = (typeof iconNames)[number];

@@ -1,13 +1,18 @@
 import type { Kind } from '../../shared/checks/kinds.ts';
+import type { ConnectionDependencies } from './connection/reach.ts';
 import { createDnsCheck, type DnsDependencies } from './dns/perform.ts';
 import { createDomainCheck, type DomainDependencies } from './domain/perform.ts';
 import { createHeartbeatCheck, type HeartbeatDependencies } from './heartbeat.ts';
 import { createHttpsCheck, type HttpsDependencies } from './https/perform.ts';
+import { createTcpCheck } from './tcp/perform.ts';
+import { createTlsCheck } from './tls/perform.ts';
 import type { Check } from './types.ts';
 
 /** What each kind of check needs of the probe beyond its context. */
 export type CheckDependencies = {
-  readonly https: HttpsDependencies;
+  /** For every kind that connects. */
+  readonly connection: ConnectionDependencies;
+  readonly https: Omit<HttpsDependencies, keyof ConnectionDependencies>;
   readonly dns: DnsDependencies;
   readonly heartbeat: HeartbeatDependencies;
   readonly domain: DomainDependencies;
@@ -15,8 +20,10 @@ export type CheckDependencies = {
 
 /** How each kind is checked. A new kind adds its row here. */
 export const createChecks = (deps: CheckDependencies): Readonly<Record<Kind, Check>> => ({
-  https: createHttpsCheck(deps.https),
+  https: createHttpsCheck({ ...deps.connection, ...deps.https }),
   dns: createDnsCheck(deps.dns),
+  tcp: createTcpCheck(deps.connection),
+  tls: createTlsCheck(deps.connection),
   heartbeat: createHeartbeatCheck(deps.heartbeat),
   domain: createDomainCheck(deps.domain),
 });

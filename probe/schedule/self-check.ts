@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import { causeLayer } from '../../shared/checks/causes.ts';
+import { hostAndPort } from '../../shared/checks/connection/config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Layer, Verdict } from '../../shared/checks/result.ts';
 import type { Guard } from '../checks/guard.ts';
@@ -219,6 +220,8 @@ export function createSelfCheck(deps: {
 /** The name of the target's host. Reaching a host of another name vouches for the probe. */
 const hostsOf: Readonly<Record<Kind, (assignment: Assignment) => string>> = {
   https: ({ target }) => URL.parse(target)?.hostname ?? target,
+  tcp: ({ target }) => hostAndPort('tcp', target)?.host ?? target,
+  tls: ({ target }) => hostAndPort('tls', target)?.host ?? target,
   dns: ({ config }) => `dns ${String(config.resolver ?? '')}`,
   heartbeat: () => 'heartbeat',
   domain: () => 'domain',

@@ -1,4 +1,5 @@
 import { isRecord } from '../base/json.ts';
+import { kinds } from '../checks/kinds.ts';
 import { warningCodes } from '../checks/warnings.ts';
 import {
   array,
@@ -22,6 +23,12 @@ import {
 import { exampleIds, operation, page, pageQuery } from './operation.ts';
 import { warnings } from './warnings.ts';
 
+/** Such as "`a`, `b` or `c`". */
+const typeWords = kinds
+  .map((kind) => `\`${kind}\``)
+  .join(', ')
+  .replace(/, ([^,]+)$/, ' or $1');
+
 const config = {
   description:
     'Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are.',
@@ -30,10 +37,7 @@ const config = {
 export const MonitorOut = object('MonitorOut', {
   id: uuid({ example: exampleIds.monitor }),
   name: string({ example: 'Shop' }),
-  type: string({
-    description: '`https`, `dns`, `heartbeat` or `domain`; never changes.',
-    example: 'https',
-  }),
+  type: string({ description: `${typeWords}; never changes.`, example: 'https' }),
   target: string({
     description: 'The address being watched.',
     example: 'https://shop.example.com/',
@@ -81,19 +85,16 @@ const tags = array(string({ minLength: 1, maxLength: 50, pattern: '^[^,\\s]+$' }
  * Not an enumeration: clients generated from the document expect a text here, and other types may
  * follow.
  */
-const types = { pattern: '^(?:https|dns|heartbeat)$' };
+const types = { pattern: `^(?:${kinds.join('|')})$` };
 
 const MonitorPage = page('MonitorPage', MonitorOut);
 
 export const MonitorIn = object('MonitorIn', {
-  type: string({
-    ...types,
-    description: '`https`, `dns`, `heartbeat` or `domain`.',
-    example: 'https',
-  }),
+  type: string({ ...types, description: `${typeWords}.`, example: 'https' }),
   target: optional(
     string({
-      description: 'An address for https, a name for dns, nothing for a heartbeat.',
+      description:
+        'An address for https, a name for dns, host:port for tcp and tls, nothing for a heartbeat.',
       limits: { maxLength: 2_048 },
       example: 'https://shop.example.com/',
     }),
@@ -285,7 +286,7 @@ export const listMonitors = operation({
       description:
         'Only monitors whose kept status is this: a silence that nobody has noticed yet is not in it.',
     }),
-    type: maybe(literal(['https', 'dns', 'heartbeat', 'domain']), {
+    type: maybe(literal(kinds), {
       description: 'Only monitors of this type.',
     }),
     group: maybe(uuid(), { description: 'Only monitors of this group.' }),

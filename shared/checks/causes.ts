@@ -4,6 +4,7 @@ import { domainCauses } from './domain/causes.ts';
 import { heartbeatCauses } from './heartbeat/causes.ts';
 import { httpsCauses } from './https/causes.ts';
 import type { Cause, CauseRow, Layer } from './result.ts';
+import { tcpCauses } from './tcp/causes.ts';
 
 /** Faults of the probe itself, for any kind: they make a result `unknown`. */
 const probeCauses = {
@@ -31,6 +32,7 @@ const rows: Readonly<Record<string, CauseRow>> = {
   ...connectionCauses,
   ...httpsCauses,
   ...dnsCauses,
+  ...tcpCauses,
   ...heartbeatCauses,
   ...domainCauses,
 };

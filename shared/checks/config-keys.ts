@@ -5,11 +5,15 @@ import { domainKeys } from './domain/keys.ts';
 import { heartbeatKeys } from './heartbeat/keys.ts';
 import { httpsKeys } from './https/keys.ts';
 import type { Kind } from './kinds.ts';
+import { tcpKeys } from './tcp/keys.ts';
+import { tlsKeys } from './tls/keys.ts';
 
 /** Every key that a config may have, by the kind of check that uses it. */
 export const configKeys: Readonly<Record<Kind, ConfigKeys>> = {
   https: httpsKeys,
   dns: dnsKeys,
+  tcp: tcpKeys,
+  tls: tlsKeys,
   heartbeat: heartbeatKeys,
   domain: domainKeys,
 };

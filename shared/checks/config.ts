@@ -16,10 +16,14 @@ import type {
 } from './kind-config.ts';
 import type { Kind } from './kinds.ts';
 import type { Json } from './result.ts';
+import { tcpConfig, tcpTarget } from './tcp/config.ts';
+import { tlsConfig, tlsTarget } from './tls/config.ts';
 
 const byKind: Readonly<Record<Kind, KindConfig>> = {
   https: httpsConfig,
   dns: dnsConfig,
+  tcp: tcpConfig,
+  tls: tlsConfig,
   heartbeat: heartbeatConfig,
   domain: domainConfig,
 };
@@ -184,6 +188,8 @@ export const configSchema = (kind: Kind): JsonSchema => {
 const targetByKind: Readonly<Record<Kind, KindTarget>> = {
   https: httpsTarget,
   dns: dnsTarget,
+  tcp: tcpTarget,
+  tls: tlsTarget,
   heartbeat: heartbeatTarget,
   domain: domainTarget,
 };

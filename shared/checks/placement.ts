@@ -9,6 +9,7 @@ import {
   type RosterProbe,
   stir,
 } from './assignment.ts';
+import { hostAndPort } from './connection/config.ts';
 import { parseResolver } from './dns/config.ts';
 import { httpsUrl } from './https/config.ts';
 import { isForSome, type Kind } from './kinds.ts';
@@ -68,6 +69,8 @@ const dialed: Readonly<
     hostIn: (_, { resolver }) =>
       typeof resolver === 'string' ? parseResolver(resolver)?.address : undefined,
   },
+  tcp: { key: 'target', hostIn: (target) => hostAndPort('tcp', target)?.host },
+  tls: { key: 'target', hostIn: (target) => hostAndPort('tls', target)?.host },
   heartbeat: { key: 'target', hostIn: () => undefined },
   domain: { key: 'target', hostIn: () => undefined },
 };

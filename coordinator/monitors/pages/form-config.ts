@@ -8,6 +8,7 @@ import {
   certificate,
   choice,
   credentials,
+  exactLine,
   type Fields,
   lines,
   number,
@@ -56,6 +57,40 @@ const plain = (key: string, label: string, widget: Widget): Setting => ({
   isPlain: true,
 });
 
+/** Settings that kinds share. */
+const warn = setting('warn', 'Warn when slower than', numberIn('response_ms', 'ms'));
+const slowest = setting('max_response_ms', 'Maximum response time', number('ms'));
+const verified = plain('verify_tls', 'Verify the certificate', yesNo);
+const expiring = setting(
+  'tls_expires_within_days',
+  'Warn when the certificate expires within',
+  number('days'),
+);
+const failing = setting(
+  'fail_on',
+  'Failures instead of warnings',
+  several({
+    slow: 'Slower than the maximum response time',
+    certificate: 'Certificate that expires soon',
+  }),
+);
+const family = plain(
+  'ip_family',
+  'Addresses',
+  choice({ any: 'IPv4 or IPv6', '4': 'IPv4 only', '6': 'IPv6 only' }),
+);
+const serverName = setting('server_name', 'Server name', text);
+const protocols = {
+  smtp: 'SMTP',
+  imap: 'IMAP',
+  pop3: 'POP3',
+  ftp: 'FTP',
+  ldap: 'LDAP',
+  ssh: 'SSH',
+  redis: 'Redis',
+  postgres: 'Postgres',
+  mysql: 'MySQL',
+};
 const timeout = plain('timeout_ms', 'Timeout', number('ms'));
 
 const from: SettingGroup = {
@@ -83,26 +118,15 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       holds: 'status, speed, text, JSON, headers, certificate',
       settings: [
         setting('expected_status', 'Accepted status codes', statuses),
-        setting('warn', 'Warn when slower than', numberIn('response_ms', 'ms')),
-        setting('max_response_ms', 'Maximum response time', number('ms')),
+        warn,
+        slowest,
         setting('body_contains', 'Body contains', lines),
         plain('body_not_contains', 'Body does not contain', lines),
         setting('json', 'JSON values', assertions),
         setting('header_contains', 'Response headers', pairs),
-        plain('verify_tls', 'Verify the certificate', yesNo),
-        setting(
-          'tls_expires_within_days',
-          'Warn when the certificate expires within',
-          number('days'),
-        ),
-        setting(
-          'fail_on',
-          'Failures instead of warnings',
-          several({
-            slow: 'Slower than the maximum response time',
-            certificate: 'Certificate that expires soon',
-          }),
-        ),
+        verified,
+        expiring,
+        failing,
       ],
     },
     {
@@ -115,11 +139,7 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
         plain('body', 'Body', body),
         plain('follow_redirects', 'Follow redirects', yesNo),
         plain('max_redirects', 'Maximum redirects', number('redirects')),
-        plain(
-          'ip_family',
-          'Addresses',
-          choice({ any: 'IPv4 or IPv6', '4': 'IPv4 only', '6': 'IPv6 only' }),
-        ),
+        family,
         timeout,
       ],
     },
@@ -167,6 +187,68 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
     from,
     told,
   ],
+  tcp: [
+    {
+      title: 'Assertions',
+      holds: 'answer, speed',
+      settings: [
+        setting('send', 'Send', exactLine),
+        setting('expect', 'Answer contains', exactLine),
+        plain(
+          'encoding',
+          'Both are written as',
+          choice({ text: 'Text', hex: 'Hexadecimal bytes', base64: 'Base64' }),
+        ),
+        warn,
+        slowest,
+        failing,
+      ],
+    },
+    {
+      title: 'Encryption',
+      holds: 'TLS, STARTTLS, certificate',
+      settings: [
+        setting(
+          'tls',
+          'TLS',
+          choice({
+            none: 'None',
+            implicit: 'From the start',
+            ...Object.fromEntries(
+              Object.entries(protocols).map(([key, name]) => [key, `STARTTLS of ${name}`]),
+            ),
+          }),
+        ),
+        serverName,
+        verified,
+        expiring,
+      ],
+    },
+    { title: 'Connection', holds: 'addresses, timeout', settings: [family, timeout] },
+    from,
+    told,
+  ],
+  tls: [
+    {
+      title: 'Assertions',
+      holds: 'certificate, TLS version, speed',
+      settings: [
+        setting('min_version', 'Minimum TLS version', choice()),
+        verified,
+        expiring,
+        warn,
+        slowest,
+        failing,
+      ],
+    },
+    {
+      title: 'Connection',
+      holds: 'server name, addresses, timeout',
+      settings: [serverName, family, timeout],
+    },
+    from,
+    told,
+  ],
   heartbeat: [
     {
       title: 'Schedule',
@@ -198,6 +280,8 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
 export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
   https: [],
   dns: [plain('record_type', 'Records', choice())],
+  tcp: [setting('banner', 'Greeting', choice(protocols, 'Any: an open port is enough'))],
+  tls: [],
   heartbeat: [],
   domain: [],
 };
@@ -209,6 +293,8 @@ export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
 export const silentKeys: Readonly<Record<Kind, readonly string[]>> = {
   https: [],
   dns: [],
+  tcp: [],
+  tls: [],
   heartbeat: ['timeout_ms', 'continents', 'probe'],
   domain: [],
 };

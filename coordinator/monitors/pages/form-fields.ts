@@ -91,6 +91,8 @@ const otherField = 'interval_other_s';
 const formIntervalUsual: Readonly<Record<Kind, readonly number[]>> = {
   https: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
   dns: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
+  tcp: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
+  tls: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
   heartbeat: [
     60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
     1_209_600, 2_592_000,
@@ -223,6 +225,22 @@ const kindsShown = [
     example: 'shop.example',
   },
   {
+    kind: 'tcp',
+    label: 'TCP port',
+    symbol: 'port',
+    sentence: 'New TCP monitor',
+    target: 'Host and port',
+    example: 'db.shop.example:5432',
+  },
+  {
+    kind: 'tls',
+    label: 'TLS certificate',
+    symbol: 'lock',
+    sentence: 'New TLS monitor',
+    target: 'Host and port',
+    example: 'mail.shop.example:993',
+  },
+  {
     kind: 'heartbeat',
     label: 'Heartbeat',
     symbol: 'clock',
@@ -280,6 +298,8 @@ const targetField = ({ kind }: Subject, state: FormState): Html => {
 const namePlaceholders: Readonly<Record<Exclude<Kind, 'heartbeat'>, string>> = {
   https: 'Defaults to the host name',
   dns: 'Defaults to the DNS name',
+  tcp: 'Defaults to the host and port',
+  tls: 'Defaults to the host and port',
   domain: 'Defaults to the domain',
 };
 

@@ -86,15 +86,19 @@ export const number = (unit: string): Widget => ({
   isShort: true,
 });
 
-export const choice = (words: Readonly<Record<string, string>> = {}): Widget => ({
+/** `none`: what it is not to choose, where a key has no default. */
+export const choice = (words: Readonly<Record<string, string>> = {}, none?: string): Widget => ({
   ...field(({ choices, ...drawn }) =>
     selectField({
       ...drawn,
-      choices: choices.map((each) => ({ value: each, label: words[each] ?? each })),
+      choices: [
+        ...(none === undefined ? [] : [{ value: '', label: none }]),
+        ...choices.map((each) => ({ value: each, label: words[each] ?? each })),
+      ],
     }),
   ),
   isShort: true,
-  unset: 'initial',
+  ...(none === undefined ? { unset: 'initial' as const } : {}),
 });
 
 export const yesNo: Widget = {
@@ -118,10 +122,13 @@ export const certificate: Widget = field((drawn) =>
 );
 
 /** Its spaces count. */
-export const body: Widget = {
-  ...field(area),
+const exactly = (draw: Widget['draw']): Widget => ({
+  ...field(draw),
   read: (sent) => (last(sent) === '' ? undefined : { value: last(sent) }),
-};
+});
+
+export const body: Widget = exactly(area);
+export const exactLine: Widget = exactly(plainText);
 
 export const lines: Widget = {
   ...field(area, linesFrom, (stored) => {

@@ -74,6 +74,8 @@ const barOf = (bar: string): Bar => (bar === 'none' ? bar : stateOf(bar));
 const kindWords: Readonly<Record<Kind, string>> = {
   https: 'Website or API',
   dns: 'DNS',
+  tcp: 'TCP port',
+  tls: 'TLS certificate',
   heartbeat: 'Heartbeat',
   domain: 'Domain',
 };

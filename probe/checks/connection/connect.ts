@@ -1,5 +1,5 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { codeOf } from '../../../shared/base/errors.ts';
 import { isLoopback, parseAddress } from '../../../shared/base/network.ts';
 import type { ClientCertificate } from '../../../shared/checks/connection/client-certificate.ts';
@@ -11,17 +11,17 @@ import { readCertificateLazily, type Trust } from './trust.ts';
 
 /**
  * How to secure a connection. `host`: the server name to send, if it is a name; `isHybrid`: also
- * offer post-quantum groups; `client`: the certificate to show, if the server wants one.
+ * offer post-quantum groups; `alpn`: protocols to offer, in wire format, as node would build a list
+ * of names again for each connection; `client`: the certificate to show, if the server wants one.
  */
-type Securing = {
+export type Securing = {
   readonly host: string;
   readonly verify: boolean;
   readonly isHybrid: boolean;
+  readonly alpn?: Buffer;
   readonly client?: ClientCertificate | null;
 };
 
-/** In wire format: node would build a list of names again for each connection. */
-const alpn = Buffer.from('\u0008http/1.1', 'latin1');
 const noOwnCheck = () => undefined;
 
 /**
@@ -35,22 +35,45 @@ export const openSocket = (
   trust: Trust,
 ): Socket => {
   if (!securing) return connectTcp({ host: address, port, noDelay: true });
-  const { host, verify, isHybrid, client } = securing;
-  const socket = connectTls({
-    host: address,
-    port,
-    ...(isIP(host) === 0 ? { servername: host } : {}),
-    secureContext: trust.context(verify, isHybrid, client),
-    // The check judges the chain itself, from OpenSSL's result. The certificates then remain
-    // readable as evidence.
-    rejectUnauthorized: false,
-    checkServerIdentity: noOwnCheck,
-    ALPNProtocols: alpn,
-  });
+  const socket = connectTls({ host: address, port, ...tlsOptions(securing, trust) });
   socket.setNoDelay(true);
   readCertificateLazily(socket);
   return socket;
 };
+
+/** Adds TLS to a connection that spoke in the clear until now. */
+export const secureSocket = (plain: Socket, securing: Securing, trust: Trust): TLSSocket => {
+  const socket = connectTls({ socket: plain, ...tlsOptions(securing, trust) });
+  readCertificateLazily(socket);
+  return socket;
+};
+
+/**
+ * Closes with a last word, or with the one that TLS demands. What the system has not taken by the
+ * next turn is not waited for: nobody may keep a check's socket open by not reading.
+ */
+export const closeSocket = (socket: Socket, farewell?: Buffer): void => {
+  socket.on('error', ignored);
+  if (farewell === undefined) socket.end();
+  else socket.end(farewell);
+  setImmediate(() => socket.destroy());
+};
+
+/** An error after the end is the other side's reaction to our closing, and does not matter. */
+const ignored = (): void => undefined;
+
+const tlsOptions = (
+  { host, verify, isHybrid, alpn, client }: Securing,
+  trust: Trust,
+): ConnectionOptions => ({
+  ...(isIP(host) === 0 ? { servername: host } : {}),
+  secureContext: trust.context(verify, isHybrid, client),
+  // The check judges the chain itself, from OpenSSL's result. The certificates then remain readable
+  // as evidence.
+  rejectUnauthorized: false,
+  checkServerIdentity: noOwnCheck,
+  ...(alpn === undefined ? {} : { ALPNProtocols: alpn }),
+});
 
 /**
  * A connection, or why there is none, with every attempt, the addresses, and the performance.now()

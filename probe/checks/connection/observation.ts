@@ -15,6 +15,8 @@ export const ownCodes = {
   /** The probe could not get memory for the body in time. */
   memory: 'OWN_MEMORY',
   malformed: 'MALFORMED',
+  /** The server speaks the protocol and refuses. */
+  refused: 'REFUSED',
   framingTooLarge: 'FRAMING_TOO_LARGE',
   headersTooLarge: 'HEADERS_TOO_LARGE',
   incomplete: 'INCOMPLETE',

@@ -50,7 +50,7 @@ export const createTrust = (authorities: readonly string[] = []): Trust => {
   const strict = (ecdhCurve: string) =>
     ({ minVersion: 'TLSv1.2', ecdhCurve, ciphers, ...ca }) as const;
   const lax = (ecdhCurve: string) =>
-    ({ minVersion: 'TLSv1', ecdhCurve, ciphers: `${ciphers}:@SECLEVEL=0` }) as const;
+    ({ minVersion: 'TLSv1', ecdhCurve, ciphers: `${ciphers}:@SECLEVEL=0`, ...ca }) as const;
   const make = (ecdhCurve: string) => ({
     strict: createSecureContext(strict(ecdhCurve)),
     lax: createSecureContext(lax(ecdhCurve)),

@@ -1,5 +1,5 @@
 import type { ConnectionCause } from '../../../shared/checks/connection/causes.ts';
-import type { FailOn } from '../../../shared/checks/https/keys.ts';
+import type { FailOn } from '../../../shared/checks/connection/keys.ts';
 import type { Cause } from '../../../shared/checks/result.ts';
 import { type Failure, ownCodes, type TlsSeen } from './observation.ts';
 import { firstEnd } from './warnings.ts';

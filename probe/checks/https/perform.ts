@@ -185,6 +185,9 @@ export type HttpsDependencies = ConnectionDependencies & {
 /** The memory that the bodies of all running checks may take together. */
 const maxBodyMemory = 48 * 1_048_576;
 
+/** HTTP/1.1 alone. */
+const alpn = Buffer.from('\u0008http/1.1', 'latin1');
+
 /**
  * Enough of a body for evidence and to recognise a block page. The whole body is kept only where it
  * is judged.
@@ -225,7 +228,7 @@ const performHop = async (
       openSocket(
         address,
         port,
-        isSecure ? { host: asked, verify: settings.verify_tls, isHybrid, client } : null,
+        isSecure ? { host: asked, verify: settings.verify_tls, isHybrid, alpn, client } : null,
         trust,
       );
   const client = request.trusted ? settings.client_certificate : null;

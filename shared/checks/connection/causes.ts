@@ -19,6 +19,9 @@ const phaseWords: Readonly<Record<string, string>> = {
   first_byte: 'waiting for the response',
   head: 'while reading the headers of the response',
   body: 'while reading the body',
+  greeting: 'waiting for the greeting',
+  starttls: 'while asking for TLS',
+  answer: 'waiting for the answer',
 };
 
 /**
@@ -82,7 +85,10 @@ export const connectionCauses = {
   tls_not_spoken: { layer: 'tls', sentence: () => 'The server does not speak TLS on this port' },
   tls_version: {
     layer: 'tls',
-    sentence: () => 'No TLS version in common (1.2 or newer is needed)',
+    sentence: ({ least, version }) =>
+      version === undefined
+        ? `No TLS version in common (${least ?? '1.2'} or newer is needed)`
+        : `The server agreed to TLS ${version} (${least} or newer is needed)`,
   },
   tls_closed: { layer: 'tls', sentence: () => 'Connection closed during the TLS handshake' },
   tls_failed: { layer: 'tls', sentence: () => 'The TLS handshake failed' },

@@ -9,6 +9,18 @@ import {
   readClientCertificate,
 } from '../connection/client-certificate.ts';
 import {
+  asFlag,
+  asNumber,
+  asText,
+  type ConnectionSettings,
+  connectionSchemas,
+  connectionSettings,
+  given,
+  isTooLong,
+  limitFaults,
+  strange,
+} from '../connection/config.ts';
+import {
   type ConfigContext,
   type ConfigFault,
   everyKindSchemas,
@@ -16,19 +28,10 @@ import {
   type KindConfig,
   type KindTarget,
   keyFaults,
-  timeoutMs,
   valueAt,
 } from '../kind-config.ts';
 import type { Json } from '../result.ts';
-import {
-  type FailOn,
-  failures,
-  httpsKeys,
-  ipFamilies,
-  methods,
-  reservedHeaders,
-  secretByNature,
-} from './keys.ts';
+import { httpsKeys, methods, reservedHeaders, secretByNature } from './keys.ts';
 
 /** One form of expected statuses: a number, a range "200-299" or a class "2xx". */
 const range = /^([1-5]\d\d)\s*-\s*([1-5]\d\d)$/;
@@ -179,9 +182,9 @@ const schemas = {
   header_contains: headerMap(20)
     .refine((map) => Object.keys(map).length > 0)
     .meta({ minProperties: 1, maxProperties: 20 }),
-  verify_tls: z.boolean(),
-  tls_expires_within_days: z.int().min(0).max(365),
-  ip_family: z.union([z.enum(ipFamilies), z.literal([4, 6])]),
+  verify_tls: connectionSchemas.verify_tls,
+  tls_expires_within_days: connectionSchemas.tls_expires_within_days,
+  ip_family: connectionSchemas.ip_family,
   basic_auth: z.strictObject({
     username: z
       .string()
@@ -196,24 +199,10 @@ const schemas = {
     .max(4_096)
     .regex(/^[\x21-\x7e]+$/),
   client_certificate: z.string().min(1).max(maxClientCertificate),
-  max_response_ms: z.int().min(1).max(60_000),
-  warn: z.strictObject({ response_ms: z.int().min(1).max(60_000) }),
-  fail_on: z
-    .array(z.enum(failures))
-    .refine((list) => new Set(list).size === list.length)
-    .meta({ uniqueItems: true }),
+  max_response_ms: connectionSchemas.max_response_ms,
+  warn: connectionSchemas.warn,
+  fail_on: connectionSchemas.fail_on,
 } satisfies KeySchemas<keyof typeof httpsKeys>;
-
-const failsOn = (config: Config): readonly FailOn[] =>
-  failures.filter((one) => Array.isArray(config.fail_on) && config.fail_on.includes(one));
-
-const responseLimit = (config: Config): number | undefined => {
-  const limit = valueAt(config, ['warn', 'response_ms']);
-  return typeof limit === 'number' ? limit : undefined;
-};
-
-const given = (config: Config, key: string): boolean =>
-  config[key] !== undefined && config[key] !== null;
 
 const headerNames = (config: Config, key: string): string[] => {
   const headers = config[key];
@@ -321,23 +310,7 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
       'json',
       'give a whole number beyond 9,007,199,254,740,991 as text: `equals: "12345678901234567890"`',
     );
-  // The check is over by then: a slower answer could never be distinguished from none.
-  const limit = timeoutMs(config, interval_s);
-  for (const [key, value] of [
-    ['max_response_ms', config.max_response_ms],
-    ['warn', responseLimit(config)],
-  ] as const)
-    if (typeof value === 'number' && value > limit)
-      say(
-        key,
-        `stay at or below the time limit of ${limit.toLocaleString('en')} ms, or give a longer \`timeout_ms\``,
-      );
-  for (const [failure, key] of [
-    ['slow', 'max_response_ms'],
-    ['certificate', 'tls_expires_within_days'],
-  ] as const)
-    if (failsOn(config).includes(failure) && !given(config, key))
-      say('fail_on', `give \`${key}\` too, or leave out "${failure}"`);
+  faults.push(...limitFaults(config, interval_s));
   if (
     given(config, 'tls_expires_within_days') &&
     /^http:/i.test(target) &&
@@ -378,7 +351,7 @@ export type JsonAssertion = {
 };
 
 /** An https config as the check uses it: every key with its value or default. */
-export type HttpsSettings = {
+export type HttpsSettings = ConnectionSettings & {
   readonly method: Method;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string | null;
@@ -395,26 +368,12 @@ export type HttpsSettings = {
   readonly body_not_contains: readonly string[];
   readonly json: readonly JsonAssertion[];
   readonly header_contains: readonly (readonly [name: string, text: string])[];
-  readonly verify_tls: boolean;
   /** Shown to the monitor's own origin alone. */
   readonly client_certificate: ClientCertificate | null;
-  readonly tls_expires_within_days: number | null;
-  readonly ip_family: 'any' | '4' | '6';
-  readonly max_response_ms: number | null;
-  /** Slower responses are warned of. */
-  readonly warn_response_ms: number | null;
-  /** What counts as a failure instead of a warning (rule 44). */
-  readonly fail_on: readonly FailOn[];
   /** Texts that evidence must never contain, whoever echoes them. */
   readonly secrets: readonly string[];
 };
 
-const asText = (json: Json | undefined): string | undefined =>
-  typeof json === 'string' ? json : undefined;
-const asNumber = (json: Json | undefined): number | undefined =>
-  typeof json === 'number' ? json : undefined;
-const asFlag = (json: Json | undefined, otherwise: boolean): boolean =>
-  typeof json === 'boolean' ? json : otherwise;
 const asList = (json: Json | undefined): readonly Json[] =>
   Array.isArray(json) ? json : json === undefined || json === null ? [] : [json];
 const asTexts = (json: Json | undefined): string[] =>
@@ -467,7 +426,6 @@ export const httpsSettings = (config: Config): HttpsSettings => {
   const expected = asList(config.expected_status).filter(
     (one) => typeof one === 'string' || typeof one === 'number',
   );
-  const family = String(config.ip_family ?? 'any');
   const secretValues = headers.filter(([name]) => isSecret(name)).map(([, value]) => value);
   return {
     method: methods.find((method) => method === config.method) ?? 'GET',
@@ -489,22 +447,13 @@ export const httpsSettings = (config: Config): HttpsSettings => {
     body_not_contains: asTexts(config.body_not_contains),
     json: assertions(config.json),
     header_contains: asPairs(config.header_contains),
-    verify_tls: asFlag(config.verify_tls, true),
     client_certificate: certificate === undefined ? null : readClientCertificate(certificate),
-    tls_expires_within_days: asNumber(config.tls_expires_within_days) ?? null,
-    ip_family: family === '4' || family === '6' ? family : 'any',
-    max_response_ms: asNumber(config.max_response_ms) ?? null,
-    warn_response_ms: responseLimit(config) ?? asNumber(config.max_response_ms) ?? null,
-    fail_on: failsOn(config),
+    ...connectionSettings(config),
     secrets: [password ?? '', basicCredentials ?? '', bearer ?? '', ...secretValues].filter(
       (secret) => secret.length >= 4,
     ),
   };
 };
-
-// URL would drop control characters silently.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finds control characters.
-const strange = /[\u0000-\u0020\u007f]/;
 
 const example = 'such as https://example.com/health';
 
@@ -514,11 +463,6 @@ export const httpsUrl = (target: string): URL | undefined => {
   const url = URL.parse(target);
   return url && url.hostname !== '' && url.port !== '0' ? url : undefined;
 };
-
-/** Whether the host is too long for the DNS; addresses in brackets are not names. */
-const isTooLong = (host: string): boolean =>
-  !host.startsWith('[') &&
-  (host.replace(/\.$/, '').length > 253 || host.split('.').some((label) => label.length > 63));
 
 export const httpsTarget: KindTarget = {
   fault: (target) => {

@@ -1,4 +1,5 @@
 import { type ConfigKeys, everyKindKeys, yesOrNo } from '../config-key.ts';
+import { connectionKeys } from '../connection/keys.ts';
 
 export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
@@ -46,12 +47,6 @@ export const secretByNature: readonly string[] = [
   'dd-api-key',
   'dd-application-key',
 ];
-
-/** Warnings that an owner may count as failures (rule 44). */
-export const failures = ['slow', 'certificate'] as const;
-export type FailOn = (typeof failures)[number];
-
-export const ipFamilies = ['any', '4', '6'] as const;
 
 /** Made for this example and trusted by no one; good until the year 2126. */
 const exampleCertificate = [
@@ -152,27 +147,9 @@ export const httpsKeys = {
     otherwise: 'nothing',
     example: { 'Content-Type': 'text/html' },
   },
-  verify_tls: {
-    meaning: 'Whether the certificate must be valid for the name.',
-    ...yesOrNo,
-    initial: true,
-    example: false,
-  },
-  tls_expires_within_days: {
-    meaning:
-      'Warns when the certificate expires within so many days, and again at 30, 14, 7 and 1 days; ' +
-      'fails then where `fail_on` has "certificate".',
-    allowed: 'a whole number of days from 0 (no warning) to 365',
-    otherwise: 'warns at 30, 14, 7 and 1 days, in the last quarter of its life',
-    example: 14,
-  },
-  ip_family: {
-    meaning: 'Which addresses of the target are tried.',
-    allowed: '"any", "4" or "6"',
-    initial: 'any',
-    example: '6',
-    choices: ipFamilies,
-  },
+  verify_tls: connectionKeys.verify_tls,
+  tls_expires_within_days: connectionKeys.tls_expires_within_days,
+  ip_family: connectionKeys.ip_family,
   basic_auth: {
     meaning: 'User name and password; the password is stored encrypted, and shown as `***`.',
     allowed:
@@ -196,27 +173,7 @@ export const httpsKeys = {
     otherwise: 'none',
     example: exampleCertificate,
   },
-  max_response_ms: {
-    meaning:
-      'Warns when the median check took longer, in milliseconds; each such check fails where ' +
-      '`fail_on` has "slow".',
-    allowed: 'a whole number of milliseconds from 1 to 60,000, at most the time limit',
-    otherwise: 'fails only at the time limit',
-    example: 2_000,
-  },
-  warn: {
-    meaning:
-      'Warns when the median check took longer, in milliseconds; wins over `max_response_ms`.',
-    allowed: 'an object with `response_ms`, from 1 to 60,000 and at most the time limit',
-    otherwise: '`max_response_ms`, or no warning of slow responses',
-    example: { response_ms: 1_500 },
-  },
-  fail_on: {
-    meaning:
-      'What counts as a failure instead of a warning: "slow" (with `max_response_ms`), ' +
-      '"certificate" (with `tls_expires_within_days`).',
-    allowed: `a list of ${failures.join(', ')}, none twice`,
-    otherwise: 'none',
-    example: ['slow'],
-  },
+  max_response_ms: connectionKeys.max_response_ms,
+  warn: connectionKeys.warn,
+  fail_on: connectionKeys.fail_on,
 } as const satisfies ConfigKeys;

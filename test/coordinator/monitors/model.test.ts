@@ -116,7 +116,7 @@ describe('a new monitor', () => {
       'a type that does not exist',
       { type: 'icmp' },
       'monitor_type_unknown',
-      /https, dns, heartbeat/,
+      /https, dns, tcp, tls, heartbeat, domain/,
     ],
     ['a target that is no address', { target: 'example.com' }, 'target_invalid', /http/],
     [

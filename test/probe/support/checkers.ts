@@ -14,6 +14,8 @@ import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/gu
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
 import type { RequestSigner } from '../../../probe/checks/https/signer.ts';
 import { type BodyMemory, CheckDeadline } from '../../../probe/checks/limits.ts';
+import { createTcpCheck } from '../../../probe/checks/tcp/perform.ts';
+import { createTlsCheck } from '../../../probe/checks/tls/perform.ts';
 import type { ProbeIdentity } from '../../../probe/checks/types.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import type { Assignment, Config } from '../../../shared/checks/assignment.ts';
@@ -129,13 +131,15 @@ const sockets = createUdpSockets();
 
 export type Checked = Verdict & { readonly sentence: string | null };
 
+const byKind = { https: createHttpsCheck, tcp: createTcpCheck, tls: createTlsCheck } as const;
+
 /**
- * An https check as a probe performs it, for one target after the other; only what is given differs
- * from the real thing.
+ * A check of a kind that connects as a probe performs it, for one target after the other; only what
+ * is given differs from the real thing.
  */
-export const httpsChecker = (options: CheckerOptions = {}) => {
+export const checkerOf = (kind: keyof typeof byKind, options: CheckerOptions = {}) => {
   const families = () => options.families ?? ownFamilies();
-  const check = createHttpsCheck({
+  const check = byKind[kind]({
     lookup: options.lookup ?? createLookup({ families, sockets }),
     resolver: options.resolver ?? { works: async () => true },
     families,
@@ -163,7 +167,7 @@ export const httpsChecker = (options: CheckerOptions = {}) => {
   ): Promise<Checked> => {
     const timeout_ms = other.timeout_ms ?? 5_000;
     const verdict = await check({
-      assignment: assignmentOf(target, { timeout_ms, config }),
+      assignment: assignmentOf(target, { kind, timeout_ms, config }),
       started_at: other.started_at ?? systemClock.now(),
       deadline: other.deadline ?? deadlineIn(timeout_ms),
       evidence_wanted: other.evidence_wanted ?? true,
@@ -174,3 +178,5 @@ export const httpsChecker = (options: CheckerOptions = {}) => {
     return { ...verdict, sentence: verdict.cause && causeSentence(verdict.cause) };
   };
 };
+
+export const httpsChecker = (options: CheckerOptions = {}) => checkerOf('https', options);

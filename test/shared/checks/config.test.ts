@@ -25,6 +25,8 @@ import {
 import { timeoutMs } from '../../../shared/checks/kind-config.ts';
 import { type Kind, kinds } from '../../../shared/checks/kinds.ts';
 import type { Json } from '../../../shared/checks/result.ts';
+import { tcpSettings } from '../../../shared/checks/tcp/config.ts';
+import { tlsSettings } from '../../../shared/checks/tls/config.ts';
 
 describe('config', () => {
   const faults = (config: Config, interval_s = 60, target = 'https://example.com/') =>
@@ -200,6 +202,8 @@ describe('the help of every config key', () => {
   const target: Readonly<Record<Kind, string>> = {
     https: 'https://example.com/',
     dns: 'example.com',
+    tcp: 'example.com:5432',
+    tls: 'example.com:443',
     heartbeat: '',
     domain: 'example.com',
   };
@@ -210,6 +214,8 @@ describe('the help of every config key', () => {
     body: { method: 'POST' },
     timezone: { schedule: '30 2 * * *' },
     fail_on: { max_response_ms: 1_000 },
+    server_name: { tls: 'implicit' },
+    tls_expires_within_days: { tls: 'implicit' },
   };
 
   const faults = (kind: Kind, key: string, value: Json) =>
@@ -291,6 +297,8 @@ describe('the help of every config key', () => {
         https: httpsSettings,
         dns: (config: Readonly<Record<string, Json>>) =>
           dnsSettings({ target: target.dns, config }),
+        tcp: tcpSettings,
+        tls: tlsSettings,
       };
       if (kind === 'heartbeat' || kind === 'domain') return;
       const { expected_given: _given, ...left } = { expected_given: null, ...read[kind]({}) };

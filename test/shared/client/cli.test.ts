@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { kinds } from '../../../shared/checks/kinds.ts';
 import { type Exit, exits } from '../../../shared/client/http.ts';
 import { openServed, type Served } from '../../support/api.ts';
 import { createCommand, type Ran, type World } from '../../support/cli.ts';
@@ -376,11 +377,7 @@ describe('antipode', () => {
     expect(await complete(['antipode', 'monitors', 'st'])).toEqual(['status']);
     expect(await complete(['antipode', 'monitors', 'create', '--inter'])).toEqual(['--interval-s']);
     expect(await complete(['antipode', 'incidents', 'list', '--state', 'o'])).toEqual(['open']);
-    expect(await complete(['antipode', 'monitors', 'create', '--type', ''])).toEqual([
-      'https',
-      'dns',
-      'heartbeat',
-    ]);
+    expect(await complete(['antipode', 'monitors', 'create', '--type', ''])).toEqual([...kinds]);
   });
 
   test.skipIf(zsh === undefined)(

@@ -1,0 +1,133 @@
+import type { Cause, Phases, Verdict } from '../../../shared/checks/result.ts';
+import type { TcpCause } from '../../../shared/checks/tcp/causes.ts';
+import type { TcpSettings } from '../../../shared/checks/tcp/config.ts';
+import { reachEvidence, roundedPhases, scrubber, tlsEvidence } from '../connection/evidence.ts';
+import { type Failure, ownCodes, type ReachSeen, type TlsSeen } from '../connection/observation.ts';
+import {
+  type CodeTable,
+  connectionPhases,
+  expiredCause,
+  failureCause,
+  limitCause,
+  ownFault,
+} from '../connection/verdict.ts';
+import { connectionWarnings } from '../connection/warnings.ts';
+
+export type TcpPhase = 'dns' | 'tcp' | 'tls' | 'greeting' | 'starttls' | 'answer';
+
+/** `protocol`: which one was expected; `said`: the number, or our own word, of a refusal. */
+export type TcpFailure = Failure<TcpPhase> & {
+  readonly protocol?: string;
+  readonly said?: string | number;
+};
+
+/** What performing a tcp check observed. */
+export type TcpObservation = {
+  /** The corrected time at which certificates are judged. */
+  readonly at: number;
+  readonly limit_ms: number;
+  readonly reached: ReachSeen;
+  readonly tls: TlsSeen | null;
+  readonly phases: Phases;
+  /** What the server said last. */
+  readonly received: Uint8Array;
+  readonly failure: TcpFailure | null;
+};
+
+const cause = (name: TcpCause, params: Cause['params'] = {}): Cause => ({ class: name, params });
+
+const spoken: CodeTable = {
+  codes: { [ownCodes.closed]: 'connection_closed' satisfies TcpCause },
+  otherwise: 'connection_reset',
+};
+
+const phases: Readonly<Record<TcpPhase, CodeTable>> = {
+  ...connectionPhases,
+  greeting: spoken,
+  starttls: spoken,
+  answer: spoken,
+};
+
+const maxQuoted = 100;
+const quoted = (text: string): string =>
+  text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text;
+
+type Judged = Pick<Verdict, 'outcome' | 'cause'>;
+const fail = (why: Cause): Judged => ({ outcome: 'fail', cause: why });
+
+/** What is wrong with what the server said; undefined where it said nothing that could be wrong. */
+const saidCause = (
+  { phase, code, protocol = '', said }: TcpFailure,
+  received: Uint8Array,
+  expected: string,
+): Cause | undefined => {
+  const isSpoken = phase === 'greeting' || phase === 'starttls' || phase === 'answer';
+  if (!isSpoken) return undefined;
+  if (code === ownCodes.refused) {
+    const params = { protocol, ...(said === undefined ? {} : { code: said }) };
+    return cause(phase === 'starttls' ? 'starttls_refused' : 'greeting_refused', params);
+  }
+  if (phase === 'answer') {
+    const truncated = code === ownCodes.incomplete ? 1 : 0;
+    // A server that goes on waiting has answered, if it said anything at all.
+    return truncated === 1 || (received.length > 0 && expected !== '')
+      ? cause('answer_lacks', { text: quoted(expected), truncated })
+      : undefined;
+  }
+  const isUnexpected =
+    code === ownCodes.malformed ||
+    code === ownCodes.incomplete ||
+    (code === ownCodes.closed && received.length > 0);
+  return isUnexpected ? cause('greeting_unexpected', { protocol }) : undefined;
+};
+
+const judged = (settings: TcpSettings, seen: TcpObservation): Judged => {
+  const { at, limit_ms, reached, tls, failure, received } = seen;
+  const { ip_family } = settings;
+  if (failure) {
+    const own = ownFault(failure, reached.addresses);
+    if (own) return { outcome: 'unknown', cause: own };
+    const said = saidCause(failure, received, settings.expect_words);
+    if (said) return fail(said);
+    const why = failureCause(failure, phases, { tls, at, limit_ms, ip_family });
+    return why
+      ? fail(why)
+      : { outcome: 'unknown', cause: { class: 'probe_clock_wrong', params: {} } };
+  }
+  const old = settings.verify_tls ? expiredCause([tls], at) : undefined;
+  const wrong = old ?? limitCause(settings, at, seen.phases.total, [tls]);
+  return wrong ? fail(wrong) : { outcome: 'ok', cause: null };
+};
+
+const maxReceived = 400;
+
+/**
+ * Judges a tcp check. Builds evidence for failures, and for a success when wanted, and warnings for
+ * a success.
+ */
+export const judgeTcp = (
+  settings: TcpSettings,
+  seen: TcpObservation,
+  evidenceWanted: boolean,
+): Verdict => {
+  const { outcome, cause: why } = judged(settings, seen);
+  const { at, reached, tls, failure, received } = seen;
+  const warnings =
+    outcome === 'ok' ? connectionWarnings(settings, at, seen.phases.total, [tls]) : [];
+  const verdict = {
+    outcome,
+    cause: why,
+    phases: roundedPhases(seen.phases),
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
+  if (outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
+  const scrub = scrubber(settings.secrets);
+  const evidence = {
+    ...reachEvidence(reached, failure, scrub),
+    ...(received.length > 0
+      ? { received: scrub.bytes(received.subarray(0, scrub.enough(maxReceived)), maxReceived) }
+      : {}),
+    ...(tls ? { tls: tlsEvidence(tls, scrub) } : {}),
+  };
+  return { ...verdict, evidence };
+};

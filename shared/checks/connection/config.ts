@@ -1,0 +1,156 @@
+import { domainToUnicode } from 'node:url';
+import { z } from 'zod';
+import type { Config } from '../assignment.ts';
+import {
+  type ConfigFault,
+  type KeySchemas,
+  type KindTarget,
+  timeoutMs,
+  valueAt,
+} from '../kind-config.ts';
+import type { Json } from '../result.ts';
+import { type connectionKeys, type FailOn, failures, ipFamilies } from './keys.ts';
+
+/** What the configs of kinds that connect have in common. */
+export const connectionSchemas = {
+  ip_family: z.union([z.enum(ipFamilies), z.literal([4, 6])]),
+  verify_tls: z.boolean(),
+  tls_expires_within_days: z.int().min(0).max(365),
+  max_response_ms: z.int().min(1).max(60_000),
+  warn: z.strictObject({ response_ms: z.int().min(1).max(60_000) }),
+  fail_on: z
+    .array(z.enum(failures))
+    .refine((list) => new Set(list).size === list.length)
+    .meta({ uniqueItems: true }),
+  server_name: z
+    .string()
+    .min(1)
+    .max(253)
+    .refine((name) => serverName(name) !== undefined),
+} satisfies KeySchemas<keyof typeof connectionKeys>;
+
+/** The values of these keys, with their defaults. */
+export type ConnectionSettings = {
+  readonly ip_family: 'any' | '4' | '6';
+  readonly verify_tls: boolean;
+  readonly tls_expires_within_days: number | null;
+  readonly max_response_ms: number | null;
+  /** Slower responses are warned of. */
+  readonly warn_response_ms: number | null;
+  /** What counts as a failure instead of a warning (rule 44). */
+  readonly fail_on: readonly FailOn[];
+};
+
+export const connectionSettings = (config: Config): ConnectionSettings => {
+  const family = String(config.ip_family ?? 'any');
+  return {
+    ip_family: family === '4' || family === '6' ? family : 'any',
+    verify_tls: asFlag(config.verify_tls, true),
+    tls_expires_within_days: asNumber(config.tls_expires_within_days) ?? null,
+    max_response_ms: asNumber(config.max_response_ms) ?? null,
+    warn_response_ms: responseLimit(config) ?? asNumber(config.max_response_ms) ?? null,
+    fail_on: failsOn(config),
+  };
+};
+
+/** Faults between the keys of time and certificates, each of which is valid. */
+export const limitFaults = (config: Config, interval_s: number): ConfigFault[] => {
+  const faults: ConfigFault[] = [];
+  // The check is over by then: a slower answer could never be distinguished from none.
+  const limit = timeoutMs(config, interval_s);
+  for (const [key, value] of [
+    ['max_response_ms', config.max_response_ms],
+    ['warn', responseLimit(config)],
+  ] as const)
+    if (typeof value === 'number' && value > limit)
+      faults.push({
+        key,
+        remedy: `stay at or below the time limit of ${limit.toLocaleString('en')} ms, or give a longer \`timeout_ms\``,
+      });
+  for (const [failure, key] of [
+    ['slow', 'max_response_ms'],
+    ['certificate', 'tls_expires_within_days'],
+  ] as const)
+    if (failsOn(config).includes(failure) && !given(config, key))
+      faults.push({ key: 'fail_on', remedy: `give \`${key}\` too, or leave out "${failure}"` });
+  return faults;
+};
+
+const failsOn = (config: Config): readonly FailOn[] =>
+  failures.filter((one) => Array.isArray(config.fail_on) && config.fail_on.includes(one));
+
+const responseLimit = (config: Config): number | undefined => {
+  const limit = valueAt(config, ['warn', 'response_ms']);
+  return typeof limit === 'number' ? limit : undefined;
+};
+
+export const given = (config: Config, key: string): boolean =>
+  config[key] !== undefined && config[key] !== null;
+
+export const asText = (json: Json | undefined): string | undefined =>
+  typeof json === 'string' ? json : undefined;
+export const asNumber = (json: Json | undefined): number | undefined =>
+  typeof json === 'number' ? json : undefined;
+export const asFlag = (json: Json | undefined, otherwise: boolean): boolean =>
+  typeof json === 'boolean' ? json : otherwise;
+
+// URL would drop control characters silently.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finds control characters.
+export const strange = /[\u0000-\u0020\u007f]/;
+
+/** Whether the host is too long for the DNS; addresses in brackets are not names. */
+export const isTooLong = (host: string): boolean =>
+  !host.startsWith('[') &&
+  (host.replace(/\.$/, '').length > 253 || host.split('.').some((label) => label.length > 63));
+
+/** Where to connect: a name or a literal address without brackets, and a port. */
+export type HostAndPort = { readonly host: string; readonly port: number };
+
+const shape = /^(?:([a-z]+):\/\/)?(\[[^\]/?#@\\]*\]|[^[\]:/?#@\\]+):([0-9]{1,5})$/i;
+
+/** A host as URLs have it: other scripts in punycode, every spelling of an address in one form. */
+const hostFrom = (text: string): string | undefined => {
+  const hostname = URL.parse(`http://${text}/`)?.hostname ?? '';
+  return hostname === '' || isTooLong(hostname) ? undefined : hostname;
+};
+
+/** Reads `host:port`, with or without the kind as a scheme. */
+export const hostAndPort = (kind: string, target: string): HostAndPort | undefined => {
+  if (strange.test(target)) return undefined;
+  const [, scheme = kind, name = '', digits] = shape.exec(target) ?? [];
+  const [host, port] = [hostFrom(name), Number(digits)];
+  return scheme.toLowerCase() === kind && host !== undefined && port > 0 && port < 65_536
+    ? { host: host.replace(/^\[|\]$/g, ''), port }
+    : undefined;
+};
+
+/** The name for a handshake; addresses have none. */
+export const serverName = (text: string): string | undefined => {
+  const host = /[:/?#@\\[\]]/.test(text) || strange.test(text) ? undefined : hostFrom(text);
+  return host?.replace(/\.$/, '');
+};
+
+/** What is wrong with a target that should be `host:port`. */
+const whatIsWrong = (kind: string, target: string, example: string): string => {
+  if (strange.test(target)) return '`target` must not contain blanks or control characters';
+  const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(target) ?? [];
+  if (scheme !== undefined && scheme.toLowerCase() !== kind)
+    return `\`target\` must be a host and a port, such as ${example}, not an address with ${scheme}://`;
+  if (/^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(target))
+    return '`target` must have an IPv6 address in brackets, and a port, such as [2001:db8::1]:443';
+  return `\`target\` must be a host and a port from 1 to 65535, such as ${example}`;
+};
+
+/** Targets of kinds that connect to a port. */
+export const portTarget = (kind: string, example: string): KindTarget => ({
+  fault: (target) => (hostAndPort(kind, target) ? undefined : whatIsWrong(kind, target, example)),
+  // As users write it: the address has the punycode form.
+  defaultName: (target) => {
+    const found = hostAndPort(kind, target);
+    if (!found) return undefined;
+    const host = found.host.includes(':')
+      ? `[${found.host}]`
+      : domainToUnicode(found.host) || found.host;
+    return `${host}:${found.port}`;
+  },
+});

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import type { Config } from '../assignment.ts';
+import {
+  asText,
+  type ConnectionSettings,
+  connectionSchemas,
+  connectionSettings,
+  limitFaults,
+  portTarget,
+  serverName,
+} from '../connection/config.ts';
+import {
+  everyKindSchemas,
+  type KeySchemas,
+  type KindConfig,
+  type KindTarget,
+  keyFaults,
+} from '../kind-config.ts';
+import { type MinVersion, minVersions, tlsKeys } from './keys.ts';
+
+const schemas = {
+  ...everyKindSchemas,
+  server_name: connectionSchemas.server_name,
+  // A command line reads 1.3 as a number.
+  min_version: z.union([z.enum(minVersions), z.literal([1, 1.1, 1.2, 1.3])]),
+  verify_tls: connectionSchemas.verify_tls,
+  tls_expires_within_days: connectionSchemas.tls_expires_within_days,
+  ip_family: connectionSchemas.ip_family,
+  max_response_ms: connectionSchemas.max_response_ms,
+  warn: connectionSchemas.warn,
+  fail_on: connectionSchemas.fail_on,
+} satisfies KeySchemas<keyof typeof tlsKeys>;
+
+export const tlsConfig: KindConfig = {
+  schemas,
+  faults: (config, { interval_s }) => {
+    const own = keyFaults(schemas, tlsKeys, config);
+    return own.length > 0 ? own : limitFaults(config, interval_s);
+  },
+  secretPaths: () => [],
+};
+
+/** A config of a tls check as the check uses it. */
+export type TlsSettings = ConnectionSettings & {
+  /** null: the host of the target. */
+  readonly server_name: string | null;
+  readonly min_version: MinVersion;
+};
+
+/** Reads a config that `tlsConfig.faults` accepted. */
+export const tlsSettings = (config: Config): TlsSettings => ({
+  ...connectionSettings(config),
+  server_name: serverName(asText(config.server_name) ?? '') ?? null,
+  min_version: minVersions.find((one) => Number(one) === Number(config.min_version)) ?? '1.2',
+});
+
+export const tlsTarget: KindTarget = portTarget('tls', 'mail.example.com:993');

@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type Exchange,
+  greetings,
+  type Reading,
+  upgrading,
+} from '../../../../probe/checks/tcp/greetings.ts';
+import { type Banner, banners, upgrades } from '../../../../shared/checks/tcp/keys.ts';
+
+const bytes = (text: string | Buffer): Buffer =>
+  typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
+
+/** Judges what comes in pieces of this size, as a connection may bring it. */
+const reading = ({ read }: Exchange, said: string | Buffer, size: number): Reading | undefined => {
+  const whole = bytes(said);
+  for (let from = 0; from < whole.length; from += size) {
+    const found = read(whole.subarray(0, from + size), from);
+    if (found) return found;
+  }
+  return undefined;
+};
+
+const first = (banner: Banner): Exchange => {
+  const [exchange] = greetings[banner].exchanges;
+  if (!exchange) throw new Error('no exchange');
+  return exchange;
+};
+
+const mysql = (body: string): Buffer =>
+  Buffer.concat([Buffer.from([body.length, 0, 0, 0]), bytes(body)]);
+const error = (state: string): Buffer => {
+  const body = bytes(`SFATAL\0VFATAL\0C${state}\0Mno\0\0`);
+  return Buffer.concat([Buffer.from([0x45, 0, 0, 0, body.length + 4]), body]);
+};
+
+describe('a greeting', () => {
+  const right = 'right';
+  const unexpected = 'unexpected';
+  test.each([
+    ['smtp', '220 mail.example ESMTP Postfix\r\n', right],
+    ['smtp', '220-mail.example\r\n220-no spam\r\n220 go\r\n', right],
+    ['smtp', '220\r\n', right],
+    ['smtp', '421 4.3.2 busy\r\n', 421],
+    ['smtp', '554-no\r\n554 service\r\n', 554],
+    ['smtp', '220-mail.example\r\n', undefined],
+    ['smtp', '22', undefined],
+    ['smtp', 'SSH-2.0-OpenSSH_9.2\r\n', unexpected],
+    ['smtp', 'HTTP/1.1 400 Bad Request\r\n', unexpected],
+    ['smtp', '2200 mail\r\n', unexpected],
+    ['imap', '* OK [CAPABILITY IMAP4rev1] Dovecot ready.\r\n', right],
+    ['imap', '* PREAUTH welcome\r\n', right],
+    ['imap', '* BYE too many\r\n', 'BYE'],
+    ['imap', '* OK', undefined],
+    ['imap', '+OK POP3\r\n', unexpected],
+    ['imap', '* OKAY\r\n', unexpected],
+    ['ssh', 'SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n', right],
+    ['ssh', 'SSH-1.99-Cisco-1.25\n', right],
+    ['ssh', 'a word before\r\nanother\r\nSSH-2.0-x\r\n', right],
+    ['ssh', 'SSH-1.5-old\r\n', unexpected],
+    ['ssh', 'Exceeded MaxStartups\r\n', 'Exceeded MaxStartups'],
+    ['ssh', 'Not allowed at this time\r\n', 'Not allowed at this time'],
+    ['redis', '+PONG\r\n', right],
+    ['redis', '-NOAUTH Authentication required.\r\n', right],
+    ['redis', '-NOPERM no\r\n', right],
+    ['redis', '-ERR operation not permitted\r\n', right],
+    ['redis', '-LOADING Redis is loading the dataset in memory\r\n', 'LOADING'],
+    ['redis', '-MASTERDOWN Link with MASTER is down\r\n', 'MASTERDOWN'],
+    ['redis', '-DENIED Redis is running in protected mode\r\n', 'DENIED'],
+    ['redis', '-ERR max number of clients reached\r\n', 'too many clients'],
+    ['redis', 'ERROR\r\n', unexpected],
+    ['redis', '$4\r\nPONG\r\n', unexpected],
+    ['postgres', Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 5]), right],
+    ['postgres', error('28P01'), right],
+    ['postgres', error('28000'), right],
+    ['postgres', error('57P03'), 'starting up or shutting down'],
+    ['postgres', error('53300'), 'too many connections'],
+    ['postgres', error('constructor'), right],
+    ['postgres', 'HTTP/1.1 400 Bad Request\r\n', unexpected],
+    ['postgres', Buffer.from([0x45, 0xff, 0xff, 0xff, 0xff]), unexpected],
+    ['mysql', mysql('\x0a8.4.0\0abcdefgh'), right],
+    ['mysql', mysql('\xff\x10\x04Too many connections'), 1_040],
+    ['mysql', mysql('\xff\x69\x04Host is blocked'), 1_129],
+    ['mysql', Buffer.from([5, 0, 0, 0, 0x0b, 8, 5, 0x1a, 0]), unexpected],
+    ['mysql', 'SSH-2.0-OpenSSH\r\n', unexpected],
+    ['mysql', Buffer.alloc(4), unexpected],
+  ] as const)('of %s: %j is %s', (banner, said, expected) => {
+    for (const size of [1, 3, 1_000]) {
+      const found = reading(first(banner), said, size);
+      expect(found?.is === 'refused' ? found.code : found?.is).toBe(expected);
+    }
+  });
+});
+
+describe('a listener of any protocol', () => {
+  const all: readonly Exchange[] = [
+    ...banners.flatMap((banner) => greetings[banner].exchanges),
+    ...upgrades.flatMap((upgrade) => {
+      const { greeting, asking } = upgrading(upgrade, 'antipode.example');
+      return [...greeting, ...asking];
+    }),
+  ];
+
+  /** What is near the truth goes deepest into a reader. */
+  const beginnings = [
+    '220',
+    '220-a\r\n220',
+    '250-STARTTLS\r\n',
+    '* OK ',
+    'a OK\r\n',
+    '+OK',
+    '-ERR',
+    'SSH-2.0-',
+    '+PONG',
+    'S',
+    'R\0\0\0\x08',
+    'E\0\0\0\x20SFATAL\0C57P03\0',
+    '\x20\0\0\0\x0a',
+    '\x03\0\0\0\xff',
+    '\x01\0\0\0\xfe',
+    '\x30\x0c\x02\x01\x01\x78',
+    '\x30\x84\0\0\0\x28\x02\x01\x01',
+  ];
+  const said = fc
+    .tuple(fc.constantFrom('', ...beginnings), fc.uint8Array({ maxLength: 300 }))
+    .map(([beginning, rest]) => Buffer.concat([bytes(beginning), rest]));
+
+  test('throws at nothing, says the same however the bytes are cut, and uses no more than there are', () => {
+    fc.assert(
+      fc.property(said, fc.integer({ min: 1, max: 50 }), (whole, size) => {
+        for (const exchange of all) {
+          const found = reading(exchange, whole, size);
+          if (found?.is === 'right' || found?.is === 'reply')
+            expect(found.used).toBeLessThanOrEqual(whole.length);
+          if (found?.is === 'refused' && found.code !== undefined)
+            expect(String(found.code).length).toBeLessThan(40);
+          // The rest may make a line longer, and never another of what was understood.
+          const atOnce = reading(exchange, whole, whole.length || 1);
+          if (found !== undefined) expect(atOnce?.is).toBeDefined();
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
