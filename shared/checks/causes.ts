@@ -12,7 +12,10 @@ const probeCauses = {
   probe_internal: { layer: 'probe', sentence: () => 'The probe failed in its own code' },
   probe_no_family: {
     layer: 'probe',
-    sentence: ({ family }) => `The probe has no IPv${family} and the target has nothing else`,
+    sentence: ({ family, wanted }) =>
+      wanted === 'both'
+        ? `The probe has no IPv${family}, and both families are to be checked`
+        : `The probe has no IPv${family} and the target has nothing else`,
   },
   probe_may_not_reach: {
     layer: 'probe',
@@ -44,8 +47,14 @@ const rows: Readonly<Record<string, CauseRow>> = {
 const causeRow = (cause: Cause): CauseRow | undefined =>
   Object.hasOwn(rows, cause.class) ? rows[cause.class] : undefined;
 
-/** The one sentence of a cause. For a class of a newer version, only its name. */
-export const causeSentence = (cause: Cause): string =>
-  causeRow(cause)?.sentence(cause.params) ?? `Failed (${cause.class.replaceAll('_', ' ')})`;
+/**
+ * The one sentence of a cause. For a class of a newer version, only its name. `by` is the address
+ * family that fails where both must answer.
+ */
+export const causeSentence = (cause: Cause): string => {
+  const sentence =
+    causeRow(cause)?.sentence(cause.params) ?? `Failed (${cause.class.replaceAll('_', ' ')})`;
+  return cause.params.by === undefined ? sentence : `${sentence} (${cause.params.by})`;
+};
 
 export const causeLayer = (cause: Cause): Layer => causeRow(cause)?.layer ?? 'assertion';

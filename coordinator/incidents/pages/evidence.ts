@@ -83,9 +83,28 @@ const redirectText = ({ evidence }: Check): string | undefined => {
     .join('\n');
 };
 
+/** Where both must answer: what came of each. */
+const familiesText = ({ evidence }: Check): string | undefined => {
+  const families = evidence?.families;
+  if (!Array.isArray(families) || families.length === 0) return undefined;
+  return families
+    .filter(isRecord)
+    .map(({ family, address, status, cause }) =>
+      [
+        `${textOf(family) ?? '–'}:`,
+        textOf(cause) ?? `status ${textOf(status) ?? '–'}`,
+        textOf(address) && `from ${textOf(address)}`,
+      ]
+        .filter((part) => part !== undefined)
+        .join(' '),
+    )
+    .join('\n');
+};
+
 const rows: readonly Row[] = [
   { label: 'Status', text: evidenceText('status') },
   { label: 'Address', text: evidenceText('address'), code: true },
+  { label: 'IPv4 and IPv6', text: familiesText, code: true },
   { label: 'DNS · TCP · TLS · first byte', text: phasesText, varies: true },
   { label: 'Certificate', text: certificateText },
   { label: 'Response code', text: evidenceText('rcode'), code: true },
@@ -98,6 +117,7 @@ const rows: readonly Row[] = [
 const named = new Set([
   'addresses',
   'attempts',
+  'families',
   'failure',
   'status',
   'address',

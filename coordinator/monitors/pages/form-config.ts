@@ -139,7 +139,16 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
         plain('body', 'Body', body),
         plain('follow_redirects', 'Follow redirects', yesNo),
         plain('max_redirects', 'Maximum redirects', number('redirects')),
-        family,
+        plain(
+          'ip_family',
+          'Addresses',
+          choice({
+            any: 'IPv4 or IPv6',
+            '4': 'IPv4 only',
+            '6': 'IPv6 only',
+            both: 'IPv4 and IPv6, both must answer',
+          }),
+        ),
         timeout,
       ],
     },

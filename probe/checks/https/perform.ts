@@ -14,8 +14,9 @@ import {
   type Open,
   reach,
 } from '../connection/reach.ts';
-import { BodyMemory, type BodyShare } from '../limits.ts';
+import { BodyMemory, type BodyShare, CheckDeadline } from '../limits.ts';
 import type { Check, CheckContext, ProbeIdentity } from '../types.ts';
+import { judgeBoth } from './both-families.ts';
 import type { HopSeen, HttpsObservation, RedirectEnd } from './evidence.ts';
 import { decoded, type ExchangeRequest, exchange } from './exchange.ts';
 import { readerLimits } from './reader.ts';
@@ -288,39 +289,68 @@ const sum = (a: number | null, b: number | null): number | null =>
 export const createHttpsCheck = (dependencies: HttpsDependencies): Check => {
   const bodies = dependencies.memory ?? new BodyMemory(maxBodyMemory);
   const note = createNotes(dependencies);
-  return async (context) => {
+  const once = async (context: CheckContext, plan: Plan): Promise<Performed> => {
     // Three copies: the body as it came, unpacked, and as text.
     const memory = bodies.share(3 * readerLimits.body);
     try {
-      const { plan, verdict, hops } = await perform(context, memory, dependencies);
-      const [first] = hops;
-      if (!first) return verdict;
-      const endpoint = endpointOf(plan.first.url, plan.settings);
-      return await note(
-        verdict,
-        context,
-        endpoint,
-        first,
-        hops.map(({ tls }) => tls),
-      );
+      return await perform(context, plan, memory, dependencies);
     } finally {
       memory.release();
     }
   };
+  return async (context) => {
+    const plan = planOf(context.assignment, context.probe);
+    const { verdict, hops, settings } = plan.settings.both_families
+      ? await byBothFamilies(context, plan, once)
+      : await once(context, plan);
+    const [first] = hops;
+    if (!first) return verdict;
+    const handshakes = hops.map(({ tls }) => tls);
+    return note(verdict, context, endpointOf(plan.first.url, settings), first, handshakes);
+  };
 };
 
 type Performed = {
-  readonly plan: Plan;
+  readonly settings: HttpsSettings;
   readonly verdict: Verdict;
   readonly hops: readonly HopSeen[];
 };
 
+type Once = (context: CheckContext, plan: Plan) => Promise<Performed>;
+
+/** At the same time: a slow family must not use up the other's time. */
+const byBothFamilies = async (
+  context: CheckContext,
+  plan: Plan,
+  once: Once,
+): Promise<Performed> => {
+  const by = async <Family extends '4' | '6'>(family: Family) => {
+    const own = new CheckDeadline(performance.now(), context.deadline.due);
+    const whole = { expire: () => own.end() };
+    if (context.deadline.isOver()) own.end();
+    else context.deadline.listen(whole);
+    const settings = { ...plan.settings, ip_family: family };
+    try {
+      return { family, ...(await once({ ...context, deadline: own }, { ...plan, settings })) };
+    } finally {
+      context.deadline.unlisten(whole);
+      own.settle();
+    }
+  };
+  // Both end before a fault of ours is told of: nothing of a check outlives it.
+  const [four, six] = await Promise.allSettled([by('4'), by('6')]);
+  if (four.status === 'rejected') throw four.reason;
+  if (six.status === 'rejected') throw six.reason;
+  const both = [four.value, six.value] as const;
+  return { ...four.value, verdict: judgeBoth(both, context.evidence_wanted) };
+};
+
 const perform = async (
   context: CheckContext,
+  plan: Plan,
   memory: BodyShare,
   dependencies: HttpsDependencies,
 ): Promise<Performed> => {
-  const plan = planOf(context.assignment, context.probe);
   const began = performance.now();
   context.deadline.listenInSteps();
   const hops: HopSeen[] = [];
@@ -372,5 +402,5 @@ const perform = async (
   };
   const verdict = judgeHttps(plan.settings, observation, context.evidence_wanted);
   for (const free of bodies) free();
-  return { plan, verdict, hops };
+  return { settings: plan.settings, verdict, hops };
 };

@@ -31,7 +31,7 @@ import {
   valueAt,
 } from '../kind-config.ts';
 import type { Json } from '../result.ts';
-import { httpsKeys, methods, reservedHeaders, secretByNature } from './keys.ts';
+import { httpsFamilies, httpsKeys, methods, reservedHeaders, secretByNature } from './keys.ts';
 
 /** One form of expected statuses: a number, a range "200-299" or a class "2xx". */
 const range = /^([1-5]\d\d)\s*-\s*([1-5]\d\d)$/;
@@ -184,7 +184,7 @@ const schemas = {
     .meta({ minProperties: 1, maxProperties: 20 }),
   verify_tls: connectionSchemas.verify_tls,
   tls_expires_within_days: connectionSchemas.tls_expires_within_days,
-  ip_family: connectionSchemas.ip_family,
+  ip_family: z.union([z.enum(httpsFamilies), z.literal([4, 6])]),
   basic_auth: z.strictObject({
     username: z
       .string()
@@ -293,6 +293,9 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
       'keep one of `basic_auth`, `bearer_token` and an Authorization header',
     );
   }
+  const host = httpsUrl(target)?.hostname ?? '';
+  if (config.ip_family === 'both' && /^(?:\[.*\]|\d+(?:\.\d+){3})$/.test(host))
+    say('ip_family', 'use a target with a name; an address has one family');
   const certificate = config.client_certificate;
   if (typeof certificate === 'string') {
     const fault = /^http:/i.test(target)
@@ -370,6 +373,8 @@ export type HttpsSettings = ConnectionSettings & {
   readonly header_contains: readonly (readonly [name: string, text: string])[];
   /** Shown to the monitor's own origin alone. */
   readonly client_certificate: ClientCertificate | null;
+  /** Whether IPv4 and IPv6 must each answer; `ip_family` then says which one a check is made by. */
+  readonly both_families: boolean;
   /** Texts that evidence must never contain, whoever echoes them. */
   readonly secrets: readonly string[];
 };
@@ -449,6 +454,7 @@ export const httpsSettings = (config: Config): HttpsSettings => {
     header_contains: asPairs(config.header_contains),
     client_certificate: certificate === undefined ? null : readClientCertificate(certificate),
     ...connectionSettings(config),
+    both_families: config.ip_family === 'both',
     secrets: [password ?? '', basicCredentials ?? '', bearer ?? '', ...secretValues].filter(
       (secret) => secret.length >= 4,
     ),

@@ -1,5 +1,5 @@
 import { type ConfigKeys, everyKindKeys, yesOrNo } from '../config-key.ts';
-import { connectionKeys } from '../connection/keys.ts';
+import { connectionKeys, ipFamilies } from '../connection/keys.ts';
 
 export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
@@ -47,6 +47,9 @@ export const secretByNature: readonly string[] = [
   'dd-api-key',
   'dd-application-key',
 ];
+
+/** Those of every connection, and both of them at once. */
+export const httpsFamilies = [...ipFamilies, 'both'] as const;
 
 /** Made for this example and trusted by no one; good until the year 2126. */
 const exampleCertificate = [
@@ -149,7 +152,15 @@ export const httpsKeys = {
   },
   verify_tls: connectionKeys.verify_tls,
   tls_expires_within_days: connectionKeys.tls_expires_within_days,
-  ip_family: connectionKeys.ip_family,
+  ip_family: {
+    meaning:
+      'Which addresses of the target are tried. "both": each check is made twice at once, by IPv4 ' +
+      'and by IPv6, and either that fails is a failure; a probe without one of them knows nothing.',
+    allowed: '"any", "4", "6" or "both" (for a target with a name)',
+    initial: 'any',
+    example: '6',
+    choices: httpsFamilies,
+  },
   basic_auth: {
     meaning: 'User name and password; the password is stored encrypted, and shown as `***`.',
     allowed:

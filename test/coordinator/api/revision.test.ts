@@ -4,7 +4,7 @@ import { apiDocument } from '../../../coordinator/api/openapi.ts';
 import { apiRevision } from '../../../shared/api/operation.ts';
 
 /** What the document was when its revision was last raised. */
-const known = { revision: 21, digest: '273b2f6b086e31b287eaa98c5c6c7ab3' };
+const known = { revision: 22, digest: '9664675967442f606e23eef033674eec' };
 
 /** Where the service is reached varies, and the revision is what this is about. */
 const digestOf = (document: ReturnType<typeof apiDocument>): string => {

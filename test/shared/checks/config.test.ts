@@ -351,6 +351,7 @@ describe('https config', () => {
       ['ip_family', 'any'],
       ['ip_family', '6'],
       ['ip_family', 4],
+      ['ip_family', 'both'],
       ['basic_auth', { username: 'me', password: '' }],
       ['bearer_token', 'abc.def-ghi'],
       ['max_response_ms', 1],
@@ -445,6 +446,10 @@ describe('https config', () => {
       expect(
         keys({ basic_auth: { username: 'a', password: 'b' }, headers: { authorization: 'c' } }),
       ).toEqual(['basic_auth']);
+      for (const target of ['https://192.0.2.1/', 'https://[2001:db8::1]:8443/'])
+        expect(faults({ ip_family: 'both' }, 60, target).map(({ key }) => key)).toEqual([
+          'ip_family',
+        ]);
       expect(keys({ timeout_ms: 2_000, max_response_ms: 3_000 })).toEqual(['max_response_ms']);
       expect(keys({ max_response_ms: 10_001 })).toEqual(['max_response_ms']);
       expect(keys({ max_response_ms: 5_001 }, 10)).toEqual(['max_response_ms']);
