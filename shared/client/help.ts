@@ -128,6 +128,7 @@ const helpPlain = (text: string): string => text.replaceAll('`', '');
 /** A value as a user would type it after its flag. */
 const typed = (value: ConfigKey['example']): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
+  if (text.includes('\n')) return '"$(cat FILE)"';
   return /^[\w./:-]+$/.test(text) ? text : `'${text}'`;
 };
 

@@ -31,8 +31,10 @@ describe('the help for config keys', () => {
     (kind, key, { example }) => {
       const [, value = ''] =
         new RegExp(`^ +--config\\.${key} (.+)$`, 'm').exec(configHelp(kind, paint)) ?? [];
+      // As the shell passes it on.
+      const passed = value === '"$(cat FILE)"' ? String(example) : value.replaceAll(/^'|'$/g, '');
       const line = readLine(
-        ['monitors', 'create', '--type', kind, `--config.${key}`, value.replaceAll(/^'|'$/g, '')],
+        ['monitors', 'create', '--type', kind, `--config.${key}`, passed],
         new Set(),
       );
       const { command, rest } = findCommand(commands, line.words);
