@@ -125,11 +125,12 @@ const wrapped = (text: string, indent: string): string => {
 
 const helpPlain = (text: string): string => text.replaceAll('`', '');
 
-/** A value as a user would type it after its flag. */
+/** A value as a user would type it right after its flag. */
 const typed = (value: ConfigKey['example']): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  if (text.includes('\n')) return '"$(cat FILE)"';
-  return /^[\w./:-]+$/.test(text) ? text : `'${text}'`;
+  // With "=", because a PEM text begins like a flag.
+  if (text.includes('\n')) return '="$(cat FILE)"';
+  return /^[\w./:-]+$/.test(text) ? ` ${text}` : ` '${text}'`;
 };
 
 const partOf = (key: string, row: ConfigKey, paint: Paint): string =>
@@ -137,7 +138,7 @@ const partOf = (key: string, row: ConfigKey, paint: Paint): string =>
     `  ${paint(key, 'bold')}\n`,
     wrapped(helpPlain(row.meaning), '      '),
     wrapped(helpPlain(`Give ${row.allowed}. Not given: ${defaultWords(row)}.`), '      '),
-    `      --config.${key} ${typed(row.example)}\n`,
+    `      --config.${key}${typed(row.example)}\n`,
   ].join('');
 
 /** @throws UsageFault for an unknown type. */
