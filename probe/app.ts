@@ -25,8 +25,14 @@ import {
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
 import type { Roster } from '../shared/checks/assignment.ts';
 import { isForSome, kinds } from '../shared/checks/kinds.ts';
+import { type HttpsAbility, httpsAbilities } from '../shared/checks/placement.ts';
 import { keyIdOf } from '../shared/checks/sealed-secrets.ts';
-import { createLookup, createOwnResolver, watchFamilies } from './checks/connection/lookup.ts';
+import {
+  createLookup,
+  createOwnResolver,
+  type Families,
+  watchFamilies,
+} from './checks/connection/lookup.ts';
 import { createTrust } from './checks/connection/trust.ts';
 import { createUdpSockets } from './checks/dns/sockets.ts';
 import { createGuard } from './checks/guard.ts';
@@ -98,6 +104,9 @@ const handOverAtMostMs = 2_500;
  * probe the time.
  */
 const clockSyncWithinMs = 5_000;
+
+const httpsAbilitiesOf = (families: Families): readonly HttpsAbility[] =>
+  httpsAbilities.filter((ability) => ability !== 'both_families' || (families[4] && families[6]));
 
 const maxAddresses = 16;
 
@@ -311,7 +320,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         version,
         seal_key: knowledge.sealKey,
         allowed_cidrs: config.PROBE_ALLOW_CIDRS,
-        kinds: kinds.filter(isForSome),
+        kinds: [...kinds.filter(isForSome), ...httpsAbilitiesOf(families())],
         ear: ear?.address ?? null,
         spool: spool.status(),
         assignments: { ...assignments.state(), roster_epoch: assignments.roster()?.epoch ?? 0 },

@@ -1,6 +1,7 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
+import type { HttpsAbility } from '../../shared/checks/placement.ts';
 import type {
   Cause,
   CauseParams,
@@ -92,6 +93,8 @@ export type Watched = {
    * it.
    */
   readonly inside?: readonly string[] | undefined;
+  /** What only some probes can do for it. */
+  readonly ability?: HttpsAbility | undefined;
   readonly config_version: number;
   readonly alert_after_ms: number;
   /** Whether extra checks do no harm: GET and HEAD, DNS (rule 13). */

@@ -198,12 +198,15 @@ export type Reach = {
 const heartbeatTurn = 60_000;
 
 export function reachOf(
-  watched: Pick<Watched, 'id' | 'kind' | 'interval_ms' | 'continents' | 'probe' | 'inside'>,
+  watched: Pick<
+    Watched,
+    'id' | 'kind' | 'interval_ms' | 'continents' | 'probe' | 'inside' | 'ability'
+  >,
   roster: Roster,
 ): Reach {
-  const { id, kind, interval_ms, continents: allowed, probe, inside } = watched;
+  const { id, kind, interval_ms, continents: allowed, probe, inside, ability } = watched;
   const able = continentsOf(
-    { monitor: id, interval_ms, ordinal: 0, continents: allowed, probe, inside, kind },
+    { monitor: id, interval_ms, ordinal: 0, continents: allowed, probe, inside, kind, ability },
     roster,
   );
   const registered = continentsAble(watched, roster) ?? registeredContinents(roster);
@@ -231,7 +234,7 @@ function registeredContinents(roster: Roster): readonly Continent[] {
 
 /** Continents with a public probe, healthy or not, that can check it; undefined when all can. */
 function continentsAble(
-  watched: Pick<Watched, 'kind' | 'inside'>,
+  watched: Pick<Watched, 'kind' | 'ability' | 'inside'>,
   roster: Roster,
 ): readonly Continent[] | undefined {
   const able = ableToCheck(watched, roster);
@@ -254,7 +257,7 @@ export function isOnlyOne(probe: string, { probes }: Roster): boolean {
 
 /** Whether this probe could get the monitor, now or if it were healthy. */
 export function couldHold(
-  watched: Pick<Watched, 'kind' | 'continents' | 'probe' | 'inside'>,
+  watched: Pick<Watched, 'kind' | 'ability' | 'continents' | 'probe' | 'inside'>,
   probe: RosterProbe,
   roster: Roster,
 ): boolean {

@@ -476,6 +476,7 @@ function areSettingsOf(watched: Watched, terms: MonitorSettings): boolean {
   return (
     watched.continents === terms.continents &&
     watched.inside === terms.inside &&
+    watched.ability === terms.ability &&
     watched.organisation === terms.organisation &&
     watched.kind === terms.kind &&
     watched.interval_ms === terms.interval_ms &&

@@ -4,7 +4,7 @@ import { type Config, hashOf } from '../../shared/checks/assignment.ts';
 import { defaultName } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
-import { insideOf, type Placed } from '../../shared/checks/placement.ts';
+import { abilityFor, insideOf, type Placed } from '../../shared/checks/placement.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
 import type { Watched } from '../core/types.ts';
 import {
@@ -400,6 +400,7 @@ export function watchedOf(row: MonitorRow): Watched {
     continents: continentsIn(config),
     probe: probeIn(config),
     inside: insideOf(row.type, row.target, config)?.addresses,
+    ability: abilityFor(row.type, config),
     config_version: row.config_version,
     alert_after_ms: typeof after === 'number' ? after * 1_000 : 0,
     sampled: isHarmless[row.type](config),
@@ -441,6 +442,7 @@ export const placedOf = (row: MonitorRow): Placed => ({
   probe: probeIn(row.config),
   inside: insideOf(row.type, row.target, row.config)?.addresses,
   kind: row.type,
+  ability: abilityFor(row.type, row.config),
 });
 
 /**

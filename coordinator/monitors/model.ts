@@ -16,7 +16,13 @@ import { mask, type Secrets } from '../../shared/checks/config-secrets.ts';
 import { hostAndPort } from '../../shared/checks/connection/config.ts';
 import { domainOf } from '../../shared/checks/domain/config.ts';
 import { isForSome, isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
-import { insideOf, rangesFrom, reachesAny } from '../../shared/checks/placement.ts';
+import {
+  abilityFor,
+  type HttpsAbility,
+  insideOf,
+  rangesFrom,
+  reachesAny,
+} from '../../shared/checks/placement.ts';
 import type { Json } from '../../shared/checks/result.ts';
 import { mayCheckEvery, type PlanName, plans } from '../organisations/plans.ts';
 import { domainFault, type Registries } from '../registrations/model.ts';
@@ -290,6 +296,14 @@ const chosen = (
   );
 };
 
+const unableSentence = (special: Kind | HttpsAbility): string => {
+  if (special === 'both_families')
+    return 'config.ip_family: no probe that could check it has both IPv4 and IPv6; choose one family, or other places.';
+  return special === 'client_certificate'
+    ? 'config.client_certificate: no probe that could check it can show one; bring one to this version, or choose other places.'
+    : `type: no probe that could check it makes ${special} checks; bring one to this version, or choose other places.`;
+};
+
 /**
  * Refuses at once what no probe could ever check: locations without a probe, or an address that no
  * chosen probe may reach.
@@ -306,14 +320,11 @@ export const refuseUnreachable = (
 ): void => {
   const near = chosen(monitor.config, monitor.organisation, checkers);
   const { kind } = monitor;
-  const candidates = isForSome(kind)
-    ? near.filter((checker) => checker.kinds.includes(kind))
-    : near;
+  const special = isForSome(kind) ? kind : abilityFor(kind, monitor.config);
+  const candidates =
+    special === undefined ? near : near.filter((checker) => checker.kinds.includes(special));
   if (near.length > 0 && candidates.length === 0)
-    throw new Refusal(
-      'nobody_can_check',
-      `type: no probe that could check it makes ${kind} checks; bring one to this version, or choose other places.`,
-    );
+    throw new Refusal('nobody_can_check', unableSentence(special ?? kind));
   const inside = insideOf(monitor.kind, monitor.target, monitor.config);
   if (!inside) return;
   // The same judgement as the probe's guard makes when it connects, from the ranges that its host

@@ -54,7 +54,7 @@ type RestrictedRow = RestrictedMonitor & { readonly key: number };
 
 /**
  * Enabled monitors that not every probe may check: their config names places, a probe or a
- * resolver, their target may be an address, or their kind is for some probes. In pages.
+ * resolver, their target may be an address, or only some probes check their kind as they want it. In pages.
  */
 export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow[]> =>
   inPages(
@@ -65,6 +65,7 @@ export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow
       where paused_at is null and key > ${after}
         and (config ?| array['continents', 'probe', 'resolver']
         or type not in ('https', 'dns', 'heartbeat')
+        or config ->> 'ip_family' = 'both' or config ? 'client_certificate'
         or type = 'https' and target ~* '^https?://([[]|[0-9]|[^/]*localhost|[^/]*[^ -~])')
       order by key limit 1000`,
   );

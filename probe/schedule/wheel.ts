@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/base/time.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
 import {
+  abilityFor,
   insideOf,
   nextTurn,
   type Placed,
@@ -320,6 +321,7 @@ function grown(old: Entries, capacity: number): Entries {
 
 /** The assignment as placement sees it. */
 function placed(assignment: Assignment): Placed {
-  const inside = insideOf(assignment.kind, assignment.target, assignment.config);
-  return inside ? { ...assignment, inside: inside.addresses } : assignment;
+  const { kind, target, config } = assignment;
+  const [inside, ability] = [insideOf(kind, target, config), abilityFor(kind, config)];
+  return inside || ability ? { ...assignment, inside: inside?.addresses, ability } : assignment;
 }

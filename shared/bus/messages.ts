@@ -190,7 +190,7 @@ export const presenceMessage = z.object({
   /** The public key (X25519, base64) that secrets are sealed to. */
   seal_key: z.string().max(64),
   allowed_cidrs: z.array(z.string().max(64)).max(64),
-  /** Kinds that this process checks besides the first ones. */
+  /** Kinds that this process checks besides the first ones, and what it can do for https. */
   kinds: z.array(z.string().max(32)).max(32).exactOptional(),
   ear: z.string().max(256).nullable(),
   spool: z.object({ waiting: z.int(), dropped: z.int(), bytes: z.int() }),

@@ -108,6 +108,23 @@ export const rangesOf = (probe: RosterProbe): readonly Cidr[] => {
  */
 
 /**
+ * What https checks may ask of a probe beyond what those of the first version do. A probe says
+ * which of it it does, beside its kinds.
+ */
+export const httpsAbilities = ['client_certificate', 'both_families'] as const;
+export type HttpsAbility = (typeof httpsAbilities)[number];
+
+/** The ability that this config asks for. Probes with both families know certificates, too. */
+export const abilityFor = (
+  kind: Kind,
+  { ip_family, client_certificate = null }: Config,
+): HttpsAbility | undefined => {
+  if (kind !== 'https') return undefined;
+  if (ip_family === 'both') return 'both_families';
+  return client_certificate === null ? undefined : 'client_certificate';
+};
+
+/**
  * What placement needs of an assignment. `inside`: the addresses of its target, when none of them
  * is public.
  */
@@ -118,6 +135,7 @@ export type Placed = Pick<
   readonly inside?: readonly string[] | undefined;
   /** Undefined: one that every probe checks. */
   readonly kind?: Kind | undefined;
+  readonly ability?: HttpsAbility | undefined;
 };
 
 /**
@@ -166,14 +184,14 @@ const arrange = (roster: Roster): Arranged => {
 };
 
 /**
- * The public probes that can check it, healthy or not: they check its kind, and their hosts may
+ * The public probes that can check it, healthy or not: they check its kind as it wants, and their hosts may
  * reach its private addresses. Undefined when all can.
  */
 export const ableToCheck = (
-  { kind, inside }: Pick<Placed, 'kind' | 'inside'>,
+  { kind, ability, inside }: Pick<Placed, 'kind' | 'ability' | 'inside'>,
   roster: Roster,
 ): ReadonlySet<string> | undefined => {
-  const special = kind !== undefined && isForSome(kind) ? kind : undefined;
+  const special = kind !== undefined && isForSome(kind) ? kind : ability;
   if (special === undefined && inside === undefined) return undefined;
   const { able } = arrange(roster);
   const name = `${special ?? ''} ${inside?.join() ?? ''}`;

@@ -155,7 +155,7 @@ export const httpsKeys = {
   ip_family: {
     meaning:
       'Which addresses of the target are tried. "both": each check is made twice at once, by IPv4 ' +
-      'and by IPv6, and either that fails is a failure; a probe without one of them knows nothing.',
+      'and by IPv6, and either that fails is a failure; only probes that have both make it.',
     allowed: '"any", "4", "6" or "both" (for a target with a name)',
     initial: 'any',
     example: '6',

@@ -10,6 +10,7 @@ import {
 import type { PlanName } from '../../../coordinator/organisations/plans.ts';
 import { newestRegistries } from '../../../coordinator/registrations/model.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
+import { httpsKeys } from '../../../shared/checks/https/keys.ts';
 
 const organisation = '01890000-0000-7000-8000-000000000001';
 const unknownSender = '01890000-0000-7000-8000-000000000002';
@@ -204,6 +205,18 @@ describe('a new monitor', () => {
       { config: { probe: unknownSender } },
       'nobody_can_check',
       /config\.probe/,
+    ],
+    [
+      'a family that no probe has beside the other',
+      { config: { ip_family: 'both' } },
+      'nobody_can_check',
+      /config\.ip_family: no probe .* both IPv4 and IPv6/,
+    ],
+    [
+      'a certificate that no probe can show',
+      { config: { client_certificate: httpsKeys.client_certificate.example } },
+      'nobody_can_check',
+      /config\.client_certificate/,
     ],
     ['a private address', { target: 'http://10.1.2.3/' }, 'target_forbidden', /10\.1\.2\.3/],
     ['loopback by name', { target: 'http://localhost:3000/' }, 'target_forbidden', /localhost/],

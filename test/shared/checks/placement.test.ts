@@ -12,8 +12,10 @@ import {
   type RosterProbe,
 } from '../../../shared/checks/assignment.ts';
 import {
+  abilityFor,
   ableToCheck,
   continentsOf,
+  httpsAbilities,
   nextTurn,
   type Placed,
   probeOf,
@@ -236,6 +238,20 @@ describe('placement', () => {
           rosterOf({ ...inside, ...allowed }, { ...europe, ...allowed }, asia),
         ),
       ).toEqual(new Set([europe.id]));
+    });
+
+    test('of https that not every probe can make belong to those that can', () => {
+      const roster = rosterOf({ ...europe, kinds: [...httpsAbilities] }, asia);
+      const config = { client_certificate: '***' };
+      const ability = abilityFor('https', config);
+      expect(ability).toBe('client_certificate');
+      expect(abilityFor('https', { ...config, ip_family: 'both' })).toBe('both_families');
+      expect(abilityFor('https', { ip_family: '6', client_certificate: null })).toBeUndefined();
+      expect(abilityFor('dns', config)).toBeUndefined();
+      const placed = monitor(1, { kind: 'https', ability });
+      expect(continentsOf(placed, roster)).toEqual(['Europe']);
+      expect(probeOf(placed, 'Asia', roster)).toBeUndefined();
+      expect(continentsOf(monitor(1, { kind: 'https' }), roster)).toEqual(['Asia', 'Europe']);
     });
 
     test('of a kind that not every probe checks belong to those that do', () => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   forms = monitorForms(web);
   small = await createTestOrganisation(web.sql, { plan: 'free' });
   for (const [at, continent] of ['Europe', 'Asia'].entries())
-    await web.sql`insert into probes (id, name, continent) values (${newId()}, ${`probe ${at}`}, ${continent})`;
+    await web.sql`insert into probes (id, name, continent, kinds) values (${newId()}, ${`probe ${at}`}, ${continent}, '{client_certificate}')`;
 });
 afterAll(() => web.close());
 
