@@ -5,6 +5,7 @@ import { connectBus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/subjects.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Cause } from '../../shared/checks/result.ts';
+import { mint, mintAuthority } from '../support/certificates.ts';
 import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
 import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/monitors.ts';
@@ -179,6 +180,32 @@ describe('secrets of a monitor', () => {
         await network.sql`select t::text as row from ${network.sql(name)} t where t::text like ${`%${secret}%`} or t::text like ${`%${Buffer.from(secret).toString('hex')}%`}`;
       expect(rows, name).toEqual([]);
     }
+  });
+
+  test('may be a certificate, which the target is shown and nobody else', async () => {
+    await eventually(
+      async () =>
+        (await network.sql`select 1 from probes where 'client_certificate' = any (kinds)`).length >
+        0,
+    );
+    const clients = mintAuthority('Clients');
+    const { chain, key } = mint({ commonName: 'monitor', issuer: clients });
+    const strict = await network.startTarget({
+      certificate: mint({ names: ['127.0.0.1'] }),
+      tls: { requestCert: true, ca: clients.certificate },
+    });
+    const made = await call('POST', '/monitors', {
+      type: 'https',
+      target: strict.url(),
+      interval_s: 10,
+      config: { client_certificate: `${chain}${key}`, verify_tls: false },
+    });
+    expect(made.config.client_certificate).toBe('***');
+    await eventually(() => strict.hits.length > 0, 40_000);
+    const [line = ''] = key.split('\n').slice(1);
+    const rows =
+      await network.sql`select m::text from monitors m where m::text like ${`%${line}%`}`;
+    expect(rows).toEqual([]);
   });
 
   test('stay what they are when a mask is sent back, and change when a new one is', async () => {

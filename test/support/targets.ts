@@ -125,6 +125,8 @@ export type TargetOptions = {
     readonly minVersion?: 'TLSv1' | 'TLSv1.2' | 'TLSv1.3';
     readonly maxVersion?: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
     readonly requestCert?: boolean;
+    /** Whose certificates of clients it takes. */
+    readonly ca?: string;
     readonly ciphers?: string;
     readonly ecdhCurve?: string;
     readonly ALPNProtocols?: string[];
