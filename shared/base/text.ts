@@ -156,11 +156,11 @@ const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eig
 export const countInWords = (count: number): string =>
   words[count] ?? count.toLocaleString('en-GB');
 
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** `a`, `a and b`, `a, b and c`. */
 export const listInWords = (parts: readonly string[]): string =>
   parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const be = (count: number): string => (count === 1 ? 'is' : 'are');
 

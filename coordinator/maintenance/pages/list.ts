@@ -1,6 +1,7 @@
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { listMonitors } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { chips, heading, linkButton, type State, stateMark } from '../../web/elements.ts';
 import { noForm } from '../../web/form-data.ts';
@@ -8,7 +9,7 @@ import { freshForm, textField } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
 import { listMaintenanceByTime, maintenanceRows } from '../contract.ts';
-import { capital, titleFrom } from './parts.ts';
+import { titleFrom } from './parts.ts';
 
 type Listed = OutputOf<typeof listMaintenanceByTime>;
 type Row = Listed['items'][number];

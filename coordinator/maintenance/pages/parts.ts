@@ -1,5 +1,6 @@
 import type { getMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { capital } from '../../../shared/base/text.ts';
 import type { Choices } from '../../web/elements.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import { type Html, html, icon } from '../../web/html.ts';
@@ -252,8 +253,6 @@ const otherZone = (zone: string, reader: string): string | undefined => {
   if (reader !== zone) return reader;
   return zone === 'UTC' ? undefined : 'UTC';
 };
-
-export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 export const aheadTable = (
   { time_zone, next_occurrences }: Ahead,

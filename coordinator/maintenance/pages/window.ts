@@ -4,6 +4,7 @@ import {
 } from '../../../shared/api/maintenance.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
+import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { heading, linkButton } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
@@ -11,7 +12,7 @@ import { type Html, html, icon, joined, type Part, safeUrl } from '../../web/htm
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import { endMaintenanceNow, showMaintenanceWindow, startMaintenanceNow } from '../contract.ts';
 import { windowMark } from './list.ts';
-import { aheadTable, capital, titleFrom } from './parts.ts';
+import { aheadTable, titleFrom } from './parts.ts';
 
 type WindowDetail = OutputOf<typeof showMaintenanceWindow>;
 

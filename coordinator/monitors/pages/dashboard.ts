@@ -1,6 +1,6 @@
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { countInWords, restOf, sentenceOf } from '../../../shared/base/text.ts';
+import { capital, countInWords, restOf, sentenceOf } from '../../../shared/base/text.ts';
 import { isKind } from '../../../shared/checks/kinds.ts';
 import { firstSteps } from '../../organisations/pages/parts.ts';
 import { type Chip, chips, countText, heading, stateMark, stateWords } from '../../web/elements.ts';
@@ -107,8 +107,6 @@ const headline = (shown: Dashboard, { status }: View): string => {
 
 const monitorsInWords = (count: number): string =>
   count === 1 ? 'One monitor' : `${capital(countInWords(count))} monitors`;
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const noneWords = (status: StatusRow): string => `Nothing is ${statusWords[status]}.`;
 

@@ -5,6 +5,7 @@ import {
   updateChannel,
 } from '../../../shared/api/channels.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
+import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { figure, heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
@@ -61,8 +62,7 @@ const sentenceOf = (channel: Channel, mail: boolean): string => {
 };
 
 /** Without a full stop, as a title. */
-const asTitle = (words: string): string =>
-  `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/\.$/, '')}`;
+const asTitle = (words: string): string => capital(words.replace(/\.$/, ''));
 
 const whyNot = (request: MembersRequest, channel: Channel, mail: boolean): Html | null => {
   const { id, kind, unsubscribed, verified, delivering, enabled, failure } = channel;
@@ -113,16 +113,16 @@ const settings = (channel: Channel, kinds: readonly Kind[]): Html => {
   return html`
     <dl class="columns">
       ${row('Kind', kindName(kinds, kind))}
-      ${row('Sends to', whereOf(channel, kinds) ?? 'a secret address')}
-      ${row('Monitors', coversText(channel))}
-      ${row('Notify', delayText(channel.delay_s))}
+      ${row('Sends to', whereOf(channel, kinds) ?? 'A secret address')}
+      ${row('Monitors', capital(coversText(channel)))}
+      ${row('Notify', capital(delayText(channel.delay_s)))}
       ${row(
         'Repeat',
         reminder_s === null
-          ? 'never'
-          : `after ${durationText(reminder_s * 1_000)}, then at doubling intervals`,
+          ? 'Never'
+          : `After ${durationText(reminder_s * 1_000)}, then at doubling intervals`,
       )}
-      ${row('Active hours', hoursText(channel))}
+      ${row('Active hours', capital(hoursText(channel)))}
       ${row('Owner', owner ?? 'Team')}
     </dl>
   `;

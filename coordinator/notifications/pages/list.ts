@@ -1,5 +1,6 @@
 import { createChannel, listChannels } from '../../../shared/api/channels.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { capital } from '../../../shared/base/text.ts';
 import { heading, moreLink } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, hiddenField, textField } from '../../web/forms.ts';
@@ -49,8 +50,8 @@ const rowOf = (
           </span>
         </span>
       </td>
-      <td data-label="Monitors">${coversText(channel)}</td>
-      <td data-label="Notify">${delayText(delay_s)}${hours !== null && ', in active hours'}</td>
+      <td data-label="Monitors">${capital(coversText(channel))}</td>
+      <td data-label="Notify">${capital(delayText(delay_s))}${hours !== null && ', in active hours'}</td>
       <td data-label="Owner">${owner ?? 'Team'}</td>
       <td data-label="p95 delivery" class="number">${p95Text(p95_ms)}</td>
       <td data-label="Last delivered" class="number">
