@@ -215,7 +215,7 @@ const search = (view: View): Html => {
         type="search"
         name="q"
         value="${view.q}"
-        placeholder="Search monitors"
+        placeholder="Search"
         autocomplete="off"
       >
     </form>

@@ -34,7 +34,7 @@ const rowOf = (
       <td data-label="State">
         <span>
           ${channelMark(channel, mail)}
-          ${!isWell && failure !== null && html`<span class="note">${failure}</span>`}
+          ${!isWell && failure !== null && html`<span class="note">${capital(failure)}</span>`}
         </span>
       </td>
       <td data-label="Channel">
