@@ -159,7 +159,7 @@ const uptimeFigures = (ledger: Ledger, days: number): Html =>
     ${figure(`Uptime, ${daysWords(days)}`, percentFigure(ledger.percent))}
     ${figure(
       'Down',
-      ledger.down_seconds === 0 ? 'never' : durationText(ledger.down_seconds * 1_000),
+      ledger.down_seconds === 0 ? 'Never' : durationText(ledger.down_seconds * 1_000),
     )}
   `;
 

@@ -8,6 +8,7 @@ import {
 import type { getMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isContinent } from '../../../shared/base/continents.ts';
+import { capital } from '../../../shared/base/text.ts';
 import type { listMonitorChannels, listRecipients } from '../../notifications/contract.ts';
 import { delayText } from '../../notifications/pages/parts.ts';
 import { notificationInWords } from '../../notifications/pages/recipients.ts';
@@ -473,7 +474,7 @@ const channelsPart = ({ told, channels }: Subject, state: FormState): Html => {
               value: id,
               label: name,
               help: [
-                delayText(delay_s),
+                capital(delayText(delay_s)),
                 ...(owner === null ? [] : [owner]),
                 ...(has_all ? ['all monitors'] : []),
               ].join(', '),

@@ -1,4 +1,5 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import {
   type Choices,
@@ -235,7 +236,7 @@ export const triedNotice = ({ verdict, status, class: kind, words, took_ms }: Tr
   return notice(
     verdict === 'refused' ? 'down' : 'verifying',
     `${verdict === 'refused' ? 'Test failed permanently' : 'Test not delivered'} ${answer}`,
-    words === null ? undefined : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`,
+    words === null ? undefined : `${capital(words)}.`,
   );
 };
 
@@ -323,7 +324,7 @@ export const formPage = (
                 'delay_s',
                 'Notify',
                 delays,
-                delayText,
+                (each) => capital(delayText(each)),
                 state,
                 'After a delay only if the outage is still open and not acknowledged.',
               )}
@@ -331,7 +332,7 @@ export const formPage = (
                 'reminder_s',
                 'Repeat',
                 reminders,
-                (each) => (each === 0 ? 'never' : `after ${durationText(each * 1_000)}`),
+                (each) => (each === 0 ? 'Never' : `After ${durationText(each * 1_000)}`),
                 state,
                 'Intervals double, up to once a day, until acknowledged.',
               )}

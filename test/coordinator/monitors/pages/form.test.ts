@@ -493,7 +493,7 @@ describe('the channels in the form of a monitor', () => {
     const other = await channel('#other');
     const { owner, member } = web.house;
     const { text } = await web.get('/monitors/new', { as: owner });
-    expect(text).toMatch(/Pager\s*<span class="field-help">after 5 min/);
+    expect(text).toMatch(/Pager\s*<span class="field-help">After 5 min/);
     expect([box(text, all).includes('checked'), box(text, all).includes('disabled')]).toEqual([
       true,
       true,

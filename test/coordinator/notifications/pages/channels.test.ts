@@ -132,7 +132,7 @@ describe('channels', () => {
         'value="Evenings"',
         'value="18:00"',
         'value="00:00"',
-        '<option value="300" selected>after 5 min',
+        '<option value="300" selected>After 5 min',
         'value="Europe/Berlin"',
       ])
         expect(text).toContain(shown);
