@@ -1,5 +1,6 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
+import { capital } from '../../../shared/base/text.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { leave, leavePage } from '../../people/pages/profile.ts';
 import { heading, linkButton, notice } from '../../web/elements.ts';
@@ -199,7 +200,7 @@ const invitationsTable = async ({ ask, may, times }: MembersRequest): Promise<Ht
                 html`
                   <tr id="invitation-${id}">
                     <td data-label="Address">${email}</td>
-                    <td data-label="Role">${role}</td>
+                    <td data-label="Role">${capital(role)}</td>
                     <td data-label="Invited by">${inviter ?? 'the operator'}</td>
                     <td data-label="Expires">${times.moment(expires_at)}</td>
                     <td class="number">
@@ -272,7 +273,7 @@ export const membersPage: Page = {
                         ${id === caller.user && html` <b>you</b>`}
                       </td>
                       <td data-label="E-mail">${email}</td>
-                      <td data-label="Role">${role}</td>
+                      <td data-label="Role">${capital(role)}</td>
                       <td data-label="Since">${times.day(joined_at)}</td>
                       ${
                         may(membersSetMemberRole) &&
