@@ -9,9 +9,13 @@ import type { Result } from '../../../shared/checks/result.ts';
 
 /**
  * One probe's results of every monitor, as its reporter would send them: batches of a partition, in
- * order, signed with what leaves with them.
+ * order, signed with what leaves with them. Made ahead, so that sending costs little.
  */
-export type Fed = { readonly batches: number; readonly results: number };
+type Prepared = {
+  readonly subject: string;
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+};
 
 const pass: Omit<Result, 'seq' | 'monitor' | 'at'> = {
   config_version: 1,
@@ -26,34 +30,28 @@ const perBatch = 100;
 const atOnce = 32;
 const maxAtOnce = 500;
 
-export const feedResults = async (
-  bus: Bus,
+export const prepareResults = (
   probe: { readonly id: string; readonly continent: Continent; readonly credentials: string },
   byPartition: ReadonlyMap<number, readonly string[]>,
   at: number,
-): Promise<Fed> => {
+): readonly Prepared[] => {
   const key = keyFromSeed(
     parseCredentials(parseProbeCredentials(probe.credentials).nats_credentials).seed,
     'user',
   );
   const generation = newId();
-  const waiting = new Set<Promise<unknown>>();
+  const prepared: Prepared[] = [];
   let leaving: { readonly subject: string; readonly body: Buffer }[] = [];
   const leave = (): void => {
     const signed = signaturesOf(
       [key],
       leaving.map(({ body }) => body),
     );
-    for (const [nth, { subject, body }] of leaving.entries()) {
-      const stored: Promise<unknown> = bus
-        .store(subject, body, { headers: signed[nth] ?? {}, timeoutMs: 30_000 })
-        .finally(() => waiting.delete(stored));
-      waiting.add(stored);
-    }
+    for (const [nth, message] of leaving.entries())
+      prepared.push({ ...message, headers: signed[nth] ?? {} });
     leaving = [];
   };
   let seq = 0;
-  let batches = 0;
   for (let partition = 0; partition < partitionCount; partition += 1) {
     const monitors = byPartition.get(partition) ?? [];
     let after: number | null = null;
@@ -65,13 +63,23 @@ export const feedResults = async (
       const head = { probe: probe.id, generation, partition, after };
       const body = Buffer.from(batchText(head, texts));
       after = seq;
-      batches += 1;
       leaving.push({ subject: subjects.result(probe.continent, partition, probe.id), body });
       if (leaving.length >= atOnce) leave();
-      while (waiting.size >= maxAtOnce) await Promise.race(waiting);
     }
   }
   leave();
+  return prepared;
+};
+
+/** Settles when the stream has them all. */
+export const sendResults = async (bus: Bus, prepared: readonly Prepared[]): Promise<void> => {
+  const waiting = new Set<Promise<unknown>>();
+  for (const { subject, body, headers } of prepared) {
+    const stored: Promise<unknown> = bus
+      .store(subject, body, { headers, timeoutMs: 30_000 })
+      .finally(() => waiting.delete(stored));
+    waiting.add(stored);
+    while (waiting.size >= maxAtOnce) await Promise.race(waiting);
+  }
   await Promise.all(waiting);
-  return { batches, results: seq };
 };
