@@ -1,6 +1,6 @@
 import { hostAndPort } from '../../../shared/checks/connection/config.ts';
 import { tlsSettings } from '../../../shared/checks/tls/config.ts';
-import { closeSocket, openSocket } from '../connection/connect.ts';
+import { openSocket } from '../connection/connect.ts';
 import { reachSecurely } from '../connection/handshake.ts';
 import { createNotes } from '../connection/notes.ts';
 import type { ConnectionDependencies, Open } from '../connection/reach.ts';
@@ -34,7 +34,8 @@ export const createTlsCheck = (dependencies: ConnectionDependencies): Check => {
       context,
       dependencies,
     );
-    if (socket) closeSocket(socket);
+    // Not at once: our last words of the handshake are still to leave.
+    setImmediate(() => socket?.destroy());
     const observation: TlsObservation = {
       at: started_at,
       limit_ms: assignment.timeout_ms,

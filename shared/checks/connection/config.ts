@@ -125,10 +125,14 @@ export const hostAndPort = (kind: string, target: string): HostAndPort | undefin
 };
 
 /** The name for a handshake; addresses have none. */
-export const serverName = (text: string): string | undefined => {
+const serverName = (text: string): string | undefined => {
   const host = /[:/?#@\\[\]]/.test(text) || strange.test(text) ? undefined : hostFrom(text);
   return host?.replace(/\.$/, '');
 };
+
+/** null: the host of the target. */
+export const serverNameIn = ({ server_name: given }: Config): string | null =>
+  typeof given === 'string' ? (serverName(given) ?? null) : null;
 
 /** What is wrong with a target that should be `host:port`. */
 const whatIsWrong = (kind: string, target: string, example: string): string => {

@@ -10,7 +10,7 @@ import {
   hostAndPort,
   limitFaults,
   portTarget,
-  serverName,
+  serverNameIn,
 } from '../connection/config.ts';
 import {
   type ConfigContext,
@@ -154,7 +154,7 @@ export const tcpSettings = (config: Config): TcpSettings => {
     expect: some('expect'),
     expect_words: asText(config.expect) ?? '',
     tls: tlsModes.find((one) => one === config.tls) ?? 'none',
-    server_name: serverName(asText(config.server_name) ?? '') ?? null,
+    server_name: serverNameIn(config),
     secrets: secretsIn(send),
   };
 };

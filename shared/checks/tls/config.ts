@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { Config } from '../assignment.ts';
 import {
-  asText,
   type ConnectionSettings,
   connectionSchemas,
   connectionSettings,
   limitFaults,
   portTarget,
-  serverName,
+  serverNameIn,
 } from '../connection/config.ts';
 import {
   everyKindSchemas,
@@ -50,7 +49,7 @@ export type TlsSettings = ConnectionSettings & {
 /** Reads a config that `tlsConfig.faults` accepted. */
 export const tlsSettings = (config: Config): TlsSettings => ({
   ...connectionSettings(config),
-  server_name: serverName(asText(config.server_name) ?? '') ?? null,
+  server_name: serverNameIn(config),
   min_version: minVersions.find((one) => Number(one) === Number(config.min_version)) ?? '1.2',
 });
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import type { Lookup } from '../../../../probe/checks/connection/lookup.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
@@ -186,6 +188,25 @@ describe('a tls check', () => {
       expect(await strict(target)).toMatchObject({ cause: { class: 'address_not_public' } });
     expect(connections()).toBe(0);
   });
+
+  test.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'ends a handshake of %s for the server, too, before it leaves',
+    async (maxVersion) => {
+      const ends: string[] = [];
+      const server = createServer({ cert: good.chain, key: good.key, maxVersion }, (socket) => {
+        ends.push('secured');
+        socket.on('error', ({ message }) => ends.push(message));
+      });
+      server.on('tlsClientError', ({ message }) => ends.push(message));
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const address = server.address();
+      const port = typeof address === 'object' ? address?.port : null;
+      for (let nth = 0; nth < 20; nth += 1) await check(`good.example:${port}`);
+      await expect.poll(() => ends).toEqual(Array.from({ length: 20 }, () => 'secured'));
+      server.close();
+    },
+  );
 
   test('a thousand checks leave nothing open', async () => {
     const { port } = await serve({ certificate: good });
