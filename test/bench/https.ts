@@ -1,17 +1,14 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { rootCertificates } from 'node:tls';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { mint, mintAuthority } from '../support/certificates.ts';
 import { type Bench, type Figure, interleaved } from './figure.ts';
+import { startAlone } from './https/alone.ts';
 import { startBlackbox } from './https/blackbox.ts';
 import { startWholeProbe } from './https/whole-probe.ts';
-import { cores, find, pinned, start, stop } from './processes.ts';
+import { cores, find, pinned } from './processes.ts';
 
 /**
  * CPU of one https check, fresh connection and verified chain, against prometheus-blackbox-exporter
@@ -27,8 +24,6 @@ const inFlight = 50;
 const perSecond = 100;
 const heldOpen = 5_000;
 
-const portsOf = z.object({ ecdsa: z.int(), rsa: z.int(), hang: z.int() });
-const checked = z.object({ checks: z.number(), failed: z.number(), cpu_ms: z.number() });
 const held = z.object({ before: z.number(), during: z.number(), open: z.number() });
 
 /**
@@ -82,77 +77,11 @@ export const https: Bench = {
     const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-https-'));
     const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
     try {
-      const root = mintAuthority('Bench Root');
-      for (const key of ['ecdsa', 'rsa'] as const) {
-        const leaf = mint({
-          names: ['localhost', '127.0.0.1'],
-          issuer: root,
-          key: key === 'rsa' ? 'rsa' : 'ec',
-        });
-        await writeFile(join(folder, `${key}.pem`), leaf.chain);
-        await writeFile(join(folder, `${key}.key`), leaf.key);
-      }
-      const authority = join(folder, 'ca.pem');
-      await writeFile(authority, root.certificate);
-      await writeFile(
-        join(folder, 'bundle.pem'),
-        [...rootCertificates, root.certificate].join('\n'),
-      );
-
-      // With its modules compiled once and kept, which saves the bare check the compiler's memory. It
-      // ends at once, because nobody orders any check.
-      process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
-      const first = start(
-        cores.load,
-        [process.execPath, join(import.meta.dirname, 'https/check-alone.ts'), authority],
-        { stdio: 'ignore' },
-      );
-      await once(first, 'exit');
-
-      // What loads and answers keeps off the core of the subject; this process does both.
-      const taskset = find('taskset');
-      if (taskset) execFileSync(taskset, ['-pc', String(cores.load), String(process.pid)]);
-
-      const target = start(
-        cores.load,
-        [process.execPath, join(import.meta.dirname, 'https/target.ts'), folder],
-        {
-          stdio: ['ignore', 'pipe', 'inherit'],
-        },
-      );
-      ends.push(() => stop(target));
-      const bare = start(
-        cores.subject,
-        [
-          process.execPath,
-          '--expose-gc',
-          join(import.meta.dirname, 'https/check-alone.ts'),
-          authority,
-        ],
-        {
-          stdio: ['pipe', 'pipe', 'inherit'],
-        },
-      );
-      ends.push(() => stop(bare));
-      if (!target.stdout || !bare.stdout || !bare.stdin)
-        throw new Error('a part of the bench did not start');
-      const [line] = await once(createInterface({ input: target.stdout }), 'line');
-      const ports = portsOf.parse(JSON.parse(String(line)));
-      const url = (name: keyof typeof ports): string => `https://localhost:${ports[name]}/`;
-
-      const answers = createInterface({ input: bare.stdout });
-      const order = async (what: object): Promise<unknown> => {
-        const answer = once(answers, 'line');
-        bare.stdin?.write(`${JSON.stringify(what)}\n`);
-        return JSON.parse(String((await answer)[0]));
-      };
-      const bareCheck = async (target: string): Promise<number> => {
-        const { checks, failed, cpu_ms } = checked.parse(
-          await order({ url: target, in_flight: inFlight, ms: roundMs, once: false }),
-        );
-        if (failed > checks / 100) throw new Error(`${failed} of ${checks} checks failed`);
-        return cpu_ms / checks;
-      };
+      const { authority, ports, order, cpuPerCheck, close } = await startAlone(folder);
+      ends.push(close);
+      const url = (name: 'ecdsa' | 'rsa' | 'hang'): string => `https://localhost:${ports[name]}/`;
+      const bareCheck = (target: string): Promise<number> =>
+        cpuPerCheck({ kind: 'https', target, in_flight: inFlight, ms: roundMs });
 
       const blackbox = await startBlackbox(folder, join(folder, 'bundle.pem'));
       if (blackbox) ends.push(blackbox.close);
@@ -195,7 +124,13 @@ export const https: Bench = {
       );
       say(`memory of ${heldOpen} checks in flight`);
       const memory = held.parse(
-        await order({ url: url('hang'), in_flight: heldOpen, ms: 20_000, once: true }),
+        await order({
+          kind: 'https',
+          target: url('hang'),
+          in_flight: heldOpen,
+          ms: 20_000,
+          once: true,
+        }),
       );
       const each = (memory.during - memory.before) / 1_024 / memory.open;
       const there = (value: number): number | undefined =>

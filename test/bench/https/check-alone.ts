@@ -1,5 +1,5 @@
 /**
- * The https check alone, as the probe has it, in a process of its own. A line of JSON on standard
+ * A check alone, as the probe has it, in a process of its own. A line of JSON on standard
  * input says what to do; one on standard output what came of it.
  */
 
@@ -10,12 +10,16 @@ import { createTrust } from '../../../probe/checks/connection/trust.ts';
 import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
-import type { Assignment } from '../../../shared/checks/assignment.ts';
+import { createTcpCheck } from '../../../probe/checks/tcp/perform.ts';
+import { createTlsCheck } from '../../../probe/checks/tls/perform.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
 import { assignmentOf } from '../../probe/support/checkers.ts';
 import { keepChecking, type Perform, performOnce } from '../keep-checking.ts';
 
-type Order = {
-  readonly url: string;
+export type Order = {
+  readonly kind: 'https' | 'tcp' | 'tls';
+  readonly target: string;
+  readonly config?: Config;
   readonly in_flight: number;
   readonly ms: number;
   readonly once: boolean;
@@ -23,27 +27,31 @@ type Order = {
 
 const [authority = ''] = process.argv.slice(2);
 const families = watchFamilies();
-const check = createHttpsCheck({
+const dependencies = {
   resolver: { works: async () => true },
   lookup: createLookup({ families, sockets: createUdpSockets() }),
   families,
   trust: createTrust([readFileSync(authority, 'utf8')]),
-});
+};
+const checks = {
+  https: createHttpsCheck(dependencies),
+  tcp: createTcpCheck(dependencies),
+  tls: createTlsCheck(dependencies),
+};
 const guard = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] });
-const perform = (assignment: Assignment): Perform => performOnce(check, guard, assignment);
+const performing = ({ kind, target, config = {} }: Order, timeout_ms: number): Perform =>
+  performOnce(checks[kind], guard, assignmentOf(target, { kind, config, timeout_ms }));
 
 /**
  * So many checks at once, all of them waiting for an answer that never comes: what memory they
  * hold.
  */
-const holdOpen = async ({ url, in_flight, ms }: Order): Promise<object> => {
+const holdOpen = async (order: Order): Promise<object> => {
+  const { in_flight, ms } = order;
   const collect = globalThis.gc ?? (() => undefined);
   collect();
   const before = process.memoryUsage.rss();
-  const all = Array.from(
-    { length: in_flight },
-    () => new Promise(perform(assignmentOf(url, { timeout_ms: ms }))),
-  );
+  const all = Array.from({ length: in_flight }, () => new Promise(performing(order, ms)));
   await new Promise((resolve) => setTimeout(resolve, ms * 0.9));
   collect();
   const during = process.memoryUsage.rss();
@@ -54,8 +62,7 @@ const holdOpen = async ({ url, in_flight, ms }: Order): Promise<object> => {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const order: Order = JSON.parse(line);
-  const assigned = assignmentOf(order.url, { timeout_ms: 10_000 });
   process.stdout.write(
-    `${JSON.stringify(await (order.once ? holdOpen(order) : keepChecking(order, perform(assigned))))}\n`,
+    `${JSON.stringify(await (order.once ? holdOpen(order) : keepChecking(order, performing(order, 10_000))))}\n`,
   );
 }
