@@ -119,7 +119,7 @@ export const zone: Readonly<Record<string, readonly Records[]>> = {
 
 export type Case = {
   readonly name: string;
-  readonly kind: 'https' | 'dns';
+  readonly kind: 'https' | 'dns' | 'tcp' | 'tls';
   readonly target: string;
   readonly config?: Readonly<Record<string, string | number | boolean>>;
   readonly timeout_ms?: number;
@@ -140,6 +140,14 @@ const refused = (name: string, target: string, opens = 0): Case => ({
   opens,
   cause: notPublic,
 });
+const refusedByPort = (name: string, host: string): Case[] =>
+  (['tcp', 'tls'] as const).map((kind) => ({
+    name: `${name} by ${kind}`,
+    kind,
+    target: `${host}:443`,
+    opens: 0,
+    cause: notPublic,
+  }));
 const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);
 const byPublic = (path: string): string => `http://public.test${path}`;
 const to = (address: string): string => `/to?${encodeURIComponent(address)}`;
@@ -163,17 +171,51 @@ export const cases: readonly Case[] = [
     refused(`${address} by http`, `http://${bracketed(address)}/`),
     refused(`${address} by https on another port`, `https://${bracketed(address)}:8080/`),
     refused(`a redirect to ${address}`, byPublic(to(`http://${bracketed(address)}/`)), 1),
+    ...refusedByPort(address, bracketed(address)),
   ]),
   ...spellings.flatMap((host) => [
     refused(`${host} in an address`, `http://${host}/`),
     refused(`a redirect to ${host}`, byPublic(to(`http://${host}:8080/`)), 1),
+    ...refusedByPort(host, host),
   ]),
   ...Object.keys(zone)
     .filter((name) => /^(a-|aaaa-|mixed)/.test(name))
     .flatMap((name) => [
       refused(`the name ${name}`, `http://${name}/`),
       refused(`a redirect to the name ${name}`, byPublic(to(`https://${name}/`)), 1),
+      ...refusedByPort(`the name ${name}`, name),
     ]),
+  {
+    name: 'a port of a public server is reached',
+    kind: 'tcp',
+    target: 'public.test:8080',
+    opens: 1,
+    cause: null,
+  },
+  {
+    name: 'a public server that speaks no TLS is reached',
+    kind: 'tls',
+    target: 'public6.test:80',
+    opens: 1,
+    cause: 'tls_not_spoken',
+  },
+  {
+    name: "the probe's bus by its port in a range that its host allows",
+    kind: 'tcp',
+    target: 'bus.test:4222',
+    allow: ['10.0.0.0/8'],
+    opens: 0,
+    cause: notPublic,
+  },
+  {
+    name: 'a port in a range that its host allows is reached, and the trap there springs',
+    kind: 'tcp',
+    target: 'allowed.test:80',
+    allow: ['10.0.0.0/8'],
+    opens: 1,
+    cause: null,
+    trapped: ['tcp 10.20.0.6'],
+  },
   refused(
     'a chain of redirects that ends at metadata',
     byPublic(

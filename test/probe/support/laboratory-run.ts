@@ -11,6 +11,8 @@ import { createDnsCheck } from '../../../probe/checks/dns/perform.ts';
 import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
+import { createTcpCheck } from '../../../probe/checks/tcp/perform.ts';
+import { createTlsCheck } from '../../../probe/checks/tls/perform.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { assignmentOf, deadlineIn } from './checkers.ts';
 import {
@@ -136,7 +138,7 @@ const sent = (): number => {
 
 const sockets = createUdpSockets();
 const families = () => ({ 4: true, 6: true }) as const;
-const https = createHttpsCheck({
+const connection = {
   resolver: { works: async () => true },
   lookup: createLookup({
     families,
@@ -145,8 +147,13 @@ const https = createHttpsCheck({
   }),
   families,
   trust: createTrust(),
-});
-const dns = createDnsCheck({ sockets });
+};
+const checks = {
+  https: createHttpsCheck(connection),
+  tcp: createTcpCheck(connection),
+  tls: createTlsCheck(connection),
+  dns: createDnsCheck({ sockets }),
+};
 
 const run = async (one: Case): Promise<void> => {
   trapped = [];
@@ -159,8 +166,7 @@ const run = async (one: Case): Promise<void> => {
     bus: () => [{ address: '10.20.0.5', port: ports.bus }],
     own: () => ['127.0.0.1', '::1'],
   });
-  const check = one.kind === 'https' ? https : dns;
-  const verdict = await check({
+  const verdict = await checks[one.kind]({
     assignment: assignmentOf(one.target, { kind: one.kind, timeout_ms, config: one.config ?? {} }),
     started_at: systemClock.now(),
     deadline: deadlineIn(timeout_ms),
