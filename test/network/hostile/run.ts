@@ -35,8 +35,8 @@ const worldShape = z.object({
   resolver: z.int(),
   places: z.array(
     z.object({
-      is: z.enum(['well', 'compressed', 'malformed', 'crumbs']),
-      type: z.enum(['https', 'dns']),
+      is: z.enum(['well', 'compressed', 'malformed', 'crumbs', 'ports']),
+      type: z.enum(['https', 'dns', 'tcp', 'tls']),
       target: z.string(),
       config: z.record(z.string(), z.string()),
     }),
@@ -166,6 +166,7 @@ export const runHostile = async (options: {
         compressed: count('compressed'),
         malformed: count('malformed'),
         crumbs: count('crumbs'),
+        ports: count('ports'),
       },
       exits,
       most_mib: Math.max(0, ...peaks()),

@@ -7,12 +7,13 @@ import { startRawTarget, startTarget } from '../../support/targets.ts';
 /**
  * The world that the probes look at, as a process of its own: nine compressed answers that are cut,
  * hang or hardly compress, forty names whose DNS is malformed, twelve bodies of one byte a chunk,
- * and twenty healthy targets beside them. Prints where it all is.
+ * twenty ports that never end, drip, make noise or break off, and twenty-four healthy targets
+ * beside them. Prints where it all is.
  */
 
 export type Place = {
-  readonly is: 'well' | 'compressed' | 'malformed' | 'crumbs';
-  readonly type: 'https' | 'dns';
+  readonly is: 'well' | 'compressed' | 'malformed' | 'crumbs' | 'ports';
+  readonly type: 'https' | 'dns' | 'tcp' | 'tls';
   readonly target: string;
   readonly config: Readonly<Record<string, string>>;
 };
@@ -91,6 +92,39 @@ const crumbling = await startRawTarget(
   (socket) => void socket.once('data', () => socket.end(crumbs)),
 );
 
+/** Writes for as long as the other side takes it. */
+const flood = (bytes: () => Buffer) => (socket: Socket) => {
+  const more = (): void => {
+    while (!socket.destroyed && socket.write(bytes()));
+  };
+  socket.on('drain', more);
+  more();
+};
+const drip = (text: string) => (socket: Socket) => {
+  let at = 0;
+  const timer = setInterval(() => {
+    socket.write(text[at % text.length] ?? '');
+    at += 1;
+  }, 5);
+  socket.once('close', () => clearInterval(timer));
+};
+const ports = await Promise.all(
+  [
+    flood(() => randomBytes(16_384)),
+    flood(() => Buffer.from('220-more of it\r\n'.repeat(1_000))),
+    drip('220-'),
+    drip('\x16\x03\x03'),
+    (socket: Socket) => void socket.once('data', () => socket.resetAndDestroy()),
+  ].map((behave) => startRawTarget(behave)),
+);
+const attempts = [
+  { type: 'tcp', config: { banner: 'smtp', expect: 'needle' } },
+  { type: 'tcp', config: { tls: 'smtp' } },
+  { type: 'tcp', config: { send: 'PING\\r\\n', expect: 'needle' } },
+  { type: 'tls', config: {} },
+] as const;
+const greeting = await startRawTarget((socket) => void socket.write('220 mail.example\r\n'));
+
 const fine = await startTarget();
 fine.answer({ is: 'status', status: 200, body: ordinary });
 const whole = await startTarget();
@@ -124,6 +158,17 @@ const world: World = {
       target: `well-${nth}.example`,
       config: {},
     })),
+    ...several(4, (nth) => ({
+      is: 'well',
+      type: 'tcp',
+      target: `well-port-${nth}.example:${greeting.port}`,
+      config: { banner: 'smtp' },
+    })),
+    ...ports.flatMap(({ port }) =>
+      attempts.map(
+        ({ type, config }): Place => ({ is: 'ports', type, target: `127.0.0.1:${port}`, config }),
+      ),
+    ),
     ...compressed.map(
       ({ url }, nth): Place => ({
         is: 'compressed',
