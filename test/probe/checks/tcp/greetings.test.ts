@@ -1,25 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type Exchange,
-  greetings,
-  type Reading,
-  upgrading,
-} from '../../../../probe/checks/tcp/greetings.ts';
-import { type Banner, banners, upgrades } from '../../../../shared/checks/tcp/keys.ts';
-
-const bytes = (text: string | Buffer): Buffer =>
-  typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
-
-/** Judges what comes in pieces of this size, as a connection may bring it. */
-const reading = ({ read }: Exchange, said: string | Buffer, size: number): Reading | undefined => {
-  const whole = bytes(said);
-  for (let from = 0; from < whole.length; from += size) {
-    const found = read(whole.subarray(0, from + size), from);
-    if (found) return found;
-  }
-  return undefined;
-};
+import { type Exchange, greetings } from '../../../../probe/checks/tcp/greetings.ts';
+import type { Banner } from '../../../../shared/checks/tcp/keys.ts';
+import { bytes, readingOf, readsAnything } from '../../support/fuzzed-greetings.ts';
 
 const first = (banner: Banner): Exchange => {
   const [exchange] = greetings[banner].exchanges;
@@ -86,60 +69,14 @@ describe('a greeting', () => {
     ['mysql', Buffer.alloc(4), unexpected],
   ] as const)('of %s: %j is %s', (banner, said, expected) => {
     for (const size of [1, 3, 1_000]) {
-      const found = reading(first(banner), said, size);
+      const found = readingOf(first(banner), said, size);
       expect(found?.is === 'refused' ? found.code : found?.is).toBe(expected);
     }
   });
 });
 
-describe('a listener of any protocol', () => {
-  const all: readonly Exchange[] = [
-    ...banners.flatMap((banner) => greetings[banner].exchanges),
-    ...upgrades.flatMap((upgrade) => {
-      const { greeting, asking } = upgrading(upgrade, 'antipode.example');
-      return [...greeting, ...asking];
-    }),
-  ];
-
-  /** What is near the truth goes deepest into a reader. */
-  const beginnings = [
-    '220',
-    '220-a\r\n220',
-    '250-STARTTLS\r\n',
-    '* OK ',
-    'a OK\r\n',
-    '+OK',
-    '-ERR',
-    'SSH-2.0-',
-    '+PONG',
-    'S',
-    'R\0\0\0\x08',
-    'E\0\0\0\x20SFATAL\0C57P03\0',
-    '\x20\0\0\0\x0a',
-    '\x03\0\0\0\xff',
-    '\x01\0\0\0\xfe',
-    '\x30\x0c\x02\x01\x01\x78',
-    '\x30\x84\0\0\0\x28\x02\x01\x01',
-  ];
-  const said = fc
-    .tuple(fc.constantFrom('', ...beginnings), fc.uint8Array({ maxLength: 300 }))
-    .map(([beginning, rest]) => Buffer.concat([bytes(beginning), rest]));
-
+describe('a reader of any protocol', () => {
   test('throws at nothing, says the same however the bytes are cut, and uses no more than there are', () => {
-    fc.assert(
-      fc.property(said, fc.integer({ min: 1, max: 50 }), (whole, size) => {
-        for (const exchange of all) {
-          const found = reading(exchange, whole, size);
-          if (found?.is === 'right' || found?.is === 'reply')
-            expect(found.used).toBeLessThanOrEqual(whole.length);
-          if (found?.is === 'refused' && found.code !== undefined)
-            expect(String(found.code).length).toBeLessThan(40);
-          // The rest may make a line longer, and never another of what was understood.
-          const atOnce = reading(exchange, whole, whole.length || 1);
-          if (found !== undefined) expect(atOnce?.is).toBeDefined();
-        }
-      }),
-      { numRuns: 2_000 },
-    );
+    fc.assert(readsAnything, { numRuns: 300 });
   });
 });
