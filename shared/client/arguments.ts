@@ -75,8 +75,8 @@ export function readLine(argv: readonly string[], booleans: ReadonlySet<string>)
       if (!isHelp && !token.rawName.startsWith('--'))
         throw new UsageFault(`"${argv[index]}" is no flag; flags begin with --.`);
       // A value that begins with -- is more likely a forgotten one; with = it can be given all the
-      // same.
-      const isForgotten = !inlineValue && value?.startsWith('--') && value !== '--';
+      // same. No flag begins with three: that is PEM.
+      const isForgotten = !inlineValue && value !== undefined && /^--[^-]/.test(value);
       typed.push({ name: isHelp ? 'help' : name, value: isForgotten ? undefined : value, index });
       if (isForgotten && value === '--help') typed.push({ name: 'help', value: undefined, index });
     }

@@ -180,6 +180,16 @@ test.each<[string[], CommandCall]>([
     },
   ],
   [
+    // As "$(cat client.pem)" passes it on.
+    ['monitors', 'update', 'm', '--config', '{}', '--config.client_certificate', '-----BEGIN X'],
+    {
+      method: 'PATCH',
+      path: '/api/v1/monitors/m',
+      query: {},
+      body: { config: { client_certificate: '-----BEGIN X' } },
+    },
+  ],
+  [
     ['monitors', 'update', '--ungroup', 'm'],
     { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { ungroup: true } },
   ],
