@@ -145,7 +145,8 @@ export const spark = (values: readonly (number | null)[], words: string): Html |
   // Steps from point to point repeat themselves, which places do not: compressed, that is half.
   let path = '';
   let before: number | undefined;
-  for (const [at, value] of values.entries()) {
+  for (let at = 0; at < values.length; at += 1) {
+    const value = values[at] ?? null;
     const y =
       value === null
         ? undefined

@@ -166,8 +166,14 @@ export type IconName = (typeof iconNames)[number];
 
 const address = drawing('icons.svg');
 
+const icons = new Map(
+  iconNames.map((name) => [
+    name,
+    html`
+      <svg class="icon" aria-hidden="true"><use href="${safeUrl(`${address}#${name}`)}"></use></svg>
+    `,
+  ]),
+);
+
 /** A symbol beside words with the same meaning; screen readers skip it. */
-export const icon = (name: IconName): Html =>
-  html`
-    <svg class="icon" aria-hidden="true"><use href="${safeUrl(`${address}#${name}`)}"></use></svg>
-  `;
+export const icon = (name: IconName): Html => icons.get(name) ?? html``;

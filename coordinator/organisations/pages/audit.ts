@@ -6,6 +6,7 @@ import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, send, show } from '../../web/page.ts';
+import type { Times } from '../../web/times.ts';
 import { fieldName } from '../audit-sentences.ts';
 import { getAuditChoices, listAudit } from '../contract.ts';
 
@@ -44,13 +45,18 @@ export const changesOf = (before: Values | null, after: Values | null): readonly
 const most = 160;
 const cut = (text: string): string => (text.length > most ? `${text.slice(0, most)}…` : text);
 
+const isMoment = (text: string): boolean =>
+  /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(text) && !Number.isNaN(Date.parse(text));
+
 /** Inside a sentence; a long value is cut here and complete in the file. */
-const valueText = (value: string | undefined): Part =>
-  value === undefined || value === '' ? html`<i>empty</i>` : html`<span>${cut(value)}</span>`;
+const valueText = (value: string | undefined, times: Times): Part => {
+  if (value === undefined || value === '') return html`<i>empty</i>`;
+  return isMoment(value) ? times.whole(value) : html`<span>${cut(value)}</span>`;
+};
 
 const shown = 6;
 
-export const changeList = (changes: readonly Change[]): Html =>
+const changeList = (changes: readonly Change[], times: Times): Html =>
   html`
     <ul class="changes">
       ${changes.slice(0, shown).map(
@@ -59,8 +65,8 @@ export const changeList = (changes: readonly Change[]): Html =>
             <li>
               <b>${fieldName(key)}</b> ${
                 before !== undefined &&
-                html`${valueText(before)} ${icon('next')}<span class="unseen">to</span> `
-              }${valueText(after)}
+                html`${valueText(before, times)} ${icon('next')}<span class="unseen">to</span> `
+              }${valueText(after, times)}
             </li>
           `,
       )}
@@ -132,7 +138,7 @@ const rowOf = (entry: Entry, { times }: MembersRequest): Html => {
       <td data-label="What">
         <span>${entry.what} ${name !== '' && html`<b>${name}</b>`}</span>
       </td>
-      <td data-label="Changes">${changes.length === 0 ? '–' : changeList(changes)}</td>
+      <td data-label="Changes">${changes.length === 0 ? '–' : changeList(changes, times)}</td>
     </tr>
   `;
 };
