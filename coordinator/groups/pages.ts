@@ -57,7 +57,7 @@ const rowOf = (group: Listed['items'][number]): Html =>
         </span>
       </td>
       <td data-label="Monitors" class="number">${group.monitors}</td>
-      <td data-label="Which are">${countsText(group)}</td>
+      <td data-label="By status">${countsText(group)}</td>
     </tr>
   `;
 
@@ -133,7 +133,7 @@ const pageOf = async (request: MembersRequest, state: FormState): Promise<PageAn
                 <th scope="col">Status</th>
                 <th scope="col">Group</th>
                 <th scope="col" class="number">Monitors</th>
-                <th scope="col">Which are</th>
+                <th scope="col">By status</th>
               </tr>
             </thead>
             <tbody>${listed.items.map(rowOf)}</tbody>

@@ -353,6 +353,7 @@ const toldOf = async (
             verified: verified_at !== null,
             unsubscribed: unsubscribed_at !== null,
           };
+          const reason = disabledReasonOf(state);
           const obstacle = obstacleOf(
             { kind, failing_since: null, refused_at: null },
             door.mail,
@@ -364,7 +365,8 @@ const toldOf = async (
             kind,
             owner,
             delay_s,
-            shut: disabledReasonOf(state) ?? obstacle ?? null,
+            // Without mail it cannot be confirmed: that comes first, as on the list of channels.
+            shut: (reason === 'unproven' ? obstacle : undefined) ?? reason ?? obstacle ?? null,
           };
         },
       ),

@@ -106,8 +106,7 @@ const slowLine = ({ slowSince }: PublicMonitor, { words, formats, page }: View):
   slowSince !== null &&
   html`
     <p>
-      ${stateMark('degraded', words.slow)}
-      <span class="soft">
+      ${stateMark('degraded', words.slow)} <span class="soft">
         ${words.sinceFor(formats.momentText(slowSince), formats.duration(page.now - slowSince))}
       </span>
     </p>

@@ -361,7 +361,7 @@ describe('notifications of an incident', () => {
       ['Night shift', 'immediately'],
       ['Pager', 'after 5 min'],
     ]);
-    expect(told).toContain('Not confirmed yet');
+    expect(told).toContain('Cannot deliver: e-mail is not set up');
     expect(
       (await web.get(`/monitors/${demo.idOf('CDN')}`, { as: web.house.viewer })).text,
     ).not.toContain('Night shift');
@@ -382,7 +382,7 @@ describe('notifications of an incident', () => {
       /<p id="would-be-told"[^>]*>([^<]*)/.exec(text)?.[1] ?? '';
     const fresh = told((await web.get('/monitors/new', { as: web.house.member })).text);
     expect(fresh).toMatch(
-      /^#ops immediately; Pager after 5 min\. Not notified: ana@shop\.example \(not confirmed yet\)/,
+      /^#ops immediately; Pager after 5 min\. Not notified: ana@shop\.example \(cannot deliver: e-mail is not set up\)/,
     );
     expect(fresh).not.toContain('Group hook');
     const chosen = await web.post(
