@@ -2,11 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
 import { isRecord } from '../../shared/base/json.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
 import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { startServices } from '../support/services-run.ts';
-import { broken, fine, type Target } from '../support/targets.ts';
+import { broken, fine, startRawTarget } from '../support/targets.ts';
 import { type Bench, type Figure, median } from './figure.ts';
 
 /**
@@ -20,6 +21,45 @@ const most = { ms: 500, roundTrips: 6 };
 const rounds = 3;
 /** So often it is asked, whether or not the answer before has come. */
 const askEveryMs = 20;
+
+/** What is checked, and can be made to fail. */
+type Breakable = {
+  readonly target: string;
+  readonly config: Config;
+  readonly hits: readonly { readonly at: number }[];
+  readonly setBroken: (isBroken: boolean) => void;
+  readonly close: () => Promise<void>;
+};
+
+const targets: Readonly<Record<'https' | 'tcp', (network: Network) => Promise<Breakable>>> = {
+  https: async (network) => {
+    const target = await network.startTarget();
+    return {
+      target: target.url(`/${target.port}`),
+      config: {},
+      hits: target.hits,
+      setBroken: (isBroken) => target.answer(isBroken ? broken : fine),
+      close: target.close,
+    };
+  },
+  tcp: async () => {
+    const hits: { at: number }[] = [];
+    let words = '220 ready';
+    const { port, close } = await startRawTarget((socket) => {
+      hits.push({ at: Date.now() });
+      socket.on('data', () => undefined).write(`${words}\r\n`);
+    });
+    return {
+      target: `127.0.0.1:${port}`,
+      config: { banner: 'smtp' },
+      hits,
+      setBroken: (isBroken) => {
+        words = isBroken ? '421 busy' : '220 ready';
+      },
+      close,
+    };
+  },
+};
 
 type Asked = { readonly isConfirmed: boolean; readonly open: number };
 
@@ -41,9 +81,9 @@ const ask = async (url: string, token: string): Promise<Asked> => {
  * Breaks the target and says how long after its first failing answer the API tells that it is
  * confirmed.
  */
-const detect = async (target: Target, url: string, token: string): Promise<number> => {
+const detect = async (target: Breakable, url: string, token: string): Promise<number> => {
   const before = target.hits.length;
-  target.answer(broken);
+  target.setBroken(true);
   await eventually(() => target.hits.length > before, 20_000);
   const failedAt = target.hits[before]?.at ?? Number.NaN;
   const confirmed = Promise.withResolvers<number>();
@@ -59,16 +99,16 @@ const detect = async (target: Target, url: string, token: string): Promise<numbe
     ]);
   } finally {
     clearInterval(timer);
-    target.answer(fine);
+    target.setBroken(false);
     await eventually(async () => (await ask(url, token)).open === 0, 60_000);
   }
 };
 
-const figureOf = (roundTripMs: number, took: readonly number[]): Figure => {
+const figureOf = (kind: string, roundTripMs: number, took: readonly number[]): Figure => {
   const limit = most.ms + most.roundTrips * roundTripMs;
   const ours = median(took);
   return {
-    what: `first failure → confirmation in the API, database ${roundTripMs} ms away`,
+    what: `first failure → confirmation in the API, ${kind}, database ${roundTripMs} ms away`,
     ours: `${ours.toFixed(0)} ms (${took.map((ms) => ms.toFixed(0)).join(', ')})`,
     against: `${most.ms} ms + ${most.roundTrips} round trips = ${limit} ms`,
     ratio: ours / limit,
@@ -80,21 +120,24 @@ const figureOf = (roundTripMs: number, took: readonly number[]): Figure => {
 const measure = async (
   network: Network,
   relay: TcpProxy,
+  kind: keyof typeof targets,
   roundTripMs: number,
   say: (progress: string) => void,
 ): Promise<Figure> => {
   // To begin takes hundreds of round trips, and is not what is measured.
   relay.delay(0);
-  const target = await network.startTarget();
+  const target = await targets[kind](network);
   const token = network.house.owner.readWrite;
-  say(`${roundTripMs} ms: a coordinator`);
+  say(`${kind}, ${roundTripMs} ms: a coordinator`);
   const coordinator = await network.startCoordinatorProcess({
     DATABASE_URL: relay.through(network.database.url),
     RATE_LIMIT_PER_MINUTE: '1000000',
   });
   relay.delay(roundTripMs / 2);
   const monitor = await network.addMonitor({
-    target: target.url(`/${roundTripMs}`),
+    type: kind,
+    target: target.target,
+    config: target.config,
     interval_s: 2,
   });
   const took: number[] = [];
@@ -102,7 +145,7 @@ const measure = async (
     await eventually(() => target.hits.length > 4, 60_000);
     // The first round prepares statements and compiles code, and is not counted.
     for (let round = 0; round <= rounds; round += 1) {
-      say(`${roundTripMs} ms: round ${round} of ${rounds}`);
+      say(`${kind}, ${roundTripMs} ms: round ${round} of ${rounds}`);
       const ms = await detect(target, coordinator.url, token);
       if (round > 0) took.push(ms);
       // Its next outage is another matter, and is not sampled any more from the one before.
@@ -111,8 +154,9 @@ const measure = async (
   } finally {
     await network.deleteMonitor(monitor);
     await coordinator.close();
+    await target.close();
   }
-  return figureOf(roundTripMs, took);
+  return figureOf(kind, roundTripMs, took);
 };
 
 export const detection: Bench = {
@@ -131,7 +175,8 @@ export const detection: Bench = {
         await network.startProbe(await network.makeProbe(continent));
       const figures: Figure[] = [];
       for (const roundTripMs of roundTrips)
-        figures.push(await measure(network, relay, roundTripMs, say));
+        figures.push(await measure(network, relay, 'https', roundTripMs, say));
+      figures.push(await measure(network, relay, 'tcp', 0, say));
       return figures;
     } finally {
       await network.close();

@@ -160,6 +160,7 @@ export const checkerOf = (kind: keyof typeof byKind, options: CheckerOptions = {
     config: Config = {},
     other: {
       timeout_ms?: number;
+      interval_ms?: number;
       started_at?: number;
       deadline?: CheckDeadline;
       evidence_wanted?: boolean;
@@ -167,7 +168,12 @@ export const checkerOf = (kind: keyof typeof byKind, options: CheckerOptions = {
   ): Promise<Checked> => {
     const timeout_ms = other.timeout_ms ?? 5_000;
     const verdict = await check({
-      assignment: assignmentOf(target, { kind, timeout_ms, config }),
+      assignment: assignmentOf(target, {
+        kind,
+        timeout_ms,
+        config,
+        ...(other.interval_ms === undefined ? {} : { interval_ms: other.interval_ms }),
+      }),
       started_at: other.started_at ?? systemClock.now(),
       deadline: other.deadline ?? deadlineIn(timeout_ms),
       evidence_wanted: other.evidence_wanted ?? true,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Lookup } from '../../../../probe/checks/connection/lookup.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
+import { servicesHere } from '../../../support/services.ts';
 import { checkerOf } from '../../support/checkers.ts';
 import { serve, serveRaw } from '../../support/observations.ts';
 import { type Step, serveScript } from '../../support/servers.ts';
@@ -377,6 +378,27 @@ describe('a tcp check', () => {
         expect(['greeting_unexpected', 'timed_out']).toContain(dripped.cause?.class);
       },
     );
+  });
+
+  test('of a real Postgres passes by its greeting, whoever may log in', async () => {
+    const { hostname, port } = new URL(servicesHere().postgres.url);
+    expect(await check(`${hostname}:${port}`, { banner: 'postgres' })).toMatchObject({
+      outcome: 'ok',
+    });
+    expect(await check(`${hostname}:${port}`, { banner: 'redis' })).toMatchObject({
+      outcome: 'fail',
+    });
+  });
+
+  test('warns of the family that does not answer, once another host answered by it', async () => {
+    const both: Lookup = async () => ({ addresses: ['127.0.0.1', '::1'] });
+    const twofold = checkerOf('tcp', { lookup: both, families: { 4: true, 6: true } });
+    const [four, six] = await Promise.all(['127.0.0.1', '::1'].map((host) => serve({ host })));
+    await twofold(`a.example:${six?.port}`);
+    expect(await twofold(`b.example:${four?.port}`, {}, { interval_ms: 900_000 })).toMatchObject({
+      outcome: 'ok',
+      warnings: [{ code: 'one_family_fails', details: { family: '6' } }],
+    });
   });
 
   test('a thousand checks leave nothing open', async () => {
