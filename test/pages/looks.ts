@@ -134,6 +134,18 @@ export const pageLooks: readonly PageLook[] = [
     first: openFolds,
   },
   { name: 'monitor-form-of-a-name', path: '/monitors/new?type=dns', as: 'owner' },
+  {
+    name: 'monitor-form-of-a-port',
+    path: '/monitors/new?type=tcp',
+    as: 'owner',
+    first: openFolds,
+  },
+  {
+    name: 'monitor-form-of-a-certificate',
+    path: '/monitors/new?type=tls',
+    as: 'owner',
+    first: openFolds,
+  },
   { name: 'monitor-form-of-a-job', path: '/monitors/new?type=heartbeat', as: 'owner' },
   { name: 'monitor-form-of-a-viewer', path: '/monitors/new', as: 'viewer' },
   { name: 'monitor-edit', path: ({ idOf }) => `/monitors/${idOf('Search API')}/edit`, as: 'owner' },

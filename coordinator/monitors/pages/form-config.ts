@@ -203,7 +203,7 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       settings: [
         setting('send', 'Send', exactLine),
         setting('expect', 'Answer contains', exactLine),
-        plain(
+        setting(
           'encoding',
           'Both are written as',
           choice({ text: 'Text', hex: 'Hexadecimal bytes', base64: 'Base64' }),

@@ -25,16 +25,19 @@ const phaseNames = [
 
 type Phase = { readonly name: string; readonly words: string; readonly ms: number };
 
-const phasesOf = ({ phases, took_ms }: TestAnswer): readonly Phase[] => {
+const phasesOf = ({ phases, took_ms, evidence }: TestAnswer): readonly Phase[] => {
   const known = phaseNames.flatMap(([name, words]): Phase[] => {
     const ms = phases?.[name];
     return typeof ms === 'number' ? [{ name, words, ms }] : [];
   });
   const rest = took_ms - known.reduce((sum, { ms }) => sum + ms, 0);
   return known.length > 0 && rest >= 1
-    ? [...known, { name: 'rest', words: 'body', ms: rest }]
+    ? [...known, { name: 'rest', words: hasBody(evidence) ? 'body' : 'rest', ms: rest }]
     : known;
 };
+
+/** Of http: no other answer has a status. */
+const hasBody = (evidence: TestAnswer['evidence']): boolean => typeof evidence?.status === 'number';
 
 const width = 1_000;
 

@@ -43,7 +43,9 @@ export const tcpKeys = {
     example: '+PONG',
   },
   encoding: {
-    meaning: 'How `send` and `expect` are written.',
+    meaning:
+      'How `send` and `expect` are written. In text, `\\r`, `\\n`, `\\t`, `\\0` and `\\xNN` are bytes, and ' +
+      '`\\\\` is a backslash.',
     allowed: '"text" (sent as UTF-8), "hex" or "base64"',
     initial: 'text',
     example: 'hex',
