@@ -20,6 +20,8 @@ export type Blackbox = {
     ms: number,
     load: { readonly in_flight: number; readonly per_second?: number },
   ) => Promise<number>;
+  /** Whether a probe of the module succeeds. */
+  readonly ask: (target: string) => Promise<boolean>;
   readonly close: () => Promise<void>;
 };
 
@@ -98,6 +100,7 @@ export const startBlackbox = async (
   const { pid } = child;
 
   return {
+    ask,
     close,
     cpuPerProbe: async (target, ms, { in_flight, per_second }) => {
       const before = cpuOf(pid);
