@@ -36,6 +36,7 @@ import {
 import { createTrust } from './checks/connection/trust.ts';
 import { createUdpSockets } from './checks/dns/sockets.ts';
 import { createGuard } from './checks/guard.ts';
+import { canPing, createPing } from './checks/icmp/ping.ts';
 import { createChecks } from './checks/kinds.ts';
 import { chargeUncaught } from './checks/limits.ts';
 import type { ProbeIdentity } from './checks/types.ts';
@@ -192,6 +193,9 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     log,
     ...(overrides.pingSettlingMs === undefined ? {} : { settlingMs: overrides.pingSettlingMs }),
   });
+  // Asked once: the rights of a process stay what they are.
+  const ping = createPing();
+  const pinging = canPing(ping);
   const askRegistry = createRegistryQuestions({ probe: id, key, bus: () => bus, announcements });
   const runner = createRunner({
     checks: createChecks({
@@ -204,6 +208,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       https: {},
       dns: { sockets: udp, families },
       domain: { ask: askRegistry },
+      ping,
       heartbeat: { view, onJudged: (monitor, next) => heartbeats.judged(monitor, next) },
     }),
     concurrency: config.PROBE_CONCURRENCY,
@@ -312,32 +317,38 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     log,
     ...(overrides.presenceMs === undefined ? {} : { everyMs: overrides.presenceMs }),
     parts: {
-      describe: async () => ({
-        probe: id,
-        generation: spool.generation,
-        session,
-        up_ms: Math.floor(performance.now() - startedAt),
-        version,
-        seal_key: knowledge.sealKey,
-        allowed_cidrs: config.PROBE_ALLOW_CIDRS,
-        kinds: [...kinds.filter(isForSome), ...httpsAbilitiesOf(families())],
-        ear: ear?.address ?? null,
-        spool: spool.status(),
-        assignments: { ...assignments.state(), roster_epoch: assignments.roster()?.epoch ?? 0 },
-        ...(clock.isMeasured() ? { clock_offset_ms: Math.round(clock.offset()) } : {}),
-        ...own.described(),
-        ...(requests && knowledge.identifies()
-          ? {
-              ...requests.described(knowledge.baseUrl(), clock.now()),
-              addresses: requestAddresses(config.PROBE_ADDRESSES, endpoints.own()),
-            }
-          : {}),
-        can: ['verify', 'relay'],
-        refused: announcements.refused(),
-        load: runner.load(),
-        checks: [...runner.tally()],
-        self_test: await reachability.selfTest(),
-      }),
+      describe: async () => {
+        const hasPing = await pinging;
+        return {
+          probe: id,
+          generation: spool.generation,
+          session,
+          up_ms: Math.floor(performance.now() - startedAt),
+          version,
+          seal_key: knowledge.sealKey,
+          allowed_cidrs: config.PROBE_ALLOW_CIDRS,
+          kinds: [
+            ...kinds.filter((kind) => isForSome(kind) && (kind !== 'icmp' || hasPing)),
+            ...httpsAbilitiesOf(families()),
+          ],
+          ear: ear?.address ?? null,
+          spool: spool.status(),
+          assignments: { ...assignments.state(), roster_epoch: assignments.roster()?.epoch ?? 0 },
+          ...(clock.isMeasured() ? { clock_offset_ms: Math.round(clock.offset()) } : {}),
+          ...own.described(),
+          ...(requests && knowledge.identifies()
+            ? {
+                ...requests.described(knowledge.baseUrl(), clock.now()),
+                addresses: requestAddresses(config.PROBE_ADDRESSES, endpoints.own()),
+              }
+            : {}),
+          can: ['verify', 'relay'],
+          refused: announcements.refused(),
+          load: runner.load(),
+          checks: [...runner.tally()],
+          self_test: await reachability.selfTest(),
+        };
+      },
       handedOver: reporter.handedOver,
       isWanting: knowledge.isWanting,
       read: announcements.read,

@@ -427,6 +427,7 @@ const isHarmless: Readonly<Record<Kind, (config: Config) => boolean>> = {
   tls: () => true,
   heartbeat: () => false,
   domain: () => true,
+  icmp: () => true,
 };
 
 /** Equal for targets on the same host. */

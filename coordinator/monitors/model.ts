@@ -299,6 +299,8 @@ const chosen = (
 const unableSentence = (special: Kind | HttpsAbility): string => {
   if (special === 'both_families')
     return 'config.ip_family: no probe that could check it has both IPv4 and IPv6; choose one family, or other places.';
+  if (special === 'icmp')
+    return 'type: no probe that could check it has a `ping` that works; install iputils-ping on its host and start it again, or choose other places.';
   return special === 'client_certificate'
     ? 'config.client_certificate: no probe that could check it can show one; bring one to this version, or choose other places.'
     : `type: no probe that could check it makes ${special} checks; bring one to this version, or choose other places.`;
@@ -388,6 +390,7 @@ const bounds = {
   tls: [10, 86_400],
   heartbeat: [30, 31_536_000],
   domain: [3_600, 604_800],
+  icmp: [10, 86_400],
 } as const satisfies Record<Kind, unknown>;
 export const usualIntervals: Readonly<Record<Kind, number>> = {
   https: 60,
@@ -396,6 +399,7 @@ export const usualIntervals: Readonly<Record<Kind, number>> = {
   tls: 60,
   heartbeat: 60,
   domain: 21_600,
+  icmp: 60,
 };
 
 const kindFrom = (type: string): Kind => {

@@ -213,6 +213,7 @@ const kinds: Readonly<Record<Kind, string>> = {
   tls: 'TLS',
   heartbeat: 'heartbeats',
   domain: 'domains',
+  icmp: 'ping',
 };
 
 const zonesText = ({

@@ -4,6 +4,8 @@ import { createDnsCheck, type DnsDependencies } from './dns/perform.ts';
 import { createDomainCheck, type DomainDependencies } from './domain/perform.ts';
 import { createHeartbeatCheck, type HeartbeatDependencies } from './heartbeat.ts';
 import { createHttpsCheck, type HttpsDependencies } from './https/perform.ts';
+import { createIcmpCheck } from './icmp/perform.ts';
+import type { Ping } from './icmp/ping.ts';
 import { createTcpCheck } from './tcp/perform.ts';
 import { createTlsCheck } from './tls/perform.ts';
 import type { Check } from './types.ts';
@@ -16,6 +18,7 @@ export type CheckDependencies = {
   readonly dns: DnsDependencies;
   readonly heartbeat: HeartbeatDependencies;
   readonly domain: DomainDependencies;
+  readonly ping: Ping;
 };
 
 /** How each kind is checked. A new kind adds its row here. */
@@ -26,4 +29,5 @@ export const createChecks = (deps: CheckDependencies): Readonly<Record<Kind, Che
   tls: createTlsCheck(deps.connection),
   heartbeat: createHeartbeatCheck(deps.heartbeat),
   domain: createDomainCheck(deps.domain),
+  icmp: createIcmpCheck({ ...deps.connection, ping: deps.ping }),
 });

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import { causeLayer } from '../../shared/checks/causes.ts';
-import { hostAndPort } from '../../shared/checks/connection/config.ts';
+import { hostAndPort, hostIn } from '../../shared/checks/connection/config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Layer, Verdict } from '../../shared/checks/result.ts';
 import type { Guard } from '../checks/guard.ts';
@@ -225,6 +225,7 @@ const hostsOf: Readonly<Record<Kind, (assignment: Assignment) => string>> = {
   dns: ({ config }) => `dns ${String(config.resolver ?? '')}`,
   heartbeat: () => 'heartbeat',
   domain: () => 'domain',
+  icmp: ({ target }) => hostIn(target) ?? target,
 };
 
 /**

@@ -3,6 +3,7 @@ import { dnsCauses } from './dns/causes.ts';
 import { domainCauses } from './domain/causes.ts';
 import { heartbeatCauses } from './heartbeat/causes.ts';
 import { httpsCauses } from './https/causes.ts';
+import { icmpCauses } from './icmp/causes.ts';
 import type { Cause, CauseRow, Layer } from './result.ts';
 import { tcpCauses } from './tcp/causes.ts';
 
@@ -38,6 +39,7 @@ const rows: Readonly<Record<string, CauseRow>> = {
   ...tcpCauses,
   ...heartbeatCauses,
   ...domainCauses,
+  ...icmpCauses,
 };
 
 /**

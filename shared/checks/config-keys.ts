@@ -4,6 +4,7 @@ import { dnsKeys } from './dns/keys.ts';
 import { domainKeys } from './domain/keys.ts';
 import { heartbeatKeys } from './heartbeat/keys.ts';
 import { httpsKeys } from './https/keys.ts';
+import { icmpKeys } from './icmp/keys.ts';
 import type { Kind } from './kinds.ts';
 import { tcpKeys } from './tcp/keys.ts';
 import { tlsKeys } from './tls/keys.ts';
@@ -16,6 +17,7 @@ export const configKeys: Readonly<Record<Kind, ConfigKeys>> = {
   tls: tlsKeys,
   heartbeat: heartbeatKeys,
   domain: domainKeys,
+  icmp: icmpKeys,
 };
 
 /** A key that does nothing, the one that was probably meant, and the sentence that says so. */

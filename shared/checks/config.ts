@@ -7,6 +7,7 @@ import { dnsConfig, dnsTarget } from './dns/config.ts';
 import { domainConfig, domainTarget } from './domain/config.ts';
 import { heartbeatConfig, heartbeatTarget } from './heartbeat/config.ts';
 import { httpsConfig, httpsTarget } from './https/config.ts';
+import { icmpConfig, icmpTarget } from './icmp/config.ts';
 import type {
   ConfigContext,
   ConfigFault,
@@ -26,6 +27,7 @@ const byKind: Readonly<Record<Kind, KindConfig>> = {
   tls: tlsConfig,
   heartbeat: heartbeatConfig,
   domain: domainConfig,
+  icmp: icmpConfig,
 };
 
 const maxBytes = 16 * 1024;
@@ -192,6 +194,7 @@ const targetByKind: Readonly<Record<Kind, KindTarget>> = {
   tls: tlsTarget,
   heartbeat: heartbeatTarget,
   domain: domainTarget,
+  icmp: icmpTarget,
 };
 
 const maxCharacters = 2_048;

@@ -9,7 +9,7 @@ import {
   type RosterProbe,
   stir,
 } from './assignment.ts';
-import { hostAndPort } from './connection/config.ts';
+import { hostAndPort, hostIn } from './connection/config.ts';
 import { parseResolver } from './dns/config.ts';
 import { httpsUrl } from './https/config.ts';
 import { isForSome, type Kind } from './kinds.ts';
@@ -73,6 +73,7 @@ const dialed: Readonly<
   tls: { key: 'target', hostIn: (target) => hostAndPort('tls', target)?.host },
   heartbeat: { key: 'target', hostIn: () => undefined },
   domain: { key: 'target', hostIn: () => undefined },
+  icmp: { key: 'target', hostIn: (target) => hostIn(target) },
 };
 
 const isOpen = (text: string): boolean => {

@@ -157,7 +157,7 @@ const onMachine = async (name: string): Promise<Program | undefined> => {
 };
 
 const inFolder = async (folder: string, name: string): Promise<Program | undefined> => {
-  for (const place of ['usr/sbin', 'usr/bin']) {
+  for (const place of ['usr/sbin', 'usr/bin', 'bin']) {
     const file = join(folder, place, name);
     if (!(await isThere(file))) continue;
     const libraries = join(folder, 'usr/lib');

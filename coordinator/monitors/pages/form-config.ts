@@ -271,6 +271,21 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
     },
     told,
   ],
+  icmp: [
+    {
+      title: 'Assertions',
+      holds: 'packets, loss, speed',
+      settings: [
+        plain('packets', 'Echo requests', number('requests')),
+        setting('max_loss_percent', 'Maximum loss', number('%')),
+        setting('warn', 'Warn when slower than', numberIn('response_ms', 'ms')),
+        family,
+        timeout,
+      ],
+    },
+    from,
+    told,
+  ],
   domain: [
     {
       title: 'Registration',
@@ -293,6 +308,7 @@ export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
   tls: [],
   heartbeat: [],
   domain: [],
+  icmp: [],
 };
 
 /**
@@ -306,6 +322,7 @@ export const silentKeys: Readonly<Record<Kind, readonly string[]>> = {
   tls: [],
   heartbeat: ['timeout_ms', 'continents', 'probe'],
   domain: [],
+  icmp: [],
 };
 
 export const settingsOf = (kind: Kind): readonly Setting[] => [

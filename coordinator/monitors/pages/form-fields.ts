@@ -98,6 +98,7 @@ const formIntervalUsual: Readonly<Record<Kind, readonly number[]>> = {
     60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
     1_209_600, 2_592_000,
   ],
+  icmp: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
   domain: [3_600, 21_600, 43_200, 86_400, 172_800, 604_800],
 };
 
@@ -242,6 +243,14 @@ const kindsShown = [
     example: 'mail.shop.example:993',
   },
   {
+    kind: 'icmp',
+    label: 'Ping',
+    symbol: 'send',
+    sentence: 'New ping monitor',
+    target: 'Host',
+    example: 'router.shop.example',
+  },
+  {
     kind: 'heartbeat',
     label: 'Heartbeat',
     symbol: 'clock',
@@ -302,6 +311,7 @@ const namePlaceholders: Readonly<Record<Exclude<Kind, 'heartbeat'>, string>> = {
   tcp: 'Defaults to the host and port',
   tls: 'Defaults to the host and port',
   domain: 'Defaults to the domain',
+  icmp: 'Defaults to the host',
 };
 
 const nameField = ({ kind }: Subject, state: FormState): Html =>

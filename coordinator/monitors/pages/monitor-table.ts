@@ -78,6 +78,7 @@ const kindWords: Readonly<Record<Kind, string>> = {
   tls: 'TLS certificate',
   heartbeat: 'Heartbeat',
   domain: 'Domain',
+  icmp: 'Ping',
 };
 
 export const kindWord = (type: string): string => (isKind(type) ? kindWords[type] : type);

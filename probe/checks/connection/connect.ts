@@ -101,7 +101,7 @@ const maxSlow = 6;
 const maxAttempts = 32;
 
 /** Whether the machine has any address of this one's family. Loopback works without one. */
-const hasFamily = (address: string, families: Families): boolean => {
+export const hasFamily = (address: string, families: Families): boolean => {
   if (families[isIP(address) === 6 ? 6 : 4]) return true;
   const literal = parseAddress(address);
   return literal !== undefined && isLoopback(literal);

@@ -54,9 +54,7 @@ export const reach = async (
   const { deadline, guard } = context;
   const isName = isIP(host) === 0;
   const began = performance.now();
-  const found: LookupAnswer = isName
-    ? await lookUp(host, ip_family, dependencies, context)
-    : literal(host, ip_family);
+  const found = await findAddresses(host, ip_family, dependencies, context);
   const lookedUp = performance.now();
   let phases: Reached['phases'] = { dns: isName ? lookedUp - began : null, tcp: null };
   let seen: ReachSeen = {
@@ -104,6 +102,15 @@ export const reach = async (
   return failed(at, { phase: 'tcp', code: isOwnLimit ? ownCodes.ownLimit : code });
 };
 
+/** The addresses of a host, or why there are none. Settles no later than the deadline. */
+export const findAddresses = async (
+  host: string,
+  family: IpFamily,
+  dependencies: Pick<ConnectionDependencies, 'lookup' | 'resolver'>,
+  context: CheckContext,
+): Promise<LookupAnswer> =>
+  isIP(host) === 0 ? lookUp(host, family, dependencies, context) : literal(host, family);
+
 const literal = (host: string, family: string): LookupAnswer =>
   family === 'any' || isIP(host) === Number(family) ? { addresses: [host] } : { code: 'ENODATA' };
 
@@ -129,7 +136,7 @@ const resolverTimeout = 1_500;
 const lookUp = async (
   name: string,
   family: IpFamily,
-  { lookup, resolver }: ConnectionDependencies,
+  { lookup, resolver }: Pick<ConnectionDependencies, 'lookup' | 'resolver'>,
   context: CheckContext,
 ): Promise<LookupAnswer> => {
   const since = performance.now();

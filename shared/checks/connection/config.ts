@@ -124,6 +124,15 @@ export const hostAndPort = (kind: string, target: string): HostAndPort | undefin
     : undefined;
 };
 
+/** Reads a host alone: a name or an address, with or without brackets. */
+export const hostIn = (target: string): string | undefined => {
+  const text = target.trim();
+  if (strange.test(text) || /[/?#@\\]/.test(text)) return undefined;
+  const isBare = text.includes(':') && !text.startsWith('[');
+  if (!isBare && /\]?:[0-9]*$/.test(text)) return undefined;
+  return hostFrom(isBare ? `[${text}]` : text)?.replace(/^\[|\]$/g, '');
+};
+
 /** The name for a handshake; addresses have none. */
 const serverName = (text: string): string | undefined => {
   const host = /[:/?#@\\[\]]/.test(text) || strange.test(text) ? undefined : hostFrom(text);

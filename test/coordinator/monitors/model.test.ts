@@ -115,9 +115,9 @@ describe('a new monitor', () => {
   test.each<[why: string, input: Partial<MonitorInput>, code: string, about: RegExp]>([
     [
       'a type that does not exist',
-      { type: 'icmp' },
+      { type: 'telepathy' },
       'monitor_type_unknown',
-      /https, dns, tcp, tls, heartbeat, domain/,
+      /https, dns, tcp, tls, icmp, heartbeat, domain/,
     ],
     ['a target that is no address', { target: 'example.com' }, 'target_invalid', /http/],
     [

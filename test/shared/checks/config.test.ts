@@ -22,6 +22,7 @@ import {
   httpsSettings,
   parseJsonPath,
 } from '../../../shared/checks/https/config.ts';
+import { icmpSettings } from '../../../shared/checks/icmp/config.ts';
 import { timeoutMs } from '../../../shared/checks/kind-config.ts';
 import { type Kind, kinds } from '../../../shared/checks/kinds.ts';
 import type { Json } from '../../../shared/checks/result.ts';
@@ -206,6 +207,7 @@ describe('the help of every config key', () => {
     tls: 'example.com:443',
     heartbeat: '',
     domain: 'example.com',
+    icmp: 'example.com',
   };
 
   /** What an example needs beside it. */
@@ -299,6 +301,7 @@ describe('the help of every config key', () => {
           dnsSettings({ target: target.dns, config }),
         tcp: tcpSettings,
         tls: tlsSettings,
+        icmp: icmpSettings,
       };
       if (kind === 'heartbeat' || kind === 'domain') return;
       const { expected_given: _given, ...left } = { expected_given: null, ...read[kind]({}) };

@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Lookup } from '../../../../probe/checks/connection/lookup.ts';
+import { createGuard } from '../../../../probe/checks/guard.ts';
+import { createIcmpCheck } from '../../../../probe/checks/icmp/perform.ts';
+import { canPing, createPing, readEchoes } from '../../../../probe/checks/icmp/ping.ts';
+import type { Config } from '../../../../shared/checks/assignment.ts';
+import { causeSentence } from '../../../../shared/checks/causes.ts';
+import { targetFault } from '../../../../shared/checks/config.ts';
+import { debianProgram } from '../../../support/processes.ts';
+import { assignmentOf, deadlineIn } from '../../support/checkers.ts';
+
+const iputils = (
+  received: number,
+  times = '= 9.812/10.104/10.560/0.310 ms',
+) => `PING example.com (93.184.215.14) 56(84) bytes of data.
+64 bytes from 93.184.215.14: icmp_seq=1 ttl=52 time=9.81 ms
+
+--- 93.184.215.14 ping statistics ---
+3 packets transmitted, ${received} received, ${Math.round(((3 - received) * 100) / 3)}% packet loss, time 402ms
+${received > 0 ? `rtt min/avg/max/mdev ${times}` : ''}
+`;
+
+describe('the output of ping', () => {
+  test.each([
+    [
+      'of iputils',
+      iputils(3),
+      { sent: 3, received: 3, rtt: { min: 9.812, mean: 10.104, max: 10.56 }, refusal: null },
+    ],
+    [
+      'of busybox',
+      `2 packets transmitted, 1 packets received, 50% packet loss
+round-trip min/avg/max = 0.044/0.050/0.056 ms`,
+      { sent: 2, received: 1, rtt: { min: 0.044, mean: 0.05, max: 0.056 }, refusal: null },
+    ],
+    ['without any answer', iputils(0), { sent: 3, received: 0, rtt: null, refusal: null }],
+    [
+      'of a router that refuses',
+      `From 192.0.2.1 icmp_seq=1 Destination Host Unreachable\n${iputils(0)}`,
+      { sent: 3, received: 0, rtt: null, refusal: 'host' },
+    ],
+    [
+      'of a host without a way',
+      'ping: connect: Network is unreachable',
+      { sent: 0, received: 0, rtt: null, refusal: 'network' },
+    ],
+    ['of a host that forbids it', 'ping: socket: Operation not permitted', undefined],
+    [
+      'with more answers than questions',
+      '3 packets transmitted, 5 received, +2 duplicates',
+      { sent: 3, received: 3, rtt: null, refusal: null },
+    ],
+  ])('%s is read', (_, output, echoes) => {
+    expect(readEchoes(output)).toEqual(echoes);
+  });
+
+  test('never throws, whatever comes back', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (before, after) => {
+        const said = readEchoes(`${before}${iputils(2)}${after}`);
+        expect(said === undefined || said.received <= said.sent).toBe(true);
+        readEchoes(before);
+      }),
+    );
+  });
+});
+
+describe('an icmp check', async () => {
+  const program = await debianProgram('ping', ['iputils-ping', 'libcap2']);
+  const ping = createPing(
+    program && [
+      ...Object.entries(program.env).map(([name, value]) => `${name}=${value}`),
+      program.file,
+    ],
+  );
+  const works = program !== undefined && (await canPing(ping));
+  if (!works) process.stderr.write('SKIPPED: this machine has no ping that works\n');
+  const asked: string[] = [];
+  const checker =
+    (answer: string | undefined, allow: readonly string[] = [], lookup?: Lookup) =>
+    (target: string, config: Config = {}) =>
+      createIcmpCheck({
+        lookup: lookup ?? (async () => ({ addresses: ['192.0.2.7'] })),
+        resolver: { works: async () => true },
+        families: () => ({ 4: true, 6: false }),
+        ping: async (address) => {
+          asked.push(address);
+          return answer === undefined ? undefined : readEchoes(answer);
+        },
+      })({
+        assignment: assignmentOf(target, { kind: 'icmp', timeout_ms: 5_000, config }),
+        started_at: Date.now(),
+        deadline: deadlineIn(5_000),
+        evidence_wanted: true,
+        guard: createGuard({ allow, bus: () => [], own: () => [] }),
+        probe: { name: 'a', continent: 'Asia', base_url: 'http://localhost', version: '0' },
+        clock: { now: () => Date.now() },
+      });
+
+  const open = ['192.0.2.0/24', '127.0.0.0/8'];
+
+  test.each([
+    ['all answered', iputils(3), {}, 'ok', undefined],
+    ['some lost', iputils(2), {}, 'ok', undefined],
+    [
+      'too many lost',
+      iputils(1),
+      {},
+      'fail',
+      '2 of 3 echo requests were not answered (at most 50 % may be lost)',
+    ],
+    [
+      'one lost where none may be',
+      iputils(2),
+      { max_loss_percent: 0 },
+      'fail',
+      '1 of 3 echo requests were not answered (at most 0 % may be lost)',
+    ],
+    ['none answered', iputils(0), {}, 'fail', 'None of 3 echo requests was answered'],
+    [
+      'a refusal on the way',
+      `Destination Host Unreachable\n${iputils(0)}`,
+      {},
+      'fail',
+      'Host unreachable',
+    ],
+    ['no ping', undefined, {}, 'unknown', 'The probe could not send echo requests'],
+  ] satisfies [string, string | undefined, Config, string, string | undefined][])(
+    'judges %s',
+    async (_, output, config, outcome, sentence) => {
+      const verdict = await checker(output, open)('host.example', config);
+      expect(verdict.outcome).toBe(outcome);
+      expect(verdict.cause ? causeSentence(verdict.cause) : undefined).toBe(sentence);
+    },
+  );
+
+  test('takes the mean round trip as its time, and warns when that is slow', async () => {
+    const config = { warn: { response_ms: 5 } };
+    const verdict = await checker(iputils(3), open)('host.example', config);
+    expect(verdict.phases).toMatchObject({ first_byte: 10.1, total: 10.1 });
+    expect(verdict.warnings).toMatchObject([{ code: 'slow', details: { limit_ms: 5 } }]);
+    expect(verdict.evidence).toMatchObject({
+      address: '192.0.2.7',
+      sent: 3,
+      received: 3,
+      round_trip_ms: { max: 10.56 },
+    });
+  });
+
+  test('asks no address that is not public, also when a name leads there', async () => {
+    asked.length = 0;
+    const inside: Lookup = async () => ({ addresses: ['192.0.2.7', '10.0.0.1'] });
+    for (const target of ['127.0.0.1', '10.1.2.3', '::1', '169.254.169.254', '[::ffff:10.0.0.1]'])
+      expect(await checker(iputils(3))(target)).toMatchObject({
+        cause: { class: 'address_not_public' },
+      });
+    expect(await checker(iputils(3), ['192.0.2.0/24'], inside)('host.example')).toMatchObject({
+      cause: { class: 'address_not_public' },
+      evidence: { addresses: [] },
+    });
+    expect(asked).toEqual([]);
+  });
+
+  test.each([
+    ['router.example.com', true],
+    ['192.0.2.1', true],
+    ['2001:db8::1', true],
+    ['[2001:db8::1]', true],
+    ['router.example.com:80', false],
+    ['https://example.com/', false],
+    ['-c 100 example.com', false],
+    ['', false],
+  ])('takes %s as its target: %s', (target, isTaken) => {
+    expect(targetFault('icmp', target) === undefined).toBe(isTaken);
+  });
+
+  test.skipIf(!works)(
+    'reaches this machine by the real program, and ends by its deadline',
+    async () => {
+      const echoes = await ping('127.0.0.1', 2, deadlineIn(5_000));
+      expect(echoes).toMatchObject({ sent: 2, received: 2, rtt: { min: expect.any(Number) } });
+      const cut = await ping('127.0.0.1', 20, deadlineIn(1_000));
+      expect(cut?.sent).toBeLessThan(20);
+      expect(cut?.received).toBeGreaterThan(0);
+    },
+  );
+});
