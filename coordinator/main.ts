@@ -3,7 +3,7 @@ import { keepHeapSmall } from '../shared/base/process.ts';
 
 /** `node coordinator/main.ts` serves until it is told to stop. */
 const serve = async (): Promise<void> => {
-  keepHeapSmall();
+  keepHeapSmall({ youngGrows: true });
   // A command of the operator does not load what only the server needs.
   const [{ createApp }, { readConfig }, { createLog }] = await Promise.all([
     import('./app.ts'),

@@ -21,7 +21,7 @@ const tell = (error: unknown): void => {
  * restarts failed processes does not restart it.
  */
 export const runProbe = async (): Promise<void> => {
-  keepHeapSmall();
+  keepHeapSmall({ youngGrows: false });
   try {
     const [{ createProbe }, { readConfig }] = await Promise.all([
       import('./app.ts'),
