@@ -86,11 +86,11 @@ export const describeLooks = (name: string, looks: readonly PageLook[]): void =>
       complaints.filter((each) => !/status of 4\d\d/.test(each));
 
     /**
-     * What is for one of both only says so: a passkey needs scripts; and with scripts times tick
-     * on.
+     * What is for one of both only says so: a passkey needs scripts, and so does copying; and with
+     * scripts times tick on.
      */
     const textOf = async ({ page }: Tab): Promise<string> => {
-      const text = `(() => { document.querySelectorAll('[data-scripts], time[data-ago]').forEach((each) => each.remove()); return document.querySelector('main').innerText; })()`;
+      const text = `(() => { document.querySelectorAll('[data-scripts], [data-copy], time[data-ago]').forEach((each) => each.remove()); return document.querySelector('main').innerText; })()`;
       return String(await page.evaluate(text));
     };
 
