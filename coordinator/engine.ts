@@ -358,7 +358,8 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
         log.error({ err: error, probe: id }, 'could not revoke direct credentials; retrying');
       endDirectCredentials(sql, id, issuedAt).catch(onFailure);
     },
-    askRegistry: (domain, probe) => (isLeader() ? asker.ask(domain, probe.id) : undefined),
+    askRegistry: (domain, { id, organisation_id }) =>
+      isLeader() ? asker.ask(domain, organisation_id === null ? null : id) : undefined,
     rosterEpoch: () => roster().epoch,
     session: duplicates.hear,
     onTrialAnswer: (answer) => {

@@ -175,7 +175,7 @@ export type GateDependencies = {
   readonly channels: ChannelsPart;
   readonly textRecords: TextRecords;
   /** Which registries can be asked about domains. */
-  readonly registries: () => Promise<Registries>;
+  readonly registries: (sql: Queryable) => Promise<Registries>;
   /** The base URL of the service, without a trailing slash. */
   readonly baseUrl: () => string;
   readonly door: SignUpPolicy;

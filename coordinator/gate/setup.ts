@@ -53,7 +53,7 @@ export const createOperations = (dependencies: OperationsDependencies): Gate => 
       accountSecrets,
       attempts: createAttempts(sql, clock, accountSecrets),
       shownMonitors: createRememberedMonitors(),
-      registries: createRegistryList({ sql, clock }).current,
+      registries: createRegistryList(clock).current,
     },
   });
 };

@@ -192,7 +192,7 @@ const knownFor = async (
     partitionOf,
     secretsIn,
     checkers: await checkersOf(sql, of),
-    registries: await registries(),
+    registries: await registries(sql),
     groups: await groupsAmong(sql, of, wanted),
     existing: new Map(
       rows.flatMap((row) => (row.external_id === null ? [] : [[row.external_id, row] as const])),

@@ -59,7 +59,7 @@ export const changeMonitor = async (
     {
       plan,
       checkers: await checkersOf(sql, of),
-      registries: await registries(),
+      registries: await registries(sql),
     },
   );
   if (

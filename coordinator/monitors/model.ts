@@ -398,7 +398,7 @@ export const usualIntervals: Readonly<Record<Kind, number>> = {
   tcp: 60,
   tls: 60,
   heartbeat: 60,
-  domain: 21_600,
+  domain: 3_600,
   icmp: 60,
 };
 

@@ -93,7 +93,7 @@ export const createMonitor = async (
   const drafted = draftMonitor(input, of, {
     plan,
     checkers: await checkersOf(sql, of),
-    registries: await registries(),
+    registries: await registries(sql),
   });
   // Of two monitors of one host, the second is named after its path too.
   const isLonger = input.name.trim() === '' && (await isNameUsed(sql, of, drafted.name));
@@ -462,7 +462,7 @@ export const testMonitor = async (
   const { kind, target, interval_s, config, secrets } = draftMonitor(
     { ...unsaved, ...input },
     of,
-    { plan, checkers: await checkersOf(sql, of), registries: await registries() },
+    { plan, checkers: await checkersOf(sql, of), registries: await registries(sql) },
     stored,
   );
   if (kind === 'heartbeat')

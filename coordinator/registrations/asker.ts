@@ -25,8 +25,8 @@ import { keepRegistration, registrationsOf } from './queries.ts';
  *   4 The answer is kept. If there is none, a kept one counts for three days; then it is unknown.
  */
 export type Asker = {
-  /** `by`: the probe, each of which may ask for so many domains a minute. */
-  readonly ask: (domain: string, by: string) => Promise<Registration>;
+  /** `stranger`: the private probe that asks; each may ask about so many domains a minute. */
+  readonly ask: (domain: string, stranger: string | null) => Promise<Registration>;
 };
 
 type Dependencies = {
@@ -51,6 +51,8 @@ const restMs = 10 * 60_000;
 const maxRestMs = dayMs;
 const maxWaiting = 1_000;
 const maxAMinute = 120;
+/** What a message on the bus may say. */
+const maxReason = 200;
 const usualAgainMs = 3_000;
 
 class NoAnswer extends Error {}
@@ -62,38 +64,43 @@ export function createAsker(dependencies: Dependencies): Asker {
   /** Until when a server or a domain is not asked, by its name. */
   const resting = createRecentCache<string, number>(10_000);
 
-  /** How many domains each probe has asked about in this minute. */
+  /** How many domains each private probe has asked about in this minute. */
   let asked = new Map<string, number>();
   let minute = 0;
 
   return {
-    ask: async (domain, by) => {
+    ask: async (domain, stranger) => {
       if (domainOf(domain) !== domain) return { is: 'unknown', why: 'this is not a domain' };
-      const kept = (await registrationsOf(sql, [domain])).get(domain);
+      const kept = await keptOf(domain);
       if (kept !== undefined && isFresh(kept, clock.now())) return kept;
       const known = asking.get(domain);
       if (known !== undefined) return known;
-      if (!mayAsk(by)) return { is: 'unknown', why: 'its probe asks about too many domains' };
-      const begun = askNow(domain, kept).finally(() => asking.delete(domain));
+      if (stranger !== null && !mayAsk(stranger))
+        return { is: 'unknown', why: 'its probe asks about too many domains' };
+      const begun = askNow(domain).finally(() => asking.delete(domain));
       asking.set(domain, begun);
       return begun;
     },
   };
 
-  /** A private probe is a stranger's: it must not make registries refuse us. */
-  function mayAsk(by: string): boolean {
+  async function keptOf(domain: string): Promise<KnownRegistration | undefined> {
+    return (await registrationsOf(sql, [domain])).get(domain);
+  }
+
+  /** It must not make registries refuse us. */
+  function mayAsk(stranger: string): boolean {
     const now = Math.floor(clock.now() / 60_000);
     if (now !== minute) [minute, asked] = [now, new Map()];
-    const count = (asked.get(by) ?? 0) + 1;
-    asked.set(by, count);
+    const count = (asked.get(stranger) ?? 0) + 1;
+    asked.set(stranger, count);
     return count <= maxAMinute;
   }
 
-  async function askNow(
-    domain: string,
-    kept: KnownRegistration | undefined,
-  ): Promise<Registration> {
-    const server = serverOf(await registries.current(), domain);
+  async function askNow(domain: string): Promise<Registration> {
+    // Read again: another request may have ended since this caller looked.
+    const kept = await keptOf(domain);
+    if (kept !== undefined && isFresh(kept, clock.now())) return kept;
+    const server = serverOf(await registries.current(sql), domain);
     if (server === undefined) return { is: 'unknown', why: 'its registry has no RDAP server' };
     const queue = queues.get(server) ?? pLimit(1);
     queues.set(server, queue);
@@ -106,7 +113,7 @@ export function createAsker(dependencies: Dependencies): Asker {
       if (!(error instanceof NoAnswer)) throw error;
       log.warn({ domain, why: error.message }, 'a registry gave no answer');
       if (kept !== undefined && clock.now() - kept.asked_at < countsForMs) return kept;
-      return { is: 'unknown', why: error.message };
+      return { is: 'unknown', why: error.message.slice(0, maxReason) };
     }
   }
 

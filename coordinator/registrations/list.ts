@@ -1,14 +1,15 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { jsonIn } from '../../shared/bus/messages.ts';
-import type { Sql } from '../database/connect.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
 import type { DocumentReader } from '../outbound/documents.ts';
 import { newestRegistries, type Registries, registriesFrom } from './model.ts';
 import { keepRegistries, readRegistries } from './queries.ts';
 
 /** IANA's list of registries, as this coordinator knows it. */
 export type RegistryList = {
-  readonly current: () => Promise<Registries>;
+  /** `sql`: the caller's own connection. In a transaction, another could wait for this one. */
+  readonly current: (sql: Queryable) => Promise<Registries>;
 };
 
 const hourMs = 3_600_000;
@@ -22,29 +23,21 @@ type Known = {
 };
 
 /** Looks once an hour whether another coordinator has read a newer one. */
-export const createRegistryList = ({
-  sql,
-  clock,
-}: {
-  readonly sql: Sql;
-  readonly clock: Clock;
-}): RegistryList & { readonly known: () => Promise<Known> } => {
-  let known: Promise<Known> | undefined;
-  const load = async (): Promise<Known> => {
+export const createRegistryList = (
+  clock: Clock,
+): RegistryList & { readonly known: (sql: Queryable) => Promise<Known> } => {
+  let held: Known | undefined;
+  const known = async (sql: Queryable): Promise<Known> => {
+    if (held !== undefined && clock.now() - held.known_at < hourMs) return held;
     const kept = await readRegistries(sql);
-    return {
+    held = {
       registries: newestRegistries(registriesFrom(kept?.list)),
       read_at: kept?.read_at.getTime() ?? Number.NEGATIVE_INFINITY,
       known_at: clock.now(),
     };
+    return held;
   };
-  const fresh = async (): Promise<Known> => {
-    const held = await known?.catch(() => undefined);
-    if (held !== undefined && clock.now() - held.known_at < hourMs) return held;
-    known = load();
-    return known;
-  };
-  return { current: async () => (await fresh()).registries, known: fresh };
+  return { current: async (sql) => (await known(sql)).registries, known };
 };
 
 /**
@@ -60,7 +53,7 @@ export const createRefreshedList = (dependencies: {
   readonly listUrl: string | undefined;
 }): RegistryList => {
   const { sql, clock, log, read, listUrl } = dependencies;
-  const list = createRegistryList({ sql, clock });
+  const list = createRegistryList(clock);
   let next = Number.NEGATIVE_INFINITY;
   const refresh = async (url: string): Promise<void> => {
     const { status, body } = await read(url);
@@ -70,8 +63,8 @@ export const createRefreshedList = (dependencies: {
     await keepRegistries(sql, found, new Date(clock.now()));
   };
   return {
-    current: async () => {
-      const { registries, read_at } = await list.known();
+    current: async (on) => {
+      const { registries, read_at } = await list.known(on);
       const now = clock.now();
       if (listUrl === undefined || now < next || now - read_at < listForMs) return registries;
       // The next try is tomorrow, whatever becomes of this one.

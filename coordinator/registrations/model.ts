@@ -35,14 +35,22 @@ export const registriesFrom = (list: unknown): Registries | undefined => {
   return { publication, servers };
 };
 
-const shippedRegistries = registriesFrom(shipped);
-if (shippedRegistries === undefined) throw new Error('registries.json is no list of registries');
+let shippedRegistries: Registries | undefined;
+
+/** Read when the first domain is judged: most commands and many installations need none. */
+const ownRegistries = (): Registries => {
+  shippedRegistries ??= registriesFrom(shipped);
+  if (shippedRegistries === undefined) throw new Error('registries.json is no list of registries');
+  return shippedRegistries;
+};
 
 /** The newer of the shipped list and one that was read later. */
-export const newestRegistries = (read: Registries | undefined): Registries =>
-  read !== undefined && Date.parse(read.publication) > Date.parse(shippedRegistries.publication)
+export const newestRegistries = (read: Registries | undefined): Registries => {
+  const own = ownRegistries();
+  return read !== undefined && Date.parse(read.publication) > Date.parse(own.publication)
     ? read
-    : shippedRegistries;
+    : own;
+};
 
 /** The server of the registry of a domain: that of its longest suffix in the list. */
 export const serverOf = ({ servers }: Registries, domain: string): string | undefined => {

@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { migrate } from '../../../coordinator/database/migrate.ts';
+import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { createAsker } from '../../../coordinator/registrations/asker.ts';
-import { createRefreshedList } from '../../../coordinator/registrations/list.ts';
+import {
+  createRefreshedList,
+  createRegistryList,
+} from '../../../coordinator/registrations/list.ts';
 import { serverOf } from '../../../coordinator/registrations/model.ts';
 import { readRegistries } from '../../../coordinator/registrations/queries.ts';
 import { createLog } from '../../../shared/base/log.ts';
+import { registrationShape } from '../../../shared/checks/domain/registration.ts';
 import { ownDatabase } from '../../support/services.ts';
 
 const hour = 3_600_000;
@@ -13,6 +19,7 @@ type Answer = { readonly status: number; readonly body: unknown; readonly retry?
 
 describe('the asker of registries', async () => {
   const { sql } = await ownDatabase();
+  const { sql: only } = await ownDatabase({ name: 'only', connections: 1 });
   let serial = 0;
 
   /** A registry of one domain, which answers what it is told, and counts. */
@@ -41,9 +48,9 @@ describe('the asker of registries', async () => {
         body: Buffer.from(JSON.stringify(body)),
       };
     };
-    const start = () =>
+    const start = (on = sql) =>
       createAsker({
-        sql,
+        sql: on,
         clock,
         log,
         read,
@@ -83,6 +90,29 @@ describe('the asker of registries', async () => {
     expect(asked).toHaveLength(2);
   });
 
+  test('asks once also for a caller who looked before the answer was kept', async () => {
+    const { domain, asked, start } = begin();
+    const held = Promise.withResolvers<void>();
+    let looks = 0;
+    const asker = start(
+      new Proxy(sql, {
+        apply: async (target, self, words) => {
+          const rows = await Reflect.apply(target, self, words);
+          looks += 1;
+          // The first to look hears of it only after the second has its answer.
+          if (looks === 1) await held.promise;
+          return rows;
+        },
+      }),
+    );
+    const first = asker.ask(domain, 'a');
+    await expect.poll(() => looks).toBe(1);
+    const second = await asker.ask(domain, 'a');
+    held.resolve();
+    expect(await first).toEqual(second);
+    expect(asked).toHaveLength(1);
+  });
+
   test('believes a bad answer only when the registry gives it twice, and asks again soon', async () => {
     const { domain, asked, start, answers, registered, later } = begin();
     answers(() => (asked.length === 1 ? missing : registered()));
@@ -103,14 +133,16 @@ describe('the asker of registries', async () => {
     const { domain, asked, start, answers, later } = begin();
     const asker = start();
     const first = await asker.ask(domain, 'a');
-    answers(() => Promise.reject(new Error('connect ECONNREFUSED')));
+    answers(() => Promise.reject(new Error(`connect ECONNREFUSED ${'x'.repeat(500)}`)));
     later(25 * hour);
     expect(await asker.ask(domain, 'a')).toEqual(first);
     const before = asked.length;
     expect(await asker.ask(domain, 'a')).toEqual(first);
     expect(asked).toHaveLength(before);
     later(60 * hour);
-    expect(await asker.ask(domain, 'a')).toMatchObject({ is: 'unknown' });
+    const unknown = await asker.ask(domain, 'a');
+    expect(unknown.is).toBe('unknown');
+    expect(registrationShape.safeParse(unknown).success).toBe(true);
   });
 
   test('leaves a registry alone for as long as it asks for', async () => {
@@ -142,11 +174,11 @@ describe('the asker of registries', async () => {
     expect(most).toBe(1);
   });
 
-  test('asks for no more than 120 domains a minute for one probe, and for no other names', async () => {
+  test('asks for no more than 120 domains a minute for one private probe, and for no other names', async () => {
     const { domain, asked, start, answers, later } = begin();
     answers(() => missing);
     const asker = start();
-    const ask = async (count: number, by: string) => {
+    const ask = async (count: number, by: string | null) => {
       for (let nth = 0; nth < count; nth += 1) await asker.ask(`${by}${nth}-${domain}`, by);
     };
     await ask(121, 'a');
@@ -156,9 +188,18 @@ describe('the asker of registries', async () => {
     later(60_000);
     await ask(1, 'c');
     expect(asked).toHaveLength(244);
+    await ask(130, null);
+    expect(asked).toHaveLength(504);
     for (const odd of ['../../x.com', 'EXAMPLE.com', 'com', 'exam ple.com', ''])
       expect(await asker.ask(odd, 'd')).toMatchObject({ is: 'unknown' });
-    expect(asked).toHaveLength(244);
+    expect(asked).toHaveLength(504);
+  });
+
+  test('leaves the list to the connection of whoever asks, which may be the last one', async () => {
+    await migrate(only);
+    const list = createRegistryList({ now: () => 0 });
+    const known = await inTransaction(only, (transaction) => list.current(transaction));
+    expect(serverOf(known, 'example.com')).toBe('https://rdap.verisign.com/com/v1/');
   });
 
   test('reads the list of registries again once a week, and keeps the known one meanwhile', async () => {
@@ -180,7 +221,7 @@ describe('the asker of registries', async () => {
     };
     const listUrl = 'https://list.example/dns.json';
     const list = createRefreshedList({ sql, clock, log, read, listUrl });
-    const server = async () => serverOf(await list.current(), 'example.com');
+    const server = async () => serverOf(await list.current(sql), 'example.com');
     expect(await server()).toBe('https://rdap.verisign.com/com/v1/');
     await server();
     expect(asked).toEqual([listUrl]);
