@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { hostIn } from '../../../shared/checks/connection/config.ts';
 import { icmpSettings } from '../../../shared/checks/icmp/config.ts';
 import { hasFamily } from '../connection/connect.ts';
@@ -11,12 +11,21 @@ import { type IcmpObservation, judgeIcmp } from './verdict.ts';
 
 export type IcmpDependencies = Omit<ConnectionDependencies, 'trust'> & { readonly ping: Ping };
 
-/** Each is a process: more at once would hold up all other checks. */
-const atOnce = 32;
+/** Of an organisation: each is a process, and its silent hosts hold up only its own checks. */
+const atOnce = 16;
 
 /** Performs the check: finds the address, asks the guard, and sends the echo requests. */
 export const createIcmpCheck = (dependencies: IcmpDependencies): Check => {
-  const limit = pLimit(atOnce);
+  const limits = new Map<string, LimitFunction>();
+  const inTurn = async <Made>(organisation: string, work: () => Promise<Made>): Promise<Made> => {
+    const limit = limits.get(organisation) ?? pLimit(atOnce);
+    limits.set(organisation, limit);
+    try {
+      return await limit(work);
+    } finally {
+      if (limit.activeCount + limit.pendingCount === 0) limits.delete(organisation);
+    }
+  };
   return async (context) => {
     const { assignment, deadline, guard, evidence_wanted } = context;
     const host = hostIn(assignment.target);
@@ -55,7 +64,9 @@ export const createIcmpCheck = (dependencies: IcmpDependencies): Check => {
     const address = addresses.find((one) => hasFamily(one, families));
     if (address === undefined)
       return judge({ addresses, by, failure: { phase: 'tcp', code: ownCodes.noFamily } });
-    const echoes = await limit(() => dependencies.ping(address, settings.packets, deadline));
+    const echoes = await inTurn(assignment.organisation, () =>
+      dependencies.ping(address, settings.packets, deadline),
+    );
     return judge({ addresses, by, address, echoes, failure: null });
   };
 };

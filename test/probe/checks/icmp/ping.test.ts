@@ -162,6 +162,32 @@ describe('an icmp check', async () => {
     expect(asked).toEqual([]);
   });
 
+  test('of an organisation whose hosts are silent holds up no other one', async () => {
+    const silent = Promise.withResolvers<undefined>();
+    const check = createIcmpCheck({
+      lookup: async () => ({ addresses: [] }),
+      resolver: { works: async () => true },
+      families: () => ({ 4: true, 6: false }),
+      ping: async (address) => (address === '192.0.2.1' ? silent.promise : readEchoes(iputils(3))),
+    });
+    const begin = (target: string, organisation: string) =>
+      check({
+        assignment: assignmentOf(target, { kind: 'icmp', timeout_ms: 5_000, organisation }),
+        started_at: Date.now(),
+        deadline: deadlineIn(5_000),
+        evidence_wanted: false,
+        guard: createGuard({ allow: open, bus: () => [], own: () => [] }),
+        probe: { name: 'a', continent: 'Asia', base_url: 'http://localhost', version: '0' },
+        clock: { now: () => Date.now() },
+      });
+    const waiting = Array.from({ length: 40 }, () => begin('192.0.2.1', 'one'));
+    expect(await begin('192.0.2.2', 'another')).toMatchObject({ outcome: 'ok' });
+    silent.resolve(undefined);
+    expect((await Promise.all(waiting)).map(({ outcome }) => outcome)).toEqual(
+      Array(40).fill('unknown'),
+    );
+  });
+
   test.each([
     ['router.example.com', true],
     ['192.0.2.1', true],
