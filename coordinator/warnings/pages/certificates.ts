@@ -8,10 +8,18 @@ import { listCertificates } from '../contract.ts';
 
 type Certificate = OutputOf<typeof listCertificates>['items'][number];
 
-/** Those that are the same certificate, which one renewal replaces. */
-const together = (items: readonly Certificate[]): Certificate[][] => [
-  ...Map.groupBy(items, ({ fingerprint }) => fingerprint).values(),
-];
+/** Those that are the same certificate, which one renewal replaces, are one. */
+const together = (items: readonly Certificate[]): Ending[] =>
+  [...Map.groupBy(items, ({ fingerprint }) => fingerprint).values()].flatMap((same) => {
+    const [first] = same;
+    return first ? [{ ends_at: first.ends_at, monitors: same, by: first.issuer }] : [];
+  });
+
+const asEnding = (domain: OutputOf<typeof listDomains>['items'][number]): Ending => ({
+  ends_at: domain.ends_at,
+  monitors: [domain],
+  by: domain.registrar,
+});
 
 /** `61 days`, `expired`. */
 export const daysLeft = (ends_at: string, now: number): string => {
@@ -33,66 +41,60 @@ export const expiryFigures = (
 
 const soonDays = 30;
 
-const rowOf = (same: readonly Certificate[], { times, now }: MembersRequest): Html | null => {
-  const [first] = same;
-  if (first === undefined) return null;
-  const days = daysUntil(Date.parse(first.ends_at), now);
-  const left = daysLeft(first.ends_at, now);
+/** What ends at a time, with the monitors that it concerns and who has made it out. */
+type Ending = {
+  readonly ends_at: string;
+  readonly monitors: readonly { readonly monitor: string; readonly name: string }[];
+  readonly by: string;
+};
+
+const endingsTable = (
+  caption: string,
+  by: string,
+  endings: readonly Ending[],
+  request: MembersRequest,
+): Html => html`
+  <div class="table-card">
+    <table class="cards">
+      <caption class="unseen">${caption}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Expires in</th>
+          <th scope="col">Expires</th>
+          <th scope="col">Monitors</th>
+          <th scope="col">${by}</th>
+        </tr>
+      </thead>
+      <tbody>${endings.map((ending) => rowOf(ending, by, request))}</tbody>
+    </table>
+  </div>
+`;
+
+const rowOf = (
+  { ends_at, monitors, by }: Ending,
+  byLabel: string,
+  { times, now }: MembersRequest,
+): Html => {
+  const days = daysUntil(Date.parse(ends_at), now);
+  const left = daysLeft(ends_at, now);
   return html`
     <tr>
       <td data-label="Expires in">
-        ${soonMark(days, left)}
+        ${days >= soonDays ? left : stateMark(days < 0 ? 'down' : 'verifying', left)}
       </td>
-      <td data-label="Expires">${times.day(first.ends_at)}</td>
+      <td data-label="Expires">${times.day(ends_at)}</td>
       <td data-label="Monitors">
         <div>
-          ${same.map(
+          ${monitors.map(
             ({ monitor, name }, nth) =>
               html`${nth > 0 && ', '}<a href="/monitors/${monitor}">${name}</a>`,
           )}
         </div>
       </td>
-      <td data-label="Issuer">${first.issuer}</td>
+      <td data-label="${byLabel}">${by}</td>
     </tr>
   `;
 };
-
-const soonMark = (days: number, left: string): Part =>
-  days >= soonDays ? left : stateMark(days < 0 ? 'down' : 'verifying', left);
-
-const domainTable = (
-  items: OutputOf<typeof listDomains>['items'],
-  { times, now }: MembersRequest,
-): Html => html`
-  <h2>Domains</h2>
-  <div class="table-card">
-    <table class="cards">
-      <caption class="unseen">Domains by expiry</caption>
-      <thead>
-        <tr>
-          <th scope="col">Expires in</th>
-          <th scope="col">Expires</th>
-          <th scope="col">Monitor</th>
-          <th scope="col">Registrar</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${items.map(
-          ({ monitor, name, registrar, ends_at }) => html`
-            <tr>
-              <td data-label="Expires in">
-                ${soonMark(daysUntil(Date.parse(ends_at), now), daysLeft(ends_at, now))}
-              </td>
-              <td data-label="Expires">${times.day(ends_at)}</td>
-              <td data-label="Monitor"><a href="/monitors/${monitor}">${name}</a></td>
-              <td data-label="Registrar">${registrar}</td>
-            </tr>
-          `,
-        )}
-      </tbody>
-    </table>
-  </div>
-`;
 
 const list: Page = {
   method: 'GET',
@@ -116,24 +118,15 @@ const list: Page = {
         ${
           items.length === 0
             ? html`<p class="nothing card">No check has seen a certificate yet</p>`
-            : html`
-              <div class="table-card">
-                <table class="cards">
-                  <caption class="unseen">Certificates by expiry</caption>
-                  <thead>
-                    <tr>
-                      <th scope="col">Expires in</th>
-                      <th scope="col">Expires</th>
-                      <th scope="col">Monitors</th>
-                      <th scope="col">Issuer</th>
-                    </tr>
-                  </thead>
-                  <tbody>${together(items).map((same) => rowOf(same, request))}</tbody>
-                </table>
-              </div>
-            `
+            : endingsTable('Certificates by expiry', 'Issuer', together(items), request)
         }
-        ${domains.items.length > 0 && domainTable(domains.items, request)}
+        ${
+          domains.items.length > 0 &&
+          html`
+            <h2>Domains</h2>
+            ${endingsTable('Domains by expiry', 'Registrar', domains.items.map(asEnding), request)}
+          `
+        }
       `,
     });
   },
