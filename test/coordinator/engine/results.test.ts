@@ -9,40 +9,15 @@ import { noUnseen } from '../../../coordinator/engine/rechecks.ts';
 import { adopt, decideBatches, locate, unitOf } from '../../../coordinator/engine/results.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
 import { usualTiming } from '../../../coordinator/engine/timing.ts';
-import type { ProbeRow } from '../../../coordinator/probes/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { batchOf } from '../../../shared/bus/batch.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import type { Result } from '../../../shared/checks/result.ts';
+import { probeRow } from '../../support/probe-rows.ts';
 
 const now = 1_700_000_000_000;
-const probes = (['Asia', 'Europe', 'Africa'] as const).map(
-  (continent, nth): ProbeRow => ({
-    id: newId(),
-    key: nth + 1,
-    organisation_id: null,
-    name: continent,
-    continent,
-    keys: [],
-    created_at: new Date(now - 1e9),
-    last_seen_at: new Date(now),
-    clock_offset_ms: null,
-    quarantined_at: null,
-    sick_at: null,
-    doubted_at: null,
-    doubt_reason: null,
-    place_trusted_as: null,
-    relayed_at: null,
-    quarantine_reason: null,
-    revoked_at: null,
-    seal_key: null,
-    allowed_cidrs: [],
-    kinds: [],
-    version: null,
-    ear: null,
-    request_key: null,
-    addresses: [],
-  }),
+const probes = (['Asia', 'Europe', 'Africa'] as const).map((continent, nth) =>
+  probeRow(continent, now, { key: nth + 1, continent }),
 );
 const network: Roster = {
   epoch: 1,

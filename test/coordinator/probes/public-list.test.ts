@@ -11,6 +11,7 @@ import {
   thumbprintOf,
 } from '../../../shared/base/http-signatures.ts';
 import { testLog } from '../../support/network.ts';
+import { probeRow } from '../../support/probe-rows.ts';
 import { verifiedDirectory } from '../../support/signatures.ts';
 
 const baseUrl = 'https://antipode.example';
@@ -20,33 +21,7 @@ const seconds = at / 1_000;
 const frankfurt = createRequestKey();
 const osaka = createRequestKey();
 
-const probe = (name: string, more: Partial<ProbeRow> = {}): ProbeRow => ({
-  id: newId(),
-  key: 1,
-  organisation_id: null,
-  name,
-  continent: 'Europe',
-  keys: [],
-  created_at: new Date(at),
-  last_seen_at: new Date(at),
-  clock_offset_ms: null,
-  quarantined_at: null,
-  sick_at: null,
-  doubted_at: null,
-  doubt_reason: null,
-  place_trusted_as: null,
-  relayed_at: null,
-  quarantine_reason: null,
-  revoked_at: null,
-  seal_key: null,
-  allowed_cidrs: [],
-  kinds: [],
-  version: null,
-  ear: null,
-  request_key: null,
-  addresses: [],
-  ...more,
-});
+const probe = (name: string, more: Partial<ProbeRow> = {}) => probeRow(name, at, more);
 
 const proof = (key = frankfurt, authority = 'antipode.example', created = seconds) =>
   proveForDirectory(key, authority, created);

@@ -1,0 +1,31 @@
+import type { ProbeRow } from '../../coordinator/probes/queries.ts';
+import { newId } from '../../shared/base/crypto.ts';
+
+/** A public probe's row as tests need it: seen at its creation, and nothing wrong with it. */
+export const probeRow = (name: string, at: number, more: Partial<ProbeRow> = {}): ProbeRow => ({
+  id: newId(),
+  key: 1,
+  organisation_id: null,
+  name,
+  continent: 'Europe',
+  keys: [],
+  created_at: new Date(at),
+  last_seen_at: new Date(at),
+  clock_offset_ms: null,
+  quarantined_at: null,
+  sick_at: null,
+  doubted_at: null,
+  doubt_reason: null,
+  place_trusted_as: null,
+  relayed_at: null,
+  quarantine_reason: null,
+  revoked_at: null,
+  seal_key: null,
+  allowed_cidrs: [],
+  kinds: [],
+  version: null,
+  ear: null,
+  request_key: null,
+  addresses: [],
+  ...more,
+});
