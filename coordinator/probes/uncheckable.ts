@@ -54,7 +54,8 @@ type RestrictedRow = RestrictedMonitor & { readonly key: number };
 
 /**
  * Enabled monitors that not every probe may check: their config names places, a probe or a
- * resolver, their target may be an address, or only some probes check their kind as they want it. In pages.
+ * resolver, their target may be an address, or only some probes check their kind as they want it.
+ * In pages.
  */
 export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow[]> =>
   inPages(

@@ -185,8 +185,8 @@ const arrange = (roster: Roster): Arranged => {
 };
 
 /**
- * The public probes that can check it, healthy or not: they check its kind as it wants, and their hosts may
- * reach its private addresses. Undefined when all can.
+ * The public probes that can check it, healthy or not: they check its kind as it wants, and their
+ * hosts may reach its private addresses. Undefined when all can.
  */
 export const ableToCheck = (
   { kind, ability, inside }: Pick<Placed, 'kind' | 'ability' | 'inside'>,
