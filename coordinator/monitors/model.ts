@@ -300,7 +300,7 @@ const unableSentence = (special: Kind | HttpsAbility): string => {
   if (special === 'both_families')
     return 'config.ip_family: no probe that could check it has both IPv4 and IPv6; choose one family, or other places.';
   if (special === 'icmp')
-    return 'type: no probe that could check it has a `ping` that works; install iputils-ping on its host and start it again, or choose other places.';
+    return 'type: no probe that could check it has a `ping` that works; install iputils-ping there, or choose other places.';
   return special === 'client_certificate'
     ? 'config.client_certificate: no probe that could check it can show one; bring one to this version, or choose other places.'
     : `type: no probe that could check it makes ${special} checks; bring one to this version, or choose other places.`;

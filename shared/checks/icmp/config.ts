@@ -37,13 +37,12 @@ export const icmpConfig: KindConfig = {
     const { packets } = icmpSettings(config);
     const limit = timeoutMs(config, interval_s);
     // The last answer needs time to come back.
-    if (packets * packetEveryMs + 500 > limit)
-      return [
-        {
-          key: 'packets',
-          remedy: `send at most ${Math.floor((limit - 500) / packetEveryMs)} within the time limit of ${limit.toLocaleString('en')} ms, or give a longer \`timeout_ms\``,
-        },
-      ];
+    const most = Math.floor((limit - 500) / packetEveryMs);
+    if (packets > most) {
+      const within = `${limit.toLocaleString('en')} ms`;
+      const remedy = `send at most ${most} within ${within}, or give a longer \`timeout_ms\``;
+      return [{ key: 'packets', remedy }];
+    }
     return limitFaults(config, interval_s);
   },
   secretPaths: () => [],
