@@ -81,11 +81,7 @@ export const isRoutinePass = (
   )
     return false;
   const from = Math.max(result.at, times.created_at);
-  return (
-    from <= times.covered_until &&
-    times.gaps_until <= from &&
-    mayCheck(watched, result.from.probe, result.from.continent)
-  );
+  return from <= times.covered_until && times.gaps_until <= from && mayCheck(watched, result.from);
 };
 
 /** Until when time is covered after such a pass. */
@@ -238,7 +234,7 @@ function mayDecide(
 ): boolean {
   if (config_version !== watched.config_version && rules.older_version_to_charts) return false;
   if ((watched.paused_at !== null && rules.pausing_closes) || at < decides_from) return false;
-  return mayCheck(watched, from.probe, from.continent);
+  return mayCheck(watched, from);
 }
 
 /** Rule 3: a late result retimes the incident before it has any other effect. */

@@ -78,7 +78,7 @@ export function onEdited(draft: Draft, at: number, changed: boolean): void {
   } else
     draft.state = {
       ...draft.state,
-      views: views.filter(({ from }) => mayCheck(watched, from.probe, from.continent)),
+      views: views.filter(({ from }) => mayCheck(watched, from)),
     };
 }
 
@@ -153,9 +153,7 @@ export function restore(from: Restoring): MonitorState {
   const decides_from = Math.max(state.decides_from, resumed_at ?? 0);
   const decided = (at: number) => at >= decides_from;
   const counts = ({ at, config_version, from }: SeenResult) =>
-    config_version === watched.config_version &&
-    decided(at) &&
-    mayCheck(watched, from.probe, from.continent);
+    config_version === watched.config_version && decided(at) && mayCheck(watched, from);
   let views: MonitorState['views'] = state.views.filter((view) => decided(view.at));
   let { clock, covered_until } = state;
   for (const result of results.toSorted((a, b) => a.at - b.at)) {

@@ -87,6 +87,7 @@ export type Watched = {
   readonly interval_ms: number;
   readonly timeout_ms: number;
   readonly continents: readonly Continent[] | null;
+  /** The private place whose probes check it; null: the public ones. */
   readonly probe: string | null;
   /**
    * The target's addresses when none of them is public: only probes with that permission can check
@@ -103,11 +104,13 @@ export type Watched = {
   readonly paused_at: number | null;
 };
 
-/** A probe's name and place as incidents keep them. */
+/** A probe's name and continent as incidents keep them. */
 export type ObservingProbe = {
   readonly probe: string;
   readonly name: string;
   readonly continent: Continent;
+  /** Its place, of a private one. */
+  readonly place?: string | undefined;
 };
 
 /**

@@ -8,6 +8,7 @@ import {
   heartbeatParams,
   type Incident,
   type MonitorState,
+  type ObservingProbe,
   type ProbeView,
   type SeenResult,
   type Watched,
@@ -248,10 +249,10 @@ function continentsAble(
 
 /** Whether this public probe is the only one of its continent. */
 export function isOnlyOne(probe: string, { probes }: Roster): boolean {
-  const place = probes.find(({ id }) => id === probe)?.continent;
+  const own = probes.find(({ id }) => id === probe)?.continent;
   return !probes.some(
     ({ id, continent, organisation, healthy, quarantined }) =>
-      id !== probe && continent === place && organisation === null && healthy && !quarantined,
+      id !== probe && continent === own && organisation === null && healthy && !quarantined,
   );
 }
 
@@ -261,18 +262,19 @@ export function couldHold(
   probe: RosterProbe,
   roster: Roster,
 ): boolean {
-  if (!mayCheck(watched, probe.id, probe.continent)) return false;
-  if (watched.probe !== null) return true;
+  if (watched.probe !== null) return watched.probe === probe.organisation;
+  const { id, continent } = probe;
+  if (!mayCheck(watched, { probe: id, continent })) return false;
   return probe.organisation === null && ableToCheck(watched, roster)?.has(probe.id) !== false;
 }
 
 /** Whether this probe's results may count for the monitor as it is configured now. */
 export function mayCheck(
   watched: Pick<Watched, 'continents' | 'probe'>,
-  probe: string,
-  continent: Continent,
+  { probe, place = probe, continent }: Omit<ObservingProbe, 'name'>,
 ): boolean {
+  // A place has the id of its first probe, and before there were places a view named only that.
   return watched.probe !== null
-    ? watched.probe === probe
+    ? watched.probe === place
     : watched.continents === null || watched.continents.includes(continent);
 }

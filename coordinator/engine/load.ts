@@ -75,7 +75,12 @@ export async function loadPartition(
   const existing =
     stored &&
     unpack(stored.state, (observer) =>
-      observingProbeOf({ id: observer.probe, name: observer.name, continent: observer.continent }),
+      observingProbeOf({
+        id: observer.probe,
+        name: observer.name,
+        continent: observer.continent,
+        place_id: observer.place ?? null,
+      }),
     );
   const since = stored && existing ? stored.takenAt - slackMs : now - withoutCheckpointMs;
   const state: PartitionState = {

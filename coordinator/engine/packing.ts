@@ -77,7 +77,14 @@ export function pack(monitors: Iterable<Packed>): Uint8Array {
 
 const packed = z.object({
   version: z.literal(version),
-  seers: z.array(z.object({ probe: z.string(), name: z.string(), continent: z.enum(continents) })),
+  seers: z.array(
+    z.object({
+      probe: z.string(),
+      name: z.string(),
+      continent: z.enum(continents),
+      place: z.string().optional(),
+    }),
+  ),
   rows: z.array(row),
 });
 

@@ -398,7 +398,7 @@ export function watchedOf(row: MonitorRow): Watched {
     interval_ms: row.interval_s * 1_000,
     timeout_ms: timeoutMs(config, row.interval_s),
     continents: continentsIn(config),
-    probe: probeIn(config),
+    probe: placeIn(config),
     inside: insideOf(row.type, row.target, config)?.addresses,
     ability: abilityFor(row.type, config),
     config_version: row.config_version,
@@ -415,7 +415,8 @@ export function continentsIn(config: Config): readonly Continent[] | null {
   return Array.isArray(given) ? given.filter(isContinent) : null;
 }
 
-export function probeIn(config: Config): string | null {
+/** The private place that its config names. */
+export function placeIn(config: Config): string | null {
   return typeof config.probe === 'string' ? config.probe : null;
 }
 
@@ -440,7 +441,7 @@ export const placedOf = (row: MonitorRow): Placed => ({
   interval_ms: row.interval_s * 1_000,
   ordinal: row.key,
   continents: continentsIn(row.config),
-  probe: probeIn(row.config),
+  probe: placeIn(row.config),
   inside: insideOf(row.type, row.target, row.config)?.addresses,
   kind: row.type,
   ability: abilityFor(row.type, row.config),

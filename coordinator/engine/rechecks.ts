@@ -106,7 +106,7 @@ export function createRechecks({
     const place =
       probe.organisation === null
         ? ({ is: 'continent', continent } as const)
-        : ({ is: 'probe', probe: probe.id } as const);
+        : ({ is: 'private', place: probe.organisation } as const);
     const message: RecheckMessage = {
       v: 1,
       look: recheck,

@@ -265,7 +265,7 @@ function mayHold(
 ): boolean {
   if (probe.organisation_id !== null) {
     if (probe.organisation_id !== watched.organisation) return false;
-    return watched.probe === probe.id || configVersion < version;
+    return watched.probe === probe.place_id || configVersion < version;
   }
   if (configVersion < version) return true;
   return (

@@ -117,7 +117,7 @@ export type ProbesPart = {
   /** Creates a probe that made its key itself. @throws Refusal `name_taken`. */
   readonly enrolProbe: (
     sql: Queryable,
-    probe: NewProbe,
+    probe: NewProbe & { readonly place: string | null },
     key: string,
   ) => Promise<{ readonly id: string }>;
   readonly welcome: (sql: Queryable, id: string, probe: NewProbe, key: string) => Promise<Welcome>;

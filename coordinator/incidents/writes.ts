@@ -213,6 +213,7 @@ const observingProbe: z.ZodType<ObservingProbe> = z.object({
   probe: z.string(),
   name: z.string(),
   continent: z.enum(continents),
+  place: z.string().optional(),
 });
 const kept = z.object({
   progress: z.custom<Progress>((value) => typeof value === 'object' && value !== null),

@@ -311,9 +311,17 @@ export const getMonitorChoices = innerOperation({
   summary: 'Get what a monitor may choose from: locations, groups, and what the plan allows',
   response: object('MonitorChoicesOut', {
     continents: array(string(), { description: 'Locations of public probes.' }),
-    probes: array(object('PrivateProbeOut', { id: uuid(), name: string(), continent: string() }), {
-      description: 'The private probes of the organisation.',
-    }),
+    places: array(
+      object('PlaceOut', {
+        id: uuid(),
+        name: string(),
+        continent: string(),
+        probes: array(string(), { description: 'The names of its probes.' }),
+      }),
+      {
+        description: 'The private places of the organisation.',
+      },
+    ),
     groups: array(GroupChoiceOut),
     plan: string(),
     min_interval_s: integer({}, { description: 'The shortest interval of the plan.' }),

@@ -246,6 +246,8 @@ export type Checker = {
   readonly id: string;
   /** The organisation of a private probe; null for a public one. */
   readonly organisation: string | null;
+  /** The place of a private probe; null for a public one. */
+  readonly place: string | null;
   readonly continent: Continent;
   readonly allowed_cidrs: readonly string[];
   /** Kinds that it checks besides the first ones. */
@@ -264,6 +266,19 @@ const unfitProbe = (isPublic: boolean, has: boolean): string => {
     : 'this organisation has no private probe that could be named; leave it out, or set up one first.';
 };
 
+/** A probe that is called so, or whose place is. */
+const namedBy = (id: string, checkers: readonly Checker[]): Checker | undefined => {
+  const called = id.toLowerCase();
+  return checkers.find((checker) => checker.id === called || checker.place === called);
+};
+
+/** The config as it is stored: `probe` names a place, whichever of its probes was named. */
+const namingPlace = (config: Config, checkers: readonly Checker[]): Config => {
+  if (typeof config.probe !== 'string') return config;
+  const place = namedBy(config.probe, checkers)?.place ?? config.probe;
+  return place === config.probe ? config : { ...config, probe: place };
+};
+
 /**
  * The probes that may get this monitor. @throws Refusal `nobody_can_check` when its config chooses
  * none that exists.
@@ -274,9 +289,9 @@ const chosen = (
   checkers: readonly Checker[],
 ): readonly Checker[] => {
   if (typeof config.probe === 'string') {
-    const id = config.probe.toLowerCase();
-    const named = checkers.find((checker) => checker.id === id);
-    if (named?.organisation === organisation) return [named];
+    const named = namedBy(config.probe, checkers);
+    if (named?.organisation === organisation)
+      return checkers.filter(({ place }) => place === named.place);
     throw new Refusal(
       'nobody_can_check',
       `config.probe: ${unfitProbe(named?.organisation === null, hasOwn(organisation, checkers))}`,
@@ -479,6 +494,7 @@ export const draftMonitor = (
     stored?.target,
   );
   refuseUnreachable({ kind, target, config, organisation }, checkers);
+  const placed = namingPlace(config, checkers);
   return {
     ...labels,
     organisation,
@@ -487,7 +503,7 @@ export const draftMonitor = (
     target,
     interval_s,
     enabled: true,
-    config,
+    config: placed,
     secrets,
     group: input.group,
     affects_group_status: input.affects_group_status ?? true,
@@ -529,8 +545,9 @@ export const amendMonitor = (
   const old = { open: before.config, secrets: before.secrets };
   if (patch.config === null && (target !== before.target || interval_s !== before.interval_s))
     refuseUnfit(old, about, before.target);
-  const config =
+  const given =
     patch.config === null ? old : configFrom(patch.config, about, before.secrets, before.target);
+  const config = { ...given, open: namingPlace(given.open, checkers) };
   const elsewhere = target !== before.target || !sameJson(config.open, before.config);
   if (elsewhere)
     refuseUnreachable(

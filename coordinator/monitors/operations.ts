@@ -27,6 +27,7 @@ import { groupChoices, groupsAmong } from '../groups/queries.ts';
 import { keptPings, newestPings } from '../heartbeats/queries.ts';
 import { monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
 import { enforceLimit, plans } from '../organisations/plans.ts';
+import { placesOf } from '../probes/places.ts';
 import { checkersOf } from '../probes/queries.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
 import { warningJson } from '../warnings/model.ts';
@@ -132,17 +133,17 @@ export const getMonitorChoices = async ({
   organisation,
 }: InOrganisation): OperationResult<OutputOf<typeof contract.getMonitorChoices>> => {
   const { id: of, plan } = organisation;
-  const [checkers, groups, monitors] = await Promise.all([
+  const [checkers, places, groups, monitors] = await Promise.all([
     checkersOf(sql, of),
+    placesOf(sql, of),
     groupChoices(sql, of),
     countMonitors(sql, of),
   ]);
   const allows = plans[plan];
   const open = checkers.filter((each) => each.organisation === null);
-  const own = checkers.filter((each) => each.organisation !== null);
   return {
     continents: [...new Set(open.map(({ continent }) => continent))].toSorted(),
-    probes: own.map(({ id, name, continent }) => ({ id, name, continent })),
+    places: places.map((place) => ({ ...place, probes: [...place.probes] })),
     groups: groups.map(({ id, name }) => ({ id, name })),
     plan,
     min_interval_s: allows.min_interval_s,

@@ -312,8 +312,8 @@ const organisationsOf = (
       moreLink(`/operator${query({ cursor: next_cursor })}`, 'More organisations'),
   );
 
-const stateOf = ({ quarantined, place, last_seen_at }: Probe): readonly [State, string] => {
-  if (place === 'doubted') return ['verifying', 'Location doubtful'];
+const stateOf = ({ quarantined, location, last_seen_at }: Probe): readonly [State, string] => {
+  if (location === 'doubted') return ['verifying', 'Location doubtful'];
   if (quarantined) return ['verifying', 'Quarantined'];
   return last_seen_at === null ? ['pending', 'Never connected'] : ['up', 'Trusted'];
 };

@@ -8,33 +8,32 @@ import { streams, subjects } from '../../shared/bus/subjects.ts';
 import { namingSecrets } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { sealBox } from '../../shared/checks/sealed-secrets.ts';
-import { continentsIn, type MonitorRow, probeIn } from '../engine/queries.ts';
+import { continentsIn, type MonitorRow, placeIn } from '../engine/queries.ts';
 import type { Directory } from './directory.ts';
 import type { KeyOf, NetworkKeys } from './identities.ts';
 import type { ProbeRow } from './queries.ts';
 
 /**
- * Where a monitor's assignment goes: to the public probes of a continent, or to one private probe.
+ * Where a monitor's assignment goes: to the public probes of a continent, or to the probes of a
+ * private place.
  */
 export type AssignmentPlace =
   | { readonly is: 'continent'; readonly continent: Continent }
-  | { readonly is: 'probe'; readonly probe: string };
+  | { readonly is: 'private'; readonly place: string };
 
 const placeName = (place: AssignmentPlace): string =>
-  place.is === 'continent' ? place.continent : place.probe;
+  place.is === 'continent' ? place.continent : place.place;
 
 /** The place whose key a probe has. */
 export const keyPlaceOf = ({
-  id,
-  organisation_id,
+  place_id,
   continent,
-}: Pick<ProbeRow, 'id' | 'organisation_id' | 'continent'>): string =>
-  organisation_id === null ? continent : id;
+}: Pick<ProbeRow, 'place_id' | 'continent'>): string => place_id ?? continent;
 
 const subjectOf = (place: AssignmentPlace, monitor: string): string =>
   place.is === 'continent'
     ? subjects.assignment(place.continent, monitor)
-    : subjects.privateAssignment(place.probe, monitor);
+    : subjects.privateAssignment(place.place, monitor);
 
 export type Assignments = {
   /**
@@ -109,8 +108,8 @@ export const createAssignments = ({
   };
 
   const placesOf = (row: MonitorRow): readonly AssignmentPlace[] => {
-    const probe = probeIn(row.config);
-    if (probe !== null) return [{ is: 'probe', probe }];
+    const place = placeIn(row.config);
+    if (place !== null) return [{ is: 'private', place }];
     const allowed = continentsIn(row.config);
     return served()
       .filter((continent) => allowed === null || allowed.includes(continent))
@@ -130,7 +129,7 @@ export const createAssignments = ({
     config_version: row.config_version,
     ordinal: row.key,
     continents: continentsIn(row.config)?.slice() ?? null,
-    probe: probeIn(row.config),
+    probe: placeIn(row.config),
   });
 
   /**

@@ -254,16 +254,14 @@ export const createProbeBusAdmin = (dependencies: BusAdminDependencies): ProbeBu
 
   const durablesOf = (probe: ProbeRow): Consumer[] => [
     { stream: assign, consumer: probeConsumers.roster(probe.id) },
-    // A private probe gets only what names it.
-    ...(probe.organisation_id === null
-      ? [
-          {
-            stream: assign,
-            consumer: probeConsumers.assignments(probe.id, subjects.assignmentsOf(probe.continent)),
-          },
-        ]
-      : []),
-    { stream: assign, consumer: probeConsumers.private(probe.id) },
+    // A private probe gets only what names its place.
+    {
+      stream: assign,
+      consumer:
+        probe.place_id === null
+          ? probeConsumers.assignments(probe.id, subjects.assignmentsOf(probe.continent))
+          : probeConsumers.private(probe.id, probe.place_id),
+    },
     {
       stream: streams.pingKeys.name,
       consumer: probeConsumers.pingKeys(probe.id, probe.organisation_id),
@@ -331,17 +329,13 @@ export const createProbeBusAdmin = (dependencies: BusAdminDependencies): ProbeBu
     resync: async (probe) => {
       // Where the stream has nothing for it nothing would arrive, and it would keep its old
       // assignments.
-      const isPublic = probe.organisation_id === null;
-      const whole = isPublic
-        ? subjects.assignmentsOf(probe.continent)
-        : subjects.privateAssignmentsOf(probe.id);
+      const { continent, place_id: place } = probe;
+      const [whole, nothing] =
+        place === null
+          ? [subjects.assignmentsOf(continent), subjects.assignment(continent, noOne)]
+          : [subjects.privateAssignmentsOf(place), subjects.privateAssignment(place, noOne)];
       if ((await bus.subjectsOf(assign, whole)).length === 0)
-        await bus.store(
-          isPublic
-            ? subjects.assignment(probe.continent, noOne)
-            : subjects.privateAssignment(probe.id, noOne),
-          new Uint8Array(),
-        );
+        await bus.store(nothing, new Uint8Array());
       log.warn(
         { probe: probe.id, name: probe.name },
         "a probe's assignments differ from ours: sending all of them again",

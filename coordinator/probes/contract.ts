@@ -98,7 +98,7 @@ const trust = {
   last_seen_at: nullable(dateTime()),
   quarantined: boolean(),
   quarantine_reason: nullable(string()),
-  place: string({
+  location: string({
     description:
       '`not_proven`: nothing speaks against the continent that it claims; `doubted`: it cannot be there; `trusted`: the operator knows that it is there.',
   }),
@@ -145,6 +145,9 @@ export const listCheckers = innerOperation({
       object('CheckerOut', {
         ...trust,
         private: boolean({ description: 'It checks for this organisation alone.' }),
+        place: nullable(object('CheckerPlaceOut', { id: uuid(), name: string() }), {
+          description: 'Of a private one: the place whose monitors it shares.',
+        }),
         state: string({ description: '`well`, `lost`, `doubted`, `quarantined` or `unseen`.' }),
         monitors: integer(
           {},

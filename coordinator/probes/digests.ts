@@ -10,6 +10,7 @@ import {
 } from '../../shared/checks/assignment.ts';
 import type { Sql } from '../database/connect.ts';
 import { type AssignedRow, assignedRows, openMonitorLines } from '../monitors/queries.ts';
+import { keyPlaceOf } from './assignments.ts';
 import type { Directory } from './directory.ts';
 import type { KeyOf } from './identities.ts';
 import type { Present } from './presence.ts';
@@ -99,7 +100,7 @@ export const createDigestCheck = ({
               at(continent).add(elementFor(continent));
       }
     }
-    return (row) => at(row.organisation_id === null ? row.continent : row.id);
+    return (row) => at(keyPlaceOf(row));
   };
 
   return {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type InputOf, type OutputOf, rawInput } from '../../shared/api/operation.ts';
 import type * as api from '../../shared/api/probes.ts';
-import { continents, isContinent } from '../../shared/base/continents.ts';
+import { type Continent, continents, isContinent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Log } from '../../shared/base/log.ts';
@@ -37,6 +37,7 @@ import {
   revokeProbeInvitation as revokeRow,
   spendProbeInvitation,
 } from './invitation-queries.ts';
+import { keepPlace, type Place, placesOf } from './places.ts';
 import { countPrivateProbes, isProbeAlive, isProbeNameTaken, type NamedProbe } from './queries.ts';
 
 /** A token, a key and a proof take a few hundred bytes. */
@@ -181,7 +182,8 @@ const act = async (
   if (was !== undefined) {
     // It was off until its credentials expired, and is the same probe again.
     const [id, as] = [was.id, withoutId(was)];
-    if (as.continent !== continent || as.organisation !== organisation)
+    const isElsewhere = row.place_id !== null && row.place_id !== was.place_id;
+    if (as.continent !== continent || as.organisation !== organisation || isElsewhere)
       throw new Refusal(
         'join_proof_invalid',
         `key: this host is the probe ${as.name} in ${as.continent} already; ask for a token for the same place, or join in an empty folder, with --data.`,
@@ -193,7 +195,7 @@ const act = async (
     });
     return answer(id, as);
   }
-  const { id } = await probes.enrolProbe(sql, of, key);
+  const { id } = await probes.enrolProbe(sql, { ...of, place: row.place_id }, key);
   await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
   note({
     ...(organisation === null ? {} : { organisation }),
@@ -216,11 +218,12 @@ const stateOf = (
 };
 
 const invitationJson = (now: number) => (row: InvitationRow) => {
-  const { id, name, continent, shown, probe_id, last_seen_at } = row;
+  const { id, name, continent, place_id, shown, probe_id, last_seen_at } = row;
   return {
     id,
     name,
     continent,
+    place: place_id,
     shown,
     state: stateOf(row, now),
     probe: probe_id,
@@ -230,17 +233,51 @@ const invitationJson = (now: number) => (row: InvitationRow) => {
   };
 };
 
+const continentFrom = (given: string | null, joins: Place | null): Continent => {
+  if (joins && (given === null || given === joins.continent)) return joins.continent;
+  if (joins)
+    throw new Refusal(
+      'continent_unknown',
+      `continent: the place "${joins.name}" is in ${joins.continent}; leave it out, or join another place.`,
+    );
+  if (given !== null && isContinent(given)) return given;
+  throw new Refusal(
+    'continent_unknown',
+    given === null
+      ? 'continent: is missing; say on which continent the probe is, or which place it joins.'
+      : `continent: there is no continent "${given}"; one of ${continents.join(', ')} would do.`,
+  );
+};
+
+/** By its id or its name. */
+const placeCalled = async (
+  sql: Queryable,
+  organisation: string,
+  called: string,
+): Promise<Place> => {
+  const places = await placesOf(sql, organisation);
+  const found =
+    places.find(({ id }) => id === called.toLowerCase()) ??
+    places.find(({ name }) => name === called.trim());
+  if (found) {
+    await keepPlace(sql, organisation, found);
+    return found;
+  }
+  const known = places.map(({ name }) => `"${name}"`).join(', ');
+  throw new Refusal(
+    'place_unknown',
+    `place: there is no place "${called.slice(0, 200)}"; ${known === '' ? 'leave it out: you have no private probe yet' : `you have ${known}`}.`,
+  );
+};
+
 const inviteInto = async (
   { sql, now, note, with: { accountSecrets, baseUrl } }: Context,
   organisation: string | null,
-  input: { readonly name: string; readonly continent: string },
+  input: { readonly name: string; readonly continent: string | null },
+  joins: Place | null = null,
 ) => {
-  const [name, continent] = [nameFrom(input.name), input.continent];
-  if (!isContinent(continent))
-    throw new Refusal(
-      'continent_unknown',
-      `continent: there is no continent "${continent}"; one of ${continents.join(', ')} would do.`,
-    );
+  const name = nameFrom(input.name);
+  const continent = continentFrom(input.continent, joins);
   if (await isProbeNameTaken(sql, organisation, name, new Date(now)))
     throw new Refusal(
       'name_taken',
@@ -249,7 +286,15 @@ const inviteInto = async (
   const [id, token] = [newId(), newTokenText('join')];
   const fingerprint = await accountSecrets.fingerprint('join token', token);
   const [created_at, expires_at] = [new Date(now), new Date(now + livesMs)];
-  const row = { id, name, continent, shown: shownPart(token), created_at, expires_at };
+  const row = {
+    id,
+    name,
+    continent,
+    place_id: joins?.id ?? null,
+    shown: shownPart(token),
+    created_at,
+    expires_at,
+  };
   await insertProbeInvitation(sql, { ...row, organisation, fingerprint });
   note({ after: { name, continent, begins: row.shown, expires_at: expires_at.toISOString() } });
   const made = {
@@ -280,7 +325,9 @@ export const inviteProbe = async (
     organisation.plan,
     await countPrivateProbes(sql, organisation.id, new Date(now)),
   );
-  return inviteInto(context, organisation.id, input);
+  const { place } = input;
+  const joins = place === null ? null : await placeCalled(sql, organisation.id, place);
+  return inviteInto(context, organisation.id, input, joins);
 };
 
 export const invitePublicProbe = (

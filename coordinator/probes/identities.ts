@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { createRecentCache } from '../../shared/base/async.ts';
-import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { announcementKeys } from '../../shared/bus/announcement.ts';
@@ -144,17 +143,18 @@ export const createProbeIdentities = (dependencies: Dependencies) => {
     return { key: user.id, credentials: printProbeCredentials(word) };
   };
   return {
-    createProbe: async (
-      sql: Queryable,
-      probe: { name: string; continent: Continent; organisation: string | null },
-    ) => {
+    createProbe: async (sql: Queryable, probe: NamedProbe & { readonly place?: string | null }) => {
       const id = newId();
       const { key, credentials } = issue(id, probe, await signing(sql));
       await insertProbe(sql, id, { ...probe, key });
       return { id, credentials };
     },
     isEnrolmentProof,
-    enrolProbe: async (sql: Queryable, probe: NamedProbe, key: string) => {
+    enrolProbe: async (
+      sql: Queryable,
+      probe: NamedProbe & { readonly place: string | null },
+      key: string,
+    ) => {
       const id = newId();
       await insertProbe(sql, id, { ...probe, key });
       return { id };
@@ -183,7 +183,7 @@ export const createProbeIdentities = (dependencies: Dependencies) => {
 };
 
 /**
- * The keys that seal secrets on their way, one for each place (a continent, or one private probe),
+ * The keys that seal secrets on their way, one for each place (a continent, or a private one),
  * derived with the place's epoch. The revocation of a probe raises the epoch of its place in the
  * same transaction. The next steps need no order and can be repeated from any point. Presence gives
  * the new key to the remaining probes. The owners of partitions seal and publish again what their

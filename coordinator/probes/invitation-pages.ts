@@ -72,7 +72,29 @@ export const openInvitations = async (request: MembersRequest): Promise<Html | n
   `;
 };
 
-const probeInvitationsForm = (state: FormState): PageAnswer =>
+type Place = NonNullable<OutputOf<typeof listCheckers>['items'][number]['place']>;
+
+const placesFrom = async (request: MembersRequest): Promise<readonly Place[]> => {
+  const { items } = await request.ask(listCheckers);
+  const places = items.flatMap(({ place }) => (place === null ? [] : [[place.id, place] as const]));
+  return [...new Map(places).values()];
+};
+
+/** A second probe in a place is its spare. */
+const placeField = (places: readonly Place[], state: FormState): Html | false =>
+  places.length > 0 &&
+  selectField({
+    name: 'place',
+    label: 'Place',
+    choices: [
+      { value: '', label: 'A new place of its own name' },
+      ...places.map(({ id, name }) => ({ value: id, label: name })),
+    ],
+    help: 'The probes of a place share its monitors, and check for one another when one is offline.',
+    state,
+  });
+
+const probeInvitationsForm = (places: readonly Place[], state: FormState): PageAnswer =>
   show({
     title: 'Add private probe',
     place: 'probes',
@@ -96,10 +118,12 @@ const probeInvitationsForm = (state: FormState): PageAnswer =>
           help: 'Shown in incidents.',
           state,
         })}
+        ${placeField(places, state)}
         ${selectField({
           name: 'continent',
           label: 'Continent',
           choices: continents.map((value) => ({ value, label: value })),
+          ...(places.length > 0 && { help: 'Of a new place; an existing one knows its own.' }),
           state,
         })}
         <div class="actions">
@@ -114,12 +138,10 @@ export const invitePage: Page = {
   method: 'GET',
   path: '/probes/invite',
   needs: 'member',
-  answer: (request) => {
+  answer: async (request) => {
     refuseUnlessMay(request, inviteProbe);
-    return (
-      proofFirst(request) ??
-      probeInvitationsForm(freshForm(formOf({ name: '', continent: 'Europe' })))
-    );
+    const blank = freshForm(formOf({ name: '', place: '', continent: 'Europe' }));
+    return proofFirst(request) ?? probeInvitationsForm(await placesFrom(request), blank);
   },
 };
 
@@ -240,9 +262,17 @@ export const invite: Page = {
   needs: 'member',
   answer: async (request) => {
     const { form: sent, ask } = request;
-    const input = { name: sent.value('name') ?? '', continent: sent.value('continent') ?? '' };
-    const tried = await attempt(sent, () => ask(inviteProbe, input), ['name', 'continent']);
-    return 'refused' in tried ? probeInvitationsForm(tried.refused) : made(request, tried.done);
+    const place = sent.value('place') || null;
+    const where = place === null ? { continent: sent.value('continent') ?? '' } : { place };
+    const input = { name: sent.value('name') ?? '', ...where };
+    const tried = await attempt(sent, () => ask(inviteProbe, input), [
+      'name',
+      'place',
+      'continent',
+    ]);
+    return 'refused' in tried
+      ? probeInvitationsForm(await placesFrom(request), tried.refused)
+      : made(request, tried.done);
   },
 };
 

@@ -1,5 +1,6 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Queryable } from '../database/connect.ts';
+import { placeOf } from './places.ts';
 import type { NamedProbe } from './queries.ts';
 
 /**
@@ -10,6 +11,8 @@ export type InvitationRow = {
   readonly id: string;
   readonly key: number;
   readonly organisation_id: string | null;
+  /** The private place that it joins; null: one of its own. */
+  readonly place_id: string | null;
   readonly name: string;
   readonly continent: Continent;
   readonly shown: string;
@@ -24,7 +27,7 @@ export type InvitationRow = {
 
 type NewInvitation = Pick<
   InvitationRow,
-  'id' | 'name' | 'continent' | 'shown' | 'created_at' | 'expires_at'
+  'id' | 'place_id' | 'name' | 'continent' | 'shown' | 'created_at' | 'expires_at'
 > & {
   readonly organisation: string | null;
   readonly fingerprint: Buffer;
@@ -36,10 +39,10 @@ const idempotencyKeptMs = 86_400_000;
 export const insertProbeInvitation = async (sql: Queryable, of: NewInvitation): Promise<void> => {
   await sql`delete from probe_invitations where used_at is null
     and expires_at < ${new Date(of.created_at.getTime() - idempotencyKeptMs)}`;
-  await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown,
-    created_at, expires_at)
-    values (${of.id}, ${of.organisation}, ${of.name}, ${of.continent}, ${of.fingerprint},
-      ${of.shown}, ${of.created_at}, ${of.expires_at})`;
+  await sql`insert into probe_invitations (id, organisation_id, place_id, name, continent,
+    fingerprint, shown, created_at, expires_at)
+    values (${of.id}, ${of.organisation}, ${of.place_id}, ${of.name}, ${of.continent},
+      ${of.fingerprint}, ${of.shown}, ${of.created_at}, ${of.expires_at})`;
 };
 
 /** All of them, for the operator; those of no organisation; or those of one. */
@@ -53,7 +56,7 @@ export const probeInvitations = async (
   limit: number,
   id: string | null = null,
 ): Promise<readonly InvitationRow[]> => sql<InvitationRow[]>`
-  select i.id, i.key, i.organisation_id, i.name, i.continent, i.shown, i.created_at, i.expires_at,
+  select i.id, i.key, i.organisation_id, i.place_id, i.name, i.continent, i.shown, i.created_at, i.expires_at,
     i.used_at, i.used_key, i.probe_id,
     p.last_seen_at
   from probe_invitations i left join probes p on p.id = i.probe_id
@@ -85,7 +88,7 @@ export const lockProbeInvitation = async (
   fingerprint: Buffer,
 ): Promise<InvitationRow | undefined> => {
   const [row] = await sql<InvitationRow[]>`
-    select id, key, organisation_id, name, continent, shown, created_at, expires_at, used_at,
+    select id, key, organisation_id, place_id, name, continent, shown, created_at, expires_at, used_at,
       used_key, probe_id, null::timestamptz as last_seen_at
     from probe_invitations where fingerprint = ${fingerprint} and revoked_at is null for update`;
   return row;
@@ -100,14 +103,16 @@ export const spendProbeInvitation = async (
     set used_at = ${by.at}, used_key = ${by.key}, probe_id = ${by.probe} where id = ${id}`;
 };
 
+type KnownProbe = NamedProbe & { readonly id: string; readonly place_id: string | null };
+
 /** The probe that a key already speaks for, or `ended` when it never may again. */
 export const invitationState = async (
   sql: Queryable,
   key: string,
-): Promise<(NamedProbe & { readonly id: string }) | 'ended' | undefined> => {
-  const [probe] = await sql<
-    (NamedProbe & { id: string })[]
-  >`select id, name, continent, organisation_id as organisation from probes
+): Promise<KnownProbe | 'ended' | undefined> => {
+  const [probe] = await sql<KnownProbe[]>`
+    select id, ${placeOf(sql)} as place_id, name, continent, organisation_id as organisation
+    from probes p
     where revoked_at is null and keys @> ${JSON.stringify([{ key, until: null }])}::text::jsonb`;
   if (probe) return probe;
   return (await sql`select 1 from revoked_keys where key = ${key}`).length > 0

@@ -54,8 +54,10 @@ export const createProbe = async (
 };
 
 const shown = async ({ sql, organisation }: InOrganisation, probe: OwnProbe) => ({
-  ...probe,
-  ...(await monitorsOfProbe(sql, organisation.id, probe.id)),
+  id: probe.id,
+  name: probe.name,
+  continent: probe.continent,
+  ...(await monitorsOfProbe(sql, organisation.id, probe)),
 });
 
 const ownProbe = async ({ sql, organisation }: InOrganisation, id: string): Promise<OwnProbe> =>
@@ -84,7 +86,7 @@ export const endProbe = async (
  * Nothing proves that a probe is where it claims. It can only be shown that it is not, or the
  * operator knows better.
  */
-const placeOf = ({
+const locationOf = ({
   doubted_at,
   place_trusted_as,
   continent,
@@ -107,7 +109,7 @@ export const trustJson = (row: ProbeTrust, shares: ReadonlyMap<string, Contradic
     created_at: row.created_at.toISOString(),
     last_seen_at: row.last_seen_at?.toISOString() ?? null,
     quarantined: row.quarantined_at !== null,
-    place: placeOf(row),
+    location: locationOf(row),
     doubt: row.doubt_reason,
     refuted: share?.refuted ?? 0,
     targets: share?.targets ?? null,
@@ -139,6 +141,7 @@ export const listCheckers = async ({
   const items = rows.map((row) => ({
     ...trustJson(row, shares),
     private: row.is_private,
+    place: row.in_place,
     state: stateOf(row),
     monitors: row.monitors,
     checks: row.checks,

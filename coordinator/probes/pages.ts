@@ -147,15 +147,19 @@ const checkedText = ({ monitors, checks }: Checker): string =>
     ? 'None'
     : `${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} checks`;
 
-const placeWords: Readonly<Record<string, string>> = {
+const locationWords: Readonly<Record<string, string>> = {
   not_proven: 'Unverified',
   doubted: 'Doubtful',
   trusted: 'Confirmed by the operator',
 };
 
 /** A private probe checks for people who know where it is. */
-const placeText = (checker: Checker): string =>
-  checker.private ? 'Private' : (placeWords[checker.place] ?? checker.place);
+const locationText = ({ private: isPrivate, location }: Checker): string =>
+  isPrivate ? 'Private' : (locationWords[location] ?? location);
+
+/** Where a private probe is named after its place, the place needs no second mention. */
+const placeText = ({ name, place }: Checker): string =>
+  place === null || place.name === name ? 'private' : `private, in ${place.name}`;
 
 const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
   const { id, name, version, last_seen_at, quarantine_reason, doubt, state, clock_offset_ms } =
@@ -184,7 +188,7 @@ const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
             html`
               ${' '}
               <span class="softer">
-                · private${
+                · ${placeText(checker)}${
                   may(endProbe) &&
                   html`
                     ${' '}· <a href="/probes/${id}/end">
@@ -198,7 +202,7 @@ const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
         </span>
       </td>
       <td data-label="Continent">${checker.continent}</td>
-      <td data-label="Location">${placeText(checker)}</td>
+      <td data-label="Location">${locationText(checker)}</td>
       <td data-label="Your checks">${checkedText(checker)}</td>
       <td data-label="Contradicted">${refutedText(checker)}</td>
       <td data-label="Clock">${clockText(clock_offset_ms)}</td>

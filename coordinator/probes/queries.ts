@@ -9,11 +9,15 @@ import { enqueue, outboxChannel } from '../database/outbox.ts';
 import { inTransaction } from '../database/sql.ts';
 import type { Checker } from '../monitors/model.ts';
 import { growSealEpoch } from '../secrets/keys.ts';
+import { placeOf } from './places.ts';
 
 /** With the name that people know. */
 export type NamedChecker = Checker & { readonly name: string };
 
-type Row = Omit<NamedChecker, 'organisation'> & { readonly organisation_id: string | null };
+type Row = Omit<NamedChecker, 'organisation' | 'place'> & {
+  readonly organisation_id: string | null;
+  readonly place_id: string | null;
+};
 
 /**
  * The probes that could check something of this organisation, by their rows alone: whether they are
@@ -24,15 +28,15 @@ export const checkersOf = async (
   organisation: string,
 ): Promise<readonly NamedChecker[]> => {
   const rows = await sql<Row[]>`
-    select id, name, organisation_id, continent, allowed_cidrs, kinds from probes
-    where revoked_at is null and (organisation_id is null or organisation_id = ${organisation})`;
-  return rows.map(({ id, name, organisation_id, continent, allowed_cidrs, kinds }) => ({
-    id,
-    name,
+    select p.id, p.name, p.organisation_id, ${placeOf(sql)} as place_id, p.continent,
+      p.allowed_cidrs, p.kinds
+    from probes p
+    where p.revoked_at is null
+      and (p.organisation_id is null or p.organisation_id = ${organisation})`;
+  return rows.map(({ organisation_id, place_id, ...row }) => ({
+    ...row,
     organisation: organisation_id,
-    continent,
-    allowed_cidrs,
-    kinds,
+    place: place_id,
   }));
 };
 
@@ -42,6 +46,7 @@ export type OwnProbe = {
   readonly id: string;
   readonly name: string;
   readonly continent: Continent;
+  readonly place_id: string;
 };
 
 /** One that is not removed yet, locked so that no other transaction removes it. */
@@ -51,25 +56,27 @@ export const lockedOwnProbe = async (
   id: string,
 ): Promise<OwnProbe | undefined> => {
   const [row] = await sql<OwnProbe[]>`
-    select id, name, continent from probes where id = ${id} and organisation_id = ${organisation}
-      and revoked_at is null for update`;
+    select p.id, p.name, p.continent, ${placeOf(sql)} as place_id from probes p
+    where p.id = ${id} and p.organisation_id = ${organisation} and p.revoked_at is null for update`;
   return row;
 };
 
 const mostNamed = 50;
 
-/** The monitors that only it may check. */
+/** The monitors that only it may check: those of its place, when no other probe is there. */
 export const monitorsOfProbe = async (
   sql: Queryable,
   organisation: string,
-  probe: string,
+  { id, place_id }: OwnProbe,
 ): Promise<{
   readonly monitors: readonly { readonly id: string; readonly name: string }[];
   readonly monitor_count: number;
 }> => {
   const rows = await sql<{ id: string; name: string; count: number }[]>`
     select id, name, (count(*) over ())::int as count from monitors
-    where organisation_id = ${organisation} and config ->> 'probe' = ${probe}
+    where organisation_id = ${organisation} and config ->> 'probe' = ${place_id}
+      and not exists (select 1 from probes p where p.organisation_id = ${organisation}
+        and p.revoked_at is null and p.id <> ${id} and ${placeOf(sql)} = ${place_id})
     order by name, id limit ${mostNamed}`;
   return {
     monitors: rows.map(({ id, name }) => ({ id, name })),
@@ -96,7 +103,7 @@ export const countPrivateProbes = async (
 };
 
 /**
- * Whether a probe or an open invitation has this name already, among the public ones or in this
+ * Whether a probe, its place or an open invitation has this name already, among the public ones or in this
  * organisation.
  */
 export const isProbeNameTaken = async (
@@ -106,8 +113,9 @@ export const isProbeNameTaken = async (
   now: Date,
 ): Promise<boolean> => {
   const [row] = await sql<{ taken: boolean }[]>`select
-      exists (select 1 from probes where organisation_id is not distinct from ${organisation}
-        and name = ${name} and revoked_at is null)
+      exists (select 1 from probes p left join places l on l.id = p.place_id
+        where p.organisation_id is not distinct from ${organisation}
+        and ${name} in (p.name, l.name) and p.revoked_at is null)
       or exists (select 1 from probe_invitations where organisation_id is not distinct
         from ${organisation} and name = ${name}
         and used_at is null and revoked_at is null and expires_at > ${now}) as taken`;
@@ -119,6 +127,8 @@ export type ProbeRow = {
   readonly id: string;
   readonly key: number;
   readonly organisation_id: string | null;
+  /** The place of a private one, which others may share. */
+  readonly place_id: string | null;
   readonly name: string;
   readonly continent: Continent;
   /**
@@ -186,12 +196,12 @@ export const notBelieved = (sql: Queryable) =>
  */
 export const allProbes = async (sql: Queryable, organisation?: string): Promise<ProbeRow[]> => {
   const rows = await sql<ProbeRow[]>`
-    select id, key, organisation_id, name, continent, keys, allowed_cidrs, kinds, seal_key, ear, version,
-      created_at, revoked_at, last_seen_at,
+    select id, key, organisation_id, ${placeOf(sql)} as place_id, name, continent, keys,
+      allowed_cidrs, kinds, seal_key, ear, version, created_at, revoked_at, last_seen_at,
       ${notBelieved(sql)}, quarantined_at as sick_at, doubted_at, doubt_reason, place_trusted_as,
         clock_offset_ms,
       relayed_at, request_key, addresses
-    from probes ${organisation === undefined ? sql`` : sql`where organisation_id = ${organisation}`}
+    from probes p ${organisation === undefined ? sql`` : sql`where organisation_id = ${organisation}`}
     order by key`;
   return rows.map((row) => ({
     ...row,
@@ -214,18 +224,26 @@ export type NamedProbe = {
   readonly organisation: string | null;
 };
 
-type NewProbe = NamedProbe & { readonly key: string };
+type NewProbe = NamedProbe & {
+  readonly key: string;
+  /** Of a private one: the place that it joins; without it, it makes one of its own name. */
+  readonly place?: string | null;
+};
 
 /** @throws Refusal `name_taken`. */
 export const insertProbe = async (
   sql: Queryable,
   id: string,
-  { name, continent, organisation, key }: NewProbe,
+  { name, continent, organisation, key, place = null }: NewProbe,
 ): Promise<void> => {
   const keys: ProbeKey[] = [{ key, until: null }];
+  if (organisation !== null && place === null)
+    await sql`insert into places (id, organisation_id, name, continent)
+      values (${id}, ${organisation}, ${name}, ${continent})`;
   try {
-    await sql`insert into probes (id, organisation_id, name, continent, keys, relayed_at)
-      values (${id}, ${organisation}, ${name}, ${continent}, ${JSON.stringify(keys)}::text::jsonb,
+    await sql`insert into probes (id, organisation_id, place_id, name, continent, keys, relayed_at)
+      values (${id}, ${organisation}, ${organisation === null ? null : (place ?? id)}, ${name},
+        ${continent}, ${JSON.stringify(keys)}::text::jsonb,
         ${organisation === null ? null : sql`now()`})`;
   } catch (error) {
     if (isViolationOf(error, 'probes_name_key'))
@@ -250,13 +268,20 @@ const lockedProbe = async (
   name: string;
   continent: Continent;
   organisation_id: string | null;
+  place_id: string | null;
   keys: ProbeKey[];
 }> => {
   const [row] = await sql<
-    { name: string; continent: Continent; organisation_id: string | null; keys: unknown }[]
+    {
+      name: string;
+      continent: Continent;
+      organisation_id: string | null;
+      place_id: string | null;
+      keys: unknown;
+    }[]
   >`
-    select name, continent, organisation_id, keys from probes where id = ${id}
-      and revoked_at is null for update`;
+    select p.name, p.continent, p.organisation_id, ${placeOf(sql)} as place_id, p.keys
+    from probes p where p.id = ${id} and p.revoked_at is null for update`;
   if (!row) throw new Refusal('probe_not_found', 'There is no such probe, or it was revoked.');
   return { ...row, keys: keysShape.parse(row.keys) };
 };
@@ -285,22 +310,18 @@ export const addProbeKey = async (
 /** Voids these keys, and retires the network's key that their holders know. */
 const voidKeys = async (
   sql: Queryable,
-  {
-    id,
-    continent,
-    organisation_id,
-  }: { id: string; continent: Continent; organisation_id: string | null },
+  { continent, place_id }: { readonly continent: Continent; readonly place_id: string | null },
   keys: readonly ProbeKey[],
 ): Promise<void> => {
   await sql`insert into revoked_keys (key) select unnest(${keys.map(({ key }) => key)}::text[])
     on conflict do nothing`;
-  await growSealEpoch(sql, organisation_id === null ? continent : id);
+  await growSealEpoch(sql, place_id ?? continent);
 };
 
 /** Removes every key for good. @throws Refusal `probe_not_found`. */
 export const revokeProbe = async (sql: Queryable, id: string): Promise<void> => {
-  const { organisation_id, continent, keys } = await lockedProbe(sql, id);
-  await voidKeys(sql, { id, continent, organisation_id }, keys);
+  const { organisation_id, keys, ...of } = await lockedProbe(sql, id);
+  await voidKeys(sql, of, keys);
   await sql`update probes set keys = '[]', revoked_at = now() where id = ${id}`;
   await enqueue(sql, {
     topic: 'probe',
@@ -311,10 +332,10 @@ export const revokeProbe = async (sql: Queryable, id: string): Promise<void> => 
 };
 
 const endOldKeysOf = async (sql: Transaction, id: string, now: number): Promise<void> => {
-  const { organisation_id, continent, keys } = await lockedProbe(sql, id);
+  const { keys, ...of } = await lockedProbe(sql, id);
   const over = keys.filter(({ until }) => until !== null && until <= now);
   if (over.length === 0) return;
-  await voidKeys(sql, { id, continent, organisation_id }, over);
+  await voidKeys(sql, of, over);
   await sql`update probes
     set keys = ${JSON.stringify(keys.filter((key) => !over.includes(key)))}::text::jsonb
     where id = ${id}`;
@@ -464,6 +485,8 @@ export const refutedShares = async (
 
 export type CheckerRow = ProbeTrust & {
   readonly is_private: boolean;
+  /** The place of a private one. */
+  readonly in_place: { readonly id: string; readonly name: string } | null;
   readonly is_lost: boolean;
   /** Distinct monitors of the organisation that it checked since then, and how often. */
   readonly monitors: number;
@@ -482,7 +505,10 @@ export const checkersFor = (
     select r.probe_key, count(distinct r.monitor_key) as monitors, count(*) as checks
     from monitors m join results r on r.monitor_key = m.key and r.at > ${since}
     where m.organisation_id = ${organisation} group by r.probe_key)
-  select p.id, p.name, p.continent, p.organisation_id is not null as is_private, p.version,
+  select p.id, p.name, p.continent, p.organisation_id is not null as is_private,
+    case when p.organisation_id is not null
+      then json_build_object('id', ${placeOf(sql)}, 'name', coalesce(pl.name, p.name)) end as in_place,
+    p.version,
     p.created_at, p.last_seen_at,
     ${notBelieved(sql)}, p.doubted_at, p.doubt_reason, p.place_trusted_as, p.clock_offset_ms,
       coalesce(l.monitors, 0) as monitors, coalesce(l.checks, 0) as checks,
@@ -490,10 +516,11 @@ export const checkersFor = (
     exists (select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text
       and n.ended_at is null) as is_lost
   from probes p left join looked l on l.probe_key = p.key
+    left join places pl on pl.id = p.place_id
   where p.revoked_at is null
     and (p.organisation_id = ${organisation} or p.organisation_id is null
       and p.last_seen_at is not null)
-  order by p.continent, p.name limit 200`;
+  order by p.continent, coalesce(pl.name, p.name), p.name limit 200`;
 
 /**
  * Since when announcements must be signed (null: they need not be), and since when coordinators

@@ -72,10 +72,12 @@ export const observingProbeOf = ({
   id,
   name,
   continent,
-}: Pick<ProbeRow, 'id' | 'name' | 'continent'>): ObservingProbe => {
+  place_id,
+}: Pick<ProbeRow, 'id' | 'name' | 'continent' | 'place_id'>): ObservingProbe => {
   const known = observingProbes.get(id);
-  if (known?.name === name && known.continent === continent) return known;
-  const made = { probe: id, name, continent };
+  const place = place_id ?? undefined;
+  if (known?.name === name && known.continent === continent && known.place === place) return known;
+  const made = { probe: id, name, continent, ...(place === undefined ? {} : { place }) };
   observingProbes.set(id, made);
   return made;
 };
@@ -193,11 +195,11 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
     return organisation_id === null && ranges.length > 0 ? { allowed_cidrs: ranges } : {};
   };
 
-  /** Kinds besides the first ones that a public probe checks, as last reported. */
+  /** Kinds besides the first ones that a probe checks, as last reported. */
   const furtherKinds = (row: ProbeRow): Pick<RosterProbe, 'kinds'> => {
     const heard = lastPresent.get(row.id);
     const kinds = heard === undefined ? row.kinds : (heard.message.kinds ?? []);
-    return row.organisation_id === null && kinds.length > 0 ? { kinds } : {};
+    return kinds.length > 0 ? { kinds } : {};
   };
 
   /** Probes that have been heard and are not revoked, with their health. */
@@ -211,7 +213,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
         // organisation.
         name: row.organisation_id === null ? row.name : '',
         continent: row.continent,
-        organisation: row.organisation_id === null ? null : row.id,
+        organisation: row.place_id,
         healthy:
           (row.last_seen_at !== null || heardAt.has(row.id)) &&
           !lost.has(row.id) &&
@@ -395,15 +397,21 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
   };
 
   /**
-   * A probe that leaves counts as present while no other can take its turns. Earlier messages of
-   * the same process may arrive after this one.
+   * A probe that leaves counts as present while no other can take its turns: a public one, or one of
+   * its private place. Earlier messages of the same process may arrive after this one.
    */
   const noteLeaving = ({
-    probe: { id, organisation_id },
+    probe: { id, place_id },
     message: { leaving: leaves = false, session },
   }: Present): void => {
-    if (leaves === leaving.has(id) || organisation_id !== null) return;
-    if (leaves && !presences().some(({ probe }) => probe !== id && !leaving.has(probe))) return;
+    if (leaves === leaving.has(id)) return;
+    const others = current.probes.filter(
+      (other) => other.organisation === place_id && other.id !== id,
+    );
+    const canTake = others.some(
+      (other) => other.healthy && !other.quarantined && !leaving.has(other.id),
+    );
+    if (leaves && !canTake) return;
     if (leaves) leaving.set(id, session);
     else if (leaving.get(id) !== session) leaving.delete(id);
     if (leaves === leaving.has(id)) changed();

@@ -128,7 +128,7 @@ export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies
         const place =
           probe.organisation === null
             ? ({ is: 'continent', continent: probe.continent } as const)
-            : ({ is: 'probe', probe: probe.id } as const);
+            : ({ is: 'private', place: probe.organisation } as const);
         const message: TestRunMessage = {
           v: 1,
           trial: id,

@@ -115,9 +115,10 @@ export const createUnassignable = ({ sql, directory, isLeader }: Dependencies): 
       const checkers = directory
         .all()
         .filter(({ revoked_at }) => revoked_at === null)
-        .map(({ id, organisation_id, continent, allowed_cidrs, kinds }) => ({
+        .map(({ id, organisation_id, place_id, continent, allowed_cidrs, kinds }) => ({
           id,
           organisation: organisation_id,
+          place: place_id,
           continent,
           allowed_cidrs,
           kinds,

@@ -164,7 +164,7 @@ export async function openAssignments(options: {
         probeConsumers.roster(probe.id).name,
         probe.organisation === null
           ? probeConsumers.assignments(probe.id, '').name
-          : probeConsumers.private(probe.id).name,
+          : probeConsumers.private(probe.id, '').name,
       ];
       for (const consumer of durables)
         pulls.push(

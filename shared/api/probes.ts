@@ -1,13 +1,20 @@
 import { continents } from '../base/continents.ts';
-import { array, dateTime, integer, nullable, object, string, uuid } from './fields.ts';
+import { array, dateTime, integer, maybe, nullable, object, string, uuid } from './fields.ts';
 import { exampleIds, operation, page, pageQuery } from './operation.ts';
 
-/** Private probes of an organisation: inviting and revoking them. */
+/**
+ * Private probes of an organisation: inviting and revoking them. The probes of one place share its
+ * monitors, and check for one another.
+ */
 
 const invitation = {
   id: uuid({ example: exampleIds.invitation }),
   name: string({ example: 'Nairobi' }),
   continent: string({ example: 'Africa' }),
+  place: nullable(uuid(), {
+    description: 'The place that it joins; null for one of its own name.',
+    example: null,
+  }),
   shown: string({ description: 'How the join token begins, to know it by.', example: 'svcj_4fTq' }),
   state: string({
     description: '`open`, `expired`, or `used` once a host has become the probe.',
@@ -37,15 +44,15 @@ export const ProbeInvitationMadeOut = object('ProbeInvitationMadeOut', {
   }),
 });
 
+const name = string({ minLength: 1, limits: { maxLength: 200 }, example: 'Nairobi' });
+const continent = string({
+  pattern: `^(?:${continents.join('|')})$`,
+  description: 'Its location, such as `Europe` or `North America`.',
+  example: 'Africa',
+});
+
 /** What an invitation says of the future probe. */
-export const invited = {
-  name: string({ minLength: 1, limits: { maxLength: 200 }, example: 'Nairobi' }),
-  continent: string({
-    pattern: `^(?:${continents.join('|')})$`,
-    description: 'Its location, such as `Europe` or `North America`.',
-    example: 'Africa',
-  }),
-};
+export const invited = { name, continent };
 
 export const inviteProbe = operation({
   id: 'inviteProbe',
@@ -56,11 +63,27 @@ export const inviteProbe = operation({
   dangerous: true,
   summary: 'Invite a host to be a private probe',
   description:
-    'It then checks the monitors of this organisation alone. Open invitations count against the private probes of the plan.',
-  body: object('ProbeInvitationIn', invited),
+    'It then checks the monitors of this organisation alone. The probes of one place share its monitors, and when one is lost the others check them within 20 s: invite at least two. Open invitations count against the private probes of the plan.',
+  body: object('ProbeInvitationIn', {
+    name,
+    continent: maybe(continent, {
+      description: 'Where a place of its own is; a place that it joins knows its continent.',
+    }),
+    place: maybe(string({ minLength: 1, limits: { maxLength: 200 } }), {
+      description:
+        'The name or id of a place of yours that it joins; without it, it makes one of its own name.',
+      example: 'Office Nairobi',
+    }),
+  }),
   response: ProbeInvitationMadeOut,
   success: 201,
-  refusals: ['name_invalid', 'name_taken', 'continent_unknown', 'plan_limit_private_probes'],
+  refusals: [
+    'name_invalid',
+    'name_taken',
+    'continent_unknown',
+    'place_unknown',
+    'plan_limit_private_probes',
+  ],
 });
 
 export const listProbeInvitations = operation({
@@ -92,7 +115,7 @@ export const revokeProbeInvitation = operation({
   refusals: ['invitation_not_found'],
 });
 
-/** A private probe, and the monitors that only it checks. */
+/** A private probe, and the monitors that are left without a probe when it goes. */
 const onlyByIt = {
   id: uuid({ example: exampleIds.invitation }),
   name: string({ example: 'Nairobi' }),
@@ -103,7 +126,8 @@ const onlyByIt = {
       name: string({ example: 'Shop' }),
     }),
     {
-      description: 'Monitors that only this probe checks: by name, the first fifty.',
+      description:
+        'Monitors that only this probe checks, as no other is in its place: by name, the first fifty.',
     },
   ),
   monitor_count: integer({}, { description: 'How many these are.', example: 1 }),
@@ -119,7 +143,7 @@ export const endProbe = operation({
   access: 'manage',
   summary: 'Delete a private probe',
   description:
-    'Its credentials are void at once, and its host cannot come back as this probe. What it has seen stays. Monitors that name it are checked by nobody from then on, until they name another; the answer lists them.',
+    'Its credentials are void at once, and its host cannot come back as this probe. What it has seen stays. Its place goes on while it has another probe. Without one, its monitors are checked by nobody until they name another; the answer lists them.',
   params: { probe_id: uuid() },
   response: EndedProbeOut,
   success: 200,

@@ -106,6 +106,7 @@ export const refusalCodes = {
   expiry_invalid: ['invalid'],
   plan_unknown: ['invalid'],
   continent_unknown: ['invalid', 'There is no such continent.'],
+  place_unknown: ['invalid', 'The organisation has no such place.'],
   slug_invalid: [
     'invalid',
     'The last part of the address is not of small letters, digits and dashes.',

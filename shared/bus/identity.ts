@@ -238,7 +238,7 @@ export const answeredSubjects = ({
   const durables = [
     probeConsumers.roster(probe),
     probeConsumers.assignments(probe, ''),
-    probeConsumers.private(probe),
+    probeConsumers.private(probe, ''),
   ].map(({ name }) => name);
   const pingKeys = probeConsumers.pingKeys(probe, organisation).name;
   return [

@@ -17,9 +17,9 @@ const pingPlaceToken = (place: PingPlace): string =>
 export const subjects = {
   assignment: (continent: Continent, monitor: string) =>
     `assign.${continentToken(continent)}.${monitor}`,
-  privateAssignment: (probe: string, monitor: string) => `assign.private.${probe}.${monitor}`,
+  privateAssignment: (place: string, monitor: string) => `assign.private.${place}.${monitor}`,
   assignmentsOf: (continent: Continent) => `assign.${continentToken(continent)}.*`,
-  privateAssignmentsOf: (probe: string) => `assign.private.${probe}.*`,
+  privateAssignmentsOf: (place: string) => `assign.private.${place}.*`,
   allAssignments: 'assign.>',
   /** Marks that all assignments of a partition are there. */
   marker: (partition: number) => `assign.marker.${partition}`,
@@ -171,9 +171,9 @@ export const probeConsumers = {
     filter,
     ...lastValues,
   }),
-  private: (probe: string): ConsumerOptions => ({
+  private: (probe: string, place: string): ConsumerOptions => ({
     name: `private-${probe}`,
-    filter: subjects.privateAssignmentsOf(probe),
+    filter: subjects.privateAssignmentsOf(place),
     ...lastValues,
   }),
   /** In the stream of ping keys: all, or those of a private probe's organisation. */

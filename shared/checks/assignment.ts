@@ -31,7 +31,10 @@ export type Assignment = {
   readonly ordinal: number;
   /** Continents that may check; null: every continent that has a healthy probe. */
   readonly continents: readonly Continent[] | null;
-  /** The one private probe that checks; null: the public ones. */
+  /**
+   * The private place whose probes check, by its id, which is that of its first probe; null: the
+   * public probes.
+   */
   readonly probe: string | null;
 };
 
@@ -40,7 +43,10 @@ export type RosterProbe = {
   readonly id: string;
   readonly name: string;
   readonly continent: Continent;
-  /** The organisation of a private probe; null for a public one. */
+  /**
+   * The place of a private probe, which others may share; null for a public one. Whose it is
+   * concerns nobody else.
+   */
   readonly organisation: string | null;
   /** Gets work: present, not revoked. A quarantined probe still checks, as a shadow. */
   readonly healthy: boolean;

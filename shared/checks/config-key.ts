@@ -37,8 +37,8 @@ export const everyKindKeys = {
     example: ['Europe', 'Asia'],
   },
   probe: {
-    meaning: 'The one private probe that checks, and nobody else; it wins over `continents`.',
-    allowed: 'the id (a UUID) of a private probe of your organisation',
+    meaning: 'The private place whose probes check, and nobody else; it wins over `continents`.',
+    allowed: 'the id (a UUID) of a private place of your organisation, or of a probe in it',
     otherwise: 'the public probes check',
     example: '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f',
   },

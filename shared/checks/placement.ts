@@ -147,12 +147,11 @@ export type Turns = { readonly period_ms: number; readonly offset_ms: number };
 
 type Candidate = { readonly probe: RosterProbe; readonly hash: number };
 
-/**
- * A roster indexed for lookups: public probes that get work, by continent, and all probes by id.
- */
+/** A roster indexed for lookups: who gets work on a continent and in a private place. */
 type Arranged = {
   readonly byId: ReadonlyMap<string, RosterProbe>;
   readonly candidates: ReadonlyMap<Continent, readonly Candidate[]>;
+  readonly places: ReadonlyMap<string, readonly Candidate[]>;
   /** Which probes can check something: the same few targets and kinds are asked about repeatedly. */
   readonly able: RecentCache<string, ReadonlySet<string>>;
   readonly served: readonly Continent[];
@@ -165,18 +164,23 @@ const arrangements = new WeakMap<Roster, Arranged>();
 const arrange = (roster: Roster): Arranged => {
   const known = arrangements.get(roster);
   if (known) return known;
-  const candidates = new Map<Continent, Candidate[]>();
-  for (const probe of roster.probes) {
-    if (probe.organisation !== null || !probe.healthy || probe.quarantined) continue;
-    const beside = candidates.get(probe.continent);
-    const candidate = { probe, hash: hashOf(probe.id) };
-    if (beside) beside.push(candidate);
-    else candidates.set(probe.continent, [candidate]);
+  const all = roster.probes.map((probe) => ({ probe, hash: hashOf(probe.id) }));
+  const isWell = ({ probe: { healthy, quarantined } }: Candidate) => healthy && !quarantined;
+  const candidates = Map.groupBy(
+    all.filter((each) => each.probe.organisation === null && isWell(each)),
+    ({ probe }) => probe.continent,
+  );
+  const places = new Map<string, readonly Candidate[]>();
+  for (const [place, members] of Map.groupBy(all, ({ probe }) => probe.organisation)) {
+    if (place === null) continue;
+    const well = members.filter(isWell);
+    places.set(place, well.length > 0 ? well : members);
   }
   const byId = new Map(roster.probes.map((probe) => [probe.id, probe] as const));
   const made = {
     byId,
     candidates,
+    places,
     able: createRecentCache<string, ReadonlySet<string>>(maxReaching),
     served: continents.filter((continent) => candidates.has(continent)),
   };
@@ -211,13 +215,14 @@ export const ableToCheck = (
 
 /**
  * The continents that check this monitor now, in their fixed order: those it allows that have a
- * public probe which is healthy, not quarantined, and can check it. A private probe's
- * monitor is checked from its continent, healthy or not, because no other probe can replace it.
+ * public probe which is healthy, not quarantined, and can check it. A monitor of a private place is
+ * checked from the continent of that place, also while none of its probes is healthy, because no
+ * other probe can replace them.
  */
 export const continentsOf = (assignment: Placed, roster: Roster): readonly Continent[] => {
-  const { byId, served, candidates } = arrange(roster);
+  const { served, candidates, places } = arrange(roster);
   if (assignment.probe !== null) {
-    const home = byId.get(assignment.probe)?.continent;
+    const home = places.get(assignment.probe)?.[0]?.probe.continent;
     return home === undefined ? [] : [home];
   }
   const { continents: allowed } = assignment;
@@ -231,6 +236,30 @@ export const continentsOf = (assignment: Placed, roster: Roster): readonly Conti
 };
 
 /**
+ * The probes of this continent, or of the private place, among which the monitor's checks are
+ * drawn.
+ */
+const hereFor = (
+  assignment: Placed,
+  continent: Continent,
+  roster: Roster,
+): readonly Candidate[] | undefined => {
+  const { candidates, places } = arrange(roster);
+  const { probe: place, continents: allowed, kind, ability } = assignment;
+  if (place !== null) {
+    const all = places.get(place)?.filter(({ probe }) => probe.continent === continent);
+    const special = kind !== undefined && isForSome(kind) ? kind : ability;
+    if (special === undefined) return all;
+    const able = all?.filter(({ probe }) => probe.kinds?.includes(special));
+    return able && able.length > 0 ? able : all;
+  }
+  if (allowed !== null && !allowed.includes(continent)) return undefined;
+  const all = candidates.get(continent);
+  const able = ableToCheck(assignment, roster);
+  return able ? all?.filter(({ probe }) => able.has(probe.id)) : all;
+};
+
+/**
  * The probe that checks this monitor from this continent: the one with the highest draw (rendezvous
  * hashing), so a probe that comes or goes moves only its own share. Undefined when no probe there
  * can.
@@ -240,16 +269,7 @@ export const probeOf = (
   continent: Continent,
   roster: Roster,
 ): RosterProbe | undefined => {
-  const { byId, candidates } = arrange(roster);
-  if (assignment.probe !== null) {
-    const named = byId.get(assignment.probe);
-    return named?.continent === continent ? named : undefined;
-  }
-  if (assignment.continents !== null && !assignment.continents.includes(continent))
-    return undefined;
-  const all = candidates.get(continent);
-  const able = ableToCheck(assignment, roster);
-  const here = able ? all?.filter(({ probe }) => able.has(probe.id)) : all;
+  const here = hereFor(assignment, continent, roster);
   if (!here || here.length <= 1) return here?.[0]?.probe;
   const monitor = hashOf(assignment.monitor);
   let best: RosterProbe | undefined;

@@ -209,6 +209,104 @@ describe('a sick probe', () => {
   });
 });
 
+/** The number of the turn at or before this moment. */
+const turnAt = (monitor: string, ordinal: number, at: number, every: number): number => {
+  const probe = {
+    id: monitor,
+    name: '',
+    continent: 'Asia',
+    organisation: null,
+    healthy: true,
+    quarantined: false,
+  } as const;
+  const placed = { monitor, interval_ms: every, ordinal, continents: null, probe: null };
+  return Math.floor(
+    (at - (turns(placed, 'Asia', { epoch: 0, probes: [probe] })?.offset_ms ?? 0)) / every,
+  );
+};
+
+/** The turns of every monitor between two moments that no probe took. */
+const missing = async (
+  { sql }: Network,
+  every: number,
+  from: number,
+  to: number,
+): Promise<string[]> => {
+  const rows = await sql<{ monitor_id: string; ordinal: number; at: Date }[]>`
+  select m.id as monitor_id, m.key as ordinal, r.at from results r join monitors m on m.key = r.monitor_key`;
+  const taken = new Set(
+    rows.map(
+      ({ monitor_id, ordinal, at }) =>
+        `${monitor_id} ${turnAt(monitor_id, ordinal, at.getTime(), every)}`,
+    ),
+  );
+  const ordinals = new Map(rows.map(({ monitor_id, ordinal }) => [monitor_id, ordinal]));
+  return [...ordinals].flatMap(([monitor, ordinal]) => {
+    const [first, last] = [
+      turnAt(monitor, ordinal, from, every) + 1,
+      turnAt(monitor, ordinal, to, every),
+    ];
+    const all = Array.from({ length: last - first }, (_, place) => `${monitor} ${first + place}`);
+    return all.filter((turn) => !taken.has(turn));
+  });
+};
+
+/** Two probes of one private place, each a process that can be killed. */
+describe('a private place with two probes', () => {
+  const every = 2_000;
+  let network: Network;
+
+  afterAll(() => network.close());
+
+  test('goes on without whichever is killed: 20 s later no turn is left out, and no incident came of it', async () => {
+    network = await createNetwork();
+    await network.startCoordinator();
+    const first = await network.makeProbe('Europe', 'office 1', network.organisation);
+    const second = await network.makeProbe('Europe', 'office 2', network.organisation, first.id);
+    const start = async (made: MadeProbe) => ({ made, process: await startProbeProcess(made) });
+    const running = [await start(first), await start(second)];
+    const target = await network.startTarget();
+    const monitors: string[] = [];
+    for (let count = 0; count < 12; count += 1)
+      monitors.push(
+        await network.addMonitor({
+          target: target.url(),
+          interval_s: every / 1_000,
+          config: { probe: first.id },
+        }),
+      );
+    const checkedBy = async (since: number): Promise<readonly string[]> =>
+      (
+        await network.sql<{ name: string }[]>`select distinct p.name from results r
+          join probes p on p.key = r.probe_key where r.at > ${new Date(since)} order by 1`
+      ).map(({ name }) => name);
+    const allChecked = async (since: number): Promise<boolean> =>
+      (
+        await network.sql`select monitor_key from results where at > ${new Date(since)}
+          group by 1 having count(*) > 2`
+      ).length === monitors.length;
+    await eventually(async () => (await checkedBy(0)).length === 2, 30_000);
+    await eventually(() => allChecked(0), 30_000);
+    for (const [at, { made, process }] of running.entries()) {
+      process.signal('SIGKILL');
+      await process.exited;
+      const from = Date.now() + 20_000;
+      const to = from + 5 * every;
+      await eventually(() => allChecked(to), 60_000);
+      expect(await missing(network, every, from, to)).toEqual([]);
+      expect(await checkedBy(from)).toEqual([running[1 - at]?.made.name]);
+      running[at] = await start(made);
+      const back = Date.now();
+      await eventually(async () => (await checkedBy(back)).length === 2, 30_000);
+    }
+    expect(await network.sql`select * from incidents`).toEqual([]);
+    for (const { process } of running) {
+      process.signal('SIGTERM');
+      await process.exited;
+    }
+  });
+});
+
 /** A rolling restart of the probes of five continents, as an upgrade makes it. */
 describe('a rolling restart', () => {
   const continents = ['Africa', 'Asia', 'Europe', 'North America', 'Oceania'] as const;
@@ -219,40 +317,6 @@ describe('a rolling restart', () => {
   let network: Network;
 
   afterAll(() => network.close());
-
-  /** The number of the turn at or before this moment. */
-  const turnAt = (monitor: string, ordinal: number, at: number): number => {
-    const probe = {
-      id: monitor,
-      name: '',
-      continent: 'Asia',
-      organisation: null,
-      healthy: true,
-      quarantined: false,
-    } as const;
-    const placed = { monitor, interval_ms: every, ordinal, continents: null, probe: null };
-    return Math.floor(
-      (at - (turns(placed, 'Asia', { epoch: 0, probes: [probe] })?.offset_ms ?? 0)) / every,
-    );
-  };
-
-  /** The turns of every monitor between two moments that no probe took. */
-  const missing = async (from: number, to: number): Promise<string[]> => {
-    const rows = await network.sql<{ monitor_id: string; ordinal: number; at: Date }[]>`
-    select m.id as monitor_id, m.key as ordinal, r.at from results r join monitors m on m.key = r.monitor_key`;
-    const taken = new Set(
-      rows.map(
-        ({ monitor_id, ordinal, at }) =>
-          `${monitor_id} ${turnAt(monitor_id, ordinal, at.getTime())}`,
-      ),
-    );
-    const ordinals = new Map(rows.map(({ monitor_id, ordinal }) => [monitor_id, ordinal]));
-    return [...ordinals].flatMap(([monitor, ordinal]) => {
-      const [first, last] = [turnAt(monitor, ordinal, from) + 1, turnAt(monitor, ordinal, to)];
-      const all = Array.from({ length: last - first }, (_, place) => `${monitor} ${first + place}`);
-      return all.filter((turn) => !taken.has(turn));
-    });
-  };
 
   const monitors: string[] = [];
   const probes: Awaited<ReturnType<Network['addProbe']>>[] = [];
@@ -287,7 +351,7 @@ describe('a rolling restart', () => {
     }
     const to = Date.now() + every;
     await storedUntil(to);
-    expect(await missing(from, to)).toEqual([]);
+    expect(await missing(network, every, from, to)).toEqual([]);
     const [notices] = await network.sql<
       { count: number }[]
     >`select count(*)::int as count from notices where kind = 'probe_lost'`;
@@ -299,7 +363,7 @@ describe('a rolling restart', () => {
     await probes[0]?.close();
     const to = Date.now() + 4 * every;
     await storedUntil(to);
-    expect(await missing(from, to)).toEqual([]);
+    expect(await missing(network, every, from, to)).toEqual([]);
   });
 });
 

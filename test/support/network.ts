@@ -148,6 +148,8 @@ export type Network = {
     continent: Continent,
     name?: string,
     organisation?: string | null,
+    /** The private place that it joins. */
+    place?: string,
   ) => Promise<MadeProbe>;
   readonly revokeProbe: (id: string) => Promise<void>;
   /** The same probe with new credentials. */
@@ -271,12 +273,14 @@ export const createNetwork = async ({
     continent,
     name = `${continent} ${newId().slice(-4)}`,
     of = null,
+    place?: string,
   ) => {
     const made = await sql.begin(async (transaction) => {
       const probe = await identities.createProbe(transaction, {
         name,
         continent,
         organisation: of,
+        ...(place === undefined ? {} : { place }),
       });
       // What its host allows is known from its first presence on, which some of these never send.
       await transaction`update probes set allowed_cidrs = ${loopback} where id = ${probe.id}`;

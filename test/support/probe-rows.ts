@@ -6,6 +6,7 @@ export const probeRow = (name: string, at: number, more: Partial<ProbeRow> = {})
   id: newId(),
   key: 1,
   organisation_id: null,
+  place_id: null,
   name,
   continent: 'Europe',
   keys: [],

@@ -15,7 +15,7 @@ import {
   numberIn,
   pairs,
   places,
-  probe,
+  privatePlace,
   type Reading,
   secret,
   several,
@@ -98,7 +98,7 @@ const from: SettingGroup = {
   holds: 'continents',
   settings: [
     setting('continents', 'Checked from', places),
-    setting('probe', 'Private probe', probe),
+    setting('probe', 'Private place', privatePlace),
   ],
 };
 

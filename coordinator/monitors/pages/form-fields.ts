@@ -201,7 +201,7 @@ export const continentsFor = ({
 };
 
 const placesOf = (subject: Subject): Places => ({
-  probes: subject.choices.probes,
+  private: subject.choices.places,
   continents: continentsFor(subject).map((continent) => ({
     value: continent,
     label: continent,

@@ -42,10 +42,12 @@ export type Reading = { readonly value: unknown } | { readonly fault: string } |
 export type Places = {
   /** Where public probes are, and where this monitor wants one. */
   readonly continents: readonly Choice[];
-  readonly probes: readonly {
+  readonly private: readonly {
     readonly id: string;
     readonly name: string;
     readonly continent: string;
+    /** The names of its probes. */
+    readonly probes: readonly string[];
   }[];
 };
 
@@ -258,16 +260,16 @@ export const numberIn = (key: string, unit: string): Widget => {
   };
 };
 
-export const probe: Widget = field(({ places: { probes }, ...drawn }) =>
-  probes.length === 0 && (drawn.state.form.value(drawn.name) ?? '') === ''
+export const privatePlace: Widget = field(({ places: { private: own }, ...drawn }) =>
+  own.length === 0 && (drawn.state.form.value(drawn.name) ?? '') === ''
     ? null
     : selectField({
         ...drawn,
         choices: [
           { value: '', label: 'None: public probes check' },
-          ...probes.map(({ id, name, continent }) => ({
+          ...own.map(({ id, name, continent, probes }) => ({
             value: id,
-            label: `${name}, ${continent}`,
+            label: `${name}, ${continent}${probes.length > 1 ? ` (${probes.length} probes)` : ''}`,
           })),
         ],
       }),

@@ -127,7 +127,7 @@ describe('rule 4: an outage that begins while a backlog is awaited', () => {
         { ...europe, healthy: false, allowed_cidrs: ['10.0.0.0/8'] },
         asia,
         ...others,
-        { ...europe, id: 'private', organisation: 'organisation' },
+        { ...europe, id: 'private', organisation: 'private' },
       ],
     };
     expect(awaits({}, europe.id)).toBe(true);

@@ -50,12 +50,7 @@ describe('continent reach', () => {
       });
       expect(reach({ continents: ['Asia', 'Oceania'] }, asia, europe).lone).toBe(true);
       expect(
-        reach(
-          { probe: 'p' },
-          asia,
-          europe,
-          probe('p', 'Oceania', { organisation: 'organisation' }),
-        ),
+        reach({ probe: 'p' }, asia, europe, probe('p', 'Oceania', { organisation: 'p' })),
       ).toMatchObject({
         able: ['Oceania'],
         lone: true,
@@ -107,12 +102,25 @@ describe('continent reach', () => {
     expect(reach({ kind: 'heartbeat', interval_ms: 3_600_000 }, asia, europe).turn_ms).toBe(60_000);
   });
 
-  test('rule 5: a private probe checks what names it, a public one what its continent may', () => {
-    expect(mayCheck({ probe: 'p', continents: ['Asia'] }, 'p', 'Europe')).toBe(true);
-    expect(mayCheck({ probe: 'p', continents: ['Asia'] }, 'a', 'Asia')).toBe(false);
-    expect(mayCheck({ probe: null, continents: ['Asia'] }, 'a', 'Asia')).toBe(true);
-    expect(mayCheck({ probe: null, continents: ['Asia'] }, 'e', 'Europe')).toBe(false);
-    expect(mayCheck({ probe: null, continents: null }, 'e', 'Europe')).toBe(true);
+  test('rule 5: the probes of a private place check what names it, public ones what their continent may', () => {
+    const spare = { probe: 's', place: 'p', continent: 'Europe' } as const;
+    expect(mayCheck({ probe: 'p', continents: ['Asia'] }, spare)).toBe(true);
+    expect(mayCheck({ probe: 's', continents: null }, spare)).toBe(false);
+    expect(
+      mayCheck({ probe: 'p', continents: ['Asia'] }, { probe: 'p', continent: 'Europe' }),
+    ).toBe(true);
+    expect(mayCheck({ probe: 'p', continents: ['Asia'] }, { probe: 'a', continent: 'Asia' })).toBe(
+      false,
+    );
+    expect(mayCheck({ probe: null, continents: ['Asia'] }, { probe: 'a', continent: 'Asia' })).toBe(
+      true,
+    );
+    expect(
+      mayCheck({ probe: null, continents: ['Asia'] }, { probe: 'e', continent: 'Europe' }),
+    ).toBe(false);
+    expect(mayCheck({ probe: null, continents: null }, { probe: 'e', continent: 'Europe' })).toBe(
+      true,
+    );
   });
 });
 

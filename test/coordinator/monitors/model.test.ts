@@ -22,6 +22,7 @@ const publicProbe = (
 ): Checker => ({
   id: `01890000-0000-7000-8000-${continent.length.toString().padStart(12, '0')}`,
   organisation: null,
+  place: null,
   continent,
   allowed_cidrs,
   kinds: [],
@@ -34,6 +35,7 @@ const checkers = [
   {
     id: privateProbe,
     organisation,
+    place: privateProbe,
     continent: 'Europe' as const,
     allowed_cidrs: ['10.0.0.0/8', '127.0.0.1/32'],
     kinds: [],

@@ -250,6 +250,7 @@ describe('rule 5: a monitor that no probe can check any more', () => {
   const somewhere: Checker = {
     id: 'p',
     organisation: null,
+    place: null,
     continent: 'Europe',
     allowed_cidrs: [],
     kinds: [],

@@ -67,6 +67,28 @@ describe('invitations page', () => {
     expect(text).not.toMatch(/svcj_/);
   });
 
+  test('a place that is there can be joined, and then needs no continent', async () => {
+    const place = crypto.randomUUID();
+    await web.sql`insert into probes (id, organisation_id, name, continent) values (${place}, ${web.house.organisation}, 'Rack <1>', 'Asia')`;
+    const { text } = await web.get('/probes/invite', { as: web.house.admin });
+    expect(text).toContain('A new place of its own name');
+    expect(text).toContain(`<option value="${place}">Rack &lt;1&gt;`);
+    const joining = { name: 'Rack 2', place, continent: 'Africa' };
+    const { status } = await web.post('/probes/invite', joining, {
+      as: web.house.admin,
+      headers: same,
+    });
+    expect(status).toBe(200);
+    expect(
+      await web.sql`select continent, place_id from probe_invitations where name = 'Rack 2'`,
+    ).toEqual([{ continent: 'Asia', place_id: place }]);
+    await web.sql`insert into probes (id, organisation_id, place_id, name, continent) values (gen_random_uuid(), ${web.house.organisation}, ${place}, 'Rack 2', 'Asia')`;
+    expect((await web.get('/probes', { as: web.house.admin })).text).toContain(
+      'private, in Rack &lt;1&gt;',
+    );
+    await web.sql`delete from probes where place_id = ${place} or id = ${place}`;
+  });
+
   test('each step is shown as it comes, the first check with a notice', async () => {
     const { text } = await invite('Nairobi');
     const [, id = ''] = /data-live="\/probes\/invitations\/([^"]+)"/.exec(text) ?? [];

@@ -1,15 +1,19 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { getMonitorChoices } from '../../../coordinator/monitors/contract.ts';
 import { endOrganisation, keepOrganisation } from '../../../coordinator/organisations/contract.ts';
 import {
   createProbe,
   enrolProbe,
   invitePublicProbe,
   listAllProbeInvitations,
+  listCheckers,
   revokeAnyProbeInvitation,
   revokeProbe,
 } from '../../../coordinator/probes/contract.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import {
+  endProbe,
   inviteProbe,
   listProbeInvitations,
   revokeProbeInvitation,
@@ -145,6 +149,81 @@ describe('an invitation', () => {
         await bench.refusal(revokeProbeInvitation, house.owner, { probe_invitation_id: id }),
       ).toBe('invitation_not_found');
     }
+  });
+});
+
+describe('a private place', () => {
+  let own: TestOrganisation;
+  beforeAll(async () => {
+    own = await createTestOrganisation(bench.sql, { plan: 'business' });
+  });
+  const joining = (more: object) => ({ name: newId(), ...more });
+  const checkers = async (...names: readonly string[]) =>
+    (await bench.call(listCheckers, own.owner)).items.filter(({ name }) => names.includes(name));
+
+  test('is joined by a second probe, which shares its monitors and takes them over when the first goes', async () => {
+    const first = await invitePrivate(own);
+    const { probe } = await enrol(first.token, createKey('user'));
+    expect(first.place).toBeNull();
+    const invitation = await bench.call(inviteProbe, own.admin, joining({ place: first.name }));
+    expect(invitation).toMatchObject({ continent: 'Africa', place: probe });
+    const spare = await enrol(invitation.token, createKey('user'));
+    expect(spare).toMatchObject({ name: invitation.name, continent: 'Africa' });
+    const place = { id: probe, name: first.name };
+    expect(await checkers(first.name, invitation.name)).toMatchObject([{ place }, { place }]);
+    const till = await bench.call(createMonitor, own.owner, {
+      type: 'https',
+      target: 'https://till.example',
+      config: { probe: spare.probe },
+    });
+    expect(till.config).toEqual({ probe });
+    expect((await bench.call(getMonitorChoices, own.owner)).places).toContainEqual({
+      ...place,
+      continent: 'Africa',
+      probes: [first.name, invitation.name],
+    });
+    expect(await bench.call(endProbe, own.owner, { probe_id: probe })).toMatchObject({
+      monitor_count: 0,
+    });
+    expect(await checkers(invitation.name)).toMatchObject([{ place }]);
+    expect(
+      await bench.refusal(inviteProbe, own.owner, { name: first.name, continent: 'Africa' }),
+    ).toBe('name_taken');
+    expect(await bench.call(endProbe, own.owner, { probe_id: spare.probe })).toMatchObject({
+      monitors: [{ id: till.id }],
+      monitor_count: 1,
+    });
+  });
+
+  test('is one of the organisation, and knows its continent', async () => {
+    const { name, token } = await invitePrivate(own);
+    const { probe: place } = await enrol(token, createKey('user'));
+    const others = await createTestOrganisation(bench.sql);
+    for (const called of [name, place])
+      expect(await bench.refusal(inviteProbe, others.owner, joining({ place: called }))).toBe(
+        'place_unknown',
+      );
+    expect(await bench.refusal(inviteProbe, own.owner, joining({ place: newId() }))).toBe(
+      'place_unknown',
+    );
+    expect(await bench.refusal(inviteProbe, own.owner, joining({ place, continent: 'Asia' }))).toBe(
+      'continent_unknown',
+    );
+    expect(await bench.refusal(inviteProbe, own.owner, joining({}))).toBe('continent_unknown');
+    expect(
+      await bench.call(inviteProbe, own.owner, joining({ place, continent: 'Africa' })),
+    ).toMatchObject({ place });
+  });
+
+  test('takes back its own host alone', async () => {
+    const key = createKey('user');
+    const [one, two] = [await invitePrivate(own), await invitePrivate(own)];
+    const { probe } = await enrol(one.token, key);
+    const { probe: place } = await enrol(two.token, createKey('user'));
+    const invitation = await bench.call(inviteProbe, own.owner, joining({ place }));
+    expect(await refusalOf(enrol(invitation.token, key))).toBe('join_proof_invalid');
+    const back = await bench.call(inviteProbe, own.owner, joining({ place: probe }));
+    expect(await enrol(back.token, key)).toMatchObject({ probe, name: one.name });
   });
 });
 

@@ -112,7 +112,7 @@ describe('rule 16: a probe with a location mismatch', () => {
     const listed = (await said(listProbes)).items.find(({ id }) => id === suva);
     expect(listed).toMatchObject({
       quarantined: true,
-      place: 'doubted',
+      location: 'doubted',
       doubt: expect.stringContaining('no host in Oceania'),
     });
 
@@ -130,7 +130,7 @@ describe('rule 16: a probe with a location mismatch', () => {
     }
     expect(await doubted()).toEqual([]);
     expect((await said(listProbes)).items.find(({ id }) => id === suva)).toMatchObject({
-      place: 'trusted',
+      location: 'trusted',
       doubt: null,
     });
 
@@ -183,7 +183,7 @@ describe('rule 16: a probe with a location mismatch', () => {
     expect((await doubted()).filter((name) => !['Frankfurt', 'Lagos'].includes(name))).toEqual([]);
     const { items } = await bench.call(listCheckers, house.viewer);
     expect(items.find(({ name }) => name === 'Behind')).toMatchObject({
-      place: 'not_proven',
+      location: 'not_proven',
       doubt: null,
       quarantined: false,
     });

@@ -89,7 +89,7 @@ export const createBusOfProbe = async (
   const assignments =
     probe.organisation === null
       ? probeConsumers.assignments(id, subjects.assignmentsOf(probe.continent))
-      : probeConsumers.private(id);
+      : probeConsumers.private(id, id);
   await coordinator.ensureConsumer(streams.assignments.name, assignments);
   const proxy = await createTcpProxy(account.url);
   const opened: Bus[] = [];

@@ -56,7 +56,7 @@ describe('placement', () => {
   const europe = probeIn('Europe', 1);
   const asia = probeIn('Asia', 2);
   const africa = probeIn('Africa', 3);
-  const inside = probeIn('Asia', 4, { organisation: idOf(99) });
+  const inside = probeIn('Asia', 4, { organisation: idOf(4) });
 
   describe('the continents that check a monitor', () => {
     const roster = rosterOf(europe, asia, africa, inside);
@@ -127,6 +127,39 @@ describe('placement', () => {
       expect(
         continentsOf(monitor(1, { ...lan, probe: inside.id }), rosterOf(europe, inside)),
       ).toEqual(['Asia']);
+    });
+  });
+
+  describe('the probes of a private place', () => {
+    const office = (number: number, more: Partial<RosterProbe> = {}) =>
+      probeIn('Europe', number, { organisation: inside.id, ...more });
+    const [one, two] = [office(21), office(22)];
+    const many = Array.from({ length: 200 }, (_, at) => monitor(at, { probe: inside.id }));
+    const checkedBy = (of: Roster) =>
+      many.map((each) => of.probes.filter(({ id }) => shareOf(each, id, of)).map(({ id }) => id));
+
+    test('share its monitors: each is checked by one of them, every interval', () => {
+      const roster = rosterOf(europe, one, two);
+      const ids = checkedBy(roster);
+      expect(ids.every((each) => each.length === 1)).toBe(true);
+      for (const { id } of [one, two])
+        expect(ids.flat().filter((other) => other === id).length).toBeGreaterThan(60);
+      for (const each of many) expect(turns(each, 'Europe', roster)?.period_ms).toBe(60_000);
+    });
+
+    test('check for one that is lost, which takes back only its own; when all are lost, each keeps its own', () => {
+      const all = checkedBy(rosterOf(one, two));
+      const lost = { healthy: false };
+      expect(new Set(checkedBy(rosterOf({ ...one, ...lost }, two)).flat())).toEqual(
+        new Set([two.id]),
+      );
+      expect(checkedBy(rosterOf({ ...one, ...lost }, { ...two, ...lost }))).toEqual(all);
+    });
+
+    test('check what only one of them can', () => {
+      const roster = rosterOf(one, { ...two, kinds: ['icmp'] });
+      for (const each of many)
+        expect(probeOf({ ...each, kind: 'icmp' }, 'Europe', roster)?.id).toBe(two.id);
     });
   });
 

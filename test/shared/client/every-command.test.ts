@@ -234,6 +234,7 @@ const lineOf = (command: Command, things: Things, called: string): string[] => {
       ? ['--row', known('a second row', things.monitor_id)]
       : []),
     ...(command.operation.id === 'createChannel' ? ['--try', 'false'] : []),
+    ...(command.operation.id === 'inviteProbe' ? ['--continent', 'Europe'] : []),
     ...(command.operation.id === 'createMonitor' ? ['--target', 'https://a.example/'] : []),
   ];
 };

@@ -1,0 +1,38 @@
+import type { Continent } from '../../shared/base/continents.ts';
+import type { Queryable } from '../database/connect.ts';
+
+/**
+ * Private places. The probes of one share its monitors, and check for another that is lost (rules 5
+ * and 7). A place has the id of its first probe.
+ */
+
+/** Of `probes p`: the place of a private probe; null of a public one. */
+export const placeOf = (sql: Queryable) =>
+  sql`case when p.organisation_id is not null then coalesce(p.place_id, p.id) end`;
+
+/** A private place with the probes that are not removed. */
+export type Place = {
+  readonly id: string;
+  readonly name: string;
+  readonly continent: Continent;
+  readonly probes: readonly string[];
+};
+
+/** Those of the organisation that have a probe, by name. */
+export const placesOf = async (sql: Queryable, organisation: string): Promise<readonly Place[]> =>
+  sql<Place[]>`
+    select ${placeOf(sql)} as id, coalesce(min(l.name), min(p.name)) as name, min(p.continent) as continent,
+      array_agg(p.name order by p.key) as probes
+    from probes p left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id
+    where p.revoked_at is null and p.organisation_id = ${organisation}
+    group by 1 order by 2, 1`;
+
+/** A coordinator of the version before makes private probes without a row for their place. */
+export const keepPlace = async (
+  sql: Queryable,
+  organisation: string,
+  { id, name, continent }: Place,
+): Promise<void> => {
+  await sql`insert into places (id, organisation_id, name, continent)
+    values (${id}, ${organisation}, ${name}, ${continent}) on conflict do nothing`;
+};
