@@ -250,12 +250,14 @@ export const mainPage = (view: View, style: string): string => {
   });
 };
 
-/** In a frame on another site: the headline, and what is not up. */
+/** In a frame on another site: the headline, what is not up, and then what is up but slow. */
 export const embedPage = (view: View): Html => {
   const { page, words, origin } = view;
-  const troubled = monitorsOf(page).filter(
-    ({ state }) => state !== 'up' && state !== 'paused' && state !== 'pending',
-  );
+  const monitors = monitorsOf(page);
+  const troubled = [
+    ...monitors.filter(({ state }) => state !== 'up' && state !== 'paused' && state !== 'pending'),
+    ...monitors.filter(({ slowSince }) => slowSince !== null),
+  ];
   return html`
     <main>
       <h1 class="small">
@@ -267,12 +269,13 @@ export const embedPage = (view: View): Html => {
         html`
           <ul class="services">
             ${troubled.slice(0, 5).map(
-              ({ name, state }) => html`
+              (monitor) => html`
                 <li>
                   <div class="line">
-                    <span class="name">${name}</span>
-                    ${stateMark(state, words.states[state])}
+                    <span class="name">${monitor.name}</span>
+                    ${stateMark(monitor.state, words.states[monitor.state])}
                   </div>
+                  ${slowLine(monitor, view)}
                 </li>
               `,
             )}

@@ -245,7 +245,7 @@ describe('visitors', () => {
         status: 'up',
         warnings: [{ code: 'slow', since: since.toISOString(), text: 'Slow responses' }],
       });
-      for (const path of ['/status/slow', `/status/slow/services/${service.id}`]) {
+      for (const path of ['/status/slow', `/status/slow/services/${service.id}`, '/embed/slow']) {
         const { text } = await web.get(path);
         expect(text).toMatch(/s-degraded">.*Slow responses<\/span>.*for 1 hour, 30 minutes\./s);
         expect(text).not.toMatch(/certificate/i);
