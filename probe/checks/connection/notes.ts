@@ -1,3 +1,4 @@
+import { hashOf } from '../../../shared/checks/assignment.ts';
 import type { CertificateNote, Verdict } from '../../../shared/checks/result.ts';
 import type { CheckContext } from '../types.ts';
 import { clean } from './evidence.ts';
@@ -34,25 +35,32 @@ export const createNotes = ({ families, trust }: ConnectionDependencies): Notes 
 
 /**
  * Says which certificate a monitor has: once when it is new, and once a day. Each result that says
- * so costs the coordinator more than a plain pass.
+ * so costs the coordinator more than a plain pass, so each monitor has a time of the day of its own.
  */
-const createCertificateNotes = () => {
-  const told = new Map<string, number>();
+export const createCertificateNotes = () => {
+  const told = new Map<string, { readonly day: number; readonly ends_at: number }>();
   let today = 0;
+  const forgetDeleted = (now: number) => {
+    const day = Math.floor(now / dayMs);
+    if (day === today) return;
+    today = day;
+    for (const [monitor, note] of told) if (note.day !== dayOf(monitor, now)) told.delete(monitor);
+  };
   return (
     monitor: string,
     now: number,
     handshakes: readonly (TlsSeen | null)[],
   ): CertificateNote | undefined => {
     const tls = handshakes.find((one) => one !== null);
-    const day = Math.floor(now / 86_400_000);
-    if (day !== today) told.clear();
-    today = day;
     const ends_at = tls?.valid_to ?? null;
-    if (!tls || ends_at === null || told.get(monitor) === ends_at) return undefined;
+    if (!tls || ends_at === null) return undefined;
+    forgetDeleted(now);
+    const day = dayOf(monitor, now);
+    const last = told.get(monitor);
+    if (last?.day === day && last.ends_at === ends_at) return undefined;
     const [leaf] = tls.chain();
     if (!leaf) return undefined;
-    told.set(monitor, ends_at);
+    told.set(monitor, { day, ends_at });
     const { fingerprint, issuer } = leaf;
     return {
       fingerprint,
@@ -62,6 +70,12 @@ const createCertificateNotes = () => {
     };
   };
 };
+
+const dayMs = 86_400_000;
+
+/** Which day it is for a monitor: each one's begins at another time. */
+const dayOf = (monitor: string, at: number): number =>
+  Math.floor((at + (hashOf(monitor) % dayMs)) / dayMs);
 
 /** The organisation in a distinguished name, else its common name, else all of it. */
 const nameIn = (distinguished: string): string =>
