@@ -25,7 +25,7 @@ export type Ping = (
 
 /** An answer that comes later counts as lost: a silent host must not keep a process for long. */
 const answerWithinS = 2;
-/** A summary has a hundred bytes; what comes back is text of a stranger. */
+/** The last of it is kept, which has the summary: a stranger decides how many answers come before. */
 const maxOutput = 16_384;
 /** The summary is printed after this signal, and then the program ends. */
 const lastWordsMs = 250;
@@ -58,7 +58,7 @@ export const createPing =
       );
       let output = '';
       const take = (chunk: Buffer): void => {
-        if (output.length < maxOutput) output += chunk.toString('latin1').slice(0, maxOutput);
+        output = (output + chunk.toString('latin1')).slice(-maxOutput);
       };
       child.stdout.on('data', take);
       child.stderr.on('data', take);
@@ -86,7 +86,7 @@ export const readEchoes = (output: string): Echoes | undefined => {
       : null;
   const [, sent, received] =
     /(\d{1,4}) packets transmitted, (\d{1,4}) (?:packets )?received/.exec(output) ?? [];
-  if (sent === undefined || received === undefined)
+  if (sent === undefined || received === undefined || Number(sent) === 0)
     return refusal === null ? undefined : { sent: 0, received: 0, rtt: null, refusal };
   const [, min, mean, max] = /= ([\d.]+)\/([\d.]+)\/([\d.]+)(?:\/[\d.]+)? ms/.exec(output) ?? [];
   const times = [min, mean, max].map(Number);

@@ -28,6 +28,8 @@ const schemas = {
 
 /** Unprivileged senders may not send faster. */
 export const packetEveryMs = 200;
+/** What the last answer needs to come back. */
+export const answerMs = 500;
 
 export const icmpConfig: KindConfig = {
   schemas,
@@ -36,8 +38,7 @@ export const icmpConfig: KindConfig = {
     if (own.length > 0) return own;
     const { packets } = icmpSettings(config);
     const limit = timeoutMs(config, interval_s);
-    // The last answer needs time to come back.
-    const most = Math.floor((limit - 500) / packetEveryMs);
+    const most = Math.floor((limit - answerMs) / packetEveryMs);
     if (packets > most) {
       const within = `${limit.toLocaleString('en')} ms`;
       const remedy = `send at most ${most} within ${within}, or give a longer \`timeout_ms\``;

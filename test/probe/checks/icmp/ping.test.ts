@@ -1,5 +1,9 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Lookup } from '../../../../probe/checks/connection/lookup.ts';
 import { createGuard } from '../../../../probe/checks/guard.ts';
 import { createIcmpCheck } from '../../../../probe/checks/icmp/perform.ts';
@@ -46,6 +50,7 @@ round-trip min/avg/max = 0.044/0.050/0.056 ms`,
       { sent: 0, received: 0, rtt: null, refusal: 'network' },
     ],
     ['of a host that forbids it', 'ping: socket: Operation not permitted', undefined],
+    ['cut off before anything was sent', '0 packets transmitted, 0 received', undefined],
     [
       'with more answers than questions',
       '3 packets transmitted, 5 received, +2 duplicates',
@@ -63,6 +68,71 @@ round-trip min/avg/max = 0.044/0.050/0.056 ms`,
         readEchoes(before);
       }),
     );
+  });
+});
+
+/** A program in place of ping, that does what a shell is told. */
+const pingBy = (script: string) => createPing(['sh', '-c', script, 'ping']);
+
+describe('the program that sends', () => {
+  const summary = 'echo "3 packets transmitted, 2 received"';
+  const read = { sent: 3, received: 2 };
+
+  test('is given a literal address alone, after options that no target names', async () => {
+    const script = `[ "$*" = "-n -c 3 -i 0.2 -W 2 192.0.2.1" ] && ${summary}`;
+    expect(await pingBy(script)('192.0.2.1', 3, deadlineIn(30_000))).toMatchObject(read);
+    const never = pingBy('exit 1');
+    for (const odd of ['-f', '--', '-c 1 192.0.2.1', 'localhost', '192.0.2.1 -f', '127.1', ''])
+      expect(() => never(odd, 3, deadlineIn(30_000)), odd).toThrow('literal');
+    fc.assert(
+      fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string()), (text) => {
+        // What begins as an option does is no address.
+        expect(isIP(text) === 0 || /^[\da-f:]/i.test(text)).toBe(true);
+      }),
+    );
+  });
+
+  test('speaks English and has no secret of the probe', async () => {
+    vi.stubEnv('LC_ALL', 'de_DE.UTF-8');
+    vi.stubEnv('LANG', 'de_DE.UTF-8');
+    vi.stubEnv('PROBE_CREDENTIALS', 'secret');
+    const script = `[ "$LC_ALL$LANG$PROBE_CREDENTIALS" = C ] && ${summary}`;
+    const echoes = await pingBy(script)('192.0.2.1', 3, deadlineIn(30_000));
+    vi.unstubAllEnvs();
+    expect(echoes).toMatchObject(read);
+  });
+
+  test('is read in pieces of one byte', async () => {
+    const script = `{ printf '%s\\n' "From 192.0.2.9 Destination Host Unreachable"; ${summary}; } | dd bs=1 2>/dev/null`;
+    expect(await pingBy(script)('192.0.2.1', 3, deadlineIn(30_000))).toMatchObject({
+      ...read,
+      refusal: 'host',
+    });
+  });
+
+  test('is read at its end, however many answers a host sent before', async () => {
+    const answers = 'yes "64 bytes from 192.0.2.1: icmp_seq=1 ttl=64 time=1.0 ms (DUP!)"';
+    const script = `${answers} | head -c 300000; ${summary}`;
+    expect(await pingBy(script)('192.0.2.1', 3, deadlineIn(30_000))).toMatchObject(read);
+  });
+
+  test.each([
+    ['that never ends and takes no word', `trap '' INT; exec yes`, 700],
+    ['that says nothing', `trap '' INT; exec sleep 60`, 700],
+    ['that is killed', 'echo "64 bytes from 192.0.2.1"; kill -9 $$', 30_000],
+    ['that the host does not have', 'exec /nowhere/ping', 30_000],
+  ])('%s gives no result and leaves no process', async (_, script, ms) => {
+    const folder = await mkdtemp(join(tmpdir(), 'antipode-ping-'));
+    const echoes = await pingBy(`echo $$ > ${folder}/pid; ${script}`)(
+      '192.0.2.1',
+      3,
+      deadlineIn(ms),
+    );
+    const pid = Number(await readFile(join(folder, 'pid'), 'utf8'));
+    await rm(folder, { recursive: true });
+    expect(echoes).toBeUndefined();
+    expect(pid).toBeGreaterThan(1);
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 });
 
@@ -186,6 +256,56 @@ describe('an icmp check', async () => {
     expect((await Promise.all(waiting)).map(({ outcome }) => outcome)).toEqual(
       Array(40).fill('unknown'),
     );
+  });
+
+  test('whose turn came so late that its time cut it off has no result', async () => {
+    const first = Promise.withResolvers<undefined>();
+    const pinged: string[] = [];
+    let ended = 0;
+    const check = createIcmpCheck({
+      lookup: async () => ({
+        addresses: ['192.0.2.2'],
+        second: {
+          type: 'AAAA',
+          addresses: Promise.resolve([]),
+          fault: () => null,
+          end: () => {
+            ended += 1;
+          },
+        },
+      }),
+      resolver: { works: async () => true },
+      families: () => ({ 4: true, 6: false }),
+      ping: async (address) => {
+        pinged.push(address);
+        if (address === '192.0.2.1') return first.promise;
+        return readEchoes(iputils(0));
+      },
+    });
+    const begin = (target: string, timeout_ms: number) => {
+      const deadline = deadlineIn(timeout_ms);
+      const verdict = check({
+        assignment: assignmentOf(target, { kind: 'icmp', timeout_ms, organisation: 'one' }),
+        started_at: Date.now(),
+        deadline,
+        evidence_wanted: false,
+        guard: createGuard({ allow: open, bus: () => [], own: () => [] }),
+        probe: { name: 'a', continent: 'Asia', base_url: 'http://localhost', version: '0' },
+        clock: { now: () => Date.now() },
+      });
+      return { verdict, deadline };
+    };
+    const waiting = Array.from({ length: 16 }, () => begin('192.0.2.1', 30_000).verdict);
+    const late = begin('host.example', 30_000);
+    await expect.poll(() => [pinged.length, ended]).toEqual([16, 1]);
+    late.deadline.due = performance.now() + 1_000;
+    first.resolve(undefined);
+    await Promise.all(waiting);
+    expect(await late.verdict).toMatchObject({
+      outcome: 'unknown',
+      cause: { class: 'icmp_unavailable' },
+    });
+    expect(pinged).not.toContain('192.0.2.2');
   });
 
   test.each([
