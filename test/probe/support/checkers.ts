@@ -21,6 +21,18 @@ import { systemClock } from '../../../shared/base/time.ts';
 import type { Assignment, Config } from '../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../shared/checks/causes.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
+import { debianProgram } from '../../support/processes.ts';
+
+/** How the system's ping is started here; undefined where there is none. */
+export const pingCommand = async (): Promise<readonly string[] | undefined> => {
+  const program = await debianProgram('ping', ['iputils-ping', 'libcap2']);
+  return (
+    program && [
+      ...Object.entries(program.env).map(([name, value]) => `${name}=${value}`),
+      program.file,
+    ]
+  );
+};
 
 /** An https check of this target every second, or whatever a test makes of it. */
 export const assignmentOf = (target: string, more: Partial<Assignment> = {}): Assignment => ({

@@ -119,14 +119,18 @@ export const zone: Readonly<Record<string, readonly Records[]>> = {
 
 export type Case = {
   readonly name: string;
-  readonly kind: 'https' | 'dns' | 'tcp' | 'tls';
+  readonly kind: 'https' | 'dns' | 'tcp' | 'tls' | 'icmp';
   readonly target: string;
   readonly config?: Readonly<Record<string, string | number | boolean>>;
   readonly timeout_ms?: number;
+  /** Checked twice; the second verdict counts. */
+  readonly again?: boolean;
   /** What the probe's host allows in this case. */
   readonly allow?: readonly string[];
   /** How many connections may be opened in all, to public servers only. */
   readonly opens: number;
+  /** How many echo requests may be sent. */
+  readonly sends?: number;
   readonly cause: string | null;
   /** What the traps then tell: nothing, but for the case that shows that they spring. */
   readonly trapped?: readonly string[];
@@ -148,6 +152,13 @@ const refusedByPort = (name: string, host: string): Case[] =>
     opens: 0,
     cause: notPublic,
   }));
+const refusedByPing = (name: string, host: string): Case => ({
+  name: `${name} by ping`,
+  kind: 'icmp',
+  target: host,
+  opens: 0,
+  cause: notPublic,
+});
 const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);
 const byPublic = (path: string): string => `http://public.test${path}`;
 const to = (address: string): string => `/to?${encodeURIComponent(address)}`;
@@ -172,11 +183,13 @@ export const cases: readonly Case[] = [
     refused(`${address} by https on another port`, `https://${bracketed(address)}:8080/`),
     refused(`a redirect to ${address}`, byPublic(to(`http://${bracketed(address)}/`)), 1),
     ...refusedByPort(address, bracketed(address)),
+    refusedByPing(address, bracketed(address)),
   ]),
   ...spellings.flatMap((host) => [
     refused(`${host} in an address`, `http://${host}/`),
     refused(`a redirect to ${host}`, byPublic(to(`http://${host}:8080/`)), 1),
     ...refusedByPort(host, host),
+    refusedByPing(host, host),
   ]),
   ...Object.keys(zone)
     .filter((name) => /^(a-|aaaa-|mixed)/.test(name))
@@ -184,6 +197,7 @@ export const cases: readonly Case[] = [
       refused(`the name ${name}`, `http://${name}/`),
       refused(`a redirect to the name ${name}`, byPublic(to(`https://${name}/`)), 1),
       ...refusedByPort(`the name ${name}`, name),
+      refusedByPing(`the name ${name}`, name),
     ]),
   {
     name: 'a port of a public server is reached',
@@ -198,6 +212,37 @@ export const cases: readonly Case[] = [
     target: 'public6.test:80',
     opens: 1,
     cause: 'tls_not_spoken',
+  },
+  ...[publicServer, publicServer6, 'public.test', 'public6.test'].map(
+    (target): Case => ({
+      name: `${target} is pinged`,
+      kind: 'icmp',
+      target,
+      config: { packets: 2 },
+      opens: 0,
+      sends: 2,
+      cause: null,
+    }),
+  ),
+  {
+    name: 'an address in a range that its host allows is pinged',
+    kind: 'icmp',
+    target: 'allowed.test',
+    config: { packets: 1 },
+    allow: ['10.0.0.0/8'],
+    opens: 0,
+    sends: 1,
+    cause: null,
+  },
+  {
+    name: 'a name that moves to loopback between two pings',
+    kind: 'icmp',
+    target: 'rebinding.test',
+    config: { packets: 1 },
+    again: true,
+    opens: 0,
+    sends: 1,
+    cause: notPublic,
   },
   {
     name: "the probe's bus by its port in a range that its host allows",

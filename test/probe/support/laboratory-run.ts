@@ -11,9 +11,12 @@ import { createDnsCheck } from '../../../probe/checks/dns/perform.ts';
 import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
+import { createIcmpCheck } from '../../../probe/checks/icmp/perform.ts';
+import { createPing } from '../../../probe/checks/icmp/ping.ts';
 import { createTcpCheck } from '../../../probe/checks/tcp/perform.ts';
 import { createTlsCheck } from '../../../probe/checks/tls/perform.ts';
 import { systemClock } from '../../../shared/base/time.ts';
+import type { Verdict } from '../../../shared/checks/result.ts';
 import { assignmentOf, deadlineIn } from './checkers.ts';
 import {
   type Case,
@@ -30,6 +33,9 @@ import {
  * belongs to this machine: whatever a check connects to, a trap answers and tells. Prints one line
  * of JSON for each case.
  */
+
+/** Undefined: there is no ping here. */
+const pingCommand = process.argv.length > 2 ? process.argv.slice(2) : undefined;
 
 const ip = (...words: readonly string[]): void => {
   execFileSync('ip', words);
@@ -120,21 +126,28 @@ await new Promise<void>((resolve) => resolver.bind(ports.dns, nameServer, () => 
  * Connections that this namespace ever began, by the kernel's own count: a trap could miss one,
  * this cannot.
  */
-const began = (): number => {
-  const [names = '', values = ''] = readFileSync('/proc/net/snmp', 'utf8')
-    .split('\n')
-    .filter((line) => line.startsWith('Tcp:'));
-  return Number(values.split(' ')[names.split(' ').indexOf('ActiveOpens')]);
-};
+const began = (): number => countOf('Tcp', 'ActiveOpens');
 
-/** Datagrams that it ever sent, by the same count. */
-const sent = (): number => {
+/** Datagrams of DNS checks and echo requests that it ever sent, by the same count. */
+const sent = {
+  dns: () => countOf('Udp', 'OutDatagrams') + countOf6('Udp6OutDatagrams'),
+  icmp: () => countOf('Icmp', 'OutEchos') + countOf6('Icmp6OutEchos'),
+  https: () => 0,
+  tcp: () => 0,
+  tls: () => 0,
+} as const;
+
+function countOf(protocol: string, name: string): number {
   const [names = '', values = ''] = readFileSync('/proc/net/snmp', 'utf8')
     .split('\n')
-    .filter((line) => line.startsWith('Udp:'));
-  const by6 = /^Udp6OutDatagrams\s+(\d+)$/m.exec(readFileSync('/proc/net/snmp6', 'utf8'))?.[1];
-  return Number(values.split(' ')[names.split(' ').indexOf('OutDatagrams')]) + Number(by6);
-};
+    .filter((line) => line.startsWith(`${protocol}:`));
+  return Number(values.split(' ')[names.split(' ').indexOf(name)]);
+}
+
+function countOf6(name: string): number {
+  const line = new RegExp(`^${name}\\s+(\\d+)$`, 'm');
+  return Number(line.exec(readFileSync('/proc/net/snmp6', 'utf8'))?.[1]);
+}
 
 const sockets = createUdpSockets();
 const families = () => ({ 4: true, 6: true }) as const;
@@ -153,20 +166,30 @@ const checks = {
   tcp: createTcpCheck(connection),
   tls: createTlsCheck(connection),
   dns: createDnsCheck({ sockets }),
+  icmp: createIcmpCheck({ ...connection, ping: createPing(pingCommand) }),
 };
 
 const run = async (one: Case): Promise<void> => {
   trapped = [];
   asked.clear();
   const before = began();
-  const sentBefore = sent();
+  const sentBefore = sent[one.kind]();
+  const first = one.again === true ? await check(one) : undefined;
+  const verdict = await check(one);
+  if (first?.outcome === verdict.outcome) throw new Error(`${one.name}: nothing moved`);
+  process.stdout.write(
+    `${JSON.stringify({ name: one.name, opened: began() - before, sent: sent[one.kind]() - sentBefore, trapped, cause: verdict.cause?.class ?? null })}\n`,
+  );
+};
+
+const check = (one: Case): Promise<Verdict> => {
   const timeout_ms = one.timeout_ms ?? 5_000;
   const guard = createGuard({
     allow: one.allow ?? [],
     bus: () => [{ address: '10.20.0.5', port: ports.bus }],
     own: () => ['127.0.0.1', '::1'],
   });
-  const verdict = await checks[one.kind]({
+  return checks[one.kind]({
     assignment: assignmentOf(one.target, { kind: one.kind, timeout_ms, config: one.config ?? {} }),
     started_at: systemClock.now(),
     deadline: deadlineIn(timeout_ms),
@@ -175,10 +198,7 @@ const run = async (one: Case): Promise<void> => {
     probe: { name: 'lab', continent: 'Europe', base_url: 'https://antipode.example', version: '0' },
     clock: systemClock,
   });
-  process.stdout.write(
-    `${JSON.stringify({ name: one.name, opened: began() - before, sent: one.kind === 'dns' ? sent() - sentBefore : 0, trapped, cause: verdict.cause?.class ?? null })}\n`,
-  );
 };
 
-for (const one of cases) await run(one);
+for (const one of cases) if (pingCommand || one.kind !== 'icmp') await run(one);
 process.exit(0);

@@ -11,8 +11,7 @@ import { canPing, createPing, readEchoes } from '../../../../probe/checks/icmp/p
 import type { Config } from '../../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../../shared/checks/causes.ts';
 import { targetFault } from '../../../../shared/checks/config.ts';
-import { debianProgram } from '../../../support/processes.ts';
-import { assignmentOf, deadlineIn } from '../../support/checkers.ts';
+import { assignmentOf, deadlineIn, pingCommand } from '../../support/checkers.ts';
 
 const iputils = (
   received: number,
@@ -137,14 +136,9 @@ describe('the program that sends', () => {
 });
 
 describe('an icmp check', async () => {
-  const program = await debianProgram('ping', ['iputils-ping', 'libcap2']);
-  const ping = createPing(
-    program && [
-      ...Object.entries(program.env).map(([name, value]) => `${name}=${value}`),
-      program.file,
-    ],
-  );
-  const works = program !== undefined && (await canPing(ping));
+  const command = await pingCommand();
+  const ping = createPing(command);
+  const works = command !== undefined && (await canPing(ping));
   if (!works) process.stderr.write('SKIPPED: this machine has no ping that works\n');
   const asked: string[] = [];
   const checker =
