@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../assignment.ts';
-import { questionName } from '../dns/values.ts';
+import { dnsName } from '../dns/values.ts';
 import {
   everyKindSchemas,
   type KeySchemas,
@@ -25,11 +25,13 @@ export const domainConfig: KindConfig = {
 export const warnsFromDays = (config: Config): number | null =>
   typeof config.expires_within_days === 'number' ? config.expires_within_days : null;
 
+/** What registries take: letters, digits and hyphens, under an ending that is no number. */
+const registrable = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:xn--[a-z0-9-]*[a-z0-9]|[a-z]+)$/;
+
 /** The domain of a target as registries write it; undefined when the target is no domain. */
 export const domainOf = (target: string): string | undefined => {
-  const text = target.trim().replace(/\.$/, '');
-  if (!text.includes('.') || /[/:@_\s]/.test(text)) return undefined;
-  return questionName(text, 'A')?.replace(/\.$/, '');
+  const name = dnsName(target.trim());
+  return name !== undefined && registrable.test(name) ? name : undefined;
 };
 
 export const domainTarget: KindTarget = {
