@@ -144,7 +144,11 @@ export function createAsker(dependencies: Dependencies): Asker {
     if (status === 429 || status === 503)
       rest(server, Number.isFinite(wanted) ? Math.min(Math.max(wanted, 0), maxRestMs) : restMs);
     else rest(domain, restMs);
-    throw new NoAnswer(`its registry answered ${status}`);
+    throw new NoAnswer(
+      status === 200
+        ? 'the answer of its registry says nothing of it'
+        : `its registry answered ${status}`,
+    );
   }
 }
 

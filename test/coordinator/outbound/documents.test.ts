@@ -6,6 +6,7 @@ import {
   createTextRecords,
   type DocumentReader,
 } from '../../../coordinator/outbound/documents.ts';
+import { forbiddenHosts, zone } from '../../probe/support/laboratory-cases.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
 import { type Resolver, startResolver } from '../../support/name-servers.ts';
 import { openReceiver, type Receiver, says } from '../../support/receivers.ts';
@@ -58,8 +59,15 @@ describe('documents', () => {
 
   test('nothing goes inside, without TLS, or to who is not who it says', async () => {
     const before = server.connections();
-    for (const name of ['127.0.0.1', '[::1]', '169.254.169.254', '10.0.0.1'])
-      await expect(readerOf(['192.0.2.1']).read(url(name))).rejects.toThrow('nothing is sent');
+    const strict = createDocumentReader();
+    readers.push(strict);
+    for (const name of forbiddenHosts)
+      await expect(strict.read(url(name)), name).rejects.toThrow('nothing is sent');
+    for (const [name, [{ A = [], AAAA = [] } = {}]] of Object.entries(zone)) {
+      const addresses = [...A, ...AAAA];
+      if (/^(a-|aaaa-|mixed)/.test(name))
+        await expect(readerOf(addresses).read(url(name)), name).rejects.toThrow('nothing is sent');
+    }
     await expect(readerOf(['127.0.0.1']).read(url())).rejects.toThrow('nothing is sent');
     await expect(readerOf(['198.51.100.7', '10.0.0.1']).read(url())).rejects.toThrow(
       'nothing is sent',

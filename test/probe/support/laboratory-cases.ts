@@ -163,6 +163,13 @@ const bracketed = (address: string): string => (address.includes(':') ? `[${addr
 const byPublic = (path: string): string => `http://public.test${path}`;
 const to = (address: string): string => `/to?${encodeURIComponent(address)}`;
 
+/** Hosts in addresses under which nobody but this machine or its network is reached. */
+export const forbiddenHosts: readonly string[] = [
+  ...forbiddenIpv4,
+  ...forbiddenIpv6.map(bracketed),
+  ...spellings,
+];
+
 export const cases: readonly Case[] = [
   {
     name: 'a public server by IPv4 is reached',
