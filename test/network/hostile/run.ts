@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -13,6 +13,8 @@ import { eventually, passed } from '../../support/eventually.ts';
 import { createNetwork } from '../../support/network.ts';
 import { type ChildProgram, startChildProgram } from '../../support/processes.ts';
 import type { Services } from '../../support/services-run.ts';
+import { pingProgram } from './ping-program.ts';
+import { readHostileRegistry } from './registries.ts';
 import type { Place } from './world.ts';
 
 export type HostileReport = {
@@ -35,8 +37,8 @@ const worldShape = z.object({
   resolver: z.int(),
   places: z.array(
     z.object({
-      is: z.enum(['well', 'compressed', 'malformed', 'crumbs', 'ports']),
-      type: z.enum(['https', 'dns', 'tcp', 'tls']),
+      is: z.enum(['well', 'compressed', 'malformed', 'crumbs', 'ports', 'pings', 'registries']),
+      type: z.enum(['https', 'dns', 'tcp', 'tls', 'icmp', 'domain']),
       target: z.string(),
       config: z.record(z.string(), z.string()),
     }),
@@ -52,6 +54,13 @@ export const canGiveResolver = (): boolean => {
       'SKIPPED: a probe with a resolver of its own needs the right to make mount namespaces (root, on Linux)\n',
     );
   return can;
+};
+
+/** Where this machine has ping; undefined where it has none, and then nothing is pinged. */
+export const pingHere = (): string | undefined => {
+  const path = spawnSync('sh', ['-c', 'command -v ping'], { encoding: 'utf8' }).stdout.trim();
+  if (path === '') process.stderr.write('SKIPPED: this machine has no ping\n');
+  return path === '' ? undefined : path;
 };
 
 /** The most memory that a process ever held. */
@@ -85,16 +94,28 @@ export const runHostile = async (options: {
       (output) => output.endsWith('\n'),
     );
     const world = worldShape.parse(JSON.parse(outside.output()));
+    const ping = pingHere();
+    const known = world.places.filter(({ type }) => ping !== undefined || type !== 'icmp');
     const resolvers = join(folder, 'resolv.conf');
     await writeFile(resolvers, `nameserver 127.0.0.1:${world.resolver}\n`);
 
-    await network.startCoordinatorProcess();
+    const mounts = [`mount --bind ${resolvers} /etc/resolv.conf`];
+    if (ping !== undefined) {
+      const [real, hostile] = [join(folder, 'real-ping'), join(folder, 'ping')];
+      await copyFile(ping, real);
+      await writeFile(hostile, pingProgram(real), { mode: 0o755 });
+      mounts.push(`mount --bind ${hostile} ${ping}`);
+    }
+
+    await network.startCoordinator({ readRegistry: readHostileRegistry });
     const exits: string[] = [];
     let isOver = false;
     const probes: ChildProgram[] = [];
     for (const continent of places) {
       const made = await network.makeProbe(continent);
-      const command = `mount --bind ${resolvers} /etc/resolv.conf && exec ${process.execPath} ${join(root, 'probe/main.ts')}`;
+      const command = [...mounts, `exec ${process.execPath} ${join(root, 'probe/main.ts')}`].join(
+        ' && ',
+      );
       const environment = {
         PROBE_CREDENTIALS: made.credentials,
         PROBE_DATA_DIR: made.folder,
@@ -114,7 +135,7 @@ export const runHostile = async (options: {
 
     const isOf = new Map<string, Place['is']>();
     const config = (own: Place['config']) => ({ timeout_ms: 2_500, ...own });
-    for (const place of world.places) {
+    for (const place of known) {
       const id = await network.addMonitor({
         type: place.type,
         target: place.target,
@@ -157,8 +178,7 @@ export const runHostile = async (options: {
     const well = [...isOf].filter(([, is]) => is === 'well').map(([id]) => id);
     const incidents = await network.sql<{ confirmed_at: Date | null }[]>`
       select confirmed_at from incidents where monitor_id = any(${well}::uuid[])`;
-    const count = (is: Place['is']): number =>
-      world.places.filter((place) => place.is === is).length;
+    const count = (is: Place['is']): number => known.filter((place) => place.is === is).length;
     isOver = true;
     return {
       monitors: {
@@ -167,6 +187,8 @@ export const runHostile = async (options: {
         malformed: count('malformed'),
         crumbs: count('crumbs'),
         ports: count('ports'),
+        pings: count('pings'),
+        registries: count('registries'),
       },
       exits,
       most_mib: Math.max(0, ...peaks()),

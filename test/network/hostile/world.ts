@@ -3,17 +3,19 @@ import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { answerTo, rawAnswerTo, startResolver } from '../../support/name-servers.ts';
 import { startRawTarget, startTarget } from '../../support/targets.ts';
+import { hostileAddresses } from './ping-program.ts';
+import { hostileDomains } from './registries.ts';
 
 /**
  * The world that the probes look at, as a process of its own: nine compressed answers that are cut,
  * hang or hardly compress, forty names whose DNS is malformed, twelve bodies of one byte a chunk,
- * twenty ports that never end, drip, make noise or break off, and twenty-four healthy targets
- * beside them. Prints where it all is.
+ * twenty ports that never end, drip, make noise or break off, twelve pings whose output does, ten
+ * domains whose registries lie, and thirty-two healthy targets beside them. Prints where it all is.
  */
 
 export type Place = {
-  readonly is: 'well' | 'compressed' | 'malformed' | 'crumbs' | 'ports';
-  readonly type: 'https' | 'dns' | 'tcp' | 'tls';
+  readonly is: 'well' | 'compressed' | 'malformed' | 'crumbs' | 'ports' | 'pings' | 'registries';
+  readonly type: 'https' | 'dns' | 'tcp' | 'tls' | 'icmp' | 'domain';
   readonly target: string;
   readonly config: Readonly<Record<string, string>>;
 };
@@ -164,6 +166,19 @@ const world: World = {
       target: `well-port-${nth}.example:${greeting.port}`,
       config: { banner: 'smtp' },
     })),
+    ...several(4, (nth) => ({
+      is: 'well',
+      type: 'icmp',
+      target: `well-host-${nth}.example`,
+      config: {},
+    })),
+    ...several(4, (nth) => ({ is: 'well', type: 'domain', target: `well-${nth}.com`, config: {} })),
+    ...[...hostileAddresses, ...hostileAddresses].map(
+      (target): Place => ({ is: 'pings', type: 'icmp', target, config: {} }),
+    ),
+    ...hostileDomains.map(
+      (target): Place => ({ is: 'registries', type: 'domain', target, config: {} }),
+    ),
     ...ports.flatMap(({ port }) =>
       attempts.map(
         ({ type, config }): Place => ({ is: 'ports', type, target: `127.0.0.1:${port}`, config }),
