@@ -76,6 +76,7 @@ export const createGateSetup = ({
     secrets,
     mintToken: tokens.mint,
     probes,
+    identifiesProbes: config.IDENTIFY_PROBES,
     partitionOf,
     baseUrl,
     trials,

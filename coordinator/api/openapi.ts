@@ -478,7 +478,7 @@ const tags = [
     name: 'Status page reports',
     description: 'Incidents and announcements that you write yourself, without a confirmed outage.',
   },
-  { name: 'Probes', description: 'Your own hosts that check only for you.' },
+  { name: 'Probes', description: 'Hosts that check: public ones, and your own.' },
   { name: 'Metrics', description: 'Figures for your own Prometheus.' },
 ] as const;
 

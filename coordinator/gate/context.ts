@@ -171,6 +171,8 @@ export type GateDependencies = {
   readonly shownMonitors: RememberedMonitors;
   readonly partitionOf: (monitor: string) => number;
   readonly probes: ProbesPart;
+  /** Whether the addresses of public probes are published. */
+  readonly identifiesProbes: boolean;
   readonly trials: TestRunsPart;
   readonly channels: ChannelsPart;
   readonly textRecords: TextRecords;

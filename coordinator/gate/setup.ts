@@ -24,6 +24,7 @@ export type OperationsDependencies = MasterKeys & {
   readonly secrets: SecretsAtRest;
   readonly mintToken: () => Promise<MintedToken>;
   readonly probes: ProbesPart;
+  readonly identifiesProbes?: boolean;
   readonly trials: TestRunsPart;
   readonly channels: ChannelsPart;
   /** From shared/bus, which this folder must not import. */
@@ -48,6 +49,7 @@ export const createOperations = (dependencies: OperationsDependencies): Gate => 
     instruments: {
       door: closedSignUp,
       textRecords: noTextRecords,
+      identifiesProbes: true,
       ...instruments,
       cursors,
       accountSecrets,

@@ -1,6 +1,6 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { isKind, type Kind } from '../../shared/checks/kinds.ts';
-import { listProbes } from '../probes/contract.ts';
+import { listAllProbes } from '../probes/contract.ts';
 import {
   countText,
   heading,
@@ -137,7 +137,7 @@ export const retrySetAsidePage: Page = {
 
 type Notices = OutputOf<typeof listNotices>;
 type Organisations = OutputOf<typeof listOrganisations>;
-type Probe = OutputOf<typeof listProbes>['items'][number];
+type Probe = OutputOf<typeof listAllProbes>['items'][number];
 
 /** For lists that can grow long; the commands show all. */
 const maxRows = 50;
@@ -437,7 +437,7 @@ export const operatorPage: Page = {
       askHouse(listNotices),
       askHouse(showFigures),
       askHouse(listOrganisations, asked.cursor === undefined ? {} : { cursor: asked.cursor }),
-      askHouse(listProbes),
+      askHouse(listAllProbes),
       askHouse(listRefused),
       askHouse(listSetAside),
     ]);

@@ -21,6 +21,7 @@ import {
   invited,
   ProbeInvitationMadeOut,
   ProbeInvitationOut,
+  trust,
 } from '../../shared/api/probes.ts';
 
 /**
@@ -88,78 +89,20 @@ export const trustProbe = installationOperation({
   refusals: ['probe_not_found'],
 });
 
-/** What anyone who relies on a probe may know: its health, and reasons to trust it or not. */
-const trust = {
-  id: uuid(),
-  name: string(),
-  continent: string(),
-  version: nullable(string()),
-  created_at: dateTime(),
-  last_seen_at: nullable(dateTime()),
-  quarantined: boolean(),
-  quarantine_reason: nullable(string()),
-  location: string({
-    description:
-      '`not_proven`: nothing speaks against the continent that it claims; `doubted`: it cannot be there; `trusted`: the operator knows that it is there.',
-  }),
-  doubt: nullable(string(), { description: 'Why it cannot be on the continent that it claims.' }),
-  clock_offset_ms: nullable(integer(), {
-    description: 'By how much it corrects the clock of its host.',
-  }),
-  refuted: integer(
-    {},
-    { description: 'Hosts that it saw failing while other continents saw them well.' },
-  ),
-  targets: nullable(integer(), {
-    description: 'Of how many hosts that is; null where nothing is refuted.',
-  }),
-};
-
-export const listProbes = operatorOperation({
-  id: 'listProbes',
+export const listAllProbes = operatorOperation({
+  id: 'listAllProbes',
   access: 'manage',
   does: 'looks',
-  summary: 'List probes, revoked ones included',
+  summary: 'List all probes, revoked ones included',
   response: object('ProbeListOut', {
     items: array(
-      object('ProbeOut', {
+      object('AnyProbeOut', {
         ...trust,
         organisation: nullable(uuid()),
         revoked_at: nullable(dateTime()),
       }),
     ),
     count: integer(),
-  }),
-});
-
-/** For how long back a probe's checks are counted. */
-export const countedMinutes = 10;
-
-export const listCheckers = innerOperation({
-  id: 'listCheckers',
-  access: 'read',
-  summary:
-    'List the public and private probes of the organisation by continent, with health and trust',
-  response: object('CheckersOut', {
-    items: array(
-      object('CheckerOut', {
-        ...trust,
-        private: boolean({ description: 'It checks for this organisation alone.' }),
-        place: nullable(object('CheckerPlaceOut', { id: uuid(), name: string() }), {
-          description: 'Of a private one: the place whose monitors it shares.',
-        }),
-        state: string({ description: '`well`, `lost`, `doubted`, `quarantined` or `unseen`.' }),
-        monitors: integer(
-          {},
-          {
-            description:
-              'How many monitors of the organisation it checked in the last ten minutes.',
-          },
-        ),
-        checks: integer({}, { description: 'How often.' }),
-        has_checked: boolean({ description: 'It has handed in a result at some time.' }),
-      }),
-    ),
   }),
 });
 

@@ -2,6 +2,7 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import {
   inviteProbe,
   listProbeInvitations,
+  listProbes,
   revokeProbeInvitation,
 } from '../../shared/api/probes.ts';
 import { continents } from '../../shared/base/continents.ts';
@@ -20,7 +21,6 @@ import {
 } from '../web/forms.ts';
 import { type Html, html, icon } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
-import { listCheckers } from './contract.ts';
 
 type Invitation = OutputOf<typeof listProbeInvitations>['items'][number];
 
@@ -72,10 +72,10 @@ export const openInvitations = async (request: MembersRequest): Promise<Html | n
   `;
 };
 
-type Place = NonNullable<OutputOf<typeof listCheckers>['items'][number]['place']>;
+type Place = NonNullable<OutputOf<typeof listProbes>['items'][number]['place']>;
 
 const placesFrom = async (request: MembersRequest): Promise<readonly Place[]> => {
-  const { items } = await request.ask(listCheckers);
+  const { items } = await request.ask(listProbes, { limit: '200' });
   const places = items.flatMap(({ place }) => (place === null ? [] : [[place.id, place] as const]));
   return [...new Map(places).values()];
 };
@@ -153,7 +153,8 @@ const standing = async (
   invitation: Invitation,
 ): Promise<{ readonly sentence: string; readonly steps: readonly Step[] }> => {
   const { name, state, probe, heard_at } = invitation;
-  const { items } = probe === null ? { items: [] } : await request.ask(listCheckers);
+  const { items } =
+    probe === null ? { items: [] } : await request.ask(listProbes, { limit: '200' });
   const hasChecked = items.some(({ id, has_checked }) => id === probe && has_checked);
   const steps = [
     { done: true, words: 'Invited' },

@@ -1,19 +1,21 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type { endProbe as endProbeContract } from '../../shared/api/probes.ts';
+import type * as api from '../../shared/api/probes.ts';
+import { countedMinutes } from '../../shared/api/probes.ts';
 import { continents, isContinent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
+import { isForSome, kinds } from '../../shared/checks/kinds.ts';
 import {
   type Context,
   type InOrganisation,
   type OperationResult,
   orNotFound,
 } from '../gate/context.ts';
+import { placedPageOf } from '../gate/cursors.ts';
 import { endNotice } from '../health/notices.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { lockOrganisation } from '../organisations/queries.ts';
 import type * as contract from './contract.ts';
-import { countedMinutes } from './contract.ts';
 import {
   allProbes,
   type CheckerRow,
@@ -72,8 +74,8 @@ export const showOwnProbe = async (
 /** The operator removes a probe: its keys are void, and the bus learns of it with the commit. */
 export const endProbe = async (
   context: InOrganisation,
-  { probe_id }: InputOf<typeof endProbeContract>,
-): OperationResult<OutputOf<typeof endProbeContract>> => {
+  { probe_id }: InputOf<typeof api.endProbe>,
+): OperationResult<OutputOf<typeof api.endProbe>> => {
   const { sql, note, with: dependencies } = context;
   const probe = await ownProbe(context, probe_id);
   note({ before: { name: probe.name, continent: probe.continent } });
@@ -129,31 +131,38 @@ const stateOf = ({
   return quarantined_at === null ? 'well' : 'quarantined';
 };
 
-export const listCheckers = async ({
-  sql,
-  organisation,
-  now,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.listCheckers>> => {
-  const [rows, shares] = await Promise.all([
-    checkersFor(sql, organisation.id, new Date(now - countedMinutes * 60_000)),
-    refutedShares(sql, now),
-  ]);
-  const items = rows.map((row) => ({
-    ...trustJson(row, shares),
-    private: row.is_private,
-    place: row.in_place,
-    state: stateOf(row),
-    monitors: row.monitors,
-    checks: row.checks,
-    has_checked: row.has_checked,
-  }));
-  return { items };
+/** Pings come to a heartbeat by themselves. */
+const checkedKinds = kinds.filter((kind) => kind !== 'heartbeat');
+
+export const listProbes = async (
+  { sql, organisation, now, with: { cursors, identifiesProbes } }: InOrganisation,
+  { limit, cursor }: InputOf<typeof api.listProbes>,
+): OperationResult<OutputOf<typeof api.listProbes>> => {
+  const shares = await refutedShares(sql, now);
+  const since = new Date(now - countedMinutes * 60_000);
+  return placedPageOf(
+    cursors,
+    ['probes', organisation.id],
+    { limit, cursor },
+    (after, most) => checkersFor(sql, organisation.id, since, { after, most }),
+    (row) => ({
+      ...trustJson(row, shares),
+      private: row.is_private,
+      place: row.in_place,
+      state: stateOf(row),
+      kinds: checkedKinds.filter((kind) => !isForSome(kind) || row.kinds.includes(kind)),
+      addresses: identifiesProbes && !row.is_private ? [...row.addresses] : [],
+      monitors: row.monitors,
+      checks: row.checks,
+      has_checked: row.has_checked,
+    }),
+  );
 };
 
-export const listProbes = async ({
+export const listAllProbes = async ({
   sql,
   now,
-}: Context): OperationResult<OutputOf<typeof contract.listProbes>> => {
+}: Context): OperationResult<OutputOf<typeof contract.listAllProbes>> => {
   const [listed, shares] = await Promise.all([allProbes(sql), refutedShares(sql, now)]);
   const items = listed.map((probe) => ({
     ...trustJson(probe, shares),

@@ -1,5 +1,5 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
-import { endProbe, inviteProbe } from '../../shared/api/probes.ts';
+import { countedMinutes, endProbe, inviteProbe, listProbes } from '../../shared/api/probes.ts';
 import { countInWords } from '../../shared/base/text.ts';
 import { durationText } from '../../shared/base/time.ts';
 import { type MapPoint, worldMap } from '../incidents/pages/evidence.ts';
@@ -14,7 +14,7 @@ import {
 } from '../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
-import { countedMinutes, listCheckers, showOwnProbe } from './contract.ts';
+import { showOwnProbe } from './contract.ts';
 import { openInvitations } from './invitation-pages.ts';
 
 type Probe = OutputOf<typeof showOwnProbe>;
@@ -115,7 +115,7 @@ export const probeEndPages: readonly Page[] = [
   },
 ];
 
-type Checker = OutputOf<typeof listCheckers>['items'][number];
+type Checker = OutputOf<typeof listProbes>['items'][number];
 
 const marks: Readonly<Record<string, readonly [state: State, words: string]>> = {
   well: ['up', 'Healthy'],
@@ -254,13 +254,16 @@ const pointsOf = (continents: ReadonlyMap<string, readonly Checker[]>): readonly
     };
   });
 
+/** One page of the list. */
+const mostProbes = '200';
+
 /** The probes, and reasons to trust them. */
 export const probesPage: Page = {
   method: 'GET',
   path: '/probes',
   needs: 'member',
   answer: async (request) => {
-    const { items } = await request.ask(listCheckers);
+    const { items } = await request.ask(listProbes, { limit: mostProbes });
     const invitations = await openInvitations(request);
     const add =
       request.may(inviteProbe) &&

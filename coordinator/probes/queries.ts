@@ -7,6 +7,7 @@ import { type Share, together } from '../core/quarantine.ts';
 import { isViolationOf, type Queryable, type Sql, type Transaction } from '../database/connect.ts';
 import { enqueue, outboxChannel } from '../database/outbox.ts';
 import { inTransaction } from '../database/sql.ts';
+import type { CursorPlace } from '../gate/cursors.ts';
 import type { Checker } from '../monitors/model.ts';
 import { growSealEpoch } from '../secrets/keys.ts';
 import { placeOf } from './places.ts';
@@ -484,6 +485,12 @@ export const refutedShares = async (
 };
 
 export type CheckerRow = ProbeTrust & {
+  readonly key: number;
+  /** Its place in the list: continent and name. */
+  readonly place: string;
+  readonly kinds: readonly string[];
+  /** Of a public probe. */
+  readonly addresses: readonly string[];
   readonly is_private: boolean;
   /** The place of a private one. */
   readonly in_place: { readonly id: string; readonly name: string } | null;
@@ -495,21 +502,25 @@ export type CheckerRow = ProbeTrust & {
   readonly has_checked: boolean;
 };
 
-/** Public probes that were ever heard, and all private ones of the organisation, by continent. */
+/**
+ * Public probes that were ever heard, and all private ones of the organisation, by continent and
+ * name.
+ */
 export const checkersFor = (
   sql: Queryable,
   organisation: string,
   since: Date,
+  { after, most }: { readonly after: CursorPlace | null; readonly most: number },
 ): Promise<CheckerRow[]> => sql<CheckerRow[]>`
   with looked as (
     select r.probe_key, count(distinct r.monitor_key) as monitors, count(*) as checks
     from monitors m join results r on r.monitor_key = m.key and r.at > ${since}
     where m.organisation_id = ${organisation} group by r.probe_key)
-  select p.id, p.name, p.continent, p.organisation_id is not null as is_private,
+  select p.key, p.continent || '/' || coalesce(pl.name, p.name) as place,
+    p.id, p.name, p.continent, p.organisation_id is not null as is_private,
     case when p.organisation_id is not null
       then json_build_object('id', ${placeOf(sql)}, 'name', coalesce(pl.name, p.name)) end as in_place,
-    p.version,
-    p.created_at, p.last_seen_at,
+    p.version, p.created_at, p.last_seen_at, p.kinds, p.addresses,
     ${notBelieved(sql)}, p.doubted_at, p.doubt_reason, p.place_trusted_as, p.clock_offset_ms,
       coalesce(l.monitors, 0) as monitors, coalesce(l.checks, 0) as checks,
     exists (select 1 from watermarks w where w.probe_key = p.key) as has_checked,
@@ -520,7 +531,8 @@ export const checkersFor = (
   where p.revoked_at is null
     and (p.organisation_id = ${organisation} or p.organisation_id is null
       and p.last_seen_at is not null)
-  order by p.continent, coalesce(pl.name, p.name), p.name limit 200`;
+    ${after === null ? sql`` : sql`and (p.continent || '/' || coalesce(pl.name, p.name), p.key) > (${after.place}, ${after.key})`}
+  order by place, p.key limit ${most}`;
 
 /**
  * Since when announcements must be signed (null: they need not be), and since when coordinators

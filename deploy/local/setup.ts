@@ -13,7 +13,7 @@ import { operatorIn } from '../../coordinator/gate/caller.ts';
 import { createOrganisation, createUser } from '../../coordinator/organisations/contract.ts';
 import { organisationById } from '../../coordinator/organisations/queries.ts';
 import { createSignInLink } from '../../coordinator/people/contract.ts';
-import { createProbe, listProbes, rotateProbe } from '../../coordinator/probes/contract.ts';
+import { createProbe, listAllProbes, rotateProbe } from '../../coordinator/probes/contract.ts';
 import { createGateSetup } from '../../coordinator/setup.ts';
 import { createToken } from '../../coordinator/tokens/contract.ts';
 import { type Operation, rawInput } from '../../shared/api/operation.ts';
@@ -98,7 +98,7 @@ const makeAll = async (
    * Replaces the probe of this name that an interrupted start made without keeping its credentials.
    */
   const renew = async (name: string, taken: unknown): Promise<string> => {
-    const { items } = await forInstallation(listProbes, {}, probeList);
+    const { items } = await forInstallation(listAllProbes, {}, probeList);
     const probe = items.find((one) => one.name === name && one.revoked_at === null);
     if (probe === undefined) throw taken;
     return (await forInstallation(rotateProbe, { probe_id: probe.id }, withCredentials))

@@ -38,7 +38,13 @@ import {
 } from './monitors.ts';
 import type { RestOperation } from './operation.ts';
 import { whoami } from './organisations.ts';
-import { endProbe, inviteProbe, listProbeInvitations, revokeProbeInvitation } from './probes.ts';
+import {
+  endProbe,
+  inviteProbe,
+  listProbeInvitations,
+  listProbes,
+  revokeProbeInvitation,
+} from './probes.ts';
 import { getMonitorResults } from './results.ts';
 import {
   addStatusPageReportUpdate,
@@ -135,6 +141,7 @@ export const operations = {
   getChannel,
   updateChannel,
   deleteChannel,
+  listProbes,
   listProbeInvitations,
   inviteProbe,
   revokeProbeInvitation,

@@ -1,6 +1,125 @@
 import { continents } from '../base/continents.ts';
-import { array, dateTime, integer, maybe, nullable, object, string, uuid } from './fields.ts';
+import {
+  array,
+  boolean,
+  dateTime,
+  integer,
+  maybe,
+  nullable,
+  object,
+  string,
+  uuid,
+} from './fields.ts';
 import { exampleIds, operation, page, pageQuery } from './operation.ts';
+
+/** What anyone who relies on a probe may know: its health, and reasons to trust it or not. */
+export const trust = {
+  id: uuid({ example: exampleIds.probe }),
+  name: string({ meaning: 'Its name.', example: 'fra-1' }),
+  continent: string({ meaning: 'The continent that it says it is on.', example: 'Europe' }),
+  version: nullable(string(), {
+    description: 'Its version, as it last said; null before it was heard.',
+    example: '0.2.0',
+  }),
+  created_at: dateTime({ example: '2026-11-01T08:00:00.000Z' }),
+  last_seen_at: nullable(dateTime(), {
+    description: 'When it was last heard; null before it ever was.',
+    example: '2026-11-18T04:12:09.000Z',
+  }),
+  quarantined: boolean({
+    description: 'Whether its results count as unknown, because others contradict them.',
+    example: false,
+  }),
+  quarantine_reason: nullable(string(), {
+    description: 'Why it is quarantined.',
+    example: null,
+  }),
+  location: string({
+    description:
+      '`not_proven`: nothing speaks against the continent that it claims; `doubted`: it cannot be there; `trusted`: the operator knows that it is there.',
+    example: 'not_proven',
+  }),
+  doubt: nullable(string(), {
+    description: 'Why it cannot be on the continent that it claims.',
+    example: null,
+  }),
+  clock_offset_ms: nullable(integer(), {
+    description: 'By how much it corrects the clock of its host.',
+    example: -12,
+  }),
+  refuted: integer(
+    {},
+    {
+      description: 'Hosts that it saw failing while other continents saw them well.',
+      example: 0,
+    },
+  ),
+  targets: nullable(integer(), {
+    description: 'Of how many hosts that is; null where nothing is refuted.',
+    example: null,
+  }),
+};
+
+/** For how long back a probe's checks are counted. */
+export const countedMinutes = 10;
+
+export const listProbes = operation({
+  id: 'listProbes',
+  method: 'GET',
+  path: '/api/v1/probes',
+  tag: 'Probes',
+  access: 'read',
+  summary: 'List the probes that check for you',
+  description:
+    'The public ones, and your private ones, by continent and name. A probe that is revoked is not listed.',
+  query: pageQuery,
+  response: page(
+    'ProbePage',
+    object('ProbeOut', {
+      ...trust,
+      private: boolean({ description: 'It checks for this organisation alone.', example: false }),
+      place: nullable(
+        object('ProbePlaceOut', {
+          id: uuid({ example: exampleIds.probe }),
+          name: string({ example: 'Office' }),
+        }),
+        {
+          description:
+            'Of a private one: the place whose monitors it shares; `config.probe` takes its id.',
+          example: null,
+        },
+      ),
+      state: string({
+        description:
+          '`well`, `lost` (not heard any more), `doubted`, `quarantined`, or `unseen` before it was ever heard.',
+        example: 'well',
+      }),
+      kinds: array(string(), {
+        description: 'The types of monitors that it can check.',
+        example: ['https', 'dns', 'tcp', 'tls', 'icmp'],
+      }),
+      addresses: array(string(), {
+        description:
+          'Where the requests of a public probe come from, as in `/probes.json`; empty for a private one, and where the operator does not publish them.',
+        example: ['203.0.113.20', '2001:db8::20'],
+      }),
+      monitors: integer(
+        {},
+        {
+          description: `How many of your monitors it checked in the last ${countedMinutes} minutes.`,
+          example: 42,
+        },
+      ),
+      checks: integer({}, { description: 'How often.', example: 420 }),
+      has_checked: boolean({
+        description: 'It has handed in a result at some time.',
+        example: true,
+      }),
+    }),
+  ),
+  success: 200,
+  columns: ['state', 'name', 'continent', 'private', 'version', 'last_seen_at', 'id'],
+});
 
 /**
  * Private probes of an organisation: inviting and revoking them. The probes of one place share its

@@ -159,6 +159,19 @@ export const lineOf = {
       oneLine(item.description, 80),
     ],
   },
+  probes: {
+    one: 'probe',
+    many: 'probes',
+    columns: 'id | state | name | continent | whose | addresses',
+    line: (item) => [
+      oneLine(item.id, 36),
+      oneLine(item.state, 12),
+      oneLine(item.name, 60),
+      oneLine(item.continent, 20),
+      item.private === true ? 'private' : 'public',
+      oneLine(Array.isArray(item.addresses) ? item.addresses.join(' ') : '', 120),
+    ],
+  },
   channels: {
     one: 'channel',
     many: 'channels',

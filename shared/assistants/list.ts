@@ -196,6 +196,12 @@ const rows = {
       '1y.',
     run: responseTimes,
   },
+  list_probes: {
+    operation: operations.listProbes,
+    title: 'List the probes that check',
+    about: `Use it to see from where you are checked: continents, private probes, whether each is heard and believed, and the addresses that a firewall must let in.${endOfLists}`,
+    run: listed('probes'),
+  },
   list_channels: {
     operation: operations.listChannels,
     title: 'List alert channels',

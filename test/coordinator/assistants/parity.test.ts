@@ -63,7 +63,7 @@ describe('the tools of both forms', () => {
 
   test('expose no credential: no token, invitation, heartbeat address, secret or member', () => {
     const doors =
-      /token|invit|member|beat|secret|export|share|password|session|passkey|probe|user|statuspage|operator|createchannel|updatechannel/i;
+      /token|invit|member|beat|secret|export|share|password|session|passkey|(?:invite|create|end)probe|user|statuspage|operator|createchannel|updatechannel/i;
     expect(
       tools.filter(({ operation }) => doors.test(operation.id)).map(({ name }) => name),
     ).toEqual([]);

@@ -243,7 +243,7 @@ const namesNothing = [
   'listProbeInvitations',
   'listGroupStandings',
   'listMonitorFigures',
-  'listCheckers',
+  'listProbes',
   'listStatusPageOverviews',
   'listDashboard',
   'countOpenIncidents',

@@ -2,11 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import type { Checker } from '../../../coordinator/monitors/model.ts';
 import { listAudit } from '../../../coordinator/organisations/contract.ts';
-import {
-  countedMinutes,
-  listCheckers,
-  showOwnProbe,
-} from '../../../coordinator/probes/contract.ts';
+import { showOwnProbe } from '../../../coordinator/probes/contract.ts';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
 import { clockText, refutedText } from '../../../coordinator/probes/pages.ts';
 import {
@@ -15,7 +11,8 @@ import {
   whyUnassignable,
 } from '../../../coordinator/probes/uncheckable.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
-import { endProbe, inviteProbe } from '../../../shared/api/probes.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { countedMinutes, endProbe, inviteProbe, listProbes } from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createNetwork, type Network, testLog } from '../../support/network.ts';
@@ -57,7 +54,12 @@ describe('checking', () => {
     house = await createTestOrganisation(bench.sql);
     elsewhere = await createTestOrganisation(bench.sql);
     await makeResultDays(bench.sql, bench.now - 86_400_000, bench.now + 86_400_000);
-    frankfurt = await probe('Frankfurt', { clock_offset_ms: -12, version: '1.2.0' });
+    frankfurt = await probe('Frankfurt', {
+      clock_offset_ms: -12,
+      version: '1.2.0',
+      kinds: ['tcp', 'both_families'],
+      addresses: ['203.0.113.20'],
+    });
     const lost = await probe('Oslo');
     await bench.sql`insert into notices (kind, subject, message) values ('probe_lost', ${lost.id}, 'It is lost')`;
     await probe('Singapore', {
@@ -65,14 +67,18 @@ describe('checking', () => {
       quarantined_at: new Date(bench.now),
       quarantine_reason: 'Too much was refuted',
     });
-    await probe('Ours', { organisation_id: house.organisation, last_seen_at: null });
+    await probe('Ours', {
+      organisation_id: house.organisation,
+      last_seen_at: null,
+      addresses: ['203.0.113.99'],
+    });
     await probe('Theirs', { organisation_id: elsewhere.organisation });
     await probe('Gone', { revoked_at: new Date(bench.now) });
     await probe('Not there yet', { last_seen_at: null });
   });
 
   test('are the public probes that were heard and the own ones, by continent, each with its state', async () => {
-    const { items } = await bench.call(listCheckers, house.viewer);
+    const { items } = await bench.call(listProbes, house.viewer);
     expect(
       items.map(({ name, continent, state, private: own }) => [continent, name, state, own]),
     ).toEqual([
@@ -93,8 +99,32 @@ describe('checking', () => {
       monitors: 0,
       checks: 0,
     });
-    const others = (await bench.call(listCheckers, elsewhere.owner)).items.map(({ name }) => name);
+    const others = (await bench.call(listProbes, elsewhere.owner)).items.map(({ name }) => name);
     expect([others.includes('Theirs'), others.includes('Ours')]).toEqual([true, false]);
+  });
+
+  test('say what they check, and where the requests of public ones come from', async () => {
+    const { items } = await bench.call(listProbes, house.viewer);
+    expect(items.map(({ name, kinds, addresses }) => [name, kinds, addresses])).toEqual([
+      ['Singapore', ['https', 'dns'], []],
+      ['Frankfurt', ['https', 'dns', 'tcp'], ['203.0.113.20']],
+      ['Oslo', ['https', 'dns'], []],
+      ['Ours', ['https', 'dns'], []],
+    ]);
+  });
+
+  test('come in pages, each probe once', async () => {
+    const names: string[] = [];
+    for (let cursor: string | null = null, pages = 0; pages === 0 || cursor !== null; pages += 1) {
+      const page: OutputOf<typeof listProbes> = await bench.call(listProbes, house.viewer, {
+        limit: 1,
+        cursor,
+      });
+      expect(page.items).toHaveLength(1);
+      names.push(...page.items.map(({ name }) => name));
+      cursor = page.next_cursor;
+    }
+    expect(names).toEqual(['Singapore', 'Frankfurt', 'Oslo', 'Ours']);
   });
 
   test('their recent checks are counted, of the organisation alone', async () => {
@@ -117,7 +147,7 @@ describe('checking', () => {
       at: new Date(bench.now - minutes * 60_000),
     }));
     await bench.sql`insert into results ${bench.sql(looks)}`;
-    const { items } = await bench.call(listCheckers, house.viewer);
+    const { items } = await bench.call(listProbes, house.viewer);
     expect(items.find(({ name }) => name === 'Frankfurt')).toMatchObject({
       monitors: 1,
       checks: 2,
@@ -141,7 +171,7 @@ describe('checking', () => {
     await tell([1, 2, 3], [2], new Date(bench.now));
     await tell([3, 4], [], new Date(bench.now));
     await tell([5, 6], [5, 6], new Date(bench.now - 3_600_000));
-    const { items } = await bench.call(listCheckers, house.viewer);
+    const { items } = await bench.call(listProbes, house.viewer);
     expect(items.find(({ name }) => name === 'Frankfurt')).toMatchObject({
       refuted: 1,
       targets: 4,
@@ -204,7 +234,7 @@ describe('a private probe', () => {
     const lines = await bench.sql<{ change: string }[]>`
       select payload ->> 'change' as change from outbox where topic = 'probe' and payload ->> 'probe' = ${probe} order by id`;
     expect(lines.at(-1)?.change).toBe('revoked');
-    expect((await bench.call(listCheckers, house.owner)).items.map(({ id }) => id)).not.toContain(
+    expect((await bench.call(listProbes, house.owner)).items.map(({ id }) => id)).not.toContain(
       probe,
     );
     const { items } = await bench.call(listAudit, house.owner);

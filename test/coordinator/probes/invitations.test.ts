@@ -6,7 +6,6 @@ import {
   enrolProbe,
   invitePublicProbe,
   listAllProbeInvitations,
-  listCheckers,
   revokeAnyProbeInvitation,
   revokeProbe,
 } from '../../../coordinator/probes/contract.ts';
@@ -16,6 +15,7 @@ import {
   endProbe,
   inviteProbe,
   listProbeInvitations,
+  listProbes,
   revokeProbeInvitation,
 } from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -159,7 +159,7 @@ describe('a private place', () => {
   });
   const joining = (more: object) => ({ name: newId(), ...more });
   const checkers = async (...names: readonly string[]) =>
-    (await bench.call(listCheckers, own.owner)).items.filter(({ name }) => names.includes(name));
+    (await bench.call(listProbes, own.owner)).items.filter(({ name }) => names.includes(name));
 
   test('is joined by a second probe, which shares its monitors and takes them over when the first goes', async () => {
     const first = await invitePrivate(own);

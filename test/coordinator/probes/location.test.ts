@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { listNotices } from '../../../coordinator/operator/contract.ts';
-import { listCheckers, listProbes, trustProbe } from '../../../coordinator/probes/contract.ts';
+import { listAllProbes, trustProbe } from '../../../coordinator/probes/contract.ts';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
 import { insertProbe, setQuarantine } from '../../../coordinator/probes/queries.ts';
 import { createProbeTrust } from '../../../coordinator/probes/trust.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../shared/api/operation.ts';
+import { listProbes } from '../../../shared/api/probes.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
@@ -109,7 +110,7 @@ describe('rule 16: a probe with a location mismatch', () => {
     await round();
     await round();
     expect(await notices()).toHaveLength(1);
-    const listed = (await said(listProbes)).items.find(({ id }) => id === suva);
+    const listed = (await said(listAllProbes)).items.find(({ id }) => id === suva);
     expect(listed).toMatchObject({
       quarantined: true,
       location: 'doubted',
@@ -129,7 +130,7 @@ describe('rule 16: a probe with a location mismatch', () => {
       await round();
     }
     expect(await doubted()).toEqual([]);
-    expect((await said(listProbes)).items.find(({ id }) => id === suva)).toMatchObject({
+    expect((await said(listAllProbes)).items.find(({ id }) => id === suva)).toMatchObject({
       location: 'trusted',
       doubt: null,
     });
@@ -181,7 +182,7 @@ describe('rule 16: a probe with a location mismatch', () => {
     const asked = new Set(made.asked.map((one) => one.split(' ').at(-1)));
     expect(asked).toEqual(new Set(['198.41.0.4', '199.9.14.201']));
     expect((await doubted()).filter((name) => !['Frankfurt', 'Lagos'].includes(name))).toEqual([]);
-    const { items } = await bench.call(listCheckers, house.viewer);
+    const { items } = await bench.call(listProbes, house.viewer);
     expect(items.find(({ name }) => name === 'Behind')).toMatchObject({
       location: 'not_proven',
       doubt: null,

@@ -68,6 +68,7 @@ describe('The table of operations', () => {
       'getChannel',
       'updateChannel',
       'deleteChannel',
+      'listProbes',
       'listProbeInvitations',
       'inviteProbe',
       'revokeProbeInvitation',

@@ -56,13 +56,15 @@ test('every promised command exists, and no other', () => {
         (verb) => `status-pages ${verb}`,
       ),
       'status-pages add-report-update',
-      ...['invite', 'list-invitations', 'revoke-invitation', 'end'].map((verb) => `probes ${verb}`),
+      ...['list', 'invite', 'list-invitations', 'revoke-invitation', 'end'].map(
+        (verb) => `probes ${verb}`,
+      ),
     ].toSorted(),
   );
 });
 
 test('an operation that does not exist yet would be a command without further work', () => {
-  expect(commandWords({ id: 'listProbes', path: '/api/v1/probes' })).toEqual(['probes', 'list']);
+  expect(commandWords({ id: 'listPlaces', path: '/api/v1/places' })).toEqual(['places', 'list']);
   expect(
     commandWords({ id: 'rotateMonitorToken', path: '/api/v1/monitors/{monitor_id}/token' }),
   ).toEqual(['monitors', 'rotate-token']);
