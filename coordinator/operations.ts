@@ -27,6 +27,7 @@ import * as monitorsContract from './monitors/contract.ts';
 import * as dashboard from './monitors/dashboard.ts';
 import * as mutes from './monitors/mutes.ts';
 import * as monitors from './monitors/operations.ts';
+import * as testRuns from './monitors/test-operations.ts';
 import * as trash from './monitors/trash.ts';
 import * as views from './monitors/views.ts';
 import * as wall from './monitors/wall.ts';
@@ -65,7 +66,17 @@ import * as warnings from './warnings/operations.ts';
 export const handlers: Handlers = handlersOf([
   ...bindAll(
     { ...monitorsApi, ...trashApi, ...resultsApi, ...testRunsApi, ...monitorsContract },
-    { ...monitors, ...batch, ...bulk, ...dashboard, ...trash, ...mutes, ...views, ...wall },
+    {
+      ...monitors,
+      ...batch,
+      ...bulk,
+      ...dashboard,
+      ...trash,
+      ...mutes,
+      ...testRuns,
+      ...views,
+      ...wall,
+    },
   ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),
   ...bindAll(eventsApi, events),

@@ -452,6 +452,10 @@ const tags = [
     name: 'Monitor history',
     description: 'Measurements and uptime, second by second.',
   },
+  {
+    name: 'Tests',
+    description: 'One check now, from every continent, that leaves nothing behind.',
+  },
   { name: 'Incidents', description: 'Outages, from detection to resolution.' },
   { name: 'Incident evidence', description: 'What each probe saw during an outage.' },
   { name: 'Events', description: 'A feed of changes for programs.' },

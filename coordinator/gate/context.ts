@@ -3,7 +3,12 @@ import type { Continent } from '../../shared/base/continents.ts';
 import { Refusal, type RefusalCode, refusalCodes } from '../../shared/base/errors.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import type { RememberedMonitors } from '../monitors/memory.ts';
-import type { TestRunOwner, TestRunRequest, TestRunState } from '../monitors/test-run.ts';
+import type {
+  TestRunOwner,
+  TestRunRequest,
+  TestRunState,
+  TestRunWait,
+} from '../monitors/test-run.ts';
 import type { listChannelKinds } from '../notifications/contract.ts';
 import type { AlertLinks } from '../notifications/links.ts';
 import type { PlanName } from '../organisations/plans.ts';
@@ -143,10 +148,14 @@ export type TestRunsPart = {
    */
   readonly begin: (wanted: TestRunRequest) => string | undefined;
   /**
-   * Resolves when there are more than `known` answers, or the run is over; undefined for another
-   * owner's test run, or an old one.
+   * Resolves when there are more than `known` answers, the run is over, or the time is; undefined
+   * for another owner's test run, or an old one.
    */
-  readonly hear: (id: string, of: TestRunOwner, known: number) => Promise<TestRunState | undefined>;
+  readonly hear: (
+    id: string,
+    of: TestRunOwner,
+    wait: TestRunWait,
+  ) => Promise<TestRunState | undefined>;
 };
 
 /** Without a bus, nothing can be tested. */

@@ -1,11 +1,8 @@
 import type * as api from '../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import type * as results from '../../shared/api/results.ts';
-import type * as testRuns from '../../shared/api/test-runs.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { causeSentence } from '../../shared/checks/causes.ts';
-import { asSplit } from '../../shared/checks/config.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { type Stretch, windowOf } from '../core/uptime.ts';
 import {
@@ -34,7 +31,7 @@ import { warningJson } from '../warnings/model.ts';
 import { openWarningsOf } from '../warnings/queries.ts';
 import { changeMonitor, monitorNow, patchOf, typeDiffers, uptimeJson } from './changes.ts';
 import type * as contract from './contract.ts';
-import { draftMonitor, labelsFrom, longerName, unsaved } from './model.ts';
+import { draftMonitor, labelsFrom, longerName } from './model.ts';
 import {
   countMonitors,
   insertMonitors,
@@ -52,10 +49,9 @@ import {
   writeMemberships,
 } from './queries.ts';
 import { monitorJson } from './row.ts';
-import { openSecrets, sealSecrets } from './secrets.ts';
+import { sealSecrets } from './secrets.ts';
 import { type Status, statusOf, stretchesOf } from './status.ts';
 import { monitorHistories, monitorWithStatus } from './status-queries.ts';
-import { countTestRun } from './test-run.ts';
 
 type Input = InputOf<typeof api.createMonitor>;
 
@@ -419,72 +415,3 @@ export const updateMonitor = async (
     ),
     patch,
   );
-
-/** Answers belong to the user who asked, and come only to the place where they asked. */
-export const getTestResults = async (
-  { organisation, caller, with: { trials } }: InOrganisation,
-  { trial_id: id, known }: InputOf<typeof testRuns.getTestResults>,
-): OperationResult<OutputOf<typeof testRuns.getTestResults>> => {
-  const { asked, answers, over } = orNotFound(
-    await trials.hear(id, { organisation: organisation.id, user: caller.user }, known),
-    'trial_not_found',
-  );
-  return {
-    asked: asked.map((probe) => ({ ...probe })),
-    answers: answers.map(({ at, cause, phases, evidence, ...rest }) => ({
-      ...rest,
-      at: new Date(at).toISOString(),
-      cause: cause === null ? null : causeSentence(cause),
-      phases: phases === null ? null : { ...phases },
-      evidence: evidence === null ? null : { ...evidence },
-    })),
-    over,
-  };
-};
-
-/**
- * A test run asks every continent at once, so the limit protects a target from someone who keeps
- * pressing the button.
- */
-const maxAMinute = 10;
-
-export const testMonitor = async (
-  { sql, organisation, caller, now, with: { secrets: atRest, trials, registries } }: InOrganisation,
-  { monitor: id, ...input }: InputOf<typeof testRuns.testMonitor>,
-): OperationResult<OutputOf<typeof testRuns.testMonitor>> => {
-  const { id: of, plan } = organisation;
-  const row =
-    id === null ? undefined : orNotFound(await monitorForChange(sql, of, id), 'monitor_not_found');
-  const stored = row && {
-    secrets: asSplit(row.type, row.config, await openSecrets(atRest, sql, row.id, row.secrets))
-      .secrets,
-    target: row.target,
-  };
-  const { kind, target, interval_s, config, secrets } = draftMonitor(
-    { ...unsaved, ...input },
-    of,
-    { plan, checkers: await checkersOf(sql, of), registries: await registries(sql) },
-    stored,
-  );
-  if (kind === 'heartbeat')
-    throw new Refusal(
-      'trial_impossible',
-      'A heartbeat cannot be tested: it waits for a ping of your job.',
-    );
-  if ((await countTestRun(sql, of, new Date(now))) > maxAMinute)
-    throw new Refusal(
-      'trial_limit',
-      `An organisation may run ${maxAMinute} tests a minute. Wait a moment, or save without a test.`,
-    );
-  const like = row && { id: row.id, key: row.key };
-  const owner = { organisation: of, user: caller.user };
-  const trial = trials.begin({ ...owner, kind, target, interval_s, config, secrets, like });
-  if (trial === undefined)
-    throw new Refusal(
-      'trial_impossible',
-      'No probe can be asked now. Try again, or save without a test.',
-    );
-  // More than minus one answers are known already, so this does not wait.
-  const begun = await trials.hear(trial, owner, -1);
-  return { trial, asked: begun?.asked.map((probe) => ({ ...probe })) ?? [] };
-};

@@ -22,12 +22,27 @@ export type AskedProbe = { readonly continent: string; readonly probe: string };
 export type TestAnswer = AskedProbe &
   Pick<Result, 'at' | 'took_ms' | 'outcome' | 'cause' | 'phases' | 'evidence'>;
 
+/** For how long to wait, and for more answers than how many; the end always suffices. */
+export type TestRunWait = { readonly known: number; readonly waitMs: number };
+
 export type TestRunState = {
   readonly asked: readonly AskedProbe[];
   /** In the order in which they came. */
   readonly answers: readonly TestAnswer[];
   /** All have answered or timed out. */
   readonly over: boolean;
+};
+
+/** What the answers say together. A probe without a result says nothing of the target. */
+export const verdictOf = (
+  answers: readonly Pick<TestAnswer, 'outcome'>[],
+): 'ok' | 'fail' | 'mixed' | 'unknown' => {
+  const [passes, fails] = (['ok', 'fail'] as const).map((one) =>
+    answers.some(({ outcome }) => outcome === one),
+  );
+  if (passes && fails) return 'mixed';
+  if (passes) return 'ok';
+  return fails ? 'fail' : 'unknown';
 };
 
 /**

@@ -15,7 +15,9 @@ const sentences: Readonly<Record<string, string | null>> = {
   muteMonitor: 'Muted monitor',
   unmuteMonitor: 'Unmuted monitor',
   rotateBeatAddress: 'Changed ping address of monitor',
+  // Entries of before are stored under the older id.
   tryMonitor: null,
+  createTest: null,
   createWallLink: 'Created link to the wall',
   revokeWallLink: 'Revoked link to the wall',
   saveView: 'Saved view',

@@ -1,6 +1,12 @@
 import { newId } from '../../shared/base/crypto.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import type { TestAnswerMessage, TestRunMessage } from '../../shared/bus/messages.ts';
+import {
+  jsonOf,
+  type TestAnswerMessage,
+  type TestRunAnnouncement,
+  type TestRunMessage,
+  testRunAnnouncement,
+} from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
@@ -8,11 +14,11 @@ import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
 import { type MonitorRow, placedOf } from '../engine/queries.ts';
 import type {
-  AskedProbe,
   TestAnswer,
   TestRunOwner,
   TestRunRequest,
   TestRunState,
+  TestRunWait,
 } from '../monitors/test-run.ts';
 import type { Assignments } from './assignments.ts';
 
@@ -20,18 +26,25 @@ import type { Assignments } from './assignments.ts';
  * Tests a config once from every continent that could check it (rule 41), and keeps the answers in
  * memory for a moment. Modes of a test run: `open` (answers come) → `over` (all have answered, or
  * timed out) → forgotten.
+ *
+ * Probes answer to all coordinators. One that begins a test run tells the others of it, so that its
+ * results can be read from any of them, and survive it.
  */
 export type TestRuns = {
   /** The id for reading the answers. Undefined without a bus, and when too many are in progress. */
   readonly begin: (wanted: TestRunRequest) => string | undefined;
   readonly answered: (answer: TestAnswerMessage) => void;
-  /** Settles when more than `known` have answered, or it is over. */
-  readonly hear: (id: string, of: TestRunOwner, known: number) => Promise<TestRunState | undefined>;
+  /** Settles when more than `known` have answered, it is over, or the time is. */
+  readonly hear: (
+    id: string,
+    of: TestRunOwner,
+    wait: TestRunWait,
+  ) => Promise<TestRunState | undefined>;
   readonly close: () => void;
 };
 
 /** `id`: the probe's. */
-type RequestedProbe = AskedProbe & { readonly id: string };
+type RequestedProbe = TestRunAnnouncement['asked'][number];
 
 type Open = TestRunOwner & {
   readonly asked: readonly RequestedProbe[];
@@ -49,7 +62,7 @@ const keptMs = 60_000;
 const maxAtOnce = 1_000;
 
 type Dependencies = {
-  readonly bus: Pick<Bus, 'publish' | 'isConnected'>;
+  readonly bus: Pick<Bus, 'publish' | 'subscribe' | 'isConnected'>;
   readonly clock: Clock;
   readonly roster: () => Roster;
   readonly assignments: Pick<Assignments, 'trialFor'>;
@@ -71,6 +84,26 @@ export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies
     trial.timer.unref();
     wake(trial);
   };
+
+  const add = ({ trial: id, organisation, user, asked, lasts_ms }: TestRunAnnouncement): void => {
+    const trial: Open = {
+      organisation,
+      user,
+      asked,
+      answers: [],
+      over: false,
+      waiting: [],
+      timer: undefined,
+    };
+    open.set(id, trial);
+    if (asked.length === 0) end(id, trial);
+    else trial.timer = setTimeout(() => end(id, trial), lasts_ms);
+  };
+
+  const ofOthers = bus.subscribe(subjects.allTestRuns, ({ data }) => {
+    const said = testRunAnnouncement.safeParse(jsonOf(data));
+    if (said.success && !open.has(said.data.trial) && open.size < maxAtOnce) add(said.data);
+  });
 
   const rowOf = (
     { organisation, kind, target, interval_s, config }: TestRunRequest,
@@ -111,19 +144,16 @@ export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies
         probe: probe.name,
         continent: probe.continent,
       }));
-      const trial: Open = {
+      const announcement: TestRunAnnouncement = {
+        v: 1,
+        trial: id,
         organisation,
         user,
         asked,
-        answers: [],
-        over: false,
-        waiting: [],
-        timer: undefined,
+        lasts_ms: timeoutMs(config, interval_s) + onTheWayMs,
       };
-      open.set(id, trial);
-      if (asked.length === 0) end(id, trial);
-      else
-        trial.timer = setTimeout(() => end(id, trial), timeoutMs(config, interval_s) + onTheWayMs);
+      add(announcement);
+      bus.publish(subjects.testRun(id), JSON.stringify(announcement));
       for (const probe of probes) {
         const place =
           probe.organisation === null
@@ -152,11 +182,17 @@ export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies
       if (trial.answers.length === trial.asked.length) end(id, trial);
       else wake(trial);
     },
-    hear: async (id, { organisation, user }, known) => {
+    hear: async (id, { organisation, user }, { known, waitMs }) => {
       const trial = open.get(id);
       if (!trial || trial.organisation !== organisation || trial.user !== user) return undefined;
-      if (!trial.over && trial.answers.length <= known)
+      let isLate = waitMs === 0;
+      const timer = setTimeout(() => {
+        isLate = true;
+        wake(trial);
+      }, waitMs);
+      while (!trial.over && !isLate && trial.answers.length <= known)
         await new Promise<void>((resolve) => trial.waiting.push(resolve));
+      clearTimeout(timer);
       const { asked, answers, over } = trial;
       return {
         asked: asked.map(({ probe, continent }) => ({ probe, continent })),
@@ -165,6 +201,7 @@ export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies
       };
     },
     close: () => {
+      ofOthers.stop();
       for (const trial of open.values()) {
         clearTimeout(trial.timer);
         trial.over = true;

@@ -74,6 +74,7 @@ import {
   updateStatusPageGroup,
   updateStatusPageMonitor,
 } from './status-pages.ts';
+import { createTest, getTest } from './test-runs.ts';
 import { listDeletedMonitors, restoreMonitor } from './trash.ts';
 
 /** The whole REST API, version 1: every operation by its id, in the order of the document. */
@@ -92,6 +93,8 @@ export const operations = {
   getMonitorStatus,
   getMonitorResults,
   getMonitorLedger,
+  createTest,
+  getTest,
   listIncidents,
   getIncident,
   getIncidentEvidence,

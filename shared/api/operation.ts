@@ -328,6 +328,7 @@ export const exampleIds = {
   channel: '019aa7d2-0b6e-7c34-9e58-1a2f4c6d8b90',
   invitation: '019aab04-5d1e-7c72-8f60-9b3d7a1c5e24',
   probe: '019a9c0f-3a21-7d44-9b18-5c7e2f6a0d13',
+  test: '019aae31-6b0f-7e59-a2c4-8d1f5b7e3c60',
   post: '019aa1f2-1c07-7a93-8e46-5b9d0f2c7a18',
   page: '019a9c1a-77f1-7a25-8c04-2f6d3b9e1a55',
   report: '019aa1f3-2f55-7c11-9d0a-7e4b8c1d6f29',
@@ -455,4 +456,4 @@ export const nullableString = (description: string, more: JsonSchema = {}) =>
 export const apiVersion = '1.1.9';
 
 /** Counts our additions to that version: one more with every change of the document. */
-export const apiRevision = 27;
+export const apiRevision = 28;

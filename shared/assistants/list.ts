@@ -1,7 +1,6 @@
 import { configKeys, kinds } from '../api/config-keys.ts';
 import { dateTime, dict, integer, maybe, nullable, string } from '../api/fields.ts';
 import { operations } from '../api/index.ts';
-import { getTestResults, testMonitor } from '../api/test-runs.ts';
 import { isRecord } from '../base/json.ts';
 import {
   answerAsJson,
@@ -110,14 +109,9 @@ export const tried = async (
     throw new ToolFault(
       'A trial never asks a private probe: leave config.probe out, or try it in the web interface.',
     );
-  const { trial } = await ask(operation, input);
-  let heard: Values = {};
-  for (let known = 0, isOver = false; !isOver; ) {
-    heard = await ask(getTestResults, { trial_id: trial, known });
-    const answers = records(heard.answers).length;
-    isOver = heard.over === true || answers <= known;
-    known = answers;
-  }
+  let heard = await ask(operation, input);
+  // Whoever answers may do so before it is over.
+  while (heard.over !== true) heard = await ask(operations.getTest, { test_id: heard.id });
   const answers = records(heard.answers).map(({ evidence, ...rest }) => ({
     ...rest,
     from_target: shortened(evidence, 800, 12),
@@ -125,7 +119,13 @@ export const tried = async (
   const silent = records(heard.asked).filter(
     ({ probe }) => !answers.some((answer) => 'probe' in answer && answer.probe === probe),
   );
-  const { texts } = answerAsJson({ answers, did_not_answer: silent, note: 'Nothing was stored.' });
+  const { verdict } = heard;
+  const { texts } = answerAsJson({
+    verdict,
+    answers,
+    did_not_answer: silent,
+    note: 'Nothing was stored.',
+  });
   return { texts };
 };
 
@@ -224,7 +224,8 @@ const rows = {
     run: whole,
   },
   test_config: {
-    operation: testMonitor,
+    operation: operations.createTest,
+    without: ['wait_s'],
     title: 'Try a check once, from every continent',
     about:
       'Use it before create_monitor or update_monitor to see whether a config works: probes on ' +

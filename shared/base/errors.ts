@@ -73,7 +73,7 @@ export const refusalCodes = {
   status_page_post_not_found: ['not_found', 'There is no such post on this page.'],
   status_page_report_not_found: ['not_found', 'There is no such report on this page.'],
   set_aside_not_found: ['not_found', 'There is no such message that was set aside.'],
-  trial_not_found: ['not_found', 'There is no such trial.'],
+  test_not_found: ['not_found', 'There is no such test of yours, or it was over a minute ago.'],
   share_not_found: ['not_found', 'There is no such link to this incident.'],
   channel_not_found: ['not_found', 'There is no such channel.'],
   message_not_found: ['not_found', 'There is no such message.'],
@@ -123,7 +123,7 @@ export const refusalCodes = {
   not_a_heartbeat: ['invalid'],
   nothing_to_undo: ['invalid'],
   too_many_views: ['invalid'],
-  trial_impossible: ['invalid'],
+  test_impossible: ['invalid', 'A heartbeat cannot be tested; or no probe can be asked now.'],
   note_invalid: [
     'invalid',
     'The text is empty, too long, or has characters that cannot be stored.',
@@ -182,7 +182,7 @@ export const refusalCodes = {
     'mismatch',
     'The test message was not taken, and nothing is saved; the message says why, and `try: false` saves it all the same.',
   ],
-  trial_limit: ['limited'],
+  test_limit: ['limited', 'An organisation may run ten tests a minute.'],
   channel_test_limit: [
     'limited',
     'An organisation asks mailboxes and tests channels ten times an hour, and one mailbox three times a day.',

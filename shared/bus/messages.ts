@@ -385,6 +385,19 @@ export const testAnswerMessage = z.object({
 });
 
 /**
+ * A test run that a coordinator began, told to the others, so that any of them can be asked for its
+ * results. No probe may speak or listen there.
+ */
+export const testRunAnnouncement = z.object({
+  v: version,
+  trial: id,
+  organisation: id,
+  user: id.nullable(),
+  asked: z.array(z.object({ id, probe: z.string(), continent: z.string() })).max(16),
+  lasts_ms: z.int().min(0),
+});
+
+/**
  * A probe's question about a domain, sent where its presence goes; the leader answers. No
  * coordinator of a version before answers.
  */
@@ -400,6 +413,7 @@ export const registrationReply = z.object({
 });
 
 export type TestRunMessage = z.infer<typeof testRunMessage>;
+export type TestRunAnnouncement = z.infer<typeof testRunAnnouncement>;
 export type TestAnswerMessage = z.infer<typeof testAnswerMessage>;
 export type AssignmentMessage = z.infer<typeof assignmentMessage>;
 export type RosterMessage = z.infer<typeof rosterMessage>;

@@ -26,6 +26,9 @@ export const subjects = {
   /** Marks that all heartbeat keys are there. */
   pingKeysMarker: 'assign.marker.keys',
   roster: 'roster',
+  /** A test run that a coordinator began, for the others: its answers come to all of them. */
+  testRun: (test: string) => `test.${test}`,
+  allTestRuns: 'test.*',
   look: (probe: string) => `look.${probe}`,
   receipt: (probe: string) => `receipt.${probe}`,
   result: (continent: Continent, partition: number, probe: string) =>

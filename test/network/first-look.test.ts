@@ -3,7 +3,7 @@ import type { App } from '../../coordinator/app.ts';
 import { enqueue } from '../../coordinator/database/outbox.ts';
 import { createMonitor } from '../../shared/api/monitors.ts';
 import { type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
-import { getTestResults, testMonitor } from '../../shared/api/test-runs.ts';
+import { createTest, getTest } from '../../shared/api/test-runs.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { eventually } from '../support/eventually.ts';
@@ -210,7 +210,7 @@ describe('rule 41: a config is tested before it is saved', () => {
   /** All that the trial shows, with how often one had to ask. */
   const hear = async (who: Person, trial: string) => {
     for (let known = 0, asked = 1; ; asked += 1) {
-      const heard = await call(getTestResults, who, { trial_id: trial, known });
+      const heard = await call(getTest, who, { test_id: trial, known });
       if (heard.over) return { ...heard, rounds: asked };
       expect(heard.answers.length).toBeGreaterThan(known);
       known = heard.answers.length;
@@ -222,9 +222,10 @@ describe('rule 41: a config is tested before it is saved', () => {
 
   test('from every continent that could check it, each once, and each returns its result', async () => {
     const target = await network.startTarget();
-    const { trial } = await call(testMonitor, house.member, {
+    const { id: trial } = await call(createTest, house.member, {
       type: 'https',
       target: target.url(),
+      wait_s: 0,
     });
     const { asked, answers } = await hear(house.member, trial);
     expect(asked.map(({ continent }) => continent).toSorted()).toEqual(places);
@@ -238,12 +239,12 @@ describe('rule 41: a config is tested before it is saved', () => {
     );
     expect(target.hits.length).toBe(3);
     target.answer(broken);
-    const again = await call(testMonitor, house.member, {
+    const again = await call(createTest, house.member, {
       type: 'https',
       target: target.url(),
       config: { continents: ['Asia', 'Europe'] },
     });
-    const failing = await hear(house.member, again.trial);
+    const failing = await hear(house.member, again.id);
     expect(failing.answers.toSorted(byContinent)).toMatchObject(
       ['Asia', 'Europe'].map((continent) => ({
         continent,
@@ -254,12 +255,52 @@ describe('rule 41: a config is tested before it is saved', () => {
     expect(target.hits.length).toBe(5);
   });
 
+  test('is answered whole to a caller who waits, with what the answers say together', async () => {
+    const target = await network.startTarget();
+    const wanted = { type: 'https', target: target.url() };
+    const fine = await call(createTest, house.member, wanted);
+    expect(fine).toMatchObject({ over: true, verdict: 'ok' });
+    expect(fine.answers.map(({ continent }) => continent).toSorted()).toEqual(places);
+    target.answer({
+      is: 'by',
+      answer: (_, response) => {
+        response.statusCode = target.hits.length % 3 === 1 ? 503 : 200;
+        response.end();
+      },
+    });
+    expect(await call(createTest, house.member, wanted)).toMatchObject({
+      over: true,
+      verdict: 'mixed',
+    });
+  });
+
+  test('is known to the other coordinators, whoever began it, and to nobody else', async () => {
+    const other = await network.startCoordinator();
+    const target = await network.startTarget();
+    const { id, verdict } = await call(createTest, house.member, {
+      type: 'https',
+      target: target.url(),
+      wait_s: 0,
+    });
+    expect(verdict).toBeNull();
+    const fromThere = async (who: Person) =>
+      (await other.gate.execute(getTest, who.caller, rawInput(getTest, { test_id: id }))).body;
+    expect(await fromThere(house.member)).toMatchObject({
+      over: true,
+      verdict: 'ok',
+      answers: places.map(() => expect.objectContaining({ outcome: 'ok' })),
+    });
+    await expect(fromThere(house.admin)).rejects.toThrow(/no such test/);
+    await other.close();
+  });
+
   test('opens nothing and leaves nothing behind', async () => {
     const target = await network.startTarget();
     target.answer(broken);
-    const { trial } = await call(testMonitor, house.member, {
+    const { id: trial } = await call(createTest, house.member, {
       type: 'https',
       target: target.url(),
+      wait_s: 0,
     });
     await hear(house.member, trial);
     const [row] = await network.sql<
@@ -290,7 +331,7 @@ describe('rule 41: a config is tested before it is saved', () => {
       interval_s: 3_600,
     });
     const masked = { ...config, headers: { 'X-Api-Key': '***' } };
-    const { trial } = await call(testMonitor, house.member, {
+    const { id: trial } = await call(createTest, house.member, {
       type: 'https',
       target: target.url('/other'),
       config: masked,
@@ -301,7 +342,7 @@ describe('rule 41: a config is tested before it is saved', () => {
     expect(keys).toEqual(places.map(() => 'a secret of 24 characters'));
     expect(JSON.stringify(answers)).not.toContain('a secret of');
     expect(
-      await refusal(testMonitor, house.member, {
+      await refusal(createTest, house.member, {
         type: 'https',
         target: elsewhere.url(),
         config: masked,
@@ -309,7 +350,7 @@ describe('rule 41: a config is tested before it is saved', () => {
       }),
     ).toBe('config_invalid');
     expect(
-      await refusal(testMonitor, unknownSender.member, {
+      await refusal(createTest, unknownSender.member, {
         type: 'https',
         target: target.url(),
         config: masked,
@@ -322,16 +363,16 @@ describe('rule 41: a config is tested before it is saved', () => {
   test('only its caller gets the result; viewers and heartbeats are refused', async () => {
     const target = await network.startTarget();
     const wanted = { type: 'https', target: target.url() };
-    const { trial } = await call(testMonitor, house.admin, wanted);
+    const { id: trial } = await call(createTest, house.admin, { ...wanted, wait_s: 0 });
     for (const who of [house.member, unknownSender.admin])
-      expect(await refusal(getTestResults, who, { trial_id: trial })).toBe('trial_not_found');
+      expect(await refusal(getTest, who, { test_id: trial })).toBe('test_not_found');
     await hear(house.admin, trial);
-    expect(await refusal(testMonitor, house.viewer, wanted)).toBe('role_insufficient');
-    expect(await refusal(testMonitor, house.member, { type: 'heartbeat', target: '' })).toBe(
-      'trial_impossible',
+    expect(await refusal(createTest, house.viewer, wanted)).toBe('role_insufficient');
+    expect(await refusal(createTest, house.member, { type: 'heartbeat', target: '' })).toBe(
+      'test_impossible',
     );
     expect(
-      await refusal(testMonitor, house.member, {
+      await refusal(createTest, house.member, {
         ...wanted,
         config: { expect: 1, timeout_ms: 'soon' },
       }),
@@ -343,7 +384,7 @@ describe('rule 41: a config is tested before it is saved', () => {
     const wanted = { type: 'https', target: target.url(), config: { continents: ['Asia'] } };
     const tried: string[] = [];
     for (let time = 0; time < 11; time += 1)
-      tried.push(await refusal(testMonitor, unknownSender.member, wanted));
-    expect(tried).toEqual([...Array.from({ length: 10 }, () => 'taken'), 'trial_limit']);
+      tried.push(await refusal(createTest, unknownSender.member, wanted));
+    expect(tried).toEqual([...Array.from({ length: 10 }, () => 'taken'), 'test_limit']);
   });
 });

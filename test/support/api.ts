@@ -2,7 +2,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify';
 import Fastify from 'fastify';
 import { restRoutes, restServerOptions } from '../../coordinator/api/routes.ts';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
-import { noTestRuns, type ProbesPart } from '../../coordinator/gate/context.ts';
+import type { ProbesPart } from '../../coordinator/gate/context.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { createOperations } from '../../coordinator/gate/setup.ts';
 import { handlers } from '../../coordinator/operations.ts';
@@ -24,6 +24,7 @@ import {
 } from './people.ts';
 import { downloaded } from './processes.ts';
 import { createDatabase } from './services.ts';
+import { createTestRunsByHand } from './trials.ts';
 
 /**
  * For test files: the real API (gate, access, store, REST face) on a database of its own, without
@@ -70,7 +71,8 @@ export const openApi = async (url: string, { perMinute = 1_000_000 } = {}): Prom
     secretKey,
     partitionOf,
     probes: noProbes,
-    trials: noTestRuns,
+    // Nobody checks: each is over as it begins.
+    trials: createTestRunsByHand([]).part,
     channels: testChannels(sql, secretKey),
     mintToken: tokens.mint,
     secrets: createSecretsAtRest(secretKey),
@@ -188,6 +190,8 @@ export type Things = {
   /** Of a private probe. */
   readonly probeInvitation: string;
   readonly probe: string;
+  /** Begun by whoever made it. */
+  readonly test: string;
   /** The address of whoever made it. */
   readonly member: string;
 };
@@ -243,6 +247,7 @@ export const createThings = async (
   const probeInvitation = newId();
   await api.sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
     values (${probeInvitation}, ${organisation}, ${probeInvitation}, 'Africa', ${Buffer.from(probeInvitation)}, 'svcj_…', now(), now() + interval '1 hour')`;
+  const test = await send('/api/v1/tests', { type: 'https', target: 'https://example.org/' });
   const probe = newId();
   await api.sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${organisation}, ${probe}, 'Africa')`;
   return {
@@ -258,6 +263,7 @@ export const createThings = async (
     report,
     probeInvitation,
     probe,
+    test,
     member: email,
   };
 };

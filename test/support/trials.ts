@@ -52,10 +52,11 @@ export const createTestRunsByHand = (asked: readonly AskedProbe[]): TestRunsByHa
         open.set(id, { wanted, answers: [], over: asked.length === 0 });
         return id;
       },
-      hear: async (id, of, known) => {
+      hear: async (id, of, { known, waitMs }) => {
         const trial = open.get(id);
         if (!trial || trial.wanted.user !== of.user) return undefined;
-        while (!trial.over && !lost && trial.answers.length <= known)
+        // A test says when it is over: whoever waits at all waits for that.
+        while (waitMs > 0 && !trial.over && !lost && trial.answers.length <= known)
           await new Promise<void>((go) => waiting.add(go));
         if (lost === 'failing') throw new Error('the test wanted it to fail');
         if (lost === 'forgotten') return undefined;

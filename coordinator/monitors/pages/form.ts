@@ -1,7 +1,7 @@
 import type { Kind } from '../../../shared/api/config-keys.ts';
 import { createMonitor, getMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { statusOf } from '../../../shared/api/operation.ts';
-import { testMonitor } from '../../../shared/api/test-runs.ts';
+import { createTest } from '../../../shared/api/test-runs.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 import { mask } from '../../../shared/checks/config-secrets.ts';
@@ -158,14 +158,15 @@ const tryIt = async (
 ): Promise<PageAnswer> => {
   const { kind, monitor } = subject;
   const { target = '', interval_s = null } = common(kind, form, config);
-  const trial = await ask(testMonitor, {
+  const test = await ask(createTest, {
     type: kind,
     target,
     interval_s,
     config,
     monitor: monitor?.id ?? null,
+    wait_s: 0,
   });
-  return answerWith(subject, freshForm(form), hearAll(ask, trial));
+  return answerWith(subject, freshForm(form), hearAll(ask, test));
 };
 
 /** A form without the boxes leaves channels as they are; one that has them sends an empty value. */

@@ -1,5 +1,5 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { getTestResults, type testMonitor } from '../../../shared/api/test-runs.ts';
+import { getTest } from '../../../shared/api/test-runs.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { countInWords } from '../../../shared/base/text.ts';
 import { evidenceRows } from '../../incidents/pages/evidence.ts';
@@ -12,7 +12,7 @@ import type { Ask } from '../../web/page.ts';
  * asked, each answer, and the summary. The line of a continent that is still checking is there from
  * the start; the style hides it once its answer appears below.
  */
-export type TestResults = OutputOf<typeof getTestResults>;
+export type TestResults = OutputOf<typeof getTest>;
 type TestAnswer = TestResults['answers'][number];
 type TestedProbes = TestResults['asked'];
 
@@ -229,14 +229,11 @@ export const testRunBroken = (): Html =>
  * The results of the continents as they come. It says so when the answers cannot be received any
  * more because their coordinator was replaced.
  */
-export async function* hearAll(
-  ask: Ask,
-  { trial, asked }: OutputOf<typeof testMonitor>,
-): AsyncGenerator<Html> {
+export async function* hearAll(ask: Ask, { id, asked }: TestResults): AsyncGenerator<Html> {
   yield testRunBegins(asked);
   let known = 0;
   for (;;) {
-    const heard = await ask(getTestResults, { trial_id: trial, known }).catch((error: unknown) => {
+    const heard = await ask(getTest, { test_id: id, known }).catch((error: unknown) => {
       if (error instanceof Refusal) return undefined;
       throw error;
     });

@@ -38,6 +38,7 @@ const standIns: Things = {
   post: '00000000-0000-7000-8000-000000000009',
   probeInvitation: '00000000-0000-7000-8000-00000000000a',
   probe: '00000000-0000-7000-8000-00000000000b',
+  test: '00000000-0000-7000-8000-00000000000d',
   member: 'stand-in@example.org',
   report: '00000000-0000-7000-8000-00000000000c',
 };
@@ -55,6 +56,7 @@ const names = [
   'report',
   'probeInvitation',
   'probe',
+  'test',
 ] as const;
 
 const {

@@ -73,6 +73,7 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   }),
   updateChannel: ({ group }) => ({ name: 'Renamed', groups: [group] }),
   inviteProbe: () => ({ name: newId(), continent: 'Africa' }),
+  createTest: ({ monitor }) => ({ type: 'https', target: 'https://example.org/', monitor }),
 };
 
 /** What must be asked of an operation that has no body. */
@@ -94,7 +95,8 @@ const request = (id: OperationId, of: Things) => {
     .replace('{post_id}', of.post)
     .replace('{report_id}', of.report)
     .replace('{probe_invitation_id}', of.probeInvitation)
-    .replace('{probe_id}', of.probe);
+    .replace('{probe_id}', of.probe)
+    .replace('{test_id}', of.test);
   const payload = bodies[id]?.(of);
   return {
     method: operation.method,
@@ -168,6 +170,7 @@ describe('A caller without access', () => {
       report: newId(),
       probeInvitation: newId(),
       probe: newId(),
+      test: newId(),
       member: house.owner.email,
     };
     for (const id of ids.filter(
@@ -207,6 +210,7 @@ describe('A caller without access', () => {
 
   it('with the viewer role or a read token reads and does not write', async () => {
     const before = await inventory();
+    const isOwners = (token: string) => token === house.owner.read;
     const people = [
       [house.viewer.readWrite, 'role_insufficient'],
       [house.viewer.read, 'scope_insufficient'],
@@ -215,8 +219,11 @@ describe('A caller without access', () => {
     for (const [token, code] of people)
       for (const id of ids) {
         const heard = await ask(id, token);
+        // The results of a test are for whoever began it.
+        const read =
+          id === 'getTest' && !isOwners(token) ? [id, 404, 'test_not_found'] : [id, 200, undefined];
         expect([id, heard.status, codeOf(heard.body)]).toEqual(
-          writes.has(id) ? [id, 403, code] : [id, 200, undefined],
+          writes.has(id) ? [id, 403, code] : read,
         );
       }
     expect(await inventory()).toBe(before);

@@ -111,7 +111,7 @@ const estate = async (): Promise<Estate> => {
       probe_id,
       token_id,
       connection_id,
-      trial_id: newId(),
+      test_id: newId(),
       channel_id,
       message_id,
       post_id,
@@ -202,7 +202,7 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   saveView: { name: 'x', query: '' },
   moveView: { name: 'x', to: 'up' },
   removeView: { name: 'x' },
-  tryMonitor: { type: 'heartbeat', target: '', monitor: ids.monitor_id },
+  createTest: { type: 'heartbeat', target: '', monitor: ids.monitor_id },
 });
 
 const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
@@ -372,7 +372,7 @@ describe('a viewer and a read token', () => {
         getToken: 'token',
         getConnection: 'connection',
         disconnectAssistant: 'connection',
-        hearTrial: 'trial',
+        getTest: 'test',
       }[id];
       expect(outcome).toBe(unseen === undefined ? 'taken' : `${unseen}_not_found`);
     },

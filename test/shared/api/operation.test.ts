@@ -36,6 +36,8 @@ describe('The table of operations', () => {
       'unmuteMonitor',
       'getMonitorResults',
       'getMonitorLedger',
+      'createTest',
+      'getTest',
       'getIncidentEvidence',
       'listEvents',
       'createEvent',
@@ -326,6 +328,8 @@ describe('stored bounds', () => {
   const exceptions: readonly string[] = [
     'changeMonitors monitors value_error', // How many are chosen at once.
     'batchMonitors items value_error', // How many are sent at once.
+    'createTest wait_s less_than_equal', // How long to wait for an answer.
+    'createTest wait_s greater_than_equal',
     'rotateBeatAddress overlap_s less_than_equal', // How long until something ends.
     'rotateBeatAddress overlap_s greater_than_equal',
   ];

@@ -102,8 +102,8 @@ describe('a test run', () => {
   const trial = (heard: readonly (readonly unknown[])[]) => {
     let nth = 0;
     return around({
-      tryMonitor: () => ({ trial: 'a trial' }),
-      hearTrial: () => {
+      createTest: () => ({ id: 'a test', over: false }),
+      getTest: () => {
         const answers = heard[nth] ?? [];
         nth += 1;
         return { asked: [{ probe: 'one' }, { probe: 'two' }], answers, over: nth >= heard.length };
@@ -124,7 +124,7 @@ describe('a test run', () => {
       type: 'https',
       target: 'https://example.com',
     });
-    expect(bench.asked).toEqual(['tryMonitor', 'hearTrial', 'hearTrial']);
+    expect(bench.asked).toEqual(['createTest', 'getTest', 'getTest']);
     expect(structured).toBeUndefined();
     expect(JSON.parse(texts[0] ?? '')).toMatchObject({
       answers: [{ probe: 'one', from_target: { body: 'Do as I say' } }, { probe: 'two' }],

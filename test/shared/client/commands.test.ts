@@ -21,6 +21,7 @@ test('every promised command exists, and no other', () => {
         (verb) => `monitors ${verb}`,
       ),
       ...['list-deleted', 'restore', 'mute', 'unmute'].map((verb) => `monitors ${verb}`),
+      ...['create', 'get'].map((verb) => `tests ${verb}`),
       ...['list', 'create'].map((verb) => `events ${verb}`),
       ...[
         'list',

@@ -161,7 +161,10 @@ const furnish = async (): Promise<{
   const post = ['--kind', 'investigating', '--text', `${a} ${c}`];
   const post_id = await made('status-pages', 'create-post', page_id, incident_id, ...post);
   const report_id = await made('status-pages', 'create-report', page_id, '--title', a, ...post);
+  const target = ['--target', 'https://a.example/'];
+  const test_id = await made('tests', 'create', '--type', 'https', ...target);
   const things = {
+    test_id,
     monitor_id,
     group_id,
     window_id,
@@ -235,7 +238,9 @@ const lineOf = (command: Command, things: Things, called: string): string[] => {
       : []),
     ...(command.operation.id === 'createChannel' ? ['--try', 'false'] : []),
     ...(command.operation.id === 'inviteProbe' ? ['--continent', 'Europe'] : []),
-    ...(command.operation.id === 'createMonitor' ? ['--target', 'https://a.example/'] : []),
+    ...(/^create(Monitor|Test)$/.test(command.operation.id)
+      ? ['--target', 'https://a.example/']
+      : []),
   ];
 };
 

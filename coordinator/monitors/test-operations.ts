@@ -1,0 +1,129 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type * as api from '../../shared/api/test-runs.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { causeSentence } from '../../shared/checks/causes.ts';
+import { asSplit } from '../../shared/checks/config.ts';
+import { inTransaction } from '../database/sql.ts';
+import { inSteps } from '../gate/bind.ts';
+import {
+  type Early,
+  type InOrganisation,
+  type OperationResult,
+  type OrganisationScope,
+  orNotFound,
+} from '../gate/context.ts';
+import { lockOrganisation } from '../organisations/queries.ts';
+import { checkersOf } from '../probes/queries.ts';
+import { draftMonitor, unsaved } from './model.ts';
+import { monitorForChange } from './queries.ts';
+import { openSecrets } from './secrets.ts';
+import { countTestRun, type TestRunState, verdictOf } from './test-run.ts';
+
+type Test = OutputOf<typeof api.getTest>;
+
+/**
+ * A test run asks every continent at once, so the limit protects a target from someone who keeps
+ * pressing the button.
+ */
+const maxAMinute = 10;
+
+/** Tests before the transaction, because answers may take half a minute. */
+export const createTest = inSteps({
+  before: async (
+    early: Early<OrganisationScope>,
+    { wait_s, ...input }: InputOf<typeof api.createTest>,
+  ): Promise<Test> => {
+    const { organisation, caller, with: dependencies } = early;
+    const owner = { organisation: organisation.id, user: caller.user };
+    const id = await begin(early, input);
+    const waited = { known: everyAnswer, waitMs: wait_s * 1_000 };
+    return testJson(
+      id,
+      orNotFound(await dependencies.trials.hear(id, owner, waited), 'test_not_found'),
+    );
+  },
+  act: async (
+    { note }: InOrganisation,
+    _input: InputOf<typeof api.createTest>,
+    test: Test,
+  ): OperationResult<Test> => {
+    note({ after: { verdict: test.verdict } });
+    return test;
+  },
+});
+
+/** Answers belong to the user who asked. */
+export const getTest = async (
+  { organisation, caller, with: { trials } }: InOrganisation,
+  { test_id: id, known, wait_s }: InputOf<typeof api.getTest>,
+): OperationResult<Test> => {
+  const owner = { organisation: organisation.id, user: caller.user };
+  const waited = { known: known ?? everyAnswer, waitMs: wait_s * 1_000 };
+  return testJson(id, orNotFound(await trials.hear(id, owner, waited), 'test_not_found'));
+};
+
+/** More than any test run has: only its end is waited for. */
+const everyAnswer = Number.MAX_SAFE_INTEGER;
+
+const begin = async (
+  {
+    pool,
+    organisation,
+    caller,
+    now,
+    with: { secrets: atRest, trials, registries },
+  }: Early<OrganisationScope>,
+  { monitor: id, ...input }: Omit<InputOf<typeof api.createTest>, 'wait_s'>,
+): Promise<string> => {
+  const { id: of, plan } = organisation;
+  const row =
+    id === null ? undefined : orNotFound(await monitorForChange(pool, of, id), 'monitor_not_found');
+  const stored = row && {
+    secrets: asSplit(row.type, row.config, await openSecrets(atRest, pool, row.id, row.secrets))
+      .secrets,
+    target: row.target,
+  };
+  const { kind, target, interval_s, config, secrets } = draftMonitor(
+    { ...unsaved, ...input },
+    of,
+    { plan, checkers: await checkersOf(pool, of), registries: await registries(pool) },
+    stored,
+  );
+  if (kind === 'heartbeat')
+    throw new Refusal(
+      'test_impossible',
+      'A heartbeat cannot be tested: it waits for a ping of your job.',
+    );
+  await inTransaction(pool, async (transaction) => {
+    // Two at once are counted one after the other, and one that is refused does not count.
+    await lockOrganisation(transaction, of);
+    if ((await countTestRun(transaction, of, new Date(now))) > maxAMinute)
+      throw new Refusal(
+        'test_limit',
+        `An organisation may run ${maxAMinute} tests a minute. Wait a moment, or save without a test.`,
+      );
+  });
+  const like = row && { id: row.id, key: row.key };
+  const owner = { organisation: of, user: caller.user };
+  const begun = trials.begin({ ...owner, kind, target, interval_s, config, secrets, like });
+  if (begun === undefined)
+    throw new Refusal(
+      'test_impossible',
+      'No probe can be asked now. Try again, or save without a test.',
+    );
+  return begun;
+};
+
+const testJson = (id: string, { asked, answers, over }: TestRunState): Test => ({
+  id,
+  over,
+  verdict: over ? verdictOf(answers) : null,
+  asked: asked.map((probe) => ({ ...probe })),
+  answers: answers.map(({ at, cause, phases, evidence, ...rest }) => ({
+    ...rest,
+    at: new Date(at).toISOString(),
+    cause: cause === null ? null : causeSentence(cause),
+    phases: phases === null ? null : { ...phases },
+    evidence: evidence === null ? null : { ...evidence },
+  })),
+});
