@@ -12,8 +12,9 @@ import {
   readText,
 } from './arguments.ts';
 import { everywhere } from './calls.ts';
+import { checkCommand, runCheck } from './check.ts';
 import { commands, commandsOfDocument, usageOf } from './commands.ts';
-import { commandHelp, completion, configHelp, generalHelp } from './help.ts';
+import { checkHelp, commandHelp, completion, configHelp, generalHelp } from './help.ts';
 import {
   CallRefused,
   type Exit,
@@ -69,6 +70,13 @@ const printUsage = async (fault: UsageFault, world: Surroundings): Promise<Exit>
   return exits.usage;
 };
 
+/** Commands that are more than one call of the API. */
+const helpOfOwn = (word: string | undefined): string | undefined => {
+  if (word === 'check') return checkHelp();
+  if (word === 'login') return loginHelp;
+  return word === 'run' ? runHelp : undefined;
+};
+
 const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
   const { words, typed } = line;
   const [first, second, third] = words;
@@ -83,9 +91,10 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
   if (first === 'completion' && !isTyped(line, 'help'))
     return says(completion(second, words.slice(2)));
   const isHelp = first === 'help' || isTyped(line, 'help');
-  const own = isHelp && words.find((word) => word !== 'help');
-  if (own === 'login' || own === 'run') return says(own === 'login' ? loginHelp : runHelp);
+  const own = isHelp ? helpOfOwn(words.find((word) => word !== 'help')) : undefined;
+  if (own !== undefined) return says(own);
   if (first === 'login') return login(words.slice(1), world);
+  if (first === 'check') return runCheck(words.slice(1), line, world, paint);
   if (first === 'help' && second === 'config') return says(configHelp(third, paint));
   if (words.length === 0 && !isHelp) {
     const [early] = typed.filter(
@@ -113,7 +122,9 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
 /** Statuses of calls that may well succeed later. */
 const later: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-const booleans = booleansOf([...everywhere, ...commands.flatMap(({ flags }) => flags)]);
+const booleans = booleansOf(
+  [...commands, checkCommand].flatMap(({ flags }) => flags).concat(everywhere),
+);
 
 /**
  * One command, one call (and a read before it, when single keys are changed or a name replaces an

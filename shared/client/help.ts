@@ -11,6 +11,7 @@ import { isRecord } from '../base/json.ts';
 import { nearest } from '../base/text.ts';
 import type { Flag } from './arguments.ts';
 import { everywhere } from './calls.ts';
+import { checkCommand } from './check.ts';
 import { type Command, commands, usageOf, withPlaceholder } from './commands.ts';
 import { harmless, type Paint, padded } from './terminal.ts';
 
@@ -74,9 +75,10 @@ function offersAfter(before: readonly string[]): readonly Offer[] {
   const [noun, verb] = before;
   const nouns = new Set(commands.map(({ words: [first = ''] }) => first));
   if (noun === undefined)
-    return plain([...nouns, 'login', 'run', 'completion', 'help', '--help', '--version']);
+    return plain([...nouns, 'check', 'login', 'run', 'completion', 'help', '--help', '--version']);
   if (noun === 'completion') return plain(shells);
   if (noun === 'run') return plain(['--beat']);
+  if (noun === 'check') return offersOf(checkCommand, before.at(-1) ?? '');
   if (noun === 'help') return plain(verb === 'config' ? kinds : ['config', ...nouns]);
   const ofNoun = commands.filter(({ words }) => words[0] === noun);
   const command = ofNoun.find(({ words }) => words.length === 1 || words[1] === verb);
@@ -85,11 +87,11 @@ function offersAfter(before: readonly string[]): readonly Offer[] {
 }
 
 /** The words of the flag that stands before, or the flags that the command takes. */
-function offersOf(command: Command, previous: string): readonly Offer[] {
+function offersOf(command: Pick<Command, 'flags'>, previous: string): readonly Offer[] {
   const flags = [
     ...command.flags,
     ...(command.flags.some(({ key }) => key === 'config') ? keyFlags() : []),
-    ...everywhere,
+    ...everywhere.filter(({ name }) => command.flags.every((one) => one.name !== name)),
   ];
   const { offered = [] } = flags.find(({ name }) => `--${name}` === previous) ?? {};
   return offered.length > 0
@@ -162,6 +164,24 @@ export const configWarnings = (sent: unknown, answer: unknown): readonly string[
   return unknownConfigKeys(answer.type, sent.config).map(({ sentence }) => sentence);
 };
 
+export const checkHelp =
+  (): string => `Check a target once, now, from every continent; nothing is stored
+
+Usage
+  antipode check TARGET [FLAGS]
+
+  A target that begins with https:// or http:// needs no --type. Without --wait the test is begun, and antipode tests get ID shows
+  its results.
+
+Flags
+${flagLines(checkCommand.flags)}
+Exit codes with --wait, besides those of every command: 0 it passes, 6 it is down (it fails from two continents, or from everywhere),
+7 answers differ (with --fail-on-difference), 8 no probe had a result
+
+Example
+  antipode check https://shop.example/ --from Europe --from Asia --wait --fail-on-difference
+`;
+
 const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 
 /** One command to copy, made from what the command needs. */
@@ -221,6 +241,7 @@ export const exampleOf = (command: Command): string => {
 
 export const generalHelp = (paint: Paint): string => {
   const others = [
+    ['check TARGET --wait', 'Check a target once, now, from every continent'],
     ['login [ADDRESS]', 'Save the address of the service and your token'],
     ['run --beat … -- COMMAND', 'Run a job and report its result to a heartbeat'],
     ['help config TYPE', "Every key of a monitor's config, for https, dns or heartbeat"],
@@ -246,7 +267,7 @@ ${paint('Example', 'bold')}
   antipode monitors create --type https --target https://example.org/ --interval-s 60
 
 Exit codes: 0 done, 1 refused by the API, 2 wrong usage, 3 no or no valid token, 4 service not reached,
-5 try later (over the rate, or the service is not ready), 130 cancelled
+5 try later (over the rate, or the service is not ready), 130 cancelled; check has three more
 `;
 };
 

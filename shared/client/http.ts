@@ -296,6 +296,10 @@ export const exits = {
   token: 3,
   notReached: 4,
   later: 5,
+  /** Of `check`: what the probes say of the target. */
+  down: 6,
+  differs: 7,
+  nothing: 8,
   interrupted: 130,
 } as const;
 export type Exit = (typeof exits)[keyof typeof exits];

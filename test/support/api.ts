@@ -2,7 +2,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify';
 import Fastify from 'fastify';
 import { restRoutes, restServerOptions } from '../../coordinator/api/routes.ts';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
-import type { ProbesPart } from '../../coordinator/gate/context.ts';
+import type { ProbesPart, TestRunsPart } from '../../coordinator/gate/context.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { createOperations } from '../../coordinator/gate/setup.ts';
 import { handlers } from '../../coordinator/operations.ts';
@@ -58,7 +58,14 @@ const insertProbes = async (sql: Sql): Promise<void> => {
     await sql`insert into probes (id, name, continent) values (${newId()}, ${`probe-${continent}`}, ${continent})`;
 };
 
-export const openApi = async (url: string, { perMinute = 1_000_000 } = {}): Promise<Api> => {
+export const openApi = async (
+  url: string,
+  {
+    perMinute = 1_000_000,
+    // Nobody checks: each is over as it begins.
+    trials = createTestRunsByHand([]).part,
+  }: { readonly perMinute?: number; readonly trials?: TestRunsPart } = {},
+): Promise<Api> => {
   const sql = connect(url, { name: 'test-api', connections: 10 });
   const log = createLog({ name: 'test-api', level: 'silent' });
   const [secretKey, clock] = [testSecretKey, systemClock];
@@ -71,8 +78,7 @@ export const openApi = async (url: string, { perMinute = 1_000_000 } = {}): Prom
     secretKey,
     partitionOf,
     probes: noProbes,
-    // Nobody checks: each is over as it begins.
-    trials: createTestRunsByHand([]).part,
+    trials,
     channels: testChannels(sql, secretKey),
     mintToken: tokens.mint,
     secrets: createSecretsAtRest(secretKey),
