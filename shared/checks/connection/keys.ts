@@ -6,6 +6,13 @@ export type FailOn = (typeof failures)[number];
 
 export const ipFamilies = ['any', '4', '6'] as const;
 
+/** How bytes are written. */
+export const encodings = ['text', 'hex', 'base64'] as const;
+
+export const payloadWords =
+  'a text of at most 4,096 characters, in which `\\r`, `\\n`, `\\t`, `\\0`, `\\xNN` and `\\\\` mean ' +
+  'what they do in C; or the bytes as `encoding` has them';
+
 /** Keys that several kinds share, each in the place that fits the kind. */
 export const connectionKeys = {
   ip_family: {
@@ -51,6 +58,15 @@ export const connectionKeys = {
     allowed: `a list of ${failures.join(', ')}, none twice`,
     otherwise: 'none',
     example: ['slow'],
+  },
+  encoding: {
+    meaning:
+      'How `send` and `expect` are written. In text, `\\r`, `\\n`, `\\t`, `\\0` and `\\xNN` are bytes, and ' +
+      '`\\\\` is a backslash.',
+    allowed: '"text" (sent as UTF-8), "hex" or "base64"',
+    initial: 'text',
+    example: 'hex',
+    choices: encodings,
   },
   server_name: {
     meaning:

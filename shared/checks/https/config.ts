@@ -1,7 +1,6 @@
 import { domainToUnicode } from 'node:url';
 import { z } from 'zod';
 import type { Config } from '../assignment.ts';
-import { mask } from '../config-secrets.ts';
 import {
   type ClientCertificate,
   clientCertificateFault,
@@ -21,6 +20,15 @@ import {
   strange,
 } from '../connection/config.ts';
 import {
+  asPairs,
+  headerFaults,
+  headerMap,
+  headerName,
+  headerNames,
+  isSecretHeader,
+  secretHeaderPaths,
+} from '../connection/headers.ts';
+import {
   type ConfigContext,
   type ConfigFault,
   everyKindSchemas,
@@ -28,10 +36,9 @@ import {
   type KindConfig,
   type KindTarget,
   keyFaults,
-  valueAt,
 } from '../kind-config.ts';
 import type { Json } from '../result.ts';
-import { httpsFamilies, httpsKeys, methods, reservedHeaders, secretByNature } from './keys.ts';
+import { httpsFamilies, httpsKeys, methods, reservedHeaders } from './keys.ts';
 
 /** One form of expected statuses: a number, a range "200-299" or a class "2xx". */
 const range = /^([1-5]\d\d)\s*-\s*([1-5]\d\d)$/;
@@ -125,15 +132,6 @@ const member = (object: object, key: string): Json | undefined =>
 
 export type Method = (typeof methods)[number];
 
-const headerName = z
-  .string()
-  .max(100)
-  .regex(/^[!#$%&'*+\-.^_\x60|~0-9A-Za-z]+$/);
-/** Visible ASCII and latin-1, as a header line can carry it; never a line break. */
-const headerValue = z
-  .string()
-  .max(4_096)
-  .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
 // The document shows this pattern, and every language reads \x00.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refuses NUL.
 const noLineBreak = /^[^\r\n\x00]*$/;
@@ -156,13 +154,6 @@ const jsonAssertion = z
     exists: z.boolean().optional(),
   })
   .refine((one) => jsonOperators.some((operator) => one[operator] !== undefined));
-
-/** The document states the refinement's rules beside the schema. */
-const headerMap = (limit: number) =>
-  z
-    .record(headerName, headerValue)
-    .refine((map) => Object.keys(map).length <= limit)
-    .meta({ maxProperties: limit });
 
 /** The schemas of the keys. Preparing a check parses `expected_status` and `json` once more. */
 const schemas = {
@@ -204,50 +195,6 @@ const schemas = {
   fail_on: connectionSchemas.fail_on,
 } satisfies KeySchemas<keyof typeof httpsKeys>;
 
-const headerNames = (config: Config, key: string): string[] => {
-  const headers = config[key];
-  return typeof headers === 'object' && headers !== null && !Array.isArray(headers)
-    ? Object.keys(headers)
-    : [];
-};
-
-const secretHeaders = (config: Config): string[] => {
-  const list = config.secret_headers;
-  return Array.isArray(list)
-    ? list.filter((name) => typeof name === 'string').map((name) => name.toLowerCase())
-    : [];
-};
-
-const secretName =
-  /(?:^|[-_])(?:password|passwd|pwd|auth|credentials?|cookie|session|signature|(?:api|access|auth|client|license|private|secret|session)?(?:keys?|tokens?|secrets?))(?:[-_]|$)/i;
-/** An authentication scheme, or a long word of letters and digits that no one types. */
-const secretValue = /^(?:bearer|basic|token)\s+\S|^(?=.*\d)(?=.*[a-z])[\w+/=.~-]{20,}$/i;
-/**
- * Headers of ordinary requests: a long value of theirs is a media type or a date, such as
- * `application/vnd.github.v3+json`.
- */
-const ordinaryName =
-  /^(?:accept|accept-.*|cache-control|content-.*|if-.*|origin|prefer|range|referer|x-requested-with)$/i;
-
-const looksSecret = (config: Config, name: string): boolean => {
-  const value = valueAt(config, ['headers', name]);
-  // Values already stored apart remain so.
-  return (
-    secretName.test(name) ||
-    value === mask ||
-    (typeof value === 'string' && !ordinaryName.test(name) && secretValue.test(value))
-  );
-};
-
-/**
- * Whether a header's value is a secret: its owner marked it as one, its name is one of
- * `secretByNature`, or it looks like one.
- */
-export const isSecretHeader = (config: Config): ((name: string) => boolean) => {
-  const secret = new Set([...secretHeaders(config), ...secretByNature]);
-  return (name) => secret.has(name.toLowerCase()) || looksSecret(config, name);
-};
-
 /**
  * Whether an assertion has a whole number that a JavaScript number cannot hold: its last digits are
  * not what the user wrote.
@@ -267,8 +214,7 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
   const say = (key: string, remedy: string) => faults.push({ key, remedy });
   if (given(config, 'body') && (method === 'GET' || method === 'HEAD'))
     say('body', `set \`method\` to POST, PUT or PATCH; ${method} sends no body`);
-  if (new Set(names).size !== names.length)
-    say('headers', 'name each header once; upper and lower case are the same');
+  faults.push(...headerFaults(config));
   const expected = config.expected_status;
   if (
     Array.isArray(expected) &&
@@ -280,8 +226,6 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
       'set it to false to see the redirect itself; otherwise redirects are followed and the last status is judged',
     );
   }
-  const missing = secretHeaders(config).filter((name) => !names.includes(name));
-  if (missing.length > 0) say('secret_headers', 'name only headers that `headers` has');
   const credentials = [
     given(config, 'basic_auth'),
     given(config, 'bearer_token'),
@@ -335,9 +279,7 @@ export const httpsConfig: KindConfig = {
       ['basic_auth', 'password'],
       ['bearer_token'],
       ['client_certificate'],
-      ...headerNames(config, 'headers')
-        .filter(isSecretHeader(config))
-        .map((name) => ['headers', name]),
+      ...secretHeaderPaths(config),
     ];
   },
 };
@@ -383,13 +325,6 @@ const asList = (json: Json | undefined): readonly Json[] =>
   Array.isArray(json) ? json : json === undefined || json === null ? [] : [json];
 const asTexts = (json: Json | undefined): string[] =>
   asList(json).filter((one) => typeof one === 'string');
-const asPairs = (json: Json | undefined): [string, string][] =>
-  typeof json === 'object' && json !== null && !Array.isArray(json)
-    ? Object.entries(json).flatMap(([name, value]): [string, string][] =>
-        typeof value === 'string' ? [[name, value]] : [],
-      )
-    : [];
-
 /** The expected status by default; setting it explicitly changes nothing. */
 const usual = '2xx';
 

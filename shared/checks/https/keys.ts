@@ -19,35 +19,6 @@ export const reservedHeaders = [
   'user-agent',
 ];
 
-/**
- * Headers that identify the sender: their values are always secrets, even if the user does not mark
- * them.
- */
-export const secretByNature: readonly string[] = [
-  'authorization',
-  'proxy-authorization',
-  'cookie',
-  'x-api-key',
-  'api-key',
-  'apikey',
-  'x-auth-token',
-  'x-auth-key',
-  'x-access-token',
-  'x-session-token',
-  'x-amz-security-token',
-  'x-goog-api-key',
-  'ocp-apim-subscription-key',
-  'x-functions-key',
-  'x-rapidapi-key',
-  'cf-access-client-secret',
-  'private-token',
-  'x-gitlab-token',
-  'x-vault-token',
-  'x-shopify-access-token',
-  'dd-api-key',
-  'dd-application-key',
-];
-
 /** Those of every connection, and both of them at once. */
 export const httpsFamilies = [...ipFamilies, 'both'] as const;
 

@@ -1,5 +1,5 @@
 import { type ConfigKeys, everyKindKeys } from '../config-key.ts';
-import { connectionKeys } from '../connection/keys.ts';
+import { connectionKeys, payloadWords } from '../connection/keys.ts';
 
 /** Whose greeting a check can read, and what it takes for a healthy one. */
 export const banners = ['smtp', 'imap', 'ssh', 'redis', 'postgres', 'mysql'] as const;
@@ -10,11 +10,6 @@ export const upgrades = ['smtp', 'imap', 'pop3', 'ftp', 'postgres', 'ldap'] as c
 export type Upgrade = (typeof upgrades)[number];
 
 export const tlsModes = ['none', 'implicit', ...upgrades] as const;
-export const encodings = ['text', 'hex', 'base64'] as const;
-
-const payload =
-  'a text of at most 4,096 characters, in which `\\r`, `\\n`, `\\t`, `\\0`, `\\xNN` and `\\\\` mean ' +
-  'what they do in C; or the bytes as `encoding` has them';
 
 export const tcpKeys = {
   ...everyKindKeys,
@@ -30,7 +25,7 @@ export const tcpKeys = {
   },
   send: {
     meaning: 'Bytes to send once connected; stored encrypted, and shown as `***`.',
-    allowed: `${payload}; not on port 25, where mail is delivered`,
+    allowed: `${payloadWords}; not on port 25, where mail is delivered`,
     otherwise: 'nothing',
     example: 'PING\\r\\n',
   },
@@ -38,19 +33,11 @@ export const tcpKeys = {
     meaning:
       'What must come back, anywhere in the first 64 KiB; case-sensitive. Without it nothing that ' +
       'comes is read.',
-    allowed: payload,
+    allowed: payloadWords,
     otherwise: 'nothing',
     example: '+PONG',
   },
-  encoding: {
-    meaning:
-      'How `send` and `expect` are written. In text, `\\r`, `\\n`, `\\t`, `\\0` and `\\xNN` are bytes, and ' +
-      '`\\\\` is a backslash.',
-    allowed: '"text" (sent as UTF-8), "hex" or "base64"',
-    initial: 'text',
-    example: 'hex',
-    choices: encodings,
-  },
+  encoding: connectionKeys.encoding,
   tls: {
     meaning:
       'Whether the connection is encrypted: from the start ("implicit"), or after STARTTLS of the ' +

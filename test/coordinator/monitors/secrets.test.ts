@@ -7,8 +7,7 @@ import {
   listMonitors,
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
-import { isSecretHeader } from '../../../shared/checks/https/config.ts';
-import { secretByNature } from '../../../shared/checks/https/keys.ts';
+import { isSecretHeader, secretByNature } from '../../../shared/checks/connection/headers.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 

@@ -8,7 +8,8 @@ import {
   targetFault,
 } from '../../../../shared/checks/config.ts';
 import { hostAndPort } from '../../../../shared/checks/connection/config.ts';
-import { bytesOf, tcpSettings } from '../../../../shared/checks/tcp/config.ts';
+import { bytesOf } from '../../../../shared/checks/connection/payload.ts';
+import { tcpSettings } from '../../../../shared/checks/tcp/config.ts';
 
 describe('a target with a port', () => {
   test.each([

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import type { Config } from '../assignment.ts';
+import { mask } from '../config-secrets.ts';
+import { type ConfigFault, valueAt } from '../kind-config.ts';
+import type { Json } from '../result.ts';
+
+/** Headers that an owner adds to a request, and which of them are secrets. */
+
+export const headerName = z
+  .string()
+  .max(100)
+  .regex(/^[!#$%&'*+\-.^_\x60|~0-9A-Za-z]+$/);
+/** Visible ASCII and latin-1, as a header line can carry it; never a line break. */
+const headerValue = z
+  .string()
+  .max(4_096)
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
+/** The document states the refinement's rules beside the schema. */
+export const headerMap = (limit: number) =>
+  z
+    .record(headerName, headerValue)
+    .refine((map) => Object.keys(map).length <= limit)
+    .meta({ maxProperties: limit });
+
+/**
+ * Headers that identify the sender: their values are always secrets, even if the user does not mark
+ * them.
+ */
+export const secretByNature: readonly string[] = [
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'x-api-key',
+  'api-key',
+  'apikey',
+  'x-auth-token',
+  'x-auth-key',
+  'x-access-token',
+  'x-session-token',
+  'x-amz-security-token',
+  'x-goog-api-key',
+  'ocp-apim-subscription-key',
+  'x-functions-key',
+  'x-rapidapi-key',
+  'cf-access-client-secret',
+  'private-token',
+  'x-gitlab-token',
+  'x-vault-token',
+  'x-shopify-access-token',
+  'dd-api-key',
+  'dd-application-key',
+];
+
+export const headerNames = (config: Config, key: string): string[] => {
+  const headers = config[key];
+  return typeof headers === 'object' && headers !== null && !Array.isArray(headers)
+    ? Object.keys(headers)
+    : [];
+};
+
+const secretHeaders = (config: Config): string[] => {
+  const list = config.secret_headers;
+  return Array.isArray(list)
+    ? list.filter((name) => typeof name === 'string').map((name) => name.toLowerCase())
+    : [];
+};
+
+const secretName =
+  /(?:^|[-_])(?:password|passwd|pwd|auth|credentials?|cookie|session|signature|(?:api|access|auth|client|license|private|secret|session)?(?:keys?|tokens?|secrets?))(?:[-_]|$)/i;
+/** An authentication scheme, or a long word of letters and digits that no one types. */
+const secretValue = /^(?:bearer|basic|token)\s+\S|^(?=.*\d)(?=.*[a-z])[\w+/=.~-]{20,}$/i;
+/**
+ * Headers of ordinary requests: a long value of theirs is a media type or a date, such as
+ * `application/vnd.github.v3+json`.
+ */
+const ordinaryName =
+  /^(?:accept|accept-.*|cache-control|content-.*|if-.*|origin|prefer|range|referer|x-requested-with)$/i;
+
+const looksSecret = (config: Config, name: string): boolean => {
+  const value = valueAt(config, ['headers', name]);
+  // Values already stored apart remain so.
+  return (
+    secretName.test(name) ||
+    value === mask ||
+    (typeof value === 'string' && !ordinaryName.test(name) && secretValue.test(value))
+  );
+};
+
+/**
+ * Whether a header's value is a secret: its owner marked it as one, its name is one of
+ * `secretByNature`, or it looks like one.
+ */
+export const isSecretHeader = (config: Config): ((name: string) => boolean) => {
+  const secret = new Set([...secretHeaders(config), ...secretByNature]);
+  return (name) => secret.has(name.toLowerCase()) || looksSecret(config, name);
+};
+
+/** Faults between `headers` and `secret_headers`, each of which is valid. */
+export const headerFaults = (config: Config): ConfigFault[] => {
+  const faults: ConfigFault[] = [];
+  const names = headerNames(config, 'headers').map((name) => name.toLowerCase());
+  if (new Set(names).size !== names.length)
+    faults.push({
+      key: 'headers',
+      remedy: 'name each header once; upper and lower case are the same',
+    });
+  if (!secretHeaders(config).every((name) => names.includes(name)))
+    faults.push({ key: 'secret_headers', remedy: 'name only headers that `headers` has' });
+  return faults;
+};
+
+export const secretHeaderPaths = (config: Config): (readonly string[])[] =>
+  headerNames(config, 'headers')
+    .filter(isSecretHeader(config))
+    .map((name) => ['headers', name]);
+
+export const asPairs = (json: Json | undefined): [string, string][] =>
+  typeof json === 'object' && json !== null && !Array.isArray(json)
+    ? Object.entries(json).flatMap(([name, value]): [string, string][] =>
+        typeof value === 'string' ? [[name, value]] : [],
+      )
+    : [];
