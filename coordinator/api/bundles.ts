@@ -40,6 +40,20 @@ const withoutOtherLanguages: Plugin = {
   },
 };
 
+/** The client of WebSockets would load native parts that a host happens to have. */
+const withoutNativeParts: Plugin = {
+  name: 'without native parts',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^(?:bufferutil|utf-8-validate)$/ }, ({ path }) => ({
+      path,
+      namespace: 'no-native-parts',
+    }));
+    onLoad({ filter: /.*/, namespace: 'no-native-parts' }, () => ({
+      contents: "throw new Error('not bundled');",
+    }));
+  },
+};
+
 type Recipe = {
   readonly entry: string;
   readonly rooms: readonly string[];
@@ -65,7 +79,7 @@ const recipes: Readonly<Record<DownloadName, Recipe>> = {
       format: 'cjs',
       banner: { js: probeHead },
       define: { 'import.meta.main': 'false' },
-      plugins: [withoutOtherLanguages],
+      plugins: [withoutOtherLanguages, withoutNativeParts],
     },
   },
 };

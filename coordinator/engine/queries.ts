@@ -426,6 +426,7 @@ const isHarmless: Readonly<Record<Kind, (config: Config) => boolean>> = {
   dns: () => true,
   tcp: ({ send }) => send === undefined || send === null,
   tls: () => true,
+  websocket: ({ send }) => send === undefined || send === null,
   heartbeat: () => false,
   domain: () => true,
   icmp: () => true,

@@ -211,6 +211,7 @@ const kinds: Readonly<Record<Kind, string>> = {
   dns: 'DNS',
   tcp: 'TCP',
   tls: 'TLS',
+  websocket: 'WebSocket',
   heartbeat: 'heartbeats',
   domain: 'domains',
   icmp: 'ping',

@@ -160,6 +160,7 @@ export const iconNames = [
   'information',
   'calendar',
   'port',
+  'exchange',
 ] as const;
 
 export type IconName = (typeof iconNames)[number];

@@ -9,6 +9,7 @@ import type { Ping } from './icmp/ping.ts';
 import { createTcpCheck } from './tcp/perform.ts';
 import { createTlsCheck } from './tls/perform.ts';
 import type { Check } from './types.ts';
+import { createWebsocketCheck } from './websocket/perform.ts';
 
 /** What each kind of check needs of the probe beyond its context. */
 export type CheckDependencies = {
@@ -27,6 +28,7 @@ export const createChecks = (deps: CheckDependencies): Readonly<Record<Kind, Che
   dns: createDnsCheck(deps.dns),
   tcp: createTcpCheck(deps.connection),
   tls: createTlsCheck(deps.connection),
+  websocket: createWebsocketCheck(deps.connection),
   heartbeat: createHeartbeatCheck(deps.heartbeat),
   domain: createDomainCheck(deps.domain),
   icmp: createIcmpCheck({ ...deps.connection, ping: deps.ping }),

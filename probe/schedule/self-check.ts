@@ -222,6 +222,7 @@ const hostsOf: Readonly<Record<Kind, (assignment: Assignment) => string>> = {
   https: ({ target }) => URL.parse(target)?.hostname ?? target,
   tcp: ({ target }) => hostAndPort('tcp', target)?.host ?? target,
   tls: ({ target }) => hostAndPort('tls', target)?.host ?? target,
+  websocket: ({ target }) => URL.parse(target)?.hostname ?? target,
   dns: ({ config }) => `dns ${String(config.resolver ?? '')}`,
   heartbeat: () => 'heartbeat',
   domain: () => 'domain',

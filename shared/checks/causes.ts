@@ -6,6 +6,7 @@ import { httpsCauses } from './https/causes.ts';
 import { icmpCauses } from './icmp/causes.ts';
 import type { Cause, CauseRow, Layer } from './result.ts';
 import { tcpCauses } from './tcp/causes.ts';
+import { websocketCauses } from './websocket/causes.ts';
 
 /** Faults of the probe itself, for any kind: they make a result `unknown`. */
 const probeCauses = {
@@ -37,6 +38,7 @@ const rows: Readonly<Record<string, CauseRow>> = {
   ...httpsCauses,
   ...dnsCauses,
   ...tcpCauses,
+  ...websocketCauses,
   ...heartbeatCauses,
   ...domainCauses,
   ...icmpCauses,

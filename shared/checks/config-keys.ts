@@ -8,6 +8,7 @@ import { icmpKeys } from './icmp/keys.ts';
 import type { Kind } from './kinds.ts';
 import { tcpKeys } from './tcp/keys.ts';
 import { tlsKeys } from './tls/keys.ts';
+import { websocketKeys } from './websocket/keys.ts';
 
 /** Every key that a config may have, by the kind of check that uses it. */
 export const configKeys: Readonly<Record<Kind, ConfigKeys>> = {
@@ -15,6 +16,7 @@ export const configKeys: Readonly<Record<Kind, ConfigKeys>> = {
   dns: dnsKeys,
   tcp: tcpKeys,
   tls: tlsKeys,
+  websocket: websocketKeys,
   heartbeat: heartbeatKeys,
   domain: domainKeys,
   icmp: icmpKeys,

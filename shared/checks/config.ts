@@ -19,12 +19,14 @@ import type { Kind } from './kinds.ts';
 import type { Json } from './result.ts';
 import { tcpConfig, tcpTarget } from './tcp/config.ts';
 import { tlsConfig, tlsTarget } from './tls/config.ts';
+import { websocketConfig, websocketTarget } from './websocket/config.ts';
 
 const byKind: Readonly<Record<Kind, KindConfig>> = {
   https: httpsConfig,
   dns: dnsConfig,
   tcp: tcpConfig,
   tls: tlsConfig,
+  websocket: websocketConfig,
   heartbeat: heartbeatConfig,
   domain: domainConfig,
   icmp: icmpConfig,
@@ -192,6 +194,7 @@ const targetByKind: Readonly<Record<Kind, KindTarget>> = {
   dns: dnsTarget,
   tcp: tcpTarget,
   tls: tlsTarget,
+  websocket: websocketTarget,
   heartbeat: heartbeatTarget,
   domain: domainTarget,
   icmp: icmpTarget,

@@ -3,7 +3,16 @@
  * but heartbeats. The compiler names the tables that a new kind must join;
  * .github/CONTRIBUTING.md lists the rest.
  */
-export const kinds = ['https', 'dns', 'tcp', 'tls', 'icmp', 'heartbeat', 'domain'] as const;
+export const kinds = [
+  'https',
+  'dns',
+  'tcp',
+  'tls',
+  'websocket',
+  'icmp',
+  'heartbeat',
+  'domain',
+] as const;
 export type Kind = (typeof kinds)[number];
 
 /** What the first version's probes check. Which of the others a probe checks, it says itself. */

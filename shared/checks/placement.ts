@@ -13,6 +13,7 @@ import { hostAndPort, hostIn } from './connection/config.ts';
 import { parseResolver } from './dns/config.ts';
 import { httpsUrl } from './https/config.ts';
 import { isForSome, type Kind } from './kinds.ts';
+import { websocketUrl } from './websocket/config.ts';
 
 /**
  * Monitors of targets inside a private network: only probes whose host allows it can check them
@@ -71,6 +72,7 @@ const dialed: Readonly<
   },
   tcp: { key: 'target', hostIn: (target) => hostAndPort('tcp', target)?.host },
   tls: { key: 'target', hostIn: (target) => hostAndPort('tls', target)?.host },
+  websocket: { key: 'target', hostIn: (target) => websocketUrl(target)?.hostname },
   heartbeat: { key: 'target', hostIn: () => undefined },
   domain: { key: 'target', hostIn: () => undefined },
   icmp: { key: 'target', hostIn: (target) => hostIn(target) },

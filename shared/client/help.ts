@@ -129,7 +129,8 @@ const helpPlain = (text: string): string => text.replaceAll('`', '');
 
 /** A value as a user would type it right after its flag. */
 const typed = (value: ConfigKey['example']): string => {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  // A text that is JSON itself would be read as what it means.
+  const text = typeof value === 'string' && !/^[[{]/.test(value) ? value : JSON.stringify(value);
   // With "=", because a PEM text begins like a flag.
   if (text.includes('\n')) return '="$(cat FILE)"';
   return /^[\w./:-]+$/.test(text) ? ` ${text}` : ` '${text}'`;

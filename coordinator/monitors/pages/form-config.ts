@@ -79,6 +79,13 @@ const family = plain(
   'Addresses',
   choice({ any: 'IPv4 or IPv6', '4': 'IPv4 only', '6': 'IPv6 only' }),
 );
+const written = setting(
+  'encoding',
+  'Both are written as',
+  choice({ text: 'Text', hex: 'Hexadecimal bytes', base64: 'Base64' }),
+);
+const headers = setting('headers', 'Headers', pairs);
+const secretHeaders = setting('secret_headers', 'Secret headers', lines);
 const serverName = setting('server_name', 'Server name', text);
 const protocols = {
   smtp: 'SMTP',
@@ -134,8 +141,8 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       holds: 'method, headers, body, redirects',
       settings: [
         plain('method', 'Method', choice()),
-        setting('headers', 'Headers', pairs),
-        setting('secret_headers', 'Secret headers', lines),
+        headers,
+        secretHeaders,
         plain('body', 'Body', body),
         plain('follow_redirects', 'Follow redirects', yesNo),
         plain('max_redirects', 'Maximum redirects', number('redirects')),
@@ -203,11 +210,7 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       settings: [
         setting('send', 'Send', exactLine),
         setting('expect', 'Answer contains', exactLine),
-        setting(
-          'encoding',
-          'Both are written as',
-          choice({ text: 'Text', hex: 'Hexadecimal bytes', base64: 'Base64' }),
-        ),
+        written,
         warn,
         slowest,
         failing,
@@ -254,6 +257,35 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'Connection',
       holds: 'server name, addresses, timeout',
       settings: [serverName, family, timeout],
+    },
+    from,
+    told,
+  ],
+  websocket: [
+    {
+      title: 'Assertions',
+      holds: 'message, speed, certificate',
+      settings: [
+        setting('send', 'Send', exactLine),
+        setting('expect', 'Message contains', exactLine),
+        written,
+        warn,
+        slowest,
+        verified,
+        expiring,
+        failing,
+      ],
+    },
+    {
+      title: 'Request',
+      holds: 'headers, subprotocol, addresses, timeout',
+      settings: [
+        headers,
+        secretHeaders,
+        setting('subprotocol', 'Subprotocol', text),
+        family,
+        timeout,
+      ],
     },
     from,
     told,
@@ -306,6 +338,7 @@ export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
   dns: [plain('record_type', 'Records', choice())],
   tcp: [setting('banner', 'Greeting', choice(protocols, 'Any: an open port is enough'))],
   tls: [],
+  websocket: [],
   heartbeat: [],
   domain: [],
   icmp: [],
@@ -320,6 +353,7 @@ export const silentKeys: Readonly<Record<Kind, readonly string[]>> = {
   dns: [],
   tcp: [],
   tls: [],
+  websocket: [],
   heartbeat: ['timeout_ms', 'continents', 'probe'],
   domain: [],
   icmp: [],

@@ -94,6 +94,7 @@ const formIntervalUsual: Readonly<Record<Kind, readonly number[]>> = {
   dns: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
   tcp: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
   tls: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
+  websocket: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
   heartbeat: [
     60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
     1_209_600, 2_592_000,
@@ -243,6 +244,14 @@ const kindsShown = [
     example: 'mail.shop.example:993',
   },
   {
+    kind: 'websocket',
+    label: 'WebSocket',
+    symbol: 'exchange',
+    sentence: 'New WebSocket monitor',
+    target: 'Address',
+    example: 'wss://shop.example/live',
+  },
+  {
     kind: 'icmp',
     label: 'Ping',
     symbol: 'send',
@@ -310,6 +319,7 @@ const namePlaceholders: Readonly<Record<Exclude<Kind, 'heartbeat'>, string>> = {
   dns: 'Defaults to the DNS name',
   tcp: 'Defaults to the host and port',
   tls: 'Defaults to the host and port',
+  websocket: 'Defaults to the host name',
   domain: 'Defaults to the domain',
   icmp: 'Defaults to the host',
 };

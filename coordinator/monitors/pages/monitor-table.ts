@@ -76,6 +76,7 @@ const kindWords: Readonly<Record<Kind, string>> = {
   dns: 'DNS',
   tcp: 'TCP port',
   tls: 'TLS certificate',
+  websocket: 'WebSocket',
   heartbeat: 'Heartbeat',
   domain: 'Domain',
   icmp: 'Ping',

@@ -36,8 +36,9 @@ const phasesOf = ({ phases, took_ms, evidence }: TestAnswer): readonly Phase[] =
     : known;
 };
 
-/** Of http: no other answer has a status. */
-const hasBody = (evidence: TestAnswer['evidence']): boolean => typeof evidence?.status === 'number';
+/** Of http: no other answer has a status, and a WebSocket has no body. */
+const hasBody = (evidence: TestAnswer['evidence']): boolean =>
+  typeof evidence?.status === 'number' && evidence.status !== 101;
 
 const width = 1_000;
 

@@ -68,7 +68,11 @@ const chosenHeaders = [
   'date',
   'location',
   'retry-after',
+  'sec-websocket-extensions',
+  'sec-websocket-protocol',
+  'sec-websocket-version',
   'server',
+  'upgrade',
   'via',
   'www-authenticate',
   'x-amz-cf-id',
@@ -86,6 +90,13 @@ const maxSaw = 400;
 /** How many characters of a body are shown before the match. */
 const beforeMatch = 100;
 const maxFirstBytes = 100;
+
+/** What headers say of who answered. */
+export const headersEvidence = (headers: ResponseSeen['headers'], scrub: Scrub): Json =>
+  headers
+    .filter(([name]) => chosenHeaders.includes(name))
+    .slice(0, maxHeaders)
+    .map(([name, value]) => [name, scrub(value, maxHeader)]);
 
 /** What a failed assertion found: a value, or a text within the body. */
 export type Saw = { readonly value: Json } | { readonly inBody: string };
@@ -125,10 +136,7 @@ export const httpsEvidence = (
   if (last?.response) {
     const { status, headers, read, truncated } = last.response;
     evidence.status = status;
-    evidence.headers = headers
-      .filter(([name]) => chosenHeaders.includes(name))
-      .slice(0, maxHeaders)
-      .map(([name, value]) => [name, scrub(value, maxHeader)]);
+    evidence.headers = headersEvidence(headers, scrub);
     evidence.body = scrub(body.slice(0, scrub.enough(maxBody)), maxBody);
     evidence.body_bytes = read;
     evidence.body_truncated = truncated;

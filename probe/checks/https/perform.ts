@@ -40,7 +40,7 @@ export type Plan = {
   readonly bytes: Buffer;
 };
 
-const userAgent = (probe: ProbeIdentity): string =>
+export const userAgent = (probe: ProbeIdentity): string =>
   `Antipode/${probe.version} (+${probe.base_url}; probe=${probe.name}; continent=${probe.continent})`;
 
 /**
@@ -54,7 +54,7 @@ const harmless = ['accept', 'accept-language', 'content-type', 'cache-control', 
  * request.
  */
 const unbroken = (value: string): string => value.replaceAll(/[\r\n\0]+/g, ' ');
-const oneLine = (text: string): string => text.replaceAll(/[^\t\x20-\x7e]/g, '?');
+export const oneLine = (text: string): string => text.replaceAll(/[^\t\x20-\x7e]/g, '?');
 
 /** The request of one hop in wire format: HTTP/1.1, one connection, no compression asked for. */
 export const requestBytes = (
@@ -83,15 +83,18 @@ export const requestBytes = (
 };
 
 const ownSignature = ['signature', 'signature-input', 'signature-agent'];
+/** Whether the owner's own headers, by their names in lower case, already sign a request. */
+export const isSignedByOwner = (own: ReadonlyMap<string, string>): boolean =>
+  ownSignature.some((name) => own.has(name));
 
 /** As the target reads it: from the header Host, without the port of the scheme. */
-const authorityOf = (url: URL, host: string | undefined): string =>
+export const authorityOf = (url: URL, host: string | undefined): string =>
   host === undefined
     ? url.host
     : host
         .trim()
         .toLowerCase()
-        .replace(url.protocol === 'https:' ? /:443$/ : /:80$/, '');
+        .replace(/^(?:https|wss):$/.test(url.protocol) ? /:443$/ : /:80$/, '');
 
 /**
  * The request with the lines that prove who asks. Unchanged where the probe does not sign, or the
@@ -105,7 +108,7 @@ const signed = (
 ): Buffer => {
   if (!sign) return bytes;
   const own = new Map(trusted ? headers.map(([name, value]) => [name.toLowerCase(), value]) : []);
-  if (ownSignature.some((name) => own.has(name))) return bytes;
+  if (isSignedByOwner(own)) return bytes;
   const authority = authorityOf(url, own.get('host'));
   const isSecure = url.protocol === 'https:';
   const lines = sign({ authority, method, isSecure }, clock.now());

@@ -84,7 +84,7 @@ test.each(downloadNames)(
     const inside = Object.keys(metafile?.inputs ?? {}).filter(
       (file) =>
         !file.startsWith('node_modules/') &&
-        !file.startsWith('no-languages:') &&
+        !/^no-(?:languages|native-parts):/.test(file) &&
         file !== 'package.json',
     );
     expect(inside.length).toBeGreaterThan(10);

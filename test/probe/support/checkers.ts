@@ -17,6 +17,7 @@ import { type BodyMemory, CheckDeadline } from '../../../probe/checks/limits.ts'
 import { createTcpCheck } from '../../../probe/checks/tcp/perform.ts';
 import { createTlsCheck } from '../../../probe/checks/tls/perform.ts';
 import type { ProbeIdentity } from '../../../probe/checks/types.ts';
+import { createWebsocketCheck } from '../../../probe/checks/websocket/perform.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import type { Assignment, Config } from '../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../shared/checks/causes.ts';
@@ -143,7 +144,12 @@ const sockets = createUdpSockets();
 
 export type Checked = Verdict & { readonly sentence: string | null };
 
-const byKind = { https: createHttpsCheck, tcp: createTcpCheck, tls: createTlsCheck } as const;
+const byKind = {
+  https: createHttpsCheck,
+  tcp: createTcpCheck,
+  tls: createTlsCheck,
+  websocket: createWebsocketCheck,
+} as const;
 
 /**
  * A check of a kind that connects as a probe performs it, for one target after the other; only what

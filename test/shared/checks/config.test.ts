@@ -28,6 +28,7 @@ import { type Kind, kinds } from '../../../shared/checks/kinds.ts';
 import type { Json } from '../../../shared/checks/result.ts';
 import { tcpSettings } from '../../../shared/checks/tcp/config.ts';
 import { tlsSettings } from '../../../shared/checks/tls/config.ts';
+import { websocketSettings } from '../../../shared/checks/websocket/config.ts';
 
 describe('config', () => {
   const faults = (config: Config, interval_s = 60, target = 'https://example.com/') =>
@@ -205,6 +206,7 @@ describe('the help of every config key', () => {
     dns: 'example.com',
     tcp: 'example.com:5432',
     tls: 'example.com:443',
+    websocket: 'wss://example.com/',
     heartbeat: '',
     domain: 'example.com',
     icmp: 'example.com',
@@ -301,6 +303,7 @@ describe('the help of every config key', () => {
           dnsSettings({ target: target.dns, config }),
         tcp: tcpSettings,
         tls: tlsSettings,
+        websocket: websocketSettings,
         icmp: icmpSettings,
       };
       if (kind === 'heartbeat' || kind === 'domain') return;

@@ -1,0 +1,168 @@
+import { isUtf8 } from 'node:buffer';
+import { domainToUnicode } from 'node:url';
+import { z } from 'zod';
+import type { Config } from '../assignment.ts';
+import {
+  asText,
+  type ConnectionSettings,
+  connectionSchemas,
+  connectionSettings,
+  given,
+  isTooLong,
+  limitFaults,
+  strange,
+} from '../connection/config.ts';
+import {
+  asPairs,
+  headerFaults,
+  headerMap,
+  headerName,
+  isSecretHeader,
+  secretHeaderPaths,
+} from '../connection/headers.ts';
+import {
+  encodingIn,
+  payloadFaults,
+  payloadIn,
+  payloadSchema,
+  secretWordsIn,
+} from '../connection/payload.ts';
+import {
+  type ConfigContext,
+  type ConfigFault,
+  everyKindSchemas,
+  type KeySchemas,
+  type KindConfig,
+  type KindTarget,
+  keyFaults,
+} from '../kind-config.ts';
+import { reservedForUpgrade, websocketKeys } from './keys.ts';
+
+const schemas = {
+  ...everyKindSchemas,
+  send: payloadSchema,
+  expect: payloadSchema,
+  encoding: connectionSchemas.encoding,
+  subprotocol: z
+    .string()
+    .max(100)
+    .regex(/^[!#$%&'*+\-.^_|~0-9A-Za-z]+$/),
+  headers: headerMap(50).refine((map) =>
+    Object.keys(map).every((name) => !reservedForUpgrade.includes(name.toLowerCase())),
+  ),
+  secret_headers: z.array(headerName).max(50),
+  verify_tls: connectionSchemas.verify_tls,
+  tls_expires_within_days: connectionSchemas.tls_expires_within_days,
+  ip_family: connectionSchemas.ip_family,
+  max_response_ms: connectionSchemas.max_response_ms,
+  warn: connectionSchemas.warn,
+  fail_on: connectionSchemas.fail_on,
+} satisfies KeySchemas<keyof typeof websocketKeys>;
+
+/** Faults between keys that are each valid. */
+const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
+  const faults = [...payloadFaults(config), ...headerFaults(config)];
+  const send = payloadIn(config, 'send');
+  if (send && encodingIn(config) === 'text' && !isUtf8(send))
+    faults.push({
+      key: 'send',
+      remedy: 'write it as `encoding` "hex" or "base64"; a text message must be UTF-8',
+    });
+  if (given(config, 'tls_expires_within_days') && /^ws:/i.test(target))
+    faults.push({
+      key: 'tls_expires_within_days',
+      remedy: 'use a wss:// target; a ws:// one shows no certificate',
+    });
+  return [...faults, ...limitFaults(config, interval_s)];
+};
+
+export const websocketConfig: KindConfig = {
+  schemas,
+  faults: (config, context) => {
+    const own = keyFaults(schemas, websocketKeys, config);
+    return own.length > 0 ? own : clashes(config, context);
+  },
+  // It may log in.
+  secretPaths: (config) => [['send'], ...secretHeaderPaths(config)],
+};
+
+/** A config of a websocket check as the check uses it. */
+export type WebsocketSettings = ConnectionSettings & {
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly subprotocol: string | null;
+  /** A text is sent as a text message, bytes as a binary one. */
+  readonly send: string | Buffer | null;
+  readonly expect: Buffer | null;
+  /** `expect` as the config has it, for causes. */
+  readonly expect_words: string;
+  /** Texts that evidence must never contain, whoever echoes them. */
+  readonly secrets: readonly string[];
+};
+
+/** A server may say a token of a JSON message alone. */
+const textsInJson = (text: string): readonly string[] => {
+  const texts: string[] = [];
+  try {
+    JSON.parse(text, (_key, value: unknown) => {
+      if (typeof value === 'string') texts.push(value);
+      return value;
+    });
+  } catch (error) {
+    if (error instanceof SyntaxError) return [];
+    throw error;
+  }
+  return texts;
+};
+
+const leastSecret = 4;
+
+/** Reads a config that `websocketConfig.faults` accepted, with its secrets in plain form. */
+export const websocketSettings = (config: Config): WebsocketSettings => {
+  const headers = asPairs(config.headers);
+  const isSecret = isSecretHeader(config);
+  const send = payloadIn(config, 'send');
+  const text = send?.toString('utf8') ?? '';
+  const secretValues = headers.filter(([name]) => isSecret(name)).map(([, value]) => value);
+  const secrets = [...textsInJson(text), ...secretValues].filter(
+    ({ length }) => length >= leastSecret,
+  );
+  return {
+    ...connectionSettings(config),
+    headers,
+    subprotocol: asText(config.subprotocol) ?? null,
+    send: send && encodingIn(config) === 'text' ? text : send,
+    expect: payloadIn(config, 'expect'),
+    expect_words: asText(config.expect) ?? '',
+    secrets: [...secretWordsIn(send), ...secrets],
+  };
+};
+
+/** The address of a websocket check, if its target can be checked. */
+export const websocketUrl = (target: string): URL | undefined => {
+  if (strange.test(target) || !/^wss?:\/\/[^/\\?#]/i.test(target)) return undefined;
+  const url = URL.parse(target);
+  return url && url.hostname !== '' && url.port !== '0' ? url : undefined;
+};
+
+export const websocketTarget: KindTarget = {
+  fault: (target) => {
+    if (strange.test(target))
+      return '`target` must not contain blanks or control characters; encode them with %';
+    const url = websocketUrl(target);
+    if (!url)
+      return '`target` must be a whole ws:// or wss:// address, such as wss://example.com/socket';
+    if (url.username !== '' || url.password !== '')
+      return '`target` must not contain a user name or password; give them as an Authorization header in `headers`';
+    if (isTooLong(url.hostname))
+      return '`target` must name a host of at most 253 characters, and 63 between two dots';
+    return undefined;
+  },
+  // As users write it: the address has the punycode form.
+  defaultName: (target) => {
+    const url = websocketUrl(target);
+    return (
+      url &&
+      (domainToUnicode(url.hostname) || url.hostname) + (url.port === '' ? '' : `:${url.port}`)
+    );
+  },
+};
