@@ -300,11 +300,9 @@ const targetField = ({ kind }: Subject, state: FormState): Html => {
       help: 'For example the machine and the job.',
     });
   const help =
-    kind === 'https'
-      ? 'Checks use HTTP/1.1. A server that speaks only HTTP/2 cannot be checked yet.'
-      : kind === 'domain'
-        ? 'Its registry is asked once a day when the registration ends, and whether it is on hold.'
-        : undefined;
+    kind === 'domain'
+      ? 'Its registry is asked once a day when the registration ends, and whether it is on hold.'
+      : undefined;
   return textField({
     ...common,
     required: true,

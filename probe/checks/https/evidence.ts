@@ -18,6 +18,8 @@ export type HopFailure = Failure<HttpsPhase>;
 
 export type ResponseSeen = {
   readonly status: number;
+  /** Whether it came over HTTP/2, where the server takes nothing else. */
+  readonly isHttp2?: boolean;
   readonly headers: readonly (readonly [name: string, value: string])[];
   /**
    * The kept part of the body, without transfer encoding and, where we can decode it, without
@@ -134,8 +136,9 @@ export const httpsEvidence = (
   if (seen.hops.length > 1 || seen.redirects !== 'done')
     evidence.redirects = seen.hops.map((hop) => redirectOf(hop, scrub));
   if (last?.response) {
-    const { status, headers, read, truncated } = last.response;
+    const { status, isHttp2, headers, read, truncated } = last.response;
     evidence.status = status;
+    if (isHttp2) evidence.protocol = 'HTTP/2';
     evidence.headers = headersEvidence(headers, scrub);
     evidence.body = scrub(body.slice(0, scrub.enough(maxBody)), maxBody);
     evidence.body_bytes = read;

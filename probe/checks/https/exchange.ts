@@ -7,7 +7,7 @@ import { ownCodes, type TlsSeen } from '../connection/observation.ts';
 import { type Trust, tlsSeen } from '../connection/trust.ts';
 import { type BodyShare, type CheckDeadline, GrowingBytes } from '../limits.ts';
 import type { HopFailure, HttpsPhase } from './evidence.ts';
-import { ResponseReader, readerLimits } from './reader.ts';
+import { type Header, ResponseReader, readerLimits } from './reader.ts';
 
 /**
  * Compressions that a server may use although we asked for none. Few do, so node's zlib is loaded
@@ -43,7 +43,7 @@ const maxEncodings = 3;
  * In the order in which the server applied them, from all headers of the name; empty if one of them
  * is unknown.
  */
-const encodingsOf = (reader: ResponseReader): readonly Encoding[] => {
+const encodingsOf = (reader: ResponseRead): readonly Encoding[] => {
   const values = reader.headers
     .filter(([name]) => name === 'content-encoding')
     .flatMap(([, value]) => value.toLowerCase().split(','))
@@ -111,7 +111,7 @@ const atATime = pLimit(2);
  * The decoded body, never more than `most` bytes of it, which stops a decompression bomb. A body
  * that cannot be unpacked at all stays as it came.
  */
-export const decoded = async (reader: ResponseReader, limit: number): Promise<Decoded> => {
+export const decoded = async (reader: ResponseRead, limit: number): Promise<Decoded> => {
   const raw = reader.body;
   const encodings = encodingsOf(reader);
   const asItCame = { body: raw, truncated: reader.truncated, free: () => reader.kept.free() };
@@ -121,6 +121,20 @@ export const decoded = async (reader: ResponseReader, limit: number): Promise<De
   // A thread may still read a decoding that was aborted, so its memory is left to the collector.
   if (!isLonger) reader.kept.free();
   return { body: bytes.bytes, truncated: reader.truncated || isLonger, free: () => bytes.free() };
+};
+
+/** A response as far as it was read, by either version of HTTP. */
+export type ResponseRead = {
+  readonly isHttp2: boolean;
+  /** 0 without a head. */
+  readonly status: number;
+  readonly headers: readonly Header[];
+  readonly read: number;
+  readonly truncated: boolean;
+  /** What came instead of a response. */
+  readonly beginning: Uint8Array;
+  readonly kept: GrowingBytes;
+  readonly body: Buffer;
 };
 
 export type ExchangeRequest = {
@@ -144,7 +158,7 @@ export type ExchangeRequest = {
 
 export type Exchanged = {
   readonly tls: TlsSeen | null;
-  readonly reader: ResponseReader;
+  readonly reader: ResponseRead;
   readonly failure: HopFailure | null;
   readonly tls_ms: number | null;
   readonly first_byte_ms: number | null;

@@ -8,19 +8,21 @@ import {
 import { noPhases, type Phases, type Verdict } from '../../../shared/checks/result.ts';
 import { openSocket } from '../connection/connect.ts';
 import { createNotes } from '../connection/notes.ts';
-import {
-  type ConnectionDependencies,
-  type Endpoint,
-  type Open,
-  reach,
-} from '../connection/reach.ts';
+import { type ConnectionDependencies, type Endpoint, reach } from '../connection/reach.ts';
 import { BodyMemory, type BodyShare, CheckDeadline } from '../limits.ts';
 import type { Check, CheckContext, ProbeIdentity } from '../types.ts';
 import { judgeBoth } from './both-families.ts';
 import type { HopSeen, HttpsObservation, RedirectEnd } from './evidence.ts';
-import { decoded, type ExchangeRequest, exchange } from './exchange.ts';
+import { decoded } from './exchange.ts';
 import { readerLimits } from './reader.ts';
 import { judgeHttps } from './verdict.ts';
+import {
+  createHttp2Origins,
+  exchangeByEither,
+  firstOpening,
+  type Http2Origins,
+  type Opening,
+} from './versions.ts';
 
 /** What one hop sends, and which of the user's own headers and credentials may go along. */
 export type Request = {
@@ -41,7 +43,9 @@ export type Plan = {
 };
 
 export const userAgent = (probe: ProbeIdentity): string =>
-  `Antipode/${probe.version} (+${probe.base_url}; probe=${probe.name}; continent=${probe.continent})`;
+  oneLine(
+    `Antipode/${probe.version} (+${probe.base_url}; probe=${probe.name}; continent=${probe.continent})`,
+  );
 
 /**
  * Headers that say how to answer and nothing about the sender. Only these leave the monitor's own
@@ -54,7 +58,7 @@ const harmless = ['accept', 'accept-language', 'content-type', 'cache-control', 
  * request.
  */
 const unbroken = (value: string): string => value.replaceAll(/[\r\n\0]+/g, ' ');
-export const oneLine = (text: string): string => text.replaceAll(/[^\t\x20-\x7e]/g, '?');
+const oneLine = (text: string): string => text.replaceAll(/[^\t\x20-\x7e]/g, '?');
 
 /** The request of one hop in wire format: HTTP/1.1, one connection, no compression asked for. */
 export const requestBytes = (
@@ -67,7 +71,7 @@ export const requestBytes = (
   const names = new Set(own.map(([name]) => name.toLowerCase()));
   const lines = [`${method} ${url.pathname}${url.search} HTTP/1.1`];
   if (!names.has('host')) lines.push(`Host: ${url.host}`);
-  lines.push(`User-Agent: ${oneLine(userAgent(probe))}`);
+  lines.push(`User-Agent: ${userAgent(probe)}`);
   if (!names.has('accept')) lines.push('Accept: */*');
   if (!names.has('accept-encoding')) lines.push('Accept-Encoding: identity');
   if (trusted && settings.credentials !== null && !names.has('authorization'))
@@ -186,11 +190,10 @@ export type HttpsDependencies = ConnectionDependencies & {
   readonly memory?: BodyMemory;
 };
 
+type Prepared = ConnectionDependencies & { readonly origins: Http2Origins };
+
 /** The memory that the bodies of all running checks may take together. */
 const maxBodyMemory = 48 * 1_048_576;
-
-/** HTTP/1.1 alone. */
-const alpn = Buffer.from('\u0008http/1.1', 'latin1');
 
 /**
  * Enough of a body for evidence and to recognise a block page. The whole body is kept only where it
@@ -218,26 +221,25 @@ const performHop = async (
   plan: Plan,
   context: CheckContext,
   memory: BodyShare,
-  dependencies: HttpsDependencies,
+  dependencies: Prepared,
 ): Promise<HopResult> => {
   const { settings } = plan;
-  const { deadline } = context;
-  const { trust } = dependencies;
+  const { trust, origins } = dependencies;
   const isSecure = request.url.protocol === 'https:';
   const endpoint = endpointOf(request.url, settings);
   const asked = endpoint.host.replace(/\.$/, '');
-  const opening =
-    (isHybrid: boolean): Open =>
-    (address, port) =>
-      openSocket(
-        address,
-        port,
-        isSecure ? { host: asked, verify: settings.verify_tls, isHybrid, alpn, client } : null,
-        trust,
-      );
+  const opening: Opening = (isHybrid, alpn) => (address, port) =>
+    openSocket(
+      address,
+      port,
+      isSecure ? { host: asked, verify: settings.verify_tls, isHybrid, alpn, client } : null,
+      trust,
+    );
   const client = request.trusted ? settings.client_certificate : null;
   const began = performance.now();
-  const reached = await reach(endpoint, opening(false), context, dependencies);
+  const { origin } = request.url;
+  const first = firstOpening(opening, origin, origins);
+  const { socket, ...reached } = await reach(endpoint, first, context, dependencies);
   let phases: Phases = { ...noPhases, ...reached.phases };
   const hopOf = (rest: Pick<HopSeen, 'beginning' | 'tls' | 'response' | 'failure'>): HopSeen => ({
     url: request.url.href,
@@ -245,31 +247,33 @@ const performHop = async (
     phases: { ...phases, total: performance.now() - began },
     ...rest,
   });
-  if (!reached.socket) {
+  if (!socket) {
     const { failure } = reached;
     return { hop: hopOf({ beginning: nothing, tls: null, response: null, failure }), free };
   }
 
   const judgesBody =
     settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
-  const wanted: ExchangeRequest = {
+  const wanted = {
     method: request.method,
     bytes,
     keep: judgesBody ? readerLimits.body : keptForEvidence,
     memory,
-    headOnly: (status) => settings.follow_redirects && isRedirect(status),
+    headOnly: (status: number) => settings.follow_redirects && isRedirect(status),
     host: asked,
     verify: settings.verify_tls,
     trust,
+    isExpected: settings.expected.matches,
   };
-  let seen = await exchange(reached.socket, reached.at, wanted, deadline);
-  if (seen.failure?.phase === 'tls' && seen.failure.code.endsWith('ALERT_HANDSHAKE_FAILURE')) {
-    // Nothing in common may mean that the server takes post-quantum groups only. The first
-    // handshake reports any other fault.
-    const { socket, at } = await reached.connectAgain(opening(true));
-    const second = socket && (await exchange(socket, at, wanted, deadline));
-    if (second?.tls) seen = second;
-  }
+  const connection = { ...reached, socket };
+  const seen = await exchangeByEither(
+    connection,
+    opening,
+    wanted,
+    origin,
+    origins,
+    context.deadline,
+  );
   const { reader, failure, tls } = seen;
   phases = { ...phases, tls: seen.tls_ms, first_byte: seen.first_byte_ms };
   const rest = { beginning: reader.beginning, tls, failure };
@@ -277,6 +281,7 @@ const performHop = async (
   const body = await decoded(reader, judgesBody ? readerLimits.body : keptForEvidence);
   const response = {
     status: reader.status,
+    isHttp2: reader.isHttp2,
     headers: reader.headers,
     read: reader.read,
     body: body.body,
@@ -290,13 +295,14 @@ const sum = (a: number | null, b: number | null): number | null =>
 
 /** Performs the check: every hop freshly, then the pure verdict over what was observed. */
 export const createHttpsCheck = (dependencies: HttpsDependencies): Check => {
+  const prepared: Prepared = { ...dependencies, origins: createHttp2Origins() };
   const bodies = dependencies.memory ?? new BodyMemory(maxBodyMemory);
   const note = createNotes(dependencies);
   const once = async (context: CheckContext, plan: Plan): Promise<Performed> => {
     // Three copies: the body as it came, unpacked, and as text.
     const memory = bodies.share(3 * readerLimits.body);
     try {
-      return await perform(context, plan, memory, dependencies);
+      return await perform(context, plan, memory, prepared);
     } finally {
       memory.release();
     }
@@ -352,7 +358,7 @@ const perform = async (
   context: CheckContext,
   plan: Plan,
   memory: BodyShare,
-  dependencies: HttpsDependencies,
+  dependencies: Prepared,
 ): Promise<Performed> => {
   const began = performance.now();
   context.deadline.listenInSteps();

@@ -68,6 +68,7 @@ const headersOf = (lines: readonly string[]): Header[] => {
 };
 
 export class ResponseReader {
+  readonly isHttp2 = false;
   status = 0;
   headers: readonly Header[] = [];
   /** Bytes of body read so far. */

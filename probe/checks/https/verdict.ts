@@ -6,7 +6,7 @@ import {
 } from '../../../shared/checks/https/config.ts';
 import type { Cause, Evidence, Json, Verdict } from '../../../shared/checks/result.ts';
 import { roundedPhases } from '../connection/evidence.ts';
-import { ownCodes } from '../connection/observation.ts';
+import { http2Cause, isRefusedProtocol, responsePhases } from '../connection/response.ts';
 import {
   type CodeTable,
   connectionPhases,
@@ -31,57 +31,19 @@ import { httpsWarnings } from './warnings.ts';
 
 const cause = (name: HttpsCause, params: Cause['params'] = {}): Cause => ({ class: name, params });
 
-const phases: Readonly<Record<HttpsPhase, CodeTable>> = {
-  ...connectionPhases,
-  first_byte: {
-    codes: {
-      [ownCodes.closed]: 'response_missing',
-      [ownCodes.malformed]: 'response_malformed',
-      [ownCodes.headersTooLarge]: 'response_headers_too_large',
-      [ownCodes.framingTooLarge]: 'response_framing_too_large',
-      [ownCodes.incomplete]: 'response_incomplete',
-    },
-    otherwise: 'connection_reset',
-  },
-  head: {
-    codes: {
-      [ownCodes.malformed]: 'response_malformed',
-      [ownCodes.headersTooLarge]: 'response_headers_too_large',
-      [ownCodes.framingTooLarge]: 'response_framing_too_large',
-    },
-    otherwise: 'response_incomplete',
-  },
-  body: {
-    codes: {
-      [ownCodes.malformed]: 'response_malformed',
-      [ownCodes.headersTooLarge]: 'response_headers_too_large',
-      [ownCodes.framingTooLarge]: 'response_framing_too_large',
-    },
-    otherwise: 'response_incomplete',
-  },
-};
-
-const noProtocol = /^ERR_SSL_[A-Z0-9/_]*NO_APPLICATION_PROTOCOL$/;
-
-/** A settings frame (RFC 9113): an HTTP/2 server begins with it, whatever the request was. */
-const isHttp2 = (beginning: Uint8Array): boolean =>
-  beginning.length >= 9 &&
-  beginning[0] === 0 &&
-  beginning.subarray(3, 9).every((byte, at) => byte === (at === 0 ? 4 : 0));
+const phases: Readonly<Record<HttpsPhase, CodeTable>> = { ...connectionPhases, ...responsePhases };
 
 /** The cause of a failed hop; null when the fault is the probe's own clock. */
 const hopCause = (
   failure: HopFailure,
-  { tls, beginning }: HopSeen,
+  { tls }: HopSeen,
   { at, limit_ms }: HttpsObservation,
   ip_family: string,
-): Cause | null => {
-  const { phase, code } = failure;
-  // We offered HTTP/1.1 only.
-  if (phase === 'tls' ? noProtocol.test(code) : isHttp2(beginning) && code !== ownCodes.deadline)
-    return cause('http2_only');
-  return failureCause(failure, phases, { tls, at, limit_ms, ip_family });
-};
+): Cause | null =>
+  // Both were offered, one after the other.
+  isRefusedProtocol(failure)
+    ? cause('http_not_spoken')
+    : (http2Cause(failure) ?? failureCause(failure, phases, { tls, at, limit_ms, ip_family }));
 
 const maxQuoted = 100;
 /** A text of the monitor's config as quoted in a sentence. */

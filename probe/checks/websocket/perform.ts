@@ -7,7 +7,7 @@ import { openSocket } from '../connection/connect.ts';
 import { reachSecurely } from '../connection/handshake.ts';
 import { createNotes } from '../connection/notes.ts';
 import type { ConnectionDependencies, Endpoint, Open } from '../connection/reach.ts';
-import { authorityOf, isSignedByOwner, oneLine, userAgent } from '../https/perform.ts';
+import { authorityOf, isSignedByOwner, userAgent } from '../https/perform.ts';
 import type { Check, CheckContext } from '../types.ts';
 import { converse } from './exchange.ts';
 import { type Conversation, judgeWebsocket, type WebsocketObservation } from './verdict.ts';
@@ -88,7 +88,7 @@ const headersOf = (
   { probe, clock }: CheckContext,
 ): Readonly<Record<string, string>> => {
   const own = new Map(headers.map(([name, value]) => [name.toLowerCase(), value]));
-  const sent = { 'User-Agent': oneLine(userAgent(probe)), ...Object.fromEntries(headers) };
+  const sent = { 'User-Agent': userAgent(probe), ...Object.fromEntries(headers) };
   if (!probe.sign || isSignedByOwner(own)) return sent;
   const authority = authorityOf(url, own.get('host'));
   const isSecure = url.protocol === 'wss:';

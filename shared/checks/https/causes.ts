@@ -22,9 +22,22 @@ export const httpsCauses = {
     layer: 'http',
     sentence: () => 'Connection closed before the whole response had come',
   },
+  // Of probes of the versions that spoke HTTP/1.1 alone.
   http2_only: {
     layer: 'http',
     sentence: () => 'The server speaks HTTP/2 only, and checks speak HTTP/1.1',
+  },
+  http_not_spoken: {
+    layer: 'http',
+    sentence: () => 'The server offers neither HTTP/1.1 nor HTTP/2',
+  },
+  http2_cancelled: {
+    layer: 'http',
+    sentence: ({ code }) => `The server cancelled the HTTP/2 request (${code})`,
+  },
+  http2_closed: {
+    layer: 'http',
+    sentence: ({ code }) => `The server closed the HTTP/2 connection without an answer (${code})`,
   },
   redirect_limit: { layer: 'http', sentence: ({ limit }) => `More than ${limit} redirects` },
   redirect_loop: { layer: 'http', sentence: () => 'Redirects lead in a circle' },

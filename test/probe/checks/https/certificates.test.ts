@@ -458,18 +458,6 @@ describe('key exchange groups', () => {
   };
 
   describe('protocols', () => {
-    test('a server of HTTP/2 alone is reported as such, whether it says so in the handshake or by its first frame', async () => {
-      const only = {
-        outcome: 'fail',
-        sentence: 'The server speaks HTTP/2 only, and checks speak HTTP/1.1',
-      };
-      const target = await serve({ certificate, tls: { ALPNProtocols: ['h2'] } });
-      expect(await check(target.url())).toMatchObject(only);
-      const settings = Buffer.from('000006040000000000000300000064', 'hex');
-      const silent = await serveRaw((socket) => socket.end(settings));
-      expect(await check(silent.url())).toMatchObject(only);
-    });
-
     test('a server with nothing newer than TLS 1.1 is reported, and checked all the same without verification', async () => {
       const target = await serve({
         certificate,

@@ -165,9 +165,19 @@ describe('verdict', () => {
       failed('head', 'DEADLINE'),
     ],
     [
-      'http2_only',
-      'The server speaks HTTP/2 only, and checks speak HTTP/1.1',
+      'http_not_spoken',
+      'The server offers neither HTTP/1.1 nor HTTP/2',
       failed('tls', 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'),
+    ],
+    [
+      'http2_cancelled',
+      'The server cancelled the HTTP/2 request (REFUSED_STREAM)',
+      failed('first_byte', 'RST_STREAM REFUSED_STREAM'),
+    ],
+    [
+      'http2_closed',
+      'The server closed the HTTP/2 connection without an answer (NO_ERROR)',
+      failed('first_byte', 'GOAWAY NO_ERROR'),
     ],
     ['response_malformed', 'The response is not valid HTTP', failed('head', 'MALFORMED')],
     [
@@ -377,9 +387,10 @@ describe('verdict', () => {
     });
 
     test('no cause is without a row', () => {
+      const ofOlderProbes = 'http2_only';
       expect(
         Object.keys({ ...connectionCauses, ...httpsCauses }).filter(
-          (name) => !rows.some(([row]) => row === name),
+          (name) => name !== ofOlderProbes && !rows.some(([row]) => row === name),
         ),
       ).toEqual([]);
     });

@@ -1,0 +1,369 @@
+import { createServer, type TLSSocket } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { asHttp2 } from '../../../../probe/checks/https/exchange-http2.ts';
+import { BodyMemory } from '../../../../probe/checks/limits.ts';
+import { mint, mintAuthority } from '../../../support/certificates.ts';
+import { httpsChecker } from '../../support/checkers.ts';
+import {
+  continuation,
+  data,
+  endHeaders,
+  endStream,
+  fields,
+  goAway,
+  headers,
+  ping,
+  reset,
+  settings,
+  statusOf,
+} from '../../support/frames.ts';
+import { type Serving, serveHttp2 } from '../../support/http2.ts';
+import { answerBy, serve, serveRaw } from '../../support/observations.ts';
+
+const root = mintAuthority('Test Root');
+const certificate = mint({ names: ['localhost'], issuer: root });
+const checker = (memory?: BodyMemory) =>
+  httpsChecker({ authorities: [root.certificate], ...(memory ? { memory } : {}) });
+const check = checker();
+
+type Answer = Parameters<typeof serveHttp2>[0];
+const saying =
+  (body: string | Buffer, head: Readonly<Record<string, string | number>> = {}): Answer =>
+  (stream) => {
+    stream.respond({ ':status': 200, ...head });
+    stream.end(body);
+  };
+/** A server that takes HTTP/2 alone, by ALPN. */
+const only = (answer: Answer, options: Serving = {}) =>
+  serveHttp2(answer, { certificate, ...options });
+
+describe('a server that takes HTTP/2 alone', () => {
+  test('is checked by it, and the evidence says so', async () => {
+    const { port, requests } = await only(saying('hello', { server: 'x', 'x-hidden': 'y' }));
+    const config = {
+      headers: { 'X-Own': 'é', Host: 'shop.example' },
+      bearer_token: 's3cret-token',
+      body_contains: 'hello',
+    };
+    const verdict = await check(`https://localhost:${port}/a?b=c`, config);
+    expect(verdict).toMatchObject({
+      outcome: 'ok',
+      evidence: {
+        status: 200,
+        protocol: 'HTTP/2',
+        headers: [
+          ['server', 'x'],
+          ['date', expect.any(String)],
+        ],
+        body: 'hello',
+        body_bytes: 5,
+        body_truncated: false,
+        tls: { protocol: 'TLSv1.3' },
+      },
+    });
+    for (const phase of ['tcp', 'tls', 'first_byte', 'total'] as const)
+      expect(verdict.phases?.[phase]).toBeTypeOf('number');
+    expect(requests).toMatchObject([
+      {
+        ':method': 'GET',
+        ':scheme': 'https',
+        ':authority': 'shop.example',
+        ':path': '/a?b=c',
+        'user-agent': expect.stringMatching(/^Antipode\//),
+        accept: '*/*',
+        'accept-encoding': 'identity',
+        authorization: 'Bearer s3cret-token',
+        'x-own': 'é',
+      },
+    ]);
+    expect(requests[0]).not.toHaveProperty('connection');
+    expect(requests[0]).not.toHaveProperty('host');
+  });
+
+  test('is known for a while: the next check asks it by HTTP/2 at once', async () => {
+    const fresh = checker();
+    const { port, refusals, connections } = await only(saying('x'));
+    for (const _ of [1, 2, 3])
+      expect(await fresh(`https://localhost:${port}/`)).toMatchObject({ outcome: 'ok' });
+    expect([refusals(), connections()]).toEqual([1, 3]);
+  });
+
+  test('gets a body, and takes HEAD without one', async () => {
+    const bodies: string[] = [];
+    const { port, requests } = await only((stream, head, body) => {
+      bodies.push(`${head[':method']} ${body}`);
+      stream.respond({ ':status': 200 }, { endStream: head[':method'] === 'HEAD' });
+      if (head[':method'] !== 'HEAD') stream.end();
+    });
+    const url = `https://localhost:${port}/`;
+    expect(await check(url, { method: 'POST', body: 'ping=1' })).toMatchObject({ outcome: 'ok' });
+    expect(await check(url, { method: 'HEAD' })).toMatchObject({ outcome: 'ok' });
+    expect(bodies).toEqual(['POST ping=1', 'HEAD ']);
+    expect(requests[0]).toMatchObject({ 'content-length': '6' });
+  });
+
+  test.each([
+    [{ expected_status: [204] }, 'unexpected_status'],
+    [{ body_contains: 'needle' }, 'body_lacks'],
+    [{ body_not_contains: 'hello' }, 'body_has'],
+    [{ json: [{ path: 'a', equals: 1 }] }, 'body_not_json'],
+    [{ header_contains: { server: 'y' } }, 'header_mismatch'],
+    [{ header_contains: { 'X-None': '' } }, 'header_missing'],
+  ])('is judged as any other: %j', async (config, cause) => {
+    const { port } = await only(saying('hello', { server: 'x' }));
+    expect(await check(`https://localhost:${port}/`, config)).toMatchObject({
+      outcome: 'fail',
+      cause: { class: cause },
+    });
+  });
+
+  test('gets no request where its certificate is bad', async () => {
+    const { port, requests } = await only(saying('x'));
+    const verdict = await check(`https://127.0.0.1:${port}/`, { bearer_token: 's3cret' });
+    expect(verdict).toMatchObject({ cause: { class: 'certificate_wrong_host' } });
+    expect(requests).toEqual([]);
+  });
+
+  test('redirects to any other, and back, without our credentials', async () => {
+    const other = await serve();
+    const { port, requests } = await only((stream, head) => {
+      const [, path = ''] = head[':path']?.split('/') ?? [];
+      if (path === 'end') return saying('end')(stream, head, Buffer.alloc(0));
+      stream.respond({ ':status': 302, location: other.url() });
+      // Nobody reads the body of a redirect.
+      stream.write(Buffer.alloc(100_000));
+    });
+    other.answer(
+      answerBy(() => ({
+        status: 302,
+        headers: { location: `https://localhost:${port}/end` },
+      })),
+    );
+    const verdict = await check(`https://localhost:${port}/`, { bearer_token: 's3cret-token' });
+    expect(verdict).toMatchObject({
+      outcome: 'ok',
+      evidence: { redirects: [{ status: 302 }, { status: 302 }, { status: 200 }] },
+    });
+    expect(requests.map(({ authorization }) => authorization)).toEqual([
+      'Bearer s3cret-token',
+      undefined,
+    ]);
+  });
+
+  test('may pack its body', async () => {
+    const packed = gzipSync('x'.repeat(5_000_000));
+    const { port } = await only(saying(packed, { 'content-encoding': 'gzip' }));
+    const config = { body_contains: 'xxx' };
+    expect(await check(`https://localhost:${port}/`, config)).toMatchObject({
+      outcome: 'ok',
+      evidence: { body_truncated: true, body_bytes: packed.length },
+    });
+  });
+
+  test('is read up to our limit, within the memory that all bodies have', async () => {
+    const memory = new BodyMemory(4 * 1_048_576);
+    const bounded = checker(memory);
+    const { port } = await only(saying(Buffer.alloc(3_000_000, 97)));
+    const verdicts = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        bounded(`https://localhost:${port}/`, { body_contains: 'aaa' }),
+      ),
+    );
+    for (const verdict of verdicts)
+      expect(verdict).toMatchObject({
+        outcome: 'ok',
+        evidence: { body_bytes: 1_048_576, body_truncated: true },
+      });
+    expect(memory.held).toBe(0);
+  });
+
+  test('may block us', async () => {
+    const { port } = await only(
+      saying('<title>Just a moment...</title>', { ':status': 403, 'cf-mitigated': 'challenge' }),
+    );
+    expect(await check(`https://localhost:${port}/`)).toMatchObject({
+      cause: { class: 'blocked_by_firewall' },
+    });
+  });
+});
+
+describe('a server that says that it wants HTTP/2', () => {
+  /** By HTTP/1.1 it answers so, by HTTP/2 with 200. */
+  const saysOf = (status: number, head: Readonly<Record<string, string>> = {}) =>
+    only(
+      (stream, fields) => {
+        if (stream.session?.alpnProtocol === 'h2')
+          saying('by HTTP/2')(stream, fields, Buffer.alloc(0));
+      },
+      { allowHTTP1: { status, headers: head } },
+    );
+
+  test.each([
+    [505, {}],
+    [426, { upgrade: 'h2c, h2' }],
+  ])('with status %i', async (status, head) => {
+    const { port } = await saysOf(status, head);
+    expect(await check(`https://localhost:${port}/`)).toMatchObject({
+      outcome: 'ok',
+      evidence: { status: 200, protocol: 'HTTP/2', body: 'by HTTP/2' },
+    });
+  });
+
+  test.each([
+    [426, { upgrade: 'websocket' }, {}],
+    [426, {}, {}],
+    [503, { upgrade: 'h2' }, {}],
+    [505, {}, { expected_status: [505] }],
+    [200, { upgrade: 'h2,h2c' }, {}],
+  ])('is no server with status %i and %j where %j is wanted', async (status, head, config) => {
+    const { port } = await saysOf(status, head);
+    const { evidence } = await check(`https://localhost:${port}/`, config);
+    expect(evidence).toMatchObject({ status });
+    expect(evidence).not.toHaveProperty('protocol');
+  });
+
+  test('and does not speak it either is judged by what it said', async () => {
+    const target = await serve({ certificate });
+    target.answer({ is: 'status', status: 505, body: 'no' });
+    const url = `https://localhost:${target.port}/`;
+    expect(await check(url)).toMatchObject({
+      cause: { class: 'unexpected_status', params: { status: 505 } },
+      evidence: { status: 505, body: 'no' },
+    });
+  });
+});
+
+/** Begins HTTP/2 whoever asks, over TLS that knows no ALPN, or in the clear. */
+const speaking = async (says: Buffer, isSecure = true): Promise<string> => {
+  const talk = (socket: TLSSocket | Parameters<Parameters<typeof serveRaw>[0]>[0]): void => {
+    socket.on('error', () => undefined);
+    socket.once('data', (words: Buffer) => {
+      const isAsked = words.toString('latin1').startsWith('PRI * HTTP/2.0');
+      if (isAsked) socket.write(says);
+      else socket.end(Buffer.concat([settings, goAway(1)]));
+    });
+  };
+  if (!isSecure) return `http://127.0.0.1:${(await serveRaw(talk)).port}/`;
+  const server = createServer({ cert: certificate.chain, key: certificate.key }, talk);
+  server.on('tlsClientError', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return `https://localhost:${typeof address === 'object' && address !== null ? address.port : 0}/`;
+};
+const times = (count: number, one: Buffer): Buffer => Buffer.concat(Array(count).fill(one));
+const begun = Buffer.concat([settings, headers(statusOf(200))]);
+const whole = Buffer.concat([begun, data('hello', endStream)]);
+
+describe('a server that answers HTTP/1.1 in HTTP/2', () => {
+  test.each([
+    ['by TLS', true],
+    ['in the clear', false],
+  ])('is asked in HTTP/2, %s', async (_how, isSecure) => {
+    const url = await speaking(whole, isSecure);
+    for (const _ of [1, 2])
+      expect(await check(url, { body_contains: 'hello' })).toMatchObject({
+        outcome: 'ok',
+        evidence: { protocol: 'HTTP/2' },
+      });
+  });
+
+  test.each<[string, Buffer, string, object?]>([
+    ['cancels', Buffer.concat([settings, reset(2)]), 'http2_cancelled', { code: 'INTERNAL_ERROR' }],
+    [
+      'cancels midway',
+      Buffer.concat([begun, data('x'), reset(8)]),
+      'http2_cancelled',
+      { code: 'CANCEL' },
+    ],
+    ['goes away', Buffer.concat([settings, goAway(0)]), 'http2_closed', { code: 'NO_ERROR' }],
+    ['floods with PING', Buffer.concat([begun, times(10_000, ping)]), 'response_framing_too_large'],
+    [
+      'floods with CONTINUATION',
+      Buffer.concat([
+        settings,
+        headers(statusOf(200), 0),
+        times(10, continuation(Buffer.alloc(10_000))),
+      ]),
+      'response_headers_too_large',
+    ],
+    [
+      'sends a body in crumbs',
+      Buffer.concat([begun, times(40_000, data('x'))]),
+      'response_framing_too_large',
+    ],
+    [
+      'has too many headers',
+      Buffer.concat([
+        settings,
+        headers(
+          Buffer.concat([statusOf(200), ...Array<Buffer>(600).fill(fields(['a', 'b']))]),
+          endHeaders | endStream,
+        ),
+      ]),
+      'response_malformed',
+    ],
+  ])('and then %s', async (_what, says, cause, params = {}) => {
+    const verdict = await check(await speaking(says));
+    expect(verdict.cause).toEqual({ class: cause, params });
+  });
+
+  test('and then stops is waited for', async () => {
+    const url = await speaking(begun);
+    expect(await check(url, {}, { timeout_ms: 400 })).toMatchObject({
+      cause: { class: 'timed_out', params: { phase: 'body' } },
+    });
+  });
+});
+
+describe('a server that no longer takes HTTP/2 alone', () => {
+  test('is asked by HTTP/1.1 in the same check', async () => {
+    let isNew = false;
+    const { port } = await serveRaw((socket) => {
+      socket.once('data', (words: Buffer) => {
+        const isHttp2 = words.toString('latin1').startsWith('PRI');
+        if (isNew) socket.end(isHttp2 ? 'HTTP/1.1 400 No\r\n\r\n' : 'HTTP/1.1 200 OK\r\n\r\nnew');
+        else socket.end(isHttp2 ? whole : Buffer.concat([settings, goAway(1)]));
+      });
+    });
+    const url = `http://127.0.0.1:${port}/`;
+    expect(await check(url)).toMatchObject({ outcome: 'ok', evidence: { body: 'hello' } });
+    isNew = true;
+    for (const _ of [1, 2])
+      expect(await check(url)).toMatchObject({ outcome: 'ok', evidence: { body: 'new' } });
+  });
+});
+
+test('a server that takes neither is told of', async () => {
+  const server = createServer({
+    cert: certificate.chain,
+    key: certificate.key,
+    ALPNProtocols: ['imap'],
+  });
+  server.on('tlsClientError', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  expect(await check(`https://localhost:${port}/`)).toMatchObject({
+    outcome: 'fail',
+    cause: { class: 'http_not_spoken' },
+    sentence: 'The server offers neither HTTP/1.1 nor HTTP/2',
+  });
+  server.close();
+});
+
+test('a request of HTTP/1.1 is written as one of HTTP/2', () => {
+  const text =
+    'POST /a?b HTTP/1.1\r\nHost: x.example:81\r\nX-A: b: c \r\nContent-Length: 2\r\nConnection: close\r\n\r\n\r\n';
+  expect(asHttp2(Buffer.from(text), true)).toEqual({
+    headers: [
+      [':method', 'POST'],
+      [':scheme', 'https'],
+      [':authority', 'x.example:81'],
+      [':path', '/a?b'],
+      ['x-a', 'b: c'],
+      ['content-length', '2'],
+    ],
+    body: Buffer.from('\r\n'),
+  });
+});
