@@ -427,6 +427,7 @@ const isHarmless: Readonly<Record<Kind, (config: Config) => boolean>> = {
   tcp: ({ send }) => send === undefined || send === null,
   tls: () => true,
   websocket: ({ send }) => send === undefined || send === null,
+  grpc: () => true,
   heartbeat: () => false,
   domain: () => true,
   icmp: () => true,

@@ -212,6 +212,7 @@ const kinds: Readonly<Record<Kind, string>> = {
   tcp: 'TCP',
   tls: 'TLS',
   websocket: 'WebSocket',
+  grpc: 'gRPC',
   heartbeat: 'heartbeats',
   domain: 'domains',
   icmp: 'ping',

@@ -2,6 +2,7 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import type { ConnectionDependencies } from './connection/reach.ts';
 import { createDnsCheck, type DnsDependencies } from './dns/perform.ts';
 import { createDomainCheck, type DomainDependencies } from './domain/perform.ts';
+import { createGrpcCheck } from './grpc/perform.ts';
 import { createHeartbeatCheck, type HeartbeatDependencies } from './heartbeat.ts';
 import { createHttpsCheck, type HttpsDependencies } from './https/perform.ts';
 import { createIcmpCheck } from './icmp/perform.ts';
@@ -29,6 +30,7 @@ export const createChecks = (deps: CheckDependencies): Readonly<Record<Kind, Che
   tcp: createTcpCheck(deps.connection),
   tls: createTlsCheck(deps.connection),
   websocket: createWebsocketCheck(deps.connection),
+  grpc: createGrpcCheck(deps.connection),
   heartbeat: createHeartbeatCheck(deps.heartbeat),
   domain: createDomainCheck(deps.domain),
   icmp: createIcmpCheck({ ...deps.connection, ping: deps.ping }),

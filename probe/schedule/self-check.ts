@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import { causeLayer } from '../../shared/checks/causes.ts';
 import { hostAndPort, hostIn } from '../../shared/checks/connection/config.ts';
+import { grpcEndpoint } from '../../shared/checks/grpc/config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Layer, Verdict } from '../../shared/checks/result.ts';
 import type { Guard } from '../checks/guard.ts';
@@ -223,6 +224,7 @@ const hostsOf: Readonly<Record<Kind, (assignment: Assignment) => string>> = {
   tcp: ({ target }) => hostAndPort('tcp', target)?.host ?? target,
   tls: ({ target }) => hostAndPort('tls', target)?.host ?? target,
   websocket: ({ target }) => URL.parse(target)?.hostname ?? target,
+  grpc: ({ target }) => grpcEndpoint(target)?.host ?? target,
   dns: ({ config }) => `dns ${String(config.resolver ?? '')}`,
   heartbeat: () => 'heartbeat',
   domain: () => 'domain',

@@ -94,7 +94,7 @@ export const MonitorIn = object('MonitorIn', {
   target: optional(
     string({
       description:
-        'An address for https and websocket, a name for dns, host:port for tcp and tls, nothing for a heartbeat.',
+        'An address for https and websocket, a name for dns, host:port for tcp and tls, grpcs://host:port for grpc, nothing for a heartbeat.',
       limits: { maxLength: 2_048 },
       example: 'https://shop.example.com/',
     }),

@@ -1,6 +1,7 @@
 import { connectionCauses } from './connection/causes.ts';
 import { dnsCauses } from './dns/causes.ts';
 import { domainCauses } from './domain/causes.ts';
+import { grpcCauses } from './grpc/causes.ts';
 import { heartbeatCauses } from './heartbeat/causes.ts';
 import { httpsCauses } from './https/causes.ts';
 import { icmpCauses } from './icmp/causes.ts';
@@ -39,6 +40,7 @@ const rows: Readonly<Record<string, CauseRow>> = {
   ...dnsCauses,
   ...tcpCauses,
   ...websocketCauses,
+  ...grpcCauses,
   ...heartbeatCauses,
   ...domainCauses,
   ...icmpCauses,

@@ -2,6 +2,7 @@ import { nearest } from '../base/text.ts';
 import type { ConfigKeys } from './config-key.ts';
 import { dnsKeys } from './dns/keys.ts';
 import { domainKeys } from './domain/keys.ts';
+import { grpcKeys } from './grpc/keys.ts';
 import { heartbeatKeys } from './heartbeat/keys.ts';
 import { httpsKeys } from './https/keys.ts';
 import { icmpKeys } from './icmp/keys.ts';
@@ -17,6 +18,7 @@ export const configKeys: Readonly<Record<Kind, ConfigKeys>> = {
   tcp: tcpKeys,
   tls: tlsKeys,
   websocket: websocketKeys,
+  grpc: grpcKeys,
   heartbeat: heartbeatKeys,
   domain: domainKeys,
   icmp: icmpKeys,

@@ -5,6 +5,7 @@ import { configKeys, defaultWords } from './config-keys.ts';
 import { merge, type Secrets, split } from './config-secrets.ts';
 import { dnsConfig, dnsTarget } from './dns/config.ts';
 import { domainConfig, domainTarget } from './domain/config.ts';
+import { grpcConfig, grpcTarget } from './grpc/config.ts';
 import { heartbeatConfig, heartbeatTarget } from './heartbeat/config.ts';
 import { httpsConfig, httpsTarget } from './https/config.ts';
 import { icmpConfig, icmpTarget } from './icmp/config.ts';
@@ -27,6 +28,7 @@ const byKind: Readonly<Record<Kind, KindConfig>> = {
   tcp: tcpConfig,
   tls: tlsConfig,
   websocket: websocketConfig,
+  grpc: grpcConfig,
   heartbeat: heartbeatConfig,
   domain: domainConfig,
   icmp: icmpConfig,
@@ -195,6 +197,7 @@ const targetByKind: Readonly<Record<Kind, KindTarget>> = {
   tcp: tcpTarget,
   tls: tlsTarget,
   websocket: websocketTarget,
+  grpc: grpcTarget,
   heartbeat: heartbeatTarget,
   domain: domainTarget,
   icmp: icmpTarget,

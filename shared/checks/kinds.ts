@@ -9,6 +9,7 @@ export const kinds = [
   'tcp',
   'tls',
   'websocket',
+  'grpc',
   'icmp',
   'heartbeat',
   'domain',

@@ -11,6 +11,7 @@ import {
 } from './assignment.ts';
 import { hostAndPort, hostIn } from './connection/config.ts';
 import { parseResolver } from './dns/config.ts';
+import { grpcEndpoint } from './grpc/config.ts';
 import { httpsUrl } from './https/config.ts';
 import { isForSome, type Kind } from './kinds.ts';
 import { websocketUrl } from './websocket/config.ts';
@@ -73,6 +74,7 @@ const dialed: Readonly<
   tcp: { key: 'target', hostIn: (target) => hostAndPort('tcp', target)?.host },
   tls: { key: 'target', hostIn: (target) => hostAndPort('tls', target)?.host },
   websocket: { key: 'target', hostIn: (target) => websocketUrl(target)?.hostname },
+  grpc: { key: 'target', hostIn: (target) => grpcEndpoint(target)?.host },
   heartbeat: { key: 'target', hostIn: () => undefined },
   domain: { key: 'target', hostIn: () => undefined },
   icmp: { key: 'target', hostIn: (target) => hostIn(target) },

@@ -290,6 +290,27 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
     from,
     told,
   ],
+  grpc: [
+    {
+      title: 'Assertions',
+      holds: 'speed, certificate',
+      settings: [warn, slowest, verified, expiring, failing],
+    },
+    {
+      title: 'Request',
+      holds: 'metadata, authority, client certificate',
+      settings: [
+        setting('metadata', 'Metadata', pairs),
+        setting('secret_metadata', 'Secret metadata', lines),
+        setting('authority', 'Authority', text),
+        setting('client_certificate', 'Client certificate', certificate),
+        family,
+        timeout,
+      ],
+    },
+    from,
+    told,
+  ],
   heartbeat: [
     {
       title: 'Schedule',
@@ -339,6 +360,7 @@ export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
   tcp: [setting('banner', 'Greeting', choice(protocols, 'Any: an open port is enough'))],
   tls: [],
   websocket: [],
+  grpc: [setting('service', 'Service', text)],
   heartbeat: [],
   domain: [],
   icmp: [],
@@ -354,6 +376,7 @@ export const silentKeys: Readonly<Record<Kind, readonly string[]>> = {
   tcp: [],
   tls: [],
   websocket: [],
+  grpc: [],
   heartbeat: ['timeout_ms', 'continents', 'probe'],
   domain: [],
   icmp: [],

@@ -93,6 +93,7 @@ const formIntervalUsual: Readonly<Record<Kind, readonly number[]>> = {
   https: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
   dns: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
   tcp: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
+  grpc: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
   tls: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
   websocket: [10, 20, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 21_600, 43_200, 86_400],
   heartbeat: [
@@ -252,6 +253,14 @@ const kindsShown = [
     example: 'wss://shop.example/live',
   },
   {
+    kind: 'grpc',
+    label: 'gRPC',
+    symbol: 'switch',
+    sentence: 'New gRPC monitor',
+    target: 'Address',
+    example: 'grpcs://api.shop.example:443',
+  },
+  {
     kind: 'icmp',
     label: 'Ping',
     symbol: 'send',
@@ -302,7 +311,9 @@ const targetField = ({ kind }: Subject, state: FormState): Html => {
   const help =
     kind === 'domain'
       ? 'Its registry is asked once a day when the registration ends, and whether it is on hold.'
-      : undefined;
+      : kind === 'grpc'
+        ? 'grpcs:// uses TLS, grpc:// does not. Its health service (grpc.health.v1) is asked.'
+        : undefined;
   return textField({
     ...common,
     required: true,
@@ -318,6 +329,7 @@ const namePlaceholders: Readonly<Record<Exclude<Kind, 'heartbeat'>, string>> = {
   tcp: 'Defaults to the host and port',
   tls: 'Defaults to the host and port',
   websocket: 'Defaults to the host name',
+  grpc: 'Defaults to the host and port',
   domain: 'Defaults to the domain',
   icmp: 'Defaults to the host',
 };

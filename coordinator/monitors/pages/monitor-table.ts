@@ -77,6 +77,7 @@ const kindWords: Readonly<Record<Kind, string>> = {
   tcp: 'TCP port',
   tls: 'TLS certificate',
   websocket: 'WebSocket',
+  grpc: 'gRPC',
   heartbeat: 'Heartbeat',
   domain: 'Domain',
   icmp: 'Ping',

@@ -15,6 +15,8 @@ export const ownCodes = {
   /** The probe could not get memory for the body in time. */
   memory: 'OWN_MEMORY',
   malformed: 'MALFORMED',
+  /** The handshake agreed on no protocol, or on one that we do not speak. */
+  otherProtocol: 'OTHER_PROTOCOL',
   /** The server speaks the protocol and refuses. */
   refused: 'REFUSED',
   framingTooLarge: 'FRAMING_TOO_LARGE',

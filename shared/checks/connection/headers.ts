@@ -58,8 +58,8 @@ export const headerNames = (config: Config, key: string): string[] => {
     : [];
 };
 
-const secretHeaders = (config: Config): string[] => {
-  const list = config.secret_headers;
+const secretHeaders = (config: Config, key: string): string[] => {
+  const list = config[`secret_${key}`];
   return Array.isArray(list)
     ? list.filter((name) => typeof name === 'string').map((name) => name.toLowerCase())
     : [];
@@ -76,8 +76,8 @@ const secretValue = /^(?:bearer|basic|token)\s+\S|^(?=.*\d)(?=.*[a-z])[\w+/=.~-]
 const ordinaryName =
   /^(?:accept|accept-.*|cache-control|content-.*|if-.*|origin|prefer|range|referer|x-requested-with)$/i;
 
-const looksSecret = (config: Config, name: string): boolean => {
-  const value = valueAt(config, ['headers', name]);
+const looksSecret = (config: Config, key: string, name: string): boolean => {
+  const value = valueAt(config, [key, name]);
   // Values already stored apart remain so.
   return (
     secretName.test(name) ||
@@ -88,31 +88,31 @@ const looksSecret = (config: Config, name: string): boolean => {
 
 /**
  * Whether a header's value is a secret: its owner marked it as one, its name is one of
- * `secretByNature`, or it looks like one.
+ * `secretByNature`, or it looks like one. `key`: where the config has the headers.
  */
-export const isSecretHeader = (config: Config): ((name: string) => boolean) => {
-  const secret = new Set([...secretHeaders(config), ...secretByNature]);
-  return (name) => secret.has(name.toLowerCase()) || looksSecret(config, name);
+export const isSecretHeader = (config: Config, key = 'headers'): ((name: string) => boolean) => {
+  const secret = new Set([...secretHeaders(config, key), ...secretByNature]);
+  return (name) => secret.has(name.toLowerCase()) || looksSecret(config, key, name);
 };
 
 /** Faults between `headers` and `secret_headers`, each of which is valid. */
-export const headerFaults = (config: Config): ConfigFault[] => {
+export const headerFaults = (config: Config, key = 'headers'): ConfigFault[] => {
   const faults: ConfigFault[] = [];
-  const names = headerNames(config, 'headers').map((name) => name.toLowerCase());
+  const names = headerNames(config, key).map((name) => name.toLowerCase());
   if (new Set(names).size !== names.length)
     faults.push({
-      key: 'headers',
-      remedy: 'name each header once; upper and lower case are the same',
+      key,
+      remedy: 'name each of them once; upper and lower case are the same',
     });
-  if (!secretHeaders(config).every((name) => names.includes(name)))
-    faults.push({ key: 'secret_headers', remedy: 'name only headers that `headers` has' });
+  if (!secretHeaders(config, key).every((name) => names.includes(name)))
+    faults.push({ key: `secret_${key}`, remedy: `name only ${key} that \`${key}\` has` });
   return faults;
 };
 
-export const secretHeaderPaths = (config: Config): (readonly string[])[] =>
-  headerNames(config, 'headers')
-    .filter(isSecretHeader(config))
-    .map((name) => ['headers', name]);
+export const secretHeaderPaths = (config: Config, key = 'headers'): (readonly string[])[] =>
+  headerNames(config, key)
+    .filter(isSecretHeader(config, key))
+    .map((name) => [key, name]);
 
 export const asPairs = (json: Json | undefined): [string, string][] =>
   typeof json === 'object' && json !== null && !Array.isArray(json)

@@ -119,7 +119,7 @@ describe('a new monitor', () => {
       'a type that does not exist',
       { type: 'telepathy' },
       'monitor_type_unknown',
-      /https, dns, tcp, tls, websocket, icmp, heartbeat, domain/,
+      /https, dns, tcp, tls, websocket, grpc, icmp, heartbeat, domain/,
     ],
     ['a target that is no address', { target: 'example.com' }, 'target_invalid', /http/],
     [

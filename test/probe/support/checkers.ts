@@ -10,6 +10,7 @@ import {
 import { createTrust } from '../../../probe/checks/connection/trust.ts';
 import { createDnsCheck, type DnsDependencies } from '../../../probe/checks/dns/perform.ts';
 import { createUdpSockets, type UdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createGrpcCheck } from '../../../probe/checks/grpc/perform.ts';
 import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
 import type { RequestSigner } from '../../../probe/checks/https/signer.ts';
@@ -149,6 +150,7 @@ const byKind = {
   tcp: createTcpCheck,
   tls: createTlsCheck,
   websocket: createWebsocketCheck,
+  grpc: createGrpcCheck,
 } as const;
 
 /**

@@ -119,7 +119,7 @@ export const zone: Readonly<Record<string, readonly Records[]>> = {
 
 export type Case = {
   readonly name: string;
-  readonly kind: 'https' | 'dns' | 'tcp' | 'tls' | 'icmp';
+  readonly kind: 'https' | 'dns' | 'tcp' | 'tls' | 'grpc' | 'icmp';
   readonly target: string;
   readonly config?: Readonly<Record<string, string | number | boolean>>;
   readonly timeout_ms?: number;
@@ -145,7 +145,7 @@ const refused = (name: string, target: string, opens = 0): Case => ({
   cause: notPublic,
 });
 const refusedByPort = (name: string, host: string): Case[] =>
-  (['tcp', 'tls'] as const).map((kind) => ({
+  (['tcp', 'tls', 'grpc'] as const).map((kind) => ({
     name: `${name} by ${kind}`,
     kind,
     target: `${host}:443`,
@@ -250,6 +250,13 @@ export const cases: readonly Case[] = [
     opens: 0,
     sends: 1,
     cause: notPublic,
+  },
+  {
+    name: 'a public server that speaks no HTTP/2 is reached',
+    kind: 'grpc',
+    target: 'grpc://public.test:80',
+    opens: 1,
+    cause: 'http2_not_spoken',
   },
   {
     name: "the probe's bus by its port in a range that its host allows",

@@ -9,6 +9,7 @@ import { createLookup } from '../../../probe/checks/connection/lookup.ts';
 import { createTrust } from '../../../probe/checks/connection/trust.ts';
 import { createDnsCheck } from '../../../probe/checks/dns/perform.ts';
 import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createGrpcCheck } from '../../../probe/checks/grpc/perform.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
 import { createIcmpCheck } from '../../../probe/checks/icmp/perform.ts';
@@ -135,6 +136,7 @@ const sent = {
   https: () => 0,
   tcp: () => 0,
   tls: () => 0,
+  grpc: () => 0,
 } as const;
 
 function countOf(protocol: string, name: string): number {
@@ -165,6 +167,7 @@ const checks = {
   https: createHttpsCheck(connection),
   tcp: createTcpCheck(connection),
   tls: createTlsCheck(connection),
+  grpc: createGrpcCheck(connection),
   dns: createDnsCheck({ sockets }),
   icmp: createIcmpCheck({ ...connection, ping: createPing(pingCommand) }),
 };

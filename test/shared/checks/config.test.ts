@@ -16,6 +16,7 @@ import {
 } from '../../../shared/checks/config.ts';
 import { configKeys, defaultWords, unknownConfigKeys } from '../../../shared/checks/config-keys.ts';
 import { dnsSettings } from '../../../shared/checks/dns/config.ts';
+import { grpcSettings } from '../../../shared/checks/grpc/config.ts';
 import {
   atJsonPath,
   expectedStatus,
@@ -207,6 +208,7 @@ describe('the help of every config key', () => {
     tcp: 'example.com:5432',
     tls: 'example.com:443',
     websocket: 'wss://example.com/',
+    grpc: 'grpcs://example.com:443',
     heartbeat: '',
     domain: 'example.com',
     icmp: 'example.com',
@@ -215,6 +217,7 @@ describe('the help of every config key', () => {
   /** What an example needs beside it. */
   const beside: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
     secret_headers: { headers: { 'X-Api-Key': 'k' } },
+    secret_metadata: { metadata: { 'x-tenant': 'shop' } },
     body: { method: 'POST' },
     timezone: { schedule: '30 2 * * *' },
     fail_on: { max_response_ms: 1_000 },
@@ -241,6 +244,7 @@ describe('the help of every config key', () => {
     schedule: 100,
     timezone: 64,
     secret_headers: 100,
+    secret_metadata: 100,
   };
 
   /** All bounds and values that stand in a shape, however deep. */
@@ -304,6 +308,7 @@ describe('the help of every config key', () => {
         tcp: tcpSettings,
         tls: tlsSettings,
         websocket: websocketSettings,
+        grpc: grpcSettings,
         icmp: icmpSettings,
       };
       if (kind === 'heartbeat' || kind === 'domain') return;

@@ -1,0 +1,174 @@
+import { domainToUnicode } from 'node:url';
+import { z } from 'zod';
+import type { Config } from '../assignment.ts';
+import {
+  type ClientCertificate,
+  clientCertificateFault,
+  maxClientCertificate,
+  readClientCertificate,
+} from '../connection/client-certificate.ts';
+import {
+  asText,
+  type ConnectionSettings,
+  connectionSchemas,
+  connectionSettings,
+  given,
+  type HostAndPort,
+  hostAndPort,
+  hostIn,
+  limitFaults,
+  strange,
+} from '../connection/config.ts';
+import { asPairs, headerFaults, isSecretHeader, secretHeaderPaths } from '../connection/headers.ts';
+import {
+  type ConfigContext,
+  type ConfigFault,
+  everyKindSchemas,
+  type KeySchemas,
+  type KindConfig,
+  type KindTarget,
+  keyFaults,
+} from '../kind-config.ts';
+import { grpcKeys, reservedMetadata } from './keys.ts';
+
+/** Where to connect, and whether by TLS. */
+export type GrpcEndpoint = HostAndPort & { readonly isSecure: boolean };
+
+/** Reads `grpcs://host:port`, `grpc://host:port` (in the clear), or `host:port`, which means TLS. */
+export const grpcEndpoint = (target: string): GrpcEndpoint | undefined => {
+  const isSecure = !/^grpc:\/\//i.test(target);
+  const found = hostAndPort(isSecure ? 'grpcs' : 'grpc', target);
+  return found && { ...found, isSecure };
+};
+
+const metadataName = z
+  .string()
+  .max(100)
+  .regex(/^[0-9A-Za-z_.-]+$/);
+/** As a header of HTTP/2 can carry it for gRPC: no blanks at its ends, which are cut off. */
+const metadataValue = z
+  .string()
+  .max(4_096)
+  .regex(/^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/);
+
+const schemas = {
+  ...everyKindSchemas,
+  service: z
+    .string()
+    .max(255)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: refuses control characters.
+    .regex(/^[^\x00-\x1f\x7f]*$/),
+  metadata: z
+    .record(metadataName, metadataValue)
+    .refine((map) => Object.keys(map).length <= 50)
+    .refine((map) =>
+      Object.keys(map).every(
+        (name) => !reservedMetadata.includes(name.toLowerCase()) && !/^grpc-/i.test(name),
+      ),
+    )
+    .meta({ maxProperties: 50 }),
+  secret_metadata: z.array(metadataName).max(50),
+  authority: z
+    .string()
+    .min(1)
+    .max(260)
+    .refine((text) => authorityIn(text) !== undefined),
+  verify_tls: connectionSchemas.verify_tls,
+  tls_expires_within_days: connectionSchemas.tls_expires_within_days,
+  client_certificate: z.string().min(1).max(maxClientCertificate),
+  ip_family: connectionSchemas.ip_family,
+  max_response_ms: connectionSchemas.max_response_ms,
+  warn: connectionSchemas.warn,
+  fail_on: connectionSchemas.fail_on,
+} satisfies KeySchemas<keyof typeof grpcKeys>;
+
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+
+/** What needs TLS. */
+const ofTls = ['tls_expires_within_days', 'client_certificate'] as const;
+
+/** Faults between keys that are each valid. */
+const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
+  const faults = headerFaults(config, 'metadata');
+  const say = (key: string, remedy: string) => faults.push({ key, remedy });
+  for (const [name, value] of asPairs(config.metadata))
+    if (/-bin$/i.test(name) && value !== '***' && !base64.test(value))
+      say(`metadata.${name}`, 'give base64, as its name ends with -bin');
+  const isClear = grpcEndpoint(target)?.isSecure === false;
+  const certificate = asText(config.client_certificate);
+  for (const key of ofTls)
+    if (isClear && given(config, key)) say(key, 'use a grpcs:// target; grpc:// has no TLS');
+  const fault =
+    isClear || certificate === undefined ? undefined : clientCertificateFault(certificate);
+  if (fault !== undefined) say('client_certificate', fault);
+  return [...faults, ...limitFaults(config, interval_s)];
+};
+
+export const grpcConfig: KindConfig = {
+  schemas,
+  faults: (config, context) => {
+    const own = keyFaults(schemas, grpcKeys, config);
+    return own.length > 0 ? own : clashes(config, context);
+  },
+  secretPaths: (config) => [['client_certificate'], ...secretHeaderPaths(config, 'metadata')],
+};
+
+/** A host, with or without a port, as URLs have it. */
+const authorityIn = (text: string): Authority | undefined => {
+  const [, name = '', port] = /^(\[[^\]]*\]|[^:]*)(:[0-9]{1,5})?$/.exec(text) ?? [];
+  const host = hostIn(name);
+  const isPort = port === undefined || hostAndPort('grpc', `${name}${port}`) !== undefined;
+  return host !== undefined && isPort ? { host, port: port ?? '' } : undefined;
+};
+
+/** `port` with its colon, or empty. */
+type Authority = { readonly host: string; readonly port: string };
+
+export const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+/** A config of a grpc check as the check uses it. */
+export type GrpcSettings = ConnectionSettings & {
+  /** Empty: the whole server. */
+  readonly service: string;
+  readonly metadata: readonly (readonly [name: string, value: string])[];
+  /** null: the host and port of the target. */
+  readonly authority: Authority | null;
+  readonly client_certificate: ClientCertificate | null;
+  /** Texts that evidence must never contain, whoever echoes them. */
+  readonly secrets: readonly string[];
+};
+
+/** Reads a config that `grpcConfig.faults` accepted, with its secrets in plain form. */
+export const grpcSettings = (config: Config): GrpcSettings => {
+  const metadata = asPairs(config.metadata);
+  const isSecret = isSecretHeader(config, 'metadata');
+  const certificate = asText(config.client_certificate);
+  return {
+    ...connectionSettings(config),
+    service: asText(config.service) ?? '',
+    metadata,
+    authority: authorityIn(asText(config.authority) ?? '') ?? null,
+    client_certificate: certificate === undefined ? null : readClientCertificate(certificate),
+    secrets: metadata
+      .filter(([name]) => isSecret(name))
+      .map(([, value]) => value)
+      .filter((value) => value.length >= 4),
+  };
+};
+
+const example = 'such as grpcs://api.example.com:443';
+
+export const grpcTarget: KindTarget = {
+  fault: (target) => {
+    if (grpcEndpoint(target)) return undefined;
+    if (strange.test(target)) return '`target` must not contain blanks or control characters';
+    return /^grpcs?:\/\/|^[^/]*$/i.test(target)
+      ? `\`target\` must have a host and a port from 1 to 65535 and no path, ${example}`
+      : `\`target\` must be grpcs://host:port, or grpc://host:port without TLS, ${example}`;
+  },
+  // As users write it: the address has the punycode form.
+  defaultName: (target) => {
+    const found = grpcEndpoint(target);
+    return found && `${bracketed(domainToUnicode(found.host) || found.host)}:${found.port}`;
+  },
+};
