@@ -318,6 +318,8 @@ export type HeldWarning = {
   readonly begun_at: number | null;
   /** Start of the check with which fewer than two continents saw it; null while two do. */
   readonly below_since: number | null;
+  /** Which stages of which end were told; see `toldAs`. */
+  readonly told: readonly string[];
   readonly views: readonly WarningView[];
 };
 

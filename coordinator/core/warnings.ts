@@ -49,8 +49,19 @@ const firstSeen = (code: WarningCode, details: HeldWarning['details']): HeldWarn
   since: 0,
   begun_at: null,
   below_since: null,
+  told: [],
   views: [],
 });
+
+/**
+ * Under which word the stage of an end is told once. Where several servers show several certificates,
+ * what all continents agree on goes back and forth.
+ */
+export const toldAs = ({ ends_at, stage }: HeldWarning['details']): string =>
+  `${ends_at ?? ''} ${stage ?? ''}`;
+
+/** A server with ever other certificates must not fill the memory. */
+const maxTold = 50;
 
 /** The continent's view moves, unless the result is older than it; views that are old are left out. */
 function move(
@@ -95,12 +106,14 @@ function settle(draft: Draft, warning: HeldWarning, result: SeenResult): HeldWar
   if (warning.id === null) {
     if (!isSeen) return isForgotten(warning) ? undefined : warning;
     const since = Math.min(...seeing.map((view) => view.since));
+    const details = agreedOn(seeing) ?? warning.details;
     const begun = {
       ...warning,
       id: moment.newId(),
       since,
       begun_at: result.at,
-      details: agreedOn(seeing) ?? warning.details,
+      details,
+      told: [toldAs(details)],
     };
     return put(draft, begun, 'begun', null);
   }
@@ -109,7 +122,11 @@ function settle(draft: Draft, warning: HeldWarning, result: SeenResult): HeldWar
     const still = { ...warning, below_since: null };
     if (!agreed || isSame(agreed, warning.details)) return still;
     const isDeeper = Number(agreed.stage) < Number(warning.details.stage);
-    return put(draft, { ...still, details: agreed }, isDeeper ? 'deepened' : 'changed', null);
+    const changed = { ...still, details: agreed };
+    if (!isDeeper || warning.told.includes(toldAs(agreed)))
+      return put(draft, changed, 'changed', null);
+    const told = [...warning.told, toldAs(agreed)].slice(-maxTold);
+    return put(draft, { ...changed, told }, 'deepened', null);
   }
   const below_since = warning.below_since ?? Math.max(result.at, warning.begun_at ?? 0);
   const below = { ...warning, below_since };

@@ -256,6 +256,7 @@ const sample: Unit = {
         since: 0,
         begun_at: 0,
         below_since: null,
+        told: [],
         views: [],
       },
       ended_at: null,

@@ -1,6 +1,7 @@
 import type { CauseParams, CertificateNote } from '../../shared/checks/result.ts';
 import { isWarningCode } from '../../shared/checks/warnings.ts';
 import type { Effect, HeldWarning } from '../core/types.ts';
+import { toldAs } from '../core/warnings.ts';
 import type { Queryable, Statement } from '../database/connect.ts';
 import { jsonText } from '../incidents/writes.ts';
 
@@ -101,6 +102,7 @@ type OpenRow = {
   readonly details: CauseParams;
   readonly began_at: Date;
   readonly confirmed_at: Date;
+  readonly told: readonly CauseParams[];
 };
 
 /** The warnings of a partition's monitors that have begun and not ended, by monitor. */
@@ -109,10 +111,13 @@ export async function openWarnings(
   partition: number,
 ): Promise<ReadonlyMap<string, readonly HeldWarning[]>> {
   const rows = await sql<OpenRow[]>`
-    select w.id, w.monitor_id, w.code, w.details, w.began_at, w.confirmed_at
+    select w.id, w.monitor_id, w.code, w.details, w.began_at, w.confirmed_at, (
+      select coalesce(jsonb_agg(a.details order by a.id), '[]') from warning_alerts a
+      where a.warning_id = w.id and a.organisation_id = w.organisation_id and a.event = 'warning'
+    ) as told
     from warnings w join monitors m on m.id = w.monitor_id
     where w.ended_at is null and m.partition = ${partition} order by w.key`;
-  const held = rows.flatMap(({ id, monitor_id, code, details, began_at, confirmed_at }) =>
+  const held = rows.flatMap(({ id, monitor_id, code, details, began_at, confirmed_at, told }) =>
     isWarningCode(code)
       ? [
           {
@@ -124,6 +129,7 @@ export async function openWarnings(
               since: began_at.getTime(),
               begun_at: confirmed_at.getTime(),
               below_since: null,
+              told: told.map(toldAs),
               views: [],
             },
           },

@@ -99,6 +99,30 @@ describe('rule 44: a warning', () => {
     expect(life.effects('warning').map(({ change }) => change)).toEqual(['begun', 'deepened']);
   });
 
+  test('of two servers with two certificates tells each stage of each once, however they alternate', () => {
+    const life = story(['Europe', 'Asia']);
+    const certificate = (stage: number, end: number): { warnings: Warning[] } => ({
+      warnings: [{ code: 'certificate_expires', details: { ends_at: at(end), stage } }],
+    });
+    const agree = (second: number, said: { warnings: Warning[] }) => {
+      life.pass('Europe', second, said);
+      life.pass('Asia', second + 60, said);
+    };
+    const changes = () => life.effects('warning').map(({ change }) => change);
+    const told = () => changes().filter((change) => change !== 'changed');
+    const [later, sooner] = [certificate(30, 2_000_000), certificate(14, 1_000_000)];
+    agree(0, later);
+    agree(120, sooner);
+    agree(240, later);
+    agree(360, sooner);
+    expect(told()).toEqual(['begun', 'deepened']);
+    expect(changes()).toContain('changed');
+    // What was renewed ends another time, and its stages are told as well.
+    agree(480, certificate(30, 3_000_000));
+    agree(600, certificate(14, 3_000_000));
+    expect(told()).toEqual(['begun', 'deepened', 'deepened']);
+  });
+
   test('stays while the monitor is down, and through a pause', () => {
     const life = story(['Europe', 'Asia']);
     life.pass('Europe', 0, { warnings: [ends(7)] });

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { HeldWarning } from '../../../coordinator/core/types.ts';
+import { toldAs } from '../../../coordinator/core/warnings.ts';
 import { executeAll } from '../../../coordinator/database/connect.ts';
 import { listDashboard } from '../../../coordinator/monitors/contract.ts';
 import { listCertificates } from '../../../coordinator/warnings/contract.ts';
@@ -37,12 +38,15 @@ const begun = (monitor: string, change: Partial<HeldWarning> = {}): WarningWrite
     since: Date.now() - 60_000,
     begun_at: Date.now() - 30_000,
     below_since: null,
+    told: [toldAs({})],
     views: [],
     ...change,
   },
   ended_at: null,
 });
-const write = (writes: readonly WarningWrite[]) => executeAll(writeWarnings(bench.sql, writes));
+/** In one transaction, as the engine does: the second statement counts on the first. */
+const write = (writes: readonly WarningWrite[]) =>
+  bench.sql.begin((transaction) => executeAll(writeWarnings(transaction, writes)));
 
 const shop = async () => {
   const of = await createTestOrganisation(bench.sql);
@@ -132,9 +136,16 @@ describe('rule 44: a warning', () => {
 
   test('that lasts is loaded by the next owner of its partition; one that ended is not', async () => {
     const { till, cart } = await shop();
-    const lasts = begun(till.id);
+    const lasts = begun(till.id, {
+      code: 'certificate_expires',
+      details: { ends_at: 1, stage: 14 },
+      told: [toldAs({ ends_at: 1, stage: 14 }), toldAs({ ends_at: 1, stage: 7 })],
+    });
     const over = begun(cart.id);
     await write([lasts, over]);
+    const deeper = { ...lasts.warning, details: { ends_at: 1, stage: 7 } };
+    await write([{ ...lasts, change: 'deepened', warning: deeper }]);
+    await write([{ ...lasts, change: 'changed' }]);
     await write([{ ...over, change: 'ended', ended_at: Date.now() }]);
     const all = await Promise.all(
       Array.from({ length: 32 }, (_, partition) => openWarnings(bench.sql, partition)),
