@@ -16,6 +16,8 @@ type Check = {
   readonly at: number;
   readonly continent: Continent;
   readonly is: 'warned' | 'clear' | 'failed';
+  /** How near the end is, as this check saw it, where the warning is of an end. */
+  readonly stage: number;
   /** The coordinator was started anew before it. */
   readonly restart: boolean;
 };
@@ -29,20 +31,40 @@ export type WarningStory = {
 
 const epoch = 1_800_000_000_000;
 
+/** Of certificates and domains: so many days before the end. */
+const stages = [30, 14, 7, 1] as const;
+const isOfEnd = (code: WarningCode): boolean =>
+  code === 'certificate_expires' || code === 'domain_expires';
+
+/** Of each end another number: whoever renewed, or has two servers, has several ends. */
+const stageOf = (reached: number, renewals: number, isSecond: boolean): number =>
+  (stages[reached] ?? 0) - renewals / 100 - (isSecond ? 0.5 : 0);
+
 export const makeWarningStory = (seed: number): WarningStory => {
   const chance = createChance(seed);
   const places = continents.slice(0, chance.pick([1, 2, 3, 4]));
   const interval_ms = chance.pick([10, 60, 600]) * 1_000;
-  const code = chance.pick<WarningCode>(['slow', 'certificate_expires', 'one_family_fails']);
+  const code = chance.pick<WarningCode>([
+    'slow',
+    'certificate_expires',
+    'domain_expires',
+    'one_family_fails',
+  ]);
   const checks: Check[] = [];
   let isWarned = false;
   let lonely: Continent | undefined;
   let gone: Continent | undefined;
+  let [reached, renewals] = [0, 0];
+  const areTwo = chance.happens(0.3);
   for (let turn = 0; turn < 120; turn += 1) {
     const continent = places[turn % places.length] ?? 'Europe';
     if (chance.happens(0.06)) isWarned = !isWarned;
     if (chance.happens(0.08)) lonely = chance.happens(0.5) ? chance.pick([...places]) : undefined;
     if (chance.happens(0.05)) gone = chance.happens(0.5) ? chance.pick([...places]) : undefined;
+    // The end comes nearer, or it was renewed and is far again; some notice later than others.
+    if (chance.happens(0.08)) reached = Math.min(reached + 1, stages.length - 1);
+    if (chance.happens(0.02)) [reached, renewals] = [0, renewals + 1];
+    const seen = chance.happens(0.15) ? Math.max(0, reached - 1) : reached;
     const noise = code === 'slow' ? 0.25 : 0.03;
     const sees = (isWarned || lonely === continent) !== chance.happens(noise);
     const late = chance.happens(0.05) ? chance.between(1, 3) * places.length * interval_ms : 0;
@@ -51,6 +73,7 @@ export const makeWarningStory = (seed: number): WarningStory => {
       at: epoch + turn * interval_ms - late,
       continent,
       is: chance.happens(0.05) ? 'failed' : sees ? 'warned' : 'clear',
+      stage: isOfEnd(code) ? stageOf(seen, renewals, areTwo && chance.happens(0.5)) : 0,
       restart: chance.happens(0.02),
     });
   }
@@ -59,7 +82,13 @@ export const makeWarningStory = (seed: number): WarningStory => {
 
 /** A pass, and the newest start that was known when it came. */
 type Known = Check & { readonly clockThen: number };
-type Warned = { readonly from: number; readonly to: number | null };
+/** `stages`: those that were told, when it began and while it lasted. */
+type Warned = {
+  readonly from: number;
+  readonly to: number | null;
+  readonly stages: readonly number[];
+};
+type Open = { -readonly [Key in keyof Warned]: Warned[Key] };
 
 const median = (checks: readonly Check[]): boolean => {
   const last = checks.slice(-5).map(({ is }) => (is === 'warned' ? 1 : 0));
@@ -70,7 +99,8 @@ const median = (checks: readonly Check[]): boolean => {
 /** What the rule says, by looking back at each pass over all that came since it mattered. */
 const expected = ({ code, places, interval_ms, checks }: WarningStory): Warned[] => {
   const turn = places.length * interval_ms;
-  const warned: { from: number; to: number | null }[] = [];
+  const warned: Open[] = [];
+  let stage = 0;
   let known: Known[] = [];
   let below: number | null = null;
   let confirmed = 0;
@@ -101,6 +131,8 @@ const expected = ({ code, places, interval_ms, checks }: WarningStory): Warned[]
     const isLone = places.length === 1;
     const twice = (sees: boolean): boolean =>
       mine.length > 1 && [mine, mine.slice(0, -1)].every((line) => seesAfter(line) === sees);
+    /** The one that all who see it have reached. */
+    const agreed = Math.max(...seeing.map((line) => line.at(-1)?.stage ?? 0));
     if (!open) {
       const isForgotten = (line: readonly Known[]): boolean =>
         !seesAfter(line) && (code !== 'slow' || line.slice(-5).every((one) => one.is !== 'warned'));
@@ -108,11 +140,15 @@ const expected = ({ code, places, interval_ms, checks }: WarningStory): Warned[]
         warned.push({
           from: Math.min(...seeing.map((line) => beganIn(line, seesAfter))),
           to: null,
+          stages: [agreed],
         });
-        [below, confirmed] = [null, check.at];
+        [below, confirmed, stage] = [null, check.at, agreed];
       } else if (lines.every(isForgotten)) known = [];
-    } else if (isLone ? seesAfter(mine) : seeing.length >= 2) below = null;
-    else {
+    } else if (isLone ? seesAfter(mine) : seeing.length >= 2) {
+      below = null;
+      if (agreed < stage && !open.stages.includes(agreed)) open.stages = [...open.stages, agreed];
+      stage = agreed;
+    } else {
       below ??= Math.max(check.at, confirmed);
       if (isLone ? twice(false) : lines.length - seeing.length >= 2) {
         open.to = below;
@@ -139,7 +175,7 @@ const made = (story: WarningStory): { warned: Warned[]; faults: string[] } => {
   const watched: Watched = {
     id: 'monitor',
     organisation: 'organisation',
-    kind: 'https',
+    kind: code === 'domain_expires' ? 'domain' : 'https',
     interval_ms,
     timeout_ms: 5_000,
     continents: null,
@@ -159,25 +195,32 @@ const made = (story: WarningStory): { warned: Warned[]; faults: string[] } => {
       organisation: null,
       healthy: true,
       quarantined: false,
+      kinds: ['domain'],
     })),
   };
   let state: MonitorState = createState(watched);
   let ids = 0;
   let now = 0;
-  const warned = new Map<string, { from: number; to: number | null }>();
+  const warned = new Map<string, Warned>();
   const faults: string[] = [];
   const write = (effect: Effect): void => {
     if (effect.is === 'incident' && effect.incident.cause === null)
       faults.push('an incident has no failure');
     if (effect.is !== 'warning') return;
-    const { id, since, begun_at } = effect.warning;
+    const { id, since, begun_at, details } = effect.warning;
     if (id === null || begun_at === null || since > begun_at)
       faults.push('a warning is confirmed before it began');
-    warned.set(id ?? '', { from: since, to: effect.ended_at });
+    const told = warned.get(id ?? '')?.stages ?? [];
+    const isTold = effect.change === 'begun' || effect.change === 'deepened';
+    warned.set(id ?? '', {
+      from: since,
+      to: effect.ended_at,
+      stages: isTold ? [...told, Number(details.stage)] : told,
+    });
     const open = [...warned.values()].filter(({ to }) => to === null);
     if (open.length > 1) faults.push('one warning has begun twice');
   };
-  for (const [nth, { at, continent, is, restart }] of checks.entries()) {
+  for (const [nth, { at, continent, is, stage, restart }] of checks.entries()) {
     if (restart) {
       const { views, clock, covered_until, decides_from, beat_at } = state;
       state = restore({
@@ -203,7 +246,7 @@ const made = (story: WarningStory): { warned: Warned[]; faults: string[] } => {
       phases: null,
       evidence: null,
       look: null,
-      ...(is === 'warned' ? { warnings: [{ code, details: {} }] } : {}),
+      ...(is === 'warned' ? { warnings: [{ code, details: { stage } }] } : {}),
       from: { probe: continent, name: continent, continent },
       quarantined: false,
       handed_over: false,
@@ -222,7 +265,10 @@ const made = (story: WarningStory): { warned: Warned[]; faults: string[] } => {
 
 const words = (warned: readonly Warned[]): string =>
   warned
-    .map(({ from, to }) => `${(from - epoch) / 1_000}-${to === null ? '' : (to - epoch) / 1_000}`)
+    .map(
+      ({ from, to, stages }) =>
+        `${(from - epoch) / 1_000}-${to === null ? '' : (to - epoch) / 1_000} (${stages.join(', ')})`,
+    )
     .join(' ') || 'none';
 
 /** What is wrong with what the core made of a story. */
@@ -250,7 +296,7 @@ export const describeWarnings = ({ code, places, checks }: WarningStory): string
   [
     `${code} of ${places.length} continents`,
     ...checks.map(
-      ({ at, continent, is, restart }) =>
-        `${restart ? 'restart, then ' : ''}${(at - epoch) / 1_000} s ${continent}: ${is}`,
+      ({ at, continent, is, stage, restart }) =>
+        `${restart ? 'restart, then ' : ''}${(at - epoch) / 1_000} s ${continent}: ${is} ${stage}`,
     ),
   ].join('\n');

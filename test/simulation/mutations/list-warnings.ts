@@ -21,7 +21,7 @@ export const warningMutations: readonly Mutation[] = [
     'a continent alone begins a warning in one turn',
     'newest?.sees === true && newest.run >= 2',
     'newest?.sees === true && newest.run >= 1',
-    16,
+    22,
   ),
   warning(
     'a continent alone ends a warning in one turn',
@@ -57,13 +57,13 @@ export const warningMutations: readonly Mutation[] = [
     'a failing check says that there is no warning',
     "if (result.outcome !== 'ok' || (state",
     'if ((state',
-    2,
+    1,
   ),
   warning(
     'a late pass of a continent moves what it sees',
     'if (before && at <= before.at) return warning;',
     'if (before && at <= before.at - 1e9) return warning;',
-    1,
+    4,
   ),
   warning(
     'a warning begins with the check that confirms it',
@@ -75,6 +75,36 @@ export const warningMutations: readonly Mutation[] = [
     'fewer than two continents for a moment date the end of a warning',
     'const still = { ...warning, below_since: null };',
     'const still = warning;',
-    1,
+    2,
+  ),
+  warning(
+    'a further stage is told as soon as one continent has reached it',
+    'Number(b.details.stage ?? 0) - Number(a.details.stage ?? 0)',
+    'Number(a.details.stage ?? 0) - Number(b.details.stage ?? 0)',
+    2,
+  ),
+  warning(
+    'a further stage is told to nobody',
+    "{ ...changed, told }, 'deepened', null",
+    "{ ...changed, told }, 'changed', null",
+    2,
+  ),
+  warning(
+    'a stage is told as often as the continents come back to it',
+    'if (!isDeeper || warning.told.includes(toldAs(agreed)))',
+    'if (!isDeeper)',
+    2,
+  ),
+  warning(
+    'a stage that is less urgent is told as well',
+    'Number(agreed.stage) < Number(warning.details.stage)',
+    'Number(agreed.stage) !== Number(warning.details.stage)',
+    5,
+  ),
+  warning(
+    'a stage is compared with that of the beginning',
+    'const changed = { ...still, details: agreed };',
+    'const changed = { ...still };',
+    2,
   ),
 ];
