@@ -11,7 +11,7 @@ import {
   type Reached,
   reach,
 } from './reach.ts';
-import { type Trust, tlsSeen } from './trust.ts';
+import { faultBeforeRefusal, type Trust, tlsSeen } from './trust.ts';
 
 /** What a handshake came to. The socket stays open only where there is no failure. */
 export type Handshaken = {
@@ -69,7 +69,11 @@ export const handshake = (
       // still lacks is a certificate of ours.
       const lacksOurs =
         code.endsWith('ALERT_HANDSHAKE_FAILURE') && socket.getPeerX509Certificate() !== undefined;
-      settle(lacksOurs ? ownCodes.clientCertificate : code, null, null);
+      if (lacksOurs) {
+        const fault = faultBeforeRefusal(socket);
+        const tls = fault === undefined ? null : tlsSeen(socket, host, trust, fault);
+        settle(ownCodes.clientCertificate, tls, performance.now() - began);
+      } else settle(code, null, null);
     };
     const closed = (): void => settle(ownCodes.closed, null, null);
 

@@ -8,6 +8,7 @@ import {
   type TLSSocket,
 } from 'node:tls';
 import { createRecentCache } from '../../../shared/base/async.ts';
+import { codeOf } from '../../../shared/base/errors.ts';
 import type { ClientCertificate } from '../../../shared/checks/connection/client-certificate.ts';
 import type { CertificateSeen, TlsSeen } from './observation.ts';
 
@@ -204,12 +205,28 @@ const verifiedPath = (
 };
 
 /**
+ * What OpenSSL has against the certificate of a server that then refused the handshake: node asks it
+ * only after handshakes that succeed. Undefined where it cannot be asked.
+ */
+export const faultBeforeRefusal = (socket: TLSSocket): string | null | undefined => {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  if (typeof handle !== 'object' || handle === null || !('verifyError' in handle)) return undefined;
+  if (typeof handle.verifyError !== 'function') return undefined;
+  const error: unknown = handle.verifyError();
+  return error instanceof Error ? codeOf(error, 'UNVERIFIED') : null;
+};
+
+/**
  * What the handshake showed. Anything unreadable counts against the server: `host_matches` is true
  * only for a certificate that says so.
  */
-export const tlsSeen = (socket: TLSSocket, host: string, trust: Pick<Trust, 'known'>): TlsSeen => {
+export const tlsSeen = (
+  socket: TLSSocket,
+  host: string,
+  trust: Pick<Trust, 'known'>,
+  fault = socket.authorized ? null : String(socket.authorizationError || 'UNVERIFIED'),
+): TlsSeen => {
   const leaf = socket.getPeerX509Certificate();
-  const fault = socket.authorized ? null : String(socket.authorizationError || 'UNVERIFIED');
   return {
     protocol: socket.getProtocol() ?? 'unknown',
     cipher: socket.getCipher()?.name ?? 'unknown',

@@ -120,6 +120,20 @@ export const ownFault = ({ code }: Failure, addresses: readonly string[]): Cause
   }
 };
 
+/**
+ * What failed where the handshake is all that counts: a server that wants a certificate of ours has
+ * answered it, and its own certificate decides. With TLS 1.3 it says so only after the handshake.
+ */
+export const handshakeFailure = <Failed extends Failure<string>>(
+  failure: Failed | null,
+  tls: TlsSeen | null,
+  verify: boolean,
+): Failed | null => {
+  if (failure?.code !== ownCodes.clientCertificate || tls === null) return failure;
+  const isBad = verify && (tls.fault !== null || !tls.host_matches);
+  return isBad ? { ...failure, code: ownCodes.certificate } : null;
+};
+
 /** The circumstances in which a failure is judged. */
 export type Circumstances = {
   readonly tls: TlsSeen | null;

@@ -8,6 +8,7 @@ import {
   connectionPhases,
   expiredCause,
   failureCause,
+  handshakeFailure,
   limitCause,
   ownFault,
 } from '../connection/verdict.ts';
@@ -82,8 +83,13 @@ const saidCause = (
 };
 
 const judged = (settings: TcpSettings, seen: TcpObservation): Judged => {
-  const { at, limit_ms, reached, tls, failure, received } = seen;
-  const { ip_family } = settings;
+  const { at, limit_ms, reached, tls, received } = seen;
+  const { ip_family, banner, send, expect } = settings;
+  const saysNothing =
+    send === null && expect === null && (banner === null || banner === settings.tls);
+  const failure = saysNothing
+    ? handshakeFailure(seen.failure, tls, settings.verify_tls)
+    : seen.failure;
   if (failure) {
     const own = ownFault(failure, reached.addresses);
     if (own) return { outcome: 'unknown', cause: own };

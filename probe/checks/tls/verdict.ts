@@ -6,6 +6,7 @@ import {
   connectionPhases,
   expiredCause,
   failureCause,
+  handshakeFailure,
   limitCause,
   ownFault,
 } from '../connection/verdict.ts';
@@ -33,8 +34,9 @@ const versionOf = (protocol: string): string | null => {
 };
 
 const judged = (settings: TlsSettings, seen: TlsObservation): Judged => {
-  const { at, limit_ms, reached, tls, phases, failure } = seen;
+  const { at, limit_ms, reached, tls, phases } = seen;
   const { ip_family, min_version: least } = settings;
+  const failure = handshakeFailure(seen.failure, tls, settings.verify_tls);
   if (failure) {
     const own = ownFault(failure, reached.addresses);
     if (own) return { outcome: 'unknown', cause: own };

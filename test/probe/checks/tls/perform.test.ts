@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import type { Lookup } from '../../../../probe/checks/connection/lookup.ts';
-import { mint, mintAuthority } from '../../../support/certificates.ts';
+import { type Minted, mint, mintAuthority } from '../../../support/certificates.ts';
 import { checkerOf } from '../../support/checkers.ts';
 import { serve, serveRaw } from '../../support/observations.ts';
 import { serveScript } from '../../support/servers.ts';
@@ -140,6 +140,67 @@ describe('a tls check', () => {
     });
     expect(await check(`good.example:${port}`)).toMatchObject({ outcome: 'ok' });
   });
+
+  describe.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'of a server that wants a certificate of ours by %s',
+    (version) => {
+      const demanding = (certificate: Minted) =>
+        serve({
+          certificate,
+          tls: {
+            requestCert: true,
+            minVersion: version,
+            ...(version === 'TLSv1.2' ? { maxVersion: version } : {}),
+          },
+        });
+
+      test('passes, because the handshake was answered, and knows the certificate', async () => {
+        const { port } = await demanding(good);
+        expect(await check(`good.example:${port}`)).toMatchObject({
+          outcome: 'ok',
+          cause: null,
+          phases: { tls: expect.any(Number) },
+          certificate: { issuer: 'Test Intermediate' },
+          evidence: { tls: { protocol: version, fault: null, host_matches: true } },
+        });
+        const soon = mint({ names, issuer: root, to: new Date(Date.now() + 2 * day) });
+        const { port: later } = await demanding(soon);
+        const config = { tls_expires_within_days: 14 };
+        expect(await check(`good.example:${later}`, config)).toMatchObject({
+          outcome: 'ok',
+          warnings: [{ code: 'certificate_expires' }],
+        });
+      });
+
+      test.each([
+        ['is for another name', mint({ names: ['a.example'], issuer: root }), 'wrong_host'],
+        ['signed itself', mint({ names }), 'self_signed'],
+        [
+          'has expired',
+          mint({ names, issuer: root, from: new Date(0), to: new Date(Date.now() - day) }),
+          'expired',
+        ],
+      ])('fails where its own %s, unless nobody wants it verified', async (_, bad, cause) => {
+        const target = `good.example:${(await demanding(bad)).port}`;
+        expect(await check(target)).toMatchObject({
+          outcome: 'fail',
+          cause: { class: `certificate_${cause}` },
+        });
+        expect(await check(target, { verify_tls: false })).toMatchObject({ outcome: 'ok' });
+      });
+
+      test('passes by tcp too, unless words are awaited, which never come', async () => {
+        const { port } = await demanding(good);
+        const tcp = checkerOf('tcp', { authorities: [root.certificate], lookup: toLoopback });
+        const target = `good.example:${port}`;
+        expect(await tcp(target, { tls: 'implicit' })).toMatchObject({ outcome: 'ok' });
+        for (const words of [{ expect: 'hello' }, { banner: 'smtp' }])
+          expect((await tcp(target, { tls: 'implicit', ...words })).sentence).toBe(
+            'The server refused the TLS handshake (it wants a client certificate)',
+          );
+      });
+    },
+  );
 
   describe('of a server that does harm', () => {
     test.each([
