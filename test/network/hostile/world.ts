@@ -3,19 +3,21 @@ import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { answerTo, rawAnswerTo, startResolver } from '../../support/name-servers.ts';
 import { startRawTarget, startTarget } from '../../support/targets.ts';
+import { frame, opcodes, upgraded } from '../../support/websocket-frames.ts';
 import { hostileAddresses } from './ping-program.ts';
 import { hostileDomains } from './registries.ts';
 
 /**
  * The world that the probes look at, as a process of its own: nine compressed answers that are cut,
  * hang or hardly compress, forty names whose DNS is malformed, twelve bodies of one byte a chunk,
- * twenty ports that never end, drip, make noise or break off, twelve pings whose output does, ten
- * domains whose registries lie, and thirty-two healthy targets beside them. Prints where it all is.
+ * twenty-eight ports that never end, drip, make noise or break off, three of them after a proper
+ * upgrade, twelve pings whose output does, ten domains whose registries lie, and thirty-six healthy
+ * targets beside them. Prints where it all is.
  */
 
 export type Place = {
   readonly is: 'well' | 'compressed' | 'malformed' | 'crumbs' | 'ports' | 'pings' | 'registries';
-  readonly type: 'https' | 'dns' | 'tcp' | 'tls' | 'icmp' | 'domain';
+  readonly type: 'https' | 'dns' | 'tcp' | 'tls' | 'websocket' | 'icmp' | 'domain';
   readonly target: string;
   readonly config: Readonly<Record<string, string>>;
 };
@@ -124,7 +126,25 @@ const attempts = [
   { type: 'tcp', config: { tls: 'smtp' } },
   { type: 'tcp', config: { send: 'PING\\r\\n', expect: 'needle' } },
   { type: 'tls', config: {} },
+  { type: 'websocket', config: { expect: 'needle' } },
 ] as const;
+/** Accepts the upgrade, then goes on as it likes. */
+const upgrading = (behave: (socket: Socket) => void) => (socket: Socket) =>
+  void socket.once('data', (head: Buffer) => {
+    socket.resume();
+    socket.write(upgraded(head.toString('latin1')));
+    behave(socket);
+  });
+const websockets = await Promise.all(
+  [
+    flood(() => Buffer.concat(Array.from({ length: 1_000 }, () => frame(opcodes.ping)))),
+    flood(() => frame(opcodes.text, 'x'.repeat(1_000))),
+    drip('\x01\x7f\0'),
+  ].map((behave) => startRawTarget(upgrading(behave))),
+);
+const live = await startRawTarget(
+  upgrading((socket) => void socket.write(frame(opcodes.text, 'the end'))),
+);
 const greeting = await startRawTarget((socket) => void socket.write('220 mail.example\r\n'));
 
 const fine = await startTarget();
@@ -179,10 +199,26 @@ const world: World = {
     ...hostileDomains.map(
       (target): Place => ({ is: 'registries', type: 'domain', target, config: {} }),
     ),
+    ...several(4, (nth) => ({
+      is: 'well',
+      type: 'websocket',
+      target: `ws://well-live-${nth}.example:${live.port}/`,
+      config: { expect: 'the end' },
+    })),
     ...ports.flatMap(({ port }) =>
-      attempts.map(
-        ({ type, config }): Place => ({ is: 'ports', type, target: `127.0.0.1:${port}`, config }),
-      ),
+      attempts.map(({ type, config }): Place => {
+        const host = `127.0.0.1:${port}`;
+        const target = type === 'websocket' ? `ws://${host}/` : host;
+        return { is: 'ports', type, target, config };
+      }),
+    ),
+    ...websockets.map(
+      ({ url }): Place => ({
+        is: 'ports',
+        type: 'websocket',
+        target: url('ws'),
+        config: { expect: 'needle' },
+      }),
     ),
     ...compressed.map(
       ({ url }, nth): Place => ({

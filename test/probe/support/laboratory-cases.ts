@@ -119,7 +119,7 @@ export const zone: Readonly<Record<string, readonly Records[]>> = {
 
 export type Case = {
   readonly name: string;
-  readonly kind: 'https' | 'dns' | 'tcp' | 'tls' | 'grpc' | 'icmp';
+  readonly kind: 'https' | 'dns' | 'tcp' | 'tls' | 'websocket' | 'grpc' | 'icmp';
   readonly target: string;
   readonly config?: Readonly<Record<string, string | number | boolean>>;
   readonly timeout_ms?: number;
@@ -145,10 +145,18 @@ const refused = (name: string, target: string, opens = 0): Case => ({
   cause: notPublic,
 });
 const refusedByPort = (name: string, host: string): Case[] =>
-  (['tcp', 'tls', 'grpc'] as const).map((kind) => ({
-    name: `${name} by ${kind}`,
+  (
+    [
+      ['tcp', `${host}:443`],
+      ['tls', `${host}:443`],
+      ['grpc', `${host}:443`],
+      ['websocket', `ws://${host}/`],
+      ['websocket', `wss://${host}:8080/`],
+    ] as const
+  ).map(([kind, target]) => ({
+    name: `${name} by ${kind} (${target})`,
     kind,
-    target: `${host}:443`,
+    target,
     opens: 0,
     cause: notPublic,
   }));
@@ -257,6 +265,20 @@ export const cases: readonly Case[] = [
     target: 'grpc://public.test:80',
     opens: 1,
     cause: 'http2_not_spoken',
+  },
+  {
+    name: 'a public server that speaks no WebSocket is reached',
+    kind: 'websocket',
+    target: 'ws://public.test/',
+    opens: 1,
+    cause: 'websocket_not_spoken',
+  },
+  {
+    name: 'a redirect of an upgrade is not followed',
+    kind: 'websocket',
+    target: `ws://public.test${to('http://169.254.169.254/')}`,
+    opens: 1,
+    cause: 'upgrade_refused',
   },
   {
     name: "the probe's bus by its port in a range that its host allows",

@@ -16,6 +16,7 @@ import { createIcmpCheck } from '../../../probe/checks/icmp/perform.ts';
 import { createPing } from '../../../probe/checks/icmp/ping.ts';
 import { createTcpCheck } from '../../../probe/checks/tcp/perform.ts';
 import { createTlsCheck } from '../../../probe/checks/tls/perform.ts';
+import { createWebsocketCheck } from '../../../probe/checks/websocket/perform.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
 import { assignmentOf, deadlineIn } from './checkers.ts';
@@ -137,6 +138,7 @@ const sent = {
   tcp: () => 0,
   tls: () => 0,
   grpc: () => 0,
+  websocket: () => 0,
 } as const;
 
 function countOf(protocol: string, name: string): number {
@@ -168,6 +170,7 @@ const checks = {
   tcp: createTcpCheck(connection),
   tls: createTlsCheck(connection),
   grpc: createGrpcCheck(connection),
+  websocket: createWebsocketCheck(connection),
   dns: createDnsCheck({ sockets }),
   icmp: createIcmpCheck({ ...connection, ping: createPing(pingCommand) }),
 };

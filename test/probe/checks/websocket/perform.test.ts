@@ -4,18 +4,11 @@ import { createRequestSigner } from '../../../../probe/checks/https/signer.ts';
 import { createRequestKey } from '../../../../shared/base/http-signatures.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
 import { verifiedRequest } from '../../../support/signatures.ts';
+import { closeFrame, frame, opcodes, upgraded } from '../../../support/websocket-frames.ts';
 import { checkerOf } from '../../support/checkers.ts';
 import { answerBy, serve, serveRaw } from '../../support/observations.ts';
 import { serveScript } from '../../support/servers.ts';
-import {
-  closeFrame,
-  frame,
-  opcodes,
-  serveHeads,
-  serveUpgraded,
-  serveWebsockets,
-  upgraded,
-} from '../../support/websockets.ts';
+import { serveHeads, serveUpgraded, serveWebsockets } from '../../support/websockets.ts';
 
 const day = 86_400_000;
 const root = mintAuthority('Test Root');
