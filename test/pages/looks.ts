@@ -146,6 +146,12 @@ export const pageLooks: readonly PageLook[] = [
     as: 'owner',
     first: openFolds,
   },
+  {
+    name: 'monitor-form-of-a-websocket',
+    path: '/monitors/new?type=websocket',
+    as: 'owner',
+    first: openFolds,
+  },
   { name: 'monitor-form-of-a-job', path: '/monitors/new?type=heartbeat', as: 'owner' },
   { name: 'monitor-form-of-a-viewer', path: '/monitors/new', as: 'viewer' },
   { name: 'monitor-edit', path: ({ idOf }) => `/monitors/${idOf('Search API')}/edit`, as: 'owner' },
