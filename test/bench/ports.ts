@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Bench, type Figure, interleaved } from './figure.ts';
 import { startAlone } from './https/alone.ts';
 
-/** CPU of one tcp and one tls check beside an https check of the same server. */
+/** CPU of one tcp, one tls and one websocket check beside an https check of the same server. */
 
 const rounds = 5;
 const roundMs = 2_000;
@@ -21,7 +21,7 @@ const beside = (what: string, ours: number, https: number, goal: number): Figure
 
 export const ports: Bench = {
   name: 'ports',
-  about: 'CPU of one tcp and of one tls check, beside one of https in the same run (2 min)',
+  about: 'CPU of one tcp, tls and websocket check, beside one of https in the same run (2 min)',
   run: async (say) => {
     const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-ports-'));
     const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
@@ -35,6 +35,13 @@ export const ports: Bench = {
           https: () =>
             cpuPerCheck({ kind: 'https', target: `https://${at(ports.ecdsa)}/`, ...load }),
           tls: () => cpuPerCheck({ kind: 'tls', target: at(ports.ecdsa), ...load }),
+          websocket: () =>
+            cpuPerCheck({
+              kind: 'websocket',
+              target: `wss://${at(ports.ecdsa)}/`,
+              config: { send: 'ping', expect: 'ping' },
+              ...load,
+            }),
           connect: () => cpuPerCheck({ kind: 'tcp', target: at(ports.greeting), ...load }),
           greeting: () =>
             cpuPerCheck({
@@ -50,6 +57,7 @@ export const ports: Bench = {
       return [
         beside('tcp check of an open port', seen.connect, seen.https, 0.35),
         beside('tcp check of a greeting', seen.greeting, seen.https, 0.35),
+        beside('websocket check of an echo, ECDSA', seen.websocket, seen.https, 1.75),
         beside('tls check, ECDSA', seen.tls, seen.https, 0.9),
       ];
     } finally {

@@ -12,12 +12,13 @@ import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
 import { createTcpCheck } from '../../../probe/checks/tcp/perform.ts';
 import { createTlsCheck } from '../../../probe/checks/tls/perform.ts';
+import { createWebsocketCheck } from '../../../probe/checks/websocket/perform.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
 import { assignmentOf } from '../../probe/support/checkers.ts';
 import { keepChecking, type Perform, performOnce } from '../keep-checking.ts';
 
 export type Order = {
-  readonly kind: 'https' | 'tcp' | 'tls';
+  readonly kind: 'https' | 'tcp' | 'tls' | 'websocket';
   readonly target: string;
   readonly config?: Config;
   readonly in_flight: number;
@@ -37,6 +38,7 @@ const checks = {
   https: createHttpsCheck(dependencies),
   tcp: createTcpCheck(dependencies),
   tls: createTlsCheck(dependencies),
+  websocket: createWebsocketCheck(dependencies),
 };
 const guard = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] });
 const performing = ({ kind, target, config = {} }: Order, timeout_ms: number): Perform =>

@@ -1,10 +1,11 @@
 /**
- * What all contestants check: a page of 2 KB by https, with an ECDSA and with an RSA certificate,
- * and a mail server's greeting, in a process of its own. Says its ports on standard output.
+ * What all contestants check: a page of 2 KB by https, with an ECDSA and with an RSA certificate, a
+ * WebSocket beside it that echoes, and a mail server's greeting, in a process of its own. Says its ports on standard output.
  */
 import { readFileSync } from 'node:fs';
 import { createServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
+import { WebSocketServer } from 'ws';
 
 const [folder = '.'] = process.argv.slice(2);
 const page = Buffer.alloc(2_048, 0x61);
@@ -24,6 +25,11 @@ const serve = (name: string, options: ServerOptions, hang: boolean): Promise<num
             .writeHead(200, { 'content-type': 'text/plain', 'content-length': page.length })
             .end(page);
       },
+    );
+    new WebSocketServer({ server }).on('connection', (client) =>
+      client
+        .on('error', () => undefined)
+        .on('message', (data, binary) => client.send(data, { binary })),
     );
     server.on('tlsClientError', () => undefined); // Clients that leave in the middle are part of the day.
     resolve(listen(server));
