@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { type KeyObject, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import {
   createSecureContext,
@@ -141,20 +141,37 @@ const isFor = (certificate: X509Certificate, host: string): boolean => {
 
 const oneLine = (text: string | undefined): string => (text ?? '').replaceAll('\n', ', ');
 
+/** Undefined for kinds of keys that OpenSSL does not know, on which it throws. */
+const publicKeyOf = (certificate: X509Certificate): KeyObject | undefined => {
+  try {
+    return certificate.publicKey;
+  } catch {
+    return undefined; // A certificate that nothing can verify says so by its chain.
+  }
+};
+
 /** The kind of a key with its size or curve. */
-const keyOf = ({ publicKey }: X509Certificate): string => {
-  const { modulusLength, namedCurve } = publicKey.asymmetricKeyDetails ?? {};
-  return [publicKey.asymmetricKeyType ?? 'unknown', namedCurve ?? modulusLength]
+const keyOf = (certificate: X509Certificate): string => {
+  const key = publicKeyOf(certificate);
+  const { modulusLength, namedCurve } = key?.asymmetricKeyDetails ?? {};
+  return [key?.asymmetricKeyType ?? 'unknown', namedCurve ?? modulusLength]
     .filter((part) => part !== undefined)
     .join(' ');
 };
+
+/** null for a date that cannot be read: a server may show any bytes. */
+const timeOf = (date: Date): number | null =>
+  Number.isNaN(date.getTime()) ? null : date.getTime();
+
+const dateText = (date: Date, raw: string): string =>
+  timeOf(date) === null ? raw : date.toISOString();
 
 const certificateSeen = (certificate: X509Certificate): CertificateSeen => ({
   subject: oneLine(certificate.subject),
   issuer: oneLine(certificate.issuer),
   names: (certificate.subjectAltName ?? '').split(', ', maxNames).filter((name) => name !== ''),
-  from: certificate.validFromDate.toISOString(),
-  to: certificate.validToDate.toISOString(),
+  from: dateText(certificate.validFromDate, certificate.validFrom),
+  to: dateText(certificate.validToDate, certificate.validTo),
   serial: certificate.serialNumber,
   fingerprint: certificate.fingerprint256,
   key: keyOf(certificate),
@@ -179,8 +196,10 @@ const sentChain = (leaf: X509Certificate): X509Certificate[] => {
  * Whether one certificate signed the other. Compares names first, because verifying a signature
  * costs a hundred times as much.
  */
-const isSignedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
-  certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+const isSignedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean => {
+  const key = certificate.checkIssued(issuer) ? publicKeyOf(issuer) : undefined;
+  return key !== undefined && certificate.verify(key);
+};
 
 /**
  * The path by which OpenSSL trusts a leaf, from the sent and the known certificates. Of several
@@ -232,13 +251,13 @@ export const tlsSeen = (
     cipher: socket.getCipher()?.name ?? 'unknown',
     fault,
     host_matches: leaf !== undefined && isFor(leaf, host),
-    valid_from: leaf ? leaf.validFromDate.getTime() : null,
-    valid_to: leaf ? leaf.validToDate.getTime() : null,
+    valid_from: leaf ? timeOf(leaf.validFromDate) : null,
+    valid_to: leaf ? timeOf(leaf.validToDate) : null,
     sent: leaf && fault !== null ? sentChain(leaf).length : leaf ? 1 : 0,
     chain: () => (leaf ? sentChain(leaf).map(certificateSeen) : []),
     path: () =>
       leaf && fault === null
-        ? verifiedPath(leaf, trust.known).map((one) => one.validToDate.getTime())
+        ? verifiedPath(leaf, trust.known).flatMap((one) => timeOf(one.validToDate) ?? [])
         : [],
   };
 };

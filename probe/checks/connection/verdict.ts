@@ -227,10 +227,10 @@ const wholeDays = (ms: number): number => Math.floor(ms / day);
  * come from the probe's own clock.
  */
 export const certificateCause = (tls: TlsSeen, at: number): Cause | null => {
-  if (tls.valid_from === null || tls.valid_to === null) return cause('certificate_missing');
-  if (at > tls.valid_to)
+  if (tls.sent === 0) return cause('certificate_missing');
+  if (tls.valid_to !== null && at > tls.valid_to)
     return cause('certificate_expired', { days: wholeDays(at - tls.valid_to) });
-  if (at < tls.valid_from) return cause('certificate_not_yet_valid');
+  if (tls.valid_from !== null && at < tls.valid_from) return cause('certificate_not_yet_valid');
   switch (tls.fault) {
     case null:
       return cause('certificate_wrong_host');

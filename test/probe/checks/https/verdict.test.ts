@@ -113,7 +113,7 @@ describe('verdict', () => {
     [
       'certificate_missing',
       'The server showed no certificate',
-      refused({ valid_from: null, valid_to: null, host_matches: false }),
+      refused({ valid_from: null, valid_to: null, sent: 0, host_matches: false }),
     ],
     [
       'tls_alert',

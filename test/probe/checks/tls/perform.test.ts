@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:tls';
 import { describe, expect, test } from 'vitest';
@@ -100,6 +101,19 @@ describe('a tls check', () => {
     expect(await check(`good.example:${alone.port}`, { verify_tls: false })).toMatchObject({
       outcome: 'ok',
       warnings: [{ code: 'certificate_chain_incomplete' }],
+    });
+  });
+
+  test('reads a certificate whose dates are none', async () => {
+    const der = new X509Certificate(between.certificate).raw.toString('hex');
+    // The month of a UTCTime becomes the 99th.
+    const spoiled = Buffer.from(der.replaceAll(/(?<=170d....)..../g, '3939'), 'hex');
+    const pem = `-----BEGIN CERTIFICATE-----\n${spoiled.toString('base64')}\n-----END CERTIFICATE-----\n`;
+    const { port } = await serve({ certificate: good, shows: `${good.certificate}${pem}` });
+    expect(await check(`good.example:${port}`)).toMatchObject({
+      outcome: 'fail',
+      cause: { class: 'certificate_invalid' },
+      evidence: { tls: { chain: [{}, {}] } },
     });
   });
 
