@@ -66,10 +66,10 @@ export const clientCertificateFault = (pem: string): string | undefined => {
   const broken = read.indexOf(undefined);
   if (broken >= 0)
     return `certificate ${broken + 1} of ${read.length} cannot be read; copy it again, whole`;
-  const own = read.findIndex((one) => one?.checkPrivateKey(secret));
+  const own = read.findIndex((one) => parsed(() => one?.checkPrivateKey(secret)));
   if (own < 0) return 'the private key belongs to none of these certificates; give its own';
   if (own > 0) return 'put the certificate of the private key first, then its chain';
-  return read.every((one) => one && isUsable(one.publicKey))
+  return read.map((one) => parsed(() => one?.publicKey)).every((one) => one && isUsable(one))
     ? undefined
     : `use keys that TLS accepts, also in the chain: EC, Ed25519, or RSA of at least ${leastRsaBits.toLocaleString('en')} bits`;
 };

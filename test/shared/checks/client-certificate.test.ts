@@ -1,4 +1,4 @@
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { configFaults, mergeSecrets, splitSecrets } from '../../../shared/checks/config.ts';
 import {
@@ -12,6 +12,12 @@ const { certificate, chain, key } = mint({ commonName: 'monitor', issuer: author
 const rsa = mint({ commonName: 'monitor', key: 'rsa' });
 const other = mint({ commonName: 'other' });
 const cut = (pem: string): string => pem.replace(/\n[^\n]{20,}\n/, '\nAAAA\n');
+/** The same certificate, with another kind of key than that of elliptic curves. */
+const unknownKey = (pem: string): string => {
+  const der = new X509Certificate(pem).raw.toString('hex');
+  const other = Buffer.from(der.replace('06072a8648ce3d0201', '06072a8648ce3d027f'), 'hex');
+  return `-----BEGIN CERTIFICATE-----\n${other.toString('base64')}\n-----END CERTIFICATE-----\n`;
+};
 /** With an RSA key of 1,024 bits, which no tool of ours makes. */
 const weak = `
 -----BEGIN CERTIFICATE-----
@@ -94,6 +100,11 @@ describe('a client certificate', () => {
       /^give the private key without its passphrase/,
     ],
     ['one whose key is too short', weak, /^use keys that TLS accepts/],
+    [
+      'a chain with a key of no kind that anyone knows',
+      `${certificate}${unknownKey(authority.certificate)}${key}`,
+      /^use keys that TLS accepts/,
+    ],
   ])('given as %s is refused with what to do', (_, pem, remedy) => {
     expect(clientCertificateFault(pem)).toMatch(remedy);
   });
