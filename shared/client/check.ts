@@ -111,8 +111,9 @@ const wantedOf = (
 
 const typeOf = (target: string): string => {
   if (/^https?:\/\//i.test(target)) return 'https';
+  if (/^wss?:\/\//i.test(target)) return 'websocket';
   throw new UsageFault(
-    `check needs --type for ${target}; only a target that begins with https:// or http:// has one already.`,
+    `check needs --type for ${target}; only a target that begins with https://, http://, wss:// or ws:// has one already.`,
   );
 };
 

@@ -171,8 +171,8 @@ export const checkHelp =
 Usage
   antipode check TARGET [FLAGS]
 
-  A target that begins with https:// or http:// needs no --type. Without --wait the test is begun, and antipode tests get ID shows
-  its results.
+  A target that begins with https://, http://, wss:// or ws:// needs no --type. Without --wait the test is begun, and
+  antipode tests get ID shows its results.
 
 Flags
 ${flagLines(checkCommand.flags)}

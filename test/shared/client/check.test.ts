@@ -134,6 +134,12 @@ describe('antipode check', () => {
     expect(world.wanted.at(-1)?.config).not.toHaveProperty('continents');
   });
 
+  test('of a WebSocket needs no type either, and a probe that makes such checks', async () => {
+    await api.sql`delete from trials`;
+    const { err } = await command.run(['check', 'wss://shop.example/live', '--wait']);
+    expect(err).toContain('no probe that could check it makes websocket checks');
+  });
+
   test('without --wait only begins it, and says how to go on', async () => {
     const { code, out, err } = await check(['ok', 'ok', 'ok'], []);
     expect([code, JSON.parse(out).over]).toEqual([exits.done, false]);
