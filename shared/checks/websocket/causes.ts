@@ -30,7 +30,10 @@ const closeText = (code: string | number | undefined): string => {
 export const websocketCauses = {
   upgrade_refused: {
     layer: 'http',
-    sentence: ({ status }) => `The server refused the WebSocket (status ${status})`,
+    sentence: ({ status }) =>
+      Number(status) >= 300 && Number(status) < 400
+        ? `The server redirects the WebSocket, and no redirect is followed (status ${status})`
+        : `The server refused the WebSocket (status ${status})`,
   },
   websocket_not_spoken: {
     layer: 'http',

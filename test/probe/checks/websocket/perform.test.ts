@@ -106,8 +106,9 @@ describe('a websocket check of a healthy server', () => {
   });
 
   test('finds an answer in fragments, between pings, in pieces of one byte', async () => {
-    const server = await serveUpgraded((socket) => {
+    const server = await serveHeads((socket, head) => {
       const all = Buffer.concat([
+        Buffer.from(upgraded(head)),
         frame(opcodes.ping, 'p'),
         frame(opcodes.text, 'nee', { fin: false }),
         frame(opcodes.ping),
@@ -262,7 +263,7 @@ describe('an upgrade that is not accepted', () => {
     const target = await serve();
     target.answer(answerBy(() => ({ status: 302, headers: { location: other.url('/') } })));
     expect(await check(`ws://127.0.0.1:${target.port}/`)).toMatchObject({
-      sentence: 'The server refused the WebSocket (status 302)',
+      sentence: 'The server redirects the WebSocket, and no redirect is followed (status 302)',
       evidence: { headers: expect.arrayContaining([['location', other.url('/')]]) },
     });
     expect(other.connections()).toBe(0);
