@@ -151,6 +151,7 @@ export const iconNames = [
   'again',
   'send',
   'clock',
+  'call',
   'globe',
   'mail',
   'lock',

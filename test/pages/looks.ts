@@ -149,6 +149,8 @@ export const pageLooks: readonly PageLook[] = [
   {
     name: 'monitor-form-of-a-websocket',
     path: '/monitors/new?type=websocket',
+    name: 'monitor-form-of-grpc',
+    path: '/monitors/new?type=grpc',
     as: 'owner',
     first: openFolds,
   },

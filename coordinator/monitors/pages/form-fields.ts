@@ -255,7 +255,7 @@ const kindsShown = [
   {
     kind: 'grpc',
     label: 'gRPC',
-    symbol: 'switch',
+    symbol: 'call',
     sentence: 'New gRPC monitor',
     target: 'Address',
     example: 'grpcs://api.shop.example:443',
