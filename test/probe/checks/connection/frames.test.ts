@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FrameWatch, isHttp2, maxHeaderBytes } from '../../../../probe/checks/connection/frames.ts';
+import { isHttp2, maxHeaderBytes } from '../../../../probe/checks/connection/frames.ts';
 import {
   continuation,
   data,
@@ -16,16 +16,8 @@ import {
   statusOf,
   windowUpdate,
 } from '../../support/frames.ts';
+import { framesInPieces, watched } from '../../support/fuzzed-frames.ts';
 
-/** All of it in pieces of a size. */
-const watched = (whole: Buffer, size = whole.length) => {
-  const watch = new FrameWatch();
-  let passed = 0;
-  for (let at = 0; at < whole.length; at += size)
-    passed += watch.take(whole.subarray(at, at + size));
-  const { fault, ending, isAnswered, beginning } = watch;
-  return { fault, ending, isAnswered, beginning: beginning.toString('latin1'), passed };
-};
 const times = (count: number, one: Buffer): Buffer => Buffer.concat(Array(count).fill(one));
 const ok = headers(statusOf(200));
 const begun = Buffer.concat([settings, ok]);
@@ -128,22 +120,4 @@ describe('the frames of a server', () => {
   test('of any bytes are judged the same in any pieces', () => {
     fc.assert(framesInPieces, { numRuns: 300 });
   });
-});
-
-const nonsense = fc.array(
-  fc.oneof(
-    fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
-    fc
-      .tuple(fc.nat(10), fc.nat(255), fc.nat(2), fc.uint8Array({ maxLength: 60 }))
-      .map(([type, flags, stream, payload]) => frame(type, flags, stream, Buffer.from(payload))),
-  ),
-  { maxLength: 20 },
-);
-
-const framesInPieces = fc.property(nonsense, fc.integer({ min: 1, max: 30 }), (parts, size) => {
-  const whole = Buffer.concat([settings, ...parts]);
-  const { passed: _at, ...once } = watched(whole);
-  const { passed, ...pieces } = watched(whole, size);
-  expect(pieces).toEqual(once);
-  expect(passed).toBeLessThanOrEqual(whole.length);
 });

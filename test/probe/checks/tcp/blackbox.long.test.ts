@@ -7,6 +7,18 @@ import { type Blackbox, startBlackbox } from '../../../bench/https/blackbox.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
 import type { TargetOptions } from '../../../support/targets.ts';
 import { checkerOf } from '../../support/checkers.ts';
+import {
+  data,
+  endHeaders,
+  endStream,
+  fields,
+  goAway,
+  headers,
+  reset,
+  settings,
+} from '../../support/frames.ts';
+import { answerHealth, type Health } from '../../support/grpc.ts';
+import { type Serving, serveHttp2 } from '../../support/http2.ts';
 import { serve } from '../../support/observations.ts';
 import { type Step, serveScript } from '../../support/servers.ts';
 
@@ -37,16 +49,22 @@ const modules = {
     peer: 'query_response: [{expect: "^220"}, {send: "EHLO prober\\r"}, {expect: "^250[ -]STARTTLS"}, {send: "STARTTLS\\r"}, {expect: "^220"}, {starttls: true}]',
   },
   tls: { kind: 'tls', config: {}, peer: 'tls: true' },
-} as const satisfies Record<string, { kind: 'tcp' | 'tls'; config: Config; peer: string }>;
+  grpcs: { kind: 'grpc', config: {}, peer: 'tls: true' },
+  grpc: { kind: 'grpc', config: {}, peer: 'tls: false' },
+  service: { kind: 'grpc', config: { service: 'shop' }, peer: 'service: shop' },
+} as const satisfies Record<string, { kind: 'tcp' | 'tls' | 'grpc'; config: Config; peer: string }>;
 
 type Row = {
   readonly what: string;
   readonly module: keyof typeof modules;
   readonly script?: readonly Step[];
   readonly target?: TargetOptions;
+  readonly health?: Health & Serving;
   readonly passes: boolean;
   /** Why blackbox says the opposite. */
   readonly differs?: string;
+  /** Blackbox gives no answer: its calls of gRPC wait for a silent server beyond any time limit. */
+  readonly isEndless?: true;
 };
 
 const tls = (what: string, passes: boolean, target: TargetOptions, differs?: string): Row => ({
@@ -63,6 +81,24 @@ const said = (
   script: readonly Step[],
   differs?: string,
 ): Row => ({ what, module, script, passes, ...(differs === undefined ? {} : { differs }) });
+
+const call = (
+  module: Row['module'],
+  what: string,
+  passes: boolean,
+  health: Health & Serving,
+  differs?: string,
+): Row => ({ what, module, health, passes, ...(differs === undefined ? {} : { differs }) });
+
+/** What a server of HTTP/2 writes to a call for the health of the whole server. */
+const frames = (...says: readonly Buffer[]): readonly Step[] => [
+  { wants: 'PRI * HTTP/2.0', says: settings },
+  { wants: data(Buffer.alloc(5), endStream).subarray(3), says: Buffer.concat(says) },
+];
+const grpcHead = headers(fields([':status', '200'], ['content-type', 'application/grpc']));
+const serving = data(Buffer.from([0, 0, 0, 0, 2, 8, 1]));
+const status = (code: string): Buffer =>
+  headers(fields(['grpc-status', code]), endHeaders | endStream);
 
 const helloed: readonly Step[] = [
   { says: '220 m ESMTP\r\n' },
@@ -162,6 +198,44 @@ const rows: readonly Row[] = [
   said('tls', 'a close', false, [{ wants: '\x16', ends: 'close' }]),
   said('tls', 'an alert', false, [{ wants: '\x16', says: Buffer.from([0x15, 3, 3, 0, 2, 2, 40]) }]),
   said('tls', 'silence', false, []),
+  call('grpcs', 'SERVING', true, { certificate: good, status: 1 }),
+  call('grpcs', 'NOT_SERVING', false, { certificate: good, status: 2 }),
+  call('grpcs', 'another name', false, {
+    certificate: mint({ names: ['other.example'], issuer: root }),
+    status: 1,
+  }),
+  call('grpcs', 'a certificate that signed itself', false, {
+    certificate: mint({ names }),
+    status: 1,
+  }),
+  call('grpcs', 'no TLS', false, { status: 1 }),
+  call('grpc', 'TLS', false, { certificate: good, status: 1 }),
+  said('grpcs', 'a server of HTTP/1.1', false, [{ wants: '\x16', ends: 'close' }]),
+  call('grpc', 'SERVING', true, { status: 1 }),
+  call('grpc', 'UNKNOWN', false, { status: 0 }),
+  call('grpc', 'SERVICE_UNKNOWN', false, { status: 3 }),
+  call('grpc', 'no message', false, {}),
+  call('grpc', 'UNIMPLEMENTED', false, { only: true, trailers: { 'grpc-status': '12' } }),
+  call('grpc', 'UNAVAILABLE', false, { only: true, trailers: { 'grpc-status': '14' } }),
+  call('grpc', 'UNAUTHENTICATED after a message', false, {
+    status: 1,
+    trailers: { 'grpc-status': '16' },
+  }),
+  call('grpc', 'another content type', false, {
+    status: 1,
+    headers: { 'content-type': 'text/html' },
+  }),
+  call('grpc', 'status 503', false, { headers: { ':status': 503, 'content-type': 'text/html' } }),
+  call('service', 'SERVING', true, { status: 1 }),
+  call('service', 'NOT_FOUND', false, { only: true, trailers: { 'grpc-status': '5' } }),
+  said('grpc', 'frames of an answer', true, frames(grpcHead, serving, status('0'))),
+  { ...said('grpc', 'frames without trailers', false, frames(grpcHead, serving)), isEndless: true },
+  said('grpc', 'RST_STREAM', false, frames(reset(2))),
+  said('grpc', 'GOAWAY', false, frames(goAway(0))),
+  said('grpc', 'a status that is no number', false, frames(grpcHead, serving, status('fine'))),
+  said('grpc', 'HTTP/1.1', false, [{ says: 'HTTP/1.1 400 No\r\n\r\n', ends: 'close' }]),
+  said('grpc', 'a close', false, [{ ends: 'close' }]),
+  { ...said('grpc', 'silence', false, []), isEndless: true },
 ];
 
 describe('beside blackbox exporter', () => {
@@ -171,9 +245,10 @@ describe('beside blackbox exporter', () => {
     folder = await mkdtemp(join(tmpdir(), 'antipode-blackbox-'));
     const bundle = join(folder, 'ca.pem');
     await writeFile(bundle, root.certificate);
-    for (const [name, { peer }] of Object.entries(modules)) {
-      const tcp = ['preferred_ip_protocol: ip4', ...(peer === '' ? [] : [peer])];
-      const config = `modules:\n  ${name}:\n    prober: tcp\n    timeout: 2s\n    tcp:\n${tcp.map((line) => `      ${line}\n`).join('')}`;
+    for (const [name, { kind, peer }] of Object.entries(modules)) {
+      const prober = kind === 'grpc' ? 'grpc' : 'tcp';
+      const lines = ['preferred_ip_protocol: ip4', ...(peer === '' ? [] : [peer])];
+      const config = `modules:\n  ${name}:\n    prober: ${prober}\n    timeout: 2s\n    ${prober}:\n${lines.map((line) => `      ${line}\n`).join('')}`;
       const started = await startBlackbox(folder, bundle, { name, config });
       if (started) peers.set(name, started);
     }
@@ -184,17 +259,30 @@ describe('beside blackbox exporter', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test.each(rows)('$module: $what', async ({ module, script, target, passes, differs }) => {
-    const { kind, config } = modules[module];
-    const check = checkerOf(kind, { authorities: [root.certificate] });
-    const { port } = script ? await serveScript(script) : await serve(target);
-    const address = `localhost:${port}`;
-    const verdict = await check(address, { ip_family: '4', ...config }, { timeout_ms: 1_500 });
-    expect([verdict.outcome === 'ok', verdict.cause?.class]).toEqual([
-      passes,
-      verdict.cause?.class,
-    ]);
-    const peer = peers.get(module);
-    if (peer) expect(await peer.ask(address)).toBe(differs === undefined ? passes : !passes);
-  });
+  test.each(rows)(
+    '$module: $what',
+    async ({ module, script, target, health, passes, differs, isEndless }) => {
+      const { kind, config } = modules[module];
+      const check = checkerOf(kind, { authorities: [root.certificate] });
+      const { port } = health
+        ? await serveHttp2(answerHealth(health), health)
+        : script
+          ? await serveScript(script)
+          : await serve(target);
+      const address = `localhost:${port}`;
+      const isClear = kind === 'grpc' && module !== 'grpcs';
+      const verdict = await check(
+        `${isClear ? 'grpc://' : ''}${address}`,
+        { ip_family: '4', ...config },
+        { timeout_ms: 1_500 },
+      );
+      expect([verdict.outcome === 'ok', verdict.cause?.class]).toEqual([
+        passes,
+        verdict.cause?.class,
+      ]);
+      const peer = peers.get(module);
+      if (peer && !isEndless)
+        expect(await peer.ask(address)).toBe(differs === undefined ? passes : !passes);
+    },
+  );
 });
