@@ -18,11 +18,11 @@ test.runIf(canGiveResolver())(
     expect({ exits, confirmed }, told.join('\n')).toEqual({ exits: [], confirmed: 0 });
     expect(report.most_mib).toBeLessThanOrEqual(200);
     expect(monitors).toEqual({
-      well: hasPing ? 36 : 32,
+      well: hasPing ? 40 : 36,
       compressed: 9,
       malformed: 40,
       crumbs: 12,
-      ports: 28,
+      ports: 45,
       pings: hasPing ? 12 : 0,
       registries: 10,
     });

@@ -149,6 +149,10 @@ export const pageLooks: readonly PageLook[] = [
   {
     name: 'monitor-form-of-a-websocket',
     path: '/monitors/new?type=websocket',
+    as: 'owner',
+    first: openFolds,
+  },
+  {
     name: 'monitor-form-of-grpc',
     path: '/monitors/new?type=grpc',
     as: 'owner',

@@ -38,7 +38,7 @@ const worldShape = z.object({
   places: z.array(
     z.object({
       is: z.enum(['well', 'compressed', 'malformed', 'crumbs', 'ports', 'pings', 'registries']),
-      type: z.enum(['https', 'dns', 'tcp', 'tls', 'websocket', 'icmp', 'domain']),
+      type: z.enum(['https', 'dns', 'tcp', 'tls', 'websocket', 'grpc', 'icmp', 'domain']),
       target: z.string(),
       config: z.record(z.string(), z.string()),
     }),

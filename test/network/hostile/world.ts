@@ -1,6 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import {
+  data,
+  endHeaders,
+  endStream,
+  fields,
+  headers,
+  ping,
+  settings,
+} from '../../probe/support/frames.ts';
 import { answerTo, rawAnswerTo, startResolver } from '../../support/name-servers.ts';
 import { startRawTarget, startTarget } from '../../support/targets.ts';
 import { frame, opcodes, upgraded } from '../../support/websocket-frames.ts';
@@ -10,14 +19,14 @@ import { hostileDomains } from './registries.ts';
 /**
  * The world that the probes look at, as a process of its own: nine compressed answers that are cut,
  * hang or hardly compress, forty names whose DNS is malformed, twelve bodies of one byte a chunk,
- * twenty-eight ports that never end, drip, make noise or break off, three of them after a proper
- * upgrade, twelve pings whose output does, ten domains whose registries lie, and thirty-six healthy
- * targets beside them. Prints where it all is.
+ * forty-five ports that never end, drip, make noise, flood with frames or break off, three of them
+ * after a proper upgrade, twelve pings whose output does, ten domains whose registries lie, and
+ * forty healthy targets beside them. Prints where it all is.
  */
 
 export type Place = {
   readonly is: 'well' | 'compressed' | 'malformed' | 'crumbs' | 'ports' | 'pings' | 'registries';
-  readonly type: 'https' | 'dns' | 'tcp' | 'tls' | 'websocket' | 'icmp' | 'domain';
+  readonly type: 'https' | 'dns' | 'tcp' | 'tls' | 'websocket' | 'grpc' | 'icmp' | 'domain';
   readonly target: string;
   readonly config: Readonly<Record<string, string>>;
 };
@@ -112,12 +121,17 @@ const drip = (text: string) => (socket: Socket) => {
   }, 5);
   socket.once('close', () => clearInterval(timer));
 };
+const pings = Buffer.concat(Array<Buffer>(1_000).fill(ping));
 const ports = await Promise.all(
   [
     flood(() => randomBytes(16_384)),
     flood(() => Buffer.from('220-more of it\r\n'.repeat(1_000))),
     drip('220-'),
     drip('\x16\x03\x03'),
+    (socket: Socket) => {
+      socket.write(settings);
+      flood(() => pings)(socket);
+    },
     (socket: Socket) => void socket.once('data', () => socket.resetAndDestroy()),
   ].map((behave) => startRawTarget(behave)),
 );
@@ -126,7 +140,9 @@ const attempts = [
   { type: 'tcp', config: { tls: 'smtp' } },
   { type: 'tcp', config: { send: 'PING\\r\\n', expect: 'needle' } },
   { type: 'tls', config: {} },
-  { type: 'websocket', config: { expect: 'needle' } },
+  { type: 'websocket', scheme: 'ws://', config: { expect: 'needle' } },
+  { type: 'grpc', scheme: 'grpc://', config: {} },
+  { type: 'https', scheme: 'http://', config: {} },
 ] as const;
 /** Accepts the upgrade, then goes on as it likes. */
 const upgrading = (behave: (socket: Socket) => void) => (socket: Socket) =>
@@ -144,6 +160,17 @@ const websockets = await Promise.all(
 );
 const live = await startRawTarget(
   upgrading((socket) => void socket.write(frame(opcodes.text, 'the end'))),
+);
+const serving = await startRawTarget(
+  (socket) =>
+    void socket.write(
+      Buffer.concat([
+        settings,
+        headers(fields([':status', '200'], ['content-type', 'application/grpc'])),
+        data(Buffer.from([0, 0, 0, 0, 2, 8, 1])),
+        headers(fields(['grpc-status', '0']), endHeaders | endStream),
+      ]),
+    ),
 );
 const greeting = await startRawTarget((socket) => void socket.write('220 mail.example\r\n'));
 
@@ -205,11 +232,16 @@ const world: World = {
       target: `ws://well-live-${nth}.example:${live.port}/`,
       config: { expect: 'the end' },
     })),
+    ...several(4, (nth) => ({
+      is: 'well',
+      type: 'grpc',
+      target: `grpc://well-call-${nth}.example:${serving.port}`,
+      config: {},
+    })),
     ...ports.flatMap(({ port }) =>
-      attempts.map(({ type, config }): Place => {
-        const host = `127.0.0.1:${port}`;
-        const target = type === 'websocket' ? `ws://${host}/` : host;
-        return { is: 'ports', type, target, config };
+      attempts.map(({ type, config, ...more }): Place => {
+        const scheme = 'scheme' in more ? more.scheme : '';
+        return { is: 'ports', type, target: `${scheme}127.0.0.1:${port}`, config };
       }),
     ),
     ...websockets.map(
