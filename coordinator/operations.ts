@@ -4,6 +4,7 @@ import * as groupsApi from '../shared/api/groups.ts';
 import * as incidentsApi from '../shared/api/incidents.ts';
 import * as maintenanceApi from '../shared/api/maintenance.ts';
 import * as monitorsApi from '../shared/api/monitors.ts';
+import * as notificationsApi from '../shared/api/notifications.ts';
 import * as organisationsApi from '../shared/api/organisations.ts';
 import * as probesApi from '../shared/api/probes.ts';
 import * as resultsApi from '../shared/api/results.ts';
@@ -87,7 +88,7 @@ export const handlers: Handlers = handlersOf([
     { ...statusPages, ...posts, ...reports, ...preview },
   ),
   ...bindAll(
-    { ...channelsApi, ...notificationsContract },
+    { ...channelsApi, ...notificationsApi, ...notificationsContract },
     { ...channels, ...channelTests, ...monitorChannels, ...notifications },
   ),
   ...bindAll({ ...probesApi, ...probesContract }, { ...probes, ...enrolment }),

@@ -188,3 +188,52 @@ export const meaningOf = (code: RefusalCode): string => {
 /** Oversized headers are refused before a route is found, with the HTTP status for them. */
 export const statusOfCode = (code: RefusalCode): number =>
   code === 'headers_too_large' ? 431 : statusOf[refusalCodes[code][0]];
+
+/** The tags of the specification's operations, and new ones for later operations. */
+export const tags = [
+  { name: 'Account', description: 'The token in use and its owner.' },
+  { name: 'Monitors', description: 'What is checked, and its status.' },
+  { name: 'Monitor batches', description: 'Many monitors in one call.' },
+  { name: 'Monitor mutes', description: 'Alerts of one monitor are held for a while.' },
+  { name: 'Monitor trash', description: 'Deleted monitors, for 7 days.' },
+  {
+    name: 'Monitor history',
+    description: 'Measurements and uptime, second by second.',
+  },
+  {
+    name: 'Tests',
+    description: 'One check now, from every continent, that leaves nothing behind.',
+  },
+  { name: 'Incidents', description: 'Outages, from detection to resolution.' },
+  { name: 'Incident evidence', description: 'What each probe saw during an outage.' },
+  { name: 'Events', description: 'A feed of changes for programs.' },
+  {
+    name: 'Channels',
+    description: 'Where alerts go, how and when.',
+  },
+  {
+    name: 'Notifications',
+    description: 'What was sent and why, and alerts that are held.',
+  },
+  { name: 'Maintenance', description: 'Times in which failures do not alert.' },
+  {
+    name: 'Maintenance changes',
+    description: 'Edits of a window, and a preview of its occurrences.',
+  },
+  { name: 'Groups', description: 'Monitors that share one status.' },
+  { name: 'Status pages', description: 'What is shown to the public.' },
+  {
+    name: 'Status page editing',
+    description: 'Pages themselves, their order, their domain and who may see them.',
+  },
+  {
+    name: 'Status page posts',
+    description: 'Updates on incidents, and the number of subscribers.',
+  },
+  {
+    name: 'Status page reports',
+    description: 'Incidents and announcements that you write yourself, without a confirmed outage.',
+  },
+  { name: 'Probes', description: 'Hosts that check: public ones, and your own.' },
+  { name: 'Metrics', description: 'Figures for your own Prometheus.' },
+] as const;

@@ -20,6 +20,7 @@ import {
   figuresType,
   meaningOf,
   statusOfCode,
+  tags,
   told,
   toldObject,
 } from './document-words.ts';
@@ -440,51 +441,6 @@ A POST may carry an \`Idempotency-Key\` of your choice: sent again within 24 hou
 So you can safely retry a call whose answer got lost; \`GET /api/v1/docs\` says more, under "Retries and idempotency".
 
 Version 1 only grows: fields may be added, none is removed or changes its type.`;
-
-/** The tags of the specification's operations, and new ones for later operations. */
-const tags = [
-  { name: 'Account', description: 'The token in use and its owner.' },
-  { name: 'Monitors', description: 'What is checked, and its status.' },
-  { name: 'Monitor batches', description: 'Many monitors in one call.' },
-  { name: 'Monitor mutes', description: 'Alerts of one monitor are held for a while.' },
-  { name: 'Monitor trash', description: 'Deleted monitors, for 7 days.' },
-  {
-    name: 'Monitor history',
-    description: 'Measurements and uptime, second by second.',
-  },
-  {
-    name: 'Tests',
-    description: 'One check now, from every continent, that leaves nothing behind.',
-  },
-  { name: 'Incidents', description: 'Outages, from detection to resolution.' },
-  { name: 'Incident evidence', description: 'What each probe saw during an outage.' },
-  { name: 'Events', description: 'A feed of changes for programs.' },
-  {
-    name: 'Channels',
-    description: 'Where alerts go, how and when.',
-  },
-  { name: 'Maintenance', description: 'Times in which failures do not alert.' },
-  {
-    name: 'Maintenance changes',
-    description: 'Edits of a window, and a preview of its occurrences.',
-  },
-  { name: 'Groups', description: 'Monitors that share one status.' },
-  { name: 'Status pages', description: 'What is shown to the public.' },
-  {
-    name: 'Status page editing',
-    description: 'Pages themselves, their order, their domain and who may see them.',
-  },
-  {
-    name: 'Status page posts',
-    description: 'Updates on incidents, and the number of subscribers.',
-  },
-  {
-    name: 'Status page reports',
-    description: 'Incidents and announcements that you write yourself, without a confirmed outage.',
-  },
-  { name: 'Probes', description: 'Hosts that check: public ones, and your own.' },
-  { name: 'Metrics', description: 'Figures for your own Prometheus.' },
-] as const;
 
 const components = (): ApiDocument['components'] => ({
   schemas: Object.fromEntries(

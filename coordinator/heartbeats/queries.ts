@@ -1,6 +1,7 @@
 import type { Config } from '../../shared/checks/assignment.ts';
 import { noPings, type Ping, type PingState } from '../../shared/checks/heartbeat/state.ts';
 import type { Queryable, Transaction } from '../database/connect.ts';
+import type { CursorPlace } from '../gate/cursors.ts';
 import { inPages } from '../gate/cursors.ts';
 
 /** A heartbeat monitor as its pings need it. */
@@ -159,20 +160,26 @@ export const keptPingsOf = async (
   );
 };
 
-export type ListedPing = Omit<PingRow, 'at' | 'monitor'> & { readonly at: Date };
+/** `key` and `place` are its time and its id: its place in the list. */
+export type ListedPing = Omit<PingRow, 'at' | 'monitor' | 'id'> & {
+  readonly key: number;
+  readonly place: string;
+  readonly at: Date;
+};
 
-/** The newest pings of a monitor, for its page. */
+/** The newest pings of a monitor, or those after a place. */
 export const newestPings = (
   sql: Queryable,
   organisation: string,
   monitor: string,
-  limit: number,
+  { after, most }: { readonly after: CursorPlace | null; readonly most: number },
 ): Promise<ListedPing[]> =>
   sql<ListedPing[]>`
-    select b.id, b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear
+    select (extract(epoch from b.at) * 1000)::bigint as key, b.id as place, b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear
     from beats b join monitors m on m.id = b.monitor_id
     where b.monitor_id = ${monitor} and m.organisation_id = ${organisation}
-    order by b.at desc, b.id desc limit ${limit}`;
+      ${after === null ? sql`` : sql`and (b.at, b.id) < (${new Date(after.key)}, ${after.place})`}
+    order by b.at desc, b.id desc limit ${most}`;
 
 /**
  * Deletes and returns keys that were rotated out long ago. Ping receivers refuse them from `until`

@@ -4,21 +4,11 @@ import { daysBounds } from '../../shared/api/monitors.ts';
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
 
 /**
- * What members of an organisation do about an incident.
+ * Lists of incidents for people.
  *
  * Operations that only pages and operators call, with who may (`access`). Those of the API are in
  * `shared/api/`.
  */
-
-export const addIncidentNote = innerOperation({
-  id: 'addIncidentNote',
-  access: 'write',
-  summary: 'Add a note to an incident, for the members of the organisation',
-  params: { incident_id: uuid() },
-  body: object('NoteIn', { text: string() }),
-  response: object('WrittenNoteOut', { id: uuid() }),
-  refusals: ['incident_not_found', 'note_invalid'],
-});
 
 /** A monitor that went down three times within it is shown as flapping. */
 export const flappingMs = 30 * 60_000;
@@ -49,21 +39,4 @@ export const listIncidentChoices = innerOperation({
     layers: array(string()),
     owners: array(string()),
   }),
-});
-
-export const shareIncident = innerOperation({
-  id: 'shareIncident',
-  access: 'write',
-  summary: 'Create a link that shows an incident to anyone who has it; an earlier one is revoked',
-  params: { incident_id: uuid() },
-  response: object('ShareLinkOut', { link: string({ description: 'Shown once.' }) }),
-  refusals: ['incident_not_found'],
-});
-
-export const withdrawIncidentShare = innerOperation({
-  id: 'withdrawIncidentShare',
-  access: 'write',
-  summary: 'Revoke the link that shows an incident',
-  params: { incident_id: uuid() },
-  refusals: ['share_not_found'],
 });

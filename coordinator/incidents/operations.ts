@@ -1,5 +1,5 @@
 import type * as api from '../../shared/api/incidents.ts';
-import { longestPostMortem } from '../../shared/api/incidents.ts';
+import { longestNote, longestPostMortem } from '../../shared/api/incidents.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -30,6 +30,7 @@ import {
   incidentEvidence,
   insertNote,
   writePostMortem as insertPostMortem,
+  type NoteRow,
   notesOf,
   ownersOf,
   type PostMortem,
@@ -136,19 +137,25 @@ export const unacknowledgeIncident = async (
   return getIncident(context, { incident_id: incident });
 };
 
-const longest = 5_000;
 const maxNotes = 200;
+
+const noteJson = ({ id, written_by: by, written_at, text }: NoteRow) => ({
+  id,
+  by,
+  at: written_at.toISOString(),
+  text,
+});
 
 export const addIncidentNote = async (
   { sql, organisation, caller, now }: InOrganisation,
-  { incident_id: incident, text: given }: InputOf<typeof contract.addIncidentNote>,
-): OperationResult<OutputOf<typeof contract.addIncidentNote>> => {
+  { incident_id: incident, text: given }: InputOf<typeof api.addIncidentNote>,
+): OperationResult<OutputOf<typeof api.addIncidentNote>> => {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = given.trim();
-  if (text === '' || text.length > longest || !storable(text))
+  if (text === '' || text.length > longestNote || !storable(text))
     throw new Refusal(
       'note_invalid',
-      `text: write 1 to ${longest} characters, without NUL or broken ones.`,
+      `text: write 1 to ${longestNote} characters, without NUL or broken ones.`,
     );
   if ((await countNotes(sql, incident)) >= maxNotes)
     throw new Refusal('note_invalid', `text: an incident has at most ${maxNotes} notes.`);
@@ -161,7 +168,8 @@ export const addIncidentNote = async (
     user: caller.user,
     at: new Date(now),
   });
-  return { id };
+  const note = (await notesOf(sql, organisation.id, incident)).find((one) => one.id === id);
+  return noteJson(orNotFound(note, 'incident_not_found'));
 };
 
 export const writePostMortem = async (
@@ -279,12 +287,7 @@ export const getIncidentEvidence = async (
       due_at: due_at?.toISOString() ?? null,
       settled_at: settled_at?.toISOString() ?? null,
     })),
-    notes: notes.map(({ id: note, written_by: by, written_at, text }) => ({
-      id: note,
-      by,
-      at: written_at.toISOString(),
-      text,
-    })),
+    notes: notes.map(noteJson),
     owners: owners.map(({ at, ...change }) => ({ ...change, at: at.toISOString() })),
     post_mortem: postMortemJson(post_mortem),
     share: share === undefined ? null : { by: share.shared_by, at: share.shared_at.toISOString() },
@@ -376,8 +379,8 @@ export const listFoldedIncidents = async (
 /** The link holds the only copy of its secret. */
 export const shareIncident = async (
   { sql, organisation, caller, now, with: { baseUrl } }: InOrganisation,
-  { incident_id: incident }: InputOf<typeof contract.shareIncident>,
-): OperationResult<OutputOf<typeof contract.shareIncident>> => {
+  { incident_id: incident }: InputOf<typeof api.shareIncident>,
+): OperationResult<OutputOf<typeof api.shareIncident>> => {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = newShareText();
   const fingerprint = shareFingerprint(text);
@@ -393,7 +396,7 @@ export const shareIncident = async (
 
 export const withdrawIncidentShare = async (
   { sql, organisation }: InOrganisation,
-  { incident_id: incident }: InputOf<typeof contract.withdrawIncidentShare>,
-): OperationResult<OutputOf<typeof contract.withdrawIncidentShare>> => {
+  { incident_id: incident }: InputOf<typeof api.withdrawIncidentShare>,
+): OperationResult<OutputOf<typeof api.withdrawIncidentShare>> => {
   if (!(await removeShare(sql, organisation.id, incident))) throw notFound('share_not_found');
 };

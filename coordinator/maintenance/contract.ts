@@ -69,24 +69,3 @@ export const showMaintenanceWindow = innerOperation({
   }),
   refusals: ['maintenance_window_not_found'],
 });
-
-export const startMaintenanceNow = innerOperation({
-  id: 'startMaintenanceNow',
-  access: 'write',
-  summary: 'Begin a maintenance window now, for as long as it lasts',
-  description:
-    'One that is to come and does not repeat is moved; of any other a new one is made that covers the same, once.',
-  params: { window_id: uuid() },
-  response: MaintenanceOut,
-  refusals: ['maintenance_window_not_found', 'window_invalid', 'plan_limit_windows'],
-});
-
-export const endMaintenanceNow = innerOperation({
-  id: 'endMaintenanceNow',
-  access: 'write',
-  summary:
-    'End what runs of a maintenance window now; one that repeats goes on with its next occurrence',
-  params: { window_id: uuid() },
-  response: MaintenanceOut,
-  refusals: ['maintenance_window_not_found', 'window_invalid'],
-});

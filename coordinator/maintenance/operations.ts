@@ -161,8 +161,8 @@ export const deleteMaintenanceWindow = async (
 /** Alerts that it held are sent when due (rule 25). */
 export const endMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,
-  { window_id }: InputOf<typeof contract.endMaintenanceNow>,
-): OperationResult<OutputOf<typeof contract.endMaintenanceNow>> => {
+  { window_id }: InputOf<typeof api.endMaintenanceNow>,
+): OperationResult<OutputOf<typeof api.endMaintenanceNow>> => {
   const before = orNotFound(
     await lockedWindow(sql, organisation.id, window_id),
     'maintenance_window_not_found',
@@ -293,8 +293,8 @@ export const showMaintenanceWindow = async (
 
 export const startMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,
-  { window_id }: InputOf<typeof contract.startMaintenanceNow>,
-): OperationResult<OutputOf<typeof contract.startMaintenanceNow>> => {
+  { window_id }: InputOf<typeof api.startMaintenanceNow>,
+): OperationResult<OutputOf<typeof api.startMaintenanceNow>> => {
   const before = orNotFound(
     await lockedWindow(sql, organisation.id, window_id),
     'maintenance_window_not_found',

@@ -353,27 +353,6 @@ export const getPingAddress = innerOperation({
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
 });
 
-const PingOut = object('BeatOut', {
-  id: uuid(),
-  kind: string({ description: '`success`, `start`, `fail` or `log`.' }),
-  at: dateTime(),
-  exit_code: nullable(integer()),
-  rid: nullable(uuid()),
-  run_ms: nullable(integer(), { description: 'How long the run took.' }),
-  method: string(),
-  body: string(),
-  taken_by: string({ description: 'The probe that received it, or `coordinator`.' }),
-});
-
-export const listBeats = innerOperation({
-  id: 'listBeats',
-  access: 'read',
-  summary: 'List the last pings of a heartbeat monitor, newest first',
-  params: { monitor_id: uuid() },
-  response: object('BeatListOut', { items: array(PingOut) }),
-  refusals: ['monitor_not_found', 'not_a_heartbeat'],
-});
-
 const longestOverlap_s = tokenOverlapMs / 1_000;
 
 export const rotatePingAddress = innerOperation({

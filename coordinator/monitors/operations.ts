@@ -21,7 +21,7 @@ import {
 } from '../gate/context.ts';
 import { placedPageOf } from '../gate/cursors.ts';
 import { groupChoices, groupsAmong } from '../groups/queries.ts';
-import { keptPings, newestPings } from '../heartbeats/queries.ts';
+import { newestPings } from '../heartbeats/queries.ts';
 import { monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
 import { enforceLimit, plans } from '../organisations/plans.ts';
 import { placesOf } from '../probes/places.ts';
@@ -364,20 +364,28 @@ export const listMonitors = async (
   );
 };
 
-export const listBeats = async (
-  { sql, organisation }: InOrganisation,
-  { monitor_id: id }: InputOf<typeof contract.listBeats>,
-): OperationResult<OutputOf<typeof contract.listBeats>> => {
+export const getMonitorPings = async (
+  { sql, organisation, with: { cursors } }: InOrganisation,
+  { monitor_id: id, limit, cursor }: InputOf<typeof results.getMonitorPings>,
+): OperationResult<OutputOf<typeof results.getMonitorPings>> => {
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   if (type !== 'heartbeat')
     throw new Refusal(
       'not_a_heartbeat',
-      `This is a monitor of type ${type}; only heartbeat monitors have beats.`,
+      `This is a monitor of type ${type}; only heartbeat monitors have pings.`,
     );
-  const pings = await newestPings(sql, organisation.id, id, keptPings);
-  return {
-    items: pings.map(({ at, ear, ...ping }) => ({ ...ping, at: at.toISOString(), taken_by: ear })),
-  };
+  return placedPageOf(
+    cursors,
+    ['pings', organisation.id, id],
+    { limit, cursor },
+    (after, most) => newestPings(sql, organisation.id, id, { after, most }),
+    ({ key: _, place, at, ear, ...ping }) => ({
+      ...ping,
+      id: place,
+      at: at.toISOString(),
+      taken_by: ear,
+    }),
+  );
 };
 
 /**

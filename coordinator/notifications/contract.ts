@@ -1,3 +1,4 @@
+import { ChannelTriedOut } from '../../shared/api/channels.ts';
 import {
   array,
   boolean,
@@ -7,11 +8,11 @@ import {
   literal,
   maybe,
   nullable,
-  number,
   object,
   string,
   uuid,
 } from '../../shared/api/fields.ts';
+import { lines, MessageOut } from '../../shared/api/notifications.ts';
 import { anonymousOperation, innerOperation } from '../../shared/api/operation.ts';
 import { families } from './kinds/types.ts';
 
@@ -94,50 +95,6 @@ export const unsubscribe = anonymousOperation({
 
 /** Who was notified of what, and why. */
 
-const LineOut = object('StoryLineOut', { at: nullable(dateTime()), text: string() });
-
-const MessageOut = object('MessageOut', {
-  id: uuid(),
-  channel: uuid(),
-  channel_name: string(),
-  kind: string(),
-  event: string(),
-  sentence: string(),
-  state: string({ description: '`waiting`, `taken`, `refused`, `given_up` or `overtaken`.' }),
-  due_at: dateTime(),
-  created_at: dateTime(),
-  settled_at: nullable(dateTime()),
-  next_at: nullable(dateTime(), { description: 'When it is tried again.' }),
-  words: nullable(string()),
-  incidents: array(
-    object('MessageIncidentOut', {
-      incident: uuid(),
-      monitor: uuid(),
-      name: string(),
-      event: string(),
-    }),
-  ),
-  attempts: array(
-    object('MessageAttemptOut', {
-      at: dateTime(),
-      took_ms: number(),
-      status: nullable(number()),
-      class: string(),
-      verdict: string(),
-      words: nullable(string()),
-    }),
-  ),
-});
-
-export const listMessages = innerOperation({
-  id: 'listMessages',
-  access: 'read',
-  summary: 'List the last hundred messages, of one channel or of all, newest first',
-  query: { channel: maybe(uuid(), { description: 'Only this channel.' }) },
-  response: object('MessagesOut', { items: array(MessageOut) }),
-  refusals: ['channel_not_found'],
-});
-
 export const showMessage = innerOperation({
   id: 'showMessage',
   access: 'read',
@@ -153,38 +110,11 @@ export const showMessage = innerOperation({
         incident: nullable(uuid(), { description: 'None of a warning.' }),
         monitor: uuid(),
         name: string(),
-        lines: array(LineOut),
+        lines,
       }),
     ),
   }),
   refusals: ['message_not_found'],
-});
-
-export const explainAlerts = innerOperation({
-  id: 'explainAlerts',
-  access: 'read',
-  summary: 'Explain for each channel why it was notified of an incident, or why not',
-  params: { incident_id: uuid() },
-  response: object('AlertsExplainedOut', {
-    acknowledged: nullable(object('AcknowledgedOut', { at: dateTime(), by: string() })),
-    last_resort: nullable(object('LastResortOut', { at: dateTime(), mailed: array(string()) }), {
-      description: 'When no channel delivered the alert, and which owners were mailed.',
-    }),
-    channels: array(
-      object('ChannelStoryOut', {
-        channel: uuid(),
-        name: string(),
-        kind: string(),
-        deleted: nullable(dateTime()),
-        outcome: string({ description: '`told`, `waiting` or `untold`.' }),
-        took_ms: nullable(number(), {
-          description: 'From when nothing held the first message until it was delivered.',
-        }),
-        lines: array(LineOut),
-      }),
-    ),
-  }),
-  refusals: ['incident_not_found'],
 });
 
 const ToldListOut = object('ToldListOut', {
@@ -276,31 +206,6 @@ export const showDelivery = innerOperation({
   }),
 });
 
-const MuteOut = object('MuteOut', { until: nullable(dateTime()), by: nullable(string()) });
-
-export const muteAlerts = innerOperation({
-  id: 'muteAlerts',
-  access: 'write',
-  summary: 'Mute all alerts of the organisation for a while; they are held, not lost',
-  body: object('MuteIn', { minutes: integer() }),
-  response: MuteOut,
-  refusals: ['mute_invalid'],
-});
-
-export const unmuteAlerts = innerOperation({
-  id: 'unmuteAlerts',
-  access: 'write',
-  summary: 'Unmute alerts; held ones are sent',
-  response: MuteOut,
-});
-
-export const showMute = innerOperation({
-  id: 'showMute',
-  access: 'read',
-  summary: 'Show until when all alerts are muted, if they are',
-  response: MuteOut,
-});
-
 /** The settings of a channel, and whether it works before someone has to rely on it. */
 
 export const listChannelKinds = innerOperation({
@@ -349,23 +254,6 @@ export const getChannelChoices = innerOperation({
   }),
 });
 
-const TriedOut = object('ChannelTriedOut', {
-  verdict: string({ description: '`taken`, `retry` or `refused`.' }),
-  status: nullable(number()),
-  class: string(),
-  words: nullable(string()),
-  took_ms: number(),
-});
-
-export const testChannel = innerOperation({
-  id: 'testChannel',
-  access: 'write',
-  summary: 'Send a test to a channel, and see its response; ten an hour',
-  params: { channel_id: uuid() },
-  response: TriedOut,
-  refusals: ['channel_not_found', 'channel_test_limit'],
-});
-
 export const askMailbox = innerOperation({
   id: 'askMailbox',
   access: 'write',
@@ -386,6 +274,6 @@ export const tryChannel = innerOperation({
       description: 'The one that is being changed: what `***` stands for.',
     }),
   }),
-  response: TriedOut,
+  response: ChannelTriedOut,
   refusals: ['channel_not_found', 'channel_kind_unknown', 'channel_invalid', 'channel_test_limit'],
 });

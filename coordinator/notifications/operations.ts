@@ -1,3 +1,4 @@
+import type * as api from '../../shared/api/notifications.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import type { Queryable } from '../database/connect.ts';
 import {
@@ -7,6 +8,7 @@ import {
   type OperationResult,
   orNotFound,
 } from '../gate/context.ts';
+import { afterAll, pageOf } from '../gate/cursors.ts';
 import { deadLink } from '../gate/roles.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { writeAcknowledgement } from '../incidents/queries.ts';
@@ -30,6 +32,7 @@ import {
   type MessageRow,
   messageById,
   messageOfLink,
+  messagesOfIncident,
   type StepRow,
   stepsToShow,
   suppress,
@@ -112,11 +115,11 @@ export const storyOfChannel = (
   }));
 };
 
-const outcomeOf = (steps: readonly StepRow[]): 'told' | 'waiting' | 'untold' => {
-  if (steps.some(({ message }) => message?.state === 'taken')) return 'told';
+const outcomeOf = (steps: readonly StepRow[]): 'notified' | 'waiting' | 'not_notified' => {
+  if (steps.some(({ message }) => message?.state === 'taken')) return 'notified';
   return steps.some(({ state, message }) => state === 'held' || message?.state === 'waiting')
     ? 'waiting'
-    : 'untold';
+    : 'not_notified';
 };
 
 /** The latency of the first accepted message. */
@@ -130,17 +133,21 @@ const tookOf = (steps: readonly StepRow[]): number | null => {
   );
 };
 
+/** Messages of one incident that are listed. */
+const most = 100;
+
 /** Every channel that exists, and deleted ones that were notified. */
-export const explainAlerts = async (
+export const getIncidentNotifications = async (
   { sql, organisation }: InOrganisation,
-  { incident_id: id }: InputOf<typeof contract.explainAlerts>,
-): OperationResult<OutputOf<typeof contract.explainAlerts>> => {
+  { incident_id: id }: InputOf<typeof api.getIncidentNotifications>,
+): OperationResult<OutputOf<typeof api.getIncidentNotifications>> => {
   const downs = await downsOfIncidents(sql, organisation.id, [id]);
   const [way] = await waysOf(sql, downs);
   const { incident, covered } = orNotFound(way, 'incident_not_found');
-  const [channels, steps] = await Promise.all([
+  const [channels, steps, messages] = await Promise.all([
     channelsEver(sql, organisation.id),
     stepsToShow(sql, organisation.id, [id]),
+    messagesOfIncident(sql, organisation.id, id, most),
   ]);
   const { acknowledged_at, acknowledged_as, resort_at, resort_mailed } = incident;
   return {
@@ -163,10 +170,11 @@ export const explainAlerts = async (
           deleted: deleted_at?.toISOString() ?? null,
           outcome: outcomeOf(own),
           took_ms: tookOf(own),
-          lines,
+          lines: [...lines],
         },
       ];
     }),
+    messages: messages.map(messageJson),
   };
 };
 
@@ -288,6 +296,7 @@ export const unsubscribe = async (
 };
 
 export const messageJson = ({
+  key: _,
   channel_id,
   due_at,
   created_at,
@@ -312,15 +321,19 @@ export const messageJson = ({
   attempts: attempts.map(({ at, ...attempt }) => ({ ...attempt, at: new Date(at).toISOString() })),
 });
 
-const most = 100;
-
 export const listMessages = async (
-  { sql, organisation, now }: InOrganisation,
-  { channel }: InputOf<typeof contract.listMessages>,
-): OperationResult<OutputOf<typeof contract.listMessages>> => {
+  { sql, organisation, now, with: { cursors } }: InOrganisation,
+  { channel, limit, cursor }: InputOf<typeof api.listMessages>,
+): OperationResult<OutputOf<typeof api.listMessages>> => {
   if (channel !== null)
     orNotFound(await channelById(sql, organisation.id, channel, now), 'channel_not_found');
-  return { items: (await lastMessages(sql, organisation.id, channel, most)).map(messageJson) };
+  return pageOf(
+    cursors,
+    ['messages', organisation.id, channel],
+    { limit, cursor },
+    (from, most) => lastMessages(sql, organisation.id, { channel, before: from ?? afterAll, most }),
+    messageJson,
+  );
 };
 
 /** The channels that cover a monitor, as it is or as it would be, in order. */
@@ -403,7 +416,7 @@ export const showMute = async ({
   sql,
   organisation,
   now,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.showMute>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof api.showMute>> => {
   const mute = await muteNow(sql, organisation.id, new Date(now));
   return { until: mute?.until.toISOString() ?? null, by: mute?.by ?? null };
 };
@@ -411,8 +424,8 @@ export const showMute = async ({
 /** A new mute replaces the previous one. */
 export const muteAlerts = async (
   context: InOrganisation,
-  { minutes }: InputOf<typeof contract.muteAlerts>,
-): OperationResult<OutputOf<typeof contract.muteAlerts>> => {
+  { minutes }: InputOf<typeof api.muteAlerts>,
+): OperationResult<OutputOf<typeof api.muteAlerts>> => {
   const { sql, organisation, caller, now } = context;
   await beginMute(sql, {
     organisation: organisation.id,
@@ -425,7 +438,7 @@ export const muteAlerts = async (
 
 export const unmuteAlerts = async (
   context: InOrganisation,
-): OperationResult<OutputOf<typeof contract.unmuteAlerts>> => {
+): OperationResult<OutputOf<typeof api.unmuteAlerts>> => {
   await endMute(context.sql, context.organisation.id, new Date(context.now));
   return showMute(context);
 };

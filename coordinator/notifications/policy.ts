@@ -1,3 +1,4 @@
+import { longestMute_min } from '../../shared/api/notifications.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { type Interval, union } from '../../shared/base/time.ts';
 import { instantOf, localOf } from '../maintenance/zones.ts';
@@ -584,8 +585,6 @@ export function reminderFrom(reminder_s: number): number | null {
     );
   return reminder_s === 0 ? null : Math.max(shortestReminder_s, reminder_s);
 }
-
-const longestMute_min = 10_080;
 
 /** @throws Refusal `mute_invalid`. */
 export function muteFrom(minutes: number): number {

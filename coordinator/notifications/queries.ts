@@ -359,6 +359,7 @@ export const ownMailbox = async (
 export type AttemptRow = Attempt & { readonly took_ms: number };
 
 export type MessageRow = {
+  readonly key: number;
   readonly id: string;
   readonly channel_id: string;
   readonly channel_name: string;
@@ -391,20 +392,38 @@ const attempts = (sql: Queryable) => sql`
     from message_attempts a where a.message_id = m.id), '[]')`;
 
 const messageColumns = (sql: Queryable) => sql`
-  m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence,
+  m.key, m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence,
     m.state, m.due_at, m.created_at, m.settled_at,
   m.next_at, m.words, m.told -> 'monitors' as monitors, ${attempts(sql)} as attempts`;
 
+/** Those with a smaller running number, of one channel or of all, newest first. */
 export const lastMessages = (
   sql: Queryable,
   organisation: string,
-  channel: string | null,
-  limit: number,
+  {
+    channel,
+    before,
+    most,
+  }: { readonly channel: string | null; readonly before: number; readonly most: number },
 ): Promise<MessageRow[]> =>
   sql<MessageRow[]>`
     select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
-    where c.organisation_id = ${organisation} ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
-    order by m.key desc limit ${limit}`;
+    where c.organisation_id = ${organisation} and m.key < ${before}
+      ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
+    order by m.key desc limit ${most}`;
+
+/** The newest messages that say something of an incident. */
+export const messagesOfIncident = (
+  sql: Queryable,
+  organisation: string,
+  incident: string,
+  most: number,
+): Promise<MessageRow[]> =>
+  sql<MessageRow[]>`
+    select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
+    where c.organisation_id = ${organisation} and m.id in (select s.message_id from alert_steps s
+      where s.organisation_id = ${organisation} and s.incident_id = ${incident})
+    order by m.key desc limit ${most}`;
 
 /** A message of this channel; another channel's message is not found. */
 export const messageById = async (

@@ -1,3 +1,4 @@
+import type * as api from '../../shared/api/channels.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -44,13 +45,13 @@ const refuseUnasked = async (
   );
 };
 
-type Tried = OutputOf<typeof contract.testChannel>;
+type Tried = OutputOf<typeof api.testChannel>;
 
 /** Sends before the transaction, because it may take ten seconds. */
 export const testChannel = inSteps({
   before: async (
     early: Early<OrganisationScope>,
-    { channel_id: id }: InputOf<typeof contract.testChannel>,
+    { channel_id: id }: InputOf<typeof api.testChannel>,
   ): Promise<Tried> => {
     const { pool, organisation, now, with: instruments } = early;
     const row = orNotFound(await channelById(pool, organisation.id, id, now), 'channel_not_found');
@@ -72,7 +73,7 @@ export const testChannel = inSteps({
   },
   act: async (
     { note }: InOrganisation,
-    _input: InputOf<typeof contract.testChannel>,
+    _input: InputOf<typeof api.testChannel>,
     tried: Tried,
   ): OperationResult<Tried> => {
     note({ after: { verdict: tried.verdict } });

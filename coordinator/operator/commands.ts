@@ -1,11 +1,13 @@
+import { testChannel } from '../../shared/api/channels.ts';
 import { operations } from '../../shared/api/index.ts';
+import { listMessages } from '../../shared/api/notifications.ts';
 import { rawInput } from '../../shared/api/operation.ts';
+import { getMonitorPings } from '../../shared/api/results.ts';
 import { UsageFault } from '../../shared/base/env.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { alone, flag } from '../../shared/client/arguments.ts';
 import { operatorIn } from '../gate/caller.ts';
-import { getPingAddress, listBeats, rotatePingAddress } from '../monitors/contract.ts';
-import { listMessages, testChannel } from '../notifications/contract.ts';
+import { getPingAddress, rotatePingAddress } from '../monitors/contract.ts';
 import {
   createOrganisation,
   createUser,
@@ -184,7 +186,7 @@ export const commands: readonly OperatorCommand[] = [
   command('probe list', onInstallation(listAllProbes)),
   command('monitor create', within(operations.createMonitor)),
   command('monitor beat-address', upon('monitor', getPingAddress)),
-  command('monitor beats', upon('monitor', listBeats)),
+  command('monitor beats', upon('monitor', getMonitorPings)),
   command('monitor rotate-beat-address', upon('monitor', rotatePingAddress)),
   command('status-page create', within(operations.createStatusPage)),
   command(

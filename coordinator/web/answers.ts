@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { showMute, unmuteAlerts } from '../../shared/api/notifications.ts';
 import {
   type InputOf,
   InvalidInput,
@@ -18,7 +19,7 @@ import type { AnonymousCaller, Caller } from '../gate/caller.ts';
 import { isAllowed } from '../gate/roles.ts';
 import type { Gate } from '../gate/setup.ts';
 import { countOpenIncidents, listViews } from '../monitors/contract.ts';
-import { showDelivery, showMute, unmuteAlerts } from '../notifications/contract.ts';
+import { showDelivery } from '../notifications/contract.ts';
 import { keepOrganisation } from '../organisations/contract.ts';
 import { cookieNamed, type Sessions, type SignedIn, sessionCookieOf } from '../people/sessions.ts';
 import type { AssetStore } from './assets.ts';

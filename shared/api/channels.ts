@@ -287,3 +287,33 @@ export const deleteChannel = operation({
   success: 204,
   refusals: ['channel_not_found'],
 });
+
+/** What came of a test message. */
+export const ChannelTriedOut = object('ChannelTriedOut', {
+  verdict: string({
+    description: '`taken` (delivered), `retry`, or `refused` (it would fail permanently).',
+    example: 'taken',
+  }),
+  status: nullable(number(), {
+    description: 'The status of the answer, of HTTP or SMTP.',
+    example: 200,
+  }),
+  class: string({ description: 'What kind of answer it was.', example: 'http' }),
+  words: nullable(string(), { description: 'What the receiver said.', example: null }),
+  took_ms: number({ meaning: 'How long the answer took, in milliseconds.', example: 21 }),
+});
+
+export const testChannel = operation({
+  id: 'testChannel',
+  method: 'POST',
+  path: '/api/v1/channels/{channel_id}/test',
+  tag: 'Channels',
+  access: 'write',
+  summary: 'Send a test to a channel',
+  description:
+    'A real message, answered with what its receiver said. An organisation may have ten tests an hour.',
+  params: channelId,
+  response: ChannelTriedOut,
+  success: 200,
+  refusals: ['channel_not_found', 'channel_invalid', 'channel_test_limit'],
+});

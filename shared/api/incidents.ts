@@ -228,6 +228,70 @@ export const assignIncident = operation({
   refusals: ['incident_not_found', 'member_not_found', 'incident_over'],
 });
 
+const NoteOut = object('NoteOut', {
+  id: uuid({ example: exampleIds.post }),
+  by: nullable(string({ meaning: 'Who did it.', example: 'ada@harbour.example.com' })),
+  at: dateTime({ meaning: 'When it was.', example: '2026-11-18T04:20:00.000Z' }),
+  text: string({ meaning: 'What is written there.', example: 'A disk was full.' }),
+});
+
+/** Longer ones are refused. */
+export const longestNote = 5_000;
+
+export const addIncidentNote = operation({
+  id: 'addIncidentNote',
+  method: 'POST',
+  path: '/api/v1/incidents/{incident_id}/notes',
+  tag: 'Incident evidence',
+  access: 'write',
+  summary: 'Add a note to an incident',
+  description:
+    'For the members of the organisation, in its timeline; getIncidentEvidence lists them.',
+  params: { incident_id: uuid() },
+  body: object('NoteIn', {
+    text: string({
+      meaning: 'What is to be said.',
+      limits: { minLength: 1, maxLength: longestNote },
+      example: 'A disk was full.',
+    }),
+  }),
+  response: NoteOut,
+  success: 201,
+  refusals: ['incident_not_found', 'note_invalid'],
+});
+
+export const shareIncident = operation({
+  id: 'shareIncident',
+  method: 'POST',
+  path: '/api/v1/incidents/{incident_id}/share',
+  tag: 'Incident evidence',
+  access: 'write',
+  summary: 'Create a link that shows an incident to anyone who has it',
+  description:
+    'An earlier one is revoked. It shows verdict, times, causes and continents, and nothing that the target sent.',
+  params: { incident_id: uuid() },
+  response: object('ShareLinkOut', {
+    link: string({
+      description: 'Shown once.',
+      example: 'https://antipode.example.com/shared/incidents/9yQm0000000000000000000000',
+    }),
+  }),
+  success: 201,
+  refusals: ['incident_not_found'],
+});
+
+export const withdrawIncidentShare = operation({
+  id: 'withdrawIncidentShare',
+  method: 'DELETE',
+  path: '/api/v1/incidents/{incident_id}/share',
+  tag: 'Incident evidence',
+  access: 'write',
+  summary: 'Revoke the link that shows an incident',
+  params: { incident_id: uuid() },
+  success: 204,
+  refusals: ['share_not_found'],
+});
+
 /** An incident with its evidence, which came from the target and is for members only. */
 
 const EvidenceOut = object('EvidenceOut', {
@@ -351,15 +415,7 @@ export const getIncidentEvidence = operation({
       example: true,
     }),
     told: array(ToldOut, { meaning: 'Who was notified.' }),
-    notes: array(
-      object('NoteOut', {
-        id: uuid({ example: exampleIds.post }),
-        by: nullable(string({ meaning: 'Who did it.', example: 'ada@harbour.example.com' })),
-        at: dateTime({ meaning: 'When it was.', example: '2026-11-18T04:20:00.000Z' }),
-        text: string({ meaning: 'What is written there.', example: 'A disk was full.' }),
-      }),
-      { meaning: 'What is to be said of it, in words.' },
-    ),
+    notes: array(NoteOut, { meaning: 'What is to be said of it, in words.' }),
     post_mortem: maybe(PostMortemOut, {
       description: 'The post-mortem; null when there is none.',
       example: null,

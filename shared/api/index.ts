@@ -3,25 +3,31 @@ import {
   deleteChannel,
   getChannel,
   listChannels,
+  testChannel,
   updateChannel,
 } from './channels.ts';
 import { createEvent, listEvents } from './events.ts';
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from './groups.ts';
 import {
   acknowledgeIncident,
+  addIncidentNote,
   assignIncident,
   getIncident,
   getIncidentEvidence,
   listIncidents,
+  shareIncident,
   unacknowledgeIncident,
+  withdrawIncidentShare,
   writePostMortem,
 } from './incidents.ts';
 import {
   createMaintenanceWindow,
   deleteMaintenanceWindow,
+  endMaintenanceNow,
   getMaintenanceWindow,
   listMaintenanceWindows,
   previewMaintenanceWindow,
+  startMaintenanceNow,
   updateMaintenanceWindow,
 } from './maintenance.ts';
 import {
@@ -36,6 +42,13 @@ import {
   unmuteMonitor,
   updateMonitor,
 } from './monitors.ts';
+import {
+  getIncidentNotifications,
+  listMessages,
+  muteAlerts,
+  showMute,
+  unmuteAlerts,
+} from './notifications.ts';
 import type { RestOperation } from './operation.ts';
 import { whoami } from './organisations.ts';
 import {
@@ -45,7 +58,7 @@ import {
   listProbes,
   revokeProbeInvitation,
 } from './probes.ts';
-import { getMonitorResults } from './results.ts';
+import { getMonitorPings, getMonitorResults } from './results.ts';
 import {
   addStatusPageReportUpdate,
   createStatusPageReport,
@@ -93,11 +106,16 @@ export const operations = {
   getMonitorStatus,
   getMonitorResults,
   getMonitorLedger,
+  getMonitorPings,
   createTest,
   getTest,
   listIncidents,
   getIncident,
   getIncidentEvidence,
+  getIncidentNotifications,
+  addIncidentNote,
+  shareIncident,
+  withdrawIncidentShare,
   listEvents,
   createEvent,
   listMaintenanceWindows,
@@ -106,6 +124,8 @@ export const operations = {
   updateMaintenanceWindow,
   deleteMaintenanceWindow,
   previewMaintenanceWindow,
+  startMaintenanceNow,
+  endMaintenanceNow,
   listGroups,
   createGroup,
   getGroup,
@@ -144,6 +164,11 @@ export const operations = {
   getChannel,
   updateChannel,
   deleteChannel,
+  testChannel,
+  listMessages,
+  showMute,
+  muteAlerts,
+  unmuteAlerts,
   listProbes,
   listProbeInvitations,
   inviteProbe,

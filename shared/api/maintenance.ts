@@ -248,3 +248,32 @@ export const deleteMaintenanceWindow = operation({
   success: 204,
   refusals: ['maintenance_window_not_found'],
 });
+
+export const startMaintenanceNow = operation({
+  id: 'startMaintenanceNow',
+  method: 'POST',
+  path: '/api/v1/maintenance/{window_id}/start',
+  tag: 'Maintenance changes',
+  access: 'write',
+  summary: 'Begin a maintenance window now',
+  description:
+    'For as long as it lasts. One that is to come and does not repeat is moved; of any other a new one is made that covers the same, once: the answer is the one that runs.',
+  params: windowId,
+  response: MaintenanceOut,
+  success: 200,
+  refusals: ['maintenance_window_not_found', 'window_invalid', 'plan_limit_windows'],
+});
+
+export const endMaintenanceNow = operation({
+  id: 'endMaintenanceNow',
+  method: 'POST',
+  path: '/api/v1/maintenance/{window_id}/end',
+  tag: 'Maintenance changes',
+  access: 'write',
+  summary: 'End what runs of a maintenance window now',
+  description: 'One that repeats goes on with its next occurrence.',
+  params: windowId,
+  response: MaintenanceOut,
+  success: 200,
+  refusals: ['maintenance_window_not_found', 'window_invalid'],
+});

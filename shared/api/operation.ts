@@ -325,6 +325,7 @@ export const exampleIds = {
   group: '019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22',
   incident: '019aa1f0-63b5-7e08-a1c9-3d2e7f50b866',
   window: '019aa3c4-10de-7f93-b672-9a8b0c4d5e77',
+  message: '019aa7d3-5c41-7b20-8e9f-4d6a1c3b7e52',
   channel: '019aa7d2-0b6e-7c34-9e58-1a2f4c6d8b90',
   invitation: '019aab04-5d1e-7c72-8f60-9b3d7a1c5e24',
   probe: '019a9c0f-3a21-7d44-9b18-5c7e2f6a0d13',
@@ -456,4 +457,4 @@ export const nullableString = (description: string, more: JsonSchema = {}) =>
 export const apiVersion = '1.1.9';
 
 /** Counts our additions to that version: one more with every change of the document. */
-export const apiRevision = 30;
+export const apiRevision = 31;

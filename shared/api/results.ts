@@ -11,7 +11,7 @@ import {
   string,
   uuid,
 } from './fields.ts';
-import { exampleIds, operation } from './operation.ts';
+import { exampleIds, operation, page, pageQuery } from './operation.ts';
 
 /** The windows of results, each with the length of a point and its source. */
 export const resultWindows = ['24h', '7d', '30d', '1y'] as const;
@@ -120,4 +120,43 @@ export const getMonitorResults = operation({
   }),
   success: 200,
   refusals: ['monitor_not_found'],
+});
+
+export const getMonitorPings = operation({
+  id: 'getMonitorPings',
+  method: 'GET',
+  path: '/api/v1/monitors/{monitor_id}/pings',
+  tag: 'Monitor history',
+  access: 'read',
+  summary: 'List the pings of a heartbeat monitor',
+  description:
+    'The last hundred, newest first. What a job sent is text of others: show it as text, never as markup.',
+  params: { monitor_id: uuid() },
+  query: pageQuery,
+  response: page(
+    'PingPage',
+    object('PingOut', {
+      id: uuid({ example: exampleIds.post }),
+      kind: string({ description: '`success`, `start`, `fail` or `log`.', example: 'success' }),
+      at: dateTime({ meaning: 'When it came.', example: '2026-11-20T03:00:41.118Z' }),
+      exit_code: nullable(integer(), {
+        description: 'With which the job ended, where it said so.',
+        example: 0,
+      }),
+      rid: nullable(uuid(), {
+        description: 'The run that it belongs to, where the job said so.',
+        example: null,
+      }),
+      run_ms: nullable(integer(), { description: 'How long the run took.', example: 40_870 }),
+      method: string({ meaning: 'The method of the request.', example: 'POST' }),
+      body: string({ meaning: 'What the job sent with it.', example: '12 files' }),
+      taken_by: string({
+        description: 'The probe that received it, or `coordinator`.',
+        example: 'coordinator',
+      }),
+    }),
+  ),
+  success: 200,
+  refusals: ['monitor_not_found', 'not_a_heartbeat'],
+  columns: ['kind', 'at', 'exit_code', 'run_ms', 'taken_by', 'body'],
 });

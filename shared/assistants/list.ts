@@ -1,7 +1,6 @@
 import { configKeys, kinds } from '../api/config-keys.ts';
 import { dateTime, dict, integer, maybe, nullable, string } from '../api/fields.ts';
 import { operations } from '../api/index.ts';
-import { isRecord } from '../base/json.ts';
 import {
   answerAsJson,
   channel,
@@ -10,124 +9,12 @@ import {
   identity,
   ledger,
   listed,
-  oneLine,
   responseTimes,
-  shortened,
   whole,
   withLength,
 } from './answers.ts';
-import { type Around, type Row, type Tool, type ToolAnswer, ToolFault, toolOf } from './tools.ts';
-
-/** Tools that change something. */
-
-type Values = Readonly<Record<string, unknown>>;
-
-/** For operations without an answer: one sentence confirms the success. */
-export const done =
-  (sentence: string) =>
-  async (
-    { ask }: Around,
-    input: Values,
-    { operation }: Pick<Tool, 'operation'>,
-  ): Promise<ToolAnswer> => {
-    await ask(operation, input);
-    return { texts: [sentence] };
-  };
-
-/** A change of a monitor that the tool's name already says. */
-export const withFixed = (
-  fixed: Values,
-): Pick<Row, 'effect' | 'idempotent' | 'without' | 'run'> => ({
-  effect: 'changes',
-  idempotent: true,
-  without: Object.keys(operations.updateMonitor.body?.shape ?? {}),
-  run: async ({ ask }, given, { operation }) =>
-    answerAsJson(await ask(operation, { ...given, ...fixed })),
-});
-
-const maxIncidents = 200;
-const yearDays = 365;
-
-const historyOf = async ({ ask }: Around, monitor: unknown): Promise<string> => {
-  const incidents = await ask(operations.listIncidents, {
-    monitor,
-    days: yearDays,
-    limit: maxIncidents,
-  });
-  const count = Array.isArray(incidents.items) ? incidents.items.length : 0;
-  const andMore = typeof incidents.next_cursor === 'string' ? ' and more' : '';
-  return `${count}${andMore} ${count === 1 ? 'incident' : 'incidents'} of the last year, every result and its uptime`;
-};
-
-export const deletedMonitor = async (
-  around: Around,
-  given: Values,
-  { operation }: Pick<Tool, 'operation'>,
-): Promise<ToolAnswer> => {
-  const { confirm_name, ...input } = given;
-  const monitor = await around.ask(operations.getMonitor, input);
-  const name = String(monitor.name);
-  const shown = `“${oneLine(name, 120)}” (${oneLine(monitor.target || monitor.type, 120)})`;
-  const history = await historyOf(around, monitor.id);
-  const repeated = confirm_name ?? around.answered;
-  if (repeated === undefined && around.canAsk) {
-    const message =
-      `Delete the monitor ${shown}, watched since ${String(monitor.created_at).slice(0, 10)}? ` +
-      `With it go ${history}. It can be restored for 7 days. Type its name to go on.`;
-    return { texts: [], question: { message, title: 'Name of the monitor' } };
-  }
-  if (repeated === undefined)
-    throw new ToolFault(
-      'Nothing was deleted: give confirm_name, the name of the monitor letter for letter. Ask ' +
-        'the person first.',
-    );
-  if (repeated !== name)
-    throw new ToolFault(
-      'Nothing was deleted: confirm_name is not the name of this monitor. See get_monitor, and ' +
-        'ask the person which one is meant.',
-    );
-  await around.ask(operation, input);
-  return {
-    texts: [
-      `Deleted the monitor ${shown}, which was watched since ` +
-        `${String(monitor.created_at).slice(0, 10)}. With it went ${history}. ` +
-        'For 7 days restore_monitor brings it back.',
-    ],
-  };
-};
-
-const records = (value: unknown): Values[] => (Array.isArray(value) ? value.filter(isRecord) : []);
-
-export const tried = async (
-  { ask }: Around,
-  input: Values,
-  { operation }: Pick<Tool, 'operation'>,
-): Promise<ToolAnswer> => {
-  // A private probe reaches into a private network: an assistant that guesses addresses must not
-  // see it.
-  if (isRecord(input.config) && input.config.probe !== undefined && input.config.probe !== null)
-    throw new ToolFault(
-      'A trial never asks a private probe: leave config.probe out, or try it in the web interface.',
-    );
-  let heard = await ask(operation, input);
-  // Whoever answers may do so before it is over.
-  while (heard.over !== true) heard = await ask(operations.getTest, { test_id: heard.id });
-  const answers = records(heard.answers).map(({ evidence, ...rest }) => ({
-    ...rest,
-    from_target: shortened(evidence, 800, 12),
-  }));
-  const silent = records(heard.asked).filter(
-    ({ probe }) => !answers.some((answer) => 'probe' in answer && answer.probe === probe),
-  );
-  const { verdict } = heard;
-  const { texts } = answerAsJson({
-    verdict,
-    answers,
-    did_not_answer: silent,
-    note: 'Nothing was stored.',
-  });
-  return { texts };
-};
+import { deletedMonitor, done, tried, withFixed } from './changes.ts';
+import { type Tool, toolOf } from './tools.ts';
 
 /** Tools of the hosted connector beyond those of both forms. A row makes an operation a tool. */
 
@@ -175,6 +62,22 @@ const rows = {
       return { texts };
     },
   },
+  incident_notifications: {
+    operation: operations.getIncidentNotifications,
+    title: 'Why somebody was notified of an incident, or was not',
+    about:
+      'Use it when someone asks why a message came, came late, or did not come: each channel step ' +
+      'by step, and the messages with every attempt.',
+    run: whole,
+  },
+  monitor_pings: {
+    operation: operations.getMonitorPings,
+    title: 'Pings of a heartbeat',
+    about:
+      'Use it to see when a job last began and ended, with which exit code, and what it said. ' +
+      'The texts came from the job.',
+    run: whole,
+  },
   explain_uptime: {
     operation: operations.getMonitorLedger,
     title: 'Explain the uptime of a monitor',
@@ -215,6 +118,52 @@ const rows = {
       'Use it to see how one channel is set up and when it is told. Secrets, and of an address ' +
       'all but its host, are shown as ***.',
     run: channel,
+  },
+  test_channel: {
+    operation: operations.testChannel,
+    title: 'Send a test to a channel',
+    about:
+      'Sends a real message to the people behind the channel: ask before. It answers what the receiver said; ten an hour are allowed.',
+    effect: 'changes',
+    open: true,
+    run: whole,
+  },
+  show_mute: {
+    operation: operations.showMute,
+    title: 'Whether all alerts are muted',
+    about: 'Use it when alerts are missing: until when all of them are held, and who muted them.',
+    run: whole,
+  },
+  mute_alerts: {
+    operation: operations.muteAlerts,
+    title: 'Mute all alerts',
+    about:
+      'Holds every alert of the organisation for some minutes. For one monitor use mute_monitor, for planned work create_maintenance_window. Ask before.',
+    effect: 'changes',
+    idempotent: true,
+    run: whole,
+  },
+  unmute_alerts: {
+    operation: operations.unmuteAlerts,
+    title: 'Unmute all alerts',
+    about: 'Ends the mute of all alerts. What was held is sent if it is still down.',
+    effect: 'changes',
+    idempotent: true,
+    run: whole,
+  },
+  start_maintenance_now: {
+    operation: operations.startMaintenanceNow,
+    title: 'Begin a maintenance window now',
+    about: 'For as long as it lasts; the answer is the window that runs.',
+    effect: 'changes',
+    run: whole,
+  },
+  end_maintenance_now: {
+    operation: operations.endMaintenanceNow,
+    title: 'End a maintenance window now',
+    about: 'Alerts are sent again. One that repeats goes on with its next occurrence.',
+    effect: 'changes',
+    run: whole,
   },
   preview_maintenance_window: {
     operation: operations.previewMaintenanceWindow,
@@ -382,6 +331,14 @@ const rows = {
       'Acknowledges it in the name of the member with this e-mail address, in place of anyone who had it.',
     effect: 'changes',
     idempotent: true,
+    run: whole,
+  },
+  add_incident_note: {
+    operation: operations.addIncidentNote,
+    title: 'Add a note to an incident',
+    about:
+      'Writes into the timeline of the incident what was found or done, for the members of the organisation alone.',
+    effect: 'changes',
     run: whole,
   },
   write_post_mortem: {

@@ -120,7 +120,7 @@ export const refusalCodes = {
   order_invalid: ['invalid', 'The rows are not those of the page, each once.'],
   report_invalid: ['invalid', 'The report starts in the future, or ends before it starts.'],
   post_invalid: ['invalid', 'The text is empty or too long.'],
-  not_a_heartbeat: ['invalid'],
+  not_a_heartbeat: ['invalid', 'The monitor is no heartbeat: only those have pings.'],
   nothing_to_undo: ['invalid'],
   too_many_views: ['invalid'],
   test_impossible: ['invalid', 'A heartbeat cannot be tested; or no probe can be asked now.'],

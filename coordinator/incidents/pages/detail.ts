@@ -1,15 +1,18 @@
 import {
   acknowledgeIncident,
+  addIncidentNote,
   assignIncident,
   getIncidentEvidence,
   listIncidents,
+  shareIncident,
   unacknowledgeIncident,
+  withdrawIncidentShare,
   writePostMortem,
 } from '../../../shared/api/incidents.ts';
+import { getIncidentNotifications } from '../../../shared/api/notifications.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { explainAlerts } from '../../notifications/contract.ts';
 import { type Explained, notificationReason } from '../../notifications/pages/parts.ts';
 import { listMembers } from '../../organisations/contract.ts';
 import { listIncidentPages } from '../../status-pages/contract.ts';
@@ -21,7 +24,6 @@ import { attempt, type FormState, formSummary, freshForm, textArea } from '../..
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
-import { addIncidentNote, shareIncident, withdrawIncidentShare } from '../contract.ts';
 import { checksByContinent, evidenceMatrix, type MapPoint, worldMap } from './evidence.ts';
 import { flapping, flapsOf, type Incident, incidentStory } from './timeline.ts';
 
@@ -411,7 +413,7 @@ const pageOf = (open: Open): PageAnswer => {
 const read = async ({ ask, now, path: { incident_id } }: MembersRequest): Promise<Read> => {
   const [of, explained, { items: pages }, { items: members }] = await Promise.all([
     ask(getIncidentEvidence, { incident_id }),
-    ask(explainAlerts, { incident_id }),
+    ask(getIncidentNotifications, { incident_id }),
     ask(listIncidentPages, { incident_id }),
     ask(listMembers),
   ]);

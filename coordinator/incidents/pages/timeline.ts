@@ -33,7 +33,7 @@ const alertWords = (
   const name = alertNames[event] ?? event;
   if (state === 'held') return `${name} on hold`;
   if (state === 'dropped') return `${name} not sent: the incident ended first`;
-  if (outcomes.includes('told')) return `${name} sent`;
+  if (outcomes.includes('notified')) return `${name} sent`;
   if (outcomes.includes('waiting') || now - Date.parse(due_at ?? '') < plannedMs)
     return `${name} queued`;
   return event === 'down' ? html`Nobody was notified. <a href="#why">Why?</a>` : undefined;

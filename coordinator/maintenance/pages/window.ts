@@ -1,5 +1,7 @@
 import {
   deleteMaintenanceWindow,
+  endMaintenanceNow,
+  startMaintenanceNow,
   updateMaintenanceWindow,
 } from '../../../shared/api/maintenance.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
@@ -10,7 +12,7 @@ import { heading, linkButton } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
-import { endMaintenanceNow, showMaintenanceWindow, startMaintenanceNow } from '../contract.ts';
+import { showMaintenanceWindow } from '../contract.ts';
 import { windowMark } from './list.ts';
 import { aheadTable, titleFrom } from './parts.ts';
 

@@ -7,7 +7,7 @@ import {
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { getMonitorResults, resultWindows } from '../../../shared/api/results.ts';
+import { getMonitorPings, getMonitorResults, resultWindows } from '../../../shared/api/results.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
@@ -27,7 +27,7 @@ import {
 } from '../../web/elements.ts';
 import { type Html, html, icon, type Part, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, show } from '../../web/page.ts';
-import { listBeats, rotatePingAddress } from '../contract.ts';
+import { rotatePingAddress } from '../contract.ts';
 import { flappingNow } from '../status.ts';
 import { addressFor, addressPart, pingList, rotateForm, runFigures } from './heartbeat.ts';
 import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
@@ -232,7 +232,7 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
   const isHeartbeat = monitor.type === 'heartbeat';
   const [pings, address] = isHeartbeat
     ? await Promise.all([
-        ask(listBeats, { monitor_id }).then(({ items: all }) => all),
+        ask(getMonitorPings, { monitor_id, limit: '100' }).then(({ items: all }) => all),
         addressFor(request),
       ])
     : [[], undefined];

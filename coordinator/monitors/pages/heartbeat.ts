@@ -1,11 +1,12 @@
 import type { getMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import type { getMonitorPings } from '../../../shared/api/results.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { figure, linkButton, stateMark } from '../../web/elements.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, seeOther } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
-import { getPingAddress, type listBeats, rotatePingAddress } from '../contract.ts';
+import { getPingAddress, rotatePingAddress } from '../contract.ts';
 
 /** What only the page of a heartbeat has: its address, and the pings of its job. */
 
@@ -61,7 +62,7 @@ export const rotateForm = ({ id }: Monitor): Html =>
     </form>
   `;
 
-type Ping = OutputOf<typeof listBeats>['items'][number];
+type Ping = OutputOf<typeof getMonitorPings>['items'][number];
 
 const markOf = ({ kind, exit_code }: Ping): Html => {
   if (kind === 'success') return stateMark('up', 'Done');

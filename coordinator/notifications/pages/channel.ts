@@ -2,8 +2,10 @@ import {
   createChannel,
   deleteChannel,
   getChannel,
+  testChannel,
   updateChannel,
 } from '../../../shared/api/channels.ts';
+import { listMessages } from '../../../shared/api/notifications.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
@@ -23,9 +25,7 @@ import {
   askMailbox,
   getChannelChoices,
   listChannelKinds,
-  listMessages,
   showMessage,
-  testChannel,
   tryChannel,
 } from '../contract.ts';
 import { formPage, isFillable, kindPage, type Subject, triedNotice } from './form.ts';
@@ -154,7 +154,7 @@ const pageOf = async (
   const [channel, { items: kinds, mail }, { items: messages }] = await Promise.all([
     ask(getChannel, { channel_id: path.channel_id }),
     ask(listChannelKinds),
-    ask(listMessages, { channel: path.channel_id }),
+    ask(listMessages, { channel: path.channel_id, limit: '100' }),
   ]);
   return show({
     title: `${channelStateOf(channel, mail).words}: ${channel.name}`,

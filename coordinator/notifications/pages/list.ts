@@ -1,4 +1,5 @@
 import { createChannel, listChannels } from '../../../shared/api/channels.ts';
+import { muteAlerts, showMute, unmuteAlerts } from '../../../shared/api/notifications.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { heading, moreLink } from '../../web/elements.ts';
@@ -6,7 +7,7 @@ import { formOf } from '../../web/form-data.ts';
 import { freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
-import { listChannelKinds, muteAlerts, showMute, unmuteAlerts } from '../contract.ts';
+import { listChannelKinds } from '../contract.ts';
 import {
   type Channel,
   channelMark,

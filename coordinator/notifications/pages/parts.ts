@@ -1,4 +1,5 @@
 import type { getChannel } from '../../../shared/api/channels.ts';
+import type { getIncidentNotifications, listMessages } from '../../../shared/api/notifications.ts';
 import { type OutputOf, statusOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { durationText } from '../../../shared/base/time.ts';
@@ -9,7 +10,7 @@ import { type Html, html, type IconName, icon, joined, type Part } from '../../w
 import { mailMissingWords } from '../../web/layout.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
-import type { explainAlerts, listChannelKinds, listMessages } from '../contract.ts';
+import type { listChannelKinds } from '../contract.ts';
 
 /** A channel in words. */
 
@@ -309,7 +310,7 @@ export const attemptTable = ({ attempts }: Message, times: Times): Html =>
 
 /** Why was I notified, or why not (rule 40): for every channel, step by step. */
 
-export type Explained = OutputOf<typeof explainAlerts>;
+export type Explained = OutputOf<typeof getIncidentNotifications>;
 type NotifiedChannel = Explained['channels'][number];
 
 /** Later than a person would wait for. */
@@ -317,7 +318,7 @@ const lateMs = 60_000;
 
 const mark = ({ outcome, took_ms }: NotifiedChannel): Html => {
   if (outcome === 'waiting') return stateMark('pending', 'Waiting');
-  if (outcome !== 'told') return stateMark('unknown', 'Not notified', 'none');
+  if (outcome !== 'notified') return stateMark('unknown', 'Not notified', 'none');
   if (took_ms === null) return stateMark('up', 'Delivered');
   return took_ms > lateMs
     ? stateMark('verifying', `Delivered late, in ${durationText(took_ms)}`)
@@ -342,7 +343,7 @@ const channelStory = (channel: NotifiedChannel, times: Times): Html => {
 };
 
 const sentenceOf = (channels: readonly NotifiedChannel[]): string => {
-  const told = channels.filter(({ outcome }) => outcome === 'told');
+  const told = channels.filter(({ outcome }) => outcome === 'notified');
   const waiting = channels.filter(({ outcome }) => outcome === 'waiting').length;
   const [only] = told;
   const first =

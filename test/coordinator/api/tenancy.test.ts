@@ -56,7 +56,9 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   // Nothing is on it yet.
   orderStatusPage: () => ({ rows: [] }),
   createStatusPagePost: () => ({ kind: 'monitoring' }),
+  addIncidentNote: () => ({ text: 'A disk was full.' }),
   muteMonitor: () => ({}),
+  muteAlerts: () => ({ minutes: 5 }),
   writePostMortem: () => ({ text: 'A disk was full.' }),
   assignIncident: ({ member }) => ({ email: member }),
   createStatusPageReport: () => ({ title: 'New', kind: 'announcement', text: 'News.' }),
@@ -86,7 +88,7 @@ const request = (id: OperationId, of: Things) => {
   const operation = restOperations.find((operation) => operation.id === id);
   if (!operation) throw new Error(`there is no operation ${id}`);
   const url = operation.path
-    .replace('{monitor_id}', of.monitor)
+    .replace('{monitor_id}', id === 'getMonitorPings' ? of.otherMonitor : of.monitor)
     .replace('{group_id}', of.group)
     .replace('{window_id}', of.window)
     .replace('{page_id}', of.page)
@@ -182,6 +184,9 @@ describe('A caller without access', () => {
           'createGroup',
           'createStatusPage',
           'inviteProbe',
+          'showMute',
+          'muteAlerts',
+          'unmuteAlerts',
         ].includes(id),
     )) {
       const foreign = await ask(id, strangers.owner.readWrite);
@@ -257,11 +262,13 @@ describe('A caller with access', () => {
       const of = await createThings(api, mine[role], { published: false });
       // What deletes comes last, and what publishes before what takes down.
       const order = [
-        ...ids.filter((id) => !/^(delete|remove|revoke|end|restore)/.test(id)),
+        ...ids.filter((id) => !/^(delete|remove|revoke|end|restore|withdraw)/.test(id)),
         'removeStatusPageMonitor',
         'removeStatusPageGroup',
       ] as const;
       const last = [
+        'endMaintenanceNow',
+        'withdrawIncidentShare',
         'revokeProbeInvitation',
         'endProbe',
         'deleteStatusPagePost',

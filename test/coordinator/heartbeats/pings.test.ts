@@ -9,12 +9,10 @@ import {
   type RelayedPing,
   seenOf,
 } from '../../../coordinator/heartbeats/relay.ts';
-import {
-  getPingAddress,
-  listBeats,
-  rotatePingAddress,
-} from '../../../coordinator/monitors/contract.ts';
+import { getPingAddress, rotatePingAddress } from '../../../coordinator/monitors/contract.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { getMonitorPings } from '../../../shared/api/results.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { pingFingerprint, tokenOverlapMs } from '../../../shared/checks/heartbeat/config.ts';
 import { foldPing, noPings } from '../../../shared/checks/heartbeat/state.ts';
@@ -281,14 +279,17 @@ describe('ping address', () => {
     });
   });
 
-  describe('listBeats', () => {
+  describe('getMonitorPings', () => {
     test('shows the last pings, newest first, with body and run time, to members of the organisation alone', async () => {
       const { id } = await bench.call(createMonitor, house.owner, {
         type: 'heartbeat',
         name: 'Backup',
         interval_s: 300,
       });
-      expect(await bench.call(listBeats, house.viewer, { monitor_id: id })).toEqual({ items: [] });
+      expect(await bench.call(getMonitorPings, house.viewer, { monitor_id: id })).toEqual({
+        items: [],
+        next_cursor: null,
+      });
       const pings = Array.from({ length: keptPings + 5 }, (_, index) => ({
         id: newId(),
         monitor: id,
@@ -303,15 +304,33 @@ describe('ping address', () => {
       }));
       await bench.sql.begin((tx) => writePings(tx, pings));
       await bench.sql.begin((tx) => writePings(tx, pings.slice(-3)));
-      const { items } = await bench.call(listBeats, house.viewer, { monitor_id: id });
+      const { items } = await bench.call(getMonitorPings, house.viewer, {
+        monitor_id: id,
+        limit: 200,
+      });
       expect(items).toHaveLength(keptPings);
+      const walked: OutputOf<typeof getMonitorPings>['items'][number][] = [];
+      for (
+        let cursor: string | null = null, pages = 0;
+        pages === 0 || cursor !== null;
+        pages += 1
+      ) {
+        const page: OutputOf<typeof getMonitorPings> = await bench.call(
+          getMonitorPings,
+          house.viewer,
+          { monitor_id: id, limit: 30, cursor },
+        );
+        walked.push(...page.items);
+        cursor = page.next_cursor;
+      }
+      expect(walked).toEqual(items);
       expect(items[0]).toMatchObject({
         body: `line ${keptPings + 4}`,
         kind: 'start',
         taken_by: 'eu-1',
       });
       expect(items[1]).toMatchObject({ kind: 'success' as const, run_ms: 1_000 });
-      expect(await bench.refusal(listBeats, unknownSender.owner, { monitor_id: id })).toBe(
+      expect(await bench.refusal(getMonitorPings, unknownSender.owner, { monitor_id: id })).toBe(
         'monitor_not_found',
       );
     });

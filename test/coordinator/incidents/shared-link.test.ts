@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { createShares, type Shares } from '../../../coordinator/incidents/shared-link.ts';
 import {
   addIncidentNote,
+  getIncidentEvidence,
   shareIncident,
   withdrawIncidentShare,
-} from '../../../coordinator/incidents/contract.ts';
-import { createShares, type Shares } from '../../../coordinator/incidents/shared-link.ts';
-import { getIncidentEvidence } from '../../../shared/api/incidents.ts';
+} from '../../../shared/api/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';

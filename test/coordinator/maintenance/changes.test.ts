@@ -1,18 +1,18 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
-  endMaintenanceNow,
   listMaintenanceByTime,
   showMaintenanceWindow,
-  startMaintenanceNow,
 } from '../../../coordinator/maintenance/contract.ts';
 import { coverOfMonitors, expandWindows } from '../../../coordinator/maintenance/queries.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import {
   createMaintenanceWindow,
   deleteMaintenanceWindow,
+  endMaintenanceNow,
   getMaintenanceWindow,
   listMaintenanceWindows,
   previewMaintenanceWindow,
+  startMaintenanceNow,
   updateMaintenanceWindow,
 } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorLedger } from '../../../shared/api/monitors.ts';

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { operatorIn, type Person as SignedInPerson } from '../../../coordinator/gate/caller.ts';
 import { changeMonitors } from '../../../coordinator/monitors/contract.ts';
-import { muteAlerts, showMute } from '../../../coordinator/notifications/contract.ts';
 import { listOrganisations } from '../../../coordinator/operator/contract.ts';
 import {
   endOrganisation,
@@ -13,6 +12,7 @@ import { acceptInvitation } from '../../../coordinator/people/contract.ts';
 import { publishedPage } from '../../../coordinator/status-pages/public/queries.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { createMonitor, listMonitors } from '../../../shared/api/monitors.ts';
+import { muteAlerts, showMute } from '../../../shared/api/notifications.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { createStatusPage } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';

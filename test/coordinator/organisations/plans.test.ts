@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { startMaintenanceNow } from '../../../coordinator/maintenance/contract.ts';
 import { showOrganisation } from '../../../coordinator/organisations/contract.ts';
 import { maxOwned, planOfAnother } from '../../../coordinator/organisations/model.ts';
 import { enforceLimit, plans } from '../../../coordinator/organisations/plans.ts';
@@ -8,6 +7,7 @@ import {
   createMaintenanceWindow,
   deleteMaintenanceWindow,
   previewMaintenanceWindow,
+  startMaintenanceNow,
   updateMaintenanceWindow,
 } from '../../../shared/api/maintenance.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';

@@ -17,9 +17,18 @@ test('every promised command exists, and no other', () => {
   expect(commands.map(commandName).toSorted()).toEqual(
     [
       'whoami',
-      ...['list', 'get', 'create', 'update', 'delete', 'status', 'results', 'ledger', 'batch'].map(
-        (verb) => `monitors ${verb}`,
-      ),
+      ...[
+        'list',
+        'get',
+        'create',
+        'update',
+        'delete',
+        'status',
+        'results',
+        'ledger',
+        'pings',
+        'batch',
+      ].map((verb) => `monitors ${verb}`),
       ...['list-deleted', 'restore', 'mute', 'unmute'].map((verb) => `monitors ${verb}`),
       ...['create', 'get'].map((verb) => `tests ${verb}`),
       ...['list', 'create'].map((verb) => `events ${verb}`),
@@ -27,13 +36,19 @@ test('every promised command exists, and no other', () => {
         'list',
         'get',
         'evidence',
+        'notifications',
+        'add-note',
+        'share',
+        'withdraw-share',
         'acknowledge',
         'unacknowledge',
         'assign',
         'write-post-mortem',
       ].map((verb) => `incidents ${verb}`),
-      ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `channels ${verb}`),
-      ...['list', 'get', 'create', 'update', 'delete', 'preview'].map(
+      ...['list', 'get', 'create', 'update', 'delete', 'test'].map((verb) => `channels ${verb}`),
+      'messages list',
+      ...['show-mute', 'mute', 'unmute'].map((verb) => `alerts ${verb}`),
+      ...['list', 'get', 'create', 'update', 'delete', 'preview', 'start-now', 'end-now'].map(
         (verb) => `maintenance ${verb}`,
       ),
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `groups ${verb}`),

@@ -83,6 +83,8 @@ const furnish = async (): Promise<{
     monitor_id,
   ];
   const window_id = await made('maintenance', 'create', ...window);
+  const now = ['--starts-at', 'now', '--for', '1h', '--monitor', monitor_id];
+  const running_id = await made('maintenance', 'create', ...now);
   const slug = `page-${newId().slice(-12)}`;
   const page_id = await made(
     'status-pages',
@@ -163,11 +165,14 @@ const furnish = async (): Promise<{
   const report_id = await made('status-pages', 'create-report', page_id, '--title', a, ...post);
   const target = ['--target', 'https://a.example/'];
   const test_id = await made('tests', 'create', '--type', 'https', ...target);
+  const job_id = await made('monitors', 'create', '--type', 'heartbeat', '--name', `${b} job`);
   const things = {
     test_id,
+    job_id,
     monitor_id,
     group_id,
     window_id,
+    running_id,
     page_id,
     empty_page_id,
     channel_id,
@@ -207,6 +212,7 @@ const sayingOf = (
     text: called,
     monitors: things.monitor_id,
     email: things.email,
+    minutes: '60',
   };
   return values[key];
 };
@@ -222,12 +228,16 @@ const lineOf = (command: Command, things: Things, called: string): string[] => {
       (key === 'monitors' && command.operation.id === 'createMaintenanceWindow'));
   const flags = command.flags.filter(({ key, required }) => required || isNamed(key));
   // A thing is published once on a page.
-  const at = /^add(?!.*Update)/.test(command.operation.id)
-    ? { ...things, page_id: things.empty_page_id }
-    : things;
+  const { id } = command.operation;
+  const at: Things = {
+    ...things,
+    ...(/^add(?!.*Update)/.test(id) && { page_id: things.empty_page_id }),
+    ...(id === 'getMonitorPings' && { monitor_id: things.job_id }),
+    ...(id === 'endMaintenanceNow' && { window_id: things.running_id }),
+  };
   return [
     ...command.words,
-    ...command.positionals.map((one) => known(one.name, at[one.name])),
+    ...command.positionals.map(({ name }) => known(name, at[name])),
     ...flags.flatMap(({ name: flag, key }) => [
       `--${flag}`,
       known(`--${flag}`, sayingOf(command, key, things, called)),
@@ -259,9 +269,11 @@ const rank = ({ operation: { id, method }, positionals }: Command): number =>
     ? 10
     : method === 'GET'
       ? 0
-      : /^(delete|remove|revoke|end)/.test(id)
-        ? 9 - positionals.length
-        : 1;
+      : /^(withdraw|endMaintenance)/.test(id)
+        ? 2
+        : /^(delete|remove|revoke|end)/.test(id)
+          ? 9 - positionals.length
+          : 1;
 const inOrder = commands.toSorted((one, other) => rank(one) - rank(other));
 
 /** A word behind the title of its line stays whole, however long, so that it can be copied. */

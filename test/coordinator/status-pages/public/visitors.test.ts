@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { makeResultDays } from '../../../../coordinator/engine/result-queries.ts';
-import { shareIncident } from '../../../../coordinator/incidents/contract.ts';
 import { hashPassword } from '../../../../coordinator/people/secrets.ts';
 import {
   newPageKey,
   pageKeyFingerprint,
 } from '../../../../coordinator/status-pages/public/access.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
+import { shareIncident } from '../../../../shared/api/incidents.ts';
 import { createMonitor, getMonitorStatus } from '../../../../shared/api/monitors.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import {

@@ -1,0 +1,115 @@
+import { operations } from '../api/index.ts';
+import { isRecord } from '../base/json.ts';
+import { answerAsJson, oneLine, shortened } from './answers.ts';
+import { type Around, type Row, type Tool, type ToolAnswer, ToolFault } from './tools.ts';
+
+/** Tools that change something. */
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** For operations without an answer: one sentence confirms the success. */
+export const done =
+  (sentence: string) =>
+  async (
+    { ask }: Around,
+    input: Values,
+    { operation }: Pick<Tool, 'operation'>,
+  ): Promise<ToolAnswer> => {
+    await ask(operation, input);
+    return { texts: [sentence] };
+  };
+
+/** A change of a monitor that the tool's name already says. */
+export const withFixed = (
+  fixed: Values,
+): Pick<Row, 'effect' | 'idempotent' | 'without' | 'run'> => ({
+  effect: 'changes',
+  idempotent: true,
+  without: Object.keys(operations.updateMonitor.body?.shape ?? {}),
+  run: async ({ ask }, given, { operation }) =>
+    answerAsJson(await ask(operation, { ...given, ...fixed })),
+});
+
+const maxIncidents = 200;
+const yearDays = 365;
+
+const historyOf = async ({ ask }: Around, monitor: unknown): Promise<string> => {
+  const incidents = await ask(operations.listIncidents, {
+    monitor,
+    days: yearDays,
+    limit: maxIncidents,
+  });
+  const count = Array.isArray(incidents.items) ? incidents.items.length : 0;
+  const andMore = typeof incidents.next_cursor === 'string' ? ' and more' : '';
+  return `${count}${andMore} ${count === 1 ? 'incident' : 'incidents'} of the last year, every result and its uptime`;
+};
+
+export const deletedMonitor = async (
+  around: Around,
+  given: Values,
+  { operation }: Pick<Tool, 'operation'>,
+): Promise<ToolAnswer> => {
+  const { confirm_name, ...input } = given;
+  const monitor = await around.ask(operations.getMonitor, input);
+  const name = String(monitor.name);
+  const shown = `“${oneLine(name, 120)}” (${oneLine(monitor.target || monitor.type, 120)})`;
+  const history = await historyOf(around, monitor.id);
+  const repeated = confirm_name ?? around.answered;
+  if (repeated === undefined && around.canAsk) {
+    const message =
+      `Delete the monitor ${shown}, watched since ${String(monitor.created_at).slice(0, 10)}? ` +
+      `With it go ${history}. It can be restored for 7 days. Type its name to go on.`;
+    return { texts: [], question: { message, title: 'Name of the monitor' } };
+  }
+  if (repeated === undefined)
+    throw new ToolFault(
+      'Nothing was deleted: give confirm_name, the name of the monitor letter for letter. Ask ' +
+        'the person first.',
+    );
+  if (repeated !== name)
+    throw new ToolFault(
+      'Nothing was deleted: confirm_name is not the name of this monitor. See get_monitor, and ' +
+        'ask the person which one is meant.',
+    );
+  await around.ask(operation, input);
+  return {
+    texts: [
+      `Deleted the monitor ${shown}, which was watched since ` +
+        `${String(monitor.created_at).slice(0, 10)}. With it went ${history}. ` +
+        'For 7 days restore_monitor brings it back.',
+    ],
+  };
+};
+
+const records = (value: unknown): Values[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+
+export const tried = async (
+  { ask }: Around,
+  input: Values,
+  { operation }: Pick<Tool, 'operation'>,
+): Promise<ToolAnswer> => {
+  // A private probe reaches into a private network: an assistant that guesses addresses must not
+  // see it.
+  if (isRecord(input.config) && input.config.probe !== undefined && input.config.probe !== null)
+    throw new ToolFault(
+      'A trial never asks a private probe: leave config.probe out, or try it in the web interface.',
+    );
+  let heard = await ask(operation, input);
+  // Whoever answers may do so before it is over.
+  while (heard.over !== true) heard = await ask(operations.getTest, { test_id: heard.id });
+  const answers = records(heard.answers).map(({ evidence, ...rest }) => ({
+    ...rest,
+    from_target: shortened(evidence, 800, 12),
+  }));
+  const silent = records(heard.asked).filter(
+    ({ probe }) => !answers.some((answer) => 'probe' in answer && answer.probe === probe),
+  );
+  const { verdict } = heard;
+  const { texts } = answerAsJson({
+    verdict,
+    answers,
+    did_not_answer: silent,
+    note: 'Nothing was stored.',
+  });
+  return { texts };
+};
