@@ -122,7 +122,11 @@ it('answers whatever it is sent as the document says, and never with a fault of 
     const heard = await call(api, house.member.readWrite, options);
     const outcome = `${operationId} ${heard.status}`;
     answered.set(outcome, (answered.get(outcome) ?? 0) + 1);
-    if (heard.status === 204) things = await createThings(api, house.owner);
+    if (heard.status === 204) {
+      // Among the things is a test, and an organisation has ten of these a minute.
+      await api.sql`delete from trials`;
+      things = await createThings(api, house.owner);
+    }
     // An id with a slash in it leads to no route, which no operation describes.
     const isElsewhere =
       url.split('?', 1)[0]?.includes('%2F') || operationAt(method, url) !== operationId;
