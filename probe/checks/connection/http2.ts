@@ -1,4 +1,4 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { codeOf } from '../../../shared/base/errors.ts';
@@ -45,6 +45,14 @@ export type Http2End = {
   readonly beginning: Uint8Array;
 };
 
+type Library = typeof import('node:http2');
+let library: Library | undefined;
+/** Few probes need it, and it takes 6 MB. */
+const load = async (): Promise<Library> => {
+  library ??= await import('node:http2');
+  return library;
+};
+
 /** A response has as many headers as one of HTTP/1.1. */
 const maxHeaders = 256;
 /** What the library may hold of one connection. */
@@ -56,8 +64,7 @@ const ignored = (): void => undefined;
 
 /**
  * Sends one request over a connection that speaks HTTP/2 and nothing has used yet, and reads its
- * response. Always closes the connection. Over at the deadline, whose `isHeldUp` says that it was
- * this probe that waited.
+ * response. Always closes the connection. The deadline ends every mode.
  *
  * Modes: `first_byte` (the request has left) → `body` (the head has come) → over.
  */
@@ -67,7 +74,7 @@ export const requestByHttp2 = (
   receiver: Http2Receiver,
   deadline: CheckDeadline,
 ): Promise<Http2End> =>
-  new Promise((resolve) => {
+  new Promise((resolve, reject) => {
     const watch = new FrameWatch();
     let phase: Http2End['phase'] = 'first_byte';
     let over = false;
@@ -98,7 +105,7 @@ export const requestByHttp2 = (
       if (watch.fault !== null) return watch.fault;
       if (watch.ending !== null) return watch.ending;
       // The library found a fault that we did not look for.
-      if (closedBy === undefined) return ownCodes.malformed;
+      if (closedBy === undefined || watch.isAnswered) return ownCodes.malformed;
       if (phase === 'body') return ownCodes.incomplete;
       return watch.beginning.length > 0 ? ownCodes.malformed : closedBy;
     };
@@ -126,7 +133,8 @@ export const requestByHttp2 = (
     };
     const close = (code: string): void => {
       closedBy ??= code;
-      if (!isEnded) watched.push(null);
+      // The library would drop what it has not given us yet.
+      if (!isEnded && !watch.isAnswered) watched.push(null);
       isEnded = true;
     };
     const ended = (): void => close(ownCodes.closed);
@@ -142,53 +150,58 @@ export const requestByHttp2 = (
     socket.once('close', ended);
     socket.once('error', failed);
 
-    session = connect('http://localhost', {
-      createConnection: () => watched,
-      maxHeaderListPairs: maxHeaders,
-      maxSessionMemory: maxMegabytes,
-      maxReservedRemoteStreams: 0,
-      settings: {
-        enablePush: false,
-        maxHeaderListSize: maxHeaderBytes,
-        initialWindowSize: ownWindow,
-      },
-    });
-    session.on('error', ignored);
-    session.once('close', () => setImmediate(() => finish(whyOver())));
-    session.once('connect', () => session?.setLocalWindowSize(ownWindow));
-    stream = session.request(headers.flat(), { endStream: body === null });
-    stream.on('error', ignored);
-    stream.on('response', (_headers, flags, raw) => {
-      phase = 'body';
-      const fields = fieldsOf(raw);
-      const status = Number(fields.find(([name]) => name === ':status')?.[1]);
-      const isLast = (flags & endOfStream) !== 0;
-      if (receiver.head(status, fields, isLast)) finish(null);
-    });
-    stream.on('trailers', (_headers, _flags, raw) => receiver.trailers?.(fieldsOf(raw)));
-    stream.on('data', (part: Buffer) => {
-      const goOn = (): void => {
-        isWaiting = false;
-        if (over) return;
+    const start = ({ connect }: Library): void => {
+      if (over) return;
+      session = connect('http://localhost', {
+        createConnection: () => watched,
+        maxHeaderListPairs: maxHeaders,
+        maxSessionMemory: maxMegabytes,
+        maxReservedRemoteStreams: 0,
+        settings: {
+          enablePush: false,
+          maxHeaderListSize: maxHeaderBytes,
+          initialWindowSize: ownWindow,
+        },
+      });
+      session.on('error', ignored);
+      session.once('close', () => setImmediate(() => finish(whyOver())));
+      session.once('connect', () => session?.setLocalWindowSize(ownWindow));
+      stream = session.request(headers.flat(), { endStream: body === null });
+      stream.on('error', ignored);
+      stream.on('response', (_headers, flags, raw) => {
+        phase = 'body';
+        const fields = fieldsOf(raw);
+        const status = Number(fields.find(([name]) => name === ':status')?.[1]);
+        const isLast = (flags & endOfStream) !== 0;
+        if (receiver.head(status, fields, isLast)) finish(null);
+      });
+      stream.on('trailers', (_headers, _flags, raw) => receiver.trailers?.(fieldsOf(raw)));
+      stream.on('data', (part: Buffer) => {
+        const goOn = (): void => {
+          isWaiting = false;
+          if (over) return;
+          receive();
+          stream?.resume();
+          socket.resume();
+        };
+        const receive = (): void => {
+          const answer = receiver.data(part, goOn);
+          if (answer === true) finish(null);
+          if (answer !== 'wait') return;
+          isWaiting = true;
+          stream?.pause();
+          socket.pause();
+        };
         receive();
-        stream?.resume();
-        socket.resume();
-      };
-      const receive = (): void => {
-        const answer = receiver.data(part, goOn);
-        if (answer === true) finish(null);
-        if (answer !== 'wait') return;
-        isWaiting = true;
-        stream?.pause();
-        socket.pause();
-      };
-      receive();
-    });
-    stream.once('end', () => {
-      if (watch.isAnswered) finish(null);
-    });
-    stream.once('close', () => setImmediate(() => finish(whyOver())));
-    if (body !== null) stream.end(body);
+      });
+      stream.once('end', () => {
+        if (watch.isAnswered) finish(null);
+      });
+      stream.once('close', () => setImmediate(() => finish(whyOver())));
+      if (body !== null) stream.end(body);
+    };
+    if (library) start(library);
+    else load().then(start, reject);
   });
 
 /** Of the library: NGHTTP2_FLAG_END_STREAM. */

@@ -178,6 +178,27 @@ describe('a server that takes HTTP/2 alone', () => {
     expect(memory.held).toBe(0);
   });
 
+  test('may close after its answer, while that waits for memory', async () => {
+    const memory = new BodyMemory(1);
+    const other = memory.share(1);
+    expect(other.allows(100_000, () => undefined)).toBe(true);
+    const parts = Array.from({ length: 10 }, () => data(Buffer.alloc(10_000, 97)));
+    const answer = Buffer.concat([begun, ...parts, data('needle', endStream)]);
+    const { port } = await serveRaw((socket) => {
+      socket.once('data', (words: Buffer) => {
+        const isAsked = words.toString('latin1').startsWith('PRI * HTTP/2.0');
+        if (!isAsked) socket.end(Buffer.concat([settings, goAway(1)]));
+        else socket.end(answer).once('close', () => other.release());
+      });
+    });
+    expect(
+      await checker(memory)(`http://127.0.0.1:${port}/`, { body_contains: 'needle' }),
+    ).toMatchObject({
+      outcome: 'ok',
+      evidence: { body_bytes: 100_006 },
+    });
+  });
+
   test('may block us', async () => {
     const { port } = await only(
       saying('<title>Just a moment...</title>', { ':status': 403, 'cf-mitigated': 'challenge' }),
