@@ -101,6 +101,9 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'incident-shared', path: ({ share }) => `/shared/incidents/${share}`, as: 'stranger' },
   { name: 'monitor', path: ({ idOf }) => `/monitors/${idOf('Checkout')}`, as: 'owner' },
   { name: 'monitor-warned', path: ({ idOf }) => `/monitors/${idOf('Cart')}`, as: 'owner' },
+  { name: 'monitor-of-a-port', path: ({ idOf }) => `/monitors/${idOf('Queue')}`, as: 'owner' },
+  { name: 'monitor-of-a-host', path: ({ idOf }) => `/monitors/${idOf('Router')}`, as: 'owner' },
+  { name: 'monitor-of-a-domain', path: ({ idOf }) => `/monitors/${idOf('Domain')}`, as: 'owner' },
   { name: 'dashboard-of-warnings', path: '/?warning=any', as: 'owner' },
   {
     name: 'monitor-of-a-month',

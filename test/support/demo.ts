@@ -8,6 +8,7 @@ import type { Moment } from '../../coordinator/maintenance/zones.ts';
 import { hashPassword } from '../../coordinator/people/secrets.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
 import { type DemoChannels, seedDemoChannels } from './demo-channels.ts';
 
 const second = 1_000;
@@ -169,11 +170,11 @@ export const seedDemoWindows = async (
  * some trouble. For pictures and for tests of pages.
  */
 
-type Kind = 'https' | 'dns' | 'heartbeat';
+type DemoKind = Extract<Kind, 'https' | 'dns' | 'heartbeat' | 'tcp' | 'tls' | 'icmp' | 'domain'>;
 
 type Made = {
   readonly name: string;
-  readonly type: Kind;
+  readonly type: DemoKind;
   readonly target: string;
   readonly group: string | null;
   /** Its usual response time. */
@@ -242,19 +243,19 @@ const monitors: readonly Made[] = [
     'Sessions',
     'Metrics',
     'Logs',
-    'Queue',
     'Registry',
     'Docs',
     'Status',
-    'Mail',
     'Files',
     'Builds',
     'Tracing',
-    'Flags',
-    'Vault',
   ].map((name, index) =>
     site(name, `${name.toLowerCase()}.platform.example/`, 'Platform', 30 + index * 17),
   ),
+  site('Queue', '', 'Platform', 9, { type: 'tcp', target: 'queue.platform.example:6379' }),
+  site('Mail', '', 'Platform', 31, { type: 'tls', target: 'mail.platform.example:993' }),
+  site('Router', '', 'Platform', 4, { type: 'icmp', target: 'router.platform.example' }),
+  site('Domain', '', 'Platform', 2, { type: 'domain', target: 'shop.example' }),
   ...regions.map((city, index) =>
     site(`Store ${city}`, `${city.toLowerCase()}.stores.example/`, 'Stores', 90 + index * 31),
   ),
@@ -322,7 +323,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
       name,
       type,
       target,
-      interval_s: type === 'heartbeat' ? 86_400 : 60,
+      interval_s: type === 'heartbeat' || type === 'domain' ? 86_400 : 60,
       enabled: paused === undefined,
       group_id: groups.find((each) => each.name === group)?.id ?? null,
       created_at: at(age),
@@ -409,7 +410,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
               took_ms: far * (1 + wave(index, back)),
               outcome: 0,
               cause_class: null,
-              phases: [3, 11, 24, 40, far],
+              phases: type === 'https' ? [3, 11, 24, 40, far] : null,
             });
         }
     }
@@ -526,7 +527,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   return { idOf, groupOf, incident, share, channels, page, windows };
 };
 
-/** What passing checks of the demo warn of, and whose certificate ends when. */
+/** What passing checks of the demo warn of, and whose certificate and which domain end when. */
 const seedWarnings = async (
   sql: Sql,
   organisation: string,
@@ -537,7 +538,7 @@ const seedWarnings = async (
   const platform = { fingerprint: 'BB', issuer: 'DigiCert Global G2', left: 212.5 };
   const certificates = [
     ...['Cart', 'Catalogue', 'Images'].map((name) => ({ name, ...shop })),
-    ...['Login', 'Auth', 'Docs'].map((name) => ({ name, ...platform })),
+    ...['Login', 'Auth', 'Docs', 'Mail'].map((name) => ({ name, ...platform })),
     { name: 'Store Oslo', fingerprint: 'CC', issuer: "Let's Encrypt", left: 61.5 },
   ].map(({ name, left, ...rest }) => ({
     ...rest,
@@ -548,10 +549,21 @@ const seedWarnings = async (
     seen_at: new Date(now - minute),
   }));
   await sql`insert into certificates ${sql(certificates)}`;
+  const domain = {
+    is: 'registered',
+    ends_at: now + 24.5 * day,
+    statuses: ['client transfer prohibited'],
+    registrar: 'Example Names Ltd',
+    server: 'rdap.example',
+    asked_at: now - 5 * hour,
+  };
+  await sql`insert into registrations (domain, answer, asked_at)
+    values ('shop.example', ${sql.json(domain)}, ${new Date(domain.asked_at)})`;
   const ends = { stage: 7, ends_at: now + shop.left * day };
   const slow = { took_ms: 3_412, limit_ms: 2_000 };
   const warnings = [
     ...['Cart', 'Catalogue', 'Images'].map((of) => [of, 'certificate_expires', ends, 2] as const),
+    ['Domain', 'domain_expires', { stage: 30, ends_at: domain.ends_at }, 5] as const,
     ['Cart', 'slow', slow, 0.1] as const,
     ['Store Oslo', 'slow', slow, 0.2] as const,
     [

@@ -51,7 +51,7 @@ describe('the dashboard', () => {
       up: demoCount - 5,
       maintenance: 1,
       pending: 0,
-      warned: 5,
+      warned: 6,
       paused: 2,
     });
     expect(failing.map(({ name, status }) => [name, status])).toEqual([
