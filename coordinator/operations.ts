@@ -12,6 +12,7 @@ import * as reportsApi from '../shared/api/status-page-reports.ts';
 import * as statusPagesApi from '../shared/api/status-pages.ts';
 import * as testRunsApi from '../shared/api/test-runs.ts';
 import * as trashApi from '../shared/api/trash.ts';
+import * as wallApi from '../shared/api/wall.ts';
 import * as assistantsContract from './assistants/contract.ts';
 import * as assistants from './assistants/operations.ts';
 import * as events from './events/operations.ts';
@@ -66,7 +67,7 @@ import * as warnings from './warnings/operations.ts';
 /** Every operation with the handler of its name; one without does not compile. */
 export const handlers: Handlers = handlersOf([
   ...bindAll(
-    { ...monitorsApi, ...trashApi, ...resultsApi, ...testRunsApi, ...monitorsContract },
+    { ...monitorsApi, ...trashApi, ...resultsApi, ...testRunsApi, ...wallApi, ...monitorsContract },
     {
       ...monitors,
       ...batch,

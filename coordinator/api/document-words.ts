@@ -235,5 +235,7 @@ export const tags = [
     description: 'Incidents and announcements that you write yourself, without a confirmed outage.',
   },
   { name: 'Probes', description: 'Hosts that check: public ones, and your own.' },
+  { name: 'Wall', description: 'Every monitor on a screen, and the link that shows it.' },
+  { name: 'Audit', description: 'Who changed what.' },
   { name: 'Metrics', description: 'Figures for your own Prometheus.' },
 ] as const;

@@ -161,45 +161,6 @@ export const listFilters = innerOperation({
   }),
 });
 
-export const showWall = innerOperation({
-  id: 'showWall',
-  access: 'read',
-  summary: 'List every monitor with its status, by group',
-  response: object('WallOut', {
-    groups: array(
-      object('WallGroupOut', {
-        name: nullable(string()),
-        monitors: array(
-          object('WallMonitorOut', { id: uuid(), name: string(), status: statusRow }),
-        ),
-      }),
-    ),
-    /** False where there are more than a wall shows. */
-    is_whole: boolean(),
-    link: nullable(
-      object('WallLinkMadeOut', {
-        by: nullable(string()),
-        at: dateTime(),
-        /** It works on, until someone revokes it. */
-        has_left: boolean(),
-      }),
-    ),
-  }),
-});
-
-export const createWallLink = innerOperation({
-  id: 'createWallLink',
-  access: 'write',
-  summary: 'Create a link that shows the wall to anyone who has it; it replaces the one before',
-  response: object('WallLinkOut', { address: string() }),
-});
-
-export const revokeWallLink = innerOperation({
-  id: 'revokeWallLink',
-  access: 'write',
-  summary: 'Revoke the link that shows the wall',
-});
-
 const viewName = string({ limits: { maxLength: 60 } });
 
 export const listViews = innerOperation({

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { OutputOf } from '../../shared/api/operation.ts';
+import type * as api from '../../shared/api/wall.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import type { InOrganisation, OperationResult } from '../gate/context.ts';
-import type * as contract from './contract.ts';
 import {
   deleteWallLink,
   organisationOfWall,
@@ -15,7 +15,7 @@ import { coveredNow } from './status-queries.ts';
 /** More squares than a screen shows, and few enough for a television's browser. */
 const maxSquares = 2_000;
 
-export type Wall = Omit<OutputOf<typeof contract.showWall>, 'link'>;
+export type Wall = Omit<OutputOf<typeof api.showWall>, 'link'>;
 
 const wallOf = async (sql: Queryable, organisation: string, now: number): Promise<Wall> => {
   const [rows, covered] = await Promise.all([
@@ -40,7 +40,7 @@ export const showWall = async ({
   sql,
   organisation,
   now,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.showWall>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof api.showWall>> => {
   const [wall, link] = await Promise.all([
     wallOf(sql, organisation.id, now),
     wallLink(sql, organisation.id),
@@ -57,7 +57,7 @@ export const createWallLink = async ({
   organisation,
   caller,
   with: { baseUrl },
-}: InOrganisation): OperationResult<OutputOf<typeof contract.createWallLink>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof api.createWallLink>> => {
   const secret = randomBytes(24).toString('base64url');
   await upsertWallLink(sql, organisation.id, wallFingerprint(secret), caller.user);
   return { address: `${baseUrl()}/wall/${secret}` };

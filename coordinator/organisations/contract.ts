@@ -11,7 +11,6 @@ import {
   string,
   uuid,
 } from '../../shared/api/fields.ts';
-import { moment } from '../../shared/api/moment.ts';
 import {
   innerOperation,
   installationOperation,
@@ -105,42 +104,6 @@ export const removeMember = innerOperation({
 });
 
 /** Who changed what in the organisation. */
-
-export const listAudit = innerOperation({
-  id: 'listAudit',
-  access: 'manage',
-  does: 'looks',
-  summary: 'List who changed what, newest first',
-  query: {
-    ...pageQuery,
-    who: maybe(string(), { description: 'The e-mail address of who did it, or `operator`.' }),
-    operation: maybe(string()),
-    from: maybe(moment()),
-    until: maybe(moment(), { description: 'Changes from this moment on are left out.' }),
-  },
-  response: page(
-    'AuditOut',
-    object('AuditEntryOut', {
-      id: integer(),
-      at: dateTime(),
-      who: string({ description: 'Their address at that time, or `operator`.' }),
-      through: string({ description: '`page`, `api`, `assistant` or `operator`.' }),
-      token_name: nullable(string()),
-      address: nullable(string()),
-      operation: string(),
-      what: string({ description: 'The operation in words.' }),
-      subject: nullable(string(), { description: 'The name of what was changed, today.' }),
-      about: dict({ description: 'The ids of what was changed.' }),
-      before: nullable(dict()),
-      after: nullable(
-        dict({
-          description:
-            'As it became; or what was sent, where nothing was there before. Without secrets.',
-        }),
-      ),
-    }),
-  ),
-});
 
 export const getAuditChoices = innerOperation({
   id: 'getAuditChoices',

@@ -1,5 +1,5 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type { whoami as whoamiContract } from '../../shared/api/organisations.ts';
+import type * as api from '../../shared/api/organisations.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
@@ -162,7 +162,7 @@ export const setMemberRole = async (
 
 export const whoami = async ({
   caller,
-}: InOrganisation): OperationResult<OutputOf<typeof whoamiContract>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof api.whoami>> => {
   const { organisation, role, scope, token, connection } = caller;
   const { id, name, plan, time_zone } = organisation;
   return {
@@ -434,8 +434,8 @@ const entryJson = ({
 
 export const listAudit = async (
   { sql, organisation, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof contract.listAudit>,
-): OperationResult<OutputOf<typeof contract.listAudit>> => {
+  input: InputOf<typeof api.listAudit>,
+): OperationResult<OutputOf<typeof api.listAudit>> => {
   const { who, operation } = input;
   const at = (moment: typeof input.from): number | null =>
     moment === null ? null : epochOf(moment, organisation.time_zone);

@@ -50,7 +50,7 @@ import {
   unmuteAlerts,
 } from './notifications.ts';
 import type { RestOperation } from './operation.ts';
-import { whoami } from './organisations.ts';
+import { listAudit, whoami } from './organisations.ts';
 import {
   endProbe,
   inviteProbe,
@@ -89,6 +89,7 @@ import {
 } from './status-pages.ts';
 import { createTest, getTest } from './test-runs.ts';
 import { listDeletedMonitors, restoreMonitor } from './trash.ts';
+import { createWallLink, revokeWallLink, showWall } from './wall.ts';
 
 /** The whole REST API, version 1: every operation by its id, in the order of the document. */
 export const operations = {
@@ -174,6 +175,10 @@ export const operations = {
   inviteProbe,
   revokeProbeInvitation,
   endProbe,
+  showWall,
+  createWallLink,
+  revokeWallLink,
+  listAudit,
 } as const;
 
 export type OperationId = keyof typeof operations;

@@ -1,5 +1,6 @@
-import { grown, object, string, uuid } from './fields.ts';
-import { exampleIds, operation } from './operation.ts';
+import { dateTime, dict, grown, integer, maybe, nullable, object, string, uuid } from './fields.ts';
+import { moment, written } from './moment.ts';
+import { exampleIds, operation, page, pageQuery } from './operation.ts';
 
 export const OrganisationOut = object('OrganisationOut', {
   id: uuid({ example: exampleIds.organisation }),
@@ -38,4 +39,67 @@ export const whoami = operation({
     'The organisation, role, scope and name of the token in use. The first call to make.',
   response: MeOut,
   success: 200,
+});
+
+export const listAudit = operation({
+  id: 'listAudit',
+  method: 'GET',
+  path: '/api/v1/audit',
+  tag: 'Audit',
+  access: 'manage',
+  does: 'looks',
+  summary: 'List who changed what',
+  description: 'Newest first, kept for 400 days. For owners and admins.',
+  query: {
+    ...pageQuery,
+    who: maybe(string({ minLength: 1, limits: { maxLength: 254 } }), {
+      description: 'Only by this e-mail address, or by `operator`.',
+    }),
+    operation: maybe(string({ minLength: 1, limits: { maxLength: 100 } }), {
+      description: 'Only this operation, by its id.',
+    }),
+    from: maybe(moment(written), { description: 'Only changes from this moment on.' }),
+    until: maybe(moment(written), { description: 'Changes from this moment on are left out.' }),
+  },
+  response: page(
+    'AuditPage',
+    object('AuditEntryOut', {
+      id: integer({}, { meaning: 'Its running number.', example: 4711 }),
+      at: dateTime({ meaning: 'When it was.', example: '2026-11-20T12:00:00.000Z' }),
+      who: string({
+        description: 'Their address at that time, or `operator`.',
+        example: 'ada@harbour.example.com',
+      }),
+      through: string({
+        description: '`page`, `api`, `assistant` or `operator`.',
+        example: 'api',
+      }),
+      token_name: nullable(string(), {
+        description: 'Of the token, or of the assistant.',
+        example: 'deploy',
+      }),
+      address: nullable(string(), {
+        description: 'Where the call came from.',
+        example: '203.0.113.20',
+      }),
+      operation: string({ meaning: 'The id of the operation.', example: 'createMonitor' }),
+      what: string({ description: 'The operation in words.', example: 'Created monitor' }),
+      subject: nullable(string(), {
+        description: 'The name of what was changed, today.',
+        example: 'Shop',
+      }),
+      about: dict({
+        description: 'The ids of what was changed.',
+        example: { id: exampleIds.monitor },
+      }),
+      before: nullable(dict(), { description: 'As it was.', example: null }),
+      after: nullable(dict(), {
+        description:
+          'As it became; or what was sent, where nothing was there before. Without secrets.',
+        example: { name: 'Shop', type: 'https' },
+      }),
+    }),
+  ),
+  success: 200,
+  columns: ['at', 'who', 'what', 'subject', 'through', 'address'],
 });

@@ -1,9 +1,9 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { createWallLink, revokeWallLink, showWall } from '../../../shared/api/wall.ts';
 import { countText, heading, linkButton, notice, stateMark } from '../../web/elements.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
-import { createWallLink, revokeWallLink, showWall } from '../contract.ts';
 import { stateOf } from './monitor-table.ts';
 
 /** A television has no scripts that it could be trusted with: its browser asks again. */

@@ -1,4 +1,5 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { listAudit } from '../../../shared/api/organisations.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 import { csvLine } from '../../../shared/base/text.ts';
 import { heading, moreLink } from '../../web/elements.ts';
@@ -8,7 +9,7 @@ import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html
 import { type MembersRequest, type Page, send, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import { fieldName } from '../audit-sentences.ts';
-import { getAuditChoices, listAudit } from '../contract.ts';
+import { getAuditChoices } from '../contract.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

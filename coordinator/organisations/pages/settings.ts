@@ -1,4 +1,5 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { listAudit } from '../../../shared/api/organisations.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { countText, heading, linkButton, zones } from '../../web/elements.ts';
@@ -26,7 +27,6 @@ import {
   endOrganisation,
   hideFirstSteps,
   keepOrganisation,
-  listAudit,
   readExport,
   showOrganisation,
   updateOrganisation,

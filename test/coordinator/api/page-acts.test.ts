@@ -36,7 +36,6 @@ const pagesOnly: Readonly<Record<string, string>> = {
   ]),
   ...because('it is how a person looks at pages', [
     ...['saveView', 'moveView', 'removeView', 'hideFirstSteps'],
-    ...['createWallLink', 'revokeWallLink'],
   ]),
   ...because('it is for the operator, who has commands', ['dropSetAside', 'retrySetAside']),
   changeMonitors: 'batchMonitors, updateMonitor, muteMonitor and deleteMonitor do it',

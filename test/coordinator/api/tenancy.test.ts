@@ -185,6 +185,9 @@ describe('A caller without access', () => {
           'createStatusPage',
           'inviteProbe',
           'showMute',
+          'showWall',
+          'createWallLink',
+          'revokeWallLink',
           'muteAlerts',
           'unmuteAlerts',
         ].includes(id),
@@ -267,6 +270,7 @@ describe('A caller with access', () => {
         'removeStatusPageGroup',
       ] as const;
       const last = [
+        'revokeWallLink',
         'endMaintenanceNow',
         'withdrawIncidentShare',
         'revokeProbeInvitation',

@@ -1,12 +1,12 @@
 import { beforeAll, expect, test } from 'vitest';
 import { sealOpenSecrets } from '../../../coordinator/monitors/secrets.ts';
-import { listAudit } from '../../../coordinator/organisations/contract.ts';
 import {
   createMonitor,
   getMonitor,
   listMonitors,
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
+import { listAudit } from '../../../shared/api/organisations.ts';
 import { isSecretHeader, secretByNature } from '../../../shared/checks/connection/headers.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';

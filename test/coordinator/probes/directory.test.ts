@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import type { Checker } from '../../../coordinator/monitors/model.ts';
-import { listAudit } from '../../../coordinator/organisations/contract.ts';
 import { showOwnProbe } from '../../../coordinator/probes/contract.ts';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
 import { clockText, refutedText } from '../../../coordinator/probes/pages.ts';
@@ -12,6 +11,7 @@ import {
 } from '../../../coordinator/probes/uncheckable.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { listAudit } from '../../../shared/api/organisations.ts';
 import { countedMinutes, endProbe, inviteProbe, listProbes } from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';

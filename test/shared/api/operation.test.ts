@@ -87,6 +87,10 @@ describe('The table of operations', () => {
       'inviteProbe',
       'revokeProbeInvitation',
       'endProbe',
+      'showWall',
+      'createWallLink',
+      'revokeWallLink',
+      'listAudit',
     ];
     expect(restOperations.map(({ id }) => id).filter((id) => later.includes(id))).toEqual(later);
     expect(restOperations.length - later.length).toBe(24);

@@ -47,6 +47,8 @@ test('every promised command exists, and no other', () => {
       ].map((verb) => `incidents ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'test'].map((verb) => `channels ${verb}`),
       'messages list',
+      'audit list',
+      ...['show', 'create-link', 'revoke-link'].map((verb) => `wall ${verb}`),
       ...['show-mute', 'mute', 'unmute'].map((verb) => `alerts ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'preview', 'start-now', 'end-now'].map(
         (verb) => `maintenance ${verb}`,
