@@ -344,6 +344,7 @@ test('all is at rest when nothing is on its way any more, whatever was found whi
     verdict: judged([incident()]),
     pings: { taken: 0, lost: [], crooked: [] },
     told: { taken: 0, lost: [], wrong: [] },
+    warnings: { stored: 0, wrong: [] },
     dates: ['a date'],
     floods: ['a flood'],
     standing: ['a partition'],

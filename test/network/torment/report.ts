@@ -15,6 +15,7 @@ export type Report = {
   readonly verdict: Verdict;
   readonly pings: PingVerdict;
   readonly told: MessagesVerdict;
+  readonly warnings: { readonly stored: number; readonly wrong: readonly string[] };
   /** What was seen while it happened, and cannot mend itself. */
   readonly dates: readonly string[];
   readonly floods: readonly string[];
@@ -32,7 +33,7 @@ type Lists = Readonly<Record<string, readonly string[]>>;
 type Found = Omit<Report, 'rest_ms'>;
 
 /** What comes right by itself while all is still coming to rest. */
-const passing = ({ balance, verdict, pings, told }: Found): Lists => ({
+const passing = ({ balance, verdict, pings, told, warnings }: Found): Lists => ({
   lost: balance.lost,
   doubled: balance.doubled,
   invented: balance.invented,
@@ -43,6 +44,7 @@ const passing = ({ balance, verdict, pings, told }: Found): Lists => ({
   'alerts that did not arrive': told.lost,
   'pings that were taken and lost': pings.lost,
   'heartbeats that were misjudged': pings.crooked,
+  'warnings that were misjudged': warnings.wrong,
 });
 
 /** Every list of the report that must be empty, by what it is a list of. */
@@ -80,7 +82,7 @@ export const linesOf = (report: Report): string[] => {
       ? 'it did not come to rest'
       : `at rest ${(rest_ms / 1_000).toFixed(1)} s after the last fault`,
     `checks seen by the targets ${balance.seen}, results in the database ${balance.stored}, under way in a probe that was killed ${balance.in_flight}`,
-    `outages seen from two continents ${verdict.outages}, confirmed incidents ${verdict.confirmed}, "down" alerts ${verdict.told}; messages taken ${told.taken}; pings taken ${pings.taken}; the database looked at ${looks} times`,
+    `outages seen from two continents ${verdict.outages}, confirmed incidents ${verdict.confirmed}, "down" alerts ${verdict.told}; messages taken ${told.taken}; pings taken ${pings.taken}; warnings ${report.warnings.stored}; the database looked at ${looks} times`,
     ...(stalls > 0
       ? [`this machine had no turn for the targets for a second and more: ${stalls} times`]
       : []),

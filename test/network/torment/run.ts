@@ -40,6 +40,7 @@ import { judgeMessages } from './receivers.ts';
 import { holds, isAtRest, linesOf, type Report } from './report.ts';
 import { deadlineMs, intervalMs, keepLogs, poll, type Stage, setStage } from './stage.ts';
 import type { Outage } from './truth.ts';
+import { misjudgedWarnings, readWarnings } from './warnings.ts';
 
 export type TormentOptions = {
   readonly seed: number;
@@ -128,7 +129,7 @@ const watchDates = ({ network, truth, placeOf }: Stage) => {
 };
 
 const torment = async (stage: Stage, options: TormentOptions, problems: () => number) => {
-  const { truth, network, cast, ways } = stage;
+  const { truth, warned, network, cast, ways } = stage;
   const chance = createChance(options.seed);
   const faults = allFaults({
     cast,
@@ -140,7 +141,10 @@ const torment = async (stage: Stage, options: TormentOptions, problems: () => nu
   const struck: Partial<Record<FaultKind, number>> = {};
   const upheavals: Upheaval[] = [];
   const standing: string[] = [];
-  const turning = setInterval(() => truth.turn(Date.now()), 250);
+  const turning = setInterval(() => {
+    truth.turn(Date.now());
+    warned.turn(Date.now());
+  }, 250);
   const end = Date.now() + 1_000 * options.seconds;
   const strike = async (fault: Fault): Promise<void> => {
     const from = Date.now();
@@ -218,12 +222,13 @@ const settle = async (
   done: Done,
   options: TormentOptions,
 ): Promise<Report> => {
-  const { network, truth, jobs, receivers, kills, saved, placeOf } = stage;
+  const { network, truth, warned, jobs, receivers, kills, saved, placeOf } = stage;
   const { struck, rounds, standing, upheavals } = done;
   const began = performance.now();
   truth.heal();
   jobs.heal();
   receivers?.heal();
+  await warned.heal();
   // What is under way then is judged by nobody.
   const until = Date.now();
   const pages = new Set(
@@ -240,6 +245,7 @@ const settle = async (
     await watch.lookAtPings();
     const stored = watch.pings();
     const ofJob = new Set(stage.jobPlaces);
+    const warnings = await readWarnings(network.sql, network.organisation, placeOf);
     last = {
       seed: options.seed,
       rounds,
@@ -271,6 +277,7 @@ const settle = async (
       told: receivers
         ? judgeMessages({ ...receivers, ...(await readExpectedMessages(network.sql, placeOf)) })
         : { taken: 0, lost: [], wrong: [] },
+      warnings: { stored: warnings.length, wrong: misjudgedWarnings(warnings, warned.periods()) },
       dates: watch.found(),
       floods: floods([...truth.seen, ...truth.asked], upheavals, intervalMs),
       looks: watch.looks(),

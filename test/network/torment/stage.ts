@@ -19,6 +19,7 @@ import type { Kill } from './ledger.ts';
 import { type PlaceOf, readMoment } from './ledger.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
 import { createTruth, type Truth } from './truth.ts';
+import { createWarnedPlaces, type WarnedPlaces } from './warnings.ts';
 
 export const continents = ['Europe', 'Asia', 'North America'] as const;
 export const intervalMs = 3_000;
@@ -29,6 +30,7 @@ export type Stage = {
   readonly mortal: MortalServices;
   readonly network: Network;
   readonly truth: Truth;
+  readonly warned: WarnedPlaces;
   readonly jobs: Jobs;
   readonly jobPlaces: readonly string[];
   /** Where alerts arrive; undefined where nobody is told. */
@@ -88,6 +90,8 @@ export const setStage = async (
     // A source of its own, so that who is struck when does not hang on what fails when.
     const truth = await createTruth(createChance(seed + 1), continents, 5, hasChannels ? 4 : 0);
     ends.push(truth.close);
+    const warned = await createWarnedPlaces(createChance(seed + 4), network.sql);
+    ends.push(warned.close);
     const [kills, saved]: [Kill[], Saved[]] = [[], []];
     const ways: Way[] = [];
     const layWay = async (
@@ -137,7 +141,8 @@ export const setStage = async (
     }
     const monitors = new Map<string, string>();
     const wanted = { interval_s: intervalMs / 1_000 };
-    for (const { place, type, target, config } of truth.places)
+    const places = [...truth.places, ...warned.places];
+    for (const { place, type, target, config } of places)
       monitors.set(
         await network.addMonitor({
           ...wanted,
@@ -163,7 +168,7 @@ export const setStage = async (
     const processes = cast.filter(({ kind }) => kind === 'coordinator' || kind === 'probe');
     for (const { stop } of processes) ends.push(stop);
     for (const { start } of processes) await start();
-    const seenByAll = truth.places.length * continents.length;
+    const seenByAll = places.length * continents.length;
     const everybody = async () => {
       const { rows } = await readMoment(network.sql, placeOf);
       return new Set(rows.map(({ probe, place }) => `${probe} ${place}`)).size === seenByAll;
@@ -197,6 +202,7 @@ export const setStage = async (
       mortal,
       network,
       truth,
+      warned,
       jobs,
       receivers,
       cast,
