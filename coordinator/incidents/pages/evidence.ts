@@ -65,14 +65,16 @@ const certificateText = (check: Check): string | undefined => {
     .join(', ');
 };
 
-const headerText = (check: Check): string | undefined => {
-  const headers = check.evidence?.headers;
-  if (!Array.isArray(headers)) return undefined;
-  return headers
-    .filter((pair): pair is [unknown, unknown] => Array.isArray(pair) && pair.length === 2)
-    .map(([name, value]) => `${String(name)}: ${String(value)}`)
-    .join('\n');
-};
+const headerText =
+  (name: string) =>
+  ({ evidence }: Check): string | undefined => {
+    const headers = evidence?.[name];
+    if (!Array.isArray(headers)) return undefined;
+    return headers
+      .filter((pair): pair is [unknown, unknown] => Array.isArray(pair) && pair.length === 2)
+      .map(([name, value]) => `${String(name)}: ${String(value)}`)
+      .join('\n');
+  };
 
 const redirectText = ({ evidence }: Check): string | undefined => {
   const hops = evidence?.redirects;
@@ -103,6 +105,9 @@ const familiesText = ({ evidence }: Check): string | undefined => {
 
 const rows: readonly Row[] = [
   { label: 'Status', text: evidenceText('status') },
+  { label: 'Health', text: evidenceText('serving_status') },
+  { label: 'gRPC status', text: evidenceText('grpc_status') },
+  { label: 'gRPC message', text: evidenceText('grpc_message'), code: true },
   { label: 'Address', text: evidenceText('address'), code: true },
   { label: 'IPv4 and IPv6', text: familiesText, code: true },
   { label: 'DNS · TCP · TLS · first byte', text: phasesText, varies: true },
@@ -110,7 +115,8 @@ const rows: readonly Row[] = [
   { label: 'Response code', text: evidenceText('rcode'), code: true },
   { label: 'Answers', text: evidenceText('answers'), code: true },
   { label: 'Redirects', text: redirectText, code: true },
-  { label: 'Headers', text: headerText, code: true, varies: true },
+  { label: 'Headers', text: headerText('headers'), code: true, varies: true },
+  { label: 'Trailers', text: headerText('trailers'), code: true, varies: true },
   { label: 'Start of the body', text: evidenceText('body'), code: true },
 ];
 
@@ -120,6 +126,10 @@ const named = new Set([
   'families',
   'failure',
   'status',
+  'serving_status',
+  'grpc_status',
+  'grpc_message',
+  'trailers',
   'address',
   'rcode',
   'answers',

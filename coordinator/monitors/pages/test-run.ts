@@ -80,6 +80,8 @@ const markOf = ({ outcome }: TestAnswer): Html => {
 /** A cause says it already. */
 const testAnswerStatusOf = ({ evidence, cause }: TestAnswer): string => {
   if (cause !== null) return '';
+  const health = evidence?.serving_status;
+  if (typeof health === 'string') return health;
   const status = evidence?.status;
   const rcode = evidence?.rcode;
   return typeof status === 'number' ? `status ${status}` : typeof rcode === 'string' ? rcode : '';
