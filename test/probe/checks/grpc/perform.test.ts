@@ -110,6 +110,25 @@ describe('a grpc check', () => {
     expect(requests).toEqual([]);
   });
 
+  test('is signed by a probe that signs, unless its owner does', async () => {
+    const asked: object[] = [];
+    const signing = checkerOf('grpc', {
+      sign: (request) => {
+        asked.push(request);
+        return Buffer.from('Signature-Agent: "https://a.example"\r\nSignature: sig1=:eA==:\r\n');
+      },
+    });
+    const { port, requests } = await serveHttp2(answerHealth(serving));
+    const target = `grpc://127.0.0.1:${port}`;
+    await signing(target, { authority: 'api.example:80' });
+    await signing(target, { metadata: { signature: 'sig1=:eQ==:' } });
+    expect(asked).toEqual([{ authority: 'api.example', method: 'POST', isSecure: false }]);
+    expect(requests).toMatchObject([
+      { 'signature-agent': '"https://a.example"', signature: 'sig1=:eA==:' },
+      { signature: 'sig1=:eQ==:' },
+    ]);
+  });
+
   test('shows its certificate to a server that wants one', async () => {
     const clients = mintAuthority('Clients');
     const client = mint({ commonName: 'monitor', issuer: clients });
