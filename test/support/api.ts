@@ -253,6 +253,8 @@ export const createThings = async (
   const probeInvitation = newId();
   await api.sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
     values (${probeInvitation}, ${organisation}, ${probeInvitation}, 'Africa', ${Buffer.from(probeInvitation)}, 'svcj_…', now(), now() + interval '1 hour')`;
+  // Things are made again and again, and tests are limited.
+  await api.sql`delete from trials where organisation_id = ${organisation}`;
   const test = await send('/api/v1/tests', { type: 'https', target: 'https://example.org/' });
   const probe = newId();
   await api.sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${organisation}, ${probe}, 'Africa')`;

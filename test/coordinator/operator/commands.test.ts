@@ -207,7 +207,10 @@ describe('the operator', () => {
       (await run('monitor', 'rotate-beat-address', '--id', text(ping.id), '--overlap-s', '86401'))
         .err,
     ).toContain('overlap');
-    expect(await json('monitor', 'beats', '--id', text(ping.id))).toEqual({ items: [] });
+    expect(await json('monitor', 'beats', '--id', text(ping.id))).toEqual({
+      items: [],
+      next_cursor: null,
+    });
     expect((await run('monitor', 'beats', '--id', text(https.id))).err).toContain(
       '(not_a_heartbeat)',
     );
