@@ -234,7 +234,13 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   });
   const assignments = withPingSettings({ assignments: plainAssignments, sql, bus, records, clock });
   const rechecks = createRechecks({ sql, bus, clock, log, roster, assignments, figures });
-  const testRuns = createTestRuns({ bus, clock, roster, assignments: plainAssignments });
+  const testRuns = createTestRuns({
+    bus,
+    clock,
+    roster,
+    assignments: plainAssignments,
+    announcements,
+  });
   ends.push(async () => testRuns.close());
   const loaded: PartitionDependencies['loaded'] = new Map();
   const targetsOf = (probe: string): ReadonlySet<number> => {

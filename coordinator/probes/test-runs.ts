@@ -8,7 +8,7 @@ import {
   testRunAnnouncement,
 } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
-import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
+import { lastTokenOf, partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
@@ -20,6 +20,7 @@ import type {
   TestRunState,
   TestRunWait,
 } from '../monitors/test-run.ts';
+import type { Announcements } from './announcements.ts';
 import type { Assignments } from './assignments.ts';
 
 /**
@@ -66,9 +67,11 @@ type Dependencies = {
   readonly clock: Clock;
   readonly roster: () => Roster;
   readonly assignments: Pick<Assignments, 'trialFor'>;
+  readonly announcements: Pick<Announcements, 'read'>;
 };
 
-export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies): TestRuns => {
+export const createTestRuns = (dependencies: Dependencies): TestRuns => {
+  const { bus, clock, roster, assignments, announcements } = dependencies;
   const open = new Map<string, Open>();
 
   const wake = (trial: Open): void => {
@@ -100,9 +103,12 @@ export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies
     else trial.timer = setTimeout(() => end(id, trial), lasts_ms);
   };
 
-  const ofOthers = bus.subscribe(subjects.allTestRuns, ({ data }) => {
-    const said = testRunAnnouncement.safeParse(jsonOf(data));
-    if (said.success && !open.has(said.data.trial) && open.size < maxAtOnce) add(said.data);
+  const ofOthers = bus.subscribe(subjects.allTestRuns, (message) => {
+    const id = lastTokenOf(message.subject);
+    if (open.has(id) || open.size >= maxAtOnce) return;
+    if (!announcements.read(message, message.subject)) return;
+    const said = testRunAnnouncement.safeParse(jsonOf(message.data));
+    if (said.success && said.data.trial === id) add(said.data);
   });
 
   const rowOf = (

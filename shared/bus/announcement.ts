@@ -20,6 +20,7 @@ const kinds: Readonly<Record<string, string>> = {
   receipt: 'receipt',
   beatkey: 'ping key',
   presence: 'presence',
+  test: 'test run',
 };
 
 const kindOf = (subject: string): string | undefined => {

@@ -133,6 +133,7 @@ describe('announcement', () => {
       'receipt.x',
       'beatkey.o.k',
       'presence.x',
+      'test.x',
     ])
       expect(isAnnounced(subject)).toBe(true);
     for (const subject of [
