@@ -178,6 +178,7 @@ export const subjectsOfOthers = ({
   subjects.marker(partitionOf(monitor)),
   subjects.pingKeysMarker,
   subjects.roster,
+  subjects.testRun(newId()),
   subjects.ping('coordinator', partitionOf(heartbeat.monitor), heartbeat.key),
   subjects.lastPings(organisation, heartbeat.monitor),
   subjects.pingKey(organisation, heartbeat.key),
