@@ -238,24 +238,16 @@ const monitors: readonly Made[] = [
   ].map((name, index) =>
     site(name, `${name.toLowerCase()}.shop.example/health`, 'Shop', 40 + index * 23),
   ),
-  ...[
-    'Auth',
-    'Sessions',
-    'Metrics',
-    'Logs',
-    'Registry',
-    'Docs',
-    'Status',
-    'Files',
-    'Builds',
-    'Tracing',
-  ].map((name, index) =>
-    site(name, `${name.toLowerCase()}.platform.example/`, 'Platform', 30 + index * 17),
+  ...['Auth', 'Sessions', 'Metrics', 'Logs', 'Registry', 'Docs', 'Status', 'Builds'].map(
+    (name, index) =>
+      site(name, `${name.toLowerCase()}.platform.example/`, 'Platform', 30 + index * 17),
   ),
   site('Queue', '', 'Platform', 9, { type: 'tcp', target: 'queue.platform.example:6379' }),
   site('Mail', '', 'Platform', 31, { type: 'tls', target: 'mail.platform.example:993' }),
   site('Router', '', 'Platform', 4, { type: 'icmp', target: 'router.platform.example' }),
   site('Domain', '', 'Platform', 2, { type: 'domain', target: 'shop.example' }),
+  site('Flags', 'flags.platform.example/', 'Platform', 234),
+  site('Vault', 'vault.platform.example/', 'Platform', 251),
   ...regions.map((city, index) =>
     site(`Store ${city}`, `${city.toLowerCase()}.stores.example/`, 'Stores', 90 + index * 31),
   ),
