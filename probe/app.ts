@@ -23,7 +23,7 @@ import {
   type PingBus,
 } from '../shared/bus/pings.ts';
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
-import type { Roster } from '../shared/checks/assignment.ts';
+import type { Roster, RosterProbe } from '../shared/checks/assignment.ts';
 import { isForSome, kinds } from '../shared/checks/kinds.ts';
 import { type HttpsAbility, httpsAbilities } from '../shared/checks/placement.ts';
 import { keyIdOf } from '../shared/checks/sealed-secrets.ts';
@@ -432,21 +432,19 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     reporter.attach(bus);
   };
 
-  const isPublicAndWell = (probe: Roster['probes'][number]): boolean =>
-    probe.organisation === null && probe.healthy && !probe.quarantined;
+  const isWell = ({ healthy, quarantined }: RosterProbe): boolean => healthy && !quarantined;
 
   /**
-   * Other probes take this probe's turns before it stops. Where none can, it takes them itself when
-   * it is back.
+   * Other probes (public ones, or those of its private place) take this probe's turns before it
+   * stops. Where none can, it takes them itself when it is back.
    */
   const handOver = async (): Promise<void> => {
     const until = performance.now() + (overrides.handOverMs ?? handOverAtMostMs);
-    const [own, others] = [
-      roster?.probes.find((probe) => probe.id === id),
-      roster?.probes.filter((probe) => probe.id !== id),
-    ];
-    const isWanted =
-      own !== undefined && isPublicAndWell(own) && others?.some(isPublicAndWell) === true;
+    const own = roster?.probes.find((probe) => probe.id === id);
+    const others = roster?.probes.filter(
+      (probe) => probe.id !== id && probe.organisation === own?.organisation,
+    );
+    const isWanted = own !== undefined && isWell(own) && others?.some(isWell) === true;
     if (overrides.handOverMs === 0 || !isWanted || !bus?.isConnected() || !(await presence.leave()))
       return;
     while (!schedule.isHandedOver() && performance.now() < until)
