@@ -22,7 +22,7 @@ import {
 import type { MonitorState } from '../core/types.ts';
 import { type Sql, wayOf } from '../database/connect.ts';
 import { type Figures, noFigures, type RecheckOutcome } from '../health/meters.ts';
-import type { Assignments } from '../probes/assignments.ts';
+import { type Assignments, placeOfProbe } from '../probes/assignments.ts';
 import {
   type DecisionBatch,
   type RecheckRequest,
@@ -97,21 +97,12 @@ export function createRechecks({
     return granted;
   };
 
-  const send = async (
-    row: MonitorRow,
-    recheck: string,
-    probe: RosterProbe,
-    continent: Continent,
-  ): Promise<void> => {
-    const place =
-      probe.organisation === null
-        ? ({ is: 'continent', continent } as const)
-        : ({ is: 'private', place: probe.organisation } as const);
+  const send = async (row: MonitorRow, recheck: string, probe: RosterProbe): Promise<void> => {
     const message: RecheckMessage = {
       v: 1,
       look: recheck,
       asked_at: clock.now(),
-      assignment: await assignments.messageFor(row, place),
+      assignment: await assignments.messageFor(row, placeOfProbe(probe)),
     };
     bus.publish(subjects.look(probe.id), JSON.stringify(message));
   };
@@ -159,7 +150,7 @@ export function createRechecks({
     const isSample = when === 'sample';
     const outcome = outcomeFor(row, probe, isSample);
     figures.asked(isSample ? 'sample' : 'now', outcome);
-    if (probe && outcome === 'asked') await send(row, recheck, probe, continent);
+    if (probe && outcome === 'asked') await send(row, recheck, probe);
   };
 
   const askAll = async (wishes: readonly RecheckRequest[]): Promise<void> => {
@@ -235,12 +226,7 @@ function createFirstChecks(deps: {
   readonly rowsOf: (
     requests: readonly Pick<RecheckRequest, 'monitor'>[],
   ) => Promise<ReadonlyMap<string, MonitorRow>>;
-  readonly send: (
-    row: MonitorRow,
-    recheck: string,
-    probe: RosterProbe,
-    continent: Continent,
-  ) => Promise<void>;
+  readonly send: (row: MonitorRow, recheck: string, probe: RosterProbe) => Promise<void>;
 }): FirstChecks {
   const { bus, clock, log, roster, rowsOf, send } = deps;
   const waiting = new Map<Continent, Map<string, First>>();
@@ -270,7 +256,7 @@ function createFirstChecks(deps: {
         if (row && probe && !hasRoom(probe)) left += 1;
         else {
           if (queue.get(monitor) === first) queue.delete(monitor);
-          if (row && probe) await send(row, first.look, probe, continent);
+          if (row && probe) await send(row, first.look, probe);
         }
       }
       if (left === next.length) break;

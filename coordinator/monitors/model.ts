@@ -15,13 +15,14 @@ import {
 import { mask, type Secrets } from '../../shared/checks/config-secrets.ts';
 import { hostAndPort } from '../../shared/checks/connection/config.ts';
 import { domainOf } from '../../shared/checks/domain/config.ts';
-import { isForSome, isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
+import { isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
 import {
   abilityFor,
   type HttpsAbility,
   insideOf,
   rangesFrom,
   reachesAny,
+  specialOf,
 } from '../../shared/checks/placement.ts';
 import type { Json } from '../../shared/checks/result.ts';
 import { mayCheckEvery, type PlanName, plans } from '../organisations/plans.ts';
@@ -337,7 +338,7 @@ export const refuseUnreachable = (
 ): void => {
   const near = chosen(monitor.config, monitor.organisation, checkers);
   const { kind } = monitor;
-  const special = isForSome(kind) ? kind : abilityFor(kind, monitor.config);
+  const special = specialOf(kind, abilityFor(kind, monitor.config));
   const candidates =
     special === undefined ? near : near.filter((checker) => checker.kinds.includes(special));
   if (near.length > 0 && candidates.length === 0)

@@ -5,6 +5,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { AssignmentMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
+import type { RosterProbe } from '../../shared/checks/assignment.ts';
 import { namingSecrets } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { sealBox } from '../../shared/checks/sealed-secrets.ts';
@@ -23,6 +24,13 @@ export type AssignmentPlace =
 
 const placeName = (place: AssignmentPlace): string =>
   place.is === 'continent' ? place.continent : place.place;
+
+/** Where a probe of the roster gets what it checks. */
+export const placeOfProbe = ({
+  organisation: place,
+  continent,
+}: Pick<RosterProbe, 'organisation' | 'continent'>): AssignmentPlace =>
+  place === null ? { is: 'continent', continent } : { is: 'private', place };
 
 /** The place whose key a probe has. */
 export const keyPlaceOf = ({

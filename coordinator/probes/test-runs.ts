@@ -21,7 +21,7 @@ import type {
   TestRunWait,
 } from '../monitors/test-run.ts';
 import type { Announcements } from './announcements.ts';
-import type { Assignments } from './assignments.ts';
+import { type Assignments, placeOfProbe } from './assignments.ts';
 
 /**
  * Tests a config once from every continent that could check it (rule 41), and keeps the answers in
@@ -161,14 +161,10 @@ export const createTestRuns = (dependencies: Dependencies): TestRuns => {
       add(announcement);
       bus.publish(subjects.testRun(id), JSON.stringify(announcement));
       for (const probe of probes) {
-        const place =
-          probe.organisation === null
-            ? ({ is: 'continent', continent: probe.continent } as const)
-            : ({ is: 'private', place: probe.organisation } as const);
         const message: TestRunMessage = {
           v: 1,
           trial: id,
-          assignment: assignments.trialFor(row, hidden, place),
+          assignment: assignments.trialFor(row, hidden, placeOfProbe(probe)),
         };
         bus.publish(subjects.look(probe.id), JSON.stringify(message));
       }

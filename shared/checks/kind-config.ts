@@ -49,9 +49,10 @@ export const everyKindSchemas = {
  * counts as not given.
  */
 export const keyFaults = (schemas: KeySchemas, keys: ConfigKeys, config: Config): ConfigFault[] =>
-  Object.entries(schemas).flatMap(([key, schema]) => {
+  Object.keys(keys).flatMap((key) => {
+    const schema = schemas[key];
     const value = Object.hasOwn(config, key) ? config[key] : undefined;
-    if (value === undefined || value === null) return [];
+    if (schema === undefined || value === undefined || value === null) return [];
     const parsed = schema.safeParse(value);
     if (parsed.success) return [];
     const inside = parsed.error.issues[0]?.path ?? [];

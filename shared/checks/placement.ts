@@ -129,6 +129,12 @@ export const abilityFor = (
   return client_certificate === null ? undefined : 'client_certificate';
 };
 
+/** What only some probes do for a check: a kind besides the first ones, or the ability it needs. */
+export const specialOf = (
+  kind: Kind | undefined,
+  ability: HttpsAbility | undefined,
+): Kind | HttpsAbility | undefined => (kind !== undefined && isForSome(kind) ? kind : ability);
+
 /**
  * What placement needs of an assignment. `inside`: the addresses of its target, when none of them
  * is public.
@@ -200,7 +206,7 @@ export const ableToCheck = (
   { kind, ability, inside }: Pick<Placed, 'kind' | 'ability' | 'inside'>,
   roster: Roster,
 ): ReadonlySet<string> | undefined => {
-  const special = kind !== undefined && isForSome(kind) ? kind : ability;
+  const special = specialOf(kind, ability);
   if (special === undefined && inside === undefined) return undefined;
   const { able } = arrange(roster);
   const name = `${special ?? ''} ${inside?.join() ?? ''}`;
@@ -252,7 +258,7 @@ const hereFor = (
   const { probe: place, continents: allowed, kind, ability } = assignment;
   if (place !== null) {
     const all = places.get(place)?.filter(({ probe }) => probe.continent === continent);
-    const special = kind !== undefined && isForSome(kind) ? kind : ability;
+    const special = specialOf(kind, ability);
     if (special === undefined) return all;
     const able = all?.filter(({ probe }) => probe.kinds?.includes(special));
     return able && able.length > 0 ? able : all;

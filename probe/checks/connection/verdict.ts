@@ -1,8 +1,9 @@
 import type { ConnectionCause } from '../../../shared/checks/connection/causes.ts';
 import type { FailOn } from '../../../shared/checks/connection/keys.ts';
-import type { Cause } from '../../../shared/checks/result.ts';
+import type { Cause, Phases, Verdict } from '../../../shared/checks/result.ts';
+import { roundedPhases } from './evidence.ts';
 import { type Failure, ownCodes, type TlsSeen } from './observation.ts';
-import { firstEnd } from './warnings.ts';
+import { connectionWarnings, firstEnd, type WarningSettings } from './warnings.ts';
 
 /**
  * Pure tables from codes of the system, the resolver and OpenSSL to the closed list of causes, for
@@ -163,6 +164,22 @@ export const failureCause = <Phase extends string>(
   const alert = alertOf(code);
   if (alert !== undefined) return cause('tls_alert', { alert });
   return { class: code.startsWith('ERR_SSL_') ? 'tls_failed' : otherwise, params: {} };
+};
+
+/** What a check over one connection came to, without evidence; one that passes may warn. */
+export const connectionVerdict = (
+  settings: WarningSettings,
+  {
+    at,
+    tls,
+    phases,
+  }: { readonly at: number; readonly tls: TlsSeen | null; readonly phases: Phases },
+  { outcome, cause: why }: Pick<Verdict, 'outcome' | 'cause'>,
+): Omit<Verdict, 'evidence'> => {
+  const warnings =
+    outcome === 'ok' ? connectionWarnings(settings, at, phases.total ?? null, [tls]) : [];
+  const verdict = { outcome, cause: why, phases: roundedPhases(phases) };
+  return warnings.length > 0 ? { ...verdict, warnings } : verdict;
 };
 
 /**

@@ -7,25 +7,19 @@ import {
 import type { GrpcSettings } from '../../../shared/checks/grpc/config.ts';
 import type { HttpsCause } from '../../../shared/checks/https/causes.ts';
 import type { Cause, Json, Phases, Verdict } from '../../../shared/checks/result.ts';
-import {
-  reachEvidence,
-  roundedPhases,
-  type Scrub,
-  scrubber,
-  tlsEvidence,
-} from '../connection/evidence.ts';
+import { reachEvidence, type Scrub, scrubber, tlsEvidence } from '../connection/evidence.ts';
 import type { HeaderField } from '../connection/http2.ts';
 import { type Failure, ownCodes, type ReachSeen, type TlsSeen } from '../connection/observation.ts';
 import { http2Cause, isRefusedProtocol, responsePhases } from '../connection/response.ts';
 import {
   type CodeTable,
   connectionPhases,
+  connectionVerdict,
   expiredCause,
   failureCause,
   limitCause,
   ownFault,
 } from '../connection/verdict.ts';
-import { connectionWarnings } from '../connection/warnings.ts';
 import { interference } from '../https/interference.ts';
 import { maxAnswer, readHealth } from './message.ts';
 
@@ -145,19 +139,10 @@ export const judgeGrpc = (
   seen: GrpcObservation,
   evidenceWanted: boolean,
 ): Verdict => {
-  const { outcome, cause } = judged(settings, seen);
-  const { at, tls } = seen;
-  const warnings =
-    outcome === 'ok' ? connectionWarnings(settings, at, seen.phases.total, [tls]) : [];
-  const verdict = {
-    outcome,
-    cause,
-    phases: roundedPhases(seen.phases),
-    ...(warnings.length > 0 ? { warnings } : {}),
-  };
+  const verdict = connectionVerdict(settings, seen, judged(settings, seen));
   return {
     ...verdict,
-    evidence: outcome === 'ok' && !evidenceWanted ? {} : evidenceOf(settings, seen),
+    evidence: verdict.outcome === 'ok' && !evidenceWanted ? {} : evidenceOf(settings, seen),
   };
 };
 

@@ -1,18 +1,18 @@
 import type { Cause, Phases, Verdict } from '../../../shared/checks/result.ts';
 import type { TcpCause } from '../../../shared/checks/tcp/causes.ts';
 import type { TcpSettings } from '../../../shared/checks/tcp/config.ts';
-import { reachEvidence, roundedPhases, scrubber, tlsEvidence } from '../connection/evidence.ts';
+import { reachEvidence, scrubber, tlsEvidence } from '../connection/evidence.ts';
 import { type Failure, ownCodes, type ReachSeen, type TlsSeen } from '../connection/observation.ts';
 import {
   type CodeTable,
   connectionPhases,
+  connectionVerdict,
   expiredCause,
   failureCause,
   handshakeFailure,
   limitCause,
   ownFault,
 } from '../connection/verdict.ts';
-import { connectionWarnings } from '../connection/warnings.ts';
 
 export type TcpPhase = 'dns' | 'tcp' | 'tls' | 'greeting' | 'starttls' | 'answer';
 
@@ -116,17 +116,9 @@ export const judgeTcp = (
   seen: TcpObservation,
   evidenceWanted: boolean,
 ): Verdict => {
-  const { outcome, cause: why } = judged(settings, seen);
-  const { at, reached, tls, failure, received } = seen;
-  const warnings =
-    outcome === 'ok' ? connectionWarnings(settings, at, seen.phases.total, [tls]) : [];
-  const verdict = {
-    outcome,
-    cause: why,
-    phases: roundedPhases(seen.phases),
-    ...(warnings.length > 0 ? { warnings } : {}),
-  };
-  if (outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
+  const verdict = connectionVerdict(settings, seen, judged(settings, seen));
+  const { reached, tls, failure, received } = seen;
+  if (verdict.outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
   const scrub = scrubber(settings.secrets);
   const evidence = {
     ...reachEvidence(reached, failure, scrub),

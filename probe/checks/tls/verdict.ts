@@ -1,16 +1,16 @@
 import type { Cause, Phases, Verdict } from '../../../shared/checks/result.ts';
 import type { TlsSettings } from '../../../shared/checks/tls/config.ts';
-import { reachEvidence, roundedPhases, scrubber, tlsEvidence } from '../connection/evidence.ts';
+import { reachEvidence, scrubber, tlsEvidence } from '../connection/evidence.ts';
 import type { Failure, ReachSeen, TlsSeen } from '../connection/observation.ts';
 import {
   connectionPhases,
+  connectionVerdict,
   expiredCause,
   failureCause,
   handshakeFailure,
   limitCause,
   ownFault,
 } from '../connection/verdict.ts';
-import { connectionWarnings } from '../connection/warnings.ts';
 
 /** What performing a tls check observed. */
 export type TlsObservation = {
@@ -61,13 +61,9 @@ export const judgeTls = (
   seen: TlsObservation,
   evidenceWanted: boolean,
 ): Verdict => {
-  const { outcome, cause } = judged(settings, seen);
-  const { at, reached, tls, failure } = seen;
-  const phases = roundedPhases(seen.phases);
-  const warnings =
-    outcome === 'ok' ? connectionWarnings(settings, at, seen.phases.total, [tls]) : [];
-  const verdict = { outcome, cause, phases, ...(warnings.length > 0 ? { warnings } : {}) };
-  if (outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
+  const verdict = connectionVerdict(settings, seen, judged(settings, seen));
+  const { reached, tls, failure } = seen;
+  if (verdict.outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
   const scrub = scrubber([]);
   const evidence = {
     ...reachEvidence(reached, failure, scrub),

@@ -3,23 +3,17 @@ import type { Cause, Json, Phases, Verdict } from '../../../shared/checks/result
 import type { TcpCause } from '../../../shared/checks/tcp/causes.ts';
 import type { WebsocketCause } from '../../../shared/checks/websocket/causes.ts';
 import type { WebsocketSettings } from '../../../shared/checks/websocket/config.ts';
-import {
-  reachEvidence,
-  roundedPhases,
-  type Scrub,
-  scrubber,
-  tlsEvidence,
-} from '../connection/evidence.ts';
+import { reachEvidence, type Scrub, scrubber, tlsEvidence } from '../connection/evidence.ts';
 import { type Failure, ownCodes, type ReachSeen, type TlsSeen } from '../connection/observation.ts';
 import {
   type CodeTable,
   connectionPhases,
+  connectionVerdict,
   expiredCause,
   failureCause,
   limitCause,
   ownFault,
 } from '../connection/verdict.ts';
-import { connectionWarnings } from '../connection/warnings.ts';
 import { headersEvidence, type ResponseSeen } from '../https/evidence.ts';
 import { interference } from '../https/interference.ts';
 
@@ -222,17 +216,9 @@ export const judgeWebsocket = (
   seen: WebsocketObservation,
   evidenceWanted: boolean,
 ): Verdict => {
-  const { outcome, cause: why } = judged(settings, seen);
-  const { at, url, reached, tls, failure } = seen;
-  const warnings =
-    outcome === 'ok' ? connectionWarnings(settings, at, seen.phases.total, [tls]) : [];
-  const verdict = {
-    outcome,
-    cause: why,
-    phases: roundedPhases(seen.phases),
-    ...(warnings.length > 0 ? { warnings } : {}),
-  };
-  if (outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
+  const verdict = connectionVerdict(settings, seen, judged(settings, seen));
+  const { url, reached, tls, failure } = seen;
+  if (verdict.outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
   const scrub = scrubber(settings.secrets);
   const evidence = {
     url: scrub(url, maxUrl),

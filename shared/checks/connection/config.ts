@@ -9,7 +9,7 @@ import {
   valueAt,
 } from '../kind-config.ts';
 import type { Json } from '../result.ts';
-import { type connectionKeys, encodings, type FailOn, failures, ipFamilies } from './keys.ts';
+import { type connectionKeys, type FailOn, failures, ipFamilies } from './keys.ts';
 
 /** What the configs of kinds that connect have in common. */
 export const connectionSchemas = {
@@ -22,13 +22,13 @@ export const connectionSchemas = {
     .array(z.enum(failures))
     .refine((list) => new Set(list).size === list.length)
     .meta({ uniqueItems: true }),
-  encoding: z.enum(encodings),
-  server_name: z
-    .string()
-    .min(1)
-    .max(253)
-    .refine((name) => serverName(name) !== undefined),
-} satisfies KeySchemas<keyof typeof connectionKeys>;
+} satisfies KeySchemas<Exclude<keyof typeof connectionKeys, 'encoding' | 'server_name'>>;
+
+export const serverNameSchema = z
+  .string()
+  .min(1)
+  .max(253)
+  .refine((name) => serverName(name) !== undefined);
 
 /** The values of these keys, with their defaults. */
 export type ConnectionSettings = {

@@ -3,9 +3,11 @@ import type { Config } from '../assignment.ts';
 import { mask } from '../config-secrets.ts';
 import type { ConfigFault } from '../kind-config.ts';
 import { asText, given } from './config.ts';
+import { encodings } from './keys.ts';
 
 /** Bytes that a check sends, or wants to come back, as a config writes them. */
 
+export const encodingSchema = z.enum(encodings);
 export const payloadSchema = z.string().min(1).max(4_096);
 
 const signs: Readonly<Record<string, string>> = {

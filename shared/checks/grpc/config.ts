@@ -53,6 +53,7 @@ const metadataValue = z
 
 const schemas = {
   ...everyKindSchemas,
+  ...connectionSchemas,
   service: z
     .string()
     .max(255)
@@ -73,13 +74,7 @@ const schemas = {
     .min(1)
     .max(260)
     .refine((text) => authorityIn(text) !== undefined),
-  verify_tls: connectionSchemas.verify_tls,
-  tls_expires_within_days: connectionSchemas.tls_expires_within_days,
   client_certificate: z.string().min(1).max(maxClientCertificate),
-  ip_family: connectionSchemas.ip_family,
-  max_response_ms: connectionSchemas.max_response_ms,
-  warn: connectionSchemas.warn,
-  fail_on: connectionSchemas.fail_on,
 } satisfies KeySchemas<keyof typeof grpcKeys>;
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;

@@ -10,8 +10,15 @@ import {
   limitFaults,
   portTarget,
   serverNameIn,
+  serverNameSchema,
 } from '../connection/config.ts';
-import { payloadFaults, payloadIn, payloadSchema, secretWordsIn } from '../connection/payload.ts';
+import {
+  encodingSchema,
+  payloadFaults,
+  payloadIn,
+  payloadSchema,
+  secretWordsIn,
+} from '../connection/payload.ts';
 import {
   type ConfigContext,
   type ConfigFault,
@@ -25,18 +32,13 @@ import { type Banner, banners, tcpKeys, tlsModes, type Upgrade } from './keys.ts
 
 const schemas = {
   ...everyKindSchemas,
+  ...connectionSchemas,
   banner: z.enum(banners),
   send: payloadSchema,
   expect: payloadSchema,
-  encoding: connectionSchemas.encoding,
+  encoding: encodingSchema,
   tls: z.enum(tlsModes),
-  server_name: connectionSchemas.server_name,
-  verify_tls: connectionSchemas.verify_tls,
-  tls_expires_within_days: connectionSchemas.tls_expires_within_days,
-  ip_family: connectionSchemas.ip_family,
-  max_response_ms: connectionSchemas.max_response_ms,
-  warn: connectionSchemas.warn,
-  fail_on: connectionSchemas.fail_on,
+  server_name: serverNameSchema,
 } satisfies KeySchemas<keyof typeof tcpKeys>;
 
 /** Faults between keys that are each valid. */

@@ -7,6 +7,7 @@ import {
   limitFaults,
   portTarget,
   serverNameIn,
+  serverNameSchema,
 } from '../connection/config.ts';
 import {
   everyKindSchemas,
@@ -19,15 +20,10 @@ import { type MinVersion, minVersions, tlsKeys } from './keys.ts';
 
 const schemas = {
   ...everyKindSchemas,
-  server_name: connectionSchemas.server_name,
+  ...connectionSchemas,
+  server_name: serverNameSchema,
   // A command line reads 1.3 as a number.
   min_version: z.union([z.enum(minVersions), z.literal([1, 1.1, 1.2, 1.3])]),
-  verify_tls: connectionSchemas.verify_tls,
-  tls_expires_within_days: connectionSchemas.tls_expires_within_days,
-  ip_family: connectionSchemas.ip_family,
-  max_response_ms: connectionSchemas.max_response_ms,
-  warn: connectionSchemas.warn,
-  fail_on: connectionSchemas.fail_on,
 } satisfies KeySchemas<keyof typeof tlsKeys>;
 
 export const tlsConfig: KindConfig = {

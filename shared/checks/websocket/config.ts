@@ -22,6 +22,7 @@ import {
 } from '../connection/headers.ts';
 import {
   encodingIn,
+  encodingSchema,
   payloadFaults,
   payloadIn,
   payloadSchema,
@@ -40,9 +41,10 @@ import { reservedForUpgrade, websocketKeys } from './keys.ts';
 
 const schemas = {
   ...everyKindSchemas,
+  ...connectionSchemas,
   send: payloadSchema,
   expect: payloadSchema,
-  encoding: connectionSchemas.encoding,
+  encoding: encodingSchema,
   subprotocol: z
     .string()
     .max(100)
@@ -51,12 +53,6 @@ const schemas = {
     Object.keys(map).every((name) => !reservedForUpgrade.includes(name.toLowerCase())),
   ),
   secret_headers: z.array(headerName).max(50),
-  verify_tls: connectionSchemas.verify_tls,
-  tls_expires_within_days: connectionSchemas.tls_expires_within_days,
-  ip_family: connectionSchemas.ip_family,
-  max_response_ms: connectionSchemas.max_response_ms,
-  warn: connectionSchemas.warn,
-  fail_on: connectionSchemas.fail_on,
 } satisfies KeySchemas<keyof typeof websocketKeys>;
 
 /** Faults between keys that are each valid. */

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import { verdictOf } from '../../../coordinator/monitors/test-run.ts';
 import { createTestRuns, type TestRuns } from '../../../coordinator/probes/test-runs.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Message } from '../../../shared/bus/nats.ts';
@@ -78,4 +79,16 @@ test('whoever waits is answered when the time is over, with what is there', asyn
     over: false,
     answers: [],
   });
+});
+
+test.each([
+  ['ok', ['ok', 'ok']],
+  ['fail', ['fail', 'fail']],
+  ['mixed', ['ok', 'fail', 'unknown']],
+  ['ok', ['unknown', 'ok']],
+  ['fail', ['fail', 'unknown']],
+  ['unknown', ['unknown']],
+  ['unknown', []],
+] as const)('a test run is %s where the answers are %j', (verdict, outcomes) => {
+  expect(verdictOf(outcomes.map((outcome) => ({ outcome })))).toBe(verdict);
 });
