@@ -155,3 +155,8 @@ export const scrubber = (secrets: readonly string[]): Scrub => {
       .replaceAll(/[^\x20-\x7e]/g, signOf);
   return Object.assign(scrub, { enough: (limit: number) => 2 * (limit + longest), value, bytes });
 };
+
+const maxQuoted = 100;
+/** What a target sent, as a cause quotes it. */
+export const quoted = (text: string): string =>
+  text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text;

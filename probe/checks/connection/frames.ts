@@ -169,7 +169,10 @@ export class FrameWatch {
   }
 
   #endedWith(frame: string, at: number): void {
-    if (this.#filled >= at + 4)
-      this.ending ??= `${frame} ${errorName(this.#head.readUInt32BE(at))}`;
+    // The end of our stream says more than that of the connection, and a fault more than none.
+    const isNews =
+      this.ending === null || frame === 'RST_STREAM' || this.ending === 'GOAWAY NO_ERROR';
+    if (isNews && this.#filled >= at + 4)
+      this.ending = `${frame} ${errorName(this.#head.readUInt32BE(at))}`;
   }
 }

@@ -48,7 +48,7 @@ export type Http2End = {
 type Library = typeof import('node:http2');
 let library: Library | undefined;
 /** Few probes need it, and it takes 6 MB. */
-const load = async (): Promise<Library> => {
+export const loadHttp2 = async (): Promise<Library> => {
   library ??= await import('node:http2');
   return library;
 };
@@ -173,6 +173,8 @@ export const requestByHttp2 = (
         const fields = fieldsOf(raw);
         const status = Number(fields.find(([name]) => name === ':status')?.[1]);
         const isLast = (flags & endOfStream) !== 0;
+        // What came packed into few bytes is bounded as what comes in full.
+        if (fields.flat().join('').length > maxHeaderBytes) return finish(ownCodes.headersTooLarge);
         if (receiver.head(status, fields, isLast)) finish(null);
       });
       stream.on('trailers', (_headers, _flags, raw) => receiver.trailers?.(fieldsOf(raw)));
@@ -201,7 +203,7 @@ export const requestByHttp2 = (
       if (body !== null) stream.end(body);
     };
     if (library) start(library);
-    else load().then(start, reject);
+    else loadHttp2().then(start, reject);
   });
 
 /** Of the library: NGHTTP2_FLAG_END_STREAM. */

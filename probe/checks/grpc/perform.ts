@@ -14,12 +14,13 @@ import {
   type Http2Receiver,
   type Http2Request,
   headerFields,
+  loadHttp2,
   requestByHttp2,
 } from '../connection/http2.ts';
 import { createNotes } from '../connection/notes.ts';
 import { ownCodes } from '../connection/observation.ts';
 import type { ConnectionDependencies, Open } from '../connection/reach.ts';
-import { userAgent } from '../https/perform.ts';
+import { isSignedByOwner, userAgent } from '../https/perform.ts';
 import { type CheckDeadline, GrowingBytes } from '../limits.ts';
 import type { Check, CheckContext } from '../types.ts';
 import { healthRequest, maxAnswer } from './message.ts';
@@ -34,9 +35,10 @@ export const createGrpcCheck = (dependencies: ConnectionDependencies): Check => 
     const target = grpcEndpoint(assignment.target);
     if (!target) throw new Error('The target of a grpc check is not a host and a port');
     const settings = grpcSettings(assignment.config);
+    await loadHttp2();
     const began = performance.now();
     deadline.listenInSteps();
-    const host = settings.authority?.host ?? target.host.replace(/\.$/, '');
+    const host = (settings.authority?.host ?? target.host).replace(/\.$/, '');
     const { verify_tls: verify, client_certificate: client, ip_family } = settings;
     const opening =
       (isHybrid: boolean): Open =>
@@ -149,11 +151,10 @@ const requestOf = (
   const authority = `${bracketed(host)}${port}`;
   const { isSecure } = target;
   const own = metadata.map(([name, value]): HeaderField => [name.toLowerCase(), value]);
-  const isSigned = own.some(([name]) => name.startsWith('signature'));
   // Verifiers leave out the port of the scheme.
   const signed = authority.replace(isSecure ? /:443$/ : /:80$/, '');
   const signature =
-    probe.sign && !isSigned
+    probe.sign && !isSignedByOwner(new Map(own))
       ? headerFields(probe.sign({ authority: signed, method: 'POST', isSecure }, clock.now()))
       : [];
   return {

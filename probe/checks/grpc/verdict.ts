@@ -7,7 +7,13 @@ import {
 import type { GrpcSettings } from '../../../shared/checks/grpc/config.ts';
 import type { HttpsCause } from '../../../shared/checks/https/causes.ts';
 import type { Cause, Json, Phases, Verdict } from '../../../shared/checks/result.ts';
-import { reachEvidence, type Scrub, scrubber, tlsEvidence } from '../connection/evidence.ts';
+import {
+  quoted,
+  reachEvidence,
+  type Scrub,
+  scrubber,
+  tlsEvidence,
+} from '../connection/evidence.ts';
 import type { HeaderField } from '../connection/http2.ts';
 import { type Failure, ownCodes, type ReachSeen, type TlsSeen } from '../connection/observation.ts';
 import { http2Cause, isRefusedProtocol, responsePhases } from '../connection/response.ts';
@@ -20,6 +26,7 @@ import {
   limitCause,
   ownFault,
 } from '../connection/verdict.ts';
+import { headersEvidence } from '../https/evidence.ts';
 import { interference } from '../https/interference.ts';
 import { maxAnswer, readHealth } from './message.ts';
 
@@ -68,11 +75,6 @@ const codeOf = ({ trailers }: GrpcResponse): number | undefined => {
   const text = fieldOf(trailers, 'grpc-status') ?? '';
   return /^\d{1,5}$/.test(text) ? Number(text) : undefined;
 };
-
-/** A quotation has an end; the form refuses longer names, but rows of old may have them. */
-const maxQuoted = 100;
-const quoted = (text: string): string =>
-  text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text;
 
 const failed = (settings: GrpcSettings, failure: GrpcFailure, seen: GrpcObservation): Judged => {
   const { at, limit_ms, reached, tls, beginning } = seen;
@@ -176,7 +178,7 @@ const responseEvidence = (response: GrpcResponse, scrub: Scrub): Record<string, 
       .map(([name, value]) => [scrub(name, maxHeader), scrub(value, maxHeader)]);
   return {
     status,
-    headers: shown(headers),
+    headers: headersEvidence(headers, scrub),
     // Those of a call that failed at once are the headers.
     ...(trailers.length > 0 && trailers !== headers ? { trailers: shown(trailers) } : {}),
     ...(code === undefined ? {} : { grpc_status: `${code} ${grpcCodes[code] ?? ''}`.trim() }),

@@ -238,7 +238,9 @@ const performHop = async (
   const client = request.trusted ? settings.client_certificate : null;
   const began = performance.now();
   const { origin } = request.url;
-  const first = firstOpening(opening, origin, origins);
+  // Asked once: another check may note it meanwhile, and this connection offers what it offers.
+  const byHttp2 = origins.has(origin);
+  const first = firstOpening(opening, byHttp2);
   const { socket, ...reached } = await reach(endpoint, first, context, dependencies);
   let phases: Phases = { ...noPhases, ...reached.phases };
   const hopOf = (rest: Pick<HopSeen, 'beginning' | 'tls' | 'response' | 'failure'>): HopSeen => ({
@@ -265,7 +267,7 @@ const performHop = async (
     trust,
     isExpected: settings.expected.matches,
   };
-  const connection = { ...reached, socket };
+  const connection = { ...reached, socket, byHttp2 };
   const seen = await exchangeByEither(
     connection,
     opening,

@@ -5,7 +5,7 @@ import {
   type JsonAssertion,
 } from '../../../shared/checks/https/config.ts';
 import type { Cause, Evidence, Json, Verdict } from '../../../shared/checks/result.ts';
-import { roundedPhases } from '../connection/evidence.ts';
+import { quoted, roundedPhases } from '../connection/evidence.ts';
 import { http2Cause, isRefusedProtocol, responsePhases } from '../connection/response.ts';
 import {
   type CodeTable,
@@ -44,11 +44,6 @@ const hopCause = (
   isRefusedProtocol(failure)
     ? cause('http_not_spoken')
     : (http2Cause(failure) ?? failureCause(failure, phases, { tls, at, limit_ms, ip_family }));
-
-const maxQuoted = 100;
-/** A text of the monitor's config as quoted in a sentence. */
-const quoted = (text: string): string =>
-  text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text;
 
 const headerOf = (response: ResponseSeen, name: string): string[] =>
   response.headers.filter(([key]) => key === name.toLowerCase()).map(([, value]) => value);

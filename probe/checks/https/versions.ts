@@ -36,8 +36,8 @@ export const createHttp2Origins = (): Http2Origins => {
 /** How to open a connection for a version of HTTP; `isHybrid`: with post-quantum groups. */
 export type Opening = (isHybrid: boolean, alpn: Buffer) => Open;
 
-export const firstOpening = (opening: Opening, origin: string, origins: Http2Origins): Open =>
-  opening(false, alpnOf(origins.has(origin)));
+export const firstOpening = (opening: Opening, byHttp2: boolean): Open =>
+  opening(false, alpnOf(byHttp2));
 
 const alpnOf = (byHttp2: boolean): Buffer => (byHttp2 ? alpnHttp2 : alpnHttp1);
 
@@ -47,14 +47,14 @@ const alpnOf = (byHttp2: boolean): Buffer => (byHttp2 ? alpnHttp2 : alpnHttp1);
  * and by HTTP/1.1 if it no longer is. Other servers get one request of HTTP/1.1, as ever.
  */
 export const exchangeByEither = async (
-  reached: Reached & { readonly socket: Socket },
+  reached: Reached & { readonly socket: Socket; readonly byHttp2: boolean },
   opening: Opening,
   request: ExchangeRequest & { readonly isExpected: (status: number) => boolean },
   origin: string,
   origins: Http2Origins,
   deadline: CheckDeadline,
 ): Promise<Exchanged> => {
-  const byHttp2 = origins.has(origin);
+  const { byHttp2 } = reached;
   const send = (socket: Socket, at: number, inHttp2: boolean): Promise<Exchanged> =>
     (inHttp2 ? exchangeByHttp2 : exchange)(socket, at, request, deadline);
   let isHybrid = false;
@@ -69,16 +69,22 @@ export const exchangeByEither = async (
       isHybrid = true;
     }
   }
-  const isOtherWanted = byHttp2 ? isNotHttp2(seen) : isHttp2Wanted(seen, request.isExpected);
+  const isOtherWanted = byHttp2
+    ? isNotHttp2(seen, request.method)
+    : isHttp2Wanted(seen, request.isExpected);
   if (!isOtherWanted) return seen;
   if (byHttp2) origins.note(origin, false);
   const { socket, at, code } = await reached.connectAgain(opening(isHybrid, alpnOf(!byHttp2)));
   if (!socket)
     return seen.reader.status === 0 ? { ...seen, failure: { phase: 'tcp', code } } : seen;
   const other = await send(socket, at, !byHttp2);
-  if (!byHttp2 && other.reader.status !== 0) origins.note(origin, true);
+  // A path that has the same status by both is its own fault, and says nothing of the origin.
+  if (!byHttp2 && other.reader.status !== seen.reader.status && other.reader.status !== 0)
+    origins.note(origin, true);
   // A status that only may mean it stays what the server said, unless it says something else now.
-  return other.reader.status === 0 && seen.reader.status !== 0 ? seen : other;
+  const isOther = other.reader.status !== 0 || seen.reader.status === 0;
+  (isOther ? seen : other).reader.kept.free();
+  return isOther ? other : seen;
 };
 
 /** Whether a server that was asked by HTTP/1.1 says, in one of its ways, that it wants HTTP/2. */
@@ -94,9 +100,16 @@ const isHttp2Wanted = (
   return status === 505 || (status === 426 && upgrades);
 };
 
-/** Whether a server that was asked by HTTP/2 does not speak it, or says that it wants HTTP/1.1. */
-const isNotHttp2 = ({ reader, failure }: Exchanged): boolean =>
+/**
+ * Whether a server that was asked by HTTP/2 does not speak it, or says that it wants HTTP/1.1. One
+ * that hangs up without a word may be such a one, and is asked again where that does no harm.
+ */
+const isNotHttp2 = ({ reader, failure }: Exchanged, method: string): boolean =>
   failure !== null &&
   (isRefusedProtocol(failure) ||
     reader.beginning.length > 0 ||
+    (failure.phase === 'first_byte' &&
+      failure.code !== ownCodes.deadline &&
+      failure.code !== ownCodes.memory &&
+      ['GET', 'HEAD'].includes(method)) ||
     /^(?:RST_STREAM|GOAWAY) HTTP_1_1_REQUIRED$/.test(failure.code));

@@ -1,7 +1,7 @@
 import type { Cause, Phases, Verdict } from '../../../shared/checks/result.ts';
 import type { TcpCause } from '../../../shared/checks/tcp/causes.ts';
 import type { TcpSettings } from '../../../shared/checks/tcp/config.ts';
-import { reachEvidence, scrubber, tlsEvidence } from '../connection/evidence.ts';
+import { quoted, reachEvidence, scrubber, tlsEvidence } from '../connection/evidence.ts';
 import { type Failure, ownCodes, type ReachSeen, type TlsSeen } from '../connection/observation.ts';
 import {
   type CodeTable,
@@ -48,10 +48,6 @@ const phases: Readonly<Record<TcpPhase, CodeTable>> = {
   starttls: spoken,
   answer: spoken,
 };
-
-const maxQuoted = 100;
-const quoted = (text: string): string =>
-  text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text;
 
 type Judged = Pick<Verdict, 'outcome' | 'cause'>;
 const fail = (why: Cause): Judged => ({ outcome: 'fail', cause: why });

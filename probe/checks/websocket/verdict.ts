@@ -3,7 +3,13 @@ import type { Cause, Json, Phases, Verdict } from '../../../shared/checks/result
 import type { TcpCause } from '../../../shared/checks/tcp/causes.ts';
 import type { WebsocketCause } from '../../../shared/checks/websocket/causes.ts';
 import type { WebsocketSettings } from '../../../shared/checks/websocket/config.ts';
-import { reachEvidence, type Scrub, scrubber, tlsEvidence } from '../connection/evidence.ts';
+import {
+  quoted,
+  reachEvidence,
+  type Scrub,
+  scrubber,
+  tlsEvidence,
+} from '../connection/evidence.ts';
 import { type Failure, ownCodes, type ReachSeen, type TlsSeen } from '../connection/observation.ts';
 import {
   type CodeTable,
@@ -109,10 +115,6 @@ const faults: Readonly<Record<string, string>> = {
 
 /** Ordinary ends of a conversation; others say that something is wrong. */
 const ordinaryCloses = [1_000, 1_001, 1_005];
-
-const maxQuoted = 100;
-const quoted = (text: string): string =>
-  text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text;
 
 const utf8 = new TextDecoder('utf-8');
 

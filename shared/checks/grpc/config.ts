@@ -1,6 +1,7 @@
 import { domainToUnicode } from 'node:url';
 import { z } from 'zod';
 import type { Config } from '../assignment.ts';
+import { mask } from '../config-secrets.ts';
 import {
   type ClientCertificate,
   clientCertificateFault,
@@ -87,7 +88,7 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
   const faults = headerFaults(config, 'metadata');
   const say = (key: string, remedy: string) => faults.push({ key, remedy });
   for (const [name, value] of asPairs(config.metadata))
-    if (/-bin$/i.test(name) && value !== '***' && !base64.test(value))
+    if (/-bin$/i.test(name) && value !== mask && !base64.test(value))
       say(`metadata.${name}`, 'give base64, as its name ends with -bin');
   const isClear = grpcEndpoint(target)?.isSecure === false;
   const certificate = asText(config.client_certificate);

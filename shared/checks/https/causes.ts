@@ -37,7 +37,7 @@ export const httpsCauses = {
   },
   http2_closed: {
     layer: 'http',
-    sentence: ({ code }) => `The server closed the HTTP/2 connection without an answer (${code})`,
+    sentence: ({ code }) => `The server closed the HTTP/2 connection (${code})`,
   },
   redirect_limit: { layer: 'http', sentence: ({ limit }) => `More than ${limit} redirects` },
   redirect_loop: { layer: 'http', sentence: () => 'Redirects lead in a circle' },

@@ -70,6 +70,8 @@ describe('the frames of a server', () => {
     [goAway(11), 'GOAWAY ENHANCE_YOUR_CALM'],
     [goAway(0xff_ff), 'GOAWAY 0xffff'],
     [Buffer.concat([reset(7), goAway(1)]), 'RST_STREAM REFUSED_STREAM'],
+    [Buffer.concat([goAway(0), reset(13)]), 'RST_STREAM HTTP_1_1_REQUIRED'],
+    [Buffer.concat([goAway(0), goAway(11)]), 'GOAWAY ENHANCE_YOUR_CALM'],
     [frame(3, 0, 3, Buffer.alloc(4)), null],
     [frame(7, 0, 0, Buffer.alloc(3)), null],
   ])('end a stream or a connection with a code', (end, ending) => {

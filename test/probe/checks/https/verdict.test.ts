@@ -176,7 +176,7 @@ describe('verdict', () => {
     ],
     [
       'http2_closed',
-      'The server closed the HTTP/2 connection without an answer (NO_ERROR)',
+      'The server closed the HTTP/2 connection (NO_ERROR)',
       failed('first_byte', 'GOAWAY NO_ERROR'),
     ],
     ['response_malformed', 'The response is not valid HTTP', failed('head', 'MALFORMED')],

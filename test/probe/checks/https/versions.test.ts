@@ -27,6 +27,9 @@ const checker = (memory?: BodyMemory) =>
   httpsChecker({ authorities: [root.certificate], ...(memory ? { memory } : {}) });
 const check = checker();
 
+/** Of the event loop. */
+const nextTurn = (): Promise<false> => new Promise((resolve) => setImmediate(resolve, false));
+
 type Answer = Parameters<typeof serveHttp2>[0];
 const saying =
   (body: string | Buffer, head: Readonly<Record<string, string | number>> = {}): Answer =>
@@ -87,6 +90,19 @@ describe('a server that takes HTTP/2 alone', () => {
     for (const _ of [1, 2, 3])
       expect(await fresh(`https://localhost:${port}/`)).toMatchObject({ outcome: 'ok' });
     expect([refusals(), connections()]).toEqual([1, 3]);
+  });
+
+  test('passes each of many checks, also those that connect while another finds that out', async () => {
+    const fresh = checker();
+    const { port } = await only(saying('x'));
+    const checks: ReturnType<typeof fresh>[] = [];
+    let isKnown = false;
+    while (!isKnown) {
+      checks.push(fresh(`https://localhost:${port}/`));
+      isKnown = (await Promise.race([checks[0]?.then(() => true), nextTurn()])) ?? false;
+    }
+    const verdicts = await Promise.all(checks);
+    expect(verdicts.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
   });
 
   test('gets a body, and takes HEAD without one', async () => {
@@ -242,6 +258,16 @@ describe('a server that says that it wants HTTP/2', () => {
     const { evidence } = await check(`https://localhost:${port}/`, config);
     expect(evidence).toMatchObject({ status });
     expect(evidence).not.toHaveProperty('protocol');
+  });
+
+  test('but says so by HTTP/2 as well is asked by HTTP/1.1 the next time', async () => {
+    const fresh = checker();
+    const { port, connections } = await only(saying('no', { ':status': 505 }), {
+      allowHTTP1: { status: 505, headers: {} },
+    });
+    for (const _ of [1, 2])
+      expect(await fresh(`https://localhost:${port}/`)).toMatchObject({ outcome: 'fail' });
+    expect(connections()).toBe(4);
   });
 
   test('and does not speak it either is judged by what it said', async () => {
