@@ -240,6 +240,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     roster,
     assignments: plainAssignments,
     announcements,
+    directory,
   });
   ends.push(async () => testRuns.close());
   const loaded: PartitionDependencies['loaded'] = new Map();

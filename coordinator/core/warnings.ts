@@ -61,7 +61,7 @@ export const toldAs = ({ ends_at, stage }: HeldWarning['details']): string =>
   `${ends_at ?? ''} ${stage ?? ''}`;
 
 /** A server with ever other certificates must not fill the memory. */
-const maxTold = 50;
+export const maxTold = 50;
 
 /** The continent's view moves, unless the result is older than it; views that are old are left out. */
 function move(

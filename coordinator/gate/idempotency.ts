@@ -71,7 +71,7 @@ const ofTheMoment: ReadonlySet<RefusalCode> = new Set([
     'route_not_found',
     'request_malformed',
   ] as const),
-  ...(['idempotency_key_in_use', 'idempotency_answer_too_large'] as const),
+  ...(['idempotency_key_in_use', 'idempotency_answer_too_large', 'test_impossible'] as const),
 ]);
 
 /** Whether a refusal is stored, so that the repeated call gets it again. */

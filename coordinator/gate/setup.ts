@@ -24,7 +24,7 @@ export type OperationsDependencies = MasterKeys & {
   readonly secrets: SecretsAtRest;
   readonly mintToken: () => Promise<MintedToken>;
   readonly probes: ProbesPart;
-  readonly identifiesProbes?: boolean;
+  readonly identifiesProbes: boolean;
   readonly trials: TestRunsPart;
   readonly channels: ChannelsPart;
   /** From shared/bus, which this folder must not import. */
@@ -49,7 +49,6 @@ export const createOperations = (dependencies: OperationsDependencies): Gate => 
     instruments: {
       door: closedSignUp,
       textRecords: noTextRecords,
-      identifiesProbes: true,
       ...instruments,
       cursors,
       accountSecrets,

@@ -347,16 +347,19 @@ export const refuseUnreachable = (
   if (!inside) return;
   // The same judgement as the probe's guard makes when it connects, from the ranges that its host
   // last reported as allowed.
-  if (
-    candidates.some(({ allowed_cidrs }) => reachesAny(inside.addresses, rangesFrom(allowed_cidrs)))
-  )
-    return;
-  const remedy = hasOwn(monitor.organisation, checkers)
+  const reaches = ({ allowed_cidrs }: Checker): boolean =>
+    reachesAny(inside.addresses, rangesFrom(allowed_cidrs));
+  const some = candidates.some(reaches);
+  // Any probe of a private place may get it: none tells the others what it reaches.
+  if (some && (monitor.config.probe === undefined || candidates.every(reaches))) return;
+  const who = some ? 'only some of the probes of its place' : 'no probe that could check it';
+  const own = hasOwn(monitor.organisation, checkers)
     ? 'name one of your private probes as `config.probe` whose host allows it (PROBE_ALLOW_CIDRS)'
     : 'give a public address, or set up a private probe inside that network';
+  const remedy = some ? 'allow it on the hosts of all of them (PROBE_ALLOW_CIDRS)' : own;
   throw new Refusal(
     'target_forbidden',
-    `${inside.key}: ${inside.host} is not a public address, and no probe that could check it may reach it; ${remedy}.`,
+    `${inside.key}: ${inside.host} is not a public address, and ${who} may reach it; ${remedy}.`,
   );
 };
 

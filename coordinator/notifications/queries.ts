@@ -408,7 +408,7 @@ export const lastMessages = (
 ): Promise<MessageRow[]> =>
   sql<MessageRow[]>`
     select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
-    where c.organisation_id = ${organisation} and m.key < ${before}
+    where m.organisation_id = ${organisation} and m.key < ${before}
       ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
     order by m.key desc limit ${most}`;
 
@@ -421,7 +421,7 @@ export const messagesOfIncident = (
 ): Promise<MessageRow[]> =>
   sql<MessageRow[]>`
     select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
-    where c.organisation_id = ${organisation} and m.id in (select s.message_id from alert_steps s
+    where m.organisation_id = ${organisation} and m.id in (select s.message_id from alert_steps s
       where s.organisation_id = ${organisation} and s.incident_id = ${incident})
     order by m.key desc limit ${most}`;
 

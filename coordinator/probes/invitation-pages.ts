@@ -7,6 +7,7 @@ import {
 } from '../../shared/api/probes.ts';
 import { continents } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
+import { getMonitorChoices } from '../monitors/contract.ts';
 import { proofFirst } from '../people/pages/parts.ts';
 import { heading, linkButton, notice, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
@@ -72,13 +73,10 @@ export const openInvitations = async (request: MembersRequest): Promise<Html | n
   `;
 };
 
-type Place = NonNullable<OutputOf<typeof listProbes>['items'][number]['place']>;
+type Place = OutputOf<typeof getMonitorChoices>['places'][number];
 
-const placesFrom = async (request: MembersRequest): Promise<readonly Place[]> => {
-  const { items } = await request.ask(listProbes, { limit: '200' });
-  const places = items.flatMap(({ place }) => (place === null ? [] : [[place.id, place] as const]));
-  return [...new Map(places).values()];
-};
+const placesFrom = async (request: MembersRequest): Promise<readonly Place[]> =>
+  (await request.ask(getMonitorChoices)).places;
 
 /** A second probe in a place is its spare. */
 const placeField = (places: readonly Place[], state: FormState): Html | false =>

@@ -104,8 +104,8 @@ export const countPrivateProbes = async (
 };
 
 /**
- * Whether a probe, its place or an open invitation has this name already, among the public ones or in this
- * organisation.
+ * Whether a probe, its place or an open invitation has this name already, among the public ones or
+ * in this organisation.
  */
 export const isProbeNameTaken = async (
   sql: Queryable,
@@ -114,7 +114,8 @@ export const isProbeNameTaken = async (
   now: Date,
 ): Promise<boolean> => {
   const [row] = await sql<{ taken: boolean }[]>`select
-      exists (select 1 from probes p left join places l on l.id = p.place_id
+      exists (select 1 from probes p
+        left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id
         where p.organisation_id is not distinct from ${organisation}
         and ${name} in (p.name, l.name) and p.revoked_at is null)
       or exists (select 1 from probe_invitations where organisation_id is not distinct
@@ -527,7 +528,7 @@ export const checkersFor = (
     exists (select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text
       and n.ended_at is null) as is_lost
   from probes p left join looked l on l.probe_key = p.key
-    left join places pl on pl.id = p.place_id
+    left join places pl on pl.id = p.place_id and pl.organisation_id = p.organisation_id
   where p.revoked_at is null
     and (p.organisation_id = ${organisation} or p.organisation_id is null
       and p.last_seen_at is not null)

@@ -22,6 +22,7 @@ import type {
 } from '../monitors/test-run.ts';
 import type { Announcements } from './announcements.ts';
 import { type Assignments, placeOfProbe } from './assignments.ts';
+import type { Directory } from './directory.ts';
 
 /**
  * Tests a config once from every continent that could check it (rule 41), and keeps the answers in
@@ -68,11 +69,14 @@ type Dependencies = {
   readonly roster: () => Roster;
   readonly assignments: Pick<Assignments, 'trialFor'>;
   readonly announcements: Pick<Announcements, 'read'>;
+  /** The roster does not say what a private probe is called. */
+  readonly directory: Pick<Directory, 'byId'>;
 };
 
 export const createTestRuns = (dependencies: Dependencies): TestRuns => {
-  const { bus, clock, roster, assignments, announcements } = dependencies;
+  const { bus, clock, roster, assignments, announcements, directory } = dependencies;
   const open = new Map<string, Open>();
+  let isClosed = false;
 
   const wake = (trial: Open): void => {
     const { waiting } = trial;
@@ -147,7 +151,7 @@ export const createTestRuns = (dependencies: Dependencies): TestRuns => {
       const hidden = Object.keys(secrets).length === 0 ? null : JSON.stringify(secrets);
       const asked = probes.map((probe) => ({
         id: probe.id,
-        probe: probe.name,
+        probe: directory.byId(probe.id)?.name ?? probe.name,
         continent: probe.continent,
       }));
       const announcement: TestRunAnnouncement = {
@@ -192,7 +196,7 @@ export const createTestRuns = (dependencies: Dependencies): TestRuns => {
         isLate = true;
         wake(trial);
       }, waitMs);
-      while (!trial.over && !isLate && trial.answers.length <= known)
+      while (!trial.over && !isLate && !isClosed && trial.answers.length <= known)
         await new Promise<void>((resolve) => trial.waiting.push(resolve));
       clearTimeout(timer);
       const { asked, answers, over } = trial;
@@ -203,10 +207,11 @@ export const createTestRuns = (dependencies: Dependencies): TestRuns => {
       };
     },
     close: () => {
+      isClosed = true;
       ofOthers.stop();
+      // Not over: another coordinator has the rest.
       for (const trial of open.values()) {
         clearTimeout(trial.timer);
-        trial.over = true;
         wake(trial);
       }
       open.clear();

@@ -1,7 +1,7 @@
 import type { CauseParams, CertificateNote } from '../../shared/checks/result.ts';
 import { isWarningCode } from '../../shared/checks/warnings.ts';
 import type { Effect, HeldWarning } from '../core/types.ts';
-import { toldAs } from '../core/warnings.ts';
+import { maxTold, toldAs } from '../core/warnings.ts';
 import type { Queryable, Statement } from '../database/connect.ts';
 import { jsonText } from '../incidents/writes.ts';
 
@@ -129,7 +129,7 @@ export async function openWarnings(
               since: began_at.getTime(),
               begun_at: confirmed_at.getTime(),
               below_since: null,
-              told: told.map(toldAs),
+              told: told.slice(-maxTold).map(toldAs),
               views: [],
             },
           },

@@ -1,14 +1,12 @@
 import { continents } from '../base/continents.ts';
 import { UsageFault } from '../base/env.ts';
 import { isRecord, memberOf } from '../base/json.ts';
-import { version } from '../base/process.ts';
 import { listInWords, nearest } from '../base/text.ts';
 import { alone, flag, inputOf, isTyped, type Line, valuesOf } from './arguments.ts';
 import { everywhere } from './calls.ts';
 import { type Command, commands } from './commands.ts';
-import { createHttpClient, type Exit, exits, type HttpClient, type Surroundings } from './http.ts';
+import { clientOf, type Exit, exits, type HttpClient, type Surroundings } from './http.ts';
 import { type Item, table } from './output.ts';
-import { readSettings } from './settings.ts';
 import { harmless, type Paint } from './terminal.ts';
 
 /**
@@ -49,17 +47,7 @@ export const runCheck = async (
   paint: Paint,
 ): Promise<Exit> => {
   const { body, isAwaited, differenceFails } = wantedOf(words, line, world);
-  const settings = readSettings(world.environment, world.settingsFiles);
-  const obstacle = world.reach?.(settings.url);
-  if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);
-  const client = createHttpClient({
-    settings,
-    userAgent: `antipode/${version}`,
-    onWait: (seconds) =>
-      world.err(`antipode: over the rate of calls; going on in ${seconds} s, as told\n`),
-    ...(world.wait && { wait: world.wait }),
-  });
-  const test = await resultOf(client, body, isAwaited);
+  const test = await resultOf(clientOf(world), body, isAwaited);
   print(test, isTyped(line, 'json'), world, paint);
   if (!isAwaited) {
     world.err(`antipode: begun; antipode tests get ${String(memberOf(test, 'id'))} shows more\n`);
@@ -112,8 +100,9 @@ const wantedOf = (
 const typeOf = (target: string): string => {
   if (/^https?:\/\//i.test(target)) return 'https';
   if (/^wss?:\/\//i.test(target)) return 'websocket';
+  if (/^grpcs?:\/\//i.test(target)) return 'grpc';
   throw new UsageFault(
-    `check needs --type for ${target}; only a target that begins with https://, http://, wss:// or ws:// has one already.`,
+    `check needs --type for ${target}; only a target that begins with http(s)://, ws(s):// or grpc(s):// has one already.`,
   );
 };
 

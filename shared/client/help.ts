@@ -171,7 +171,7 @@ export const checkHelp =
 Usage
   antipode check TARGET [FLAGS]
 
-  A target that begins with https://, http://, wss:// or ws:// needs no --type. Without --wait the test is begun, and
+  A target that begins with http(s)://, ws(s):// or grpc(s):// needs no --type. Without --wait the test is begun, and
   antipode tests get ID shows its results.
 
 Flags

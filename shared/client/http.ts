@@ -1,7 +1,8 @@
 import { codeOf } from '../base/errors.ts';
 import { isRecord, memberOf } from '../base/json.ts';
+import { version } from '../base/process.ts';
 import { whyNotReached } from '../base/text.ts';
-import type { Settings } from './settings.ts';
+import { readSettings, type Settings } from './settings.ts';
 
 /** The next page of a list, as a part of the query. */
 export type Next = { readonly key: 'cursor' | 'after'; readonly value: string };
@@ -322,4 +323,18 @@ export type Surroundings = {
   /** Prepares calls to an address; returns what prevents them. */
   readonly reach?: (url: string) => string | undefined;
   readonly wait?: (seconds: number) => Promise<void>;
+};
+
+/** The client that this environment configures, which says on `err` when it waits. */
+export const clientOf = (world: Surroundings): HttpClient => {
+  const settings = readSettings(world.environment, world.settingsFiles);
+  const obstacle = world.reach?.(settings.url);
+  if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);
+  return createHttpClient({
+    settings,
+    userAgent: `antipode/${version}`,
+    onWait: (seconds) =>
+      world.err(`antipode: over the rate of calls; going on in ${seconds} s, as told\n`),
+    ...(world.wait && { wait: world.wait }),
+  });
 };

@@ -1,6 +1,5 @@
 import { commandName, UsageFault } from '../base/env.ts';
 import { isRecord, memberOf } from '../base/json.ts';
-import { version } from '../base/process.ts';
 import { type Given, inputOf, type Line, valuesOf } from './arguments.ts';
 import {
   amendedCall,
@@ -18,7 +17,7 @@ import { commands } from './commands.ts';
 import { configWarnings } from './help.ts';
 import {
   type ApiAnswer,
-  createHttpClient,
+  clientOf,
   type Exit,
   exits,
   type HttpClient,
@@ -27,7 +26,6 @@ import {
 } from './http.ts';
 import { withIds } from './ids.ts';
 import { type Fields, fieldsOf, missingFields, render, withFields } from './output.ts';
-import { readSettings } from './settings.ts';
 import { harmless, type Paint } from './terminal.ts';
 
 const clearLine = '\r\u001b[K';
@@ -202,22 +200,12 @@ export const perform = async (
     throw new UsageFault(`${commandName(command)} is not a list: --all has no meaning there.`);
   if (wishes.all && early.query?.cursor !== undefined)
     throw new UsageFault('--all walks from the first page: leave --cursor out.');
-  const settings = readSettings(world.environment, world.settingsFiles);
-
   const asks = wishes.yes ? undefined : deadly[command.operation.id];
   if (asks && !world.attended) {
     world.err(`${asks.left}: ${asks.because}, and nobody can be asked here. Say it with --yes.\n`);
     return exits.usage;
   }
-  const obstacle = world.reach?.(settings.url);
-  if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);
-  const client = createHttpClient({
-    settings,
-    userAgent: `antipode/${version}`,
-    onWait: (seconds) =>
-      world.err(`antipode: over the rate of calls; going on in ${seconds} s, as told\n`),
-    ...(world.wait && { wait: world.wait }),
-  });
+  const client = clientOf(world);
   const whole = await withIds(command, { rest: given, values }, { client, commands });
   const call = callOf(command, whole.rest, whole.values);
   if (asks) {

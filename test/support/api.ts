@@ -76,6 +76,7 @@ export const openApi = async (
     sql,
     clock,
     secretKey,
+    identifiesProbes: true,
     partitionOf,
     probes: noProbes,
     trials,

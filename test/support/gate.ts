@@ -92,6 +92,7 @@ const createGateBench = async (
     clock,
     secrets,
     probes,
+    identifiesProbes: true,
     partitionOf,
     secretKey: testSecretKey,
     trials: noTestRuns,

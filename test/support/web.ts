@@ -192,6 +192,7 @@ export const startWeb = async ({
     sql,
     clock,
     secretKey,
+    identifiesProbes: true,
     partitionOf,
     mintToken: tokens.mint,
     trials,

@@ -42,6 +42,7 @@ const gate = createOperations({
   probes,
   trials: noTestRuns,
   channels: testChannels(sql, secretKey),
+  identifiesProbes: true,
   partitionOf,
   mintToken: tokens.mint,
   baseUrl: () => '',

@@ -54,6 +54,7 @@ describe('done once', () => {
       sql,
       clock,
       secrets,
+      identifiesProbes: true,
       partitionOf,
       trials: noTestRuns,
       channels: testChannels(sql, secretKey, clock),

@@ -262,6 +262,20 @@ describe('a new monitor', () => {
     ).toBe('localhost');
   });
 
+  test('inside a network is taken where every probe of its place may reach it, whichever was named', () => {
+    const spareProbe = '0198c0de-0000-7000-8000-000000000099';
+    const spare = { ...publicProbe('Europe'), id: spareProbe, organisation, place: privateProbe };
+    const inside = { target: 'http://10.1.2.3/', config: { probe: spareProbe } };
+    const allowing = { ...spare, allowed_cidrs: ['10.0.0.0/8'] };
+    expect(draft(inside, 'self_hosted', [...checkers, allowing]).config).toEqual({
+      probe: privateProbe,
+    });
+    expect(refusal(() => draft(inside, 'self_hosted', [...checkers, spare]))).toEqual([
+      'target_forbidden',
+      expect.stringContaining('only some of the probes of its place'),
+    ]);
+  });
+
   test('lists which probes it could name, and which not', () => {
     const words = (config: object, checkers: Parameters<typeof draft>[2]) =>
       refusal(() =>

@@ -24,6 +24,7 @@ const coordinator = (signed: boolean) => {
     roster: () => expect.fail('it chooses no probes'),
     assignments: { trialFor: () => expect.fail('it asks nobody') },
     announcements: { read: () => (signed ? { revision: 1 } : undefined) },
+    directory: { byId: () => undefined },
   });
   const begun = (said: object & { readonly trial: string }): void => {
     const subject = subjects.testRun(said.trial);
@@ -37,6 +38,15 @@ const owner = { organisation: newId(), user: newId() };
 const asked = [{ id: newId(), probe: 'fra-1', continent: 'Europe' }];
 const announcement = () => ({ v: 1, trial: newId(), ...owner, asked, lasts_ms: 60_000 });
 const atOnce = { known: 0, waitMs: 0 };
+
+test('a coordinator that ends says what has come, and not that this is all', async () => {
+  const { runs, begun } = coordinator(true);
+  const said = announcement();
+  begun(said);
+  const waiting = runs.hear(said.trial, owner, { known: 0, waitMs: 60_000 });
+  runs.close();
+  expect(await waiting).toMatchObject({ answers: [], over: false });
+});
 
 test('a test run of another coordinator is read here, by its owner alone', async () => {
   const { runs, begun } = coordinator(true);
