@@ -1,8 +1,9 @@
+import type { Moment } from '../../shared/api/moment.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { clip, durationText, type Interval, union } from '../../shared/base/time.ts';
 import { type Rule, recurrences, refuseRule, ruleFrom, ruleValue } from './recurrence.ts';
-import { clockOf, epochOf, instantsIn, localOf, type Moment, margin } from './zones.ts';
+import { clockOf, epochOf, instantsIn, localOf, margin } from './zones.ts';
 
 /**
  * The schedule of a window, as it is stored. Everything about its occurrences follows from it (rule

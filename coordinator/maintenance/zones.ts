@@ -1,3 +1,4 @@
+import { lastStamp, type Moment, yearOne } from '../../shared/api/moment.ts';
 import { dayMs } from './recurrence.ts';
 
 const day = 86_400_000;
@@ -101,15 +102,13 @@ export const clockOf = (
 };
 
 /**
- * A moment in a caller's input: an instant, or a local time (ISO, no zone) in the organisation's
- * time zone.
+ * A moment of a request as an instant; without an offset it is local time in the organisation's
+ * zone. The zone can move a local time out of the years that a database reads: it stays within.
  */
-export type Moment =
-  | { readonly is: 'instant'; readonly at: number }
-  | { readonly is: 'local'; readonly local: string };
-
 export const epochOf = (moment: Moment, zone: string): number =>
-  moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), zone);
+  moment.is === 'instant'
+    ? moment.at
+    : Math.min(Math.max(instantOf(Date.parse(`${moment.local}Z`), zone), yearOne), lastStamp);
 
 /**
  * When versions of the time zone database were released, as far as this release knows. A

@@ -31,7 +31,7 @@ export const moment = (more: More = {}): Field<Moment> => ({
     const read = typeof input === 'string' ? fromText(input) : fromStamp(Number(input));
     if ('moment' in read) return good(read.moment);
     // Only a text that is no moment is then tried as a date; the fault describes that attempt.
-    return typeof input !== 'string' || read.fault === yearZero
+    return typeof input !== 'string' || read.fault === yearZero || read.fault === beyond
       ? bad('datetime_parsing', place, `Input should be a valid datetime, ${read.fault}`, input, {
           error: read.fault,
         })
@@ -76,10 +76,11 @@ const dateFault = (text: string): string | undefined => {
   return day < 1 || day > most ? 'day value is outside expected range' : undefined;
 };
 
-const lastStamp = Date.parse('9999-12-31T23:59:59.999Z');
+export const lastStamp = Date.parse('9999-12-31T23:59:59.999Z');
 const firstStamp = Date.parse('0000-01-01T00:00:00.000Z');
-const yearOne = Date.parse('0001-01-01T00:00:00.000Z');
+export const yearOne = Date.parse('0001-01-01T00:00:00.000Z');
 const yearZero = 'year 0 is out of range';
+const beyond = 'its time in UTC is outside the years 1 to 9999';
 // Above this, pydantic reads a Unix time as milliseconds.
 const watershed = 2e10;
 
@@ -110,7 +111,6 @@ const fromText = (text: string): Read => {
   if (zulu === undefined && sign === undefined) return { moment: { is: 'local', local } };
   const offset =
     sign === undefined ? 0 : (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
-  return {
-    moment: { is: 'instant', at: Date.parse(`${local}Z`) - (sign === '+' ? offset : -offset) },
-  };
+  const at = Date.parse(`${local}Z`) - (sign === '+' ? offset : -offset);
+  return at < yearOne || at > lastStamp ? { fault: beyond } : { moment: { is: 'instant', at } };
 };

@@ -3,6 +3,7 @@ import rrule from 'rrule';
 import { describe, expect, test } from 'vitest';
 import { frequencies, recurrences, ruleFrom } from '../../../coordinator/maintenance/recurrence.ts';
 import {
+  epochOf,
   instantOf,
   instantsIn,
   isOldZoneData,
@@ -241,6 +242,14 @@ describe('rule 27: a local time of a zone', () => {
     ['Asia/Kolkata', '2026-06-01T00:00'],
     ['UTC', '2026-06-01T00:00'],
   ] as const;
+
+  test('stays within the years that a database reads', () => {
+    const written = (local: string, zone: string): string =>
+      new Date(epochOf({ is: 'local', local }, zone)).toISOString();
+    const [first, last] = ['0001-01-01T00:00:00.000', '9999-12-31T23:59:59.999'];
+    expect(written(first, 'Asia/Tokyo')).toBe(`${first}Z`);
+    expect(written(last, 'America/New_York')).toBe(`${last}Z`);
+  });
 
   test('that does not exist moves forward by the gap, and one that exists twice is the first', () => {
     expect(instantOf(utc('2026-03-29T02:30'), 'Europe/Berlin')).toBe(utc('2026-03-29T01:30'));

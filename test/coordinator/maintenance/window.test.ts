@@ -4,12 +4,8 @@ import {
   occurrencesOf,
   occurrencesToCome,
 } from '../../../coordinator/maintenance/window.ts';
-import {
-  instantOf,
-  instantsIn,
-  localOf,
-  type Moment,
-} from '../../../coordinator/maintenance/zones.ts';
+import { instantOf, instantsIn, localOf } from '../../../coordinator/maintenance/zones.ts';
+import type { Moment } from '../../../shared/api/moment.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 
 describe('window', () => {

@@ -284,6 +284,16 @@ describe('The field kit', () => {
     );
   });
 
+  it('refuses a time whose offset takes it out of the years that a database reads', () => {
+    const fault = 'its time in UTC is outside the years 1 to 9999';
+    for (const input of ['9999-12-31T23:58:59-00:02', '0001-01-01T00:00:00+00:01'])
+      expect(moment().parse(input, ['body'])).toMatchObject({
+        ok: false,
+        faults: [{ type: 'datetime_parsing', ctx: { error: fault } }],
+      });
+    expect(moment().parse('9999-12-31T23:58:59-00:01', [])).toMatchObject({ ok: true });
+  });
+
   it('refuses unpaired surrogates', () => {
     const typesOf = (input: unknown) => {
       const parsed = string().parse(input, []);
