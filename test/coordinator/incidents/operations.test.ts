@@ -185,6 +185,7 @@ describe('operations', () => {
       expect(await listed({ acknowledged: false })).toEqual([b]);
       expect(await listed({ acknowledged_by })).toEqual([a]);
       expect(await listed({ acknowledged_by: 'Nobody' })).toEqual([]);
+      expect(await listed({ acknowledged_by: 'No\0body' })).toEqual([]);
       expect(await bench.call(listIncidentChoices, house.viewer, {})).toEqual({
         monitors: [
           { id: other, name: 'Other' },
