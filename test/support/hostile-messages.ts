@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import type {
   Notification,
   NotifiedEvent,
@@ -6,6 +5,7 @@ import type {
 } from '../../coordinator/notifications/message.ts';
 import { notifiedEvents } from '../../coordinator/notifications/message.ts';
 import { at, monitorOf, toldOf } from './channels.ts';
+import fc from './random.ts';
 
 /** What a channel may ever be told, for properties. Loading this takes 90 MB. */
 

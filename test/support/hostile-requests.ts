@@ -2,9 +2,10 @@
  * Requests that nobody should send, made from the API document: each field is left out, plausible,
  * or anything at all.
  */
-import fc from 'fast-check';
+
 import { apiDocument, type OperationEntry } from '../../coordinator/api/openapi.ts';
 import { isRecord } from '../../shared/base/json.ts';
+import fc from './random.ts';
 
 export type HostileRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';

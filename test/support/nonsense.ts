@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from './random.ts';
 
 /**
  * What goes deep into a reader: the truth with some of its bytes changed, doubled or left out, and

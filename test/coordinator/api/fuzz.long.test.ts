@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { restOperations } from '../../../shared/api/index.ts';
 import { type Api, call, createThings, openApi, type Things } from '../../support/api.ts';
 import { contractFaults, operationAt } from '../../support/contract.ts';
 import { type HostileRequest, hostileRequest } from '../../support/hostile-requests.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import fc from '../../support/random.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
 let database: TestDatabase;

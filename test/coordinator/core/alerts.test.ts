@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
 import {
@@ -18,6 +17,7 @@ import type {
 } from '../../../coordinator/core/types.ts';
 import { coverOf } from '../../../coordinator/maintenance/window.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
+import fc from '../../support/random.ts';
 import { at, rosterOf, story } from './story.ts';
 
 describe('incident alerts', () => {

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   awaitedBy,
@@ -20,6 +19,7 @@ import { emptyBudget, spend } from '../../../coordinator/core/rechecks.ts';
 import type { SeenResult } from '../../../coordinator/core/types.ts';
 import { type StatusInput, statusNow } from '../../../coordinator/monitors/status.ts';
 import { judgeSilence } from '../../../coordinator/probes/roster.ts';
+import fc from '../../support/random.ts';
 
 const heard = (...times: number[]) =>
   times.map((time, index) => ({ probe: `p${index}`, at: time }));

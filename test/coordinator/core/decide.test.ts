@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { coveredByPass, decide, isRoutinePass } from '../../../coordinator/core/decide.ts';
 import { createState } from '../../../coordinator/core/lifecycle.ts';
@@ -7,6 +6,7 @@ import type { MonitorState, SeenResult } from '../../../coordinator/core/types.t
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { nextTurn, type Placed, turns } from '../../../shared/checks/placement.ts';
+import fc from '../../support/random.ts';
 import { at, story } from './story.ts';
 
 /** The narrow places of the core: what lies exactly on a line, and what must change nothing. */

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cover, gapNoticed, passTime } from '../../../coordinator/core/ledger.ts';
 import { createState } from '../../../coordinator/core/lifecycle.ts';
@@ -14,6 +13,7 @@ import {
   windowOf,
 } from '../../../coordinator/core/uptime.ts';
 import type { Interval } from '../../../shared/base/time.ts';
+import fc from '../../support/random.ts';
 import { at, inTime, story } from './story.ts';
 
 describe('ledger', () => {

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { byStart, canDecideEarly } from '../../../coordinator/core/backlog.ts';
 import { decide } from '../../../coordinator/core/decide.ts';
@@ -11,6 +10,7 @@ import {
 } from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Cause } from '../../../shared/checks/result.ts';
+import fc from '../../support/random.ts';
 import { places, roster, type Seen, told } from './restarted-story.ts';
 import { at, refused, rosterOf, story } from './story.ts';
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ProbeView, SeenResult, Watched } from '../../../coordinator/core/types.ts';
 import {
@@ -12,6 +11,7 @@ import {
 } from '../../../coordinator/core/views.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster, RosterProbe } from '../../../shared/checks/assignment.ts';
+import fc from '../../support/random.ts';
 import { at, refused, story } from './story.ts';
 
 /** Rules 5 and 14: from where a monitor can be seen, and whether only one place may. */

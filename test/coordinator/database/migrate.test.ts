@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, longWork, type Sql } from '../../../coordinator/database/connect.ts';
 import { migrate } from '../../../coordinator/database/migrate.ts';
@@ -6,6 +5,7 @@ import { migrationNames, migrationText } from '../../../coordinator/database/mig
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTestOrganisation } from '../../support/people.ts';
+import fc from '../../support/random.ts';
 import { createDatabase, ownDatabase, type TestDatabase } from '../../support/services.ts';
 
 describe('migrate', async () => {

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { createState, nextTick } from '../../../coordinator/core/lifecycle.ts';
@@ -24,6 +23,7 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { batchOf } from '../../../shared/bus/batch.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
+import fc from '../../support/random.ts';
 
 /**
  * A batch of decisions keeps what it can as numbers. Whether it does or not, the states after it

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkpointOf, createState } from '../../../coordinator/core/lifecycle.ts';
 import type {
@@ -10,6 +9,7 @@ import type {
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
 import { pack, unpack } from '../../../coordinator/engine/packing.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import fc from '../../support/random.ts';
 
 const observingProbes: readonly ObservingProbe[] = (
   ['Asia', 'Europe', 'Africa', 'Oceania', 'South America', 'North America'] as const

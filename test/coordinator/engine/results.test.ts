@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { byStart } from '../../../coordinator/core/backlog.ts';
 import { decide } from '../../../coordinator/core/decide.ts';
@@ -14,6 +13,7 @@ import { batchOf } from '../../../shared/bus/batch.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import type { Result } from '../../../shared/checks/result.ts';
 import { probeRow } from '../../support/probe-rows.ts';
+import fc from '../../support/random.ts';
 
 const now = 1_700_000_000_000;
 const probes = (['Asia', 'Europe', 'Africa'] as const).map((continent, nth) =>

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createGroup, deleteGroup, listGroups } from '../../../shared/api/groups.ts';
 import { listIncidents } from '../../../shared/api/incidents.ts';
@@ -13,6 +12,7 @@ import { listStatusPages } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import fc from '../../support/random.ts';
 
 const bench = gateBench();
 let house: TestOrganisation;

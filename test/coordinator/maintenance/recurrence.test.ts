@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import rrule from 'rrule';
 import { describe, expect, test } from 'vitest';
 import { frequencies, recurrences, ruleFrom } from '../../../coordinator/maintenance/recurrence.ts';
@@ -10,6 +9,7 @@ import {
   localOf,
   zoneDataAt,
 } from '../../../coordinator/maintenance/zones.ts';
+import fc from '../../support/random.ts';
 
 describe('recurrence', () => {
   const day = 86_400_000;

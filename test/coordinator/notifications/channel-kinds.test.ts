@@ -1,6 +1,5 @@
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
-import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -23,6 +22,7 @@ import type { Notification } from '../../../coordinator/notifications/message.ts
 import { disabledReasonOf, isCovered } from '../../../coordinator/notifications/policy.ts';
 import { configs, toldOf } from '../../support/channels.ts';
 import { hostileMessages } from '../../support/hostile-messages.ts';
+import fc from '../../support/random.ts';
 import { forms, maxBytes, schemas } from '../../support/vendors.ts';
 
 describe('channel kinds', () => {

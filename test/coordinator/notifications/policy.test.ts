@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   decideStep,
@@ -12,6 +11,7 @@ import {
   type Surroundings,
   withinHours,
 } from '../../../coordinator/notifications/policy.ts';
+import fc from '../../support/random.ts';
 
 describe('step', () => {
   const minute = 60_000;

@@ -1,5 +1,4 @@
 import { createECDH } from 'node:crypto';
-import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -14,6 +13,7 @@ import { createSender, type Sender } from '../../../coordinator/notifications/tr
 import { systemClock } from '../../../shared/base/time.ts';
 import { at, configs, monitorOf, overOf, toldOf } from '../../support/channels.ts';
 import { hostileMessages } from '../../support/hostile-messages.ts';
+import fc from '../../support/random.ts';
 import {
   type Behaviour,
   breaksOff,

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   doubtedOf,
@@ -12,6 +11,7 @@ import {
 } from '../../../coordinator/probes/location.ts';
 import { continents } from '../../../shared/base/continents.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
+import fc from '../../support/random.ts';
 
 const frankfurt: Placed = { id: 'frankfurt', continent: 'Europe' };
 const lagos: Placed = { id: 'lagos', continent: 'Africa' };

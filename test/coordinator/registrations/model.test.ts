@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   domainFault,
@@ -7,6 +6,7 @@ import {
   registriesFrom,
   serverOf,
 } from '../../../coordinator/registrations/model.ts';
+import fc from '../../support/random.ts';
 
 const shipped = newestRegistries(undefined);
 

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { describe, expect, test } from 'vitest';
 import { Html, html, type Part, query, safeUrl } from '../../../coordinator/web/html.ts';
+import fc from '../../support/random.ts';
 
 type Node = DefaultTreeAdapterTypes.ChildNode;
 

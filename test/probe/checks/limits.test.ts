@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHeartbeatCheck } from '../../../probe/checks/heartbeat.ts';
@@ -15,6 +14,7 @@ import {
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
 import { noPings, type PingState } from '../../../shared/checks/heartbeat/state.ts';
 import { withoutTemporal } from '../../support/eventually.ts';
+import fc from '../../support/random.ts';
 import { assignmentOf, deadlineIn, httpsChecker } from '../support/checkers.ts';
 import { serve, serveRaw } from '../support/observations.ts';
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { atSharedTick, createCorrectedClock, createPulse } from '../../../probe/presence/clock.ts';
+import fc from '../../support/random.ts';
 
 describe('the corrected clock', () => {
   const start = Date.UTC(2026, 10, 21);

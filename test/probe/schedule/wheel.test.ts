@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createSchedule, createWheel, type Schedule } from '../../../probe/schedule/wheel.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
+import fc from '../../support/random.ts';
 import { assignmentOf } from '../support/checkers.ts';
 
 describe('the wheel', () => {

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect } from 'vitest';
 import { FrameWatch } from '../../../probe/checks/connection/frames.ts';
+import fc from '../../support/random.ts';
 import { frame, settings } from './frames.ts';
 
 /** Frames of any kind, and what the watch makes of them. */

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect } from 'vitest';
 import {
   type Exchange,
@@ -7,6 +6,7 @@ import {
   upgrading,
 } from '../../../probe/checks/tcp/greetings.ts';
 import { banners, upgrades } from '../../../shared/checks/tcp/keys.ts';
+import fc from '../../support/random.ts';
 
 /** Every reader of a server's words, and words that lead deep into them. */
 

@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
-import fc from 'fast-check';
 import { expect } from 'vitest';
 import { readHealth } from '../../../probe/checks/grpc/message.ts';
+import fc from '../../support/random.ts';
 
 /** Answers of gRPC's health service, right and wrong. */
 

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createRecentCache, createShared } from '../../../shared/base/async.ts';
@@ -18,6 +17,7 @@ import {
   subtract,
   union,
 } from '../../../shared/base/time.ts';
+import fc from '../../support/random.ts';
 
 describe('contrast', () => {
   const colour = fc

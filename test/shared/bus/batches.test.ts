@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/crypto.ts';
 import {
@@ -26,6 +25,7 @@ import {
 } from '../../../shared/bus/messages.ts';
 import { createKey } from '../../../shared/bus/nkeys.ts';
 import type { Result } from '../../../shared/checks/result.ts';
+import fc from '../../support/random.ts';
 
 describe('announcement', () => {
   const [secret, next] = ['a'.repeat(32), 'b'.repeat(32)];

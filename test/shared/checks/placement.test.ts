@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Continent, continents } from '../../../shared/base/continents.ts';
 import {
@@ -23,6 +22,7 @@ import {
   turns,
 } from '../../../shared/checks/placement.ts';
 import { digestOf } from '../../support/monitors.ts';
+import fc from '../../support/random.ts';
 
 describe('placement', () => {
   const idOf = (number: number): string =>

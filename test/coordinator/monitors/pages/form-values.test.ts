@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   configFrom,
@@ -17,6 +16,7 @@ import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { createTestOrganisation } from '../../../support/people.ts';
+import fc from '../../../support/random.ts';
 import { createTestRunsByHand } from '../../../support/trials.ts';
 import {
   hostile,

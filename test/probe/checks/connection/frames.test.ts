@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isHttp2, maxHeaderBytes } from '../../../../probe/checks/connection/frames.ts';
+import fc from '../../../support/random.ts';
 import {
   continuation,
   data,

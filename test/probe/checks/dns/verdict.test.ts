@@ -1,5 +1,4 @@
 import dnsPacket from 'dns-packet';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Exchange } from '../../../../probe/checks/dns/exchange.ts';
 import {
@@ -16,6 +15,7 @@ import type { Config } from '../../../../shared/checks/assignment.ts';
 import { causeLayer, causeSentence } from '../../../../shared/checks/causes.ts';
 import { dnsSettings } from '../../../../shared/checks/dns/config.ts';
 import { recordTypes } from '../../../../shared/checks/dns/keys.ts';
+import fc from '../../../support/random.ts';
 
 describe('the verdict of a DNS check', () => {
   const a = (value: string, ttl = 300, name = 'example.test'): DnsRecord => ({

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { causeLayer } from '../../../../shared/checks/causes.ts';
+import fc from '../../../support/random.ts';
 import { checkerOf } from '../../support/checkers.ts';
 import { settings } from '../../support/frames.ts';
 import { framesInPieces, nonsense } from '../../support/fuzzed-frames.ts';

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { healthRequest, maxAnswer, readHealth } from '../../../../probe/checks/grpc/message.ts';
+import fc from '../../../support/random.ts';
 import { readsAnyHealth } from '../../support/grpc.ts';
 
 const framed = (hex: string, flag = 0): Buffer => {

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ResponseReader, readerLimits } from '../../../../probe/checks/https/reader.ts';
+import fc from '../../../support/random.ts';
 
 type Fed = {
   status: number;

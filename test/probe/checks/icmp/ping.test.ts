@@ -2,7 +2,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import type { Lookup } from '../../../../probe/checks/connection/lookup.ts';
 import { createGuard } from '../../../../probe/checks/guard.ts';
@@ -11,6 +10,7 @@ import { canPing, createPing, readEchoes } from '../../../../probe/checks/icmp/p
 import type { Config } from '../../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../../shared/checks/causes.ts';
 import { targetFault } from '../../../../shared/checks/config.ts';
+import fc from '../../../support/random.ts';
 import { assignmentOf, deadlineIn, pingCommand } from '../../support/checkers.ts';
 
 const iputils = (

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { causeLayer } from '../../../../shared/checks/causes.ts';
 import { banners, upgrades } from '../../../../shared/checks/tcp/keys.ts';
+import fc from '../../../support/random.ts';
 import { checkerOf } from '../../support/checkers.ts';
 import { readsAnything, words } from '../../support/fuzzed-greetings.ts';
 import { serveRaw } from '../../support/observations.ts';

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Exchange, greetings } from '../../../../probe/checks/tcp/greetings.ts';
 import type { Banner } from '../../../../shared/checks/tcp/keys.ts';
+import fc from '../../../support/random.ts';
 import { bytes, readingOf, readsAnything } from '../../support/fuzzed-greetings.ts';
 
 const first = (banner: Banner): Exchange => {

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { causeLayer } from '../../../../shared/checks/causes.ts';
+import fc from '../../../support/random.ts';
 import { frame, opcodes, upgraded } from '../../../support/websocket-frames.ts';
 import { checkerOf } from '../../support/checkers.ts';
 import { serveHeads } from '../../support/websockets.ts';

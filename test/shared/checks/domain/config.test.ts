@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { targetFault } from '../../../../shared/checks/config.ts';
 import { domainOf } from '../../../../shared/checks/domain/config.ts';
+import fc from '../../../support/random.ts';
 
 describe('the target of a domain check', () => {
   test.each([

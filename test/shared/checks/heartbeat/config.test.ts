@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { causeSentence } from '../../../../shared/checks/causes.ts';
 import { configFaults, faultsSentence } from '../../../../shared/checks/config.ts';
@@ -13,6 +12,7 @@ import {
 import { parsePingCall } from '../../../../shared/checks/heartbeat/state.ts';
 import type { Json } from '../../../../shared/checks/result.ts';
 import { withoutTemporal } from '../../../support/eventually.ts';
+import fc from '../../../support/random.ts';
 
 describe('a heartbeat config', () => {
   const sentence = (config: Readonly<Record<string, Json>>): string =>

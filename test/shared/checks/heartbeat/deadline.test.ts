@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type PingSettings, pingSettings } from '../../../../shared/checks/heartbeat/config.ts';
 import {
@@ -12,6 +11,7 @@ import {
   type PingState,
   withSettings,
 } from '../../../../shared/checks/heartbeat/state.ts';
+import fc from '../../../support/random.ts';
 
 const minute = 60_000;
 const terms = (

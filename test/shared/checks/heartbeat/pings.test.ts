@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { type PingSettings, pingSettings } from '../../../../shared/checks/heartbeat/config.ts';
@@ -13,6 +12,7 @@ import {
   placeOf,
   withSettings,
 } from '../../../../shared/checks/heartbeat/state.ts';
+import fc from '../../../support/random.ts';
 
 /**
  * What pings come to, held against plain words: the last of each kind, and the runs that have begun
