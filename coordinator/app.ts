@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
+import { createMonitor } from '../shared/api/monitors.ts';
 import { type End, endAll, pause } from '../shared/base/async.ts';
 import { newId } from '../shared/base/crypto.ts';
 import { ConfigurationFault } from '../shared/base/env.ts';
@@ -363,6 +364,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],
       requireSigned: config.REQUIRE_SIGNED,
       masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
+      createHeartbeat: (caller, body) => gate.execute(createMonitor, caller, { body }),
       pingSpool: join(folder, 'beats.jsonl'),
       secrets: {
         open: (row) =>

@@ -32,6 +32,7 @@ import type { DatabaseClock } from './health/watches.ts';
 import { createWatchdog, watchDatabase, watchStreams } from './health/watches.ts';
 import { type Pings, startPings } from './heartbeats/intake.ts';
 import { withPingSettings } from './heartbeats/keys.ts';
+import type { CreateHeartbeat } from './heartbeats/naming.ts';
 import {
   createHousekeeper,
   createRetryingTicker,
@@ -134,6 +135,7 @@ export type EngineOptions = {
    * that encrypts secrets.
    */
   readonly masterOf: (newest: WrappedKey | undefined) => string;
+  readonly createHeartbeat: CreateHeartbeat;
   /** The file that keeps pings while the bus is away. */
   readonly pingSpool: string;
   readonly secrets: MonitorSecrets;
@@ -408,6 +410,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
       directory,
       partitions,
       isLeader,
+      createHeartbeat: options.createHeartbeat,
       signal,
       spoolFile: options.pingSpool,
       refreshMs: timing.refreshMs,

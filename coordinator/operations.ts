@@ -6,6 +6,7 @@ import * as maintenanceApi from '../shared/api/maintenance.ts';
 import * as monitorsApi from '../shared/api/monitors.ts';
 import * as notificationsApi from '../shared/api/notifications.ts';
 import * as organisationsApi from '../shared/api/organisations.ts';
+import * as pingKeysApi from '../shared/api/ping-keys.ts';
 import * as probesApi from '../shared/api/probes.ts';
 import * as resultsApi from '../shared/api/results.ts';
 import * as reportsApi from '../shared/api/status-page-reports.ts';
@@ -19,6 +20,7 @@ import * as events from './events/operations.ts';
 import { bindAll, type Handlers, handlersOf } from './gate/bind.ts';
 import * as groupsContract from './groups/contract.ts';
 import * as groups from './groups/operations.ts';
+import * as pingKeys from './heartbeats/ping-keys.ts';
 import * as incidentsContract from './incidents/contract.ts';
 import * as incidents from './incidents/operations.ts';
 import * as maintenanceContract from './maintenance/contract.ts';
@@ -93,6 +95,7 @@ export const handlers: Handlers = handlersOf([
     { ...channels, ...channelTests, ...monitorChannels, ...notifications },
   ),
   ...bindAll({ ...probesApi, ...probesContract }, { ...probes, ...enrolment }),
+  ...bindAll(pingKeysApi, pingKeys),
   ...bindAll({ ...organisationsApi, ...organisationsContract }, organisations),
   ...bindAll(peopleContract, { ...people, ...passkeys, ...signIn, ...signUp }),
   ...bindAll(tokensContract, tokens),

@@ -2,6 +2,7 @@ import { isRecord } from '../shared/base/json.ts';
 import * as assistants from './assistants/pages.ts';
 import * as groups from './groups/pages.ts';
 import * as about from './health/about-page.ts';
+import * as pingKeys from './heartbeats/pages.ts';
 import * as incident from './incidents/pages/detail.ts';
 import * as incidents from './incidents/pages/list.ts';
 import * as sharedIncident from './incidents/pages/shared.ts';
@@ -55,7 +56,7 @@ const files: readonly (readonly object[])[] = [
   [probes, probeInvitations],
   [signIn, signUp, profile, security],
   [organisation, members, audit],
-  [tokens],
+  [tokens, pingKeys],
   [assistants],
   [search],
   [operator],

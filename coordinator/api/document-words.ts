@@ -235,6 +235,10 @@ export const tags = [
     description: 'Incidents and announcements that you write yourself, without a confirmed outage.',
   },
   { name: 'Probes', description: 'Hosts that check: public ones, and your own.' },
+  {
+    name: 'Ping keys',
+    description: 'Addresses of heartbeats that are known before the monitors exist.',
+  },
   { name: 'Wall', description: 'Every monitor on a screen, and the link that shows it.' },
   { name: 'Audit', description: 'Who changed what.' },
   { name: 'Metrics', description: 'Figures for your own Prometheus.' },

@@ -28,6 +28,8 @@ const payloads = {
     monitor: z.uuid().nullable(),
     until: z.number().nullable(),
   }),
+  /** The same of a key that follows from a ping key, which says more than its name here. */
+  ping_key: z.object({ key: z.string() }),
   probe: z.object({ probe: z.uuid(), change: z.enum(['created', 'rotated', 'revoked']) }),
   /** The partition's owner processes a set-aside message again. */
   set_aside: z.object({ id: z.number() }),

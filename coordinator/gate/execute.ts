@@ -135,7 +135,8 @@ const actorOf = ({ is, organisation, user, token, connection, address }: Caller)
   organisation: organisation.id,
   user,
   through: through[is],
-  who: is === 'operator' ? 'operator' : '',
+  // A ping key belongs to nobody.
+  who: is === 'operator' ? 'operator' : user === null ? (token?.name ?? '') : '',
   token_name: token?.name ?? connection?.client ?? null,
   address: address ?? null,
 });

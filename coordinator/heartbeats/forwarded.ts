@@ -10,11 +10,13 @@ import {
 import type { SpooledPing } from '../../shared/bus/ping-spool.ts';
 import { handOverInLines } from '../../shared/bus/ping-spool.ts';
 import type { KnownKey, PingBus } from '../../shared/bus/pings.ts';
+import { namedFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Refusals, RefusedReason } from '../health/refusals.ts';
 import type { Directory } from '../probes/directory.ts';
 import { senderOf } from '../probes/directory.ts';
 import type { ProbeRow } from '../probes/queries.ts';
+import { creatingPingKeys } from './ping-key-queries.ts';
 import { pingKeysByFingerprint } from './queries.ts';
 
 /**
@@ -113,10 +115,12 @@ export function createForwardedPings(dependencies: Dependencies): ForwardedPings
     const found = new Map(
       rows.map(({ key, organisation, monitor }) => [key, { organisation, monitor }]),
     );
+    const creating = await creatingKeysOf(sql, pings);
     const ours: SpooledPing[] = [];
     const hopeless: string[] = [];
     for (const ping of pings) {
-      const { organisation, monitor } = byHeart(ping.key) ?? found.get(ping.key) ?? {};
+      const { organisation, monitor } =
+        byHeart(ping.key) ?? found.get(ping.key) ?? creating.get(ping.key) ?? {};
       const isOurs = probe.organisation_id === null || probe.organisation_id === organisation;
       if (organisation !== undefined && monitor !== undefined && isOurs)
         ours.push({ organisation, monitor, ping: { ...ping, ear: probe.name } });
@@ -241,4 +245,20 @@ function parse(data: Uint8Array): ForwardedPingsMessage | 'malformed' | 'unknown
   } catch {
     return 'malformed'; // An unreadable message is refused like one of the wrong form.
   }
+}
+
+/** The ping keys that stand for the monitors that these pings create, by the keys of those. */
+async function creatingKeysOf(
+  sql: Sql,
+  pings: ForwardedPingsMessage['pings'],
+): Promise<ReadonlyMap<string, { readonly organisation: string; readonly monitor: string }>> {
+  const found = new Map<string, { organisation: string; monitor: string }>();
+  const ids = new Set(pings.flatMap(({ create }) => create?.ping_key ?? []));
+  const keys = new Map((await creatingPingKeys(sql, [...ids])).map((row) => [row.id, row]));
+  for (const { key, create } of pings) {
+    const row = create && keys.get(create.ping_key);
+    if (row && namedFingerprint(row.fingerprint, create.external_id) === key)
+      found.set(key, { organisation: row.organisation, monitor: row.id });
+  }
+  return found;
 }

@@ -13,6 +13,7 @@ import type { Announcements } from '../probes/announcements.ts';
 import type { Directory } from '../probes/directory.ts';
 import { createForwardedPings, type ForwardedPings } from './forwarded.ts';
 import { openPingBook } from './keys.ts';
+import { type CreateHeartbeat, createNaming } from './naming.ts';
 import { startPingRelay } from './relay.ts';
 
 /**
@@ -39,6 +40,7 @@ type Dependencies = {
   readonly directory: Directory;
   readonly partitions: Partitions;
   readonly isLeader: () => boolean;
+  readonly createHeartbeat: CreateHeartbeat;
   /** The file that keeps pings while the bus is away. */
   readonly spoolFile: string;
   readonly refreshMs: number;
@@ -71,6 +73,7 @@ export const startPings = async (dependencies: Dependencies): Promise<Pings> => 
     directory,
     partitions,
     isLeader,
+    createHeartbeat,
     refreshMs,
     signal,
   } = dependencies;
@@ -107,6 +110,7 @@ export const startPings = async (dependencies: Dependencies): Promise<Pings> => 
     sql,
     bus,
     records,
+    create: createNaming({ sql, clock, log, createHeartbeat }),
     clock,
     log,
     refusals,

@@ -37,14 +37,22 @@ export type PingRow = {
 /** How many pings of each monitor are kept for its page. */
 export const keptPings = 100;
 
-const keyColumns =
-  "encode(fingerprint, 'hex') as key, organisation_id as organisation, monitor_id as monitor, until";
+/** Every key that a ping receiver knows: of tokens, and those that follow from ping keys. */
+const keyRows = (sql: Queryable, which: ReturnType<Queryable>) => sql`
+  select encode(fingerprint, 'hex') as key, organisation_id as organisation,
+    monitor_id as monitor, until
+  from (
+    select fingerprint, organisation_id, monitor_id, until from beat_tokens
+    union all
+    select fingerprint, organisation_id, monitor_id, until from ping_key_addresses
+    union all
+    select creating, organisation_id, id, until from ping_keys
+  ) keys where ${which}`;
 
 /** The key, whatever `until` says, or undefined. */
 export const pingKey = async (sql: Queryable, key: string): Promise<PingKeyRow | undefined> => {
   const [row] = await sql<PingKeyRow[]>`
-    select ${sql.unsafe(keyColumns)} from beat_tokens
-    where fingerprint = ${Buffer.from(key, 'hex')}`;
+    ${keyRows(sql, sql`fingerprint = ${Buffer.from(key, 'hex')}`)}`;
   return row;
 };
 
@@ -52,9 +60,10 @@ export const pingKeysByFingerprint = (
   sql: Queryable,
   keys: readonly string[],
 ): Promise<PingKeyRow[]> =>
-  sql<PingKeyRow[]>`
-    select ${sql.unsafe(keyColumns)} from beat_tokens
-    where fingerprint in (select decode(k, 'hex') from unnest(${[...keys]}::text[]) as k)`;
+  sql<PingKeyRow[]>`${keyRows(
+    sql,
+    sql`fingerprint in (select decode(k, 'hex') from unnest(${[...keys]}::text[]) as k)`,
+  )}`;
 
 /** Every key, in pages. */
 export const allPingKeys = (sql: Queryable): AsyncGenerator<PingKeyRow[]> =>
@@ -62,9 +71,7 @@ export const allPingKeys = (sql: Queryable): AsyncGenerator<PingKeyRow[]> =>
     '',
     ({ key }) => key,
     (after) => sql<PingKeyRow[]>`
-      select ${sql.unsafe(keyColumns)} from beat_tokens
-      where fingerprint > decode(${after}, 'hex')
-      order by fingerprint limit 1000`,
+      ${keyRows(sql, sql`fingerprint > decode(${after}, 'hex')`)} order by fingerprint limit 1000`,
   );
 
 /**
@@ -75,7 +82,8 @@ export const countHeartbeats = async (
 ): Promise<{ monitors: number; keys: number }> => {
   const [row] = await sql<{ monitors: number; keys: number }[]>`
     select (select count(*) from beat_states) as monitors,
-      (select count(*) from beat_tokens) as keys`;
+      (select count(*) from beat_tokens) + (select count(*) from ping_key_addresses)
+        + (select count(*) from ping_keys) as keys`;
   return row ?? { monitors: 0, keys: 0 };
 };
 
@@ -188,5 +196,11 @@ export const newestPings = (
  */
 export const endOldPingKeys = (sql: Queryable): Promise<{ key: string; organisation: string }[]> =>
   sql<{ key: string; organisation: string }[]>`
-    delete from beat_tokens where until <= now() - interval '30 days'
-    returning encode(fingerprint, 'hex') as key, organisation_id as organisation`;
+    with tokens as (delete from beat_tokens where until <= now() - interval '30 days'
+        returning fingerprint, organisation_id),
+      addresses as (delete from ping_key_addresses where until <= now() - interval '30 days'
+        returning fingerprint, organisation_id),
+      keys as (delete from ping_keys where until <= now() - interval '30 days'
+        returning creating, organisation_id)
+    select encode(fingerprint, 'hex') as key, organisation_id as organisation
+    from (table tokens union all table addresses union all table keys) gone`;

@@ -2,7 +2,7 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { type PingMessage, pingMessage, strictJsonOf } from '../../shared/bus/messages.ts';
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
-import type { PingRecords } from '../../shared/bus/pings.ts';
+import { createPingBus, type PingRecords } from '../../shared/bus/pings.ts';
 import { partitionCount, pingsConsumer, streams } from '../../shared/bus/subjects.ts';
 import { pingSettings } from '../../shared/checks/heartbeat/config.ts';
 import {
@@ -21,6 +21,7 @@ import { inTransaction } from '../database/sql.ts';
 import type { PartitionMessage } from '../engine/messages.ts';
 import { setAside } from '../engine/queries.ts';
 import type { Refusals } from '../health/refusals.ts';
+import type { CreateNamed } from './naming.ts';
 import {
   keptPingsOf,
   lockedStates,
@@ -55,6 +56,7 @@ type Dependencies = {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly records: PingRecords;
+  readonly create: CreateNamed;
   readonly clock: Clock;
   readonly log: Log;
   readonly refusals: Refusals;
@@ -84,12 +86,31 @@ export function startPingRelay({
   sql,
   bus,
   records,
+  create,
   clock,
   log,
   refusals,
   owns,
   tell,
 }: Dependencies): PingRelay {
+  const pingBus = createPingBus(bus, records, 'coordinator');
+  /**
+   * A ping that creates its monitor is in no partition of a monitor: it is handed over anew, as one
+   * of the monitor that there is now.
+   */
+  const createMonitors = async (
+    come: readonly ReceivedPing[],
+  ): Promise<readonly ReceivedPing[]> => {
+    for (const { ping } of come) {
+      if (ping.create === undefined) continue;
+      const owner = await create(ping, ping.create);
+      if (owner === undefined) continue; // The log of the organisation says why.
+      const { create: _done, ...plain } = ping;
+      await pingBus.handOver({ ...owner, ping: plain }, 'created');
+    }
+    return come.filter(({ ping }) => ping.create === undefined);
+  };
+
   /** The pings of this partition's monitors, in the order of the bus. */
   const recognise = async (
     come: readonly ReceivedPing[],
@@ -195,7 +216,7 @@ export function startPingRelay({
   };
 
   const relay = async (come: readonly ReceivedPing[], partition: number): Promise<void> => {
-    const known = await recognise(come, partition);
+    const known = await recognise(await createMonitors(come), partition);
     if (known.length === 0) return;
     const { seen, states } = await write(known);
     await tell(partition, { is: 'pings', pings: seen });

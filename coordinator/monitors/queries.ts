@@ -4,6 +4,7 @@ import { enqueue, enqueueAll, type MonitorChange } from '../database/outbox.ts';
 import { lookedFor, utcText } from '../database/sql.ts';
 import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
+import { forgetUnderPingKeys, nameUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
 import type { OpenWarning } from '../warnings/model.ts';
 import { warningsColumn } from '../warnings/queries.ts';
 import {
@@ -326,6 +327,7 @@ export const endPingTokens = async (
     delete from beat_tokens where monitor_id = any(${[...monitors]}::uuid[])
       and organisation_id = ${organisation}
     returning encode(fingerprint, 'hex') as key`;
+  await forgetUnderPingKeys(sql, organisation, monitors);
   await enqueueAll(
     sql,
     rows.map(({ key }) => ({
@@ -374,26 +376,33 @@ export const retirePingTokens = async (
   return rows.length > 0;
 };
 
-/** Writes new monitors by one statement. */
-export const insertMonitors = (
+/** Writes new monitors by one statement; of heartbeats, the addresses under ping keys follow. */
+export const insertMonitors = async (
   sql: Queryable,
   organisation: string,
   monitors: readonly WrittenMonitor[],
-): Promise<void> =>
-  insertRows(sql, 'monitors', insertedColumns, organisation, monitors.map(monitorRecord));
+): Promise<void> => {
+  await insertRows(sql, 'monitors', insertedColumns, organisation, monitors.map(monitorRecord));
+  await nameUnderPingKeys(sql, organisation, heartbeatsAmong(monitors));
+};
+
+const heartbeatsAmong = (monitors: readonly WrittenMonitor[]): readonly string[] =>
+  monitors.flatMap(({ id, monitor: { kind } }) => (kind === 'heartbeat' ? [id] : []));
 
 /**
  * Writes changed monitors by one statement. `paused_at` is the transaction's time, which is also
  * that of the outbox line: the engine writes the same moment to the ledger.
  */
-export const updateMonitors = (
+export const updateMonitors = async (
   sql: Queryable,
   organisation: string,
   monitors: readonly WrittenMonitor[],
-): Promise<void> =>
-  updateRows(sql, 'monitors', changedColumns, organisation, monitors.map(monitorRecord), [
+): Promise<void> => {
+  await updateRows(sql, 'monitors', changedColumns, organisation, monitors.map(monitorRecord), [
     'paused_at = case when r.enabled then null else coalesce(t.paused_at, now()) end',
   ]);
+  await nameUnderPingKeys(sql, organisation, heartbeatsAmong(monitors));
+};
 
 /** Sets their groups from now on (rule 26: cover follows membership). */
 export const writeMemberships = async (

@@ -1,5 +1,6 @@
 import type { Queryable } from '../database/connect.ts';
 import { enqueueAll } from '../database/outbox.ts';
+import { nameUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
 import { endPingTokens, notifyOwners } from './queries.ts';
 
 /** How long deleted monitors can be restored. */
@@ -143,6 +144,7 @@ export const restoreMonitors = async (
   }
   await markTrashTime(sql, ids);
   await sql`set local antipode.restoring = 'off'`;
+  await nameUnderPingKeys(sql, organisation, ids);
   await announceRestored(sql, organisation, ids);
   await sql`delete from deleted_monitors where organisation_id = ${organisation}
     and monitor_id = any(${[...ids]}::uuid[])`;

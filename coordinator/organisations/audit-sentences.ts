@@ -80,6 +80,11 @@ const sentences: Readonly<Record<string, string | null>> = {
   createStatusPagePost: 'Posted to status page',
   deleteStatusPagePost: 'Deleted post from status page',
 
+  createPingKey: 'Created ping key',
+  rotatePingKey: 'Replaced ping key',
+  endPingKey: 'Ended ping key',
+  refusePing: 'Could not create heartbeat of a ping:',
+
   inviteProbe: 'Invited private probe',
   revokeProbeInvitation: 'Revoked invitation of private probe',
   endProbe: 'Deleted private probe',

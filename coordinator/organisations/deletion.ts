@@ -2,6 +2,7 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
+import { endPingKeysOf } from '../heartbeats/ping-key-queries.ts';
 import { postMails } from '../mail/queries.ts';
 import {
   endPingTokens,
@@ -181,6 +182,7 @@ export const endOrganisation = async (
   if (await forgetRows(sql, id, rows)) return 'more';
   if (await letGo(sql, ending, at)) return 'more';
   if (await removeMonitors(sql, id, monitors)) return 'more';
+  if (await endPingKeysOf(sql, id)) return 'more';
   if (await revokeOneProbe(sql, id)) return 'more';
   if (await isStillNotified(sql, id)) return 'later';
   if (await forgetLog(sql, id, rows)) return 'more';

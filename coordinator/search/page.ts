@@ -5,6 +5,7 @@ import { createMonitor, updateMonitor } from '../../shared/api/monitors.ts';
 import { muteAlerts, showMute, unmuteAlerts } from '../../shared/api/notifications.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { listAudit } from '../../shared/api/organisations.ts';
+import { createPingKey } from '../../shared/api/ping-keys.ts';
 import { inviteProbe } from '../../shared/api/probes.ts';
 import { createStatusPage } from '../../shared/api/status-pages.ts';
 import type { AccessRule } from '../gate/roles.ts';
@@ -122,6 +123,13 @@ const verbs: readonly Verb[] = [
     href: '/probes/invite',
     also: 'new invite',
     needs: inviteProbe,
+  },
+  {
+    name: 'New ping key',
+    symbol: 'add',
+    href: '/ping-keys',
+    also: 'heartbeat job address',
+    needs: createPingKey,
   },
   { name: 'New API token', symbol: 'add', href: '/tokens/new', also: 'create key' },
   {

@@ -1,7 +1,8 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
+import { listPingKeys } from '../../shared/api/ping-keys.ts';
 import { clientLines, connectedAssistants } from '../assistants/pages.ts';
 import { proofFirst } from '../people/pages/parts.ts';
-import { heading, linkButton, moreLink, notice, stateMark } from '../web/elements.ts';
+import { copyable, heading, linkButton, moreLink, notice, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
   attempt,
@@ -93,6 +94,7 @@ export const tokensPage: Page = {
           sentence: 'API & assistants',
           below: html`
             Connect programs and AI assistants. See the <a href="/api/v1/docs">API reference</a>.
+            ${request.may(listPingKeys) && html`Jobs can ping with <a href="/ping-keys">ping keys</a>.`}
           `,
           actions: linkButton('/tokens/new', 'New token', { main: true, symbol: 'add' }),
         })}
@@ -215,16 +217,6 @@ export const newTokenPage: Page = {
   answer: (request) =>
     proofFirst(request) ?? form(request, freshForm(formOf({ scope: 'read', expires_at: '' }))),
 };
-
-const copyable = (text: string, what: string): Html =>
-  html`
-    <p class="copyable">
-      <code>${text}</code>
-      <button class="button" type="button" data-copy="${text}">
-        ${icon('copy')}Copy<span class="unseen"> ${what}</span>
-      </button>
-    </p>
-  `;
 
 /** Only now: later there is only a fingerprint. */
 const shown = (

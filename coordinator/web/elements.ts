@@ -261,6 +261,17 @@ export const heading = ({ sentence, below, actions, trail = [] }: Heading): Html
 `;
 
 /** A link that looks like a button. */
+/** What people copy; `what` names it for those who do not see it. */
+export const copyable = (text: string, what: string): Html =>
+  html`
+    <p class="copyable">
+      <code>${text}</code>
+      <button class="button" type="button" data-copy="${text}">
+        ${icon('copy')}Copy<span class="unseen"> ${what}</span>
+      </button>
+    </p>
+  `;
+
 export const linkButton = (
   href: string,
   words: Part,

@@ -51,6 +51,7 @@ import {
 } from './notifications.ts';
 import type { RestOperation } from './operation.ts';
 import { listAudit, whoami } from './organisations.ts';
+import { createPingKey, endPingKey, listPingKeys, rotatePingKey } from './ping-keys.ts';
 import {
   endProbe,
   inviteProbe,
@@ -175,6 +176,10 @@ export const operations = {
   inviteProbe,
   revokeProbeInvitation,
   endProbe,
+  createPingKey,
+  listPingKeys,
+  rotatePingKey,
+  endPingKey,
   showWall,
   createWallLink,
   revokeWallLink,

@@ -60,6 +60,8 @@ export const refusalCodes = {
   invitation_not_found: ['not_found', 'There is no such invitation, or it was used.'],
   join_token_invalid: ['not_found'],
   join_token_expired: ['not_found'],
+  ping_key_not_found: ['not_found', 'There is no such ping key, or it has ended.'],
+  ping_keys_full: ['forbidden', 'The organisation has as many ping keys as it may.'],
   session_not_found: ['not_found', 'There is no such session.'],
   passkey_not_found: ['not_found', 'There is no such passkey.'],
   probe_not_found: ['not_found', 'The organisation has no such private probe, or it was ended.'],

@@ -307,6 +307,8 @@ export const pingMessage = z.object({
   body: z.string().max(16_384),
   /** The name of a probe, as long as that may be. */
   ear: z.string().max(400),
+  /** Of a ping of a ping key that names no monitor yet: it creates the one of this external id. */
+  create: z.object({ ping_key: id, external_id: z.string().min(1).max(400) }).exactOptional(),
 });
 
 /** So many pings go with one call to the coordinator's address. */

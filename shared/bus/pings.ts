@@ -2,7 +2,11 @@ import { backoff, pause } from '../base/async.ts';
 import { newId } from '../base/crypto.ts';
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../base/time.ts';
-import { pingFingerprint } from '../checks/heartbeat/config.ts';
+import {
+  creatingFingerprint,
+  namedFingerprint,
+  pingFingerprint,
+} from '../checks/heartbeat/config.ts';
 import {
   foldPing,
   keptBodyBytes,
@@ -220,8 +224,11 @@ export type PingIntake = {
 /** Delivers pings to the bus. */
 export type PingBus = {
   readonly isReady: () => boolean;
-  /** Settles when the bus has it. Repeating it does no harm. */
-  readonly handOver: (entry: SpooledPing) => Promise<void>;
+  /**
+   * Settles when the bus has it. Repeating it does no harm. `again`: it was on the bus before its
+   * monitor was there.
+   */
+  readonly handOver: (entry: SpooledPing, again?: 'created') => Promise<void>;
   /** Writes again what the bus lost. */
   readonly recover: () => Promise<void>;
 };
@@ -229,12 +236,18 @@ export type PingBus = {
 export const createPingBus = (bus: Bus, records: PingRecords, place: PingPlace): PingBus => ({
   isReady: bus.isConnected,
   recover: records.recover,
-  handOver: async ({ organisation, monitor, ping }) => {
+  handOver: async ({ organisation, monitor, ping }, again) => {
     // The summary first: if the ping itself then fails, it is kept, and counting it again changes
-    // nothing.
-    await records.change(organisation, monitor, (state) => foldPing(state ?? noPings, ping).state);
+    // nothing. One that creates its monitor has none yet.
+    if (ping.create === undefined)
+      await records.change(
+        organisation,
+        monitor,
+        (state) => foldPing(state ?? noPings, ping).state,
+      );
     await bus.store(subjects.ping(place, partitionOf(monitor), ping.key), JSON.stringify(ping), {
-      id: ping.id,
+      // The bus drops a message whose id it has had.
+      id: again === undefined ? ping.id : `${ping.id} ${again}`,
       timeoutMs,
     });
   },
@@ -356,9 +369,27 @@ export const createPingIntake = (dependencies: PingIntakeDependencies): PingInta
     }
   };
 
+  /**
+   * The key of the monitor that is called, and whose it is. `create`: there is none of that external
+   * id, and the ping key, which stands for it, may create it.
+   */
+  const calledBy = async ({
+    token,
+    named,
+  }: PingCall): Promise<(KnownKey & Pick<PingMessage, 'key' | 'create'>) | undefined> => {
+    const fingerprint = pingFingerprint(token);
+    const key = named === null ? fingerprint : namedFingerprint(fingerprint, named.external_id);
+    const known = await findKey(key);
+    if (known) return { ...known, key };
+    if (named?.create !== true) return undefined;
+    const creating = await findKey(creatingFingerprint(fingerprint));
+    const create = creating && { ping_key: creating.monitor, external_id: named.external_id };
+    return creating && create && { ...creating, key, create };
+  };
+
   const pingOf = (
     call: PingCall,
-    key: string,
+    { key, create }: Pick<PingMessage, 'key' | 'create'>,
     at: number,
     method: string,
     body: Uint8Array,
@@ -366,6 +397,7 @@ export const createPingIntake = (dependencies: PingIntakeDependencies): PingInta
     v: 1,
     id: newId(),
     key,
+    ...(create !== undefined && { create }),
     kind: call.kind,
     exit_code: call.exit_code,
     at,
@@ -435,8 +467,7 @@ export const createPingIntake = (dependencies: PingIntakeDependencies): PingInta
       const call = parsePingCall(address);
       if (call === 'no_such_address') return unknown;
       if (call === 'rid_malformed') return reply(400, 'rid must be a UUID');
-      const key = pingFingerprint(call.token);
-      const known = await findKey(key);
+      const known = await calledBy(call);
       if (!known || (known.until !== null && known.until <= at)) return unknown;
       const bytes = await body();
       const count = underWay.get(known.monitor) ?? 0;
@@ -446,7 +477,7 @@ export const createPingIntake = (dependencies: PingIntakeDependencies): PingInta
         return await put({
           organisation: known.organisation,
           monitor: known.monitor,
-          ping: pingOf(call, key, at, method, bytes),
+          ping: pingOf(call, known, at, method, bytes),
         });
       } finally {
         const left = (underWay.get(known.monitor) ?? 1) - 1;

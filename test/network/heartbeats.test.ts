@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { enqueue } from '../../coordinator/database/outbox.ts';
+import { insertPingKey } from '../../coordinator/heartbeats/ping-key-queries.ts';
 import { incidentEvidence } from '../../coordinator/incidents/queries.ts';
 import { retirePingTokens } from '../../coordinator/monitors/queries.ts';
 import type { ProbeApp } from '../../probe/app.ts';
@@ -8,6 +9,11 @@ import type { PingMessage, pingKinds } from '../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { createPingBus, createPingRecords } from '../../shared/bus/pings.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
+import {
+  creatingFingerprint,
+  newPingKey,
+  pingFingerprint,
+} from '../../shared/checks/heartbeat/config.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import {
   addHeartbeat,
@@ -216,6 +222,38 @@ describe.concurrent('a heartbeat', () => {
     await incidentThat(network.sql, heartbeat.monitor, isResolved);
     await ping(coordinator, heartbeat, '/9');
     await eventually(async () => (await incidentsOf(network.sql, heartbeat.monitor)).length >= 2);
+  });
+
+  test('is created by its first ping under a ping key, and takes pings by its name from then on', async () => {
+    const key = newPingKey();
+    const fingerprint = pingFingerprint(key);
+    await insertPingKey(network.sql, network.organisation, {
+      id: newId(),
+      name: 'Jobs',
+      shown: key.slice(0, 8),
+      fingerprint,
+      creating: creatingFingerprint(fingerprint),
+      created_at: new Date(),
+    });
+    expect((await call(coordinator, `${key}/nightly`)).status).toBe(404);
+    const named = { token: `${key}/shop/nightly` };
+    // Neither receiver knows the monitor yet: both pings create it, and both count.
+    await Promise.all([
+      ping(receiverOf(europe), named, '/start?create=1'),
+      ping(receiverOf(asia), named, '?create=1'),
+    ]);
+    const monitor = await eventually(async () => {
+      const rows = await network.sql<{ id: string }[]>`
+        select id from monitors where external_id = 'shop/nightly'
+          and organisation_id = ${network.organisation}`;
+      expect(rows.length).toBeLessThan(2);
+      return rows[0]?.id;
+    });
+    await pingsWritten(network.sql, monitor, 2);
+    await eventually(async () => (await call(receiverOf(europe), named.token)).status === 200);
+    await ping(coordinator, named, '/3');
+    expect(await incidentThat(network.sql, monitor, isConfirmed)).toMatchObject({ note: null });
+    expect(await pingsWritten(network.sql, monitor, 4)).toHaveLength(4);
   });
 
   test('whose run started and never ended is an incident when its time is over', async () => {

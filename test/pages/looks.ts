@@ -71,6 +71,12 @@ const makeToken = async ({ page }: Tab): Promise<void> => {
   await page.locator('.copyable').first().waitFor();
 };
 
+const makePingKey = async ({ page }: Tab): Promise<void> => {
+  await page.getByLabel('Name').fill('Nightly jobs');
+  await page.getByRole('button', { name: 'Create ping key' }).click();
+  await page.locator('.copyable').first().waitFor();
+};
+
 const inviteProbe = async ({ page }: Tab): Promise<void> => {
   await page.getByLabel('Name').fill(`Nairobi ${Date.now() % 1_000_000}`);
   await page.getByRole('button', { name: 'Create install command' }).click();
@@ -332,6 +338,14 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'audit-of-nobody', path: '/audit?who=nobody@shop.example&from=2026-11-01', as: 'owner' },
   { name: 'audit-of-a-viewer', path: '/audit', as: 'viewer' },
   { name: 'tokens', path: '/tokens', as: 'owner' },
+  { name: 'ping-keys', path: '/ping-keys', as: 'owner' },
+  {
+    name: 'ping-key-made',
+    path: '/ping-keys',
+    as: 'owner',
+    first: makePingKey,
+    isNewEachTime: true,
+  },
   { name: 'tokens-of-a-viewer', path: '/tokens', as: 'viewer' },
   { name: 'token-new', path: '/tokens/new', as: 'viewer' },
   { name: 'token-made', path: '/tokens/new', as: 'owner', first: makeToken, isNewEachTime: true },

@@ -197,11 +197,14 @@ export type Things = {
   /** Of a private probe. */
   readonly probeInvitation: string;
   readonly probe: string;
+  readonly pingKey: string;
   /** Begun by whoever made it. */
   readonly test: string;
   /** The address of whoever made it. */
   readonly member: string;
 };
+
+const hexOf = (id: string): string => id.replaceAll('-', '');
 
 const idOf = (body: unknown): string => {
   if (typeof body === 'object' && body !== null && 'id' in body && typeof body.id === 'string')
@@ -259,6 +262,9 @@ export const createThings = async (
   const test = await send('/api/v1/tests', { type: 'https', target: 'https://example.org/' });
   const probe = newId();
   await api.sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${organisation}, ${probe}, 'Africa')`;
+  const pingKey = newId();
+  await api.sql`insert into ping_keys (id, organisation_id, name, shown, fingerprint, creating, created_at)
+    values (${pingKey}, ${organisation}, 'Jobs', 'pk_x', decode(${hexOf(pingKey)}, 'hex'), decode(${hexOf(newId())}, 'hex'), now())`;
   return {
     monitor,
     otherMonitor,
@@ -272,6 +278,7 @@ export const createThings = async (
     report,
     probeInvitation,
     probe,
+    pingKey,
     test,
     member: email,
   };

@@ -102,6 +102,19 @@ export const newPingToken = (): string => randomBytes(18).toString('base64url');
 export const pingFingerprint = (token: string): string =>
   createHash('sha256').update(token).digest('hex');
 
+/** A new ping key of an organisation. Its beginning tells people and scanners what it is. */
+export const newPingKey = (): string => `pk_${newPingToken()}`;
+
+/**
+ * The key of a monitor under a ping key: from the ping key's own fingerprint and the monitor's
+ * external id, so that a coordinator knows the addresses of a ping key that it does not keep.
+ */
+export const namedFingerprint = (pingKey: string, external_id: string): string =>
+  createHash('sha256').update(pingKey, 'hex').update(`/${external_id}`).digest('hex');
+
+/** By which ping receivers know that a ping key may create monitors. No external id is empty. */
+export const creatingFingerprint = (pingKey: string): string => namedFingerprint(pingKey, '');
+
 /**
  * How long a rotated token still counts by default: users can move jobs to the new address one by
  * one.

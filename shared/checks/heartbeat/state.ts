@@ -1,11 +1,16 @@
 import { isId } from '../../base/crypto.ts';
+import { Refusal } from '../../base/errors.ts';
+import { nameFrom } from '../../base/names.ts';
 import type { Cause } from '../result.ts';
 import type { PingSettings } from './config.ts';
 import { nextDue, nextOccurrence } from './schedule.ts';
 
 /** What a call of the heartbeat address says, before its token is known. */
 export type PingCall = {
+  /** Of the monitor; of the organisation, a ping key, where the monitor is named. */
   readonly token: string;
+  /** How the monitor is named under a ping key, and whether it is to be created. */
+  readonly named: { readonly external_id: string; readonly create: boolean } | null;
   readonly kind: 'success' | 'start' | 'fail' | 'log';
   readonly exit_code: number | null;
   readonly rid: string | null;
@@ -18,29 +23,58 @@ export const keptBodyBytes = 10_000;
 
 /** Many callers append one slash to every address, and it means nothing. */
 const grammar = /^\/beat\/([A-Za-z0-9_-]{16,64})(?:\/(start|fail|log|[0-9]{1,3}))?\/?$/;
+/** An external id may contain slashes. One that ends like an ending is written with %2F. */
+const namedGrammar =
+  /^\/beat\/(pk_[A-Za-z0-9_-]{16,61})\/(.{1,3000}?)(?:\/(start|fail|log|[0-9]{1,3}))?\/?$/;
+
+/** As a monitor has it; undefined for a text that no monitor can have. */
+const externalIdIn = (text: string): string | undefined => {
+  try {
+    return nameFrom(decodeURIComponent(text), 'external_id');
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof URIError) return undefined;
+    throw error;
+  }
+};
 
 /** A request through a proxy names the whole address, which every server must accept (RFC 9112). */
 const place = /^https?:\/\/[^/?]*/i;
 
 /**
- * Reads `/ping/<token>[/start|/fail|/log|/<0-255>]` with an optional `?rid=<uuid>`; ignores other
- * parameters, because address shorteners and job runners add their own.
+ * Reads `/beat/<token>[/start|/fail|/log|/<0-255>]` and
+ * `/beat/<ping key>/<external id>[/…]` with an optional `?create=1`, both with an optional
+ * `?rid=<uuid>`; ignores other parameters, because address shorteners and job runners add their own.
  */
 export const parsePingCall = (address: string): PingCall | PingCallFault => {
   const local = address.replace(place, '');
   const mark = local.indexOf('?');
   const path = mark < 0 ? local : local.slice(0, mark);
-  const [, token, word] = grammar.exec(path) ?? [];
-  if (token === undefined) return 'no_such_address';
-  const given = mark < 0 ? null : new URLSearchParams(local.slice(mark + 1)).get('rid');
+  const query = new URLSearchParams(mark < 0 ? '' : local.slice(mark + 1));
+  const read = tokenAndEnding(path, query.get('create') === '1');
+  if (read === undefined) return 'no_such_address';
+  const given = query.get('rid');
   const rid = given === null || given === '' ? null : given.toLowerCase();
   if (rid !== null && !isId(rid)) return 'rid_malformed';
-  if (word === undefined) return { token, kind: 'success', exit_code: null, rid };
-  if (word === 'start' || word === 'fail' || word === 'log')
-    return { token, kind: word, exit_code: null, rid };
-  const code = Number(word);
+  const { ending, ...of } = read;
+  if (ending === undefined) return { ...of, kind: 'success', exit_code: null, rid };
+  if (ending === 'start' || ending === 'fail' || ending === 'log')
+    return { ...of, kind: ending, exit_code: null, rid };
+  const code = Number(ending);
   if (code > 255) return 'no_such_address';
-  return { token, kind: code === 0 ? 'success' : 'fail', exit_code: code, rid };
+  return { ...of, kind: code === 0 ? 'success' : 'fail', exit_code: code, rid };
+};
+
+const tokenAndEnding = (
+  path: string,
+  create: boolean,
+): (Pick<PingCall, 'token' | 'named'> & { readonly ending: string | undefined }) | undefined => {
+  const [, token, ending] = grammar.exec(path) ?? [];
+  if (token !== undefined) return { token, named: null, ending };
+  const [, key, name, endingOfNamed] = namedGrammar.exec(path) ?? [];
+  const external_id = name === undefined ? undefined : externalIdIn(name);
+  return key === undefined || external_id === undefined
+    ? undefined
+    : { token: key, named: { external_id, create }, ending: endingOfNamed };
 };
 
 /** One ping, as far as lateness is concerned. */

@@ -39,6 +39,7 @@ const standIns: Things = {
   probeInvitation: '00000000-0000-7000-8000-00000000000a',
   probe: '00000000-0000-7000-8000-00000000000b',
   test: '00000000-0000-7000-8000-00000000000d',
+  pingKey: '00000000-0000-7000-8000-00000000000e',
   member: 'stand-in@example.org',
   report: '00000000-0000-7000-8000-00000000000c',
 };
@@ -56,6 +57,7 @@ const names = [
   'report',
   'probeInvitation',
   'probe',
+  'pingKey',
   'test',
 ] as const;
 

@@ -75,6 +75,8 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   }),
   updateChannel: ({ group }) => ({ name: 'Renamed', groups: [group] }),
   inviteProbe: () => ({ name: newId(), continent: 'Africa' }),
+  createPingKey: () => ({ name: 'Jobs' }),
+  rotatePingKey: () => ({}),
   createTest: ({ monitor }) => ({ type: 'https', target: 'https://example.org/', monitor }),
 };
 
@@ -98,6 +100,7 @@ const request = (id: OperationId, of: Things) => {
     .replace('{report_id}', of.report)
     .replace('{probe_invitation_id}', of.probeInvitation)
     .replace('{probe_id}', of.probe)
+    .replace('{ping_key_id}', of.pingKey)
     .replace('{test_id}', of.test);
   const payload = bodies[id]?.(of);
   return {
@@ -172,6 +175,7 @@ describe('A caller without access', () => {
       report: newId(),
       probeInvitation: newId(),
       probe: newId(),
+      pingKey: newId(),
       test: newId(),
       member: house.owner.email,
     };
@@ -184,6 +188,7 @@ describe('A caller without access', () => {
           'createGroup',
           'createStatusPage',
           'inviteProbe',
+          'createPingKey',
           'showMute',
           'showWall',
           'createWallLink',
@@ -275,6 +280,7 @@ describe('A caller with access', () => {
         'withdrawIncidentShare',
         'revokeProbeInvitation',
         'endProbe',
+        'endPingKey',
         'deleteStatusPagePost',
         'deleteStatusPageReport',
         'deleteStatusPage',

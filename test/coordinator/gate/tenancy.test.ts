@@ -90,6 +90,7 @@ const estate = async (): Promise<Estate> => {
   const probe_invitation_id = (
     await bench.call(operations.inviteProbe, as, { name: newId(), continent: 'Africa' })
   ).id;
+  const ping_key_id = (await bench.call(operations.createPingKey, as, { name: 'Jobs' })).id;
   const probe_id = await bench.addProbe('Africa', { house });
   const [token] = await bench.sql<
     { id: string }[]
@@ -109,6 +110,7 @@ const estate = async (): Promise<Estate> => {
       invitation_id,
       probe_invitation_id,
       probe_id,
+      ping_key_id,
       token_id,
       connection_id,
       test_id: newId(),
@@ -183,6 +185,8 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   createToken: { name: 'x', scope: 'read' },
   inviteMember: { email: `${newId()}@example.org`, role: 'viewer' },
   inviteProbe: { name: newId(), continent: 'Africa' },
+  createPingKey: { name: 'x' },
+  rotatePingKey: {},
   changeMonitors: { monitors: [ids.monitor_id], change: 'pause' },
   nameMonitors: { monitors: [ids.monitor_id] },
   createStatusPage: { name: 'x', slug: newId() },
@@ -240,6 +244,8 @@ const namesNothing = [
   'listTokens',
   'listConnections',
   'inviteProbe',
+  'createPingKey',
+  'listPingKeys',
   'listProbeInvitations',
   'listGroupStandings',
   'listMonitorFigures',

@@ -44,6 +44,10 @@ export const ofTheAccount: Readonly<Record<string, string>> = {
   'GET /audit': managers,
   'GET /audit.csv': managers,
   'POST /first-steps/hide': 'in 403 ok 403 ok ok ok',
+  'GET /ping-keys': managers,
+  'POST /ping-keys': managers,
+  'POST /ping-keys/:ping_key_id/rotate': 'in 403 404 403 403 404 404',
+  'POST /ping-keys/:ping_key_id/end': 'in 403 404 403 403 404 404',
   'GET /tokens': members,
   // Everyone makes tokens of their own.
   'GET /tokens/new': members,

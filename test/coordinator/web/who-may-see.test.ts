@@ -274,6 +274,7 @@ const standsFor: Readonly<Record<string, () => string>> = {
   member_id: () => spare,
   probe_invitation_id: newId,
   probe_id: newId,
+  ping_key_id: newId,
   set_aside_id: () => '1',
   secret: () => 'x'.repeat(43),
 };

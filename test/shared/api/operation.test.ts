@@ -87,6 +87,10 @@ describe('The table of operations', () => {
       'inviteProbe',
       'revokeProbeInvitation',
       'endProbe',
+      'createPingKey',
+      'listPingKeys',
+      'rotatePingKey',
+      'endPingKey',
       'showWall',
       'createWallLink',
       'revokeWallLink',
@@ -358,6 +362,8 @@ describe('stored bounds', () => {
     'createTest wait_s greater_than_equal',
     'rotateBeatAddress overlap_s less_than_equal', // How long until something ends.
     'rotateBeatAddress overlap_s greater_than_equal',
+    'rotatePingKey overlap_s less_than_equal',
+    'rotatePingKey overlap_s greater_than_equal',
   ];
 
   test('no length and no range of what is kept is refused by the shape of a body', () => {

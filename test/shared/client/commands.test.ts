@@ -74,6 +74,7 @@ test('every promised command exists, and no other', () => {
         (verb) => `status-pages ${verb}`,
       ),
       'status-pages add-report-update',
+      ...['list', 'create', 'rotate', 'end'].map((verb) => `ping-keys ${verb}`),
       ...['list', 'invite', 'list-invitations', 'revoke-invitation', 'end'].map(
         (verb) => `probes ${verb}`,
       ),

@@ -142,6 +142,7 @@ const furnish = async (): Promise<{
     '--continent',
     'North America',
   );
+  const ping_key_id = await made('ping-keys', 'create', '--name', a);
   const probe_id = newId();
   await sql`insert into probes (id, name, continent, organisation_id) values (${probe_id}, ${`${d} 1`}, 'North America', ${house.organisation})`;
   const incident_id = newId();
@@ -181,6 +182,7 @@ const furnish = async (): Promise<{
     report_id,
     probe_id,
     probe_invitation_id,
+    ping_key_id,
     email: house.owner.email,
   };
   return { things, command };

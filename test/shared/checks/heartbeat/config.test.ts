@@ -71,7 +71,7 @@ describe('a heartbeat config', () => {
 describe('the ping address', () => {
   const token = 'abcdefghijklmnopqrstuvwx';
   const rid = '0198f6a0-1234-7abc-8def-0123456789ab';
-  const call = { token, kind: 'success', exit_code: null, rid: null };
+  const call = { token, named: null, kind: 'success', exit_code: null, rid: null };
 
   test.each([
     ['', call],

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../../shared/base/crypto.ts';
-import { type PingSettings, pingSettings } from '../../../../shared/checks/heartbeat/config.ts';
+import {
+  creatingFingerprint,
+  namedFingerprint,
+  type PingSettings,
+  pingFingerprint,
+  pingSettings,
+} from '../../../../shared/checks/heartbeat/config.ts';
 import {
   foldPing,
   judgePings,
@@ -9,6 +15,7 @@ import {
   notAfter,
   type Ping,
   type PingState,
+  parsePingCall,
   placeOf,
   withSettings,
 } from '../../../../shared/checks/heartbeat/state.ts';
@@ -433,5 +440,49 @@ describe('a job that sends only starts', () => {
       60 * minute,
     );
     expect(judgePings(resumed, terms(), 61 * minute)).toEqual({ is: 'good', until: 66 * minute });
+  });
+});
+
+describe('the address under a ping key', () => {
+  const token = 'pk_abcdefghijklmnopqrstuvwx';
+  const named = (external_id: string, create = false) => ({
+    token,
+    named: { external_id, create },
+    kind: 'success',
+    exit_code: null,
+    rid: null,
+  });
+
+  test.each([
+    ['/backup', named('backup')],
+    ['/shop/nightly%20backup', named('shop/nightly backup')],
+    ['/shop/backup/start', { ...named('shop/backup'), kind: 'start' }],
+    ['/shop/backup/3', { ...named('shop/backup'), kind: 'fail', exit_code: 3 }],
+    ['/shop%2Fstart', named('shop/start')],
+    ['/backup?create=1', named('backup', true)],
+    ['/backup/log?create=0', { ...named('backup'), kind: 'log' }],
+    ['/start', { token, named: null, kind: 'start', exit_code: null, rid: null }],
+  ])('with %j behind it is a ping of the monitor that is called so', (more, expected) => {
+    expect(parsePingCall(`/beat/${token}${more}`)).toEqual(expected);
+  });
+
+  test.each([
+    '/%',
+    '/%00',
+    '/%20',
+    '/%C3',
+    `/${'x'.repeat(201)}`,
+    `/${'x'.repeat(4_000)}`,
+    '/job/256',
+  ])('with %j behind it is none', (more) => {
+    expect(parsePingCall(`/beat/${token}${more}`)).toBe('no_such_address');
+  });
+
+  test('is known by a key that follows from both, and from nothing else', () => {
+    const key = pingFingerprint(token);
+    expect(namedFingerprint(key, 'backup')).toMatch(/^[0-9a-f]{64}$/);
+    const all = ['', 'a', '/a', 'a/', 'b'].map((id) => namedFingerprint(key, id));
+    expect(new Set([...all, key]).size).toBe(6);
+    expect(creatingFingerprint(key)).toBe(all[0]);
   });
 });

@@ -1,0 +1,104 @@
+import { createRecentCache } from '../../shared/base/async.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { PingMessage } from '../../shared/bus/messages.ts';
+import { namedFingerprint } from '../../shared/checks/heartbeat/config.ts';
+import type { Sql } from '../database/connect.ts';
+import type { Caller, Organisation } from '../gate/caller.ts';
+import { insertAudit, organisationById } from '../organisations/queries.ts';
+import { creatingPingKeys } from './ping-key-queries.ts';
+import { pingKey as keyOf } from './queries.ts';
+
+/** Creates a monitor as the API does. @throws Refusal. */
+export type CreateHeartbeat = (
+  caller: Caller,
+  body: Readonly<Record<string, unknown>>,
+) => Promise<unknown>;
+
+/** A job that runs daily is the commonest. A shorter interval would alarm before anyone sets it. */
+const first = { interval_s: 86_400, config: { grace_s: 3_600 } };
+
+/**
+ * Creates the heartbeat that a ping of a ping key names for the first time. Repeating it changes
+ * nothing. Undefined when it may not be: the audit log of the organisation says why.
+ */
+export type CreateNamed = (
+  ping: Pick<PingMessage, 'key' | 'at'>,
+  create: NonNullable<PingMessage['create']>,
+) => Promise<{ readonly organisation: string; readonly monitor: string } | undefined>;
+
+type Dependencies = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly createHeartbeat: CreateHeartbeat;
+};
+
+/** A job calls again and again; the log says once an hour that it was refused. */
+const sayAgainMs = 3_600_000;
+const maxSaid = 10_000;
+
+export function createNaming({ sql, clock, log, createHeartbeat }: Dependencies): CreateNamed {
+  const said = createRecentCache<string, number>(maxSaid);
+
+  const refuse = async (caller: Caller, external_id: string, refusal: Refusal): Promise<void> => {
+    const about = `${caller.organisation.id} ${external_id}`;
+    const now = clock.now();
+    if (now - (said.find(about) ?? Number.NEGATIVE_INFINITY) < sayAgainMs) return;
+    said.keep(about, now);
+    log.info(
+      { organisation: caller.organisation.id, code: refusal.code },
+      'a ping could not create its heartbeat',
+    );
+    await insertAudit(sql, {
+      at: new Date(now),
+      organisation: caller.organisation.id,
+      user: null,
+      who: caller.token?.name ?? '',
+      through: 'api',
+      token_name: caller.token?.name ?? null,
+      address: null,
+      operation: 'refusePing',
+      changed: { about: {}, after: { external_id, reason: refusal.message } },
+    });
+  };
+
+  return async (ping, { ping_key, external_id }) => {
+    const [key] = await creatingPingKeys(sql, [ping_key]);
+    // Its sender made it up, or the ping key has ended meanwhile.
+    if (!key || namedFingerprint(key.fingerprint, external_id) !== ping.key) return undefined;
+    if (key.until !== null && key.until.getTime() <= ping.at) return undefined;
+    const organisation = await organisationById(sql, key.organisation);
+    if (!organisation) return undefined;
+    const caller = callerBy(organisation, key);
+    if ((await keyOf(sql, ping.key)) === undefined)
+      try {
+        await createHeartbeat(caller, {
+          type: 'heartbeat',
+          name: external_id,
+          external_id,
+          ...first,
+        });
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        await refuse(caller, external_id, error);
+        return undefined;
+      }
+    const made = await keyOf(sql, ping.key);
+    return made && { organisation: made.organisation, monitor: made.monitor };
+  };
+}
+
+/** Acts as a member would, and is named in the audit log by its key. */
+const callerBy = (
+  organisation: Organisation,
+  { id, name }: { readonly id: string; readonly name: string },
+): Caller => ({
+  is: 'token',
+  organisation,
+  user: null,
+  role: 'member',
+  scope: 'read_write',
+  token: { id, name },
+});

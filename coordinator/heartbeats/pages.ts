@@ -1,0 +1,178 @@
+import type { OutputOf } from '../../shared/api/operation.ts';
+import {
+  createPingKey,
+  endPingKey,
+  listPingKeys,
+  rotatePingKey,
+} from '../../shared/api/ping-keys.ts';
+import { copyable, heading, linkButton, moreLink } from '../web/elements.ts';
+import { formOf } from '../web/form-data.ts';
+import { attempt, type FormState, formSummary, freshForm, textField } from '../web/forms.ts';
+import { type Html, html, query } from '../web/html.ts';
+import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
+
+type PingKey = OutputOf<typeof listPingKeys>['items'][number];
+type Made = OutputOf<typeof createPingKey>;
+
+/** Ping keys, the form of a new one below them; the key itself is shown once, by its answer. */
+export const pingKeysPage: Page = {
+  method: 'GET',
+  path: '/ping-keys',
+  needs: 'member',
+  answer: (request) => list(request, freshForm(formOf({}))),
+};
+
+export const makePingKey: Page = {
+  method: 'POST',
+  path: '/ping-keys',
+  needs: 'member',
+  answer: async (request) => {
+    const { form: sent, ask } = request;
+    const tried = await attempt(
+      sent,
+      () => ask(createPingKey, { name: sent.value('name') ?? '' }),
+      ['name'],
+    );
+    return 'refused' in tried ? list(request, tried.refused) : made(tried.done);
+  },
+};
+
+export const replacePingKey: Page = {
+  method: 'POST',
+  path: '/ping-keys/:ping_key_id/rotate',
+  needs: 'member',
+  answer: async ({ ask, path }) =>
+    made(await ask(rotatePingKey, { ping_key_id: path.ping_key_id })),
+};
+
+export const endingPingKey: Page = {
+  method: 'POST',
+  path: '/ping-keys/:ping_key_id/end',
+  needs: 'member',
+  answer: async ({ ask, path }) => {
+    await ask(endPingKey, { ping_key_id: path.ping_key_id });
+    return seeOther('/ping-keys', { said: 'Ping key ended.' });
+  },
+};
+
+export const pingKeyPages: readonly Page[] = [
+  pingKeysPage,
+  makePingKey,
+  replacePingKey,
+  endingPingKey,
+];
+
+const trail = [{ href: '/tokens', name: 'API & assistants' }];
+
+const list = async (request: MembersRequest, state: FormState): Promise<PageAnswer> => {
+  const { ask, query: asked } = request;
+  const { items, next_cursor } = await ask(
+    listPingKeys,
+    asked.cursor === undefined ? {} : { cursor: asked.cursor },
+  );
+  return show({
+    title: 'Ping keys',
+    place: 'tokens',
+    status: state.status,
+    main: html`
+      ${heading({
+        sentence: 'Ping keys',
+        below:
+          'With one key every heartbeat has an address that you know before it exists: the key and the external ID of the monitor.',
+        trail,
+      })}
+      ${items.length > 0 && table(items, request)}
+      ${next_cursor !== null && moreLink(`/ping-keys${query({ cursor: next_cursor })}`, 'Earlier')}
+      ${formSummary(state)}
+      <form class="form after" method="post">
+        ${textField({
+          name: 'name',
+          label: 'Name',
+          required: true,
+          autocomplete: 'off',
+          placeholder: 'Nightly jobs',
+          help: 'What it is for.',
+          state,
+        })}
+        <div class="actions"><button class="button button-main">Create ping key</button></div>
+      </form>
+    `,
+  });
+};
+
+const table = (items: readonly PingKey[], request: MembersRequest): Html => html`
+  <div class="table-card">
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Key</th>
+          <th scope="col">Created</th>
+          <th scope="col">Ends</th>
+          <th scope="col"><span class="unseen">Replace or end</span></th>
+        </tr>
+      </thead>
+      <tbody>${items.map((each) => rowOf(each, request))}</tbody>
+    </table>
+  </div>
+`;
+
+const rowOf = (
+  { id, name, shown, created_at, until, over }: PingKey,
+  { times }: MembersRequest,
+): Html => html`
+  <tr id="ping-key-${id}" data-row>
+    <td data-label="Name"><b>${name}</b></td>
+    <td data-label="Key"><code>${shown}…</code></td>
+    <td data-label="Created">${times.moment(created_at)}</td>
+    <td data-label="Ends">
+      ${until === null ? 'Never' : over ? html`Ended ${times.moment(until)}` : times.moment(until)}
+    </td>
+    <td class="number">${!over && acts(id, name, until === null)}</td>
+  </tr>
+`;
+
+const acts = (id: string, name: string, mayReplace: boolean): Html => html`
+  <div class="actions">
+    ${
+      mayReplace &&
+      html`
+        <form method="post" action="/ping-keys/${id}/rotate">
+          <button class="button">Replace<span class="unseen"> ${name}</span></button>
+        </form>
+      `
+    }
+    <form method="post" action="/ping-keys/${id}/end">
+      <button class="button button-danger">End<span class="unseen"> ${name}</span></button>
+    </form>
+  </div>
+`;
+
+/** Only now: later there is only a fingerprint. */
+const made = ({ name, address }: Made): PageAnswer =>
+  show({
+    title: 'Ping key created',
+    place: 'tokens',
+    headers: { 'cache-control': 'no-store' },
+    main: html`
+      ${heading({
+        sentence: 'Copy your ping key now',
+        below: html`You see <b>${name}</b> only once. Anyone who has it can send pings for your heartbeats.`,
+        trail,
+      })}
+      <div class="card stack">
+        ${copyable(address, 'the address')}
+        <p class="soft">
+          Replace <code>EXTERNAL_ID</code> with the external ID of a heartbeat. The endings are those
+          of every ping address: <code>/start</code>, <code>/fail</code>, <code>/log</code>, or an
+          exit code.
+        </p>
+        <p>To create the heartbeat with its first ping, daily until you change it:</p>
+        ${copyable(
+          `curl -fsS '${address.replace('EXTERNAL_ID', 'nightly-backup')}?create=1'`,
+          'the command',
+        )}
+      </div>
+      <p class="actions after">${linkButton('/ping-keys', 'Done', { main: true })}</p>
+    `,
+  });

@@ -1,0 +1,190 @@
+import type { Queryable } from '../database/connect.ts';
+import { enqueueAll } from '../database/outbox.ts';
+
+export type PingKeyEntry = {
+  readonly id: string;
+  /** Its place in the list. */
+  readonly key: number;
+  readonly name: string;
+  readonly shown: string;
+  readonly created_at: Date;
+  readonly until: Date | null;
+};
+
+export type NewPingKey = {
+  readonly id: string;
+  readonly name: string;
+  readonly shown: string;
+  /** Hexadecimal, as `creating`. */
+  readonly fingerprint: string;
+  readonly creating: string;
+  readonly created_at: Date;
+};
+
+const entry = 'id, key, name, shown, created_at, until';
+
+export const pingKeyPage = (
+  sql: Queryable,
+  organisation: string,
+  before: number,
+  limit: number,
+): Promise<PingKeyEntry[]> =>
+  sql<PingKeyEntry[]>`
+    select ${sql.unsafe(entry)} from ping_keys
+    where organisation_id = ${organisation} and key < ${before} order by key desc limit ${limit}`;
+
+export const pingKeyById = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<PingKeyEntry | undefined> => {
+  const [row] = await sql<PingKeyEntry[]>`
+    select ${sql.unsafe(entry)} from ping_keys where organisation_id = ${organisation} and id = ${id}`;
+  return row;
+};
+
+/** How many count now or still count for a while. */
+export const countPingKeys = async (
+  sql: Queryable,
+  organisation: string,
+  now: Date,
+): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from ping_keys
+    where organisation_id = ${organisation} and (until is null or until > ${now})`;
+  return row?.count ?? 0;
+};
+
+/** Writes it with the addresses of the heartbeats that there are. */
+export const insertPingKey = async (
+  sql: Queryable,
+  organisation: string,
+  { id, name, shown, fingerprint, creating, created_at }: NewPingKey,
+): Promise<void> => {
+  await sql`
+    insert into ping_keys (id, organisation_id, name, shown, fingerprint, creating, created_at)
+    values (${id}, ${organisation}, ${name}, ${shown}, decode(${fingerprint}, 'hex'),
+      decode(${creating}, 'hex'), ${created_at})`;
+  await announce(sql, organisation, [{ key: creating }]);
+  await followNames(sql, organisation, sql`k.id = ${id}`);
+};
+
+/** Gives it an end, if it does not end sooner, and its addresses with it. */
+export const endPingKeyAt = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+  until: Date,
+): Promise<void> => {
+  const rows = await sql<{ key: string }[]>`
+    with ended as (update ping_keys set until = ${until}
+        where organisation_id = ${organisation} and id = ${id}
+          and (until is null or until > ${until})
+        returning id, creating),
+      addresses as (update ping_key_addresses a set until = ${until} from ended
+        where a.ping_key_id = ended.id returning a.fingerprint)
+    select encode(fingerprint, 'hex') as key from addresses
+    union all select encode(creating, 'hex') from ended`;
+  await announce(sql, organisation, rows);
+};
+
+/**
+ * After these heartbeats were written: their addresses under each ping key, by the external ids
+ * that they have now.
+ */
+export const nameUnderPingKeys = (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly string[],
+): Promise<void> =>
+  monitors.length === 0
+    ? Promise.resolve()
+    : followNames(sql, organisation, sql`m.id = any(${[...monitors]}::uuid[])`, monitors);
+
+/** Those of deleted monitors end. */
+export const forgetUnderPingKeys = async (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly string[],
+): Promise<void> =>
+  announce(
+    sql,
+    organisation,
+    await sql<{ key: string }[]>`
+      delete from ping_key_addresses
+      where organisation_id = ${organisation} and monitor_id = any(${[...monitors]}::uuid[])
+      returning encode(fingerprint, 'hex') as key`,
+  );
+
+/** `monitors`: those whose former names end. */
+const followNames = async (
+  sql: Queryable,
+  organisation: string,
+  which: ReturnType<Queryable>,
+  monitors: readonly string[] = [],
+): Promise<void> => {
+  // The name as namedFingerprint hashes it. Of two monitors that swap their names in one batch
+  // each row moves, so that a row ends only where nobody has its name any more.
+  const rows = await sql<{ key: string }[]>`
+    with named as (
+        select sha256(k.fingerprint || convert_to('/' || m.external_id, 'UTF8')) as fingerprint,
+          k.id as ping_key_id, m.id as monitor_id, k.until
+        from ping_keys k join monitors m on m.organisation_id = k.organisation_id
+        where k.organisation_id = ${organisation} and m.type = 'heartbeat'
+          and m.external_id is not null and ${which}),
+      gone as (
+        delete from ping_key_addresses a
+        where a.organisation_id = ${organisation} and a.monitor_id = any(${[...monitors]}::uuid[])
+          and not exists (select from named n where n.fingerprint = a.fingerprint)
+        returning a.fingerprint),
+      come as (
+        insert into ping_key_addresses as a
+          (fingerprint, organisation_id, ping_key_id, monitor_id, until)
+        select fingerprint, ${organisation}, ping_key_id, monitor_id, until from named
+        on conflict (fingerprint) do update set monitor_id = excluded.monitor_id
+          where a.monitor_id <> excluded.monitor_id
+        returning a.fingerprint)
+    select encode(fingerprint, 'hex') as key from (table gone union all table come) changed`;
+  await announce(sql, organisation, rows);
+};
+
+const announce = (
+  sql: Queryable,
+  organisation: string,
+  keys: readonly { readonly key: string }[],
+): Promise<void> =>
+  enqueueAll(
+    sql,
+    keys.map(({ key }) => ({
+      topic: 'ping_key' as const,
+      partition: null,
+      organisation,
+      payload: { key },
+    })),
+  );
+
+/** Of which organisation ping keys are, and by what their addresses are known. */
+export const creatingPingKeys = async (
+  sql: Queryable,
+  ids: readonly string[],
+): Promise<readonly CreatingPingKey[]> =>
+  ids.length === 0
+    ? []
+    : sql<CreatingPingKey[]>`
+      select id, name, until, organisation_id as organisation,
+        encode(fingerprint, 'hex') as fingerprint
+      from ping_keys where id = any(${[...ids]}::uuid[])`;
+
+type CreatingPingKey = Pick<PingKeyEntry, 'id' | 'name' | 'until'> & {
+  readonly organisation: string;
+  readonly fingerprint: string;
+};
+
+/** Those of an organisation that ends. False when there are none. */
+export const endPingKeysOf = async (sql: Queryable, organisation: string): Promise<boolean> => {
+  const rows = await sql<{ key: string }[]>`
+    delete from ping_keys where organisation_id = ${organisation}
+    returning encode(creating, 'hex') as key`;
+  await announce(sql, organisation, rows);
+  return rows.length > 0;
+};

@@ -1,0 +1,116 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type * as api from '../../shared/api/ping-keys.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import {
+  creatingFingerprint,
+  newPingKey,
+  pingFingerprint,
+} from '../../shared/checks/heartbeat/config.ts';
+import {
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
+import { afterAll, pageOf } from '../gate/cursors.ts';
+import {
+  countPingKeys,
+  endPingKeyAt,
+  insertPingKey,
+  type PingKeyEntry,
+  pingKeyById,
+  pingKeyPage,
+} from './ping-key-queries.ts';
+
+/** Each has an address for every named heartbeat, and every ping receiver holds all of them. */
+const mostInForce = 10;
+/** More than a scanner needs to know it by, and no help for guessing. */
+const shownLength = 8;
+
+export const createPingKey = (
+  context: InOrganisation,
+  { name }: InputOf<typeof api.createPingKey>,
+): OperationResult<OutputOf<typeof api.createPingKey>> => makePingKey(context, nameFrom(name));
+
+export const listPingKeys = (
+  { sql, organisation, now, with: { cursors } }: InOrganisation,
+  input: InputOf<typeof api.listPingKeys>,
+): OperationResult<OutputOf<typeof api.listPingKeys>> =>
+  pageOf(
+    cursors,
+    ['ping keys', organisation.id],
+    input,
+    (from, limit) => pingKeyPage(sql, organisation.id, from ?? afterAll, limit),
+    (row) => pingKeyJson(row, now),
+  );
+
+export const rotatePingKey = async (
+  context: InOrganisation,
+  { ping_key_id: id, overlap_s }: InputOf<typeof api.rotatePingKey>,
+): OperationResult<OutputOf<typeof api.rotatePingKey>> => {
+  const { sql, organisation, now } = context;
+  const before = await inForce(context, id);
+  await endPingKeyAt(sql, organisation.id, id, new Date(now + overlap_s * 1_000));
+  return makePingKey(context, before.name);
+};
+
+export const endPingKey = async (
+  context: InOrganisation,
+  { ping_key_id: id }: InputOf<typeof api.endPingKey>,
+): Promise<void> => {
+  const { sql, organisation, now, note } = context;
+  const { name, shown } = await inForce(context, id);
+  note({ before: { name, begins: shown } });
+  await endPingKeyAt(sql, organisation.id, id, new Date(now));
+};
+
+const inForce = async (
+  { sql, organisation, now }: InOrganisation,
+  id: string,
+): Promise<PingKeyEntry> => {
+  const row = orNotFound(await pingKeyById(sql, organisation.id, id), 'ping_key_not_found');
+  if (isOver(row, now)) throw notFound('ping_key_not_found');
+  return row;
+};
+
+const makePingKey = async (
+  { sql, organisation, now, note, with: { baseUrl } }: InOrganisation,
+  name: string,
+): Promise<OutputOf<typeof api.createPingKey>> => {
+  if ((await countPingKeys(sql, organisation.id, new Date(now))) >= mostInForce)
+    throw new Refusal(
+      'ping_keys_full',
+      `${mostInForce} ping keys are in force, which is the most; end one first.`,
+    );
+  const key = newPingKey();
+  const fingerprint = pingFingerprint(key);
+  const made = { id: newId(), name, shown: key.slice(0, shownLength), created_at: new Date(now) };
+  await insertPingKey(sql, organisation.id, {
+    ...made,
+    fingerprint,
+    creating: creatingFingerprint(fingerprint),
+  });
+  note({ after: { name, begins: made.shown } });
+  return {
+    ...pingKeyJson({ ...made, until: null }, now),
+    key,
+    address: `${baseUrl()}/beat/${key}/EXTERNAL_ID`,
+  };
+};
+
+const isOver = ({ until }: Pick<PingKeyEntry, 'until'>, now: number): boolean =>
+  until !== null && until.getTime() <= now;
+
+const pingKeyJson = (
+  { id, name, shown, created_at, until }: Omit<PingKeyEntry, 'key'>,
+  now: number,
+) => ({
+  id,
+  name,
+  shown,
+  created_at: created_at.toISOString(),
+  until: until?.toISOString() ?? null,
+  over: isOver({ until }, now),
+});
