@@ -89,6 +89,10 @@ export type Watched = {
   readonly continents: readonly Continent[] | null;
   /** The private place whose probes check it; null: the public ones. */
   readonly probe: string | null;
+  /** Which places check it, by `Place`; null: as `continents` and `probe` say. */
+  readonly places?: readonly string[] | null | undefined;
+  /** Of a monitor with public and private places: whether the private ones decide as well. */
+  readonly inside_counts?: boolean | undefined;
   /**
    * The target's addresses when none of them is public: only probes with that permission can check
    * it.

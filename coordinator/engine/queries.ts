@@ -352,6 +352,7 @@ export type MonitorRow = {
   readonly target: string;
   readonly interval_s: number;
   readonly config: Config;
+  readonly places: readonly string[] | null;
   readonly secrets: Uint8Array | null;
   readonly config_version: number;
   readonly created_at: Date;
@@ -370,7 +371,7 @@ export const monitorsOfPartition = (
   );
 
 const watchedColumns =
-  'id, key, organisation_id, partition, type, target, interval_s, config, secrets, config_version, created_at, paused_at';
+  'id, key, organisation_id, partition, type, target, interval_s, config, places, secrets, config_version, created_at, paused_at';
 
 /**
  * With short pages, rows are collected while young; longer pages survive until the rare major
@@ -399,6 +400,8 @@ export function watchedOf(row: MonitorRow): Watched {
     timeout_ms: timeoutMs(config, row.interval_s),
     continents: continentsIn(config),
     probe: placeIn(config),
+    places: row.places,
+    inside_counts: config.inside_counts === true,
     inside: insideOf(row.type, row.target, config)?.addresses,
     ability: abilityFor(row.type, config),
     config_version: row.config_version,
@@ -444,6 +447,7 @@ export const placedOf = (row: MonitorRow): Placed => ({
   ordinal: row.key,
   continents: continentsIn(row.config),
   probe: placeIn(row.config),
+  places: row.places,
   inside: insideOf(row.type, row.target, row.config)?.addresses,
   kind: row.type,
   ability: abilityFor(row.type, row.config),

@@ -127,6 +127,7 @@ export const createTestRuns = (dependencies: Dependencies): TestRuns => {
     target,
     interval_s,
     config,
+    places: null,
     secrets: null,
     config_version: 1,
     partition: partitionOf(id),

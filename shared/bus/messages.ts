@@ -70,6 +70,7 @@ export const assignmentMessage = z.object({
   ordinal: z.int().min(0),
   continents: z.array(z.enum(continents)).nullable(),
   probe: id.nullable(),
+  places: z.array(z.string().max(200)).max(64).nullable().optional(),
 });
 
 export const rosterMessage = z.object({
@@ -85,6 +86,8 @@ export const rosterMessage = z.object({
       quarantined: z.boolean(),
       allowed_cidrs: z.array(z.string()).optional(),
       kinds: z.array(z.string()).optional(),
+      region: z.string().nullable().optional(),
+      site: z.string().nullable().optional(),
     }),
   ),
 });

@@ -36,6 +36,11 @@ export type Assignment = {
    * public probes.
    */
   readonly probe: string | null;
+  /**
+   * From where it is checked, by `Place` of checks/places.ts, which wins over continents and probe;
+   * null: as those say.
+   */
+  readonly places?: readonly string[] | null | undefined;
 };
 
 /** A probe as the whole network knows it. */
@@ -55,8 +60,15 @@ export type RosterProbe = {
    * Non-public ranges that its host allows (PROBE_ALLOW_CIDRS), for public probes that have any.
    */
   readonly allowed_cidrs?: readonly string[] | undefined;
-  /** Kinds that it checks besides the first ones, for public probes that check any. */
+  /** What it checks besides the first kinds, if anything. */
   readonly kinds?: readonly string[] | undefined;
+  /** Where on its continent a public probe is. */
+  readonly region?: string | null | undefined;
+  /**
+   * Of a private probe: equal for places that share a host or a public address, and may fail
+   * together. Null: not known.
+   */
+  readonly site?: string | null | undefined;
 };
 
 export type Roster = { readonly epoch: number; readonly probes: readonly RosterProbe[] };

@@ -141,7 +141,7 @@ export const specialOf = (
  */
 export type Placed = Pick<
   Assignment,
-  'monitor' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'
+  'monitor' | 'interval_ms' | 'ordinal' | 'continents' | 'probe' | 'places'
 > & {
   readonly inside?: readonly string[] | undefined;
   /** Undefined: one that every probe checks. */
