@@ -89,6 +89,8 @@ export type NewProbe = {
   readonly continent: Continent;
   /** The only organisation whose monitors it checks; null for a public probe. */
   readonly organisation: string | null;
+  /** Where on its continent a public one is. */
+  readonly region?: string | null;
 };
 
 /**

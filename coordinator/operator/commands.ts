@@ -25,6 +25,7 @@ import {
   revokeAnyProbeInvitation,
   revokeProbe,
   rotateProbe,
+  setProbeRegion,
   trustProbe,
 } from '../probes/contract.ts';
 import { createToken, listTokens, revokeToken } from '../tokens/contract.ts';
@@ -139,6 +140,8 @@ export const commands: readonly OperatorCommand[] = [
             .body,
           ca,
         );
+      if (textIn(input, 'region') !== undefined)
+        throw new UsageFault('--region is for public probes; leave it out with --organisation.');
       const caller = operatorIn(await organisations.named(named));
       return naming(
         (
@@ -183,6 +186,7 @@ export const commands: readonly OperatorCommand[] = [
     unlessTakenBack(trustProbe, 'is_trusted', 'say it no more: the probe is measured again'),
     'Confirm that a probe is on the continent that it claims, which ends all doubt about it',
   ),
+  command('probe region', onInstallation(setProbeRegion)),
   command('probe list', onInstallation(listAllProbes)),
   command('monitor create', within(operations.createMonitor)),
   command('monitor beat-address', upon('monitor', getPingAddress)),

@@ -93,6 +93,7 @@ const sentences: Readonly<Record<string, string | null>> = {
   rotateProbe: 'Renewed credentials of probe',
   revokeProbe: 'Revoked probe',
   trustProbe: 'Changed trust in location of probe',
+  setProbeRegion: 'Changed region of probe',
   invitePublicProbe: 'Invited public probe',
   revokeAnyProbeInvitation: 'Revoked invitation of probe',
 

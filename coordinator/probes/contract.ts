@@ -21,6 +21,7 @@ import {
   invited,
   ProbeInvitationMadeOut,
   ProbeInvitationOut,
+  region,
   trust,
 } from '../../shared/api/probes.ts';
 
@@ -41,6 +42,7 @@ export const createProbe = installationOperation({
   body: object('ProbeIn', {
     name: string(),
     continent: string({ description: 'Its location, such as `Europe` or `North America`.' }),
+    region,
     organisation: maybe(uuid(), {
       description: "The organisation whose monitors alone it checks; without it everybody's.",
     }),
@@ -89,6 +91,21 @@ export const trustProbe = installationOperation({
   refusals: ['probe_not_found'],
 });
 
+export const setProbeRegion = installationOperation({
+  id: 'setProbeRegion',
+  access: 'manage',
+  summary: 'Set where on its continent a public probe is; without a region, nobody says so',
+  params: probeId,
+  body: object('ProbeRegionIn', { region }),
+  response: object('ProbeRegionOut', {
+    id: uuid(),
+    name: string(),
+    continent: string(),
+    region: nullable(string()),
+  }),
+  refusals: ['probe_not_found', 'name_invalid'],
+});
+
 export const listAllProbes = operatorOperation({
   id: 'listAllProbes',
   access: 'manage',
@@ -120,7 +137,7 @@ export const invitePublicProbe = installationOperation({
   id: 'invitePublicProbe',
   access: 'manage',
   summary: 'Invite a host to be a public probe; the join token is shown once',
-  body: object('PublicProbeInvitationIn', invited),
+  body: object('PublicProbeInvitationIn', { ...invited, region }),
   response: ProbeInvitationMadeOut,
   refusals: ['name_invalid', 'name_taken', 'continent_unknown'],
 });

@@ -37,7 +37,7 @@ import {
   revokeProbeInvitation as revokeRow,
   spendProbeInvitation,
 } from './invitation-queries.ts';
-import { keepPlace, type Place, placesOf } from './places.ts';
+import { keepPlace, type Place, placesOf, regionFrom } from './places.ts';
 import { countPrivateProbes, isProbeAlive, isProbeNameTaken, type NamedProbe } from './queries.ts';
 
 /** A token, a key and a proof take a few hundred bytes. */
@@ -182,7 +182,9 @@ const act = async (
   if (was !== undefined) {
     // It was off until its credentials expired, and is the same probe again.
     const [id, as] = [was.id, withoutId(was)];
-    const isElsewhere = row.place_id !== null && row.place_id !== was.place_id;
+    const isElsewhere =
+      (row.place_id !== null && row.place_id !== was.place_id) ||
+      (row.region !== null && row.region !== was.region);
     if (as.continent !== continent || as.organisation !== organisation || isElsewhere)
       throw new Refusal(
         'join_proof_invalid',
@@ -195,7 +197,11 @@ const act = async (
     });
     return answer(id, as);
   }
-  const { id } = await probes.enrolProbe(sql, { ...of, place: row.place_id }, key);
+  const { id } = await probes.enrolProbe(
+    sql,
+    { ...of, place: row.place_id, region: row.region },
+    key,
+  );
   await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
   note({
     ...(organisation === null ? {} : { organisation }),
@@ -218,11 +224,12 @@ const stateOf = (
 };
 
 const invitationJson = (now: number) => (row: InvitationRow) => {
-  const { id, name, continent, place_id, shown, probe_id, last_seen_at } = row;
+  const { id, name, continent, region, place_id, shown, probe_id, last_seen_at } = row;
   return {
     id,
     name,
     continent,
+    region,
     place: place_id,
     shown,
     state: stateOf(row, now),
@@ -273,10 +280,15 @@ const placeCalled = async (
 const inviteInto = async (
   { sql, now, note, with: { accountSecrets, baseUrl } }: Context,
   organisation: string | null,
-  input: { readonly name: string; readonly continent: string | null },
+  input: {
+    readonly name: string;
+    readonly continent: string | null;
+    readonly region?: string | null;
+  },
   joins: Place | null = null,
 ) => {
   const name = nameFrom(input.name);
+  const region = regionFrom(input.region ?? null);
   const continent = continentFrom(input.continent, joins);
   if (await isProbeNameTaken(sql, organisation, name, new Date(now)))
     throw new Refusal(
@@ -290,13 +302,16 @@ const inviteInto = async (
     id,
     name,
     continent,
+    region,
     place_id: joins?.id ?? null,
     shown: shownPart(token),
     created_at,
     expires_at,
   };
   await insertProbeInvitation(sql, { ...row, organisation, fingerprint });
-  note({ after: { name, continent, begins: row.shown, expires_at: expires_at.toISOString() } });
+  note({
+    after: { name, continent, region, begins: row.shown, expires_at: expires_at.toISOString() },
+  });
   const made = {
     ...row,
     key: 0,

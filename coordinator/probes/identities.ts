@@ -143,7 +143,10 @@ export const createProbeIdentities = (dependencies: Dependencies) => {
     return { key: user.id, credentials: printProbeCredentials(word) };
   };
   return {
-    createProbe: async (sql: Queryable, probe: NamedProbe & { readonly place?: string | null }) => {
+    createProbe: async (
+      sql: Queryable,
+      probe: NamedProbe & { readonly place?: string | null; readonly region?: string | null },
+    ) => {
       const id = newId();
       const { key, credentials } = issue(id, probe, await signing(sql));
       await insertProbe(sql, id, { ...probe, key });
@@ -152,7 +155,7 @@ export const createProbeIdentities = (dependencies: Dependencies) => {
     isEnrolmentProof,
     enrolProbe: async (
       sql: Queryable,
-      probe: NamedProbe & { readonly place: string | null },
+      probe: NamedProbe & { readonly place: string | null; readonly region?: string | null },
       key: string,
     ) => {
       const id = newId();

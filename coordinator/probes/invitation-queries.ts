@@ -15,6 +15,8 @@ export type InvitationRow = {
   readonly place_id: string | null;
   readonly name: string;
   readonly continent: Continent;
+  /** Of a public one. */
+  readonly region: string | null;
   readonly shown: string;
   readonly created_at: Date;
   readonly expires_at: Date;
@@ -27,7 +29,7 @@ export type InvitationRow = {
 
 type NewInvitation = Pick<
   InvitationRow,
-  'id' | 'place_id' | 'name' | 'continent' | 'shown' | 'created_at' | 'expires_at'
+  'id' | 'place_id' | 'name' | 'continent' | 'region' | 'shown' | 'created_at' | 'expires_at'
 > & {
   readonly organisation: string | null;
   readonly fingerprint: Buffer;
@@ -40,9 +42,9 @@ export const insertProbeInvitation = async (sql: Queryable, of: NewInvitation): 
   await sql`delete from probe_invitations where used_at is null
     and expires_at < ${new Date(of.created_at.getTime() - idempotencyKeptMs)}`;
   await sql`insert into probe_invitations (id, organisation_id, place_id, name, continent,
-    fingerprint, shown, created_at, expires_at)
+    region, fingerprint, shown, created_at, expires_at)
     values (${of.id}, ${of.organisation}, ${of.place_id}, ${of.name}, ${of.continent},
-      ${of.fingerprint}, ${of.shown}, ${of.created_at}, ${of.expires_at})`;
+      ${of.region}, ${of.fingerprint}, ${of.shown}, ${of.created_at}, ${of.expires_at})`;
 };
 
 /** All of them, for the operator; those of no organisation; or those of one. */
@@ -56,8 +58,8 @@ export const probeInvitations = async (
   limit: number,
   id: string | null = null,
 ): Promise<readonly InvitationRow[]> => sql<InvitationRow[]>`
-  select i.id, i.key, i.organisation_id, i.place_id, i.name, i.continent, i.shown, i.created_at, i.expires_at,
-    i.used_at, i.used_key, i.probe_id,
+  select i.id, i.key, i.organisation_id, i.place_id, i.name, i.continent, i.region, i.shown,
+    i.created_at, i.expires_at, i.used_at, i.used_key, i.probe_id,
     p.last_seen_at
   from probe_invitations i left join probes p on p.id = i.probe_id
   where i.revoked_at is null
@@ -88,8 +90,8 @@ export const lockProbeInvitation = async (
   fingerprint: Buffer,
 ): Promise<InvitationRow | undefined> => {
   const [row] = await sql<InvitationRow[]>`
-    select id, key, organisation_id, place_id, name, continent, shown, created_at, expires_at, used_at,
-      used_key, probe_id, null::timestamptz as last_seen_at
+    select id, key, organisation_id, place_id, name, continent, region, shown, created_at, expires_at,
+      used_at, used_key, probe_id, null::timestamptz as last_seen_at
     from probe_invitations where fingerprint = ${fingerprint} and revoked_at is null for update`;
   return row;
 };
@@ -103,7 +105,11 @@ export const spendProbeInvitation = async (
     set used_at = ${by.at}, used_key = ${by.key}, probe_id = ${by.probe} where id = ${id}`;
 };
 
-type KnownProbe = NamedProbe & { readonly id: string; readonly place_id: string | null };
+type KnownProbe = NamedProbe & {
+  readonly id: string;
+  readonly place_id: string | null;
+  readonly region: string | null;
+};
 
 /** The probe that a key already speaks for, or `ended` when it never may again. */
 export const invitationState = async (
@@ -111,7 +117,8 @@ export const invitationState = async (
   key: string,
 ): Promise<KnownProbe | 'ended' | undefined> => {
   const [probe] = await sql<KnownProbe[]>`
-    select id, ${placeOf(sql)} as place_id, name, continent, organisation_id as organisation
+    select id, ${placeOf(sql)} as place_id, name, continent, region,
+      organisation_id as organisation
     from probes p
     where revoked_at is null and keys @> ${JSON.stringify([{ key, until: null }])}::text::jsonb`;
   if (probe) return probe;

@@ -16,6 +16,7 @@ import { endNotice } from '../health/notices.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { lockOrganisation } from '../organisations/queries.ts';
 import type * as contract from './contract.ts';
+import { regionFrom, writeRegion } from './places.ts';
 import {
   allProbes,
   type CheckerRow,
@@ -36,10 +37,16 @@ export const createProbe = async (
 ): OperationResult<OutputOf<typeof contract.createProbe>> => {
   const name = nameFrom(input.name);
   const { continent, organisation } = input;
+  const region = regionFrom(input.region);
   if (!isContinent(continent))
     throw new Refusal(
       'continent_unknown',
       `continent: there is no continent "${continent}"; one of ${continents.join(', ')} would do.`,
+    );
+  if (organisation !== null && region !== null)
+    throw new Refusal(
+      'name_invalid',
+      'region: is for public probes; a private one has a place instead, so leave it out.',
     );
   if (organisation !== null) {
     const { plan } = orNotFound(
@@ -52,7 +59,7 @@ export const createProbe = async (
       await countPrivateProbes(sql, organisation, new Date(now)),
     );
   }
-  return probes.createProbe(sql, { name, continent, organisation });
+  return probes.createProbe(sql, { name, continent, organisation, region });
 };
 
 const shown = async ({ sql, organisation }: InOrganisation, probe: OwnProbe) => ({
@@ -99,12 +106,13 @@ const locationOf = ({
 
 /** What anyone who relies on a probe may know. */
 export const trustJson = (row: ProbeTrust, shares: ReadonlyMap<string, Contradictions>) => {
-  const { id, name, continent, version, quarantine_reason, clock_offset_ms } = row;
+  const { id, name, continent, region, version, quarantine_reason, clock_offset_ms } = row;
   const share = shares.get(id);
   return {
     id,
     name,
     continent,
+    region,
     version,
     quarantine_reason,
     clock_offset_ms,
@@ -193,3 +201,9 @@ export const trustProbe = async (
   if (is_trusted) await endNotice(sql, 'continent_doubted', id);
   return { id, name, continent, is_trusted };
 };
+
+export const setProbeRegion = async (
+  { sql }: Context,
+  { probe_id: id, region }: InputOf<typeof contract.setProbeRegion>,
+): OperationResult<OutputOf<typeof contract.setProbeRegion>> =>
+  orNotFound(await writeRegion(sql, id, regionFrom(region)), 'probe_not_found');

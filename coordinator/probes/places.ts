@@ -1,5 +1,8 @@
-import type { Continent } from '../../shared/base/continents.ts';
+import { type Continent, isContinent } from '../../shared/base/continents.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
+import { outboxChannel } from '../database/outbox.ts';
 
 /**
  * Private places. The probes of one share its monitors, and check for another that is lost (rules 5
@@ -35,4 +38,45 @@ export const keepPlace = async (
 ): Promise<void> => {
   await sql`insert into places (id, organisation_id, name, continent)
     values (${id}, ${organisation}, ${name}, ${continent}) on conflict do nothing`;
+};
+
+/**
+ * Where on its continent a public probe is. A place's id is made of it (`Europe/Frankfurt`), and it
+ * must not read like a continent. @throws Refusal `name_invalid`.
+ */
+export const regionFrom = (given: string | null): string | null => {
+  if (given === null) return null;
+  const region = nameFrom(given, 'region');
+  const fault = regionFault(region);
+  if (fault === undefined) return region;
+  throw new Refusal(
+    'name_invalid',
+    `region: ${fault}; give a name such as Frankfurt or eu-central.`,
+  );
+};
+
+const longestRegion = 80;
+
+const regionFault = (region: string): string | undefined => {
+  if ([...region].length > longestRegion) return `is longer than ${longestRegion} characters`;
+  if (isContinent(region)) return `"${region}" is a continent`;
+  return /[/:]/.test(region) ? `"${region}" has a slash or a colon` : undefined;
+};
+
+/** Undefined when there is no such public probe. */
+export const writeRegion = async (
+  sql: Queryable,
+  id: string,
+  region: string | null,
+): Promise<
+  (Pick<Place, 'id' | 'name' | 'continent'> & { readonly region: string | null }) | undefined
+> => {
+  const [row] = await sql<
+    { id: string; name: string; continent: Continent; region: string | null }[]
+  >`
+    update probes set region = ${region}
+    where id = ${id} and organisation_id is null and revoked_at is null
+    returning id, name, continent, region`;
+  if (row) await sql`select pg_notify(${outboxChannel}, 'probe')`;
+  return row;
 };

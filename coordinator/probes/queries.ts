@@ -133,6 +133,7 @@ export type ProbeRow = {
   readonly place_id: string | null;
   readonly name: string;
   readonly continent: Continent;
+  readonly region: string | null;
   /**
    * The public nkeys that speak for it, with the time until which a rotated-out one does (null: for
    * good).
@@ -172,6 +173,7 @@ export type ProbeTrust = Pick<
   | 'id'
   | 'name'
   | 'continent'
+  | 'region'
   | 'version'
   | 'created_at'
   | 'last_seen_at'
@@ -198,7 +200,7 @@ export const notBelieved = (sql: Queryable) =>
  */
 export const allProbes = async (sql: Queryable, organisation?: string): Promise<ProbeRow[]> => {
   const rows = await sql<ProbeRow[]>`
-    select id, key, organisation_id, ${placeOf(sql)} as place_id, name, continent, keys,
+    select id, key, organisation_id, ${placeOf(sql)} as place_id, name, continent, region, keys,
       allowed_cidrs, kinds, seal_key, ear, version, created_at, revoked_at, last_seen_at,
       ${notBelieved(sql)}, quarantined_at as sick_at, doubted_at, doubt_reason, place_trusted_as,
         clock_offset_ms,
@@ -230,22 +232,24 @@ type NewProbe = NamedProbe & {
   readonly key: string;
   /** Of a private one: the place that it joins; without it, it makes one of its own name. */
   readonly place?: string | null;
+  /** Of a public one. */
+  readonly region?: string | null;
 };
 
 /** @throws Refusal `name_taken`. */
 export const insertProbe = async (
   sql: Queryable,
   id: string,
-  { name, continent, organisation, key, place = null }: NewProbe,
+  { name, continent, organisation, key, place = null, region = null }: NewProbe,
 ): Promise<void> => {
   const keys: ProbeKey[] = [{ key, until: null }];
   if (organisation !== null && place === null)
     await sql`insert into places (id, organisation_id, name, continent)
       values (${id}, ${organisation}, ${name}, ${continent})`;
   try {
-    await sql`insert into probes (id, organisation_id, place_id, name, continent, keys, relayed_at)
+    await sql`insert into probes (id, organisation_id, place_id, name, continent, region, keys, relayed_at)
       values (${id}, ${organisation}, ${organisation === null ? null : (place ?? id)}, ${name},
-        ${continent}, ${JSON.stringify(keys)}::text::jsonb,
+        ${continent}, ${region}, ${JSON.stringify(keys)}::text::jsonb,
         ${organisation === null ? null : sql`now()`})`;
   } catch (error) {
     if (isViolationOf(error, 'probes_name_key'))
@@ -518,7 +522,7 @@ export const checkersFor = (
     from monitors m join results r on r.monitor_key = m.key and r.at > ${since}
     where m.organisation_id = ${organisation} group by r.probe_key)
   select p.key, p.continent || '/' || coalesce(pl.name, p.name) as place,
-    p.id, p.name, p.continent, p.organisation_id is not null as is_private,
+    p.id, p.name, p.continent, p.region, p.organisation_id is not null as is_private,
     case when p.organisation_id is not null
       then json_build_object('id', ${placeOf(sql)}, 'name', coalesce(pl.name, p.name)) end as in_place,
     p.version, p.created_at, p.last_seen_at, p.kinds, p.addresses,

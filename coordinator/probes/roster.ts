@@ -221,6 +221,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
         quarantined: row.quarantined_at !== null,
         ...rangesAllowed(row),
         ...furtherKinds(row),
+        ...(row.region === null ? {} : { region: row.region }),
       }));
 
   const readRoster = async (): Promise<RosterMessage | undefined> => {

@@ -17,6 +17,11 @@ export const trust = {
   id: uuid({ example: exampleIds.probe }),
   name: string({ meaning: 'Its name.', example: 'fra-1' }),
   continent: string({ meaning: 'The continent that it says it is on.', example: 'Europe' }),
+  region: nullable(string(), {
+    description:
+      'Where on that continent a public probe is, as the operator says: `Europe/Frankfurt` is then a place.',
+    example: 'Frankfurt',
+  }),
   version: nullable(string(), {
     description: 'Its version, as it last said; null before it was heard.',
     example: '0.2.0',
@@ -130,6 +135,10 @@ const invitation = {
   id: uuid({ example: exampleIds.invitation }),
   name: string({ example: 'Nairobi' }),
   continent: string({ example: 'Africa' }),
+  region: nullable(string(), {
+    description: 'Of a public probe: where on its continent it is to be.',
+    example: null,
+  }),
   place: nullable(uuid(), {
     description: 'The place that it joins; null for one of its own name.',
     example: null,
@@ -168,6 +177,13 @@ const continent = string({
   pattern: `^(?:${continents.join('|')})$`,
   description: 'Its location, such as `Europe` or `North America`.',
   example: 'Africa',
+});
+
+/** Public probes of one continent and region are a place; a private probe joins a place by name. */
+export const region = maybe(string({ minLength: 1, limits: { maxLength: 80 } }), {
+  description:
+    'Where on its continent a public probe is, such as `Frankfurt` or `eu-central`: monitors can name that place.',
+  example: 'Frankfurt',
 });
 
 /** What an invitation says of the future probe. */

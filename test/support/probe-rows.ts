@@ -9,6 +9,7 @@ export const probeRow = (name: string, at: number, more: Partial<ProbeRow> = {})
   place_id: null,
   name,
   continent: 'Europe',
+  region: null,
   keys: [],
   created_at: new Date(at),
   last_seen_at: new Date(at),

@@ -52,7 +52,7 @@ test('an empty line is no command', () => {
 
 test.each<[line: string, says: string]>([
   ['probe lst', 'Did you mean "probe list"?'],
-  ['probe', 'create, rotate, revoke, trust, list'],
+  ['probe', 'create, rotate, revoke, trust, region, list'],
   ['prob list', 'Did you mean "probe list"?'],
   ['probe create --nmae Oslo', 'Did you mean --name?'],
   ['probe create --name Oslo', 'needs --continent'],

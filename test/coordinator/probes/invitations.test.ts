@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { getMonitorChoices } from '../../../coordinator/monitors/contract.ts';
 import { endOrganisation, keepOrganisation } from '../../../coordinator/organisations/contract.ts';
 import {
@@ -8,6 +9,7 @@ import {
   listAllProbeInvitations,
   revokeAnyProbeInvitation,
   revokeProbe,
+  setProbeRegion,
 } from '../../../coordinator/probes/contract.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
@@ -37,13 +39,16 @@ beforeEach(async () => {
   await bench.sql`delete from attempts`;
 });
 
+const probeInvitation = z.object({ token: z.string() });
 const nairobi = () => ({ name: `Nairobi ${newId()}`, continent: 'Africa' });
 const invitePrivate = (of = house) => bench.call(inviteProbe, of.admin, nairobi());
 const atMachine = async (
   operation:
     | typeof invitePublicProbe
     | typeof listAllProbeInvitations
-    | typeof revokeAnyProbeInvitation,
+    | typeof revokeAnyProbeInvitation
+    | typeof setProbeRegion
+    | typeof createProbe,
   input = {},
 ) => (await bench.gate.executeForInstallation(operation, rawInput(operation, input))).body;
 
@@ -269,6 +274,43 @@ describe('a host that enrols', () => {
     const answer = await enrol(String(made.token), createKey('user'));
     expect(answer.organisation).toBeNull();
     expect(JSON.stringify(await atMachine(listAllProbeInvitations))).toContain(answer.probe);
+  });
+
+  test('becomes a public probe of the region that its token names, and no other; the operator can change it', async () => {
+    const named = { ...nairobi(), region: 'Nairobi' };
+    const invited = async (more = {}) => {
+      const input = { ...named, name: newId(), ...more };
+      const made = await atMachine(invitePublicProbe, input);
+      return probeInvitation.parse(made).token;
+    };
+    const key = createKey('user');
+    const { probe } = await enrol(await invited(), key);
+    const regionNow = async () =>
+      (await bench.call(listProbes, house.owner, { limit: 200 })).items.find(
+        ({ id }) => id === probe,
+      )?.region;
+    await bench.sql`update probes set last_seen_at = now() where id = ${probe}`;
+    expect(await regionNow()).toBe('Nairobi');
+    expect(await refusalOf(enrol(await invited({ region: 'Mombasa' }), key))).toBe(
+      'join_proof_invalid',
+    );
+    expect(await enrol(await invited({ region: null }), key)).toMatchObject({ probe });
+    expect(await atMachine(setProbeRegion, { probe_id: probe, region: ' Mombasa ' })).toMatchObject(
+      { id: probe, region: 'Mombasa' },
+    );
+    expect(await regionNow()).toBe('Mombasa');
+    expect(await atMachine(setProbeRegion, { probe_id: probe })).toMatchObject({ region: null });
+    for (const region of ['Europe', 'a/b', 'continent:Africa', ' ', 'x'.repeat(81)])
+      expect(await refusalOf(invited({ region }))).toBe('name_invalid');
+  });
+
+  test('is of no region where it is private', async () => {
+    const { probe } = await enrol((await invitePrivate()).token, createKey('user'));
+    expect(
+      await refusalOf(atMachine(setProbeRegion, { probe_id: probe, region: 'Kilimani' })),
+    ).toBe('probe_not_found');
+    const own = { ...nairobi(), organisation: house.organisation, region: 'Kilimani' };
+    expect(await refusalOf(atMachine(createProbe, own))).toBe('name_invalid');
   });
 
   test('and is killed before the answer arrives, asks again and gets the same; any other host is refused', async () => {

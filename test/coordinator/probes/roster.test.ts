@@ -1,8 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
+import type { ProbeRow } from '../../../coordinator/probes/queries.ts';
 import { createNetwork } from '../../../coordinator/probes/roster.ts';
 import type { StoredValue } from '../../../shared/bus/jetstream.ts';
-import type { Message } from '../../../shared/bus/messages.ts';
+import { type Message, rosterMessage } from '../../../shared/bus/messages.ts';
 import { testLog } from '../../support/network.ts';
+import { probeRow } from '../../support/probe-rows.ts';
 import { ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase();
@@ -13,7 +15,7 @@ afterEach(() => {
 });
 
 /** The network of a leader on a bus that keeps one roster and answers when it is told to. */
-const leader = async (refreshMs: number) => {
+const leader = async (refreshMs: number, probes: readonly ProbeRow[] = []) => {
   const stored: string[] = [];
   const answered = Promise.withResolvers<void>();
   let there: StoredValue | undefined;
@@ -44,7 +46,7 @@ const leader = async (refreshMs: number) => {
     clock: { now: () => now },
     log: testLog(),
     timing: { refreshMs, lostAfterMs: 15_000 },
-    directory: { all: () => [], byId: () => undefined, refresh: async () => undefined },
+    directory: { all: () => probes, byId: () => undefined, refresh: async () => undefined },
     announcements: { read: () => ({ revision: now }), refuse: () => undefined },
     isLeader: () => true,
   });
@@ -87,4 +89,16 @@ test('a roster that the bus has lost is published again, though nothing changed'
   lose();
   await network.tick();
   expect(stored).toHaveLength(2);
+});
+
+test('the roster names the region of a public probe that has one', async () => {
+  const rows = [probeRow('fra-1', now, { region: 'Frankfurt' }), probeRow('ams-1', now)];
+  const { network, stored, answer } = await leader(60_000, rows);
+  answer();
+  await network.tick();
+  const { probes } = rosterMessage.parse(JSON.parse(stored[0] ?? ''));
+  expect(probes.map(({ name, region }) => [name, region])).toEqual([
+    ['fra-1', 'Frankfurt'],
+    ['ams-1', undefined],
+  ]);
 });
