@@ -7,6 +7,7 @@ import * as monitorsApi from '../shared/api/monitors.ts';
 import * as notificationsApi from '../shared/api/notifications.ts';
 import * as organisationsApi from '../shared/api/organisations.ts';
 import * as pingKeysApi from '../shared/api/ping-keys.ts';
+import * as placesApi from '../shared/api/places.ts';
 import * as probesApi from '../shared/api/probes.ts';
 import * as resultsApi from '../shared/api/results.ts';
 import * as reportsApi from '../shared/api/status-page-reports.ts';
@@ -52,6 +53,7 @@ import * as signUp from './people/sign-up.ts';
 import * as probesContract from './probes/contract.ts';
 import * as enrolment from './probes/enrolment.ts';
 import * as probes from './probes/operations.ts';
+import * as places from './probes/place-operations.ts';
 import * as registrationsContract from './registrations/contract.ts';
 import * as registrations from './registrations/operations.ts';
 import * as searchContract from './search/contract.ts';
@@ -94,7 +96,10 @@ export const handlers: Handlers = handlersOf([
     { ...channelsApi, ...notificationsApi, ...notificationsContract },
     { ...channels, ...channelTests, ...monitorChannels, ...notifications },
   ),
-  ...bindAll({ ...probesApi, ...probesContract }, { ...probes, ...enrolment }),
+  ...bindAll(
+    { ...probesApi, ...placesApi, ...probesContract },
+    { ...probes, ...places, ...enrolment },
+  ),
   ...bindAll(pingKeysApi, pingKeys),
   ...bindAll({ ...organisationsApi, ...organisationsContract }, organisations),
   ...bindAll(peopleContract, { ...people, ...passkeys, ...signIn, ...signUp }),

@@ -88,6 +88,7 @@ const sentences: Readonly<Record<string, string | null>> = {
   inviteProbe: 'Invited private probe',
   revokeProbeInvitation: 'Revoked invitation of private probe',
   endProbe: 'Deleted private probe',
+  updatePlace: 'Renamed private place',
   enrolProbe: 'Joined as probe',
   createProbe: 'Created probe',
   rotateProbe: 'Renewed credentials of probe',

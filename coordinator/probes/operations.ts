@@ -127,7 +127,7 @@ export const trustJson = (row: ProbeTrust, shares: ReadonlyMap<string, Contradic
 };
 
 /** Reasons not to trust it come before whether it is heard. */
-const stateOf = ({
+export const stateOf = ({
   quarantined_at,
   doubted_at,
   last_seen_at,
@@ -141,6 +141,14 @@ const stateOf = ({
 
 /** Pings come to a heartbeat by themselves. */
 const checkedKinds = kinds.filter((kind) => kind !== 'heartbeat');
+
+/** The types of monitors that one of these probes can check. */
+export const kindsOf = (rows: readonly CheckerRow[]) =>
+  checkedKinds.filter((kind) => !isForSome(kind) || rows.some((row) => row.kinds.includes(kind)));
+
+/** Where its requests come from, as everyone may know. */
+export const addressesOf = ({ is_private, addresses }: CheckerRow, identifiesProbes: boolean) =>
+  identifiesProbes && !is_private ? [...addresses] : [];
 
 export const listProbes = async (
   { sql, organisation, now, with: { cursors, identifiesProbes } }: InOrganisation,
@@ -158,8 +166,8 @@ export const listProbes = async (
       private: row.is_private,
       place: row.in_place,
       state: stateOf(row),
-      kinds: checkedKinds.filter((kind) => !isForSome(kind) || row.kinds.includes(kind)),
-      addresses: identifiesProbes && !row.is_private ? [...row.addresses] : [],
+      kinds: kindsOf([row]),
+      addresses: addressesOf(row, identifiesProbes),
       monitors: row.monitors,
       checks: row.checks,
       has_checked: row.has_checked,

@@ -34,10 +34,62 @@ export const placesOf = async (sql: Queryable, organisation: string): Promise<re
 export const keepPlace = async (
   sql: Queryable,
   organisation: string,
-  { id, name, continent }: Place,
+  { id, name, continent }: Pick<Place, 'id' | 'name'> & { readonly continent: string },
 ): Promise<void> => {
   await sql`insert into places (id, organisation_id, name, continent)
     values (${id}, ${organisation}, ${name}, ${continent}) on conflict do nothing`;
+};
+
+/** Another place, or a probe or an open invitation of another, has this name. */
+export const isPlaceNameTaken = async (
+  sql: Queryable,
+  organisation: string,
+  { id, name }: Pick<Place, 'id' | 'name'>,
+  now: Date,
+): Promise<boolean> => {
+  const [row] = await sql<{ taken: boolean }[]>`select
+      exists (select 1 from probes p
+        left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id
+        where p.organisation_id = ${organisation} and p.revoked_at is null
+          and ${name} in (p.name, l.name) and ${placeOf(sql)} <> ${id})
+      or exists (select 1 from probe_invitations where organisation_id = ${organisation}
+        and name = ${name} and place_id is distinct from ${id}
+        and used_at is null and revoked_at is null and expires_at > ${now}) as taken`;
+  return row?.taken === true;
+};
+
+/** The caller has locked the organisation. */
+export const renamePlace = async (
+  sql: Queryable,
+  organisation: string,
+  place: Pick<Place, 'id' | 'name'> & { readonly continent: string },
+  name: string,
+): Promise<void> => {
+  await keepPlace(sql, organisation, place);
+  await sql`update probes set place_id = ${place.id}
+    where id = ${place.id} and organisation_id = ${organisation} and place_id is null`;
+  await sql`update places set name = ${name}
+    where id = ${place.id} and organisation_id = ${organisation}`;
+};
+
+/** How many monitors of the organisation were checked since then from each place, by its id. */
+export const monitorsByPlace = async (
+  sql: Queryable,
+  organisation: string,
+  since: Date,
+): Promise<ReadonlyMap<string, number>> => {
+  const rows = await sql<{ place: string; monitors: number }[]>`
+    with looked as (
+      select distinct r.probe_key, r.monitor_key
+      from monitors m join results r on r.monitor_key = m.key and r.at > ${since}
+      where m.organisation_id = ${organisation})
+    select place, count(distinct l.monitor_key)::int as monitors
+    from looked l join probes p on p.key = l.probe_key
+      cross join lateral unnest(case when p.organisation_id is null
+        then array[p.continent, p.continent || '/' || p.region]
+        else array[${placeOf(sql)}::text] end) as place
+    where place is not null group by place`;
+  return new Map(rows.map(({ place, monitors }) => [place, monitors]));
 };
 
 /**

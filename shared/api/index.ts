@@ -52,6 +52,7 @@ import {
 import type { RestOperation } from './operation.ts';
 import { listAudit, whoami } from './organisations.ts';
 import { createPingKey, endPingKey, listPingKeys, rotatePingKey } from './ping-keys.ts';
+import { getPlace, listPlaces, updatePlace } from './places.ts';
 import {
   endProbe,
   inviteProbe,
@@ -171,6 +172,9 @@ export const operations = {
   showMute,
   muteAlerts,
   unmuteAlerts,
+  listPlaces,
+  getPlace,
+  updatePlace,
   listProbes,
   listProbeInvitations,
   inviteProbe,

@@ -172,6 +172,20 @@ export const lineOf = {
       oneLine(Array.isArray(item.addresses) ? item.addresses.join(' ') : '', 120),
     ],
   },
+  places: {
+    one: 'place',
+    many: 'places',
+    columns: 'id | state | name | continent | whose | probes | monitors',
+    line: (item) => [
+      oneLine(item.id, 100),
+      oneLine(item.state, 12),
+      oneLine(item.name, 60),
+      oneLine(item.continent, 20),
+      item.owner === 'organisation' ? 'private' : 'public',
+      String(item.probe_count ?? ''),
+      String(item.monitors ?? ''),
+    ],
+  },
   channels: {
     one: 'channel',
     many: 'channels',

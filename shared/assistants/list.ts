@@ -105,6 +105,12 @@ const rows = {
     about: `Use it to see from where you are checked: continents, private probes, whether each is heard and believed, and the addresses that a firewall must let in.${endOfLists}`,
     run: listed('probes'),
   },
+  list_places: {
+    operation: operations.listPlaces,
+    title: 'List the places that check',
+    about: `Use it to see what config.places can name: continents, regions and private places, each with how many probes it has and whether one is well.${endOfLists}`,
+    run: listed('places'),
+  },
   list_channels: {
     operation: operations.listChannels,
     title: 'List alert channels',

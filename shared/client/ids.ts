@@ -33,7 +33,8 @@ const endOf = (text: string): string | undefined => {
 };
 
 const matching = (things: readonly Thing[], text: string): readonly Thing[] => {
-  const named = things.filter(({ names }) => names.includes(text));
+  // The id of a public place is no UUID.
+  const named = things.filter(({ id, names }) => id === text || names.includes(text));
   const end = endOf(text);
   return named.length > 0 || end === undefined
     ? named

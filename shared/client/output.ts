@@ -185,6 +185,7 @@ const givenUp = [
   'covers',
   'failure',
   'heard_at',
+  'probe_count',
   'version',
   'last_seen_at',
   'private',

@@ -42,6 +42,7 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   createGroup: () => ({ name: 'New' }),
   createEvent: ({ monitor }) => ({ name: 'Deploy', monitor }),
   updateGroup: () => ({ name: 'Renamed' }),
+  updatePlace: () => ({ name: newId() }),
   addStatusPageMonitor: ({ otherMonitor }) => ({ monitor: otherMonitor }),
   addStatusPageGroup: ({ group }) => ({ group }),
   createStatusPage: () => ({ name: 'New', slug: newId() }),
@@ -101,6 +102,7 @@ const request = (id: OperationId, of: Things) => {
     .replace('{probe_invitation_id}', of.probeInvitation)
     .replace('{probe_id}', of.probe)
     .replace('{ping_key_id}', of.pingKey)
+    .replace('{place_id}', of.probe)
     .replace('{test_id}', of.test);
   const payload = bodies[id]?.(of);
   return {

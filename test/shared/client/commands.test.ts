@@ -75,6 +75,7 @@ test('every promised command exists, and no other', () => {
       ),
       'status-pages add-report-update',
       ...['list', 'create', 'rotate', 'end'].map((verb) => `ping-keys ${verb}`),
+      ...['list', 'get', 'update'].map((verb) => `places ${verb}`),
       ...['list', 'invite', 'list-invitations', 'revoke-invitation', 'end'].map(
         (verb) => `probes ${verb}`,
       ),
@@ -83,7 +84,7 @@ test('every promised command exists, and no other', () => {
 });
 
 test('an operation that does not exist yet would be a command without further work', () => {
-  expect(commandWords({ id: 'listPlaces', path: '/api/v1/places' })).toEqual(['places', 'list']);
+  expect(commandWords({ id: 'listPlanets', path: '/api/v1/planets' })).toEqual(['planets', 'list']);
   expect(
     commandWords({ id: 'rotateMonitorToken', path: '/api/v1/monitors/{monitor_id}/token' }),
   ).toEqual(['monitors', 'rotate-token']);

@@ -181,6 +181,7 @@ const furnish = async (): Promise<{
     post_id,
     report_id,
     probe_id,
+    place_id: probe_id,
     probe_invitation_id,
     ping_key_id,
     email: house.owner.email,

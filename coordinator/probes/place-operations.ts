@@ -1,0 +1,135 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type * as api from '../../shared/api/places.ts';
+import { countedMinutes } from '../../shared/api/probes.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import {
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
+import { placedPageOf } from '../gate/cursors.ts';
+import { addressesOf, kindsOf, stateOf } from './operations.ts';
+import { isPlaceNameTaken, monitorsByPlace, renamePlace } from './places.ts';
+import { type CheckerRow, checkersFor } from './queries.ts';
+
+/** Places as programs see them: what public probes and the organisation's own make together. */
+
+type Json = OutputOf<typeof api.getPlace>;
+type Described = Pick<Json, 'id' | 'name' | 'continent' | 'region' | 'owner'>;
+
+/** More probes than any installation has. */
+const mostProbes = 100_000;
+
+/** Ranks of places on one continent. */
+const [wide, regional, own] = [0, 1, 2];
+type Ranked = Described & { readonly rank: number };
+
+/** The places that a probe belongs to. */
+const placesWith = ({ continent, region, in_place }: CheckerRow): readonly Ranked[] => {
+  if (in_place !== null)
+    return [{ ...in_place, continent, region: null, owner: 'organisation', rank: own }];
+  const owner = 'installation';
+  const all = { id: continent, name: continent, continent, region: null, owner, rank: wide };
+  return region === null
+    ? [all]
+    : [all, { ...all, id: `${continent}/${region}`, name: region, region, rank: regional }];
+};
+
+/** A place is as well as its best probe, because that one checks for the others. */
+const byState = ['well', 'quarantined', 'doubted', 'lost', 'unseen'] as const;
+
+const placeJson = (
+  { rank: _, ...place }: Ranked,
+  rows: readonly CheckerRow[],
+  monitors: ReadonlyMap<string, number>,
+  identifies: boolean,
+): Json => ({
+  ...place,
+  state: byState.find((state) => rows.some((row) => stateOf(row) === state)) ?? 'unseen',
+  kinds: kindsOf(rows),
+  monitors: monitors.get(place.id) ?? 0,
+  probe_count: rows.length,
+  probes: rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    state: stateOf(row),
+    addresses: addressesOf(row, identifies),
+  })),
+});
+
+type PlacedJson = { readonly key: number; readonly place: string; readonly json: Json };
+
+const allPlaces = async ({
+  sql,
+  organisation,
+  now,
+  with: { identifiesProbes },
+}: InOrganisation): Promise<readonly PlacedJson[]> => {
+  const since = new Date(now - countedMinutes * 60_000);
+  const [rows, monitors] = await Promise.all([
+    checkersFor(sql, organisation.id, since, { after: null, most: mostProbes }),
+    monitorsByPlace(sql, organisation.id, since),
+  ]);
+  const found = new Map<string, { readonly ranked: Ranked; readonly rows: CheckerRow[] }>();
+  for (const row of rows)
+    for (const ranked of placesWith(row)) {
+      const known = found.get(ranked.id);
+      if (known) known.rows.push(row);
+      else found.set(ranked.id, { ranked, rows: [row] });
+    }
+  const placeOfList = ({ continent, rank, name, id }: Ranked) =>
+    `${continent}/${rank}/${name}/${id}`;
+  return [...found.values()]
+    .map(({ ranked, rows: probes }) => ({
+      key: 0,
+      place: placeOfList(ranked),
+      json: placeJson(ranked, probes, monitors, identifiesProbes),
+    }))
+    .toSorted((a, b) => (a.place < b.place ? -1 : 1));
+};
+
+export const listPlaces = async (
+  context: InOrganisation,
+  { limit, cursor }: InputOf<typeof api.listPlaces>,
+): OperationResult<OutputOf<typeof api.listPlaces>> => {
+  const all = await allPlaces(context);
+  return placedPageOf(
+    context.with.cursors,
+    ['places', context.organisation.id],
+    { limit, cursor },
+    async (after, most) =>
+      all.filter(({ place }) => after === null || place > (after.place ?? '')).slice(0, most),
+    ({ json }) => json,
+  );
+};
+
+const placeCalled = async (context: InOrganisation, id: string): Promise<Json> =>
+  orNotFound(
+    (await allPlaces(context)).find(({ json }) => json.id === id),
+    'place_not_found',
+  ).json;
+
+export const getPlace = async (
+  context: InOrganisation,
+  { place_id }: InputOf<typeof api.getPlace>,
+): OperationResult<OutputOf<typeof api.getPlace>> => placeCalled(context, place_id);
+
+export const updatePlace = async (
+  context: InOrganisation,
+  { place_id, ...input }: InputOf<typeof api.updatePlace>,
+): OperationResult<OutputOf<typeof api.updatePlace>> => {
+  const { sql, organisation, now, note } = context;
+  const before = await placeCalled(context, place_id);
+  if (before.owner !== 'organisation') throw notFound('place_not_found');
+  const name = nameFrom(input.name);
+  if (await isPlaceNameTaken(sql, organisation.id, { id: before.id, name }, new Date(now)))
+    throw new Refusal(
+      'name_taken',
+      `name: there is another place, probe or invitation "${name}"; choose another name.`,
+    );
+  await renamePlace(sql, organisation.id, before, name);
+  note({ before: { name: before.name }, after: { name } });
+  return { ...before, name };
+};

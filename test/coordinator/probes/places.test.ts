@@ -1,0 +1,203 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { listAudit } from '../../../shared/api/organisations.ts';
+import { getPlace, listPlaces, updatePlace } from '../../../shared/api/places.ts';
+import { countedMinutes, inviteProbe, listProbes } from '../../../shared/api/probes.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+
+const bench = gateBench();
+let house: TestOrganisation;
+let others: TestOrganisation;
+
+beforeAll(async () => {
+  house = await createTestOrganisation(bench.sql, { plan: 'business' });
+  others = await createTestOrganisation(bench.sql);
+  await makeResultDays(bench.sql, bench.now - 86_400_000, bench.now + 86_400_000);
+});
+
+type Made = { readonly id: string; readonly key: number };
+
+const probe = async (name: string, more: object = {}): Promise<Made> => {
+  const row = {
+    id: newId(),
+    name,
+    continent: 'Europe',
+    last_seen_at: new Date(bench.now),
+    ...more,
+  };
+  const [made] = await bench.sql<Made[]>`
+    insert into probes ${bench.sql(row)} returning id, key`;
+  return made ?? { id: '', key: 0 };
+};
+
+const office = async (of: TestOrganisation, name: string, ...probes: readonly string[]) => {
+  const id = newId();
+  await bench.sql`insert into places ${bench.sql({ id, organisation_id: of.organisation, name, continent: 'Europe' })}`;
+  for (const called of probes)
+    await probe(called, { organisation_id: of.organisation, place_id: id });
+  return id;
+};
+
+describe('places', () => {
+  let frankfurt: Made;
+  let ours: string;
+  let theirs: string;
+
+  beforeAll(async () => {
+    frankfurt = await probe('fra-1', {
+      region: 'Frankfurt',
+      kinds: ['tcp'],
+      addresses: ['203.0.113.20'],
+    });
+    const lost = await probe('fra-2', { region: 'Frankfurt' });
+    await bench.sql`insert into notices (kind, subject, message)
+      values ('probe_lost', ${lost.id}, 'It is lost')`;
+    await probe('sin-1', { continent: 'Asia', kinds: ['icmp'] });
+    await probe('ams-1', { region: 'Amsterdam', last_seen_at: null });
+    ours = await office(house, 'Office', 'rack 1', 'rack 2');
+    theirs = await office(others, 'Their office', 'their rack');
+    await office(house, 'Empty');
+  });
+
+  test('are continents, their regions and the own ones, each with its probes and what they can check', async () => {
+    const { items } = await bench.call(listPlaces, house.viewer);
+    expect(
+      items.map(({ id, name, region, owner, state, probes }) => [
+        id,
+        name,
+        region,
+        owner,
+        state,
+        probes.map((one) => `${one.name} ${one.state}`),
+      ]),
+    ).toEqual([
+      ['Asia', 'Asia', null, 'installation', 'well', ['sin-1 well']],
+      ['Europe', 'Europe', null, 'installation', 'well', ['fra-1 well', 'fra-2 lost']],
+      [
+        'Europe/Frankfurt',
+        'Frankfurt',
+        'Frankfurt',
+        'installation',
+        'well',
+        ['fra-1 well', 'fra-2 lost'],
+      ],
+      [ours, 'Office', null, 'organisation', 'well', ['rack 1 well', 'rack 2 well']],
+    ]);
+    expect(items.map(({ kinds, probe_count }) => [kinds, probe_count])).toEqual([
+      [['https', 'dns', 'icmp'], 1],
+      [['https', 'dns', 'tcp'], 2],
+      [['https', 'dns', 'tcp'], 2],
+      [['https', 'dns'], 2],
+    ]);
+  });
+
+  test('give the addresses of public probes alone', async () => {
+    await bench.sql`update probes set addresses = '{203.0.113.99}' where name = 'rack 1'`;
+    const { probes } = await bench.call(getPlace, house.viewer, { place_id: 'Europe/Frankfurt' });
+    expect(probes[0]?.addresses).toEqual(['203.0.113.20']);
+    const own = await bench.call(getPlace, house.viewer, { place_id: ours });
+    expect(own.probes.map(({ addresses }) => addresses)).toEqual([[], []]);
+  });
+
+  test('come in pages, each place once', async () => {
+    const ids: string[] = [];
+    for (let cursor: string | null = null, pages = 0; pages === 0 || cursor !== null; pages += 1) {
+      const page: OutputOf<typeof listPlaces> = await bench.call(listPlaces, house.viewer, {
+        limit: 1,
+        cursor,
+      });
+      expect(page.items).toHaveLength(1);
+      ids.push(...page.items.map(({ id }) => id));
+      cursor = page.next_cursor;
+    }
+    expect(ids).toEqual(['Asia', 'Europe', 'Europe/Frankfurt', ours]);
+  });
+
+  test('count the monitors of the organisation that were checked from there, each once', async () => {
+    const keyOf = async (of: TestOrganisation): Promise<number> => {
+      const { id } = await bench.call(createMonitor, of.owner, { type: 'heartbeat', name: 'job' });
+      const [row] = await bench.sql<{ key: number }[]>`select key from monitors where id = ${id}`;
+      return row?.key ?? 0;
+    };
+    const second = await probe('lon-1', { region: 'London' });
+    const [one, two, foreign] = [await keyOf(house), await keyOf(house), await keyOf(others)];
+    const looks = [
+      [one, frankfurt.key, 1],
+      [one, second.key, 2],
+      [two, second.key, 3],
+      [two, frankfurt.key, countedMinutes + 1],
+      [foreign, frankfurt.key, 1],
+    ].map(([monitor_key = 0, probe_key = 0, minutes = 0]) => ({
+      monitor_key,
+      probe_key,
+      took_ms: 5,
+      outcome: 0,
+      at: new Date(bench.now - minutes * 60_000),
+    }));
+    await bench.sql`insert into results ${bench.sql(looks)}`;
+    const counts = (await bench.call(listPlaces, house.viewer)).items.map(
+      ({ id, monitors }) => `${id} ${monitors}`,
+    );
+    expect(counts).toEqual(
+      expect.arrayContaining(['Europe 2', 'Europe/Frankfurt 1', 'Europe/London 2', 'Asia 0']),
+    );
+  });
+
+  test('of others are not found, like those that do not exist', async () => {
+    for (const place_id of [theirs, newId(), 'Atlantis', 'Europe/Atlantis', 'Europe/Amsterdam'])
+      expect(await bench.refusal(getPlace, house.owner, { place_id })).toBe('place_not_found');
+    for (const place_id of [theirs, newId(), 'Europe', 'Europe/Frankfurt'])
+      expect(await bench.refusal(updatePlace, house.owner, { place_id, name: 'Mine' })).toBe(
+        'place_not_found',
+      );
+  });
+
+  test('of the own are renamed by owners and admins, and their probes keep their names', async () => {
+    for (const who of [house.viewer, house.member])
+      expect(await bench.refusal(updatePlace, who, { place_id: ours, name: 'Mine' })).toBe(
+        'role_insufficient',
+      );
+    const renamed = await bench.call(updatePlace, house.admin, {
+      place_id: ours,
+      name: ' Office Berlin ',
+    });
+    expect(renamed).toMatchObject({ id: ours, name: 'Office Berlin' });
+    expect(await bench.call(getPlace, house.viewer, { place_id: ours })).toEqual(renamed);
+    expect(renamed.probes.map(({ name }) => name)).toEqual(['rack 1', 'rack 2']);
+    const { items } = await bench.call(listAudit, house.owner);
+    expect(items.find(({ operation }) => operation === 'updatePlace')).toMatchObject({
+      before: { name: 'Office' },
+      after: { name: 'Office Berlin' },
+    });
+  });
+
+  test('have names that no other place, probe or invitation of the organisation has', async () => {
+    const warehouse = await office(house, 'Warehouse', 'dock');
+    await bench.call(inviteProbe, house.owner, { name: 'Invited', continent: 'Europe' });
+    for (const name of ['Warehouse', 'dock', 'Invited'])
+      expect(await bench.refusal(updatePlace, house.owner, { place_id: ours, name })).toBe(
+        'name_taken',
+      );
+    expect(await bench.refusal(updatePlace, house.owner, { place_id: ours, name: ' ' })).toBe(
+      'name_invalid',
+    );
+    // Those of its own probes are free, as the name of its first one was its own.
+    expect(
+      await bench.call(updatePlace, house.owner, { place_id: warehouse, name: 'dock' }),
+    ).toMatchObject({ name: 'dock' });
+  });
+
+  test('of a probe that a coordinator of the version before made can be renamed as well', async () => {
+    const { id } = await probe('Old office', { organisation_id: house.organisation });
+    await bench.call(updatePlace, house.owner, { place_id: id, name: 'New office' });
+    const { items } = await bench.call(listProbes, house.owner, { limit: 200 });
+    expect(items.find((one) => one.id === id)).toMatchObject({
+      name: 'Old office',
+      place: { id, name: 'New office' },
+    });
+  });
+});
