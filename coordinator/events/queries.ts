@@ -1,5 +1,5 @@
 import type { Interval } from '../../shared/base/time.ts';
-import type { Queryable } from '../database/connect.ts';
+import { numbersLiteral, type Queryable } from '../database/connect.ts';
 
 /**
  * Changes (migration 038). Triggers write them in the transaction that makes the change; a program
@@ -21,6 +21,17 @@ export type EventRow = {
   readonly name: string | null;
 };
 
+/** An event as programs get it. */
+export const eventJson = ({ key: _, place: __, at, ...rest }: EventRow) => ({
+  ...rest,
+  at: at.toISOString(),
+});
+
+const columns = (sql: Queryable) => sql`
+  e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event,
+  e.monitor_id as monitor, e.incident_id as incident,
+  e.group_id as "group", e.window_id as "window", e.warning, e.name`;
+
 /**
  * Events after a row, in order. Transactions get their numbers when they begin to write, and end in
  * any order. Only events before the oldest open transaction are returned, so that none can later
@@ -39,14 +50,20 @@ export const eventsAfter = (
     readonly most: number;
   },
 ): Promise<EventRow[]> => sql<EventRow[]>`
-  select e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event,
-    e.monitor_id as monitor, e.incident_id as incident,
-    e.group_id as "group", e.window_id as "window", e.warning, e.name
-  from events e
+  select ${columns(sql)} from events e
   where e.organisation_id = ${organisation}
     and (e.written_by, e.id) > (${after.place}::text::xid8, ${after.key})
     and e.written_by < pg_snapshot_xmin(pg_current_snapshot()) ${monitor === null ? sql`` : sql`and e.monitor_id = ${monitor}`}
   order by e.written_by, e.id limit ${limit}`;
+
+/** Those of these events that are still kept. */
+export const eventsByKey = (
+  sql: Queryable,
+  organisation: string,
+  keys: readonly number[],
+): Promise<EventRow[]> => sql<EventRow[]>`
+  select ${columns(sql)} from events e
+  where e.organisation_id = ${organisation} and e.id = any(${numbersLiteral(keys)}::bigint[])`;
 
 /** Deletes a batch of older events. Returns whether there may be more. */
 export const forgetEvents = async (

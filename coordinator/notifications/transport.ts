@@ -51,6 +51,8 @@ export type SenderDependencies = {
   readonly vapid: VapidKeys | undefined;
   /** From the call to the whole answer, including the wait for others to the same host. */
   readonly limitMs?: number;
+  /** The most at once to one host. */
+  readonly toOneHost?: number;
   readonly lookup?: Lookup;
 };
 
@@ -79,6 +81,7 @@ export function createSender({
   mail,
   vapid,
   limitMs = usualLimitMs,
+  toOneHost = atOnceToOneHost,
   lookup = createLookup(),
 }: SenderDependencies): Sender {
   const agentMade = async (): Promise<Agent> => {
@@ -87,7 +90,7 @@ export function createSender({
     return new undici.Agent({
       connect: createConnector(undici.buildConnector, { allow, lookup }),
       pipelining: 0,
-      connections: atOnceToOneHost,
+      connections: toOneHost,
       maxHeaderSize: 16 * 1_024,
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -97,7 +100,7 @@ export function createSender({
   const limits = new Map<string, LimitFunction>();
 
   const limited = async <Done>(host: string, work: () => Promise<Done>): Promise<Done> => {
-    const limit = limits.get(host) ?? pLimit(atOnceToOneHost);
+    const limit = limits.get(host) ?? pLimit(toOneHost);
     limits.set(host, limit);
     try {
       return await limit(work);

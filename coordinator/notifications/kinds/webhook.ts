@@ -67,17 +67,20 @@ const content = (notification: Notification) => ({
 
 export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
-/** A POST as Standard Webhooks has it. `id`: the same for every attempt at one message. */
+/**
+ * A POST as Standard Webhooks has it, signed once with each secret: while one is replaced, two are
+ * valid. `id`: the same for every attempt at one message.
+ */
 export const signedPost = ({
   url,
-  secret,
+  secrets,
   id,
   now,
   content: about,
   headers = {},
 }: {
   readonly url: string;
-  readonly secret: string;
+  readonly secrets: readonly string[];
   readonly id: string;
   readonly now: number;
   readonly content: unknown;
@@ -85,8 +88,10 @@ export const signedPost = ({
 }): OutgoingRequest => {
   const body = JSON.stringify(about);
   const timestamp = String(Math.floor(now / 1_000));
-  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  });
   return {
     by: 'https',
     method: 'POST',
@@ -95,7 +100,7 @@ export const signedPost = ({
       'content-type': 'application/json',
       'webhook-id': id,
       'webhook-timestamp': timestamp,
-      'webhook-signature': `v1,${signature}`,
+      'webhook-signature': signatures.join(' '),
       ...headers,
     },
     body,
@@ -134,7 +139,7 @@ export const webhook: ChannelKind = {
   message: (notification, config, now) =>
     signedPost({
       url: value(config, 'url'),
-      secret: value(config, 'secret'),
+      secrets: [value(config, 'secret')],
       id: notification.key,
       now,
       content: content(notification),

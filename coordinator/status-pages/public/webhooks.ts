@@ -95,7 +95,7 @@ export const createWebhookSubscribing =
     const answer = await send(
       signedPost({
         url: url.href,
-        secret,
+        secrets: [secret],
         id,
         now,
         content: {
@@ -172,7 +172,7 @@ export const createWebhookDelivery = ({
     const answer = await send(
       signedPost({
         url,
-        secret,
+        secrets: [secret],
         id,
         now: clock.now(),
         content: {
