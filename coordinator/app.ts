@@ -55,6 +55,7 @@ import { onOwnDomain, statusRoutes } from './status-pages/public/routes.ts';
 import { startWebhookDelivery } from './status-pages/public/webhooks.ts';
 import { createChanges } from './web/live.ts';
 import { type Web, webRoutes } from './web/routes.ts';
+import { startWebhooks } from './webhooks/delivery.ts';
 
 /**
  * Builds the whole coordinator from its configuration, and closes it in the reverse order. Modes:
@@ -415,6 +416,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     ends.push(
       startNotifyingSubscribers({ sql, clock, log, everyMs, hasMail }).stop,
       startWebhookDelivery({ ...webhookParts, log, everyMs }).stop,
+      startWebhooks({ sql, clock, log, secrets, hasMail, send: notifications.channels.sendEvent })
+        .stop,
     );
     log.info({ url, version }, 'the coordinator has started');
     return { url, port };

@@ -15,6 +15,7 @@ import * as statusPagesApi from '../shared/api/status-pages.ts';
 import * as testRunsApi from '../shared/api/test-runs.ts';
 import * as trashApi from '../shared/api/trash.ts';
 import * as wallApi from '../shared/api/wall.ts';
+import * as webhooksApi from '../shared/api/webhooks.ts';
 import * as assistantsContract from './assistants/contract.ts';
 import * as assistants from './assistants/operations.ts';
 import * as events from './events/operations.ts';
@@ -67,6 +68,7 @@ import * as tokensContract from './tokens/contract.ts';
 import * as tokens from './tokens/operations.ts';
 import * as warningsContract from './warnings/contract.ts';
 import * as warnings from './warnings/operations.ts';
+import * as webhooks from './webhooks/operations.ts';
 
 /** Every operation with the handler of its name; one without does not compile. */
 export const handlers: Handlers = handlersOf([
@@ -86,6 +88,7 @@ export const handlers: Handlers = handlersOf([
   ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),
   ...bindAll(eventsApi, events),
+  ...bindAll(webhooksApi, webhooks),
   ...bindAll({ ...maintenanceApi, ...maintenanceContract }, maintenance),
   ...bindAll({ ...groupsApi, ...groupsContract }, groups),
   ...bindAll(

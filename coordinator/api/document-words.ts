@@ -207,6 +207,7 @@ export const tags = [
   { name: 'Incidents', description: 'Outages, from detection to resolution.' },
   { name: 'Incident evidence', description: 'What each probe saw during an outage.' },
   { name: 'Events', description: 'A feed of changes for programs.' },
+  { name: 'Webhooks', description: 'The same events, sent to your programs as they come.' },
   {
     name: 'Channels',
     description: 'Where alerts go, how and when.',

@@ -24,6 +24,7 @@ import {
   told,
   toldObject,
 } from './document-words.ts';
+import { eventPost } from './event-post.ts';
 import { keyHeader, keyPattern, maxKeyCharacters, prefix, replayedHeader } from './server.ts';
 
 /** The only answer that is not JSON: metrics in the text format of Prometheus. */
@@ -196,6 +197,7 @@ export type ApiDocument = {
   readonly servers: readonly Json[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationEntry>>>>;
+  readonly webhooks: Json;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
     readonly responses: Readonly<Record<string, Response>>;
@@ -515,6 +517,7 @@ export const apiDocument = (baseUrl: string): ApiDocument => ({
       get: entryOf(figuresOperation, figuresSuccess({ ...counted, ETag: header('ETag') })),
     },
   },
+  webhooks: { event: { post: eventPost } },
   components: components(),
 });
 
@@ -527,6 +530,7 @@ const rows: { readonly [K in keyof Plan]: string } = {
   members: 'Members',
   private_probes: 'Private probes',
   channels: 'Alert channels',
+  webhooks: 'Webhooks',
   groups: 'Groups',
   windows: 'Active and upcoming maintenance windows',
   occurrences: 'Occurrences of one window in the 90 days ahead',

@@ -9,6 +9,7 @@ import { codeOf } from '../../shared/base/errors.ts';
 import type { Sql, Transaction } from '../database/connect.ts';
 import { makeResultDays } from '../engine/result-queries.ts';
 import { growEverySealEpoch } from '../secrets/keys.ts';
+import { beginCursors } from '../webhooks/queries.ts';
 import type { BackupDone, Progress } from './write.ts';
 import {
   appliedMigrations,
@@ -210,6 +211,8 @@ const restoreAll = async (
   }
   if (!ended) throw new NoBackup('it ends early');
   await moveSequences(transaction);
+  // Events are not in a backup: webhooks go on with what comes after it.
+  await beginCursors(transaction, null);
   return done;
 };
 

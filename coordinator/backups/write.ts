@@ -119,6 +119,8 @@ const leftOut = [
   'monitor_counts',
   'monitor_facets',
   'events',
+  'webhook_cursors',
+  'webhook_deliveries',
   'kept_answers',
   ...lettingIn,
 ];

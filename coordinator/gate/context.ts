@@ -11,6 +11,7 @@ import type {
 } from '../monitors/test-run.ts';
 import type { listChannelKinds } from '../notifications/contract.ts';
 import type { AlertLinks } from '../notifications/links.ts';
+import type { Sender } from '../notifications/transport.ts';
 import type { PlanName } from '../organisations/plans.ts';
 import type { TextRecords } from '../outbound/documents.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
@@ -74,6 +75,8 @@ export type ChannelsPart = {
       readonly organisation: string;
     },
   ) => Promise<Tried>;
+  /** Sends an event to a webhook, and ends within 15 seconds. */
+  readonly sendEvent: Sender['send'];
   readonly links: AlertLinks;
   /** What a browser needs in order to become a channel. */
   readonly pushKey: () => Promise<string>;

@@ -117,6 +117,13 @@ export const storedFigures = (sql: Sql, now: number): Promise<readonly StoredFig
     union all select 'messages_oldest', '',
       coalesce(extract(epoch from ${at} - min(due_at)), 0)::float8 from messages
       where state = 'waiting' and due_at <= ${at}
+    union all select 'webhooks_waiting', '', count(*)::float8 from webhook_deliveries
+      where state = 'waiting'
+    union all select 'webhooks_oldest', '',
+      coalesce(extract(epoch from ${at} - min(next_at)), 0)::float8 from webhook_deliveries
+      where state = 'waiting' and next_at <= ${at}
+    union all select 'webhooks_failing', '', count(*)::float8 from webhooks
+      where enabled and failing_since is not null
     union all select 'set_aside', '', count(*)::float8 from set_aside
     union all select 'partitions_owned', '', count(*)::float8 from leases where owner is not null
       and expires_at > now()`;
@@ -171,6 +178,21 @@ const storedGauges = {
   messages_oldest: {
     name: 'antipode_messages_oldest_seconds',
     help: 'For how long the oldest due message waits',
+    label: undefined,
+  },
+  webhooks_waiting: {
+    name: 'antipode_webhook_deliveries_waiting',
+    help: 'Events that wait for an attempt at a webhook',
+    label: undefined,
+  },
+  webhooks_oldest: {
+    name: 'antipode_webhook_deliveries_oldest_seconds',
+    help: 'For how long the oldest due attempt at a webhook waits',
+    label: undefined,
+  },
+  webhooks_failing: {
+    name: 'antipode_webhooks_failing',
+    help: 'Webhooks whose last attempt failed',
     label: undefined,
   },
   set_aside: {

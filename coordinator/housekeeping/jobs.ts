@@ -33,6 +33,7 @@ import { createFarewells } from '../organisations/deletion.ts';
 import { forgetAudit } from '../organisations/queries.ts';
 import { idleMs, oldestMs } from '../people/sessions.ts';
 import { forgetRegistrations } from '../registrations/queries.ts';
+import { forgetDeliveries } from '../webhooks/delivery-queries.ts';
 
 /**
  * A ticker that pauses after a failure, longer each time: otherwise an unreachable database would
@@ -162,6 +163,8 @@ const sentDays = 400;
 const auditDays = 400;
 const forgetEveryMs = 3_600_000;
 const eventDays = 90;
+/** How long it can be looked up what was sent to a webhook. */
+const deliveryDays = 14;
 /** Idempotency records may exceed their limit by what arrives in this time. */
 const lightenEveryMs = 300_000;
 /** How long a tick works at most, so that it never delays a shutdown. */
@@ -267,6 +270,7 @@ export const createHousekeeper = ({
         );
         await forgetRegistrations(sql, new Date(now - registrationDays * day));
         await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), bite));
+        await repeat(until, () => forgetDeliveries(sql, new Date(now - deliveryDays * day), bite));
         forgottenAt = now;
       }
       if (isLeader() && now - lightenedAt >= lightenEveryMs) {

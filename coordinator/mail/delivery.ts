@@ -40,6 +40,7 @@ import {
   unsubscribedMail,
   verificationMail,
   type Words,
+  webhookOffMail,
 } from './templates.ts';
 
 type Dependencies = {
@@ -142,6 +143,13 @@ export const createMailer = ({
       return {
         to: mail.recipient,
         words: notDeliveringMail(name, failure, `${baseUrl()}/alerts/${channel}`),
+      };
+    }
+    if (mail.kind === 'webhook-off') {
+      const { webhook, name, because } = mail.about;
+      return {
+        to: mail.recipient,
+        words: webhookOffMail(name, because, `${baseUrl()}/webhooks/${webhook}`),
       };
     }
     if (mail.kind === 'private-probe')

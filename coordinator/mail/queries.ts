@@ -24,6 +24,10 @@ const mailShape = z.discriminatedUnion('kind', [
     z.object({ incident: z.string(), names: z.array(z.string()), count: z.number() }),
   ),
   mail('not-delivering', z.object({ channel: z.uuid(), name: z.string(), failure: z.string() })),
+  mail(
+    'webhook-off',
+    z.object({ webhook: z.uuid(), name: z.string(), because: z.enum(['gone', 'failing']) }),
+  ),
   mail('private-probe', z.object({ message: z.string() })),
   mail('channel', z.object({ channel: z.uuid() })),
   mail(

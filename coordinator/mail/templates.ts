@@ -152,6 +152,22 @@ export const notDeliveringMail = (name: string, failure: string, address: string
     'You get this once a day, because you own the organisation, until the channel delivers a message or is turned off.',
 });
 
+export const webhookOffMail = (
+  name: string,
+  because: 'gone' | 'failing',
+  address: string,
+): Words => ({
+  subject: `The webhook ${unlinked(name, 'of your organisation')} was turned off`,
+  sentences: [
+    because === 'gone'
+      ? `The webhook ${name} was turned off, because its server says that the address is gone (410).`
+      : `The webhook ${name} was turned off, because its server has accepted nothing for five days.`,
+    'No events are sent there. Once it works, turn it on and replay the events since then.',
+  ],
+  action: { label: 'Open the webhook', address },
+  because: 'You get this because you own the organisation.',
+});
+
 export const privateProbeMail = (message: string, address: string): Words => ({
   subject: `Private probe: ${message.replace(/[.]$/, '')}`,
   sentences: [

@@ -47,6 +47,9 @@ type Dependencies = {
 };
 
 const prepareAfterMs = 3_000;
+const eventLimitMs = 15_000;
+/** As many as are ever sent at once. */
+const eventsToOneHost = 256;
 
 const secretsShape = z.record(z.string(), z.string());
 
@@ -115,6 +118,16 @@ export const createNotifications = ({
     return made;
   };
   const send: Sender['send'] = async (outgoing) => (await sender()).send(outgoing);
+
+  // Events may take longer, are limited by webhook instead of by host, and never hold up an alert.
+  const events = createSender({
+    clock,
+    allow: config.ALERT_ALLOW_CIDRS,
+    mail: undefined,
+    vapid: undefined,
+    limitMs: eventLimitMs,
+    toOneHost: eventsToOneHost,
+  });
 
   const linksOf = async (message: {
     readonly id: string;
@@ -197,6 +210,7 @@ export const createNotifications = ({
       kinds,
       links,
       test,
+      sendEvent: events.send,
       read: (kind, sent, stored) => {
         const row = kindOf(kind);
         return row && readChannelConfig(row, sent, stored);
@@ -250,6 +264,7 @@ export const createNotifications = ({
     },
     close: async () => {
       await (await made?.catch(() => undefined))?.close();
+      await events.close();
       mail?.close();
     },
   };

@@ -57,6 +57,14 @@ const sentences: Readonly<Record<string, string | null>> = {
   muteAlerts: 'Muted all alerts',
   unmuteAlerts: 'Unmuted alerts',
 
+  createWebhook: 'Created webhook',
+  updateWebhook: 'Edited webhook',
+  deleteWebhook: 'Deleted webhook',
+  rotateWebhookSecret: 'Replaced secret of webhook',
+  testWebhook: null,
+  resendWebhookDelivery: 'Queued an event again for webhook',
+  replayWebhook: 'Replayed events to webhook',
+
   createStatusPage: 'Created status page',
   updateStatusPage: 'Edited status page',
   deleteStatusPage: 'Deleted status page',

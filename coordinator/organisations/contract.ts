@@ -194,7 +194,7 @@ export const showOrganisation = innerOperation({
       object('UsedOut', {
         what: string({
           description:
-            '`monitors`, `status_pages`, `members`, `private_probes`, `channels`, `groups` or `windows`.',
+            '`monitors`, `status_pages`, `members`, `private_probes`, `channels`, `webhooks`, `groups` or `windows`.',
         }),
         count: integer(),
         most: nullable(integer(), { description: 'null where the plan has no limit.' }),

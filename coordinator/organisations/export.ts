@@ -135,6 +135,13 @@ const parts = {
     key: 'c.key',
     where: `${of('c')} and c.deleted_at is null`,
   },
+  webhooks: {
+    columns: `w.id, w.description, w.host, w.event_types, w.enabled, w.created_at,
+      w.last_delivered_at, w.failing_since, w.disabled_because`,
+    from: 'webhooks w',
+    key: 'w.key',
+    where: of('w'),
+  },
   messages: {
     columns:
       'm.id, m.channel_id, m.event, m.thread_id, m.told, m.state, m.due_at, m.attempts, m.settled_at, m.words',

@@ -347,6 +347,10 @@ const leftOut = [
     what: 'invitations, links to incidents, and attempts at sending',
     why: 'They are of the moment, and open doors.',
   },
+  {
+    what: 'events, and what was sent to webhooks',
+    why: 'GET /api/v1/events lists them for 90 days, and the log of a webhook for 14.',
+  },
   { what: 'what was deleted', why: 'It is gone.' },
 ];
 
@@ -475,6 +479,7 @@ const things = [
   'members',
   'private_probes',
   'channels',
+  'webhooks',
   'groups',
   'windows',
 ] as const;

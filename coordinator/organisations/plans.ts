@@ -8,6 +8,7 @@ export type Plan = {
   readonly members: number;
   readonly private_probes: number;
   readonly channels: number;
+  readonly webhooks: number;
   readonly groups: number;
   /** Maintenance that is not over. */
   readonly windows: number;
@@ -28,6 +29,7 @@ export const plans = {
     members: 1,
     private_probes: 0,
     channels: 5,
+    webhooks: 2,
     groups: 20,
     windows: 20,
     occurrences: 5_000,
@@ -39,6 +41,7 @@ export const plans = {
     members: 10,
     private_probes: 1,
     channels: 50,
+    webhooks: 10,
     groups: 200,
     windows: 200,
     occurrences: 5_000,
@@ -50,6 +53,7 @@ export const plans = {
     members: 100,
     private_probes: 10,
     channels: 500,
+    webhooks: 100,
     groups: 2_000,
     windows: 2_000,
     occurrences: 5_000,
@@ -61,6 +65,7 @@ export const plans = {
     members: unlimited,
     private_probes: unlimited,
     channels: unlimited,
+    webhooks: unlimited,
     groups: unlimited,
     windows: unlimited,
     occurrences: 5_000,
@@ -97,6 +102,7 @@ const counted = {
     one: 'private probe',
   },
   channels: { code: 'plan_limit_channels', noun: 'channels', one: 'channel' },
+  webhooks: { code: 'plan_limit_webhooks', noun: 'webhooks', one: 'webhook' },
   groups: { code: 'plan_limit_groups', noun: 'groups', one: 'group' },
   windows: {
     code: 'plan_limit_windows',

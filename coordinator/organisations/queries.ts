@@ -61,6 +61,8 @@ export const auditPage = (
         and id = ${idIn(sql, 'group_id')}),
       (select name from channels where organisation_id = ${organisation}
         and id = ${idIn(sql, 'channel_id')}),
+      (select coalesce(nullif(description, ''), host) from webhooks
+        where organisation_id = ${organisation} and id = ${idIn(sql, 'webhook_id')}),
       (select m.name from incidents i join monitors m on m.id = i.monitor_id
         where i.organisation_id = ${organisation}
           and i.id = ${idIn(sql, 'incident_id')}),
@@ -159,6 +161,7 @@ export const usageOf = async (sql: Queryable, id: string, now: number): Promise<
         and revoked_at is null) as private_probes,
       (select count(*) from channels where organisation_id = ${id}
         and deleted_at is null) as channels,
+      (select count(*) from webhooks where organisation_id = ${id}) as webhooks,
       (select count(*) from groups where organisation_id = ${id}) as groups,
         (${windowsNotOver(sql, id, now)}) as windows`;
   return (
@@ -168,6 +171,7 @@ export const usageOf = async (sql: Queryable, id: string, now: number): Promise<
       members: 0,
       private_probes: 0,
       channels: 0,
+      webhooks: 0,
       groups: 0,
       windows: 0,
     }

@@ -64,6 +64,7 @@ export const secretsOf = (monitor: string): string => `monitor ${monitor}`;
 export const pingTokenOf = (monitor: string): string => `beat ${monitor}`;
 export const channelSecretsOf = (channel: string): string => `channel ${channel}`;
 export const pageWebhookOf = (subscriber: string): string => `page webhook ${subscriber}`;
+export const webhookOf = (webhook: string): string => `webhook ${webhook}`;
 export const codeSecretOf = (user: string): string => `second factor ${user}`;
 /** Of an organisation and the fingerprint of a call, separated by a space. */
 export const idempotencyRecordOf = (call: string): string => `answer ${call}`;
@@ -76,6 +77,7 @@ const boundTo = {
   channel: channelSecretsOf,
   answer: idempotencyRecordOf,
   'page webhook': pageWebhookOf,
+  webhook: webhookOf,
   'second factor': codeSecretOf,
 } as const satisfies Record<StoredSecret['place'], (about: string) => string>;
 

@@ -44,7 +44,8 @@ export type StoredSecret = {
     | 'channel'
     | 'second factor'
     | 'answer'
-    | 'page webhook';
+    | 'page webhook'
+    | 'webhook';
   readonly id: string;
   readonly about: string;
   readonly box: Uint8Array;
@@ -94,6 +95,11 @@ export const keptUnderOlderKeys = async (
     where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id
     limit ${limit} for no key update`;
   if (hooks.length > 0) return hooks;
+  const ofEvents = await sql<StoredSecret[]>`
+    select 'webhook' as place, id::text, id::text as about, secrets as box from webhooks
+    where substring(secrets from 1 for 16) <> ${id} order by id
+    limit ${limit} for no key update`;
+  if (ofEvents.length > 0) return ofEvents;
   return sql<StoredSecret[]>`
     select 'second factor' as place, user_id::text as id, user_id::text as about, secret as box
     from second_factors
@@ -111,6 +117,8 @@ export const rewriteKept = async (
     await sql`update channels set secrets = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'page webhook')
     await sql`update status_page_subscribers set secrets = ${Buffer.from(box)} where id = ${id}`;
+  else if (place === 'webhook')
+    await sql`update webhooks set secrets = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'deleted monitor' || place === 'deleted beat')
     await sql`update deleted_rows set box = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'second factor')

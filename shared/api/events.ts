@@ -11,15 +11,38 @@ import {
 } from './fields.ts';
 import { exampleIds, nullableString, operation, pageQuery } from './operation.ts';
 
-const EventOut = object('EventOut', {
+/** What triggers of the database write (migrations 038, 080, 095, 110), and `deploy`. */
+export const eventTypes = [
+  'incident.opened',
+  'incident.confirmed',
+  'incident.acknowledged',
+  'incident.unacknowledged',
+  'incident.resolved',
+  'monitor.created',
+  'monitor.changed',
+  'monitor.paused',
+  'monitor.resumed',
+  'monitor.deleted',
+  'group.created',
+  'group.changed',
+  'group.deleted',
+  'maintenance.created',
+  'maintenance.changed',
+  'maintenance.deleted',
+  'warning.started',
+  'warning.changed',
+  'warning.ended',
+  'deploy',
+] as const;
+
+export const EventOut = object('EventOut', {
   id: uuid({
     description: 'Of the event: one that is sent twice has the same id.',
     example: exampleIds.post,
   }),
   at: dateTime({ description: 'When it was written down.', example: '2026-11-18T04:03:36.902Z' }),
   event: string({
-    description:
-      '`incident.opened`, `.confirmed`, `.acknowledged`, `.resolved`; `monitor.created`, `.changed`, `.paused`, `.resumed`, `.deleted`; `group.created`, `.changed`, `.deleted`; `maintenance.created`, `.changed`, `.deleted`; `warning.started`, `.changed`, `.ended`; `deploy`. There may be others later: ignore what you do not know.',
+    description: `${eventTypes.map((type) => `\`${type}\``).join(', ')}. There may be others later: ignore what you do not know.`,
     example: 'incident.confirmed',
   }),
   monitor: nullable(uuid({ example: exampleIds.monitor })),

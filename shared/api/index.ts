@@ -92,6 +92,18 @@ import {
 import { createTest, getTest } from './test-runs.ts';
 import { listDeletedMonitors, restoreMonitor } from './trash.ts';
 import { createWallLink, revokeWallLink, showWall } from './wall.ts';
+import {
+  createWebhook,
+  deleteWebhook,
+  getWebhook,
+  listWebhookDeliveries,
+  listWebhooks,
+  replayWebhook,
+  resendWebhookDelivery,
+  rotateWebhookSecret,
+  testWebhook,
+  updateWebhook,
+} from './webhooks.ts';
 
 /** The whole REST API, version 1: every operation by its id, in the order of the document. */
 export const operations = {
@@ -121,6 +133,16 @@ export const operations = {
   withdrawIncidentShare,
   listEvents,
   createEvent,
+  listWebhooks,
+  createWebhook,
+  getWebhook,
+  updateWebhook,
+  deleteWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+  listWebhookDeliveries,
+  resendWebhookDelivery,
+  replayWebhook,
   listMaintenanceWindows,
   createMaintenanceWindow,
   getMaintenanceWindow,

@@ -207,6 +207,40 @@ export const lineOf = {
         : 'at once',
     ],
   },
+  webhooks: {
+    one: 'webhook',
+    many: 'webhooks',
+    columns: 'id | url | description | state | events | last delivered',
+    line: (item) => [
+      oneLine(item.id, 36),
+      oneLine(item.url, 80),
+      oneLine(item.description, 60),
+      item.enabled === false
+        ? `off${typeof item.disabled_because === 'string' ? ` (${item.disabled_because})` : ''}`
+        : typeof item.failing_since === 'string'
+          ? `failing since ${minute(item.failing_since)}`
+          : 'on',
+      Array.isArray(item.event_types) && item.event_types.length > 0
+        ? oneLine(item.event_types.join(' '), 80)
+        : 'all',
+      minute(item.last_delivered_at),
+    ],
+  },
+  deliveries: {
+    one: 'delivery',
+    many: 'deliveries',
+    columns: 'id | handed on | event | event id | state | attempts | answer | next attempt',
+    line: (item) => [
+      oneLine(item.id, 36),
+      minute(item.created_at),
+      oneLine(item.event, 30),
+      oneLine(item.event_id, 36),
+      oneLine(item.state, 12),
+      String(item.attempts ?? ''),
+      oneLine(item.status ?? item.failure ?? '', 20),
+      minute(item.next_attempt_at),
+    ],
+  },
 } as const satisfies Record<string, LineOf>;
 
 /**

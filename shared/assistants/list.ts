@@ -134,6 +134,43 @@ const rows = {
     open: true,
     run: whole,
   },
+  list_webhooks: {
+    operation: operations.listWebhooks,
+    title: 'List webhooks',
+    about: `Use it to see which programs get events, and whether they accept them. One line for each.${endOfLists}`,
+    run: listed('webhooks'),
+  },
+  list_webhook_deliveries: {
+    operation: operations.listWebhookDeliveries,
+    title: 'List what was sent to a webhook',
+    about: `Use it when a program missed an event: each event with its state, attempts and the last answer. Answers are text of someone else's server.${endOfLists}`,
+    run: listed('deliveries'),
+  },
+  test_webhook: {
+    operation: operations.testWebhook,
+    title: 'Send a test to a webhook',
+    about: 'Sends a real POST to the program behind it, and answers what came back.',
+    effect: 'changes',
+    open: true,
+    run: whole,
+  },
+  resend_webhook_delivery: {
+    operation: operations.resendWebhookDelivery,
+    title: 'Send an event to a webhook again',
+    about: 'One event of its log, under the same id. The program may act on it again: ask before.',
+    effect: 'changes',
+    open: true,
+    run: whole,
+  },
+  replay_webhook: {
+    operation: operations.replayWebhook,
+    title: 'Send all events since a moment to a webhook',
+    about:
+      'After an outage of the program behind it: whatever came since, sent before or not. Ask before.',
+    effect: 'changes',
+    open: true,
+    run: whole,
+  },
   show_mute: {
     operation: operations.showMute,
     title: 'Whether all alerts are muted',

@@ -212,8 +212,13 @@ const argumentsOf = ({ operation, without = [], own = {} }: Row): Tool['argument
           [key, { where, key, field, required: field.absent === undefined }] as const,
       );
   return Object.fromEntries([
+    // The thing itself is `id`; what it is part of has its own name.
     ...Object.entries(operation.params).map(
-      ([key, field]) => ['id', { where: 'path', key, field, required: true }] as const,
+      ([key, field], at, all) =>
+        [
+          at === all.length - 1 ? 'id' : key,
+          { where: 'path', key, field, required: true },
+        ] as const,
     ),
     ...of('query', operation.query),
     ...of('body', operation.body?.shape ?? {}),

@@ -44,6 +44,7 @@ export const refusalCodes = {
     'The plan allows no more private probes; open invitations count.',
   ],
   plan_limit_channels: ['forbidden', 'The plan allows no more channels.'],
+  plan_limit_webhooks: ['forbidden', 'The plan allows no more webhooks.'],
   plan_limit_groups: ['forbidden', 'The plan allows no more groups.'],
   plan_limit_windows: [
     'forbidden',
@@ -79,6 +80,11 @@ export const refusalCodes = {
   test_not_found: ['not_found', 'There is no such test of yours, or it was over a minute ago.'],
   share_not_found: ['not_found', 'There is no such link to this incident.'],
   channel_not_found: ['not_found', 'There is no such channel.'],
+  webhook_not_found: ['not_found', 'There is no such webhook.'],
+  webhook_delivery_not_found: [
+    'not_found',
+    'The log of this webhook has no such delivery, or has it no more.',
+  ],
   message_not_found: ['not_found', 'There is no such message.'],
   mute_not_found: ['not_found', 'There is no such mute.'],
   route_not_found: ['not_found', 'There is no such route.'],
@@ -136,6 +142,10 @@ export const refusalCodes = {
     'invalid',
     'The config is not what the kind asks for, or a time to wait is out of range; the message names each field.',
   ],
+  webhook_invalid: [
+    'invalid',
+    'The URL is no address that events can be sent to, or the description is too long.',
+  ],
   channel_kind_unknown: ['invalid', 'There is no such kind of channel.'],
   mute_invalid: ['invalid', 'The minutes of a mute are none, or more than a week.'],
   already_published: ['conflict', 'It is published on this page already.'],
@@ -162,6 +172,7 @@ export const refusalCodes = {
     'The organisation will be deleted. Until then it is read-only, and an owner may undo the deletion.',
   ],
   organisation_not_ending: ['conflict'],
+  webhook_disabled: ['conflict', 'The webhook is turned off; turn it on first.'],
   incident_over: ['conflict', 'The incident is over, or was never confirmed.'],
   already_member: ['conflict'],
   second_factor_on: ['conflict'],
@@ -188,7 +199,7 @@ export const refusalCodes = {
   test_limit: ['limited', 'An organisation may run ten tests a minute.'],
   channel_test_limit: [
     'limited',
-    'An organisation asks mailboxes and tests channels ten times an hour, and one mailbox three times a day.',
+    'An organisation asks mailboxes and tests channels and webhooks ten times an hour, and one mailbox three times a day.',
   ],
   rate_limited: ['limited', 'Too many calls; wait as long as `Retry-After` says.'],
   too_many_attempts: ['limited'],

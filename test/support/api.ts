@@ -5,10 +5,13 @@ import { connect, type Sql } from '../../coordinator/database/connect.ts';
 import type { ProbesPart, TestRunsPart } from '../../coordinator/gate/context.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { createOperations } from '../../coordinator/gate/setup.ts';
+import { newSigningSecret } from '../../coordinator/notifications/kinds/webhook.ts';
 import { handlers } from '../../coordinator/operations.ts';
 import { revokeProbe } from '../../coordinator/probes/queries.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
+import { insertWebhook } from '../../coordinator/webhooks/queries.ts';
+import { sealWebhook } from '../../coordinator/webhooks/secrets.ts';
 import { continents } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
@@ -200,6 +203,9 @@ export type Things = {
   readonly pingKey: string;
   /** Begun by whoever made it. */
   readonly test: string;
+  readonly webhook: string;
+  /** Of the webhook. */
+  readonly delivery: string;
   /** The address of whoever made it. */
   readonly member: string;
 };
@@ -260,6 +266,25 @@ export const createThings = async (
   // Things are made again and again, and tests are limited.
   await api.sql`delete from trials where organisation_id = ${organisation}`;
   const test = await send('/api/v1/tests', { type: 'https', target: 'https://example.org/' });
+  const [webhook, delivery] = [newId(), newId()];
+  await insertWebhook(
+    api.sql,
+    {
+      id: webhook,
+      organisation,
+      description: 'Tickets',
+      host: 'hooks.example.org',
+      event_types: [],
+      enabled: true,
+      secrets: await sealWebhook(createSecretsAtRest(testSecretKey), api.sql, webhook, {
+        url: 'https://hooks.example.org/',
+        secrets: [{ secret: newSigningSecret(), until: null }],
+      }),
+    },
+    new Date(),
+  );
+  await api.sql`insert into webhook_deliveries (id, organisation_id, webhook_id, event_key, event_id, event, created_at, next_at)
+    values (${delivery}, ${organisation}, ${webhook}, 1, ${newId()}, 'deploy', now(), now())`;
   const probe = newId();
   await api.sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${organisation}, ${probe}, 'Africa')`;
   const pingKey = newId();
@@ -280,6 +305,8 @@ export const createThings = async (
     probe,
     pingKey,
     test,
+    webhook,
+    delivery,
     member: email,
   };
 };

@@ -155,6 +155,7 @@ const nouns: Readonly<Record<string, string>> = {
   members: 'Members',
   private_probes: 'Private probes',
   channels: 'Channels',
+  webhooks: 'Webhooks',
   groups: 'Groups',
   windows: 'Active and upcoming maintenance',
 };
@@ -346,7 +347,7 @@ export const exportPage: Page = {
         ${heading({
           sentence: `Export ${request.caller.organisation.name}`,
           below:
-            'One JSON file with members, monitors, incidents and their evidence, warnings, hourly figures, maintenance, channels, status pages and the audit log.',
+            'One JSON file with members, monitors, incidents and their evidence, warnings, hourly figures, maintenance, channels, webhooks, status pages and the audit log.',
           trail,
         })}
         <div class="card stack">

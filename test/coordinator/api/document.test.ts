@@ -399,6 +399,8 @@ describe('document bounds', () => {
     'StatusPageIn.description': 'it has none',
     'StatusPagePatch.description': 'taken away',
     'StatusPagePatch.domain': 'taken away',
+    'WebhookIn.description': 'it has none',
+    'WebhookPatch.description': 'taken away',
   };
 
   test('a text that must not be empty says so: names, rules and cursors as well as fields with a pattern', () => {

@@ -42,6 +42,8 @@ const standIns: Things = {
   pingKey: '00000000-0000-7000-8000-00000000000e',
   member: 'stand-in@example.org',
   report: '00000000-0000-7000-8000-00000000000c',
+  webhook: '00000000-0000-7000-8000-00000000000e',
+  delivery: '00000000-0000-7000-8000-00000000000f',
 };
 
 const names = [
@@ -59,6 +61,8 @@ const names = [
   'probe',
   'pingKey',
   'test',
+  'webhook',
+  'delivery',
 ] as const;
 
 const {
@@ -73,6 +77,8 @@ const {
   post,
   report,
   probeInvitation,
+  webhook,
+  delivery,
 } = standIns;
 
 const idsFor = (name: string): fc.Arbitrary<string> => {
@@ -92,7 +98,11 @@ const idsFor = (name: string): fc.Arbitrary<string> => {
                 ? [report]
                 : name.startsWith('probe')
                   ? [probeInvitation]
-                  : [incident];
+                  : name.startsWith('webhook')
+                    ? [webhook]
+                    : name.startsWith('delivery')
+                      ? [delivery]
+                      : [incident];
   return fc.oneof(
     { weight: 16, arbitrary: fc.constantFrom(...fitting) },
     { weight: 1, arbitrary: fc.constantFrom(...Object.values(standIns)) },

@@ -78,6 +78,9 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   inviteProbe: () => ({ name: newId(), continent: 'Africa' }),
   createPingKey: () => ({ name: 'Jobs' }),
   rotatePingKey: () => ({}),
+  createWebhook: () => ({ url: 'https://hooks.example.org/' }),
+  updateWebhook: () => ({ description: 'Renamed' }),
+  replayWebhook: () => ({ since: '2026-01-01T00:00:00Z' }),
   createTest: ({ monitor }) => ({ type: 'https', target: 'https://example.org/', monitor }),
 };
 
@@ -103,6 +106,8 @@ const request = (id: OperationId, of: Things) => {
     .replace('{probe_id}', of.probe)
     .replace('{ping_key_id}', of.pingKey)
     .replace('{place_id}', of.probe)
+    .replace('{webhook_id}', of.webhook)
+    .replace('{delivery_id}', of.delivery)
     .replace('{test_id}', of.test);
   const payload = bodies[id]?.(of);
   return {
@@ -128,7 +133,9 @@ const inventory = async (): Promise<string> => {
       (select json_agg(p order by key) from status_pages p where organisation_id = ${house.organisation}),
       (select json_agg(p) from status_page_monitors p), (select json_agg(p) from status_page_groups p),
       (select json_agg(p order by key) from status_page_posts p where organisation_id = ${house.organisation}),
-      (select json_agg(p order by key) from status_page_reports p where organisation_id = ${house.organisation}))::text as all`;
+      (select json_agg(p order by key) from status_page_reports p where organisation_id = ${house.organisation}),
+      (select json_agg(w order by key) from webhooks w where organisation_id = ${house.organisation}),
+      (select json_agg(d order by key) from webhook_deliveries d where organisation_id = ${house.organisation}))::text as all`;
   return String(rows[0]?.all);
 };
 
@@ -179,6 +186,8 @@ describe('A caller without access', () => {
       probe: newId(),
       pingKey: newId(),
       test: newId(),
+      webhook: newId(),
+      delivery: newId(),
       member: house.owner.email,
     };
     for (const id of ids.filter(
@@ -187,6 +196,7 @@ describe('A caller without access', () => {
           'whoami',
           'batchMonitors',
           'listEvents',
+          'createWebhook',
           'createGroup',
           'createStatusPage',
           'inviteProbe',
@@ -202,7 +212,7 @@ describe('A caller without access', () => {
       const foreign = await ask(id, strangers.owner.readWrite);
       const unheardOf = await ask(id, strangers.owner.readWrite, unknown);
       expect([id, foreign.status, foreign.text]).toEqual([id, unheardOf.status, unheardOf.text]);
-      if (id.startsWith('list') && !/^listStatusPage(Posts|Reports)$/.test(id))
+      if (id.startsWith('list') && !/^list(StatusPage(Posts|Reports)|WebhookDeliveries)$/.test(id))
         expect([id, foreign.body]).toEqual([id, { items: [], next_cursor: null }]);
       else expect([id, foreign.status]).toEqual([id, 404]);
     }
@@ -287,6 +297,7 @@ describe('A caller with access', () => {
         'deleteStatusPageReport',
         'deleteStatusPage',
         'deleteChannel',
+        'deleteWebhook',
         'deleteMaintenanceWindow',
         'deleteGroup',
         'deleteMonitor',

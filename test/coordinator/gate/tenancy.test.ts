@@ -24,6 +24,7 @@ import {
   createStatusPage,
   createStatusPagePost,
 } from '../../../shared/api/status-pages.ts';
+import { createWebhook } from '../../../shared/api/webhooks.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { connectAssistant } from '../../support/assistants.ts';
@@ -80,6 +81,11 @@ const estate = async (): Promise<Estate> => {
     values (${subscriber_id}, ${page_id}, 'ada@reader.example', 'en', now())`;
   const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, try: false };
   const channel_id = (await bench.call(createChannel, as, hook)).id;
+  const webhook_id = (await bench.call(createWebhook, as, { url: 'https://hooks.example.org/' }))
+    .id;
+  const delivery_id = newId();
+  await bench.sql`insert into webhook_deliveries (id, organisation_id, webhook_id, event_key, event_id, event, created_at, next_at)
+    values (${delivery_id}, ${house.organisation}, ${webhook_id}, 1, ${newId()}, 'deploy', now(), now())`;
   const message_id = newId();
   const told = JSON.stringify({ sentence: 'It is down.', monitors: [] });
   await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at)
@@ -116,6 +122,8 @@ const estate = async (): Promise<Estate> => {
       connection_id,
       test_id: newId(),
       channel_id,
+      webhook_id,
+      delivery_id,
       message_id,
       post_id,
       report_id,
@@ -208,6 +216,8 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   saveView: { name: 'x', query: '' },
   moveView: { name: 'x', to: 'up' },
   removeView: { name: 'x' },
+  createWebhook: { url: 'https://hooks.example.org/' },
+  replayWebhook: { since: '2026-01-01T00:00Z' },
   createTest: { type: 'heartbeat', target: '', monitor: ids.monitor_id },
 });
 
@@ -228,6 +238,8 @@ const namesNothing = [
   'listRecent',
   'batchMonitors',
   'listEvents',
+  'listWebhooks',
+  'createWebhook',
   'whoami',
   'listMonitors',
   'listDeletedMonitors',

@@ -46,6 +46,10 @@ test('every promised command exists, and no other', () => {
         'write-post-mortem',
       ].map((verb) => `incidents ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'test'].map((verb) => `channels ${verb}`),
+      ...['list', 'get', 'create', 'update', 'delete', 'test', 'replay'].map(
+        (verb) => `webhooks ${verb}`,
+      ),
+      ...['rotate-secret', 'list-deliveries', 'resend-delivery'].map((act) => `webhooks ${act}`),
       'messages list',
       'audit list',
       ...['show', 'create-link', 'revoke-link'].map((verb) => `wall ${verb}`),

@@ -134,6 +134,10 @@ const furnish = async (): Promise<{
   );
   const hook = ['--kind', 'webhook', '--config', '{"url":"http://127.0.0.1:9/hook"}'];
   const channel_id = await made('channels', 'create', ...hook, '--try', 'false', '--name', b);
+  const webhook_id = await made('webhooks', 'create', '--url', 'http://127.0.0.1:9/hook');
+  const delivery_id = newId();
+  await sql`insert into webhook_deliveries (id, organisation_id, webhook_id, event_key, event_id, event, created_at, next_at)
+    values (${delivery_id}, ${house.organisation}, ${webhook_id}, 1, ${newId()}, 'deploy', now(), now())`;
   const probe_invitation_id = await made(
     'probes',
     'invite',
@@ -177,6 +181,8 @@ const furnish = async (): Promise<{
     page_id,
     empty_page_id,
     channel_id,
+    webhook_id,
+    delivery_id,
     incident_id,
     post_id,
     report_id,
@@ -200,6 +206,7 @@ const sayingOf = (
     name: called,
     display_name: called,
     description: called,
+    url: 'http://127.0.0.1:9/',
     type: 'https',
     starts_at: '+1d',
     ends_at: '+2d',
@@ -250,6 +257,7 @@ const lineOf = (command: Command, things: Things, called: string): string[] => {
       ? ['--row', known('a second row', things.monitor_id)]
       : []),
     ...(command.operation.id === 'createChannel' ? ['--try', 'false'] : []),
+    ...(command.operation.id === 'replayWebhook' ? ['--since', '-1d'] : []),
     ...(command.operation.id === 'inviteProbe' ? ['--continent', 'Europe'] : []),
     ...(/^create(Monitor|Test)$/.test(command.operation.id)
       ? ['--target', 'https://a.example/']

@@ -1,0 +1,173 @@
+import type { listEvents } from '../../shared/api/events.ts';
+import type { OutputOf } from '../../shared/api/operation.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { type HttpAnswer, retryAfter, type SendOutcome } from '../notifications/kinds/types.ts';
+
+/** The rules of webhooks: what an address may be, when an attempt is repeated, when one is off. */
+
+const longestUrl = 2_000;
+const longestDescription = 200;
+
+/** @throws Refusal `webhook_invalid`. Where it leads is judged at each connection. */
+export const webhookUrlFrom = (text: string): URL => {
+  const url = text.length > longestUrl ? null : URL.parse(text.trim());
+  if (url === null || !/^https?:$/.test(url.protocol) || `${url.username}${url.password}` !== '')
+    throw new Refusal(
+      'webhook_invalid',
+      `url: must be an https:// or http:// address of up to ${longestUrl} characters, without a user name and password.`,
+    );
+  url.hash = '';
+  return url;
+};
+
+/** @throws Refusal `webhook_invalid`. */
+export const webhookDescriptionFrom = (text: string): string => {
+  const description = text.trim();
+  if (description.length > longestDescription || /\p{Cc}/u.test(description))
+    throw new Refusal(
+      'webhook_invalid',
+      `description: must be one line of up to ${longestDescription} characters.`,
+    );
+  return description;
+};
+
+/** What others than owners and admins see of the address, which may contain a secret. */
+export const hiddenUrl = (url: string): string => `${new URL(url).origin}/***`;
+
+type Event = OutputOf<typeof listEvents>['items'][number];
+
+/** The body of a POST: the event as the list of events has it. */
+export const webhookContent = (event: Event) => ({
+  type: event.event,
+  timestamp: event.at,
+  data: event,
+});
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** A secret that signs, and until when; null: it was not replaced. */
+export type SigningSecret = { readonly secret: string; readonly until: number | null };
+
+const overlapMs = day;
+const maxSecrets = 3;
+
+/** A new secret first. The one before signs for another day, so that receivers can change over. */
+export const rotated = (
+  secrets: readonly SigningSecret[],
+  secret: string,
+  now: number,
+): readonly SigningSecret[] =>
+  [
+    { secret, until: null },
+    ...validSecrets(secrets, now).map((each) => ({
+      ...each,
+      until: each.until ?? now + overlapMs,
+    })),
+  ].slice(0, maxSecrets);
+
+export const validSecrets = (
+  secrets: readonly SigningSecret[],
+  now: number,
+): readonly SigningSecret[] => secrets.filter(({ until }) => until === null || until > now);
+
+/** The pauses of Standard Webhooks: ten attempts within three days and a bit. */
+const pauses = [
+  5 * second,
+  5 * minute,
+  30 * minute,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  14 * hour,
+  20 * hour,
+  24 * hour,
+];
+/** Up to so much is added, so that what failed together does not come back together. */
+const jitter = 0.1;
+
+/** What became of an attempt. */
+export type Attempted = {
+  /** `gone`: the receiver wants no more, ever. */
+  readonly is: 'delivered' | 'failed' | 'gone';
+  readonly status: number | null;
+  /** Why there was no answer; null when there was one. */
+  readonly failure: string | null;
+  /** The beginning of the answer. */
+  readonly answer: string | null;
+  /** The earliest that the receiver wants another attempt. */
+  readonly after_s: number | undefined;
+};
+
+const keptOfAnswer = 1_024;
+
+/** What a database takes, whatever the receiver sent. */
+const beginningOf = (body: string): string =>
+  Buffer.from(body).subarray(0, keptOfAnswer).toString().replaceAll('\0', '\ufffd');
+
+const ofAnswer = (answer: HttpAnswer): Attempted => ({
+  is:
+    answer.status >= 200 && answer.status < 300
+      ? 'delivered'
+      : answer.status === 410
+        ? 'gone'
+        : 'failed',
+  status: answer.status,
+  failure: null,
+  answer: beginningOf(answer.body),
+  after_s: retryAfter(answer),
+});
+
+export const attempted = (outcome: SendOutcome): Attempted =>
+  outcome.is === 'answer'
+    ? ofAnswer(outcome)
+    : {
+        is: 'failed',
+        status: null,
+        failure: outcome.is === 'failure' ? outcome.failure : 'broken_off',
+        answer: null,
+        after_s: undefined,
+      };
+
+/**
+ * When the next attempt is due; null when this was the last. @param attempts Including this one.
+ * @param chance From 0 to 1.
+ */
+export const nextAttempt = (
+  attempts: number,
+  { after_s = 0 }: Pick<Attempted, 'after_s'>,
+  now: number,
+  chance: number,
+): number | null => {
+  const pause = pauses[attempts - 1];
+  return pause === undefined
+    ? null
+    : now + Math.round(Math.max(pause, after_s * second) * (1 + jitter * chance));
+};
+
+export type WebhookHealth = {
+  readonly failing_since: number | null;
+  readonly last_failed_at: number | null;
+};
+
+export const healthy: WebhookHealth = { failing_since: null, last_failed_at: null };
+
+/** Failures further apart are not one time of failing: nothing was sent in between. */
+const longestSilence = 2 * day;
+const offAfter = 5 * day;
+
+/** How it fares after an attempt, and why it is turned off, if it is. */
+export const afterAttempt = (
+  { failing_since, last_failed_at }: WebhookHealth,
+  is: Attempted['is'],
+  at: number,
+): { readonly health: WebhookHealth; readonly off: 'gone' | 'failing' | null } => {
+  if (is === 'delivered') return { health: healthy, off: null };
+  const isSame = last_failed_at !== null && at - last_failed_at <= longestSilence;
+  const since = isSame ? (failing_since ?? at) : at;
+  const health = { failing_since: since, last_failed_at: at };
+  if (is === 'gone') return { health, off: 'gone' };
+  return { health, off: at - since >= offAfter ? 'failing' : null };
+};

@@ -1,0 +1,329 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type * as api from '../../shared/api/webhooks.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { eventCursors } from '../events/position.ts';
+import { inSteps } from '../gate/bind.ts';
+import {
+  type Context,
+  type Early,
+  type InOrganisation,
+  type OperationResult,
+  type OrganisationScope,
+  orNotFound,
+} from '../gate/context.ts';
+import { afterAll, beforeAll, pageOf } from '../gate/cursors.ts';
+import { epochOf } from '../maintenance/zones.ts';
+import { newSigningSecret, signedPost } from '../notifications/kinds/webhook.ts';
+import { countChannelTest } from '../notifications/queries.ts';
+import { mayManage } from '../organisations/model.ts';
+import { enforceLimit } from '../organisations/plans.ts';
+import {
+  attempted,
+  hiddenUrl,
+  rotated,
+  validSecrets,
+  webhookContent,
+  webhookDescriptionFrom,
+  webhookUrlFrom,
+} from './model.ts';
+import {
+  beginCursors,
+  cancelDeliveries,
+  countWebhooks,
+  type DeliveryRow,
+  deliveryPage,
+  insertWebhook,
+  moveCursorBack,
+  positionSince,
+  deleteWebhook as remove,
+  resendDelivery,
+  type WebhookRow,
+  webhookById,
+  webhookPage,
+  updateWebhook as write,
+  writeWebhookSecrets,
+} from './queries.ts';
+import { openWebhook, sealWebhook } from './secrets.ts';
+
+/** Only owners and admins see the whole address, and what its server answers. */
+const seesAll = ({ caller }: Pick<OrganisationScope, 'caller'>): boolean =>
+  caller.is === 'operator' || mayManage(caller.role);
+
+type Reading = Pick<Context, 'sql' | 'with'> & OrganisationScope;
+
+const iso = (at: Date | null): string | null => at?.toISOString() ?? null;
+
+/** Keys of secrets are cached, so this makes no database query. */
+const webhookJson = async (context: Reading, row: WebhookRow) => {
+  const { url } = await openWebhook(context.with.secrets, context.sql, row.id, row.secrets);
+  return {
+    id: row.id,
+    url: seesAll(context) ? url : hiddenUrl(url),
+    description: row.description,
+    event_types: row.event_types,
+    enabled: row.enabled,
+    disabled_because: row.disabled_because,
+    failing_since: iso(row.failing_since),
+    last_delivered_at: iso(row.last_delivered_at),
+    created_at: row.created_at.toISOString(),
+  };
+};
+
+const existing = async (
+  { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
+  id: string,
+): Promise<WebhookRow> =>
+  orNotFound(await webhookById(sql, organisation.id, id), 'webhook_not_found');
+
+export const listWebhooks = async (
+  context: InOrganisation,
+  input: InputOf<typeof api.listWebhooks>,
+): OperationResult<OutputOf<typeof api.listWebhooks>> => {
+  const { sql, organisation, with: dependencies } = context;
+  const rows = await pageOf(
+    dependencies.cursors,
+    ['webhooks', organisation.id],
+    input,
+    (from, limit) => webhookPage(sql, organisation.id, from ?? beforeAll, limit),
+    (row) => row,
+  );
+  return {
+    items: await Promise.all(rows.items.map((row) => webhookJson(context, row))),
+    next_cursor: rows.next_cursor,
+  };
+};
+
+export const getWebhook = async (
+  context: InOrganisation,
+  { webhook_id: id }: InputOf<typeof api.getWebhook>,
+): OperationResult<OutputOf<typeof api.getWebhook>> =>
+  webhookJson(context, await existing(context, id));
+
+export const createWebhook = async (
+  context: InOrganisation,
+  input: InputOf<typeof api.createWebhook>,
+): OperationResult<OutputOf<typeof api.createWebhook>> => {
+  const { sql, organisation, now, note, with: dependencies } = context;
+  const url = webhookUrlFrom(input.url);
+  const description = webhookDescriptionFrom(input.description);
+  const { enabled } = input;
+  const event_types = [...new Set(input.event_types)];
+  enforceLimit('webhooks', organisation.plan, await countWebhooks(sql, organisation.id));
+  const [id, secret] = [newId(), newSigningSecret()];
+  const box = { url: url.href, secrets: [{ secret, until: null }] };
+  await insertWebhook(
+    sql,
+    {
+      id,
+      organisation: organisation.id,
+      description,
+      host: url.host,
+      event_types,
+      enabled,
+      secrets: await sealWebhook(dependencies.secrets, sql, id, box),
+    },
+    new Date(now),
+  );
+  note({ after: { id, url: hiddenUrl(url.href), description, event_types, enabled } });
+  return { ...(await webhookJson(context, await existing(context, id))), secret };
+};
+
+export const updateWebhook = async (
+  context: InOrganisation,
+  input: InputOf<typeof api.updateWebhook>,
+): OperationResult<OutputOf<typeof api.updateWebhook>> => {
+  const { sql, organisation, now, note, with: dependencies } = context;
+  const before = await existing(context, input.webhook_id);
+  const stored = await openWebhook(dependencies.secrets, sql, before.id, before.secrets);
+  const url = input.url === null ? new URL(stored.url) : webhookUrlFrom(input.url);
+  const enabled = input.enabled ?? before.enabled;
+  const after = {
+    description:
+      input.description === null ? before.description : webhookDescriptionFrom(input.description),
+    event_types: [...new Set(input.event_types ?? before.event_types)],
+    enabled,
+  };
+  const isTurnedOn = enabled && !before.enabled;
+  await write(
+    sql,
+    {
+      ...after,
+      id: before.id,
+      organisation: organisation.id,
+      host: url.host,
+      secrets: await sealWebhook(dependencies.secrets, sql, before.id, {
+        ...stored,
+        url: url.href,
+      }),
+    },
+    isTurnedOn || url.href !== stored.url,
+  );
+  if (isTurnedOn) await beginCursors(sql, before.id);
+  if (!enabled) await cancelDeliveries(sql, before.id, new Date(now));
+  const { description, event_types } = before;
+  note({
+    before: { url: hiddenUrl(stored.url), description, event_types, enabled: before.enabled },
+    after: { url: hiddenUrl(url.href), ...after },
+  });
+  return webhookJson(context, await existing(context, before.id));
+};
+
+export const deleteWebhook = async (
+  context: InOrganisation,
+  { webhook_id: id }: InputOf<typeof api.deleteWebhook>,
+): Promise<void> => {
+  const { sql, organisation, note } = context;
+  const { description, host } = await existing(context, id);
+  await remove(sql, organisation.id, id);
+  note({ before: { description, host } });
+};
+
+export const rotateWebhookSecret = async (
+  context: InOrganisation,
+  { webhook_id: id }: InputOf<typeof api.rotateWebhookSecret>,
+): OperationResult<OutputOf<typeof api.rotateWebhookSecret>> => {
+  const { sql, organisation, now, with: dependencies } = context;
+  const row = await existing(context, id);
+  const stored = await openWebhook(dependencies.secrets, sql, id, row.secrets);
+  const secret = newSigningSecret();
+  const secrets = rotated(stored.secrets, secret, now);
+  await writeWebhookSecrets(
+    sql,
+    organisation.id,
+    id,
+    await sealWebhook(dependencies.secrets, sql, id, { ...stored, secrets }),
+  );
+  return { secret, previous_until: new Date(secrets[1]?.until ?? now).toISOString() };
+};
+
+type Tried = OutputOf<typeof api.testWebhook>;
+
+const maxTestsAnHour = 10;
+const hourMs = 3_600_000;
+
+/** Sends before the transaction, because it may take 15 seconds. */
+export const testWebhook = inSteps({
+  before: async (
+    early: Early<OrganisationScope>,
+    { webhook_id: id }: InputOf<typeof api.testWebhook>,
+  ): Promise<Tried> => {
+    const { pool: sql, organisation, now, with: dependencies } = early;
+    const row = await existing({ sql, organisation }, id);
+    const { url, secrets } = await openWebhook(dependencies.secrets, sql, id, row.secrets);
+    if ((await countChannelTest(sql, organisation.id, new Date(now))) > maxTestsAnHour)
+      throw new Refusal(
+        'channel_test_limit',
+        `An organisation can send ${maxTestsAnHour} tests an hour. Try again later.`,
+        hourMs / 1_000,
+      );
+    const sent = webhookContent({
+      id: newId(),
+      at: new Date(now).toISOString(),
+      event: 'webhook.test',
+      monitor: null,
+      incident: null,
+      group: null,
+      window: null,
+      warning: null,
+      name: null,
+    });
+    const began = performance.now();
+    const outcome = await dependencies.channels.sendEvent(
+      signedPost({
+        url,
+        secrets: validSecrets(secrets, now).map(({ secret }) => secret),
+        id: sent.data.id,
+        now,
+        content: sent,
+      }),
+    );
+    const { is, status, failure, answer } = attempted(outcome);
+    const took_ms = Math.max(0, Math.round(performance.now() - began));
+    return { delivered: is === 'delivered', status, failure, answer, took_ms, sent };
+  },
+  act: async (
+    { note }: InOrganisation,
+    _input: InputOf<typeof api.testWebhook>,
+    tried: Tried,
+  ): OperationResult<Tried> => {
+    note({ after: { delivered: tried.delivered } });
+    return tried;
+  },
+});
+
+const deliveryJson = (scope: Pick<OrganisationScope, 'caller'>, row: DeliveryRow) => ({
+  id: row.id,
+  event_id: row.event_id,
+  event: row.event,
+  state: row.state,
+  attempts: row.attempts,
+  next_attempt_at: row.state === 'waiting' ? row.next_at.toISOString() : null,
+  attempted_at: iso(row.attempted_at),
+  status: row.status,
+  failure: row.class,
+  answer: seesAll(scope) ? row.answer : null,
+  took_ms: row.took_ms,
+  created_at: row.created_at.toISOString(),
+});
+
+export const listWebhookDeliveries = async (
+  context: InOrganisation,
+  input: InputOf<typeof api.listWebhookDeliveries>,
+): OperationResult<OutputOf<typeof api.listWebhookDeliveries>> => {
+  const { sql, organisation, with: dependencies } = context;
+  const { id: webhook } = await existing(context, input.webhook_id);
+  const { state } = input;
+  return pageOf(
+    dependencies.cursors,
+    ['webhook deliveries', organisation.id, webhook, state],
+    input,
+    (from, limit) =>
+      deliveryPage(sql, organisation.id, { webhook, state }, from ?? afterAll, limit),
+    (row) => deliveryJson(context, row),
+  );
+};
+
+const existingOn = async (context: InOrganisation, id: string): Promise<WebhookRow> => {
+  const row = await existing(context, id);
+  if (!row.enabled)
+    throw new Refusal('webhook_disabled', 'This webhook is turned off. Turn it on first.');
+  return row;
+};
+
+export const resendWebhookDelivery = async (
+  context: InOrganisation,
+  { webhook_id: id, delivery_id }: InputOf<typeof api.resendWebhookDelivery>,
+): OperationResult<OutputOf<typeof api.resendWebhookDelivery>> => {
+  const { sql, organisation, now, note } = context;
+  await existingOn(context, id);
+  const row = orNotFound(
+    await resendDelivery(sql, organisation.id, id, delivery_id, new Date(now)),
+    'webhook_delivery_not_found',
+  );
+  note({ after: { event: row.event, event_id: row.event_id } });
+  return deliveryJson(context, row);
+};
+
+export const replayWebhook = async (
+  context: InOrganisation,
+  { webhook_id: id, after, since }: InputOf<typeof api.replayWebhook>,
+): OperationResult<OutputOf<typeof api.replayWebhook>> => {
+  const { sql, organisation, note, with: dependencies } = context;
+  await existingOn(context, id);
+  const from =
+    after === null
+      ? since &&
+        (await positionSince(
+          sql,
+          organisation.id,
+          new Date(epochOf(since, organisation.time_zone)),
+        ))
+      : await (await eventCursors(sql, dependencies.cursors, organisation.id, null)).read(after, [
+          'body',
+          'after',
+        ]);
+  const events = from ? await moveCursorBack(sql, organisation.id, id, from) : 0;
+  note({ after: { events } });
+  return { events };
+};

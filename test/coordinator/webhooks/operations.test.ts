@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readExport } from '../../../coordinator/organisations/contract.ts';
+import { eventTypes, listEvents } from '../../../shared/api/events.ts';
+import { listAudit } from '../../../shared/api/organisations.ts';
+import {
+  createWebhook,
+  deleteWebhook,
+  getWebhook,
+  listWebhookDeliveries,
+  listWebhooks,
+  replayWebhook,
+  resendWebhookDelivery,
+  rotateWebhookSecret,
+  testWebhook,
+  updateWebhook,
+} from '../../../shared/api/webhooks.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import { openReceiver, type Receiver, says } from '../../support/receivers.ts';
+
+const bench = gateBench();
+const url = 'https://hooks.example.org/in?key=s3cret';
+let receiver: Receiver;
+let of: TestOrganisation;
+
+beforeAll(async () => {
+  receiver = await openReceiver();
+  of = await createTestOrganisation(bench.sql);
+});
+afterAll(() => receiver.close());
+
+const deliveryTo = async (webhook: string): Promise<string> => {
+  const id = newId();
+  await bench.sql`insert into webhook_deliveries (id, organisation_id, webhook_id, event_key, event_id, event, state,
+      created_at, next_at, attempts, attempted_at, status, answer, settled_at)
+    values (${id}, ${of.organisation}, ${webhook}, 1, ${newId()}, 'deploy', 'delivered', now(), now(), 1, now(), 200,
+      'inner words', now())`;
+  return id;
+};
+
+describe('webhooks', () => {
+  test('are made, changed and deleted by owners and admins alone; all members read them', async () => {
+    const { id } = await bench.call(createWebhook, of.admin, { url });
+    const webhook = { webhook_id: id };
+    const delivery = { ...webhook, delivery_id: await deliveryTo(id) };
+    const writes = [
+      [createWebhook, { url }],
+      [updateWebhook, { ...webhook, enabled: true }],
+      [rotateWebhookSecret, webhook],
+      [testWebhook, webhook],
+      [resendWebhookDelivery, delivery],
+      [replayWebhook, { ...webhook, since: '2026-01-01T00:00Z' }],
+      [deleteWebhook, webhook],
+    ] as const;
+    for (const [operation, input] of writes)
+      for (const who of [of.member, of.viewer])
+        expect([operation.id, await bench.refusal(operation, who, input)]).toEqual([
+          operation.id,
+          'role_insufficient',
+        ]);
+    for (const who of [of.viewer, of.member])
+      expect((await bench.call(listWebhooks, who)).items.map((each) => each.id)).toContain(id);
+  });
+
+  test('show their address and what its server answers to owners and admins, others see the host', async () => {
+    const { id } = await bench.call(createWebhook, of.owner, { url });
+    await deliveryTo(id);
+    const shown = async (who: typeof of.owner) => [
+      (await bench.call(getWebhook, who, { webhook_id: id })).url,
+      (await bench.call(listWebhookDeliveries, who, { webhook_id: id })).items[0]?.answer,
+    ];
+    for (const who of [of.owner, of.admin]) expect(await shown(who)).toEqual([url, 'inner words']);
+    for (const who of [of.member, of.viewer])
+      expect(await shown(who)).toEqual(['https://hooks.example.org/***', null]);
+  });
+
+  test('have secrets that are shown once, and stand open in no table, log or export', async () => {
+    const { id, secret } = await bench.call(createWebhook, of.owner, { url });
+    const { secret: next } = await bench.call(rotateWebhookSecret, of.owner, { webhook_id: id });
+    await bench.call(updateWebhook, of.owner, { webhook_id: id, url: `${url}&more` });
+    const [row] = await bench.sql`select * from webhooks where id = ${id}`;
+    const texts = [
+      JSON.stringify(row),
+      String(row?.secrets),
+      JSON.stringify(await bench.call(getWebhook, of.viewer, { webhook_id: id })),
+      JSON.stringify(await bench.call(listAudit, of.owner, { limit: 200 })),
+      JSON.stringify(await bench.call(readExport, of.owner, { part: 'webhooks', limit: 200 })),
+    ];
+    for (const text of texts)
+      for (const hidden of [secret.slice(6), next.slice(6), 's3cret'])
+        expect(text.includes(hidden)).toBe(false);
+    expect(texts[4]).toContain('hooks.example.org');
+  });
+
+  test('refuse what is no address, no known type, and one more than the plan allows', async () => {
+    const own = await createTestOrganisation(bench.sql);
+    const refused = (input: object) => bench.refusal(createWebhook, own.owner, input);
+    expect(await refused({ url: 'hooks.example.org' })).toBe('webhook_invalid');
+    expect(await refused({ url: 'https://me:pass@hooks.example.org/' })).toBe('webhook_invalid');
+    expect(await refused({ url, description: 'two\nlines' })).toBe('webhook_invalid');
+    expect(await refused({ url, event_types: ['monitor.exploded'] })).toBe('faults');
+    const made = await bench.call(createWebhook, own.owner, {
+      url,
+      event_types: ['deploy', 'deploy'],
+    });
+    expect(made.event_types).toEqual(['deploy']);
+    await bench.sql`update organisations set plan = 'free' where id = ${own.organisation}`;
+    const codes = [await refused({ url }), await refused({ url })];
+    expect(codes).toEqual(['taken', 'plan_limit_webhooks']);
+  });
+
+  test('are changed field by field', async () => {
+    const { id } = await bench.call(createWebhook, of.owner, { url, event_types: ['deploy'] });
+    const change = (input: object) =>
+      bench.call(updateWebhook, of.owner, { webhook_id: id, ...input });
+    expect(await change({ description: 'Tickets' })).toMatchObject({
+      description: 'Tickets',
+      url,
+      event_types: ['deploy'],
+      enabled: true,
+    });
+    expect(await change({ event_types: [], url: 'http://other.example.org/' })).toMatchObject({
+      description: 'Tickets',
+      url: 'http://other.example.org/',
+      event_types: [],
+    });
+    expect(await change({ enabled: false })).toMatchObject({
+      enabled: false,
+      disabled_because: null,
+    });
+  });
+
+  test('that are off get nothing again before they are on', async () => {
+    const { id } = await bench.call(createWebhook, of.owner, { url, enabled: false });
+    const delivery_id = await deliveryTo(id);
+    const refused = [
+      await bench.refusal(resendWebhookDelivery, of.owner, { webhook_id: id, delivery_id }),
+      await bench.refusal(replayWebhook, of.owner, { webhook_id: id, since: '2026-01-01' }),
+    ];
+    expect(refused).toEqual(['webhook_disabled', 'webhook_disabled']);
+  });
+
+  test('are replayed from a place or a moment, not from both, and from a place of their own list alone', async () => {
+    const { id } = await bench.call(createWebhook, of.owner, { url });
+    const other = await createTestOrganisation(bench.sql);
+    const replayed = (input: object) =>
+      bench.refusal(replayWebhook, of.owner, { webhook_id: id, ...input });
+    const { after } = await bench.call(listEvents, of.viewer);
+    const { after: foreign } = await bench.call(listEvents, other.viewer);
+    expect(await replayed({ after })).toBe('taken');
+    expect(await replayed({ since: '2026-01-01T00:00Z' })).toBe('taken');
+    expect(await replayed({})).toBe('faults');
+    expect(await replayed({ after, since: '2026-01-01T00:00Z' })).toBe('faults');
+    expect(await replayed({ after: foreign })).toBe('faults');
+  });
+
+  test('are tested by a signed POST, and the answer is told; ten an hour are the most', async () => {
+    const own = await createTestOrganisation(bench.sql);
+    const { id } = await bench.call(createWebhook, own.owner, { url: `${receiver.url}/tested` });
+    receiver.answer(says(500, 'not today'));
+    const tried = await bench.call(testWebhook, own.owner, { webhook_id: id });
+    expect(tried).toMatchObject({
+      delivered: false,
+      status: 500,
+      failure: null,
+      answer: 'not today',
+      sent: { type: 'webhook.test', data: { event: 'webhook.test', monitor: null } },
+    });
+    const got = receiver.got.at(-1);
+    expect(JSON.parse(got?.body.toString() ?? '')).toEqual(tried.sent);
+    expect(got?.headers['webhook-id']).toBe(tried.sent.data.id);
+    const codes = [];
+    for (let count = 0; count < 10; count += 1)
+      codes.push(await bench.refusal(testWebhook, own.owner, { webhook_id: id }));
+    expect(codes.filter((code) => code === 'taken')).toHaveLength(9);
+    expect(codes.at(-1)).toBe('channel_test_limit');
+  });
+
+  test('reach no private address where the operator allows none', async () => {
+    const own = await createTestOrganisation(bench.sql);
+    // Of this machine's own network, which the bench does not allow.
+    const { id } = await bench.call(createWebhook, own.owner, { url: 'http://169.254.169.254/' });
+    expect(await bench.call(testWebhook, own.owner, { webhook_id: id })).toMatchObject({
+      delivered: false,
+      status: null,
+      failure: 'blocked_address',
+    });
+  });
+});
+
+test('every type of event that the database writes can be chosen', async () => {
+  const functions = await bench.sql<{ text: string }[]>`
+    select pg_get_functiondef(p.oid) as text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+    where n.nspname = current_schema() and p.prokind = 'f' and p.prosrc like '%insert into events%'`;
+  const written = functions.flatMap(({ text }) =>
+    [...text.matchAll(/'([a-z]+\.[a-z]+)'/g)].map(([, type]) => type ?? ''),
+  );
+  const types = new Set(written.filter((type) => type !== 'antipode.restoring'));
+  expect(types.size).toBeGreaterThan(15);
+  expect([...types].toSorted()).toEqual(eventTypes.filter((type) => type !== 'deploy').toSorted());
+});
