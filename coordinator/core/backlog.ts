@@ -1,4 +1,5 @@
 import type { Roster } from '../../shared/checks/assignment.ts';
+import { isPrivate } from './sides.ts';
 import { allRules, type MonitorState, type Rules, type SeenResult, type Watched } from './types.ts';
 import { couldHold } from './views.ts';
 
@@ -172,7 +173,7 @@ export function canDecideEarly(
   // Ping receivers may still deliver pings that they kept, and such a ping can show that it was not
   // late.
   if (!rules.live_goes_ahead || watched.kind === 'heartbeat') return false;
-  if (watched.probe !== null || (!isMore && rules.waits_for_who_may_tell)) return inHand.length > 0;
+  if (isPrivate(watched) || (!isMore && rules.waits_for_who_may_tell)) return inHand.length > 0;
   if (incident !== null) return false;
   const failures = inHand.filter(({ outcome, quarantined }) => outcome === 'fail' && !quarantined);
   return failures.length > 0 && failures.every(({ at }) => at >= began);

@@ -1,20 +1,19 @@
-import { createDraft, type Draft, progress, progressLightly } from './draft.ts';
+import { createDraft, type Draft, placeIn, progress, progressLightly } from './draft.ts';
 import { isVoid, onPing } from './heartbeat.ts';
-import {
-  failWhileDown,
-  failWhileVerifying,
-  lapse,
-  openWith,
-  passWhileDown,
-  passWhileVerifying,
-  raise,
-  reschedule,
-} from './incident.ts';
+import { lapse, raise, reschedule } from './incident.ts';
 import { allowedSilence, cover, gapNoticed, passTime } from './ledger.ts';
 import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './lifecycle.ts';
 import { observationOf, remembersOf, withObservation } from './observations.ts';
+import {
+  failWhileDown,
+  failWhileVerifying,
+  openWith,
+  passWhileDown,
+  passWhileVerifying,
+} from './outage.ts';
 import { askAgain, askFirst, nextSample } from './rechecks.ts';
 import { isDoubted, retimeIncident } from './retime.ts';
+import { isAside, sideOf, vantageOf } from './sides.ts';
 import type {
   Decision,
   Incident,
@@ -28,11 +27,13 @@ import type {
 import {
   beganAt,
   countsAs,
+  deciding,
   isOfLastDown,
   mayCheck,
-  newestOf,
   see,
-  tally,
+  sideReach,
+  tallyOf,
+  viewOf,
   wasClockSetBack,
   withoutFuture,
 } from './views.ts';
@@ -45,7 +46,7 @@ import { noteWarnings } from './warnings.ts';
  */
 export type RoutinePass = Pick<
   Watched,
-  'kind' | 'interval_ms' | 'timeout_ms' | 'continents' | 'probe'
+  'kind' | 'interval_ms' | 'timeout_ms' | 'continents' | 'probe' | 'places' | 'inside_counts'
 >;
 
 export type RoutineTimes = Pick<Watched, 'config_version' | 'created_at' | 'paused_at'> & {
@@ -81,7 +82,12 @@ export const isRoutinePass = (
   )
     return false;
   const from = Math.max(result.at, times.created_at);
-  return from <= times.covered_until && times.gaps_until <= from && mayCheck(watched, result.from);
+  return (
+    from <= times.covered_until &&
+    times.gaps_until <= from &&
+    mayCheck(watched, result.from) &&
+    !isAside(watched, result.from)
+  );
 };
 
 /** Until when time is covered after such a pass. */
@@ -97,12 +103,13 @@ export const tickOfRoutine = (covered_until: number): number => covered_until + 
  *
  *   1 usable     ok or fail, of a probe that is believed (rules 1, 16 and 20)    views.ts
  *   2 matrix     an answer to the first recheck is evidence (rule 15)
+ *   + aside      of the side that does not decide only the view moves            sides.ts
  *   3 cover      time is observed; a late result fills a gap (rule 22)           ledger.ts
  *   4 may decide of this config, and of a probe that may check it (rules 3, 18)  views.ts
  *   5 retime     a late result retimes the open incident (rule 3)                retime.ts
  *   + warnings   a pass moves what is warned of (rule 44)                        warnings.ts
  *   6 view       it moves its continent's view (rule 3)                          views.ts
- *   7 incident   open, confirm, refute, close, ask again (rules 8 to 14)         incident.ts
+ *   7 incident   open, confirm, refute, close, ask again (rules 8 to 14)         outage.ts
  *   8 alerts     a held "down" follows the incident's times (rule 25)            incident.ts
  *
  * What happens to a result that a step keeps out: after 1 it is shown in charts, and may stand in
@@ -157,11 +164,21 @@ function onResult(draft: Draft, result: SeenResult): void {
   const usable = isUsable(draft, result);
   addToMatrix(draft, result, usable);
   if (!usable) return;
+  if (isAside(draft.state.watched, result.from)) {
+    if (mayDecide(draft, result)) moveAside(draft, result);
+    return;
+  }
   coverTime(draft, result);
   if (!mayDecide(draft, result)) return;
   retimeIfLate(draft, result);
   noteWarnings(draft, result);
   judge(draft, result);
+}
+
+/** It is known what the inside sees, and nothing follows from it: not even how late it is. */
+function moveAside(draft: Draft, result: SeenResult): void {
+  const { views } = see(draft.state.views, result);
+  draft.state = { ...draft.state, views: forget(views, draft.state.clock, draft.reach) };
 }
 
 /** Whether a result says anything about the target (rules 1 and 16). */
@@ -174,23 +191,36 @@ function isUsable({ rules, moment, state }: Draft, result: SeenResult): boolean 
 }
 
 /**
- * Rule 15: the first answer of each continent to the recheck at the first failure, whatever the
+ * Rule 15: the first answer of each place to the recheck at the first failure, whatever the
  * result.
  */
 function addToMatrix(draft: Draft, result: SeenResult, usable: boolean): void {
   const { incident } = draft.state;
   const matrix = incident?.progress.matrix;
   const { continent, name } = result.from;
-  if (!incident || !matrix || result.look !== matrix.look || !matrix.waiting.includes(continent))
+  const { watched } = draft.state;
+  const place = vantageOf(watched, result.from);
+  if (!incident || !matrix || result.look !== matrix.look || !matrix.waiting.includes(place))
     return;
-  const waiting = matrix.waiting.filter((other) => other !== continent);
+  const waiting = matrix.waiting.filter((other) => other !== place);
   progress(draft, incident, { matrix: { ...matrix, waiting } });
   const { at, took_ms, cause, phases, evidence } = result;
   const outcome = usable ? result.outcome : 'unknown';
   draft.effects.push({
     is: 'evidence',
     incident: incident.id,
-    row: { part: 'matrix', continent, probe: name, at, outcome, took_ms, cause, phases, evidence },
+    row: {
+      part: 'matrix',
+      continent,
+      ...placeIn(watched, result.from),
+      probe: name,
+      at,
+      outcome,
+      took_ms,
+      cause,
+      phases,
+      evidence,
+    },
   });
 }
 
@@ -247,8 +277,7 @@ function retimeIfLate(draft: Draft, result: SeenResult): void {
     observations: withObservation(observations, observationOf(result), draft.reach.turn_ms),
   };
   const mustRetime =
-    result.at < clock ||
-    (result.outcome === 'fail' && isDoubted(incident, draft.state.observations));
+    result.at < clock || (result.outcome === 'fail' && isDoubted(incident, draft.state));
   if (mustRetime && rules.late_dates_anew) retimeIncident(draft, incident, judge);
 }
 
@@ -260,10 +289,10 @@ function judge(draft: Draft, result: SeenResult): void {
 
 type Moved = { readonly ok: boolean; readonly wasFailing: boolean };
 
-/** @returns the continent's new view where it may change the incident. */
+/** @returns the new view of its continent or place where it may change the incident. */
 function moveView(draft: Draft, result: SeenResult): Moved | undefined {
-  const { probe, continent } = result.from;
-  const before = draft.state.incident ? newestOf(draft.state.views, continent) : undefined;
+  const { probe } = result.from;
+  const before = draft.state.incident ? viewOf(draft.state, result.from) : undefined;
   const seen = see(draft.state.views, result);
   const { views, newest } =
     seen.newest || draft.rules.stale_to_charts
@@ -290,10 +319,11 @@ function moveView(draft: Draft, result: SeenResult): Moved | undefined {
   };
   // Nearly every result: the monitor is up and stays up.
   if (result.outcome === 'ok' && !incident) return undefined;
-  const view = newestOf(views, continent);
-  const { failing, passing } = tally(views, clock, draft.reach.turn_ms);
-  // The result is older than this probe's newest, than its continent's view, or than a view may be:
-  // it decides nothing (rule 3).
+  const now = { ...draft.state, views };
+  const view = viewOf(now, result.from);
+  const { failing, passing } = tallyOf({ state: now, reach: draft.reach }, result.from, clock);
+  // The result is older than this probe's newest, than the view that it is of, or than a view may
+  // be: it decides nothing (rule 3).
   if (!newest || view?.from.probe !== probe || !(view.ok ? passing : failing).includes(view)) {
     olderThanView(draft, result, newest);
     return undefined;
@@ -318,9 +348,9 @@ function moveIncident(draft: Draft, result: SeenResult, { ok, wasFailing }: Move
 function forget(
   views: readonly ProbeView[],
   clock: number,
-  { able, turn_ms }: Draft['reach'],
+  { places, turn_ms }: Draft['reach'],
 ): readonly ProbeView[] {
-  return views.length > able.length ? views.filter(({ at }) => clock - at <= 10 * turn_ms) : views;
+  return views.length > places ? views.filter(({ at }) => clock - at <= 10 * turn_ms) : views;
 }
 
 function olderThanView(draft: Draft, result: SeenResult, newest: boolean): void {
@@ -330,11 +360,15 @@ function olderThanView(draft: Draft, result: SeenResult, newest: boolean): void 
   // This pass is too old for a view, but it was true: the failure was a separate one from what both
   // may see now (rule 10).
   const refutes =
-    isOpen &&
-    newest &&
-    result.from.continent !== incident.seen?.continent &&
-    result.at > incident.started_at;
+    isOpen && newest && isOfAnother(draft, incident, result) && result.at > incident.started_at;
   if (refutes) progress(draft, incident, { refuted: true });
+}
+
+/** Whether another place of the incident's side saw it. */
+function isOfAnother({ state, reach }: Draft, { seen }: Incident, { from }: SeenResult): boolean {
+  if (seen === null) return true;
+  if (reach.inside && sideOf(seen) !== sideOf(from)) return false;
+  return vantageOf(state.watched, seen) !== vantageOf(state.watched, from);
 }
 
 function onTick(draft: Draft): void {
@@ -352,26 +386,27 @@ function onTick(draft: Draft): void {
 
 /** Continues what a restart interrupted, or what waited until the past had been decided. */
 function catchUp(draft: Draft): void {
-  const { incident, restored, clock, views } = draft.state;
+  const { incident, restored, clock } = draft.state;
   draft.state = { ...draft.state, restored: false };
   if (!incident || incident.seen === null) return;
-  const { continent } = incident.seen;
-  const asOf = { at: newestOf(views, continent)?.at ?? clock, handed_over: false };
+  const { seen } = incident;
+  const asOf = { at: viewOf(draft.state, seen)?.at ?? clock, handed_over: false };
   if (incident.confirmed_at === null && incident.progress.asked_at === 0)
-    askFirst(draft, incident, continent, asOf);
-  else if (restored) askAgain(draft, incident, continent, asOf);
+    askFirst(draft, incident, seen, asOf);
+  else if (restored) askAgain(draft, incident, seen, asOf);
 }
 
 function sample(draft: Draft, incident: Incident): void {
   const { sampling } = incident.progress;
   const { now, newId } = draft.moment;
-  const { able, lone } = draft.reach;
+  const own = sideReach(draft.reach, incident.seen ?? {});
   if (sampling.next_at === null || now < sampling.next_at) return;
-  const continent = able[sampling.turn % Math.max(1, able.length)];
-  if (continent !== undefined && draft.rules.sampled_while_open) {
-    draft.effects.push({ is: 'look', look: newId(), continents: [continent], why: 'sample' });
-  }
-  const undecidedAlone = lone && (incident.confirmed_at === null || incident.progress.run > 0);
+  const undecidedAlone = own.lone && (incident.confirmed_at === null || incident.progress.run > 0);
+  // A side that is alone waits for its own next check, not for one of the other side.
+  const able = undecidedAlone ? own.able : deciding(draft.reach);
+  const place = able[sampling.turn % Math.max(1, able.length)];
+  if (place !== undefined && draft.rules.sampled_while_open)
+    draft.effects.push({ is: 'look', look: newId(), places: [place], why: 'sample' });
   const next_at = nextSample(draft.state.watched, sampling, now, {
     confirmed: incident.confirmed_at !== null,
     undecidedAlone,

@@ -1,4 +1,4 @@
-import type { Continent } from '../../shared/base/continents.ts';
+import type { Place } from '../../shared/checks/places.ts';
 import type {
   Effect,
   EvidenceRow,
@@ -77,7 +77,9 @@ export function progressLightly(
   return next;
 }
 
-type Source = { readonly continent: ObservingProbe['continent'] | null; readonly name: string };
+type Source = Pick<ObservingProbe, 'name' | 'place'> & {
+  readonly continent: ObservingProbe['continent'] | null;
+};
 
 export function keepEvidence(
   draft: Draft,
@@ -91,6 +93,7 @@ export function keepEvidence(
   const row: EvidenceRow = {
     part,
     continent: from.continent,
+    ...placeIn(draft.state.watched, from),
     probe: from.name,
     at,
     outcome: 'fail',
@@ -102,13 +105,19 @@ export function keepEvidence(
   draft.effects.push({ is: 'evidence', incident, row });
 }
 
+/** The place of a private probe, where evidence of several may stand side by side. */
+export const placeIn = (
+  { places }: MonitorState['watched'],
+  { place }: Pick<ObservingProbe, 'place'>,
+): Pick<EvidenceRow, 'place'> => (places && place !== undefined ? { place } : {});
+
 export function ask(
   draft: Draft,
-  continents: readonly Continent[],
+  places: readonly Place[],
   why: Extract<Effect, { is: 'look' }>['why'],
 ): string | null {
-  if (continents.length === 0) return null;
+  if (places.length === 0) return null;
   const recheck = draft.moment.newId();
-  draft.effects.push({ is: 'look', look: recheck, continents, why });
+  draft.effects.push({ is: 'look', look: recheck, places, why });
   return recheck;
 }

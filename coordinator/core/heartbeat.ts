@@ -8,6 +8,7 @@ import {
   type SeenPing,
   type SeenResult,
 } from './types.ts';
+import { deciding } from './views.ts';
 
 /**
  * What pings do to a heartbeat's incident (rule 20). Probes judge lateness, which arrives as
@@ -106,7 +107,7 @@ function good(draft: Draft, ping: SeenPing): void {
     // It was late only for us. Probes judge at once whether the deadline that this ping set has
     // passed too.
     close(draft, incident, incident.started_at, notes.pingWasOnTime);
-    ask(draft, draft.reach.able, 'recovery');
+    ask(draft, deciding(draft.reach), 'recovery');
     // A probe that had received it may have ended the incident before we did.
   } else goodThatCameLate(draft, ping);
 }

@@ -3,6 +3,7 @@ import type { Draft } from './draft.ts';
 import { close, lapsesAt, notes } from './incident.ts';
 import { allowedSilence, forgetFrom, gapNoticed } from './ledger.ts';
 import { observationOf, observationsAfterRestart, withoutProbe } from './observations.ts';
+import { isAside } from './sides.ts';
 import type {
   Checkpoint,
   Incident,
@@ -11,7 +12,7 @@ import type {
   SeenResult,
   Watched,
 } from './types.ts';
-import { mayCheck, reachOf, see, tally } from './views.ts';
+import { mayCheck, reachOf, see, tallyOf } from './views.ts';
 import { noWarnings, withoutWarningsOf } from './warnings.ts';
 
 /** What happens to the monitor itself while it is monitored (rules 16 and 17). */
@@ -71,7 +72,10 @@ function restartMonitor(draft: Draft, at: number): void {
 
 /** The state contains the new row already. */
 export function onEdited(draft: Draft, at: number, changed: boolean): void {
-  const { watched, views } = draft.state;
+  const { watched, views, incident } = draft.state;
+  // What opened it may decide no more.
+  if (!changed && incident?.seen && isAside(watched, incident.seen))
+    closeOpen(draft, at, notes.edited);
   if (changed) {
     closeOpen(draft, at, notes.edited);
     restartMonitor(draft, at);
@@ -98,9 +102,10 @@ export function onQuarantined(draft: Draft, at: number, probe: string): void {
     warnings: withoutWarningsOf(draft.state.warnings, probe),
   };
   withoutProbe(draft, probe);
-  const { failing } = tally(draft.state.views, draft.state.clock, draft.reach.turn_ms);
   const alone =
-    incident?.confirmed_at === null && incident.seen?.probe === probe && failing.length === 0;
+    incident?.confirmed_at === null &&
+    incident.seen?.probe === probe &&
+    tallyOf(draft, incident.seen).failing.length === 0;
   if (incident && alone) close(draft, incident, at, notes.quarantined, 'closed');
 }
 
@@ -158,11 +163,12 @@ export function restore(from: Restoring): MonitorState {
   let { clock, covered_until } = state;
   for (const result of results.toSorted((a, b) => a.at - b.at)) {
     if (result.outcome === 'unknown' || result.quarantined) continue;
-    if (watched.kind !== 'heartbeat' || result.outcome === 'fail')
+    const isBeside = isAside(watched, result.from);
+    if (!isBeside && (watched.kind !== 'heartbeat' || result.outcome === 'fail'))
       covered_until = Math.max(covered_until, result.at + allowedSilence(watched));
     if (!counts(result) || watched.paused_at !== null) continue;
     views = see(views, result).views;
-    clock = Math.max(clock, result.at);
+    if (!isBeside) clock = Math.max(clock, result.at);
   }
   const openGap = gaps.findLast((gap) => gap.to === null);
   const stored = [...told, ...results].filter(

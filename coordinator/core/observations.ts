@@ -1,6 +1,7 @@
-import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Place } from '../../shared/checks/places.ts';
 import type { Draft } from './draft.ts';
+import { isAside } from './sides.ts';
 import type {
   Failure,
   Incident,
@@ -36,11 +37,13 @@ export function observationOf(result: SeenResult): Observation {
  * was split from saw since it began.
  */
 export function knownAtOpening(
-  { observations, views }: MonitorState,
+  { observations, views, watched }: MonitorState,
   first: Observation,
 ): readonly Observation[] {
   const passes = views.flatMap((view) =>
-    view.ok_at === null ? [] : [observationBy(view.from, view.ok_at, null)],
+    view.ok_at === null || isAside(watched, view.from)
+      ? []
+      : [observationBy(view.from, view.ok_at, null)],
   );
   return inOrder(passes, [first, ...observations.filter(({ at }) => at >= first.at)]);
 }
@@ -98,7 +101,7 @@ export function withObservation(
 }
 
 /**
- * Drops most of a run in which one continent saw the same result. Those that stay lie less than a
+ * Drops most of a run in which one place saw the same result. Those that stay lie less than a
  * minute apart, and less than a view lasts (two turns). So a late result still finds the failure
  * that it confirms or that confirms it, and no time seems unobserved.
  */
@@ -106,32 +109,34 @@ function thinned(observations: readonly Observation[], turn_ms: number): readonl
   if (observations.length < maxObservations) return observations;
   const apart = Math.min(together, 2 * turn_ms);
   const following = new Map<Observation, Observation>();
-  const newest = new Map<Continent, Observation>();
+  const newest = new Map<Place, Observation>();
   for (const one of observations) {
-    const before = newest.get(one.from.continent);
+    const before = newest.get(placeIn(one));
     if (before) following.set(before, one);
-    newest.set(one.from.continent, one);
+    newest.set(placeIn(one), one);
   }
-  const kept = new Map<Continent, Observation>();
+  const kept = new Map<Place, Observation>();
   return observations.filter((one) => {
-    const [before, after] = [kept.get(one.from.continent), following.get(one)];
+    const [before, after] = [kept.get(placeIn(one)), following.get(one)];
     const isBetween = before?.ok === one.ok && after?.ok === one.ok && after.at - before.at < apart;
-    if (!isBetween) kept.set(one.from.continent, one);
+    if (!isBetween) kept.set(placeIn(one), one);
     return !isBetween;
   });
 }
 
+function placeIn({ from: { place, continent } }: Observation): Place {
+  return place ?? continent;
+}
+
 /**
- * A failure's details take kilobytes: only the newest of each continent, and the first of all, keep
+ * A failure's details take kilobytes: only the newest of each place, and the first of all, keep
  * them.
  */
 function withoutOldEvidence(
   observations: readonly Observation[],
   newest: Observation,
 ): readonly Observation[] {
-  const index = observations.findLastIndex(
-    ({ ok, from }) => !ok && from.continent === newest.from.continent,
-  );
+  const index = observations.findLastIndex((one) => !one.ok && placeIn(one) === placeIn(newest));
   const before = observations[index];
   return before?.evidence && index > 0
     ? observations.with(index, { ...before, evidence: null })
@@ -189,7 +194,7 @@ export function observationsAfterRestart(
     ),
     told,
   );
-  return all.filter(({ at }) => remembersOf(incident, at));
+  return all.filter(({ at, from }) => remembersOf(incident, at) && !isAside(watched, from));
 }
 
 export function remembersOf(incident: Incident, at: number): boolean {

@@ -1,4 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
+import { sideOf } from './sides.ts';
 import type { MonitorState, ProbeView, SeenResult } from './types.ts';
 import { type Reach, tally } from './views.ts';
 
@@ -139,7 +140,8 @@ export type ShownOf = { readonly probe: string; readonly shown: Omit<ComparedChe
 export function shownBy(result: SeenResult, of: Of): readonly ShownOf[] {
   const { at, outcome, handed_over } = result;
   const { probe, continent } = result.from;
-  if (outcome === 'unknown') return [];
+  // A private probe may be right alone: it sees its own side, and neither side refutes the other.
+  if (outcome === 'unknown' || sideOf(result.from) === 'inside') return [];
   const ok = outcome === 'ok';
   const { turn_ms } = of.reach;
   // A shadow check causes no rechecks: it is compared with the newest result of the others.
@@ -151,7 +153,8 @@ export function shownBy(result: SeenResult, of: Of): readonly ShownOf[] {
   const own: readonly ShownOf[] =
     handed_over && !ok ? [] : [{ probe, shown: { at, ok, others, turn_ms } }];
   if (!ok) return own;
-  const [lonely, another] = tally(of.state.views, of.state.clock, turn_ms).failing;
+  const outside = of.state.views.filter(({ from }) => sideOf(from) === 'outside');
+  const [lonely, another] = tally(outside, of.state.clock, turn_ms).failing;
   if (!lonely || another || lonely.from.continent === continent) return own;
   const said = othersOf(
     of,
@@ -171,7 +174,9 @@ function othersOf(
   continent: Continent,
   counts: (pass: ProbeView) => boolean,
 ): Others {
-  const elsewhere = state.views.filter((view) => view.from.continent !== continent);
+  const elsewhere = state.views.filter(
+    ({ from }) => from.continent !== continent && sideOf(from) === 'outside',
+  );
   const { failing, passing } = tally(elsewhere, state.clock, reach.turn_ms);
   if (failing.length > 0) return 'fail';
   // A continent that cannot check now is not awaited.

@@ -1,38 +1,43 @@
-import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import {
-  continentsOf,
-  nextTurn,
-  type Placed,
-  probeOf,
-  turns,
-} from '../../shared/checks/placement.ts';
+import { nextTurn, type Placed, placesOf, probeOf, turns } from '../../shared/checks/placement.ts';
+import { isPrivatePlace, type Place } from '../../shared/checks/places.ts';
 import { ask, type Draft, progressLightly } from './draft.ts';
-import type { Incident, MonitorState, Progress, SeenResult, Watched } from './types.ts';
+import { isAside, vantageOf } from './sides.ts';
+import type {
+  Incident,
+  MonitorState,
+  ObservingProbe,
+  Progress,
+  SeenResult,
+  Watched,
+} from './types.ts';
+import { deciding, sideReach } from './views.ts';
 
 /**
- * Rule 9: at the first failure all other continents are asked at once; their answers are the
- * matrix. It also notices when no other continent is left.
+ * Rule 9: at the first failure all other places are asked at once, of both sides; their answers are
+ * the matrix. It also notices when no other continent is left.
  */
 export function askFirst(
   draft: Draft,
   incident: Incident,
-  from: Continent,
+  from: ObservingProbe,
   result: Pick<SeenResult, 'at' | 'handed_over'>,
 ): Incident {
   if (result.handed_over) return incident;
   const { now } = draft.moment;
   // No recheck was requested, so the first current result need not wait for an answer.
   if (!isCurrent(draft, result)) return progressLightly(draft, incident, { asked_at: result.at });
-  const continents = others(draft, from);
-  if (continents.length === 0 && !draft.reach.lone) {
-    draft.effects.push({ is: 'notice', about: 'alone', continent: from });
+  const { reach } = draft;
+  const places = others(draft, from, [...reach.able, ...(reach.inside?.able ?? [])]);
+  const alone = isAlone(draft, from);
+  if (alone) notifyAlone(draft, from);
+  if (alone && places.length === 0)
     return progressLightly(draft, incident, { asked_at: now, told_alone: true });
-  }
-  const recheck = draft.rules.others_look_at_once ? ask(draft, continents, 'first') : null;
+  const recheck = draft.rules.others_look_at_once ? ask(draft, places, 'first') : null;
   return progressLightly(draft, incident, {
     asked_at: now,
-    matrix: recheck === null ? null : { look: recheck, asked_at: now, waiting: continents },
+    ...(alone ? { told_alone: true } : {}),
+    matrix: recheck === null ? null : { look: recheck, asked_at: now, waiting: places },
   });
 }
 
@@ -43,9 +48,26 @@ function isCurrent(draft: Draft, result: Pick<SeenResult, 'at' | 'handed_over'>)
   return !result.handed_over && draft.moment.now - result.at <= 2 * draft.reach.turn_ms;
 }
 
-/** Every other continent that may check it. */
-function others(draft: Draft, than: Continent): readonly Continent[] {
-  return draft.reach.able.filter((continent) => continent !== than);
+/** Every other of these places that may check it. */
+function others(
+  { state, reach }: Draft,
+  than: ObservingProbe,
+  places = deciding(reach),
+): readonly Place[] {
+  const own = vantageOf(state.watched, than);
+  return places.filter((place) => place !== own);
+}
+
+/** Whether others beside this probe's place are configured, and none of them is left (rule 14). */
+function isAlone(draft: Draft, from: ObservingProbe): boolean {
+  const { able, lone } = sideReach(draft.reach, from);
+  return !lone && others(draft, from, able).length === 0;
+}
+
+/** That a private probe is lost concerns nobody but its owner, who is told of that (rule 39). */
+function notifyAlone(draft: Draft, { continent, place }: ObservingProbe): void {
+  if (place === undefined || !draft.state.watched.places)
+    draft.effects.push({ is: 'notice', about: 'alone', continent });
 }
 
 /** Answers take a moment: within it the same recheck is not requested again. */
@@ -58,7 +80,7 @@ const patience = 1_000;
 export function askAgain(
   draft: Draft,
   incident: Incident,
-  from: Continent,
+  from: ObservingProbe,
   result: Pick<SeenResult, 'at' | 'handed_over'>,
 ): Incident {
   const { now } = draft.moment;
@@ -66,12 +88,12 @@ export function askAgain(
   if (incident.progress.asked_at === 0) return askFirst(draft, incident, from, result);
   if (now - incident.progress.asked_at < patience || !draft.rules.others_look_at_once)
     return incident;
-  const continents = others(draft, from);
-  if (continents.length === 0 && !draft.reach.lone && !incident.progress.told_alone) {
-    draft.effects.push({ is: 'notice', about: 'alone', continent: from });
+  const places = others(draft, from);
+  if (places.length === 0 && isAlone(draft, from) && !incident.progress.told_alone) {
+    notifyAlone(draft, from);
     return progressLightly(draft, incident, { told_alone: true });
   }
-  ask(draft, continents, 'again');
+  ask(draft, places, 'again');
   return progressLightly(draft, incident, { asked_at: now });
 }
 
@@ -79,7 +101,7 @@ export function askAgain(
 export function askRecovery(
   draft: Draft,
   incident: Incident,
-  from: Continent,
+  from: ObservingProbe,
   result: Pick<SeenResult, 'at' | 'handed_over'>,
 ): Incident {
   if (!isCurrent(draft, result)) return incident;
@@ -132,21 +154,23 @@ function distanceAfter(elapsed: number, interval_ms: number): number {
 }
 
 /**
- * Whether no probe has checked it since it was made, resumed or changed. A heartbeat gets no
- * checks: it reports itself.
+ * Whether no probe that decides has checked it since it was made, resumed or changed. A heartbeat
+ * gets no checks: it reports itself.
  */
 export const isUnseen = ({ watched, views }: Pick<MonitorState, 'watched' | 'views'>): boolean =>
-  watched.kind !== 'heartbeat' && watched.paused_at === null && views.length === 0;
+  watched.kind !== 'heartbeat' &&
+  watched.paused_at === null &&
+  views.every(({ from }) => isAside(watched, from));
 
-/** The continent that makes the first check, and the next turn, which makes the check needless. */
-export type FirstCheck = { readonly continent: Continent; readonly turn_at: number };
+/** The place that makes the first check, and the next turn, which makes the check needless. */
+export type FirstCheck = { readonly place: Place; readonly turn_at: number };
 
 /** If the first turn comes sooner than this, no first check is needed. */
 const soon = 1_000;
 
 /** A first result that is awaited: of a probe that was asked, or whose turn comes soon. */
 export type AwaitedRecheck = {
-  readonly continent: Continent;
+  readonly place: Place;
   readonly probe: string;
   /** When it counts as lost, and how long it will have been awaited by then. */
   readonly until: number;
@@ -160,13 +184,13 @@ export type AwaitedRecheck = {
 const timeoutMs = 15_000;
 
 /**
- * Which continent checks at once a monitor that is new, resumed or edited: the one whose turn is
+ * Which place checks at once a monitor that is new, resumed or edited: the one whose turn is
  * next, or none when that turn comes soon. Without it an hourly monitor could show no data for an
  * hour. An awaited check is requested again only when its probe is no longer the one to check, or
  * has not answered for long; then it is awaited for twice as long.
  */
 export function firstCheck(
-  assignment: Placed & { readonly timeout_ms: number },
+  assignment: FirstPlaced & { readonly timeout_ms: number },
   awaited: AwaitedRecheck | undefined,
   roster: Roster,
   now: number,
@@ -174,27 +198,30 @@ export function firstCheck(
   const isStillAwaited =
     awaited !== undefined &&
     now < awaited.until &&
-    probeOf(assignment, awaited.continent, roster)?.id === awaited.probe;
+    probeOf(assignment, awaited.place, roster)?.id === awaited.probe;
   if (isStillAwaited) return { awaited, look: undefined };
   const next = nextProbe(assignment, roster, now);
-  const probe = next && probeOf(assignment, next.continent, roster);
+  const probe = next && probeOf(assignment, next.place, roster);
   if (!next || !probe) return { awaited: undefined, look: undefined };
   const isSoon = next.turn_at - now <= soon;
   const isLost = awaited !== undefined && now >= awaited.until;
   const timeout_ms = isLost ? awaited.patience_ms * 2 : assignment.timeout_ms + timeoutMs;
   const until = (isSoon ? next.turn_at : now) + timeout_ms;
   return {
-    awaited: { continent: next.continent, probe: probe.id, until, patience_ms: timeout_ms },
+    awaited: { place: next.place, probe: probe.id, until, patience_ms: timeout_ms },
     look: isSoon ? undefined : next,
   };
 }
 
-function nextProbe(assignment: Placed, roster: Roster, now: number): FirstCheck | undefined {
+type FirstPlaced = Placed & Pick<Watched, 'inside_counts'>;
+
+function nextProbe(assignment: FirstPlaced, roster: Roster, now: number): FirstCheck | undefined {
   let next: FirstCheck | undefined;
-  for (const continent of continentsOf(assignment, roster)) {
-    const its = turns(assignment, continent, roster);
+  for (const place of placesOf(assignment, roster)) {
+    if (isPrivatePlace(place) && isAside(assignment, { place })) continue;
+    const its = turns(assignment, place, roster);
     const at = its === undefined ? Number.POSITIVE_INFINITY : nextTurn(its, now);
-    if (next === undefined || at < next.turn_at) next = { continent, turn_at: at };
+    if (next === undefined || at < next.turn_at) next = { place, turn_at: at };
   }
   return next;
 }

@@ -1,5 +1,6 @@
 import { type Draft, keepEvidence, put } from './draft.ts';
 import { close, confirm, layerOf, notes, open, scopeOf, unobservedAt } from './incident.ts';
+import { sideOf, vantageOf } from './sides.ts';
 import type {
   Failure,
   Incident,
@@ -9,7 +10,7 @@ import type {
   ProbeView,
   SeenResult,
 } from './types.ts';
-import { isOfLastDown } from './views.ts';
+import { isOfLastDown, sideReach } from './views.ts';
 
 /**
  * Rule 3: a late result retimes an open incident. All that is known of it is decided again in order
@@ -97,7 +98,7 @@ function retimeEvents(
   const isParted = again.effects.some(
     (effect) =>
       effect.is === 'incident' &&
-      effect.incident.note === notes.oneContinent &&
+      (effect.incident.note === notes.oneContinent || effect.incident.note === notes.oneSide) &&
       effect.incident.resolved_at === last.started_at,
   );
   const outages = again.effects.flatMap((effect) =>
@@ -240,20 +241,24 @@ function begins(
     return incident;
   const failure = failureOf(draft, seen, started_at);
   const { cause } = failure;
-  const failed = union(incident.progress.failed, progress.failed);
-  const passed = union(incident.progress.passed, progress.passed);
+  // What the other side saw is no part of its scope.
+  const isOther =
+    draft.reach.inside !== null && incident.seen && sideOf(incident.seen) !== sideOf(seen);
+  const failed = isOther ? progress.failed : union(incident.progress.failed, progress.failed);
+  const passed = isOther ? progress.passed : union(incident.progress.passed, progress.passed);
   const { run, run_at, below_since } = progress;
   const refuted =
     progress.refuted || (started_at <= incident.started_at && incident.progress.refuted);
   const open = incident.confirmed_at === null ? { refuted, run, run_at, below_since } : {};
+  const asked = sideReach(draft.reach, seen).able;
   const moved: Incident = {
     ...incident,
     started_at,
     seen,
     cause,
     layer: layerOf(cause),
-    scope: scopeOf(cause, { failed, passed, asked: draft.reach.able }),
-    progress: { ...incident.progress, ...open, failed, passed, asked: draft.reach.able },
+    scope: scopeOf(cause, { failed, passed, asked }),
+    progress: { ...incident.progress, ...open, failed, passed, asked },
   };
   put(draft, moved, 'moved');
   keepEvidence(draft, moved.id, 'seen', seen, started_at, failure);
@@ -265,16 +270,18 @@ function union<Item>(some: readonly Item[], more: readonly Item[]): readonly Ite
 }
 
 /**
- * Whether, as late results show, one of the two confirming continents had passed by then. The next
+ * Whether, as late results show, one of the two confirming places had passed by then. The next
  * failure then retimes the incident (rule 3).
  */
 export function isDoubted(
   { seen, confirmed, confirmed_at }: Incident,
-  observations: readonly Observation[],
+  { observations, watched }: Pick<MonitorState, 'observations' | 'watched'>,
 ): boolean {
   if (seen === null || confirmed === null || confirmed_at === null) return false;
-  const hadPassed = (continent: string): boolean =>
-    observations.findLast(({ at, from }) => at <= confirmed_at && from.continent === continent)
-      ?.ok === true;
-  return hadPassed(seen.continent) || hadPassed(confirmed.continent);
+  const hadPassed = (probe: ObservingProbe): boolean =>
+    observations.findLast(
+      ({ at, from }) =>
+        at <= confirmed_at && vantageOf(watched, from) === vantageOf(watched, probe),
+    )?.ok === true;
+  return hadPassed(seen) || hadPassed(confirmed);
 }

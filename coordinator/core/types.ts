@@ -2,6 +2,7 @@ import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { HttpsAbility } from '../../shared/checks/placement.ts';
+import type { Place } from '../../shared/checks/places.ts';
 import type {
   Cause,
   CauseParams,
@@ -230,7 +231,7 @@ export type Progress = {
   readonly matrix: {
     readonly look: string;
     readonly asked_at: number;
-    readonly waiting: readonly Continent[];
+    readonly waiting: readonly Place[];
   } | null;
   /** When all others were last asked for a recheck. */
   readonly asked_at: number;
@@ -250,16 +251,21 @@ export type Progress = {
   /** Whether the operator was notified that no continent is left to confirm it (rule 14). */
   readonly told_alone: boolean;
   /**
-   * Continents that failed since the incident began, and those that passed: they decide the scope
-   * (rule 15).
+   * Continents, or private places, that failed since the incident began, and those that passed: they
+   * decide the scope (rule 15).
    */
-  readonly failed: readonly Continent[];
-  readonly passed: readonly Continent[];
+  readonly failed: readonly Place[];
+  readonly passed: readonly Place[];
   /**
-   * Continents that could check it when the last of these was counted; absent in rows of the
-   * previous version.
+   * Those that could check it when the last of these was counted; absent in rows of the previous
+   * version.
    */
-  readonly asked?: readonly Continent[];
+  readonly asked?: readonly Place[];
+  /**
+   * Where both sides decide and the incident is unconfirmed: consecutive failures of the other side,
+   * if it has one place only, like `run` of this side (rule 14), and when they began.
+   */
+  readonly other?: { readonly since: number; readonly run: number; readonly run_at: number } | null;
 };
 
 export type Scope = 'everywhere' | 'some_continents' | 'one_continent';
@@ -301,6 +307,8 @@ export type Outage = { readonly from: number; readonly to: number };
 /** What a continent last said of a warning. */
 export type WarningView = {
   readonly continent: Continent;
+  /** Of a private probe. */
+  readonly place?: string | undefined;
   readonly probe: string;
   readonly at: number;
   /** Whether each of its last checks was warned of, the newest first. */
@@ -371,6 +379,8 @@ export type EvidenceRow = {
   readonly part: 'seen' | 'confirmed' | 'matrix';
   /** null: the job reported it, wherever its ping was received. */
   readonly continent: Continent | null;
+  /** Of a private probe. */
+  readonly place?: string | undefined;
   /** Or the coordinator, where it received a job's report. */
   readonly probe: string;
   readonly at: number;
@@ -402,18 +412,18 @@ export type Effect =
       readonly incident: Incident;
     }
   /**
-   * Insert or replace by (incident, part, continent). Parts `seen` and `confirmed` are single: an
+   * Insert or replace by (incident, part, continent or place). Parts `seen` and `confirmed` are single: an
    * older row of another continent is removed.
    */
   | { readonly is: 'evidence'; readonly incident: string; readonly row: EvidenceRow }
   /**
-   * Ask one probe of each continent for a recheck; all get the same id. It is published on the core
-   * bus after the commit.
+   * Ask one probe of each of these continents and private places for a recheck; all get the same id.
+   * It is published on the core bus after the commit.
    */
   | {
       readonly is: 'look';
       readonly look: string;
-      readonly continents: readonly Continent[];
+      readonly places: readonly Place[];
       readonly why: 'first' | 'again' | 'recovery' | 'sample';
     }
   /**

@@ -1,8 +1,10 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
-import { ableToCheck, continentsOf } from '../../shared/checks/placement.ts';
+import { ableToCheck, placeFor, placesOf } from '../../shared/checks/placement.ts';
+import { isPrivatePlace, type Place, publicPlace } from '../../shared/checks/places.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
 import { allowedSilence } from './ledger.ts';
+import { countApart, countSites, isPrivate, type Side, sideOf, vantageOf } from './sides.ts';
 import {
   type Failure,
   heartbeatParams,
@@ -64,29 +66,67 @@ export function beganAt({ at, cause }: Pick<SeenResult, 'at' | 'cause'>): number
 }
 
 /**
- * F and P of the rules, as views: one for each continent that has seen the monitor within two of
- * its turns before `time`.
+ * F and P of the rules, as views: one for each continent, or private place, that has seen the
+ * monitor within two of its turns before `time`.
  */
 export type Tally = {
   readonly failing: readonly ProbeView[];
   readonly passing: readonly ProbeView[];
 };
 
-export function tally(views: readonly ProbeView[], time: number, turn_ms: number): Tally {
+type Vantage = (from: ObservingProbe) => Place;
+const continentOf: Vantage = ({ continent }) => continent;
+
+export function tally(
+  views: readonly ProbeView[],
+  time: number,
+  turn_ms: number,
+  vantage: Vantage = continentOf,
+): Tally {
   const failing: ProbeView[] = [];
   const passing: ProbeView[] = [];
   for (const view of views) {
-    if (time - view.at > 2 * turn_ms || newestOf(views, view.from.continent) !== view) continue;
+    if (time - view.at > 2 * turn_ms || newestOf(views, vantage(view.from), vantage) !== view)
+      continue;
     (view.ok ? passing : failing).push(view);
   }
   return { failing, passing };
 }
 
+type Seen = {
+  readonly state: Pick<MonitorState, 'watched' | 'views' | 'clock'>;
+  readonly reach: Pick<Reach, 'turn_ms' | 'inside'>;
+};
+
+/** F and P as the side of this probe sees them. */
+export function tallyOf(
+  { state, reach }: Seen,
+  from: Pick<ObservingProbe, 'place'>,
+  time = state.clock,
+): Tally {
+  const { views, watched } = state;
+  const own = reach.inside ? views.filter((view) => sideOf(view.from) === sideOf(from)) : views;
+  return tally(own, time, reach.turn_ms, (probe) => vantageOf(watched, probe));
+}
+
+/** The view that this probe's results are of, whatever its age. */
+export function viewOf(
+  { watched, views }: Pick<MonitorState, 'watched' | 'views'>,
+  from: ObservingProbe,
+): ProbeView | undefined {
+  const vantage = (probe: ObservingProbe) => vantageOf(watched, probe);
+  return newestOf(views, vantage(from), vantage);
+}
+
 /** A continent's view: the newest ok or fail of any of its probes, whatever its age. */
-export function newestOf(views: readonly ProbeView[], continent: Continent): ProbeView | undefined {
+export function newestOf(
+  views: readonly ProbeView[],
+  place: Place,
+  vantage: Vantage = continentOf,
+): ProbeView | undefined {
   let newest: ProbeView | undefined;
   for (const view of views)
-    if (view.from.continent === continent && (!newest || counts(view, newest))) newest = view;
+    if (vantage(view.from) === place && (!newest || counts(view, newest))) newest = view;
   return newest;
 }
 
@@ -178,38 +218,75 @@ function atMost(at: number | null, now: number): number | null {
   return at === null ? null : Math.min(at, now);
 }
 
-/** From where a monitor can be checked: what rules 5, 9, 12 and 14 need to know of the network. */
-export type Reach = {
-  /** Continents that can check it now. */
-  readonly able: readonly Continent[];
+/** Of the places of one side: what rules 9, 12 and 14 need to know of the network. */
+export type SideReach = {
+  /** Continents, or private places, that can check it now. */
+  readonly able: readonly Place[];
+  /** How many of them could not fail together. */
+  readonly apart: number;
   /**
    * Whether its configuration, or the installation's, lets only one continent check it, even when
-   * all others are healthy (rule 14).
+   * all others are healthy; of private places, whether all of them could fail together (rule 14).
    */
   readonly lone: boolean;
+};
+
+/** From where a monitor can be checked: its only side, or the outside. */
+export type Reach = SideReach & {
   /**
-   * The length of a continent's turn: with n continents each checks every n × interval (rule 5).
+   * The length of a place's turn: with n places each checks every n × interval (rule 5).
    */
   readonly turn_ms: number;
+  /** How many places take turns. */
+  readonly places: number;
+  /** Its private places beside public ones; `counts`: they decide as well. */
+  readonly inside: (SideReach & { readonly counts: boolean }) | null;
 };
+
+/** The places of this probe's side. */
+export const sideReach = (reach: Reach, { place }: Pick<ObservingProbe, 'place'>): SideReach =>
+  reach.inside && place !== undefined ? reach.inside : reach;
+
+/** The places that decide. */
+export const deciding = (reach: Reach): readonly Place[] =>
+  reach.inside?.counts ? [...reach.able, ...reach.inside.able] : reach.able;
 
 /**
  * A heartbeat has deadlines and no turns; while it is late its probes judge it about once a minute.
  */
 const heartbeatTurn = 60_000;
 
-export function reachOf(
-  watched: Pick<
-    Watched,
-    'id' | 'kind' | 'interval_ms' | 'continents' | 'probe' | 'inside' | 'ability'
-  >,
-  roster: Roster,
-): Reach {
-  const { id, kind, interval_ms, continents: allowed, probe, inside, ability } = watched;
-  const able = continentsOf(
-    { monitor: id, interval_ms, ordinal: 0, continents: allowed, probe, inside, kind, ability },
+export type Watching = Pick<
+  Watched,
+  | 'id'
+  | 'kind'
+  | 'interval_ms'
+  | 'continents'
+  | 'probe'
+  | 'places'
+  | 'inside_counts'
+  | 'inside'
+  | 'ability'
+>;
+
+export function reachOf(watched: Watching, roster: Roster): Reach {
+  const { id, kind, interval_ms, continents: allowed, probe, places, inside, ability } = watched;
+  const all = placesOf(
+    {
+      monitor: id,
+      interval_ms,
+      ordinal: 0,
+      continents: allowed,
+      probe,
+      places,
+      inside,
+      kind,
+      ability,
+    },
     roster,
   );
+  const turn_ms = kind === 'heartbeat' ? heartbeatTurn : Math.max(1, all.length) * interval_ms;
+  if (places) return { ...sidesOf(watched, places, all, roster), turn_ms, places: all.length };
   const registered = continentsAble(watched, roster) ?? registeredContinents(roster);
   const configured =
     probe !== null
@@ -217,8 +294,63 @@ export function reachOf(
       : allowed === null
         ? registered.length
         : registered.filter((continent) => allowed.includes(continent)).length;
-  const turn_ms = kind === 'heartbeat' ? heartbeatTurn : Math.max(1, able.length) * interval_ms;
-  return { able, lone: configured <= 1, turn_ms };
+  const lone = configured <= 1;
+  return { able: all, apart: all.length, lone, turn_ms, places: all.length, inside: null };
+}
+
+/** What is able on each side of a monitor with chosen places; the only side, or outside first. */
+function sidesOf(
+  watched: Watching,
+  chosen: readonly Place[],
+  all: readonly Place[],
+  roster: Roster,
+): SideReach & Pick<Reach, 'inside'> {
+  const able = all.filter(isPrivatePlace);
+  const inside = {
+    able,
+    apart: countSites(able, roster),
+    lone: countSites(chosen.filter(isPrivatePlace), roster) <= 1,
+  };
+  if (chosen.every(isPrivatePlace)) return { ...inside, inside: null };
+  const continentsOf = (places: readonly Place[]): readonly Place[] => [
+    ...new Set(places.flatMap((place) => publicPlace(place)?.continent ?? [])),
+  ];
+  const outside = continentsOf(all);
+  return {
+    able: outside,
+    apart: outside.length,
+    lone: publicOnes(watched, roster).size <= 1,
+    inside: chosen.some(isPrivatePlace)
+      ? { ...inside, counts: watched.inside_counts === true }
+      : null,
+  };
+}
+
+/** The continents with a public probe, healthy or not, that its chosen places allow. */
+function publicOnes(watched: Watching, roster: Roster): ReadonlySet<string> {
+  const able = ableToCheck(watched, roster);
+  return new Set(
+    roster.probes.flatMap((probe) =>
+      probe.organisation === null && able?.has(probe.id) !== false && placeFor(watched, probe)
+        ? [probe.continent]
+        : [],
+    ),
+  );
+}
+
+/**
+ * Whether this side sees an outage: two continents fail, or two private places that could not fail
+ * together; of one alone, it fails and no other place beside it passes (rules 12 and 14).
+ */
+export function isFailing(
+  seen: { readonly state: MonitorState; readonly reach: Reach },
+  from: Pick<ObservingProbe, 'place'>,
+  roster: Roster,
+): boolean {
+  const { failing, passing } = tallyOf(seen, from);
+  return sideReach(seen.reach, from).lone
+    ? failing.length > 0 && passing.length === 0
+    : countApart(failing, roster) >= 2;
 }
 
 const registeredIn = new WeakMap<Roster, readonly Continent[]>();
@@ -258,23 +390,67 @@ export function isOnlyOne(probe: string, { probes }: Roster): boolean {
 
 /** Whether this probe could get the monitor, now or if it were healthy. */
 export function couldHold(
-  watched: Pick<Watched, 'kind' | 'ability' | 'continents' | 'probe' | 'inside'>,
+  watched: Pick<Watched, 'kind' | 'ability' | 'continents' | 'probe' | 'places' | 'inside'>,
   probe: RosterProbe,
   roster: Roster,
 ): boolean {
-  if (watched.probe !== null) return watched.probe === probe.organisation;
-  const { id, continent } = probe;
-  if (!mayCheck(watched, { probe: id, continent })) return false;
-  return probe.organisation === null && ableToCheck(watched, roster)?.has(probe.id) !== false;
+  if (placeFor(watched, probe) === undefined) return false;
+  return probe.organisation !== null || ableToCheck(watched, roster)?.has(probe.id) !== false;
 }
 
 /** Whether this probe's results may count for the monitor as it is configured now. */
 export function mayCheck(
-  watched: Pick<Watched, 'continents' | 'probe'>,
-  { probe, place = probe, continent }: Omit<ObservingProbe, 'name'>,
+  watched: Pick<Watched, 'continents' | 'probe' | 'places'>,
+  from: Omit<ObservingProbe, 'name'>,
 ): boolean {
+  const { probe, place, continent } = from;
+  if (watched.places)
+    return place !== undefined
+      ? watched.places.includes(place)
+      : watched.places.some((chosen) => publicPlace(chosen)?.continent === continent);
   // A place has the id of its first probe, and before there were places a view named only that.
   return watched.probe !== null
-    ? watched.probe === place
+    ? watched.probe === (place ?? probe)
     : watched.continents === null || watched.continents.includes(continent);
+}
+
+/** What each side of a monitor sees, for whoever tells the two apart. */
+export type SideView = {
+  readonly failing: readonly ObservingProbe[];
+  readonly passing: readonly ObservingProbe[];
+  /** Continents and private places that check it and have not seen it within two of their turns. */
+  readonly unseen: readonly Place[];
+  /** Whether its own rule confirms an outage of what it sees. */
+  readonly isDown: boolean;
+};
+
+/** The sides that check this monitor, as they see it at `time`. */
+export function viewsOfSides(
+  state: MonitorState,
+  roster: Roster,
+  time: number,
+): Readonly<Record<Side, SideView | null>> {
+  const reach = reachOf(state.watched, roster);
+  const seen = { state: { ...state, clock: Math.max(time, state.clock) }, reach };
+  const awaited = (side: Side, able: readonly Place[]): readonly Place[] =>
+    state.watched.places
+      ? state.watched.places.flatMap((place) => {
+          const at = publicPlace(place);
+          return (at === undefined) === (side === 'inside') ? [at?.continent ?? place] : [];
+        })
+      : able;
+  const of = (side: Side, { able }: SideReach): SideView => {
+    const from = side === 'inside' ? { place: '' } : {};
+    const { failing, passing } = tallyOf(seen, from);
+    const known = [...failing, ...passing].map((view) => vantageOf(state.watched, view.from));
+    return {
+      failing: failing.map((view) => view.from),
+      passing: passing.map((view) => view.from),
+      unseen: [...new Set(awaited(side, able))].filter((place) => !known.includes(place)),
+      isDown: isFailing(seen, from, roster),
+    };
+  };
+  if (reach.inside) return { outside: of('outside', reach), inside: of('inside', reach.inside) };
+  const only = isPrivate(state.watched) ? 'inside' : 'outside';
+  return { outside: null, inside: null, [only]: of(only, reach) };
 }

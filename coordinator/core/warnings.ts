@@ -1,5 +1,6 @@
 import { isWarningCode, type WarningCode } from '../../shared/checks/warnings.ts';
 import type { Draft } from './draft.ts';
+import { countApart } from './sides.ts';
 import type { HeldWarning, SeenResult, WarningView } from './types.ts';
 
 /**
@@ -18,6 +19,8 @@ import type { HeldWarning, SeenResult, WarningView } from './types.ts';
 export function noteWarnings(draft: Draft, result: SeenResult): void {
   const { state } = draft;
   const said = result.warnings ?? [];
+  // Where both sides check, a warning is the outside's.
+  if (draft.reach.inside && result.from.place !== undefined) return;
   if (result.outcome !== 'ok' || (state.warnings.length === 0 && said.length === 0)) return;
   const details = new Map(
     said.flatMap(({ code, details }) => (isWarningCode(code) ? [[code, details]] : [])),
@@ -72,13 +75,16 @@ function move(
 ): HeldWarning {
   const { code } = warning;
   const views = warning.views.filter((view) => view.at >= oldest);
-  const before = views.find(({ continent }) => continent === from.continent);
+  const isOwn = ({ continent, place }: WarningView) =>
+    place === from.place && (place !== undefined || continent === from.continent);
+  const before = views.find(isOwn);
   if (before && at <= before.at) return warning;
   const checks = [told !== undefined, ...(before?.checks ?? [])].slice(0, medianOf);
   const sees = isSeenIn(code, checks);
   const goesOn = before !== undefined && before.sees === sees;
   const view: WarningView = {
     continent: from.continent,
+    ...(from.place === undefined ? {} : { place: from.place }),
     probe: from.probe,
     at,
     checks,
@@ -100,9 +106,15 @@ function settle(draft: Draft, warning: HeldWarning, result: SeenResult): HeldWar
   const { reach, moment } = draft;
   const { views } = warning;
   const seeing = views.filter(({ sees }) => sees);
-  const clear = views.length - seeing.length;
+  const apart = (some: readonly WarningView[]) =>
+    countApart(
+      some.map((view) => ({ from: view })),
+      moment.network,
+    );
+  const seen = apart(seeing);
+  const clear = apart(views.filter(({ sees }) => !sees));
   const [newest] = views.toSorted((a, b) => b.at - a.at);
-  const isSeen = reach.lone ? newest?.sees === true && newest.run >= 2 : seeing.length >= 2;
+  const isSeen = reach.lone ? newest?.sees === true && newest.run >= 2 : seen >= 2;
   if (warning.id === null) {
     if (!isSeen) return isForgotten(warning) ? undefined : warning;
     const since = Math.min(...seeing.map((view) => view.since));
@@ -117,7 +129,7 @@ function settle(draft: Draft, warning: HeldWarning, result: SeenResult): HeldWar
     };
     return put(draft, begun, 'begun', null);
   }
-  if (reach.lone ? newest?.sees === true : seeing.length >= 2) {
+  if (reach.lone ? newest?.sees === true : seen >= 2) {
     const agreed = agreedOn(seeing);
     const still = { ...warning, below_since: null };
     if (!agreed || isSame(agreed, warning.details)) return still;
@@ -132,7 +144,7 @@ function settle(draft: Draft, warning: HeldWarning, result: SeenResult): HeldWar
   const below = { ...warning, below_since };
   const isOver = reach.lone
     ? newest?.sees === false && newest.run >= 2
-    : clear >= Math.min(2, Math.max(1, reach.able.length));
+    : clear >= Math.min(2, Math.max(1, reach.apart));
   if (!isOver) return below;
   put(draft, below, 'ended', below_since);
   return undefined;

@@ -1,6 +1,6 @@
-import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Place } from '../../shared/checks/places.ts';
 import { decide } from '../core/decide.ts';
 import { createState } from '../core/lifecycle.ts';
 import type { FirstCheck } from '../core/rechecks.ts';
@@ -16,7 +16,7 @@ import { type PartitionState, watermarkName } from './state.ts';
 export type RecheckRequest = {
   readonly monitor: string;
   readonly look: string;
-  readonly continents: readonly Continent[];
+  readonly places: readonly Place[];
   /**
    * `now`: a user or an incident waits for the answer; `sample`: may be left out; `before`: a first
    * check, which waits in the queue until its turn comes at that time.
@@ -200,7 +200,7 @@ function keep(
       rechecks.push({
         monitor,
         look: effect.look,
-        continents: effect.continents,
+        places: effect.places,
         when: effect.why === 'sample' ? 'sample' : 'now',
       });
   }
@@ -264,9 +264,9 @@ export function addSample(batch: DecisionBatch, row: ResultRow): void {
 export function requestFirstCheck(
   { rechecks }: DecisionBatch,
   monitor: string,
-  { continent, turn_at }: FirstCheck,
+  { place, turn_at }: FirstCheck,
 ): void {
-  rechecks.push({ monitor, look: newId(), continents: [continent], when: { before: turn_at } });
+  rechecks.push({ monitor, look: newId(), places: [place], when: { before: turn_at } });
 }
 
 export function stateOf(batch: DecisionBatch, monitor: string): MonitorState | undefined {

@@ -186,7 +186,7 @@ export function createMonitors(): Monitors {
   };
 
   /**
-   * How many continents can check monitors with these settings, cached while the roster is the
+   * How many places can check monitors with these settings, cached while the roster is the
    * same.
    */
   let ableIn: Roster | undefined;
@@ -196,7 +196,7 @@ export function createMonitors(): Monitors {
     ableIn = network;
     const known = ables.get(common);
     if (known !== undefined) return known;
-    const able = reachOf({ id: '', ...common }, network).able.length;
+    const able = reachOf({ id: '', ...common }, network).places;
     ables.set(common, able);
     return able;
   };
@@ -475,6 +475,8 @@ export function outageOf(from: number | undefined, to: number | undefined): Outa
 function areSettingsOf(watched: Watched, terms: MonitorSettings): boolean {
   return (
     watched.continents === terms.continents &&
+    watched.places === terms.places &&
+    watched.inside_counts === terms.inside_counts &&
     watched.inside === terms.inside &&
     watched.ability === terms.ability &&
     watched.organisation === terms.organisation &&

@@ -1,5 +1,4 @@
 import { createTicker } from '../../shared/actor/mailbox.ts';
-import type { Continent } from '../../shared/base/continents.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { RecheckMessage } from '../../shared/bus/messages.ts';
@@ -7,6 +6,7 @@ import type { Bus } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { probeOf } from '../../shared/checks/placement.ts';
+import type { Place } from '../../shared/checks/places.ts';
 import {
   type Allowances,
   type Budget,
@@ -144,9 +144,9 @@ export function createRechecks({
   const sendIf = async (
     row: MonitorRow,
     { look: recheck, when }: RecheckRequest,
-    continent: Continent,
+    place: Place,
   ): Promise<void> => {
-    const probe = probeOf(placedOf(row), continent, roster());
+    const probe = probeOf(placedOf(row), place, roster());
     const isSample = when === 'sample';
     const outcome = outcomeFor(row, probe, isSample);
     figures.asked(isSample ? 'sample' : 'now', outcome);
@@ -158,7 +158,7 @@ export function createRechecks({
     for (const request of wishes) {
       const row = rows.get(request.monitor);
       if (!row || row.paused_at !== null) continue;
-      await Promise.all(request.continents.map((continent) => sendIf(row, request, continent)));
+      await Promise.all(request.places.map((place) => sendIf(row, request, place)));
     }
   };
 
@@ -206,7 +206,7 @@ const firstAllowed: Allowances = {
 };
 const firstsEveryMs = 100;
 /**
- * At most this many first checks of a continent are examined each time, so that those of a busy
+ * At most this many first checks of a place are examined each time, so that those of a busy
  * probe do not delay those of others for long.
  */
 const firstsWindow = 200;
@@ -229,7 +229,7 @@ function createFirstChecks(deps: {
   readonly send: (row: MonitorRow, recheck: string, probe: RosterProbe) => Promise<void>;
 }): FirstChecks {
   const { bus, clock, log, roster, rowsOf, send } = deps;
-  const waiting = new Map<Continent, Map<string, First>>();
+  const waiting = new Map<Place, Map<string, First>>();
   let budget: Budget = emptyBudget;
 
   const hasRoom = (probe: RosterProbe): boolean => {
@@ -238,7 +238,7 @@ function createFirstChecks(deps: {
     return spent.granted;
   };
 
-  const ask = async (continent: Continent, queue: Map<string, First>): Promise<void> => {
+  const ask = async (place: Place, queue: Map<string, First>): Promise<void> => {
     const all = [...queue.entries().take(firstsWindow)].map(([monitor, first]) => ({
       monitor,
       first,
@@ -251,7 +251,7 @@ function createFirstChecks(deps: {
         const row = rows.get(monitor);
         const probe =
           row && row.paused_at === null && clock.now() < first.before
-            ? probeOf(placedOf(row), continent, roster())
+            ? probeOf(placedOf(row), place, roster())
             : undefined;
         if (row && probe && !hasRoom(probe)) left += 1;
         else {
@@ -261,14 +261,14 @@ function createFirstChecks(deps: {
       }
       if (left === next.length) break;
     }
-    if (queue.size === 0) waiting.delete(continent);
+    if (queue.size === 0) waiting.delete(place);
   };
 
   const ticker = createTicker({
     everyMs: firstsEveryMs,
     tick: async () => {
       if (!bus.isConnected()) return;
-      for (const [continent, queue] of waiting) await ask(continent, queue);
+      for (const [place, queue] of waiting) await ask(place, queue);
     },
     onFailure: (error) =>
       log.warn({ err: error, waiting: waiting.size }, 'could not request first checks; retrying'),
@@ -277,16 +277,15 @@ function createFirstChecks(deps: {
   return {
     wish: (wishes) => {
       let isNew = false;
-      for (const { monitor, look: recheck, continents, when } of wishes) {
+      for (const { monitor, look: recheck, places, when } of wishes) {
         if (typeof when === 'string') continue;
         // It was requested again, maybe elsewhere, because the roster has changed. Where it waits
         // already it keeps its place.
-        for (const [continent, queue] of waiting)
-          if (!continents.includes(continent)) queue.delete(monitor);
-        for (const continent of continents) {
-          const queue = waiting.get(continent) ?? new Map<string, First>();
+        for (const [place, queue] of waiting) if (!places.includes(place)) queue.delete(monitor);
+        for (const place of places) {
+          const queue = waiting.get(place) ?? new Map<string, First>();
           if (queue.size >= maxFirsts && !queue.has(monitor)) continue;
-          waiting.set(continent, queue);
+          waiting.set(place, queue);
           queue.set(monitor, { look: recheck, before: when.before });
           isNew = true;
         }

@@ -12,7 +12,7 @@ import type { Result } from '../../shared/checks/result.ts';
 import { byStart } from '../core/backlog.ts';
 import { nextTick } from '../core/lifecycle.ts';
 import type { SeenResult } from '../core/types.ts';
-import { countsAs } from '../core/views.ts';
+import { countsAs, mayCheck } from '../core/views.ts';
 import type { RefusedReason } from '../health/refusals.ts';
 import type { Accepted } from '../probes/directory.ts';
 import type { ProbeRow } from '../probes/queries.ts';
@@ -265,14 +265,16 @@ function mayHold(
 ): boolean {
   if (probe.organisation_id !== null) {
     if (probe.organisation_id !== watched.organisation) return false;
-    return watched.probe === probe.place_id || configVersion < version;
+    if (configVersion < version) return true;
+    return isOwnChoice(watched, true) && mayCheck(watched, observingProbeOf(probe));
   }
   if (configVersion < version) return true;
-  return (
-    watched.probe === null &&
-    (watched.continents === null || watched.continents.includes(probe.continent))
-  );
+  return isOwnChoice(watched, false) && mayCheck(watched, observingProbeOf(probe));
 }
+
+/** Without chosen places either private probes check it or public ones. */
+const isOwnChoice = ({ places, probe }: MonitorSettings, isPrivate: boolean): boolean =>
+  Boolean(places) || (probe !== null) === isPrivate;
 
 /** Decides results that may count, in order of start, and adds them to the samples. */
 export function decideResults(

@@ -25,6 +25,7 @@ export type AssignedRow = {
   readonly interval_s: number;
   readonly continents: readonly unknown[] | null;
   readonly probe: string | null;
+  readonly places: readonly string[] | null;
   readonly has_secrets: boolean;
 };
 
@@ -35,7 +36,7 @@ export const assignedRows = (sql: Queryable): AsyncGenerator<AssignedRow[]> =>
     ({ key }) => key,
     (after) => sql<AssignedRow[]>`
       select id, key, config_version, interval_s, config -> 'continents' as continents,
-        config ->> 'probe' as probe,
+        config ->> 'probe' as probe, places,
         secrets is not null as has_secrets
       from monitors where paused_at is null and key > ${after} order by key limit 1000`,
   );

@@ -8,7 +8,7 @@ import {
   mayNotify,
   release,
   settle,
-} from '../core/incident.ts';
+} from '../core/alerts.ts';
 import { numbersLiteral, type Queryable, type Sql, type Statement } from '../database/connect.ts';
 import type { Lease } from '../engine/queries.ts';
 import { jsonText } from '../incidents/writes.ts';

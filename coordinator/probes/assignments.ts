@@ -8,6 +8,7 @@ import { streams, subjects } from '../../shared/bus/subjects.ts';
 import type { RosterProbe } from '../../shared/checks/assignment.ts';
 import { namingSecrets } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
+import { publicPlace } from '../../shared/checks/places.ts';
 import { sealBox } from '../../shared/checks/sealed-secrets.ts';
 import { continentsIn, type MonitorRow, placeIn } from '../engine/queries.ts';
 import type { Directory } from './directory.ts';
@@ -15,8 +16,8 @@ import type { KeyOf, NetworkKeys } from './identities.ts';
 import type { ProbeRow } from './queries.ts';
 
 /**
- * Where a monitor's assignment goes: to the public probes of a continent, or to the probes of a
- * private place.
+ * Where a monitor's assignment goes: to the public probes of a continent, whichever regions of it
+ * are chosen, or to the probes of a private place.
  */
 export type AssignmentPlace =
   | { readonly is: 'continent'; readonly continent: Continent }
@@ -42,6 +43,20 @@ const subjectOf = (place: AssignmentPlace, monitor: string): string =>
   place.is === 'continent'
     ? subjects.assignment(place.continent, monitor)
     : subjects.privateAssignment(place.place, monitor);
+
+/** Each of these places once. */
+export const chosenPlaces = (
+  chosen: readonly string[],
+  served: readonly Continent[],
+): readonly AssignmentPlace[] => {
+  const continents = new Set(chosen.map((place) => publicPlace(place)?.continent));
+  return [
+    ...served
+      .filter((continent) => continents.has(continent))
+      .map((continent) => ({ is: 'continent', continent }) as const),
+    ...new Set(chosen.filter((place) => publicPlace(place) === undefined)),
+  ].map((place) => (typeof place === 'string' ? { is: 'private', place } : place));
+};
 
 export type Assignments = {
   /**
@@ -116,6 +131,7 @@ export const createAssignments = ({
   };
 
   const placesOf = (row: MonitorRow): readonly AssignmentPlace[] => {
+    if (row.places) return chosenPlaces(row.places, served());
     const place = placeIn(row.config);
     if (place !== null) return [{ is: 'private', place }];
     const allowed = continentsIn(row.config);
@@ -124,6 +140,10 @@ export const createAssignments = ({
       .map((continent) => ({ is: 'continent', continent }));
   };
 
+  /**
+   * A probe of an earlier version knows no places, and takes an assignment to the monitor's own id
+   * for that of another private place: it leaves it alone.
+   */
   const withoutSeal = (row: MonitorRow): AssignmentMessage => ({
     v: 1,
     monitor: row.id,
@@ -137,7 +157,7 @@ export const createAssignments = ({
     config_version: row.config_version,
     ordinal: row.key,
     continents: continentsIn(row.config)?.slice() ?? null,
-    probe: placeIn(row.config),
+    ...(row.places ? { probe: row.id, places: [...row.places] } : { probe: placeIn(row.config) }),
   });
 
   /**

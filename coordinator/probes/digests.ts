@@ -6,11 +6,13 @@ import {
   assignmentsDigest,
   createDigest,
   type Digest,
+  type Element,
   isComparable,
 } from '../../shared/checks/assignment.ts';
+import { placesAbility } from '../../shared/checks/placement.ts';
 import type { Sql } from '../database/connect.ts';
 import { type AssignedRow, assignedRows, openMonitorLines } from '../monitors/queries.ts';
-import { keyPlaceOf } from './assignments.ts';
+import { chosenPlaces, keyPlaceOf } from './assignments.ts';
 import type { Directory } from './directory.ts';
 import type { KeyOf } from './identities.ts';
 import type { Present } from './presence.ts';
@@ -36,6 +38,17 @@ type Dependencies = {
 
 type AssignmentPlace = Continent | string;
 
+const digestsByPlace = (): ((place: AssignmentPlace) => Digest) => {
+  const places = new Map<AssignmentPlace, Digest>();
+  return (place) => {
+    const known = places.get(place);
+    if (known) return known;
+    const made = createDigest();
+    places.set(place, made);
+    return made;
+  };
+};
+
 /**
  * A hundred thousand monitors take half a second to read. That must never be more than a hundredth
  * of our time, however slow the machine is.
@@ -48,7 +61,8 @@ const assignedOf = (row: AssignedRow): Assigned => ({
   interval_ms: row.interval_s * 1_000,
   ordinal: row.key,
   continents: row.continents?.filter(isContinent) ?? null,
-  probe: row.probe,
+  probe: row.places ? row.id : row.probe,
+  places: row.places,
   key: null,
 });
 
@@ -72,14 +86,12 @@ export const createDigestCheck = ({
   let restUntil = 0;
   let rows = 0;
 
-  const wanted = async (): Promise<(probe: ProbeRow) => Digest> => {
-    const places = new Map<AssignmentPlace, Digest>();
-    const at = (place: AssignmentPlace): Digest => {
-      const known = places.get(place);
-      if (known) return known;
-      const made = createDigest();
-      places.set(place, made);
-      return made;
+  /** By place; a probe that does not read places holds the same without them. */
+  const wanted = async (): Promise<(probe: ProbeRow, readsPlaces: boolean) => Digest> => {
+    const [digests, earlier] = [digestsByPlace(), digestsByPlace()];
+    const add = (place: AssignmentPlace, element: Element, older = element): void => {
+      digests(place).add(element);
+      earlier(place).add(older);
     };
     const publicContinents = new Set(
       directory.all().flatMap((row) => (row.organisation_id === null ? [row.continent] : [])),
@@ -93,14 +105,20 @@ export const createDigestCheck = ({
         const plain = row.has_secrets ? undefined : assignedElement(assigned);
         const elementFor = (place: AssignmentPlace) =>
           plain ?? assignedElement({ ...assigned, key: keyOf(place).id });
-        if (assigned.probe !== null) at(assigned.probe).add(elementFor(assigned.probe));
+        if (row.places)
+          for (const chosen of chosenPlaces(row.places, [...publicContinents])) {
+            const place = chosen.is === 'continent' ? chosen.continent : chosen.place;
+            const key = row.has_secrets ? keyOf(place).id : null;
+            add(place, elementFor(place), assignedElement({ ...assigned, places: null, key }));
+          }
+        else if (assigned.probe !== null) add(assigned.probe, elementFor(assigned.probe));
         else
           for (const continent of publicContinents)
             if (!assigned.continents || assigned.continents.includes(continent))
-              at(continent).add(elementFor(continent));
+              add(continent, elementFor(continent));
       }
     }
-    return (row) => at(keyPlaceOf(row));
+    return (row, readsPlaces) => (readsPlaces ? digests : earlier)(keyPlaceOf(row));
   };
 
   return {
@@ -112,7 +130,7 @@ export const createDigestCheck = ({
       for (const probe of directory.all()) {
         const present = presentOf(probe.id);
         if (!present || probe.revoked_at !== null) continue;
-        const digest = digestFor(probe);
+        const digest = digestFor(probe, present.message.kinds?.includes(placesAbility) === true);
         const { epoch } = roster();
         const { count, digest: held, roster_epoch } = present.message.assignments;
         const wants = isComparable(held) ? assignmentsDigest(digest) : held;

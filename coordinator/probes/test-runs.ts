@@ -11,7 +11,7 @@ import type { Bus } from '../../shared/bus/nats.ts';
 import { lastTokenOf, partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
-import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
+import { placesOf, probeOf } from '../../shared/checks/placement.ts';
 import { type MonitorRow, placedOf } from '../engine/queries.ts';
 import type {
   TestAnswer,
@@ -138,7 +138,7 @@ export const createTestRuns = (dependencies: Dependencies): TestRuns => {
   const chosen = (row: MonitorRow): RosterProbe[] => {
     const placed = placedOf(row);
     const now = roster();
-    return continentsOf(placed, now).flatMap((continent) => probeOf(placed, continent, now) ?? []);
+    return placesOf(placed, now).flatMap((place) => probeOf(placed, place, now) ?? []);
   };
 
   return {

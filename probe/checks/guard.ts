@@ -15,7 +15,8 @@ import {
 } from '../../shared/base/network.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
 import type { Resolver } from '../../shared/checks/dns/config.ts';
-import { insideOf, rangesOf, reachesAll } from '../../shared/checks/placement.ts';
+import { insideOf, placeFor, rangesOf, reachesAll } from '../../shared/checks/placement.ts';
+import { isPrivatePlace } from '../../shared/checks/places.ts';
 
 /**
  * Which addresses a check may reach. Checks ask for each address at the moment of connecting, never
@@ -40,7 +41,7 @@ export type Guard = {
    */
   readonly isOwnLimit: (
     addresses: readonly string[],
-    assignment: Pick<Assignment, 'continents' | 'probe' | 'kind' | 'target' | 'config'>,
+    assignment: Pick<Assignment, 'continents' | 'probe' | 'places' | 'kind' | 'target' | 'config'>,
   ) => boolean;
 };
 
@@ -189,20 +190,21 @@ export const createGuard = (dependencies: GuardDependencies): Guard => {
       const found = knownOf(text);
       return found?.beyond === true && !dependencies.own().includes(text);
     },
-    isOwnLimit: (addresses, { continents, probe, kind, target, config }) => {
+    isOwnLimit: (addresses, assignment) => {
+      const { probe, places, kind, target, config } = assignment;
       // Other probes can reach what listens on this very machine.
       if (addresses.some(isOwn) && addresses.every((text) => isOwn(text) || knownOf(text)?.open))
         return true;
-      if (probe !== null)
-        return (
-          insideOf(kind, target, config) !== undefined ||
-          addresses.every((text) => knownOf(text)?.isPrivateUse)
-        );
+      const isInside = insideOf(kind, target, config) !== undefined;
+      if (places ? places.every(isPrivatePlace) : probe !== null)
+        return isInside || addresses.every((text) => knownOf(text)?.isPrivateUse);
+      // Public probes get such a target only where their hosts allow it.
+      if (isInside && places?.some(isPrivatePlace)) return true;
       return (dependencies.roster?.()?.probes ?? []).some(
         (other) =>
           other.allowed_cidrs !== undefined &&
           other.organisation === null &&
-          (continents === null || continents.includes(other.continent)) &&
+          placeFor(assignment, other) !== undefined &&
           reachesAll(addresses, rangesOf(other)),
       );
     },

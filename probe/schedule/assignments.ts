@@ -214,5 +214,6 @@ function createCompact(): (assignment: Assignment) => Assignment {
     ordinal: given.ordinal,
     continents: given.continents,
     probe: given.probe,
+    ...(given.places ? { places: given.places } : {}),
   });
 }

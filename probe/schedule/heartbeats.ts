@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { PingRecords } from '../../shared/bus/pings.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
-import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
+import { placesOf, probeOf } from '../../shared/checks/placement.ts';
 import type { PingView } from '../checks/heartbeat.ts';
 
 /**
@@ -242,11 +242,11 @@ export function createHeartbeats(options: {
 }
 
 /**
- * The one probe that judges this heartbeat. Continents take turns by the monitor's number, so each
- * has its share.
+ * The one probe that judges this heartbeat. Places take turns by the monitor's number, so each has
+ * its share.
  */
 function judgeOf(assignment: Assignment, roster: Roster): string | undefined {
-  const continents = continentsOf(assignment, roster);
-  const continent = continents[assignment.ordinal % Math.max(1, continents.length)];
-  return continent === undefined ? undefined : probeOf(assignment, continent, roster)?.id;
+  const places = placesOf(assignment, roster);
+  const place = places[assignment.ordinal % Math.max(1, places.length)];
+  return place === undefined ? undefined : probeOf(assignment, place, roster)?.id;
 }

@@ -144,7 +144,7 @@ export const createDigest = (): Digest => {
  */
 export type Assigned = Pick<
   Assignment,
-  'monitor' | 'config_version' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'
+  'monitor' | 'config_version' | 'interval_ms' | 'ordinal' | 'continents' | 'probe' | 'places'
 > & {
   /** The id of the key that seals its secrets; null when it has none. */
   readonly key: string | null;
@@ -162,10 +162,11 @@ export const assignedElement = ({
   ordinal,
   continents,
   probe,
+  places,
   key,
 }: Assigned): Element =>
   elementOf(
-    `${monitor}@${config_version} ${interval_ms} ${ordinal} ${continents?.join() ?? '*'} ${probe ?? '*'} ${key ?? '*'}`,
+    `${monitor}@${config_version} ${interval_ms} ${ordinal} ${continents?.join() ?? '*'} ${probe ?? '*'} ${key ?? '*'}${places ? ` ${places.join()}` : ''}`,
   );
 
 /**

@@ -14,6 +14,7 @@ import { parseResolver } from './dns/config.ts';
 import { grpcEndpoint } from './grpc/config.ts';
 import { httpsUrl } from './https/config.ts';
 import { isForSome, type Kind } from './kinds.ts';
+import { isPrivatePlace, type Place, publicPlace, regionPlace } from './places.ts';
 import { websocketUrl } from './websocket/config.ts';
 
 /**
@@ -129,6 +130,9 @@ export const abilityFor = (
   return client_certificate === null ? undefined : 'client_certificate';
 };
 
+/** What a probe says beside its kinds when it reads the places of an assignment. */
+export const placesAbility = 'places';
+
 /** What only some probes do for a check: a kind besides the first ones, or the ability it needs. */
 export const specialOf = (
   kind: Kind | undefined,
@@ -160,12 +164,14 @@ type Candidate = { readonly probe: RosterProbe; readonly hash: number };
 /** A roster indexed for lookups: who gets work on a continent and in a private place. */
 type Arranged = {
   readonly byId: ReadonlyMap<string, RosterProbe>;
-  readonly candidates: ReadonlyMap<Continent, readonly Candidate[]>;
+  readonly candidates: ReadonlyMap<string, readonly Candidate[]>;
   readonly places: ReadonlyMap<string, readonly Candidate[]>;
   /** Which probes can check something: the same few targets and kinds are asked about repeatedly. */
   readonly able: RecentCache<string, ReadonlySet<string>>;
   readonly served: readonly Continent[];
 };
+
+const isWell = ({ probe: { healthy, quarantined } }: Candidate): boolean => healthy && !quarantined;
 
 const maxReaching = 10_000;
 
@@ -175,10 +181,9 @@ const arrange = (roster: Roster): Arranged => {
   const known = arrangements.get(roster);
   if (known) return known;
   const all = roster.probes.map((probe) => ({ probe, hash: hashOf(probe.id) }));
-  const isWell = ({ probe: { healthy, quarantined } }: Candidate) => healthy && !quarantined;
   const candidates = Map.groupBy(
     all.filter((each) => each.probe.organisation === null && isWell(each)),
-    ({ probe }) => probe.continent,
+    ({ probe }): string => probe.continent,
   );
   const places = new Map<string, readonly Candidate[]>();
   for (const [place, members] of Map.groupBy(all, ({ probe }) => probe.organisation)) {
@@ -199,23 +204,40 @@ const arrange = (roster: Roster): Arranged => {
 };
 
 /**
+ * What placement asks of a probe before it gives it this check, by the words that probes say beside
+ * their kinds. One of an earlier version would take its turns as if there were no places.
+ */
+const wordsFor = ({
+  kind,
+  ability,
+  places,
+}: Pick<Placed, 'kind' | 'ability' | 'places'>): readonly string[] => {
+  const special = specialOf(kind, ability);
+  const words = special === undefined ? [] : [special];
+  return places ? [...words, placesAbility] : words;
+};
+
+const says = ({ kinds }: RosterProbe, words: readonly string[]): boolean =>
+  words.every((word) => kinds?.includes(word) === true);
+
+/**
  * The public probes that can check it, healthy or not: they check its kind as it wants, and their
  * hosts may reach its private addresses. Undefined when all can.
  */
 export const ableToCheck = (
-  { kind, ability, inside }: Pick<Placed, 'kind' | 'ability' | 'inside'>,
+  { inside, ...asked }: Pick<Placed, 'kind' | 'ability' | 'inside' | 'places'>,
   roster: Roster,
 ): ReadonlySet<string> | undefined => {
-  const special = specialOf(kind, ability);
-  if (special === undefined && inside === undefined) return undefined;
+  const words = wordsFor(asked);
+  if (words.length === 0 && inside === undefined) return undefined;
   const { able } = arrange(roster);
-  const name = `${special ?? ''} ${inside?.join() ?? ''}`;
+  const name = `${words.join('+')} ${inside?.join() ?? ''}`;
   const existing = able.find(name);
   if (existing) return existing;
   const found = roster.probes.filter(
     (probe) =>
       probe.organisation === null &&
-      (special === undefined || probe.kinds?.includes(special) === true) &&
+      says(probe, words) &&
       (inside === undefined || reachesAny(inside, rangesOf(probe))),
   );
   const made = new Set(found.map(({ id }) => id));
@@ -224,16 +246,26 @@ export const ableToCheck = (
 };
 
 /**
- * The continents that check this monitor now, in their fixed order: those it allows that have a
- * public probe which is healthy, not quarantined, and can check it. A monitor of a private place is
- * checked from the continent of that place, also while none of its probes is healthy, because no
- * other probe can replace them.
+ * The places that check this monitor now, in their fixed order: those it allows that have a probe
+ * which is healthy, not quarantined, and can check it. Without chosen places these are continents.
+ *
+ * A private place whose probes are all lost keeps its turns only where no other place is left: no
+ * other probe can replace them. Beside others it is left out like a continent without a probe, so
+ * that the target still sees one check an interval; its view ends, and it is back with its probe.
  */
-export const continentsOf = (assignment: Placed, roster: Roster): readonly Continent[] => {
+export const placesOf = (assignment: Placed, roster: Roster): readonly Place[] => {
+  const { places: chosen, probe: home } = assignment;
+  if (chosen) {
+    const wanted = withoutCovered(chosen);
+    const served = wanted.filter((place) => hereFor(assignment, place, roster)?.some(isWell));
+    return served.length > 0
+      ? served
+      : wanted.filter((place) => isPrivatePlace(place) && hereFor(assignment, place, roster));
+  }
   const { served, candidates, places } = arrange(roster);
-  if (assignment.probe !== null) {
-    const home = places.get(assignment.probe)?.[0]?.probe.continent;
-    return home === undefined ? [] : [home];
+  if (home !== null) {
+    const continent = places.get(home)?.[0]?.probe.continent;
+    return continent === undefined ? [] : [continent];
   }
   const { continents: allowed } = assignment;
   const wanted =
@@ -245,41 +277,103 @@ export const continentsOf = (assignment: Placed, roster: Roster): readonly Conti
   );
 };
 
-/**
- * The probes of this continent, or of the private place, among which the monitor's checks are
- * drawn.
- */
+/** A region of a continent that is chosen as a whole is no place of its own. */
+const withoutCovered = (chosen: readonly Place[]): readonly Place[] =>
+  [...new Set(chosen)].filter((place) => {
+    const at = publicPlace(place);
+    return at === undefined || at.region === null || !chosen.includes(at.continent);
+  });
+
+/** The chosen place that this probe checks for, whether it can or not; undefined for none. */
+export const placeFor = (
+  {
+    places: chosen,
+    continents: allowed,
+    probe: home,
+  }: Pick<Placed, 'places' | 'continents' | 'probe'>,
+  { organisation, continent, region }: Pick<RosterProbe, 'organisation' | 'continent' | 'region'>,
+): Place | undefined => {
+  if (!chosen) {
+    if (home !== null) return organisation === home ? continent : undefined;
+    return organisation === null && allowed?.includes(continent) !== false ? continent : undefined;
+  }
+  if (organisation !== null) return chosen.includes(organisation) ? organisation : undefined;
+  if (chosen.includes(continent)) return continent;
+  const at = region ? regionPlace(continent, region) : undefined;
+  return at !== undefined && chosen.includes(at) ? at : undefined;
+};
+
+/** The probes of this place among which the monitor's checks are drawn. */
 const hereFor = (
   assignment: Placed,
-  continent: Continent,
+  place: Place,
   roster: Roster,
 ): readonly Candidate[] | undefined => {
-  const { candidates, places } = arrange(roster);
-  const { probe: place, continents: allowed, kind, ability } = assignment;
-  if (place !== null) {
-    const all = places.get(place)?.filter(({ probe }) => probe.continent === continent);
-    const special = specialOf(kind, ability);
-    if (special === undefined) return all;
-    const able = all?.filter(({ probe }) => probe.kinds?.includes(special));
-    return able && able.length > 0 ? able : all;
-  }
-  if (allowed !== null && !allowed.includes(continent)) return undefined;
-  const all = candidates.get(continent);
+  const { places: chosen, probe: home, continents: allowed } = assignment;
+  if (chosen) return chosenHere(assignment, chosen, place, roster);
+  if (home !== null)
+    return privateHere(assignment, home, roster, ({ probe }) => probe.continent === place);
+  if (allowed !== null && !allowed.some((continent) => continent === place)) return undefined;
+  return publicHere(assignment, place, roster);
+};
+
+/**
+ * Also of a continent of which only regions are chosen: whoever asks a continent asks those of its
+ * probes that check it.
+ */
+const chosenHere = (
+  assignment: Placed,
+  chosen: readonly Place[],
+  place: Place,
+  roster: Roster,
+): readonly Candidate[] | undefined => {
+  const at = publicPlace(place);
+  if (at === undefined)
+    return chosen.includes(place) ? privateHere(assignment, place, roster) : undefined;
+  const all = publicHere(assignment, at.continent, roster);
+  if (chosen.includes(at.continent)) return all;
+  return all?.filter(({ probe }) => {
+    const own = placeFor(assignment, probe);
+    return own !== undefined && (at.region === null || own === place);
+  });
+};
+
+const publicHere = (
+  assignment: Placed,
+  continent: string,
+  roster: Roster,
+): readonly Candidate[] | undefined => {
+  const all = arrange(roster).candidates.get(continent);
   const able = ableToCheck(assignment, roster);
   return able ? all?.filter(({ probe }) => able.has(probe.id)) : all;
 };
 
+const privateHere = (
+  assignment: Placed,
+  place: Place,
+  roster: Roster,
+  counts: (candidate: Candidate) => boolean = () => true,
+): readonly Candidate[] | undefined => {
+  const all = arrange(roster).places.get(place)?.filter(counts);
+  const words = wordsFor(assignment);
+  if (words.length === 0) return all;
+  const able = all?.filter(({ probe }) => says(probe, words));
+  if (able && able.length > 0) return able;
+  // Beside others it is left out; the only place has nobody else, who would have to be told.
+  return assignment.places ? undefined : all;
+};
+
 /**
- * The probe that checks this monitor from this continent: the one with the highest draw (rendezvous
+ * The probe that checks this monitor from this place: the one with the highest draw (rendezvous
  * hashing), so a probe that comes or goes moves only its own share. Undefined when no probe there
- * can.
+ * can. A continent may be asked of which only regions are chosen.
  */
 export const probeOf = (
   assignment: Placed,
-  continent: Continent,
+  place: Place,
   roster: Roster,
 ): RosterProbe | undefined => {
-  const here = hereFor(assignment, continent, roster);
+  const here = hereFor(assignment, place, roster);
   if (!here || here.length <= 1) return here?.[0]?.probe;
   const monitor = hashOf(assignment.monitor);
   let best: RosterProbe | undefined;
@@ -306,22 +400,17 @@ const phaseOf = ({ ordinal, interval_ms }: Placed): number =>
   Math.floor(((Math.imul(ordinal, goldenStep) >>> 0) / 2 ** 32) * interval_ms);
 
 /**
- * The turns of a continent: with n continents each checks every n × interval, one interval after
- * the other. The target gets exactly one check per interval. The first continent rotates with the
- * ordinal.
+ * The turns of a place: with n places each checks every n × interval, one interval after the other.
+ * The target gets exactly one check per interval. The first place rotates with the ordinal.
  */
-export const turns = (
-  assignment: Placed,
-  continent: Continent,
-  roster: Roster,
-): Turns | undefined => {
-  const all = continentsOf(assignment, roster);
-  const place = all.indexOf(continent);
-  if (place < 0) return undefined;
+export const turns = (assignment: Placed, place: Place, roster: Roster): Turns | undefined => {
+  const all = placesOf(assignment, roster);
+  const index = all.indexOf(place);
+  if (index < 0) return undefined;
   const { interval_ms, ordinal } = assignment;
   return {
     period_ms: all.length * interval_ms,
-    offset_ms: phaseOf(assignment) + ((place + ordinal) % all.length) * interval_ms,
+    offset_ms: phaseOf(assignment) + ((index + ordinal) % all.length) * interval_ms,
   };
 };
 
@@ -350,8 +439,9 @@ export const shareOf = (assignment: Placed, self: string, roster: Roster): Turns
   const probe = arrange(roster).byId.get(self);
   if (!probe) return undefined;
   const seen = probe.quarantined ? asIfWell(roster, probe) : roster;
-  return probeOf(assignment, probe.continent, seen)?.id === self
-    ? turns(assignment, probe.continent, seen)
+  const place = placeFor(assignment, probe);
+  return place !== undefined && probeOf(assignment, place, seen)?.id === self
+    ? turns(assignment, place, seen)
     : undefined;
 };
 

@@ -1,4 +1,4 @@
-import { type Alert, mayNotify, release } from '../../coordinator/core/incident.ts';
+import { type Alert, mayNotify, release } from '../../coordinator/core/alerts.ts';
 import { checkpointOf, nextTick, restore } from '../../coordinator/core/lifecycle.ts';
 import { observedIn } from '../../coordinator/core/observations.ts';
 import type { MonitorState, Rules, Watched } from '../../coordinator/core/types.ts';
@@ -290,11 +290,11 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
       const to = probes[probe];
       if (to) bus.say(probe, () => to.receive({ generation, committed, again }));
     }
-    for (const { monitor, look: recheck, continents } of round.looks) {
+    for (const { monitor, look: recheck, places } of round.looks) {
       const watched = states[monitor]?.watched;
       if (!watched) continue;
-      for (const continent of continents) {
-        const chosen = probeOf(placedOf(monitor, watched), continent, network.roster());
+      for (const place of places) {
+        const chosen = probeOf(placedOf(monitor, watched), place, network.roster());
         const to = probes.find(({ spec }) => spec.id === chosen?.id);
         if (to) bus.say(to.spec.index, () => to.look(monitor, watched.config_version, recheck));
       }

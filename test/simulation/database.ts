@@ -1,4 +1,4 @@
-import { type Alert, downs, settle } from '../../coordinator/core/incident.ts';
+import { type Alert, downs, settle } from '../../coordinator/core/alerts.ts';
 import {
   allRules,
   type Checkpoint,

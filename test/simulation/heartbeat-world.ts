@@ -4,7 +4,7 @@ import type { Effect, Incident, MonitorEvent, SeenResult } from '../../coordinat
 import type { PingRow } from '../../coordinator/heartbeats/queries.ts';
 import { isLate, isMadeUpFor, seenOf } from '../../coordinator/heartbeats/relay.ts';
 import { settlingAfter } from '../../probe/schedule/heartbeats.ts';
-import type { Continent } from '../../shared/base/continents.ts';
+import { type Continent, isContinent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import {
   foldPing,
@@ -143,8 +143,8 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     }
     if (effect.is === 'alert') raised(effect);
     if (effect.is !== 'look') return;
-    for (const continent of effect.continents) {
-      const probe = continents.indexOf(continent);
+    for (const place of effect.places) {
+      const probe = isContinent(place) ? continents.indexOf(place) : -1;
       agenda.at(agenda.now() + between(5, 80), () => canSee(probe) && judge(probe, effect.look));
     }
   };

@@ -14,8 +14,8 @@ import { decide } from '../../coordinator/core/decide.ts';
 import { observe, shownBy, type Trust, trusting } from '../../coordinator/core/quarantine.ts';
 import type { Effect, MonitorEvent, MonitorState, Rules } from '../../coordinator/core/types.ts';
 import { countsAs, isOnlyOne, reachOf } from '../../coordinator/core/views.ts';
-import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Place } from '../../shared/checks/places.ts';
 import type { Agenda } from './agenda.ts';
 import type { Batch, Entry, Waiting } from './bus.ts';
 import type { Database, Stored, Unit } from './database.ts';
@@ -163,7 +163,7 @@ export type Round = {
   readonly looks: readonly {
     readonly monitor: number;
     readonly look: string;
-    readonly continents: readonly Continent[];
+    readonly places: readonly Place[];
   }[];
   readonly reassigned: readonly number[];
   readonly receive: (batches: readonly Batch[]) => void;
@@ -194,7 +194,7 @@ export const createRound = (parts: {
   const results: Stored[] = [];
   const effects: { monitor: number; effect: Effect }[] = [];
   const receipts: Receipt[] = [];
-  const looks: { monitor: number; look: string; continents: readonly Continent[] }[] = [];
+  const looks: { monitor: number; look: string; places: readonly Place[] }[] = [];
   const reassigned: number[] = [];
   const watermarks = new Map<string, number>();
   const ahead = new Map<string, number[]>();
@@ -212,8 +212,7 @@ export const createRound = (parts: {
     states[monitor] = decision.state;
     for (const effect of decision.effects) {
       effects.push({ monitor, effect });
-      if (effect.is === 'look')
-        looks.push({ monitor, look: effect.look, continents: effect.continents });
+      if (effect.is === 'look') looks.push({ monitor, look: effect.look, places: effect.places });
     }
   };
 

@@ -4,7 +4,7 @@ import { createState } from '../../coordinator/core/lifecycle.ts';
 import type { MonitorState } from '../../coordinator/core/types.ts';
 import { allRules, without } from '../../coordinator/core/types.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { continentsOf, nextTurn, probeOf, turns } from '../../shared/checks/placement.ts';
+import { nextTurn, placesOf, probeOf, turns } from '../../shared/checks/placement.ts';
 import { campaign, shrink, violationOf } from './campaign.ts';
 import { placedOf, watchedOf } from './coordinator.ts';
 import { makeStory } from './make-story.ts';
@@ -72,10 +72,10 @@ test('a calm time that is jumped over leaves the state that deciding every pass 
     const watched = watchedOf(story, spec);
     const placed = placedOf(monitor, watched);
     const until = story.start + 20 * spec.interval_ms;
-    const shares = continentsOf(placed, network).flatMap((continent) => {
-      const probe = probeOf(placed, continent, network);
-      const mine = turns(placed, continent, network);
-      return probe && mine ? [{ probe, continent, mine }] : [];
+    const shares = placesOf(placed, network).flatMap((place) => {
+      const probe = probeOf(placed, place, network);
+      const mine = turns(placed, place, network);
+      return probe && mine ? [{ probe, continent: probe.continent, mine }] : [];
     });
     const all = shares
       .flatMap(({ probe, continent, mine }) => {

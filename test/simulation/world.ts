@@ -7,7 +7,7 @@ import {
   type Rules,
 } from '../../coordinator/core/types.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
+import { placesOf, probeOf } from '../../shared/checks/placement.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 import { createBus } from './bus.ts';
 import { type Coordinator, createCoordinator, placedOf, watchedOf } from './coordinator.ts';
@@ -31,13 +31,13 @@ export const afterCalm = (
 ): MonitorState => {
   if (state.watched.paused_at !== null) return state;
   const placed = placedOf(monitor, state.watched);
-  const fresh = continentsOf(placed, network).flatMap((continent): ProbeView[] => {
-    const probe = probeOf(placed, continent, network);
+  const fresh = placesOf(placed, network).flatMap((place): ProbeView[] => {
+    const probe = probeOf(placed, place, network);
     const at = probe && lastTurn(probe.id, monitor);
     if (!probe || at === undefined || at <= state.clock) return [];
     return [
       {
-        from: { probe: probe.id, name: probe.name, continent },
+        from: { probe: probe.id, name: probe.name, continent: probe.continent },
         at,
         ok: true,
         ok_at: at,

@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { downs, mayNotify, release, settle } from '../../../coordinator/core/alerts.ts';
 import { decide } from '../../../coordinator/core/decide.ts';
-import {
-  counted,
-  downs,
-  mayNotify,
-  release,
-  scopeOf,
-  settle,
-} from '../../../coordinator/core/incident.ts';
+import { counted, scopeOf } from '../../../coordinator/core/incident.ts';
 import { checkpointOf, nextTick, restore } from '../../../coordinator/core/lifecycle.ts';
 import type {
   Incident,
@@ -192,7 +186,7 @@ describe('rule 15: the scope of an outage', () => {
   type Look = readonly [continent: Continent, saw: 'pass' | 'fail', at: number];
   const seenBy = (able: readonly Continent[], ...looks: readonly Look[]) =>
     looks.reduce(
-      (all, [place, saw, at]) => counted(all, { continent: place, ok: saw === 'pass', at }, able),
+      (all, [place, saw, at]) => counted(all, { place, ok: saw === 'pass', at }, able),
       incident,
     );
   const having = (...looks: readonly Look[]) => seenBy(['Europe', 'Asia'], ...looks);
@@ -465,7 +459,7 @@ describe('state restore', () => {
     expect(first.effects).toContainEqual({
       is: 'look',
       look: 'look',
-      continents: ['Asia'],
+      places: ['Asia'],
       why: 'again',
     });
     const again = decide(first.state, { is: 'tick' }, moment).effects.filter(

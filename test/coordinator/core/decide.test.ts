@@ -311,7 +311,7 @@ describe('A first check', () => {
       (one, other) => turnOf(hourly, one, now) - turnOf(hourly, other, now),
     )[0];
     expect(asked(hourly, now).look).toEqual({
-      continent: next,
+      place: next,
       turn_at: turnOf(hourly, next ?? 'Asia', now),
     });
   });
@@ -324,7 +324,7 @@ describe('A first check', () => {
   });
 
   test('is asked only where the monitor may be checked, and of no probe when none can', () => {
-    expect(asked({ ...hourly, continents: ['Asia'] }, now).look?.continent).toBe('Asia');
+    expect(asked({ ...hourly, continents: ['Asia'] }, now).look?.place).toBe('Asia');
     expect(asked({ ...hourly, continents: ['Africa'] }, now)).toEqual({
       awaited: undefined,
       look: undefined,
@@ -337,7 +337,7 @@ describe('A first check', () => {
 
   test('is not asked again while it is awaited, whatever other probes come or go', () => {
     const { awaited, look } = asked(hourly, now);
-    const others = places.filter((continent) => continent !== look?.continent);
+    const others = places.filter((continent) => continent !== look?.place);
     for (const network of [roster, without(...others)])
       expect(firstCheck(hourly, awaited, network, now + 20_000)).toEqual({
         awaited,
@@ -347,9 +347,9 @@ describe('A first check', () => {
 
   test('is asked of another at once when the asked probe is lost', () => {
     const { awaited, look } = asked(hourly, now);
-    const again = firstCheck(hourly, awaited, without(look?.continent ?? ''), now + 1);
-    expect(again.look?.continent).not.toBe(look?.continent);
-    expect(again.awaited).toMatchObject({ probe: again.look?.continent, until: now + 1 + 25_000 });
+    const again = firstCheck(hourly, awaited, without(look?.place ?? ''), now + 1);
+    expect(again.look?.place).not.toBe(look?.place);
+    expect(again.awaited).toMatchObject({ probe: again.look?.place, until: now + 1 + 25_000 });
   });
 
   test('is asked again after its time limit and fifteen seconds, then half as often each time', () => {

@@ -25,16 +25,14 @@ describe('decide incidents', () => {
         continents: ['Europe', 'Asia', 'Africa'],
       });
       told.fail('Europe', 10);
-      expect(told.effects('look')).toMatchObject([
-        { continents: ['Africa', 'Asia'], why: 'first' },
-      ]);
+      expect(told.effects('look')).toMatchObject([{ places: ['Africa', 'Asia'], why: 'first' }]);
     });
 
     test('rule 9: lost continents are not asked', () => {
       const told = story(['Europe', 'Asia', 'Africa']);
       told.network(rosterOf(['Europe', 'Asia', 'Africa'], ['Africa']));
       told.fail('Europe', 10);
-      expect(told.effects('look')).toMatchObject([{ continents: ['Asia'] }]);
+      expect(told.effects('look')).toMatchObject([{ places: ['Asia'] }]);
     });
 
     test('rule 15: the answers are the matrix, one for each continent, unknown included; what the failing check saw is the evidence', () => {
@@ -397,7 +395,7 @@ describe('decide endings', () => {
       told.pass('Europe', 30);
       told.pass('Europe', 31);
       expect(told.effects('look').filter(({ why }) => why === 'recovery')).toMatchObject([
-        { continents: ['Africa', 'Asia'] },
+        { places: ['Africa', 'Asia'] },
       ]);
       expect(told.state().incident?.progress.asked_at).toBe(at(30.1));
     });

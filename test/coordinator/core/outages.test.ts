@@ -40,7 +40,7 @@ describe('decide outages', () => {
       told.pass('Asia', 100);
       expect(told.effects('look').at(-1)).toMatchObject({
         why: 'recovery',
-        continents: ['Africa', 'Europe'],
+        places: ['Africa', 'Europe'],
       });
     });
 
@@ -148,7 +148,7 @@ describe('decide outages', () => {
       const told = down({});
       samples(told, 26);
       const sampled = told.effects('look').filter(({ why }) => why === 'sample');
-      expect(sampled.map(({ continents }) => continents[0])).toEqual([
+      expect(sampled.map(({ places }) => places[0])).toEqual([
         'Asia',
         'Europe',
         'Asia',
@@ -210,7 +210,7 @@ describe('decide outages', () => {
       const told = story(['Europe'], { sampled: false });
       told.fail('Europe', 10);
       expect(told.nextTick()).toBe(at(15.1));
-      expect(told.tick(15.1)).toMatchObject([{ is: 'look', continents: ['Europe'] }]);
+      expect(told.tick(15.1)).toMatchObject([{ is: 'look', places: ['Europe'] }]);
     });
   });
 });
@@ -255,7 +255,7 @@ describe('decide lonely', () => {
         },
       ]);
       // The new incident has a matrix of its own.
-      expect(asked(told, 'first').at(-1)?.continents).toEqual(['Africa', 'Asia']);
+      expect(asked(told, 'first').at(-1)?.places).toEqual(['Africa', 'Asia']);
     });
 
     test('a refuted one that its continent sees no longer is parted at the earlier of the two others', () => {
@@ -273,7 +273,7 @@ describe('decide lonely', () => {
           confirmed: { continent: 'Africa' },
         },
       ]);
-      expect(asked(told, 'first').at(-1)?.continents).toEqual(['Africa', 'Europe']);
+      expect(asked(told, 'first').at(-1)?.places).toEqual(['Africa', 'Europe']);
     });
 
     test('one that opens beside a failure of within a minute is confirmed at once', () => {
@@ -321,7 +321,7 @@ describe('decide lonely', () => {
       told.fail('Europe', 11, { arrives: 11.099 });
       expect(asked(told, 'again')).toEqual([]);
       told.fail('Europe', 11.05, { arrives: 11.1 });
-      expect(asked(told, 'again')).toMatchObject([{ continents: ['Africa', 'Asia'] }]);
+      expect(asked(told, 'again')).toMatchObject([{ places: ['Africa', 'Asia'] }]);
       told.fail('Asia', 20);
       expect(asked(told, 'again')).toHaveLength(1);
     });
@@ -377,7 +377,7 @@ describe('decide lonely', () => {
         told.fail('Asia', 100);
         told.pass('Europe', 110, { handed_over });
         expect(told.incidents()).toMatchObject([{ resolved_at: at(110) }]);
-        return asked(told, 'recovery').map(({ continents }) => continents);
+        return asked(told, 'recovery').map(({ places }) => places);
       };
       expect(closing(story(['Europe', 'Asia', 'Africa']))).toEqual([['Asia']]);
       expect(closing(story(['Europe', 'Asia', 'Africa']), true)).toEqual([]);

@@ -102,7 +102,7 @@ describe('decide pings', () => {
       ]);
       expect(late.effects('look').at(-1)).toMatchObject({
         why: 'recovery',
-        continents: ['Asia', 'Europe'],
+        places: ['Asia', 'Europe'],
       });
     });
 
@@ -492,7 +492,7 @@ describe('rule 20: heartbeats', () => {
       told.fail('Europe', second + 0.1, late(360, 0));
     }
     expect(told.state().incident?.confirmed_at).toBeNull();
-    expect(told.effects('look').at(-1)?.continents.length).toBeGreaterThan(0);
+    expect(told.effects('look').at(-1)?.places.length).toBeGreaterThan(0);
     const second = ((told.nextTick() ?? 0) - at(0)) / 1000;
     told.fail('Asia', second, late(360, 0));
     expect(told.state().incident?.confirmed_at).toBe(at(second));

@@ -16,7 +16,7 @@ import { at, inTime, refused, rosterOf, story } from './story.ts';
 /** Whom the core asks, when, and how often: sampling, and what was asked before a restart. */
 describe('decide rechecks', () => {
   const rechecksOf = (effects: ReturnType<ReturnType<typeof story>['tick']>) =>
-    effects.flatMap((effect) => (effect.is === 'look' ? [[effect.why, ...effect.continents]] : []));
+    effects.flatMap((effect) => (effect.is === 'look' ? [[effect.why, ...effect.places]] : []));
 
   describe('rule 13: sampling', () => {
     test('takes the continents in turn, one every five seconds', () => {

@@ -203,7 +203,7 @@ describe('decide results', () => {
       told.tick(145);
       expect(told.effects('look')).toEqual([]);
       told.fail('Europe', 144.9, { arrives: 145.1 });
-      expect(told.effects('look').at(-1)).toMatchObject({ continents: ['Asia'], why: 'again' });
+      expect(told.effects('look').at(-1)).toMatchObject({ places: ['Asia'], why: 'again' });
     });
 
     test('rule 4: a lonely failure of the past asks no probe until the past has been decided', () => {
@@ -212,7 +212,7 @@ describe('decide results', () => {
       expect(told.effects('look')).toEqual([]);
       expect(told.nextTick()).toBeLessThanOrEqual(at(200));
       told.tick(200);
-      expect(told.effects('look')).toMatchObject([{ continents: ['Asia'], why: 'first' }]);
+      expect(told.effects('look')).toMatchObject([{ places: ['Asia'], why: 'first' }]);
     });
   });
 

@@ -42,8 +42,8 @@ describe('continent reach', () => {
 
   describe('rule 14: a monitor is checked by one continent alone', () => {
     test('where the installation has one, or its configuration names one', () => {
-      expect(reach({}, asia)).toEqual({ able: ['Asia'], lone: true, turn_ms: 60_000 });
-      expect(reach({ continents: ['Asia'] }, asia, europe)).toEqual({
+      expect(reach({}, asia)).toMatchObject({ able: ['Asia'], lone: true, turn_ms: 60_000 });
+      expect(reach({ continents: ['Asia'] }, asia, europe)).toMatchObject({
         able: ['Asia'],
         lone: true,
         turn_ms: 60_000,
@@ -59,7 +59,7 @@ describe('continent reach', () => {
 
     test('not where the others are lost or in quarantine', () => {
       expect(reach({}, asia, europe, africa)).toMatchObject({ lone: false, turn_ms: 180_000 });
-      expect(reach({}, asia, { ...europe, ...lost })).toEqual({
+      expect(reach({}, asia, { ...europe, ...lost })).toMatchObject({
         able: ['Asia'],
         lone: false,
         turn_ms: 60_000,
@@ -68,7 +68,7 @@ describe('continent reach', () => {
         able: ['Asia'],
         lone: false,
       });
-      expect(reach({}, { ...asia, ...lost }, { ...europe, ...lost })).toEqual({
+      expect(reach({}, { ...asia, ...lost }, { ...europe, ...lost })).toMatchObject({
         able: [],
         lone: false,
         turn_ms: 60_000,

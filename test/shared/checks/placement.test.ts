@@ -13,10 +13,10 @@ import {
 import {
   abilityFor,
   ableToCheck,
-  continentsOf,
   httpsAbilities,
   nextTurn,
   type Placed,
+  placesOf,
   probeOf,
   shareOf,
   turns,
@@ -95,7 +95,7 @@ describe('placement', () => {
       ],
       ['none for a private probe that is gone', monitor(1, { probe: idOf(5) }), roster, []],
     ])('are %s', (_, placed, of, expected) => {
-      expect(continentsOf(placed, of)).toEqual(expected);
+      expect(placesOf(placed, of)).toEqual(expected);
     });
   });
 
@@ -110,23 +110,23 @@ describe('placement', () => {
     );
 
     test('is checked only from continents with a probe whose host allows it, by that probe, every interval', () => {
-      expect(continentsOf(monitor(1, lan), roster)).toEqual(['Asia']);
+      expect(placesOf(monitor(1, lan), roster)).toEqual(['Asia']);
       for (let number = 1; number < 20; number += 1) {
         expect(probeOf(monitor(number, lan), 'Asia', roster)?.id).toBe(asia.id);
         expect(shareOf(monitor(number, lan), asia.id, roster)?.period_ms).toBe(60_000);
         for (const { id } of [europe, africa, probeIn('Asia', 6)])
           expect(shareOf(monitor(number, lan), id, roster)).toBeUndefined();
       }
-      expect(continentsOf(monitor(1, { ...lan, continents: ['Europe'] }), roster)).toEqual([]);
+      expect(placesOf(monitor(1, { ...lan, continents: ['Europe'] }), roster)).toEqual([]);
     });
 
     test('is not left to others when its probes are away, and stays with the private probe that its config names', () => {
       expect(
-        continentsOf(monitor(1, lan), rosterOf(europe, { ...asia, ...allowed, healthy: false })),
+        placesOf(monitor(1, lan), rosterOf(europe, { ...asia, ...allowed, healthy: false })),
       ).toEqual([]);
-      expect(
-        continentsOf(monitor(1, { ...lan, probe: inside.id }), rosterOf(europe, inside)),
-      ).toEqual(['Asia']);
+      expect(placesOf(monitor(1, { ...lan, probe: inside.id }), rosterOf(europe, inside))).toEqual([
+        'Asia',
+      ]);
     });
   });
 
@@ -282,22 +282,22 @@ describe('placement', () => {
       expect(abilityFor('https', { ip_family: '6', client_certificate: null })).toBeUndefined();
       expect(abilityFor('dns', config)).toBeUndefined();
       const placed = monitor(1, { kind: 'https', ability });
-      expect(continentsOf(placed, roster)).toEqual(['Europe']);
+      expect(placesOf(placed, roster)).toEqual(['Europe']);
       expect(probeOf(placed, 'Asia', roster)).toBeUndefined();
-      expect(continentsOf(monitor(1, { kind: 'https' }), roster)).toEqual(['Asia', 'Europe']);
+      expect(placesOf(monitor(1, { kind: 'https' }), roster)).toEqual(['Asia', 'Europe']);
     });
 
     test('of a kind that not every probe checks belong to those that do', () => {
       const roster = rosterOf({ ...europe, kinds: ['domain'] }, { ...asia, kinds: ['tcp'] });
       const placed = monitor(1, { kind: 'domain' });
-      expect(continentsOf(placed, roster)).toEqual(['Europe']);
+      expect(placesOf(placed, roster)).toEqual(['Europe']);
       expect(probeOf(placed, 'Europe', roster)?.id).toBe(europe.id);
       expect(probeOf(placed, 'Asia', roster)).toBeUndefined();
       expect(shareOf(placed, asia.id, roster)).toBeUndefined();
       expect(turns(placed, 'Europe', roster)?.period_ms).toBe(placed.interval_ms);
       expect(ableToCheck({ kind: 'https' }, roster)).toBeUndefined();
       const inside = { ...placed, inside: ['10.1.2.3'] };
-      expect(continentsOf(inside, roster)).toEqual([]);
+      expect(placesOf(inside, roster)).toEqual([]);
     });
   });
 
@@ -324,7 +324,7 @@ describe('placement', () => {
               interval_ms: of.interval_ms,
               continents: of.allowed,
             });
-            const checking = continentsOf(placed, roster);
+            const checking = placesOf(placed, roster);
             const moments = checking.flatMap((continent) => {
               const turn = turns(placed, continent, roster);
               if (!turn) return [];

@@ -13,8 +13,8 @@ const warning = (name: string, text: string, instead: string, seed: number): Mut
 export const warningMutations: readonly Mutation[] = [
   warning(
     'a warning begins with one continent',
-    'newest.run >= 2 : seeing.length >= 2;',
-    'newest.run >= 2 : seeing.length >= 1;',
+    'newest.run >= 2 : seen >= 2;',
+    'newest.run >= 2 : seen >= 1;',
     1,
   ),
   warning(
@@ -31,7 +31,7 @@ export const warningMutations: readonly Mutation[] = [
   ),
   warning(
     'a warning ends when one continent sees it no more',
-    'clear >= Math.min(2, Math.max(1, reach.able.length))',
+    'clear >= Math.min(2, Math.max(1, reach.apart))',
     'clear >= 1',
     1,
   ),

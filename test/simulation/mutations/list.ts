@@ -43,7 +43,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: '"down" is raised by one continent',
     file: core('incident'),
-    text: 'failing.length >= (incident.confirmed === null ? 1 : 2)',
+    text: 'countApart(failing, moment.network) >= (incident.confirmed === null ? 1 : 2)',
     instead: 'failing.length >= 1',
     tells: 'network',
     seed: 30,
@@ -122,15 +122,15 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'an outage ends while two continents fail',
-    file: core('incident'),
-    text: 'if (failing.length <= 1 && enough) close(',
-    instead: 'if (failing.length <= 2 && enough) close(',
+    file: core('outage'),
+    text: 'if (countApart(failing, network) <= 1 && enough && !isBeside) close(',
+    instead: 'if (countApart(failing, network) <= 2 && enough && !isBeside) close(',
     tells: 'network',
     seed: 8,
   },
   {
     name: 'one pass ends an outage',
-    file: core('incident'),
+    file: core('outage'),
     text: 'const enough = since >= 2 ||',
     instead: 'const enough = since >= 1 ||',
     tells: 'network',
@@ -138,8 +138,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'what is seen again while it recovers does not date its end anew',
-    file: core('incident'),
-    text: 'const worse = again && seen.progress.below_since !== null;',
+    file: core('outage'),
+    text: 'const worse = again && (below_since !== null || run > 0);',
     instead: 'const worse = again && seen.id === "" && seen.progress.below_since !== null;',
     tells: 'network',
     seed: 130,
@@ -178,7 +178,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a lone continent confirms with one more failure',
-    file: core('incident'),
+    file: core('outage'),
     text: 'if (run === 0) return progress(',
     instead: 'if (run < 0) return progress(',
     tells: 'network',
@@ -186,7 +186,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a lone continent confirms without waiting between',
-    file: core('incident'),
+    file: core('outage'),
     text: 'const loneDistance = 5_000 - 500;',
     instead: 'const loneDistance = 0;',
     tells: 'network',

@@ -1,0 +1,90 @@
+import { type Interval, union } from '../../shared/base/time.ts';
+import { allRules, type Rules } from './types.ts';
+
+/**
+ * Which alerts an incident causes (rules 25 and 28). A "down" is one row for each channel. Modes of
+ * a row: held (due later, or inside cover) → due (to be sent) → sent; held → dropped (over before
+ * it was due).
+ */
+export type AlertEvent = 'down' | 'up' | 'closed';
+export type AlertState = 'held' | 'due' | 'sent' | 'dropped';
+export type Alert = {
+  readonly event: AlertEvent;
+  readonly channel: string;
+  readonly state: AlertState;
+  /**
+   * Of a down: confirmed_at + alert_after_s, whatever the cover. Of the others: when the incident
+   * ended.
+   */
+  readonly due_at: number;
+};
+
+/**
+ * The "down" rows of a confirmed incident, held until release() finds them due: one for each
+ * channel, however often this runs (rule 28). When it runs again, the incident was retimed: held
+ * rows get the new due time, sent rows stay.
+ */
+export const downs = (
+  rows: readonly Alert[],
+  channels: readonly string[],
+  due_at: number,
+): Alert[] =>
+  rows.length > 0
+    ? rows
+        .filter((row) => row.event === 'down' && row.state === 'held' && row.due_at !== due_at)
+        .map((row) => ({ ...row, due_at }))
+    : channels.map((channel) => ({ event: 'down', channel, state: 'held', due_at }));
+
+/**
+ * Whether what we know of an incident is current, so that its "down" may leave. While a partition's
+ * past is being decided after an absence, the outage may be over (rule 4). Early decisions need not
+ * wait for that, nor does what the target itself reported.
+ */
+export const mayNotify = (
+  is: { readonly isPastDecided: boolean; readonly isSaidByTarget: boolean },
+  rules: Rules = allRules,
+): boolean => is.isPastDecided || is.isSaidByTarget || !rules.past_is_not_alerted;
+
+export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly until: number };
+
+/**
+ * Whether a held "down" may leave now: it is due and the monitor is not covered. Otherwise, when to
+ * ask again. It uses the current cover before each attempt to send, so a window that was made,
+ * moved by its group or deleted meanwhile counts.
+ */
+export function release(
+  due_at: number,
+  cover: readonly Interval[],
+  now: number,
+  rules: Rules = allRules,
+): Release {
+  const time = Math.max(due_at, now);
+  const inside = rules.held_inside_cover
+    ? union(cover).find(({ from, to }) => from <= time && time < to)
+    : undefined;
+  if (inside) return { is: 'held', until: inside.to };
+  return due_at <= now ? { is: 'due' } : { is: 'held', until: due_at };
+}
+
+/**
+ * The incident has ended: held rows are dropped, and exactly the channels that accepted its "down"
+ * are notified. Returns changed and new rows.
+ */
+export function settle(
+  rows: readonly Alert[],
+  event: 'up' | 'closed',
+  at: number,
+  rules: Rules = allRules,
+): Alert[] {
+  if (rows.some((row) => row.event !== 'down')) return [];
+  const dropped = rows
+    .filter((row) => row.state === 'held')
+    .map((row): Alert => ({ ...row, state: 'dropped' }));
+  const took = rows.filter(
+    (row) => row.state === 'due' || row.state === 'sent' || !rules.up_only_to_who_took_down,
+  );
+  return [
+    ...dropped,
+    ...took.map(({ channel }): Alert => ({ event, channel, state: 'due', due_at: at })),
+  ];
+}

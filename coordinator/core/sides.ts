@@ -1,0 +1,78 @@
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { isPrivatePlace, type Place } from '../../shared/checks/places.ts';
+import type { ObservingProbe, Watched } from './types.ts';
+
+/**
+ * From where results tell of a monitor. Its public places see it from outside, its private ones
+ * from inside: the two may truly differ, so they never confirm or refute each other (rule 10).
+ */
+export type Side = 'outside' | 'inside';
+
+type From = Pick<ObservingProbe, 'continent' | 'place'>;
+
+export const sideOf = ({ place }: Pick<ObservingProbe, 'place'>): Side =>
+  place === undefined ? 'outside' : 'inside';
+
+/**
+ * Whose view a probe's results are: that of its continent, or of its private place. Without chosen
+ * places it is always the continent, because then there is one private place at most.
+ */
+export const vantageOf = (
+  { places }: Pick<Watched, 'places'>,
+  { place, continent }: From,
+): Place => (places ? (place ?? continent) : continent);
+
+type Choice = Pick<Watched, 'probe' | 'places' | 'inside_counts'>;
+
+/** Whether only private places check it. */
+export const isPrivate = ({ probe, places }: Pick<Choice, 'probe' | 'places'>): boolean =>
+  places ? places.every(isPrivatePlace) : probe !== null;
+
+/**
+ * Whether this probe's results only tell what the inside sees and decide nothing: where both sides
+ * check, the outside decides, unless `inside_counts`.
+ */
+export const isAside = (
+  { places, inside_counts }: Pick<Choice, 'places' | 'inside_counts'>,
+  { place }: Pick<ObservingProbe, 'place'>,
+): boolean =>
+  place !== undefined && places ? inside_counts !== true && !places.every(isPrivatePlace) : false;
+
+const sites = new WeakMap<Roster, ReadonlyMap<string, string | null>>();
+
+/** The site of a private place; null when it is not known. */
+export function siteOf(place: string, roster: Roster): string | null {
+  const known = sites.get(roster);
+  if (known) return known.get(place) ?? null;
+  const made = new Map<string, string | null>();
+  for (const { organisation, site = null } of roster.probes)
+    if (organisation !== null) made.set(organisation, made.get(organisation) ?? site);
+  sites.set(roster, made);
+  return made.get(place) ?? null;
+}
+
+/**
+ * Whether the places of two probes of one side could not fail together (rule 10): they are on
+ * different continents, or, private ones, known to be at different sites.
+ */
+export function areApart(one: From, other: From, roster: Roster): boolean {
+  if (one.place === undefined || other.place === undefined)
+    return one.continent !== other.continent;
+  const site = siteOf(one.place, roster);
+  return site !== null && ![null, site].includes(siteOf(other.place, roster));
+}
+
+/**
+ * How many of these views of one side could not fail together: of private places, how many sites
+ * they are at. Places whose site is not known count as one, and not beside others.
+ */
+export function countApart(views: readonly { readonly from: From }[], roster: Roster): number {
+  const inside = views.flatMap(({ from: { place } }) => (place === undefined ? [] : [place]));
+  return views.length - inside.length + countSites(inside, roster);
+}
+
+export function countSites(places: readonly Place[], roster: Roster): number {
+  const known = new Set(places.map((place) => siteOf(place, roster)));
+  known.delete(null);
+  return Math.max(known.size, Math.min(1, places.length));
+}
