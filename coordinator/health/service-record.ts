@@ -92,7 +92,8 @@ export const countDay = async (sql: Queryable, day: string): Promise<void> => {
       (${day}::date + 1)::timestamp at time zone 'UTC' as ended),
     -- The "down" is written in the transaction that confirms an outage of now; one of the past is never told, and has none.
     confirmed as (
-      select i.id, i.monitor_id, i.started_at, i.seen_continent, i.confirmed_continent,
+      select i.id, i.monitor_id, i.started_at, i.seen_continent,
+        case when i.confirmed_place is null then i.confirmed_continent end as confirmed_continent,
         greatest(0, extract(epoch from a.created_at - i.started_at) * 1000) as took_ms
       from span, alerts a join incidents i on i.id = a.incident_id
       where a.event = 'down' and a.channel = '' and a.created_at >= span.began
@@ -101,13 +102,14 @@ export const countDay = async (sql: Queryable, day: string): Promise<void> => {
       select c.id from confirmed c join monitors m on m.id = c.monitor_id
       where c.confirmed_continent is not null
         and exists (select from incident_evidence e where e.incident_id = c.id and e.part = 'matrix'
-          and e.outcome = 0
+          and e.outcome = 0 and e.continent not like '%/%'
           and e.continent not in (c.seen_continent, c.confirmed_continent))
         and not exists (select from incident_evidence e where e.incident_id = c.id and e.outcome = 1
-          and e.continent not in (c.seen_continent, c.confirmed_continent))
+          and e.continent not like '%/%' and e.continent not in (c.seen_continent, c.confirmed_continent))
         and not exists (select from results r join probes p on p.key = r.probe_key
           where r.monitor_key = m.key and r.at >= c.started_at
             and r.at < c.started_at + interval '1 hour' and r.outcome = 1
+            and p.organisation_id is null
             and p.continent not in (c.seen_continent, c.confirmed_continent))),
     outages as (
       select greatest(n.began_at, span.began) as began,

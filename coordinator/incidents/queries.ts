@@ -444,9 +444,14 @@ export type IncidentRow = {
   readonly continents: Continents | null;
 };
 
-/** The continents that the scope was judged from; null where an older version stored none. */
+/**
+ * The continents that the scope was judged from; null where an older version stored none, or where
+ * private places saw it, which stand there by their ids.
+ */
 export function continentsOf(sql: Queryable) {
-  return sql`case when i.progress -> 'progress' ? 'asked' then json_build_object(
+  return sql`case when i.progress -> 'progress' ? 'asked'
+    and (i.seen_place is null or not i.progress -> 'progress' -> 'failed' ? i.seen_place::text)
+    then json_build_object(
     'failed', i.progress -> 'progress' -> 'failed', 'passed', i.progress -> 'progress' -> 'passed',
     'asked', i.progress -> 'progress' -> 'asked') end`;
 }
@@ -473,6 +478,8 @@ export type EvidenceRow = {
   readonly part: 'seen' | 'confirmed' | 'matrix';
   /** null: the job reported it. */
   readonly continent: string | null;
+  /** Of a private probe of a monitor with chosen places. */
+  readonly place: string | null;
   readonly probe: string;
   readonly at: Date;
   readonly outcome: Outcome;
@@ -491,7 +498,8 @@ export async function incidentEvidence(
   id: string,
 ): Promise<readonly EvidenceRow[]> {
   const rows = await sql<(Omit<EvidenceRow, 'outcome'> & { outcome: number })[]>`
-    select part, nullif(continent, '') as continent, probe, at, outcome, took_ms, cause, phases,
+    select part, nullif(split_part(continent, '/', 1), '') as continent,
+      nullif(split_part(continent, '/', 2), '') as place, probe, at, outcome, took_ms, cause, phases,
       evidence from incident_evidence where incident_id = ${id}
     order by array_position(array['seen', 'confirmed', 'matrix'], part),
       incident_evidence.continent`;

@@ -32,8 +32,10 @@ export function writeIncidents(sql: Queryable, writes: readonly IncidentWrite[])
     resolved_at: time(incident.resolved_at),
     seen_probe: incident.seen?.name ?? null,
     seen_continent: incident.seen?.continent ?? null,
+    seen_place: incident.seen?.place ?? null,
     confirmed_probe: incident.confirmed?.name ?? null,
     confirmed_continent: incident.confirmed?.continent ?? null,
+    confirmed_place: incident.confirmed?.place ?? null,
     note: incident.note,
     scope: incident.scope,
     layer: incident.layer,
@@ -58,25 +60,26 @@ export function putIncidents(sql: Queryable, opened: readonly string[], rows: st
     order by id for no key update`;
   const put = sql`
     insert into incidents (id, organisation_id, monitor_id, cause, started_at, confirmed_at,
-      resolved_at, seen_probe, seen_continent,
-      confirmed_probe, confirmed_continent, note, scope, layer, progress)
+      resolved_at, seen_probe, seen_continent, seen_place,
+      confirmed_probe, confirmed_continent, confirmed_place, note, scope, layer, progress)
     select i.id, m.organisation_id, m.id, i.cause, i.started_at, i.confirmed_at, i.resolved_at,
-      i.seen_probe, i.seen_continent,
-      i.confirmed_probe, i.confirmed_continent, i.note, i.scope, i.layer, i.progress
+      i.seen_probe, i.seen_continent, i.seen_place,
+      i.confirmed_probe, i.confirmed_continent, i.confirmed_place, i.note, i.scope, i.layer, i.progress
     from json_to_recordset(${rows}::text::json) as i (id uuid, monitor_id uuid, cause jsonb,
       started_at timestamptz,
       confirmed_at timestamptz, resolved_at timestamptz, seen_probe text, seen_continent text,
-        confirmed_probe text,
-      confirmed_continent text, note text, scope text, layer text, progress jsonb)
+        seen_place uuid, confirmed_probe text,
+      confirmed_continent text, confirmed_place uuid, note text, scope text, layer text, progress jsonb)
     join monitors m on m.id = i.monitor_id
     order by i.resolved_at is null, i.started_at
     on conflict (id) do update
     set cause = excluded.cause, started_at = excluded.started_at,
       confirmed_at = excluded.confirmed_at,
       resolved_at = excluded.resolved_at, seen_probe = excluded.seen_probe,
-        seen_continent = excluded.seen_continent,
+        seen_continent = excluded.seen_continent, seen_place = excluded.seen_place,
       confirmed_probe = excluded.confirmed_probe,
-        confirmed_continent = excluded.confirmed_continent, note = excluded.note,
+        confirmed_continent = excluded.confirmed_continent,
+        confirmed_place = excluded.confirmed_place, note = excluded.note,
       scope = excluded.scope, layer = excluded.layer, progress = excluded.progress`;
   return opened.length > 0 ? [lock, put] : [put];
 }
@@ -93,21 +96,24 @@ export function jsonText(value: unknown): string {
 
 export type EvidenceWrite = { readonly incident: string; readonly row: EvidenceRow };
 
+/** Part of a key, so not null: the continent, and behind it the private place. */
+const keyOf = ({ continent, place }: EvidenceRow): string =>
+  place === undefined ? (continent ?? '') : `${continent}/${place}`;
+
 /** Inserts or replaces evidence; the seeing and the confirming check have one row each. */
 export function writeEvidence(sql: Queryable, writes: readonly EvidenceWrite[]): Statement[] {
   if (writes.length === 0) return [];
   // One statement may change a row only once, so the last write of a row counts.
   const last = new Map(
     writes.map((write) => [
-      `${write.incident} ${write.row.part} ${write.row.part === 'matrix' ? write.row.continent : ''}`,
+      `${write.incident} ${write.row.part} ${write.row.part === 'matrix' ? keyOf(write.row) : ''}`,
       write,
     ]),
   );
   const rows = [...last.values()].map(({ incident, row }) => ({
     incident_id: incident,
     part: row.part,
-    // Part of the key, so not null.
-    continent: row.continent ?? '',
+    continent: keyOf(row),
     probe: row.probe,
     at: time(row.at),
     outcome: outcomeNumbers[row.outcome],

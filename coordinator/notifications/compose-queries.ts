@@ -184,13 +184,14 @@ export const openInThreads = async (
   return new Map(rows.map(({ thread_id, count }) => [thread_id, count]));
 };
 
-/** What each continent observed of these incidents (rule 15). */
+/** What each continent observed of these incidents (rule 15), without private places beside them. */
 export const matricesOf = (
   sql: Queryable,
   incidents: readonly string[],
 ): Promise<{ incident_id: string; continent: string; failed: boolean }[]> =>
   sql`select incident_id, continent, bool_or(outcome = 1) as failed from incident_evidence
     where incident_id = any(${[...incidents]}::uuid[]) and continent <> '' and outcome < 2
+      and continent not like '%/%'
     group by incident_id, continent order by continent`;
 
 /** What is down in these organisations, newest first. */

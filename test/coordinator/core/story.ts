@@ -51,6 +51,8 @@ type Extra = Partial<
   Pick<SeenResult, 'look' | 'config_version' | 'handed_over' | 'quarantined' | 'cause' | 'warnings'>
 > & {
   probe?: string;
+  /** Of a private probe. */
+  place?: string;
   arrives?: number;
 };
 
@@ -123,7 +125,7 @@ export const story = (places: readonly Continent[], watched: Partial<Watched> = 
     outcome: Outcome,
     continent: Continent,
     second: number,
-    { probe, arrives, ...extra }: Extra = {},
+    { probe, place, arrives, ...extra }: Extra = {},
   ) => {
     seq += 1;
     const seen: SeenResult = {
@@ -138,9 +140,10 @@ export const story = (places: readonly Continent[], watched: Partial<Watched> = 
       evidence: outcome === 'fail' ? { from: continent, second } : null,
       look: null,
       from: {
-        probe: probe ?? `probe-${continent}`,
-        name: probe ?? continent.toLowerCase(),
+        probe: probe ?? place ?? `probe-${continent}`,
+        name: probe ?? place ?? continent.toLowerCase(),
         continent,
+        ...(place === undefined ? {} : { place }),
       },
       quarantined: false,
       handed_over: false,

@@ -156,6 +156,16 @@ describe('a migration', () => {
       what: 'monitors_type_check',
       why: 'allows more kinds than the one before it',
     },
+    {
+      file: '138-places-of-incidents.sql',
+      what: 'confirmed_from_another_continent',
+      why: 'the next one holds the same of rows without places, which is all that versions before write',
+    },
+    {
+      file: '138-places-of-incidents.sql',
+      what: 'confirmed_from_another_place',
+      why: 'of columns that come with it: without them it is the constraint of before',
+    },
   ];
 
   /**
