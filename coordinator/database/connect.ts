@@ -1,6 +1,7 @@
 import { connect as connectSocket } from 'node:net';
 import postgres from 'postgres';
 import { codeOf } from '../../shared/base/errors.ts';
+import { lightenQueries } from './answers.ts';
 import { DatabaseLine, type LineOptions, LostConnection, startupFiller } from './line.ts';
 
 type Types = { bigint: number; numbers: (number | null)[]; texts: (string | null)[] };
@@ -346,7 +347,9 @@ export const connect = (url: string, options: ConnectOptions = { name: 'antipode
       socket: dial,
       ...(onclose ? { onclose, idle_timeout: 0 } : {}),
     };
-    return postgres(url, all);
+    const pool: Sql = postgres(url, all);
+    lightenQueries(pool`select`);
+    return pool;
   };
   const sql = open(sockets, options.connections ?? 10);
   ways.set(sql, {

@@ -508,7 +508,7 @@ export type MembershipJson = readonly [group: string, from: number, to: number |
  * here, and twice as fast as extract.
  */
 export const ms = (sql: Queryable, column: string) =>
-  sql`(date_part('epoch', ${sql.unsafe(column)}) * 1000)::bigint`;
+  sql.unsafe(`(date_part('epoch', ${column}) * 1000)::bigint`);
 
 /**
  * Columns of a query over `monitors w`: what covers it between two moments, as coverFrom() reads
