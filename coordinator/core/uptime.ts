@@ -48,7 +48,8 @@ export function explained({
     ['unknown', unknown],
   ] as const;
   for (const [state, intervals] of claims) {
-    const claimed = inTurn(intervals);
+    const claimed = inTurn(intervals.filter((each) => meets(each, whole)));
+    if (claimed.length === 0) continue;
     for (const part of partsIn(left, claimed))
       stretches.push({ from: part.from, to: part.to, state, cause: part.cause });
     left = subtract(left, union(clip(claimed, whole)));
@@ -56,6 +57,10 @@ export function explained({
   for (const { from, to } of left) stretches.push({ from, to, state: 'up', cause: null });
   return stretches.toSorted((a, b) => a.from - b.from);
 }
+
+/** Whether they have a moment in common. */
+const meets = (a: Interval, b: Interval): boolean =>
+  a.from < b.to && a.to > b.from && a.from < a.to;
 
 /** Sorted and disjoint; where two overlap, the earlier one keeps the time. */
 function inTurn(given: readonly Caused[]): Caused[] {
@@ -181,6 +186,7 @@ export function uptime({ window, created_at, ...states }: UptimeInput): Uptime {
   const whole = { from: Math.max(window.from, created_at), to: window.to };
   let left = union([whole]);
   const take = (intervals: readonly Interval[]): number => {
+    if (!intervals.some((each) => meets(each, whole))) return 0;
     const before = length(left);
     left = subtract(left, union(clip(intervals, whole)));
     return before - length(left);

@@ -130,19 +130,13 @@ type Covering = Pick<
  * Until when the newest observation counts (rule 22). The ledger knows for certain once it has
  * noticed the silence.
  */
-export const coveredUntil = ({
-  kind,
-  interval_s,
-  config,
-  created_at,
-  resumed_at,
-  ...history
-}: Covering): number => {
-  if (history.gap_since !== null) return history.gap_since;
-  if (history.begins_anew_at !== null) return history.begins_anew_at;
+export const coveredUntil = (history: Covering): number => {
+  const { kind, interval_s, config, created_at, resumed_at } = history;
+  const { gap_since, begins_anew_at, last_covering_at, last_beat_at } = history;
+  if (gap_since !== null) return gap_since;
+  if (begins_anew_at !== null) return begins_anew_at;
   const beginning = latest(created_at, resumed_at) ?? created_at;
   const interval_ms = interval_s * 1000;
-  const { last_covering_at, last_beat_at } = history;
   const result =
     last_covering_at === null
       ? beginning
@@ -157,8 +151,12 @@ export const coveredUntil = ({
 
 export const statusOf = (history: MonitorHistory, now: number): StatusNow =>
   statusNow({
-    ...history,
     now,
+    created_at: history.created_at,
+    paused_at: history.paused_at,
+    last_resolved_at: history.last_resolved_at,
+    last_gap_ended_at: history.last_gap_ended_at,
+    resumed_at: history.resumed_at,
     incident: history.begins_anew_at === null ? history.incident : null,
     last_checked_at: latest(history.last_result_at, history.last_beat_at),
     covered_until: coveredUntil(history),
@@ -173,8 +171,10 @@ const unknownIn = (history: MonitorHistory, window: Interval): Interval[] => [
   { from: coveredUntil(history), to: window.to },
 ];
 
-export const uptimeOf = (history: MonitorHistory, window: Interval): Uptime =>
-  uptime({ ...history, window, unknown: unknownIn(history, window) });
+export const uptimeOf = (history: MonitorHistory, window: Interval): Uptime => {
+  const { created_at, paused, cover, down } = history;
+  return uptime({ window, created_at, paused, cover, down, unknown: unknownIn(history, window) });
+};
 
 /** The uptime as if this incident had not been. */
 export const uptimeWithout = (

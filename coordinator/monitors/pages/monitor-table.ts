@@ -67,8 +67,9 @@ type Shown = {
   readonly mayChange: boolean;
 };
 
-export const stateOf = (status: string): State =>
-  states.find((state) => state === status) ?? 'unknown';
+const stateNamed: ReadonlyMap<string, State> = new Map(states.map((state) => [state, state]));
+
+export const stateOf = (status: string): State => stateNamed.get(status) ?? 'unknown';
 const barOf = (bar: string): Bar => (bar === 'none' ? bar : stateOf(bar));
 
 const kindWords: Readonly<Record<Kind, string>> = {
