@@ -108,6 +108,7 @@ const pureFiles = new Set([
   'coordinator/maintenance/zones.ts',
   'coordinator/maintenance/window.ts',
   'coordinator/maintenance/words.ts',
+  'coordinator/monitors/locations.ts',
   'coordinator/monitors/model.ts',
   'coordinator/monitors/status.ts',
   'coordinator/notifications/policy.ts',

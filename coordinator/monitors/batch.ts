@@ -8,7 +8,7 @@ import type { InOrganisation, OperationResult } from '../gate/context.ts';
 import { notFound } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { enforceLimit } from '../organisations/plans.ts';
-import { checkersOf } from '../probes/queries.ts';
+import { checkersOf } from '../probes/places.ts';
 import { pingTokenOf, secretsOf } from '../secrets/at-rest.ts';
 import { patchOf, typeDiffers } from './changes.ts';
 import { amendMonitor, type Circumstances, draftMonitor, labelsFrom } from './model.ts';

@@ -5,7 +5,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import type { Interval } from '../../shared/base/time.ts';
 import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
-import { checkersOf } from '../probes/queries.ts';
+import { checkersOf } from '../probes/places.ts';
 import { warningJson } from '../warnings/model.ts';
 import { amendMonitor, type MonitorPatch } from './model.ts';
 import { monitorsCalled, notifyOwner, updateMonitors, writeMemberships } from './queries.ts';

@@ -1,6 +1,5 @@
 import type { ValueOf } from '../../shared/api/fields.ts';
 import type { MonitorIn, MonitorPatch as MonitorPatchIn } from '../../shared/api/monitors.ts';
-import { type Continent, isContinent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom, storable } from '../../shared/base/names.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
@@ -16,17 +15,10 @@ import { mask, type Secrets } from '../../shared/checks/config-secrets.ts';
 import { hostAndPort } from '../../shared/checks/connection/config.ts';
 import { domainOf } from '../../shared/checks/domain/config.ts';
 import { isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
-import {
-  abilityFor,
-  type HttpsAbility,
-  insideOf,
-  rangesFrom,
-  reachesAny,
-  specialOf,
-} from '../../shared/checks/placement.ts';
 import type { Json } from '../../shared/checks/result.ts';
 import { mayCheckEvery, type PlanName, plans } from '../organisations/plans.ts';
 import { domainFault, type Registries } from '../registrations/model.ts';
+import { type Checker, locate, refuseUnreachable } from './locations.ts';
 
 const originOf = (target: string): string | undefined => {
   try {
@@ -153,7 +145,7 @@ export const refuseUnfit = (
  * Keys about where to check from and when to notify: they decide who checks and who is notified,
  * not what is checked.
  */
-const aside = ['continents', 'probe', 'alert_after_s'];
+const aside = ['continents', 'probe', 'places', 'inside_counts', 'alert_after_s'];
 
 const sorted = (json: Json): Json => {
   if (typeof json !== 'object' || json === null) return json;
@@ -239,130 +231,6 @@ export const labelsFrom = ({ external_id, tags }: Pick<MonitorInput, keyof Label
   tags: tagsFrom(tags ?? []),
 });
 
-/**
- * What a probe's row says about it, whether or not it is present this second. Revoked ones are not
- * included.
- */
-export type Checker = {
-  readonly id: string;
-  /** The organisation of a private probe; null for a public one. */
-  readonly organisation: string | null;
-  /** The place of a private probe; null for a public one. */
-  readonly place: string | null;
-  readonly continent: Continent;
-  readonly allowed_cidrs: readonly string[];
-  /** Kinds that it checks besides the first ones. */
-  readonly kinds: readonly string[];
-};
-
-const hasOwn = (organisation: string, checkers: readonly Checker[]): boolean =>
-  checkers.some((checker) => checker.organisation === organisation);
-
-/** Why this probe cannot be chosen. */
-const unfitProbe = (isPublic: boolean, has: boolean): string => {
-  if (isPublic)
-    return 'is a public probe, and only a private one can be named; choose places by `continents`, or leave both out.';
-  return has
-    ? 'is no private probe of this organisation; give the id of one, or leave it out.'
-    : 'this organisation has no private probe that could be named; leave it out, or set up one first.';
-};
-
-/** A probe that is called so, or whose place is. */
-const namedBy = (id: string, checkers: readonly Checker[]): Checker | undefined => {
-  const called = id.toLowerCase();
-  return checkers.find((checker) => checker.id === called || checker.place === called);
-};
-
-/** The config as it is stored: `probe` names a place, whichever of its probes was named. */
-const namingPlace = (config: Config, checkers: readonly Checker[]): Config => {
-  if (typeof config.probe !== 'string') return config;
-  const place = namedBy(config.probe, checkers)?.place ?? config.probe;
-  return place === config.probe ? config : { ...config, probe: place };
-};
-
-/**
- * The probes that may get this monitor. @throws Refusal `nobody_can_check` when its config chooses
- * none that exists.
- */
-const chosen = (
-  config: Config,
-  organisation: string,
-  checkers: readonly Checker[],
-): readonly Checker[] => {
-  if (typeof config.probe === 'string') {
-    const named = namedBy(config.probe, checkers);
-    if (named?.organisation === organisation)
-      return checkers.filter(({ place }) => place === named.place);
-    throw new Refusal(
-      'nobody_can_check',
-      `config.probe: ${unfitProbe(named?.organisation === null, hasOwn(organisation, checkers))}`,
-    );
-  }
-  const open = checkers.filter((checker) => checker.organisation === null);
-  if (!Array.isArray(config.continents)) return open;
-  const wanted = config.continents.filter(isContinent);
-  const there = open.filter(({ continent }) => wanted.includes(continent));
-  if (there.length > 0) return there;
-  const served = [...new Set(open.map(({ continent }) => continent))].toSorted();
-  const remedy =
-    served.length === 0 ? 'there are no probes yet' : `probes are in ${served.join(', ')}`;
-  throw new Refusal(
-    'nobody_can_check',
-    `config.continents: no probe is in ${wanted.join(' or ')}; ${remedy}.`,
-  );
-};
-
-const unableSentence = (special: Kind | HttpsAbility): string => {
-  if (special === 'both_families')
-    return 'config.ip_family: no probe that could check it has both IPv4 and IPv6; choose one family, or other places.';
-  if (special === 'icmp')
-    return 'type: no probe that could check it has a `ping` that works; install iputils-ping there, or choose other places.';
-  return special === 'client_certificate'
-    ? 'config.client_certificate: no probe that could check it can show one; bring one to this version, or choose other places.'
-    : `type: no probe that could check it makes ${special} checks; bring one to this version, or choose other places.`;
-};
-
-/**
- * Refuses at once what no probe could ever check: locations without a probe, or an address that no
- * chosen probe may reach.
- * @throws Refusal `nobody_can_check` or `target_forbidden`.
- */
-export const refuseUnreachable = (
-  monitor: {
-    readonly kind: Kind;
-    readonly target: string;
-    readonly config: Config;
-    readonly organisation: string;
-  },
-  checkers: readonly Checker[],
-): void => {
-  const near = chosen(monitor.config, monitor.organisation, checkers);
-  const { kind } = monitor;
-  const special = specialOf(kind, abilityFor(kind, monitor.config));
-  const candidates =
-    special === undefined ? near : near.filter((checker) => checker.kinds.includes(special));
-  if (near.length > 0 && candidates.length === 0)
-    throw new Refusal('nobody_can_check', unableSentence(special ?? kind));
-  const inside = insideOf(monitor.kind, monitor.target, monitor.config);
-  if (!inside) return;
-  // The same judgement as the probe's guard makes when it connects, from the ranges that its host
-  // last reported as allowed.
-  const reaches = ({ allowed_cidrs }: Checker): boolean =>
-    reachesAny(inside.addresses, rangesFrom(allowed_cidrs));
-  const some = candidates.some(reaches);
-  // Any probe of a private place may get it: none tells the others what it reaches.
-  if (some && (monitor.config.probe === undefined || candidates.every(reaches))) return;
-  const who = some ? 'only some of the probes of its place' : 'no probe that could check it';
-  const own = hasOwn(monitor.organisation, checkers)
-    ? 'name one of your private probes as `config.probe` whose host allows it (PROBE_ALLOW_CIDRS)'
-    : 'give a public address, or set up a private probe inside that network';
-  const remedy = some ? 'allow it on the hosts of all of them (PROBE_ALLOW_CIDRS)' : own;
-  throw new Refusal(
-    'target_forbidden',
-    `${inside.key}: ${inside.host} is not a public address, and ${who} may reach it; ${remedy}.`,
-  );
-};
-
 /** A monitor without its row's bookkeeping: its organisation, what it checks and how. */
 export type Monitor = Labels & {
   readonly organisation: string;
@@ -373,6 +241,8 @@ export type Monitor = Labels & {
   readonly enabled: boolean;
   /** As sent, with a mask in place of each secret. */
   readonly config: Config;
+  /** The places that its config names, by their ids; null: as `continents` and `probe` say. */
+  readonly places: readonly string[] | null;
   readonly secrets: Secrets;
   readonly group: string | null;
   readonly affects_group_status: boolean;
@@ -495,14 +365,14 @@ export const draftMonitor = (
     input.interval_s ?? Math.max(usualIntervals[kind], plans[plan].min_interval_s),
     plan,
   );
-  const { open: config, secrets } = configFrom(
+  const { open, secrets } = configFrom(
     input.config ?? {},
     { kind, target, interval_s },
     stored?.secrets ?? {},
     stored?.target,
   );
-  refuseUnreachable({ kind, target, config, organisation }, checkers);
-  const placed = namingPlace(config, checkers);
+  const { config, places } = locate(open, organisation, checkers);
+  refuseUnreachable({ kind, target, config, places, organisation }, checkers);
   return {
     ...labels,
     organisation,
@@ -511,7 +381,8 @@ export const draftMonitor = (
     target,
     interval_s,
     enabled: true,
-    config: placed,
+    config,
+    places,
     secrets,
     group: input.group,
     affects_group_status: input.affects_group_status ?? true,
@@ -555,13 +426,14 @@ export const amendMonitor = (
     refuseUnfit(old, about, before.target);
   const given =
     patch.config === null ? old : configFrom(patch.config, about, before.secrets, before.target);
-  const config = { ...given, open: namingPlace(given.open, checkers) };
+  const { organisation } = before;
+  // What stands already is not looked up again: a place may have lost its last probe meanwhile.
+  const located = sameJson(given.open, before.config)
+    ? { config: given.open, places: before.places }
+    : locate(given.open, organisation, checkers);
+  const config = { ...given, open: located.config };
   const elsewhere = target !== before.target || !sameJson(config.open, before.config);
-  if (elsewhere)
-    refuseUnreachable(
-      { kind, target, config: config.open, organisation: before.organisation },
-      checkers,
-    );
+  if (elsewhere) refuseUnreachable({ kind, target, ...located, organisation }, checkers);
   // A heartbeat's interval is its agreement: under a new interval, silence that was fine until now
   // must not become a missed deadline.
   const isAgreedAnew =
@@ -583,6 +455,7 @@ export const amendMonitor = (
     external_id,
     tags,
     config: config.open,
+    places: located.places,
     secrets: config.secrets,
     affects_group_status: patch.affects_group_status ?? before.affects_group_status,
     config_version: before.config_version + (what_is_checked_changed ? 1 : 0),

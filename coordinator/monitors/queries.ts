@@ -465,7 +465,8 @@ export const monitorById = async (
   return row;
 };
 
-const stored = (sql: Queryable) => sql`${shown(sql)}, m.partition, m.secrets, m.config_version`;
+const stored = (sql: Queryable) => sql`${shown(sql)}, m.partition, m.places, m.secrets,
+  m.config_version`;
 
 /** Under the organisation's lock, so that no one else changes it meanwhile. */
 export const monitorForChange = async (

@@ -26,6 +26,7 @@ const settingColumns = {
 export const changedColumns = {
   ...settingColumns,
   config: 'jsonb',
+  places: 'text[]',
   secrets: 'bytea',
   config_version: 'int',
 } as const;
@@ -67,6 +68,7 @@ export type ListedRow = Omit<MonitorRow, 'version' | 'key' | 'config' | 'created
 /** What only a change needs, beside what is shown. */
 export type StoredMonitor = MonitorRow & {
   readonly partition: number;
+  readonly places: readonly string[] | null;
   readonly secrets: Uint8Array | null;
   readonly config_version: number;
 };
@@ -94,6 +96,7 @@ export const monitorFrom = (row: StoredMonitor, organisation: string, stored: Se
     interval_s: row.interval_s,
     enabled: row.enabled,
     config: open,
+    places: row.places,
     secrets,
     group: row.group_id,
     affects_group_status: row.affects_group_status,

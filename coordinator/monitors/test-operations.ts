@@ -13,7 +13,7 @@ import {
   orNotFound,
 } from '../gate/context.ts';
 import { lockOrganisation } from '../organisations/queries.ts';
-import { checkersOf } from '../probes/queries.ts';
+import { checkersOf } from '../probes/places.ts';
 import { draftMonitor, unsaved } from './model.ts';
 import { monitorForChange } from './queries.ts';
 import { openSecrets } from './secrets.ts';
@@ -83,7 +83,7 @@ const begin = async (
       .secrets,
     target: row.target,
   };
-  const { kind, target, interval_s, config, secrets } = draftMonitor(
+  const { kind, target, interval_s, config, places, secrets } = draftMonitor(
     { ...unsaved, ...input },
     of,
     { plan, checkers: await checkersOf(pool, of), registries: await registries(pool) },
@@ -105,7 +105,7 @@ const begin = async (
   });
   const like = row && { id: row.id, key: row.key };
   const owner = { organisation: of, user: caller.user };
-  const begun = trials.begin({ ...owner, kind, target, interval_s, config, secrets, like });
+  const begun = trials.begin({ ...owner, kind, target, interval_s, config, places, secrets, like });
   if (begun === undefined)
     throw new Refusal(
       'test_impossible',

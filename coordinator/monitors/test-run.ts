@@ -13,6 +13,7 @@ export type TestRunRequest = TestRunOwner & {
   readonly target: string;
   readonly interval_s: number;
   readonly config: Config;
+  readonly places: readonly string[] | null;
   readonly secrets: Secrets;
   readonly like: { readonly id: string; readonly key: number } | undefined;
 };

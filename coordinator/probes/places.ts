@@ -3,6 +3,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
 import { outboxChannel } from '../database/outbox.ts';
+import { type Checker, placeName } from '../monitors/locations.ts';
 
 /**
  * Private places. The probes of one share its monitors, and check for another that is lost (rules 5
@@ -29,6 +30,33 @@ export const placesOf = async (sql: Queryable, organisation: string): Promise<re
     from probes p left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id
     where p.revoked_at is null and p.organisation_id = ${organisation}
     group by 1 order by 2, 1`;
+
+type CheckerRow = Omit<Checker, 'organisation' | 'place'> & {
+  readonly organisation_id: string | null;
+  readonly place_id: string | null;
+};
+
+/**
+ * The probes that could check something of this organisation, by their rows alone: whether they are
+ * present now does not matter.
+ */
+export const checkersOf = async (
+  sql: Queryable,
+  organisation: string,
+): Promise<readonly Checker[]> => {
+  const rows = await sql<CheckerRow[]>`
+    select p.id, p.organisation_id, ${placeOf(sql)} as place_id, p.continent, p.region,
+      case when p.organisation_id is not null then coalesce(l.name, p.name) end as place_name,
+      p.allowed_cidrs, p.kinds
+    from probes p left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id
+    where p.revoked_at is null
+      and (p.organisation_id is null or p.organisation_id = ${organisation})`;
+  return rows.map(({ organisation_id, place_id, ...row }) => ({
+    ...row,
+    organisation: organisation_id,
+    place: place_id,
+  }));
+};
 
 /** A coordinator of the version before makes private probes without a row for their place. */
 export const keepPlace = async (
@@ -58,7 +86,10 @@ export const isPlaceNameTaken = async (
   return row?.taken === true;
 };
 
-/** The caller has locked the organisation. */
+/**
+ * Configs of monitors name it by its new name; they stand in the order of the ids. The caller has
+ * locked the organisation.
+ */
 export const renamePlace = async (
   sql: Queryable,
   organisation: string,
@@ -70,6 +101,13 @@ export const renamePlace = async (
     where id = ${place.id} and organisation_id = ${organisation} and place_id is null`;
   await sql`update places set name = ${name}
     where id = ${place.id} and organisation_id = ${organisation}`;
+  const called = placeName(place.id, organisation, await checkersOf(sql, organisation));
+  await sql`update monitors m set config = jsonb_set(m.config, '{places}', (
+      select jsonb_agg(case when n.id = ${place.id} then ${called}::text else n.name #>> '{}' end
+        order by n.nth)
+      from rows from (unnest(m.places), jsonb_array_elements(m.config -> 'places'))
+        with ordinality as n (id, name, nth)))
+    where organisation_id = ${organisation} and places @> ${[place.id]}::text[]`;
 };
 
 /** How many monitors of the organisation were checked since then from each place, by its id. */

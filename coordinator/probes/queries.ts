@@ -8,38 +8,8 @@ import { isViolationOf, type Queryable, type Sql, type Transaction } from '../da
 import { enqueue, outboxChannel } from '../database/outbox.ts';
 import { inTransaction } from '../database/sql.ts';
 import type { CursorPlace } from '../gate/cursors.ts';
-import type { Checker } from '../monitors/model.ts';
 import { growSealEpoch } from '../secrets/keys.ts';
 import { placeOf } from './places.ts';
-
-/** With the name that people know. */
-export type NamedChecker = Checker & { readonly name: string };
-
-type Row = Omit<NamedChecker, 'organisation' | 'place'> & {
-  readonly organisation_id: string | null;
-  readonly place_id: string | null;
-};
-
-/**
- * The probes that could check something of this organisation, by their rows alone: whether they are
- * present now does not matter.
- */
-export const checkersOf = async (
-  sql: Queryable,
-  organisation: string,
-): Promise<readonly NamedChecker[]> => {
-  const rows = await sql<Row[]>`
-    select p.id, p.name, p.organisation_id, ${placeOf(sql)} as place_id, p.continent,
-      p.allowed_cidrs, p.kinds
-    from probes p
-    where p.revoked_at is null
-      and (p.organisation_id is null or p.organisation_id = ${organisation})`;
-  return rows.map(({ organisation_id, place_id, ...row }) => ({
-    ...row,
-    organisation: organisation_id,
-    place: place_id,
-  }));
-};
 
 /** The private probes of an organisation, for their removal. */
 
@@ -75,7 +45,8 @@ export const monitorsOfProbe = async (
 }> => {
   const rows = await sql<{ id: string; name: string; count: number }[]>`
     select id, name, (count(*) over ())::int as count from monitors
-    where organisation_id = ${organisation} and config ->> 'probe' = ${place_id}
+    where organisation_id = ${organisation}
+      and (config ->> 'probe' = ${place_id} or places = array[${place_id}])
       and not exists (select 1 from probes p where p.organisation_id = ${organisation}
         and p.revoked_at is null and p.id <> ${id} and ${placeOf(sql)} = ${place_id})
     order by name, id limit ${mostNamed}`;

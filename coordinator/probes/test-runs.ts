@@ -116,7 +116,7 @@ export const createTestRuns = (dependencies: Dependencies): TestRuns => {
   });
 
   const rowOf = (
-    { organisation, kind, target, interval_s, config }: TestRunRequest,
+    { organisation, kind, target, interval_s, config, places }: TestRunRequest,
     id: string,
     key: number,
   ): MonitorRow => ({
@@ -127,7 +127,7 @@ export const createTestRuns = (dependencies: Dependencies): TestRuns => {
     target,
     interval_s,
     config,
-    places: null,
+    places,
     secrets: null,
     config_version: 1,
     partition: partitionOf(id),

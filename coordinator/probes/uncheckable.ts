@@ -4,7 +4,7 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inPages } from '../gate/cursors.ts';
 import { endNotice, openNotice, openNotices } from '../health/notices.ts';
-import { type Checker, refuseUnreachable } from '../monitors/model.ts';
+import { type Checker, refuseAt, refuseUnreachable } from '../monitors/locations.ts';
 import type { Directory } from './directory.ts';
 
 /**
@@ -17,6 +17,7 @@ export type RestrictedMonitor = {
   readonly kind: Kind;
   readonly target: string;
   readonly config: Config;
+  readonly places: readonly string[] | null;
   readonly organisation: string;
 };
 
@@ -28,8 +29,15 @@ export const whyUnassignable = (
   monitor: RestrictedMonitor,
   checkers: readonly Checker[],
 ): string | undefined => {
+  const { places } = monitor;
+  if (places === null) return messageOf(() => refuseUnreachable(monitor, checkers));
+  const each = places.map((place) => messageOf(() => refuseAt(place, monitor, checkers)));
+  return each.every((why) => why !== undefined) ? each[0] : undefined;
+};
+
+const messageOf = (judge: () => void): string | undefined => {
   try {
-    refuseUnreachable(monitor, checkers);
+    judge();
     return undefined;
   } catch (error) {
     if (error instanceof Refusal) return error.message;
@@ -62,9 +70,9 @@ export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow
     0,
     ({ key }) => key,
     (after) => sql<RestrictedRow[]>`
-      select key, name, type as kind, target, config, organisation_id as organisation from monitors
-      where paused_at is null and key > ${after}
-        and (config ?| array['continents', 'probe', 'resolver']
+      select key, name, type as kind, target, config, places, organisation_id as organisation
+      from monitors where paused_at is null and key > ${after}
+        and (places is not null or config ?| array['continents', 'probe', 'resolver']
         or type not in ('https', 'dns', 'heartbeat')
         or config ->> 'ip_family' = 'both' or config ? 'client_certificate'
         or type = 'https' and target ~* '^https?://([[]|[0-9]|[^/]*localhost|[^/]*[^ -~])')
@@ -115,11 +123,13 @@ export const createUnassignable = ({ sql, directory, isLeader }: Dependencies): 
       const checkers = directory
         .all()
         .filter(({ revoked_at }) => revoked_at === null)
-        .map(({ id, organisation_id, place_id, continent, allowed_cidrs, kinds }) => ({
+        .map(({ id, organisation_id, place_id, continent, region, allowed_cidrs, kinds }) => ({
           id,
           organisation: organisation_id,
           place: place_id,
+          place_name: null,
           continent,
+          region,
           allowed_cidrs,
           kinds,
         }));

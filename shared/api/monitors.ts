@@ -264,6 +264,7 @@ export const monitorRefusals = [
   'interval_out_of_range',
   'name_invalid',
   'nobody_can_check',
+  'place_unknown',
   'plan_limit_interval',
   'group_not_found',
   'external_id_invalid',

@@ -7,6 +7,8 @@ import { countedMinutes } from './probes.ts';
  * installation; private probes make places of their organisation.
  */
 
+export { publicPlace } from '../checks/places.ts';
+
 const place = {
   id: string({
     description:
@@ -95,7 +97,8 @@ export const updatePlace = operation({
   tag: 'Probes',
   access: 'manage',
   summary: 'Rename a private place',
-  description: 'Monitors that are checked from it go on. Its probes keep their names.',
+  description:
+    'Monitors that name it go on, and name it so from then on. Its probes keep their names.',
   params,
   body: object('PlacePatchIn', {
     name: string({ minLength: 1, limits: { maxLength: 200 }, example: 'Office Berlin' }),

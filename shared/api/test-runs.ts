@@ -90,7 +90,7 @@ export const createTest = operation({
   access: 'write',
   summary: 'Check a target once, now, from every continent',
   description:
-    'As a monitor with this config would be checked: `config.continents` or `config.probe` chooses from where. No incident begins, nobody is notified, and no history has it; with an Idempotency-Key the answer is kept for a repeat of the call, as of every call. An organisation may run ten a minute. The result can be read for a minute after it is over.',
+    'As a monitor with this config would be checked: `config.places`, `config.continents` or `config.probe` chooses from where. No incident begins, nobody is notified, and no history has it; with an Idempotency-Key the answer is kept for a repeat of the call, as of every call. An organisation may run ten a minute. The result can be read for a minute after it is over.',
   body: object('TestIn', {
     type,
     target,
@@ -113,6 +113,7 @@ export const createTest = operation({
       'config_invalid',
       'interval_out_of_range',
       'nobody_can_check',
+      'place_unknown',
     ] as const),
     ...(['plan_limit_interval', 'monitor_not_found', 'test_impossible', 'test_limit'] as const),
   ],

@@ -1,4 +1,5 @@
 import { operations } from '../api/index.ts';
+import { publicPlace } from '../api/places.ts';
 import { isRecord } from '../base/json.ts';
 import { answerAsJson, oneLine, shortened } from './answers.ts';
 import { type Around, type Row, type Tool, type ToolAnswer, ToolFault } from './tools.ts';
@@ -83,6 +84,19 @@ export const deletedMonitor = async (
 
 const records = (value: unknown): Values[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
+/** Only these ways to write a place are those of public ones alone. */
+const isPublic = (place: unknown): boolean =>
+  typeof place === 'string' &&
+  publicPlace(
+    place
+      .trim()
+      .replace(/^continent:/, '')
+      .trim(),
+  ) !== undefined;
+
+const namesPrivate = ({ probe = null, places }: Values): boolean =>
+  probe !== null || (Array.isArray(places) && !places.every(isPublic));
+
 export const tried = async (
   { ask }: Around,
   input: Values,
@@ -90,9 +104,9 @@ export const tried = async (
 ): Promise<ToolAnswer> => {
   // A private probe reaches into a private network: an assistant that guesses addresses must not
   // see it.
-  if (isRecord(input.config) && input.config.probe !== undefined && input.config.probe !== null)
+  if (isRecord(input.config) && namesPrivate(input.config))
     throw new ToolFault(
-      'A trial never asks a private probe: leave config.probe out, or try it in the web interface.',
+      'A trial never asks a private probe: leave config.probe out, give config.places as continent:Europe or Europe/Frankfurt, or try it in the web interface.',
     );
   let heard = await ask(operation, input);
   // Whoever answers may do so before it is over.

@@ -42,6 +42,21 @@ export const everyKindKeys = {
     otherwise: 'the public probes check',
     example: '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f',
   },
+  places: {
+    meaning:
+      'The places that check and confirm, public and private mixed freely, instead of `continents` and `probe`. `GET /api/v1/places` lists them.',
+    allowed:
+      'a list of 1 to 20 places, each as `continent:Europe` or by its name or id, of up to 400 characters',
+    otherwise: 'as `continents` and `probe` say',
+    example: ['continent:Europe', 'Office Berlin'],
+  },
+  inside_counts: {
+    meaning:
+      'Whether an outage that only private places see counts for uptime too, where `places` has both sides.',
+    ...yesOrNo,
+    initial: false,
+    example: true,
+  },
   alert_after_s: {
     meaning:
       'How long an outage must last after it is confirmed before anybody is alerted, in seconds.',

@@ -62,7 +62,9 @@ export const configFaults = (
     return [{ key: 'config', remedy: 'give at most 16 KiB of JSON' }];
   const context: ConfigContext = { target, interval_s };
   const faults = byKind[kind].faults(config, context);
-  const timeout = config.timeout_ms;
+  const { timeout_ms: timeout, places = null, continents = null, probe = null } = config;
+  if (places !== null && (continents !== null || probe !== null))
+    faults.push({ key: 'places', remedy: 'leave out `continents` and `probe`: it says all of it' });
   if (
     typeof timeout === 'number' &&
     timeout >= interval_s * 1_000 &&

@@ -41,6 +41,8 @@ export const everyKindSchemas = {
     .refine((list) => new Set(list).size === list.length)
     .meta({ uniqueItems: true }),
   probe: z.uuid(),
+  places: z.array(z.string().min(1).max(400)).min(1).max(20),
+  inside_counts: z.boolean(),
   alert_after_s: z.int().min(0).max(3_600),
 } satisfies KeySchemas<keyof typeof everyKindKeys>;
 

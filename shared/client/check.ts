@@ -82,7 +82,7 @@ const wantedOf = (
   const among = Object.entries(given).filter(([key]) => ofTests.some((one) => one.key === key));
   const places = placesOf(Array.isArray(from) ? from.map(String) : []);
   const config = isRecord(given.config) ? given.config : {};
-  if (places.length > 0 && (config.continents ?? config.probe) !== undefined)
+  if (places.length > 0 && (config.places ?? config.continents ?? config.probe) !== undefined)
     throw new UsageFault('--from and --config both say from where: leave one out.');
   return {
     isAwaited,

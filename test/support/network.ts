@@ -401,6 +401,7 @@ export const createNetwork = async ({
         target,
         interval_s,
         config,
+        places: null,
         kind: type,
         enabled: true,
         secrets: {},

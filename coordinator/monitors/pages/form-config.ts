@@ -371,15 +371,15 @@ export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
  * kept.
  */
 export const silentKeys: Readonly<Record<Kind, readonly string[]>> = {
-  https: [],
-  dns: [],
-  tcp: [],
-  tls: [],
-  websocket: [],
-  grpc: [],
-  heartbeat: ['timeout_ms', 'continents', 'probe'],
-  domain: [],
-  icmp: [],
+  https: ['places', 'inside_counts'],
+  dns: ['places', 'inside_counts'],
+  tcp: ['places', 'inside_counts'],
+  tls: ['places', 'inside_counts'],
+  websocket: ['places', 'inside_counts'],
+  grpc: ['places', 'inside_counts'],
+  heartbeat: ['timeout_ms', 'continents', 'probe', 'places', 'inside_counts'],
+  domain: ['places', 'inside_counts'],
+  icmp: ['places', 'inside_counts'],
 };
 
 export const settingsOf = (kind: Kind): readonly Setting[] => [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Checker } from '../../../coordinator/monitors/model.ts';
+import type { Checker } from '../../../coordinator/monitors/locations.ts';
 import {
   amendMonitor,
   draftMonitor,
@@ -23,7 +23,9 @@ const publicProbe = (
   id: `01890000-0000-7000-8000-${continent.length.toString().padStart(12, '0')}`,
   organisation: null,
   place: null,
+  place_name: null,
   continent,
+  region: null,
   allowed_cidrs,
   kinds: [],
 });
@@ -36,7 +38,9 @@ const checkers = [
     id: privateProbe,
     organisation,
     place: privateProbe,
+    place_name: 'Office',
     continent: 'Europe' as const,
+    region: null,
     allowed_cidrs: ['10.0.0.0/8', '127.0.0.1/32'],
     kinds: [],
   },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
-import type { Checker } from '../../../coordinator/monitors/model.ts';
+import type { Checker } from '../../../coordinator/monitors/locations.ts';
 import { showOwnProbe } from '../../../coordinator/probes/contract.ts';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
 import { clockText, refutedText } from '../../../coordinator/probes/pages.ts';
@@ -281,7 +281,9 @@ describe('rule 5: a monitor that no probe can check any more', () => {
     id: 'p',
     organisation: null,
     place: null,
+    place_name: null,
     continent: 'Europe',
+    region: null,
     allowed_cidrs: [],
     kinds: [],
   };
@@ -290,6 +292,7 @@ describe('rule 5: a monitor that no probe can check any more', () => {
     kind: 'https',
     target: 'https://example.com/',
     config: {},
+    places: null,
     organisation: 'o',
   };
 
@@ -298,6 +301,17 @@ describe('rule 5: a monitor that no probe can check any more', () => {
     expect(whyUnassignable(asian, [somewhere])).toMatch(/^config\.continents: no probe is in Asia/);
     expect(whyUnassignable(asian, [{ ...somewhere, continent: 'Asia' }])).toBeUndefined();
     expect(whyUnassignable(monitor, [somewhere])).toBeUndefined();
+  });
+
+  test('has several places, of which none is left', () => {
+    const config = { places: ['continent:Asia', 'Office'] };
+    const mixed = { ...monitor, config, places: ['Asia', 'office'] };
+    const office = { ...somewhere, id: 'q', organisation: 'o', place: 'office' };
+    expect(whyUnassignable(mixed, [somewhere])).toMatch(
+      /^config\.places: "continent:Asia" has no probe any more/,
+    );
+    expect(whyUnassignable(mixed, [somewhere, office])).toBeUndefined();
+    expect(whyUnassignable(mixed, [{ ...office, organisation: 'others' }])).toBeDefined();
   });
 
   test('is not the result of an error of ours', () => {

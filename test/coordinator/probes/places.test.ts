@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
-import { createMonitor } from '../../../shared/api/monitors.ts';
+import { batchMonitors, createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';
 import { getPlace, listPlaces, updatePlace } from '../../../shared/api/places.ts';
-import { countedMinutes, inviteProbe, listProbes } from '../../../shared/api/probes.ts';
+import { countedMinutes, endProbe, inviteProbe, listProbes } from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
@@ -199,5 +199,92 @@ describe('places', () => {
       name: 'Old office',
       place: { id, name: 'New office' },
     });
+  });
+});
+
+describe('a monitor that names places', () => {
+  const https = { type: 'https', target: 'https://shop.example/' };
+  const stored = async (id: string) => {
+    const [row] = await bench.sql<{ places: string[] | null; config: object }[]>`
+      select places, config from monitors where id = ${id}`;
+    return row;
+  };
+
+  test('is answered as it is stored, by create, change, batch and test, and keeps its places until it names others', async () => {
+    const branch = await office(house, 'Branch', 'branch 1');
+    const places = ['continent:Europe', 'Europe/Frankfurt', 'Branch'];
+    const ids = ['Europe', 'Europe/Frankfurt', branch];
+    const config = { places: ['Europe', 'Frankfurt', branch, 'Branch'], inside_counts: true };
+    const made = await bench.call(createMonitor, house.owner, { ...https, config });
+    expect(made.config).toEqual({ places, inside_counts: true });
+    expect(await stored(made.id)).toEqual({ places: ids, config: made.config });
+    const change = (more: object) =>
+      bench.call(updateMonitor, house.owner, { monitor_id: made.id, ...more });
+    expect((await change({ name: 'Shop' })).config).toEqual(made.config);
+    expect((await change({ config: { ...made.config, timeout_ms: 5_000 } })).config).toEqual({
+      ...made.config,
+      timeout_ms: 5_000,
+    });
+    expect(await stored(made.id)).toMatchObject({ places: ids });
+    expect((await change({ config: {} })).config).toEqual({});
+    expect(await stored(made.id)).toEqual({ places: null, config: {} });
+    const { items } = await bench.call(batchMonitors, house.owner, {
+      items: [{ ...https, config: { places: ['Branch'] } }],
+    });
+    expect(await stored(items[0]?.id ?? '')).toEqual({
+      places: [branch],
+      config: { places: ['Branch'] },
+    });
+  });
+
+  test('cannot name what the organisation has not', async () => {
+    const theirs = await office(others, 'Secret office', 'secret');
+    for (const called of ['Secret office', theirs, 'Nowhere'])
+      expect(
+        await bench.refusal(createMonitor, house.owner, { ...https, config: { places: [called] } }),
+      ).toBe('place_unknown');
+  });
+
+  test('names a place by its new name once it is renamed, and is checked from it as before', async () => {
+    const [shed, barn] = [await office(house, 'Shed', 'shed 1'), await office(house, 'Barn', 'b')];
+    const { id, config } = await bench.call(createMonitor, house.owner, {
+      ...https,
+      config: { places: ['Barn', 'Shed', 'continent:Europe'], timeout_ms: 4_000 },
+    });
+    const foreign = await bench.call(createMonitor, house.owner, {
+      ...https,
+      config: { places: ['Barn'] },
+    });
+    await bench.call(updatePlace, house.owner, { place_id: shed, name: 'Office "B"' });
+    const named = { ...config, places: ['Barn', 'Office "B"', 'continent:Europe'] };
+    expect(await stored(id)).toEqual({ places: [barn, shed, 'Europe'], config: named });
+    expect(await stored(foreign.id)).toEqual({ places: [barn], config: { places: ['Barn'] } });
+    const again = { monitor_id: id, config: named };
+    expect((await bench.call(updateMonitor, house.owner, again)).config).toEqual(named);
+    // A name that means another place is no name for this one.
+    await bench.call(updatePlace, house.owner, { place_id: shed, name: 'Europe' });
+    expect(await stored(id)).toMatchObject({
+      config: { places: ['Barn', shed, 'continent:Europe'] },
+    });
+  });
+
+  test('is named when the last probe of its only place is to be deleted', async () => {
+    const hut = newId();
+    await probe('Hut', { id: hut, organisation_id: house.organisation });
+    const only = await bench.call(createMonitor, house.owner, {
+      ...https,
+      config: { places: ['Hut'] },
+    });
+    const spare = { ...https, config: { places: ['Hut', 'continent:Europe'] } };
+    await bench.call(createMonitor, house.owner, spare);
+    expect(await bench.call(endProbe, house.owner, { probe_id: hut })).toMatchObject({
+      monitors: [{ id: only.id }],
+      monitor_count: 1,
+    });
+    // What it names stays until it names something else.
+    const renamed = { monitor_id: only.id, name: 'Hut door', config: only.config };
+    expect((await bench.call(updateMonitor, house.owner, renamed)).config).toEqual(only.config);
+    const elsewhere = { monitor_id: only.id, target: 'https://other.example/' };
+    expect(await bench.refusal(updateMonitor, house.owner, elsewhere)).toBe('nobody_can_check');
   });
 });

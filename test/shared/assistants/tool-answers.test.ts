@@ -139,13 +139,20 @@ describe('a test run', () => {
 
   test('never asks a private probe', async () => {
     const bench = trial([]);
-    const given = {
-      type: 'https',
-      target: 'https://10.0.0.1',
-      config: { probe: '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f' },
-    };
-    await expect(called('test_config').run(bench, given)).rejects.toThrow(ToolFault);
+    const id = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
+    for (const config of [{ probe: id }, { places: ['Europe', id] }, { places: ['Office'] }]) {
+      const given = { type: 'https', target: 'https://10.0.0.1', config };
+      await expect(called('test_config').run(bench, given)).rejects.toThrow(ToolFault);
+    }
     expect(bench.asked).toEqual([]);
+  });
+
+  test('asks public places', async () => {
+    const bench = trial([[ok('one'), ok('two')]]);
+    const places = ['continent:Europe', 'Asia', 'Europe/Frankfurt'];
+    const given = { type: 'https', target: 'https://example.com', config: { places } };
+    await called('test_config').run(bench, given);
+    expect(bench.asked).toEqual(['createTest', 'getTest']);
   });
 });
 
