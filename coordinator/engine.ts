@@ -377,7 +377,13 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     },
     onPresent: (present) => {
       droppedResults.hear(present);
-      network.hear(present, location.addressOf(present.probe.id));
+      const { id, organisation_id, keys } = present.probe;
+      network.hear(
+        present,
+        organisation_id === null
+          ? location.addressOf(id)
+          : keys.flatMap(({ key }) => addressOf(key) ?? [])[0],
+      );
     },
   });
   ends.push(

@@ -47,6 +47,7 @@ import { openReceiverKeys } from './pings/keys.ts';
 import { createAnnouncementReader } from './presence/announcements.ts';
 import { createCorrectedClock } from './presence/clock.ts';
 import {
+  hostIdentity,
   openNetworkKnowledge,
   openOwnCredentials,
   watchBusEndpoints,
@@ -180,6 +181,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     roster: () => roster,
   });
   const families = watchFamilies();
+  const hostId = organisation === null ? undefined : await hostIdentity();
   const requests = organisation === null ? await openRequestSigning(folder) : undefined;
   const identify = (): ProbeIdentity => {
     const base_url = knowledge.baseUrl();
@@ -343,6 +345,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
                 addresses: requestAddresses(config.PROBE_ADDRESSES, endpoints.own()),
               }
             : {}),
+          ...(hostId === undefined ? {} : { host: hostId }),
           can: ['verify', 'relay'],
           refused: announcements.refused(),
           load: runner.load(),

@@ -7,6 +7,7 @@ import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { endsSilenceOfAll, type LatestPresence } from '../core/backlog.ts';
+import { siteOf } from '../core/sides.ts';
 import type { ObservingProbe } from '../core/types.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Timing } from '../engine/timing.ts';
@@ -21,6 +22,7 @@ import type { Announcements } from './announcements.ts';
 import type { Directory } from './directory.ts';
 import type { Present } from './presence.ts';
 import { type PresenceRow, type ProbeRow, writeSeen } from './queries.ts';
+import { sitesOf } from './sites.ts';
 
 /**
  * Which probes are lost (rule 7): those that are silent for 15 s. But silence counts only while the
@@ -100,7 +102,7 @@ export type Network = {
    */
   readonly onChange: (listener: () => void) => void;
   readonly roster: () => Roster;
-  /** `address`: where the bus sees the probe, if that is its own address. */
+  /** `address`: where the bus sees the probe, if that is its own address or it is private. */
   readonly hear: (present: Present, address?: string) => void;
   /**
    * The last presence of each healthy public probe: it shows partitions which probes may still keep
@@ -170,6 +172,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
   };
   const lastPresent = new Map<string, Present>();
   const heardAt = new Map<string, number>();
+  const addresses = new Map<string, string>();
   const lost = new Set((await openNotices(sql, 'probe_lost')).map(({ subject }) => subject));
   /** Probes that announced their end, with the process that did so. */
   const leaving = new Map<string, string>();
@@ -202,8 +205,22 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
     return kinds.length > 0 ? { kinds } : {};
   };
 
+  /** The sites of private places whose probes we have heard; of others, as they were known. */
+  const sitesNow = (): ((place: string) => string | null) => {
+    const sites = sitesOf(
+      directory.all().flatMap(({ id, organisation_id, place_id, revoked_at }) => {
+        const host = lastPresent.get(id)?.message.host;
+        const isHeard = heardAt.has(id) && revoked_at === null;
+        return isHeard && organisation_id !== null && place_id !== null
+          ? [{ place: place_id, organisation: organisation_id, host, address: addresses.get(id) }]
+          : [];
+      }),
+    );
+    return (place) => sites.get(place) ?? (sites.has(place) ? null : siteOf(place, current));
+  };
+
   /** Probes that have been heard and are not revoked, with their health. */
-  const probesNow = (): Roster['probes'] =>
+  const probesNow = (siteNow = sitesNow()): Roster['probes'] =>
     directory
       .all()
       .filter((row) => row.revoked_at === null)
@@ -222,6 +239,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
         ...rangesAllowed(row),
         ...furtherKinds(row),
         ...(row.region === null ? {} : { region: row.region }),
+        ...(row.place_id === null ? {} : { site: siteNow(row.place_id) }),
       }));
 
   const readRoster = async (): Promise<RosterMessage | undefined> => {
@@ -230,7 +248,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
   };
   // An unreadable one counts as none: the leader publishes it again.
   const initial = bus.isConnected() ? await readRoster().catch(() => undefined) : undefined;
-  let current: Roster = initial ?? { epoch: 0, probes: probesNow() };
+  let current: Roster = initial ?? { epoch: 0, probes: probesNow(() => null) };
 
   /** An epoch from before our clock was corrected is not binding. */
   const floor = (): number => (current.epoch > clock.now() + maxAheadMs ? 0 : current.epoch);
@@ -432,6 +450,7 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
       noteLeaving(present);
       const isNew = !heardAt.has(probe.id);
       heardAt.set(probe.id, performance.now());
+      if (address !== undefined) addresses.set(probe.id, address);
       if (
         isNew &&
         directory.all().every(({ id, revoked_at }) => revoked_at !== null || heardAt.has(id))

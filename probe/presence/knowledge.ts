@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
-import { networkInterfaces } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
@@ -44,6 +45,18 @@ export type BusEndpoints = {
 
 const everyMs = 60_000;
 const defaultPort = 4222;
+
+/**
+ * Equal for probes on one host, also in several containers, and tells nothing else of it: what its
+ * kernel calls this run of itself, where it says so, or else its name.
+ */
+export const hostIdentity = async (): Promise<string> => {
+  // A sandbox may refuse it: then the name is all that is left to go by.
+  const run = await readIfThere('/proc/sys/kernel/random/boot_id').catch(() => undefined);
+  return createHash('sha256')
+    .update(`antipode: host ${run?.trim() ?? hostname()}`)
+    .digest('base64url');
+};
 
 const ownAddresses = (): string[] =>
   Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));

@@ -237,6 +237,8 @@ export const presenceMessage = z.object({
    * directory.
    */
   request_key: requestKey.exactOptional(),
+  /** Of a private probe: equal for those that run on one host. */
+  host: z.string().max(64).exactOptional(),
   /** Of a public probe: the addresses that its requests come from, as far as its host knows them. */
   addresses: z.array(z.string().max(64)).max(16).exactOptional(),
   /** How many announcements it has refused since it began, because no coordinator said them. */
