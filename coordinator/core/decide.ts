@@ -1,6 +1,6 @@
 import { createDraft, type Draft, placeIn, progress, progressLightly } from './draft.ts';
 import { isVoid, onPing } from './heartbeat.ts';
-import { lapse, raise, reschedule } from './incident.ts';
+import { countAcross, lapse, raise, reschedule } from './incident.ts';
 import { allowedSilence, cover, gapNoticed, passTime } from './ledger.ts';
 import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './lifecycle.ts';
 import { observationOf, remembersOf, withObservation } from './observations.ts';
@@ -179,6 +179,8 @@ function onResult(draft: Draft, result: SeenResult): void {
 function moveAside(draft: Draft, result: SeenResult): void {
   const { views } = see(draft.state.views, result);
   draft.state = { ...draft.state, views: forget(views, draft.state.clock, draft.reach) };
+  const { incident } = draft.state;
+  if (incident) countAcross(draft, incident, result.from, result.outcome === 'ok', result.at);
 }
 
 /** Whether a result says anything about the target (rules 1 and 16). */

@@ -5,7 +5,7 @@ import { type Draft, keepEvidence, progress, put } from './draft.ts';
 import { knownAtOpening, observationBy } from './observations.ts';
 import { nextSample } from './rechecks.ts';
 import { countApart, sideOf, vantageOf } from './sides.ts';
-import type { Failure, Incident, ObservingProbe, ProbeView, Scope } from './types.ts';
+import type { Failure, Incident, ObservingProbe, ProbeView, Progress, Scope } from './types.ts';
 import { sideReach, tallyOf, viewOf } from './views.ts';
 
 /**
@@ -293,14 +293,37 @@ export function counted(
   asked: readonly Place[],
 ): Incident {
   const { progress } = incident;
-  if (ok && incident.confirmed_at !== null && at > incident.confirmed_at + afterConfirmation)
-    return incident;
-  const list = ok ? progress.passed : progress.failed;
-  if (at < incident.started_at || list.includes(place)) return incident;
-  const failed = ok ? progress.failed : [...progress.failed, place];
-  const passed = ok ? [...progress.passed, place] : progress.passed;
-  const scope = scopeOf(incident.cause, { failed, passed, asked });
-  return { ...incident, scope, progress: { ...progress, failed, passed, asked } };
+  const next = withPlace(incident, progress, { place, ok, at });
+  if (next === undefined) return incident;
+  const scope = scopeOf(incident.cause, { ...next, asked });
+  return { ...incident, scope, progress: { ...progress, ...next, asked } };
+}
+
+type FailedAndPassed = Pick<Progress, 'failed' | 'passed'>;
+
+/** Undefined when nothing changed. */
+function withPlace(
+  { started_at, confirmed_at }: Incident,
+  { failed, passed }: FailedAndPassed,
+  { place, ok, at }: PlaceResult,
+): FailedAndPassed | undefined {
+  if (ok && confirmed_at !== null && at > confirmed_at + afterConfirmation) return undefined;
+  if (at < started_at || (ok ? passed : failed).includes(place)) return undefined;
+  return ok ? { failed, passed: [...passed, place] } : { failed: [...failed, place], passed };
+}
+
+/** The other side changes no scope: it tells the way in from the service itself. */
+export function countAcross(
+  draft: Draft,
+  incident: Incident,
+  from: ObservingProbe,
+  ok: boolean,
+  at: number,
+): Incident {
+  const place = vantageOf(draft.state.watched, from);
+  const known = incident.progress.across ?? { failed: [], passed: [] };
+  const across = withPlace(incident, known, { place, ok, at });
+  return across === undefined ? incident : progress(draft, incident, { across });
 }
 
 /** Counts an observation of the incident's side into the scope (rule 15). */
@@ -311,7 +334,7 @@ export function count(
   ok: boolean,
   at: number,
 ): Incident {
-  if (!isOfSide(draft, incident, from)) return incident;
+  if (!isOfSide(draft, incident, from)) return countAcross(draft, incident, from, ok, at);
   const place = vantageOf(draft.state.watched, from);
   const next = counted(incident, { place, ok, at }, sideReach(draft.reach, from).able);
   if (next !== incident) put(draft, next, 'progressed');

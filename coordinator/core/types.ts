@@ -261,6 +261,8 @@ export type Progress = {
    * version.
    */
   readonly asked?: readonly Place[];
+  /** The same of the other side, once one of its places has answered. */
+  readonly across?: { readonly failed: readonly Place[]; readonly passed: readonly Place[] };
   /**
    * Where both sides decide and the incident is unconfirmed: consecutive failures of the other side,
    * if it has one place only, like `run` of this side (rule 14), and when they began.

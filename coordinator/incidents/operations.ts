@@ -45,6 +45,7 @@ import {
   writeShare,
 } from './queries.ts';
 import { newShareText, shareFingerprint } from './shared-link.ts';
+import { sidesFrom, sidesJson } from './sides.ts';
 
 const nameOf = async ({ sql, caller }: InOrganisation): Promise<string> =>
   caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
@@ -239,6 +240,7 @@ export const incidentJson = (row: IncidentRow, now: number) => ({
   acknowledged_at: row.acknowledged_at?.toISOString() ?? null,
   acknowledged_by: row.acknowledged_as,
   continents: row.resolved_at === null ? row.continents : null,
+  sides: sidesJson(sidesFrom(row.sides, row.confirmed_at !== null)),
   // If our clock is behind a probe's, the outage still has no negative length.
   duration_s: Math.max(0, (row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
 });

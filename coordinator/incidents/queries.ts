@@ -2,6 +2,7 @@ import type { Continents } from '../../shared/base/text.ts';
 import type { Cause, Json, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { outcomeOf } from '../engine/result-queries.ts';
+import { type StoredSides, sidesOf } from './sides.ts';
 
 /** Who acknowledged an incident (rule 34), and who is notified of that. */
 
@@ -442,6 +443,7 @@ export type IncidentRow = {
   /** A person's name, or the channel whose link was followed. */
   readonly acknowledged_as: string | null;
   readonly continents: Continents | null;
+  readonly sides: StoredSides | null;
 };
 
 /**
@@ -460,7 +462,8 @@ export function incidentColumns(sql: Queryable) {
   return sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at,
     i.confirmed_at, i.resolved_at,
   i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope,
-    i.layer, i.acknowledged_at, i.acknowledged_as, ${continentsOf(sql)} as continents`;
+    i.layer, i.acknowledged_at, i.acknowledged_as, ${continentsOf(sql)} as continents,
+    ${sidesOf(sql)} as sides`;
 }
 
 export async function incidentById(
@@ -478,7 +481,7 @@ export type EvidenceRow = {
   readonly part: 'seen' | 'confirmed' | 'matrix';
   /** null: the job reported it. */
   readonly continent: string | null;
-  /** Of a private probe of a monitor with chosen places. */
+  /** The private place of a monitor with chosen places, by its name. */
   readonly place: string | null;
   readonly probe: string;
   readonly at: Date;
@@ -498,11 +501,13 @@ export async function incidentEvidence(
   id: string,
 ): Promise<readonly EvidenceRow[]> {
   const rows = await sql<(Omit<EvidenceRow, 'outcome'> & { outcome: number })[]>`
-    select part, nullif(split_part(continent, '/', 1), '') as continent,
-      nullif(split_part(continent, '/', 2), '') as place, probe, at, outcome, took_ms, cause, phases,
-      evidence from incident_evidence where incident_id = ${id}
-    order by array_position(array['seen', 'confirmed', 'matrix'], part),
-      incident_evidence.continent`;
+    select e.part, nullif(split_part(e.continent, '/', 1), '') as continent, l.name as place, e.probe,
+      e.at, e.outcome, e.took_ms, e.cause, e.phases, e.evidence
+    from incident_evidence e join incidents i on i.id = e.incident_id
+      left join places l on l.organisation_id = i.organisation_id
+        and l.id::text = nullif(split_part(e.continent, '/', 2), '')
+    where e.incident_id = ${id}
+    order by array_position(array['seen', 'confirmed', 'matrix'], e.part), e.continent`;
   return rows.map((row) => ({ ...row, outcome: outcomeOf(row.outcome) }));
 }
 

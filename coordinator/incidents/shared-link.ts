@@ -76,7 +76,10 @@ export type WholeIncident = {
     readonly scope: string | null;
     readonly layer: string | null;
   };
-  readonly evidence: readonly (Omit<SharedCheck, 'cause'> & { readonly cause: Cause | null })[];
+  readonly evidence: readonly (Omit<SharedCheck, 'cause'> & {
+    readonly cause: Cause | null;
+    readonly place: string | null;
+  })[];
   readonly samples: readonly {
     readonly at: number;
     readonly continent: string;
@@ -101,7 +104,8 @@ export function sharedFrom({
     resolved_at: incident.resolved_at,
     scope: incident.scope,
     layer: incident.layer,
-    checks: evidence.map(({ part, continent, at, outcome, took_ms, cause }) => ({
+    // Whose office sees it is nobody else's matter.
+    checks: outsideOf(evidence).map(({ part, continent, at, outcome, took_ms, cause }) => ({
       part,
       continent,
       at,
@@ -115,4 +119,10 @@ export function sharedFrom({
 
 function sentenceOf(cause: Cause | null): string | null {
   return cause === null ? null : causeSentence(cause);
+}
+
+/** Without private places beside public ones. */
+function outsideOf(evidence: WholeIncident['evidence']): WholeIncident['evidence'] {
+  const outside = evidence.filter(({ place }) => place === null);
+  return outside.length > 0 ? outside : evidence;
 }

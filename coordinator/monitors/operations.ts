@@ -22,6 +22,7 @@ import {
 import { placedPageOf } from '../gate/cursors.ts';
 import { groupChoices, groupsAmong } from '../groups/queries.ts';
 import { newestPings } from '../heartbeats/queries.ts';
+import { sidesJson } from '../incidents/sides.ts';
 import { monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
 import { enforceLimit, plans } from '../organisations/plans.ts';
 import { checkersOf, placesOf } from '../probes/places.ts';
@@ -49,6 +50,7 @@ import {
 } from './queries.ts';
 import { monitorJson } from './row.ts';
 import { sealSecrets } from './secrets.ts';
+import { sidesNow } from './sides.ts';
 import { type Status, statusOf, stretchesOf } from './status.ts';
 import { monitorHistories, monitorWithStatus } from './status-queries.ts';
 
@@ -270,6 +272,7 @@ export const getMonitorStatus = async (
   const { status, since, last_checked_at } = statusOf(of, now);
   const [muted] = await monitorMutes(sql, organisation.id, [id], new Date(now));
   const warnings = await openWarningsOf(sql, organisation.id, [id]);
+  const sides = await sidesNow(sql, organisation.id, id, { isDown: status === 'down', now });
   return {
     monitor: id,
     status,
@@ -279,6 +282,7 @@ export const getMonitorStatus = async (
     uptime: uptimeJson(of, days, window),
     muted: muted === undefined ? null : mutedJson(muted),
     warnings: warnings.map((warning) => warningJson(warning, now)),
+    sides: sidesJson(sides),
   };
 };
 

@@ -4,6 +4,7 @@ import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { numbersLiteral } from '../database/connect.ts';
 import { continentsOf } from '../incidents/queries.ts';
+import { type StoredSides, sidesOf } from '../incidents/sides.ts';
 import { jsonText } from '../incidents/writes.ts';
 import { muteEnd } from './mute-queries.ts';
 import type { Because, Bucket, Flapping, HeldBy, Hours, StepEvent } from './policy.ts';
@@ -68,6 +69,7 @@ export type WaitingStep = {
   readonly scope: string | null;
   /** The continents that the scope was judged from; null where an older version stored none. */
   readonly continents: Continents | null;
+  readonly sides: StoredSides | null;
   readonly seen_probe: string | null;
   readonly seen_continent: string | null;
   readonly confirmed_probe: string | null;
@@ -91,7 +93,7 @@ export const waitingSteps = (
       s.holds -> -1 ->> 0 as held_by,
       i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause,
         i.scope,
-      ${continentsOf(sql)} as continents, i.seen_probe, i.seen_continent,
+      ${continentsOf(sql)} as continents, ${sidesOf(sql)} as sides, i.seen_probe, i.seen_continent,
       i.confirmed_probe, i.confirmed_continent, m.name as monitor_name, m.target, m.type,
         g.name as group_name
     from alert_steps s left join incidents i on i.id = s.incident_id left join monitors m

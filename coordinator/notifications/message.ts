@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Continents, downFrom } from '../../shared/base/text.ts';
 import { briefDuration } from '../../shared/base/time.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
+import { sidesFrom } from '../incidents/sides.ts';
 import type { WaitingStep } from './compose-queries.ts';
 import type { StepEvent } from './policy.ts';
 
@@ -94,6 +95,8 @@ export type Said = Item & {
   readonly scope: string | null;
   /** The continents that failed, and those being asked; null where unknown. */
   readonly continents: Continents | null;
+  /** Where it breaks, when both sides of it are checked and tell that. */
+  readonly sides: string | null;
   readonly ended_at: number | null;
   readonly acknowledged_as: string | null;
   /** Sent only after the monitor was steady for a while. */
@@ -313,12 +316,24 @@ export function sentenceOf(told: readonly Said[], now: number): string {
 }
 
 function one(
-  { event, name, cause, scope, continents, started_at, ended_at, acknowledged_as, steady }: Said,
+  {
+    event,
+    name,
+    cause,
+    scope,
+    continents,
+    sides,
+    started_at,
+    ended_at,
+    acknowledged_as,
+    steady,
+  }: Said,
   now: number,
 ): string {
   const end = ended_at ?? now;
   const after = briefDuration(end - started_at);
-  if (event === 'down') return `${name} is down${downFrom(scope, continents)}: ${cause}.`;
+  if (event === 'down')
+    return `${name} is down${downFrom(scope, continents)}: ${cause}.${sides === null ? '' : ` ${sides}`}`;
   if (event === 'reminder')
     return `${name} is still down after ${briefDuration(now - started_at)}: ${cause}.`;
   if (event === 'flapping')
@@ -410,6 +425,7 @@ export function leavingOf(
       ...item,
       scope: step.scope,
       continents: step.continents,
+      sides: sidesFrom(step.sides, step.confirmed_at !== null)?.sentence ?? null,
       ended_at: resolved_at,
       acknowledged_as: step.acknowledged_as,
       steady: as.steady,

@@ -16,6 +16,7 @@ import {
 } from './fields.ts';
 import { daysBounds } from './monitors.ts';
 import { exampleIds, nullableString, operation, page, pageQuery } from './operation.ts';
+import { sides } from './sides.ts';
 
 const ProbeRef = object('ProbeRef', {
   name: string({ example: 'fra-1' }),
@@ -88,6 +89,7 @@ export const IncidentOut = object('IncidentOut', {
     ),
     null,
   ),
+  sides,
   duration_s: grown(
     number({
       description: 'Seconds from `started_at` to `resolved_at`, or to now while it is open.',
@@ -297,6 +299,10 @@ export const withdrawIncidentShare = operation({
 const EvidenceOut = object('EvidenceOut', {
   part: string({ description: '`seen`, `confirmed` or `matrix`.', example: 'seen' }),
   continent: nullable(string(), { description: 'null: a job said so itself.', example: 'Europe' }),
+  place: grown(
+    nullableString('The private place that saw it; null for a public probe.', { example: null }),
+    null,
+  ),
   probe: string({ description: 'Who saw it, or took what a job said.', example: 'fra-1' }),
   at: dateTime({ meaning: 'When it was.', example: '2026-11-18T04:03:35.000Z' }),
   outcome: string({ meaning: 'How the check ended.', example: 'fail' }),

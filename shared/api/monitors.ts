@@ -21,6 +21,7 @@ import {
   valueFault,
 } from './fields.ts';
 import { exampleIds, operation, page, pageQuery } from './operation.ts';
+import { sides } from './sides.ts';
 import { warnings } from './warnings.ts';
 
 /** Such as "`a`, `b` or `c`". */
@@ -251,6 +252,7 @@ export const StatusOut = object('StatusOut', {
     null,
   ),
   warnings,
+  sides,
 });
 
 const monitorId = { monitor_id: uuid() };

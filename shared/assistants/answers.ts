@@ -392,11 +392,13 @@ export const evidenceOf = (body: Item, { textBytes, items }: EvidenceSize): Item
   verdict: verdictSentence(textOrNull(body.scope), textOrNull(body.layer)) ?? null,
   scope: body.scope,
   layer: body.layer,
+  sides: body.sides ?? null,
   checks: records(body.checks)
     .slice(0, items)
-    .map(({ part, continent, probe, at, outcome, took_ms, cause, phases, evidence }) => ({
+    .map(({ part, continent, place, probe, at, outcome, took_ms, cause, phases, evidence }) => ({
       part,
       continent,
+      place,
       probe,
       at,
       outcome,

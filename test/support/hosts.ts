@@ -33,8 +33,13 @@ export type TwoHosts = {
   readonly hosts: readonly [Host, Host];
   /** @returns the port at `here` behind which `to` answers, in TLS where a certificate is given. */
   readonly relay: (to: Place | (() => Place), certificate?: Minted, gate?: Gate) => Promise<number>;
-  /** A web server at `here` that says ok; `hits` tells how often. */
-  readonly target: () => Promise<{ readonly url: string; readonly hits: () => number }>;
+  /**
+   * A web server at `here` that says ok, and 503 to whom it does not answer; `hits` tells how often
+   * it was called.
+   */
+  readonly target: (
+    answers?: (from: string) => boolean,
+  ) => Promise<{ readonly url: string; readonly hits: () => number }>;
   readonly close: () => Promise<void>;
 };
 
@@ -153,13 +158,14 @@ export const makeTwoHosts = async (
           : createTlsServer({ cert: certificate.chain, key: certificate.key }, carry),
       );
     },
-    target: async () => {
+    target: async (answers = () => true) => {
       let hits = 0;
       const port = await listen(
         createServer((socket) => {
           hits += 1;
           keep(socket);
-          socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok');
+          const status = answers(socket.remoteAddress ?? '') ? '200 OK' : '503 Unavailable';
+          socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok`);
         }),
       );
       return { url: `http://${here}:${port}/`, hits: () => hits };

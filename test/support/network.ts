@@ -106,6 +106,7 @@ export type Wanted = {
   readonly interval_s?: number;
   readonly config?: Config;
   readonly name?: string;
+  readonly places?: readonly string[] | null;
 };
 
 export type MonitorChanges = {
@@ -393,6 +394,7 @@ export const createNetwork = async ({
       interval_s = 10,
       config = {},
       name = 'a monitor',
+      places = null,
     }) => {
       const id = newId();
       const monitor = {
@@ -401,7 +403,7 @@ export const createNetwork = async ({
         target,
         interval_s,
         config,
-        places: null,
+        places,
         kind: type,
         enabled: true,
         secrets: {},

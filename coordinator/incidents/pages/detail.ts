@@ -98,7 +98,7 @@ const pointOf =
   };
 
 const mapOf = (incident: Incident): Html | null => {
-  const checks = checksByContinent(incident.checks);
+  const checks = checksByContinent(incident.checks).filter(({ place }) => place === null);
   const points = checks.map(pointOf(Date.parse(incident.started_at)));
   if (points.length === 0) return null;
   return html`
@@ -341,6 +341,7 @@ const mainOf = (open: Open): Html => {
           ? notice('unknown', verdict, cause, 'check')
           : notice(state, verdict, cause))
       }
+      ${incident.sides?.sentence != null && notice('information', 'Inside and outside', incident.sides.sentence)}
       <div class="stack incident-top">
         ${map}
         <section class="card">

@@ -205,7 +205,7 @@ const roles: Readonly<Record<string, string>> = {
 
 const partOrder = ['seen', 'confirmed', 'matrix'];
 
-/** One check for each continent: its own observation before its recheck. */
+/** One check for each continent or private place: its own observation before its recheck. */
 export const checksByContinent = (
   checks: readonly SeenCheck[],
 ): readonly (SeenCheck & { readonly continent: string })[] => {
@@ -214,7 +214,8 @@ export const checksByContinent = (
     (a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part),
   )) {
     const continent = check.continent ?? 'The job itself';
-    if (!of.has(continent)) of.set(continent, { ...check, continent });
+    const from = `${continent} ${check.place ?? ''}`;
+    if (!of.has(from)) of.set(from, { ...check, continent });
   }
   return [...of.values()].toSorted(
     (a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part) || byContinent(a, b),
@@ -246,9 +247,10 @@ export const evidenceMatrix = (checks: readonly SeenCheck[], times: Times): Html
                 (check) =>
                   html`
                     <th scope="col">
-                      <span class="row-link">${check.continent}</span>
+                      <span class="row-link">${check.place ?? check.continent}</span>
                       <span class="note">
-                        ${check.probe} · ${roles[check.part] ?? check.part}
+                        ${check.place !== null && 'inside · '}${check.probe} ·
+                        ${roles[check.part] ?? check.part}
                       </span>
                     </th>
                   `,
@@ -260,7 +262,7 @@ export const evidenceMatrix = (checks: readonly SeenCheck[], times: Times): Html
               <th scope="row">Verdict</th>
               ${all.map(
                 (check) => html`
-                  <td class="${tint(check)}" data-label="${check.continent}">
+                  <td class="${tint(check)}" data-label="${check.place ?? check.continent}">
                     ${verdictOf(check)}
                   </td>
                 `,
@@ -270,7 +272,7 @@ export const evidenceMatrix = (checks: readonly SeenCheck[], times: Times): Html
               <th scope="row">Checked at</th>
               ${all.map(
                 (check, at) => html`
-                  <td data-label="${check.continent}">
+                  <td data-label="${check.place ?? check.continent}">
                     ${at === 0 ? times.precise(check.at) : offset(check)}
                   </td>
                 `,
@@ -280,7 +282,7 @@ export const evidenceMatrix = (checks: readonly SeenCheck[], times: Times): Html
               <th scope="row">Cause</th>
               ${all.map(
                 (check) => html`
-                  <td data-label="${check.continent}">
+                  <td data-label="${check.place ?? check.continent}">
                     ${check.cause ?? html`<span class="softer">–</span>`}
                   </td>
                 `,

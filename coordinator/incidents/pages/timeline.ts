@@ -41,13 +41,14 @@ const alertWords = (
 
 const lookedSteps = (incident: Incident): Step[] => {
   const asked = checksByContinent(incident.checks).filter(
-    ({ part, continent }) => part === 'matrix' && continent !== incident.confirmed_from?.continent,
+    ({ part, continent, place }) =>
+      part === 'matrix' && (place !== null || continent !== incident.confirmed_from?.continent),
   );
-  return asked.map(({ at, continent, probe, outcome, cause }) => ({
+  return asked.map(({ at, continent, place, probe, outcome, cause }) => ({
     at: Date.parse(at),
     symbol: outcome === 'fail' ? 'down' : outcome === 'ok' ? 'up' : 'unknown',
     words: html`
-      ${probe}, ${continent}, ${
+      ${probe}, ${place ?? continent}, ${
         outcome === 'fail'
           ? `failed: ${cause ?? 'no cause known'}`
           : outcome === 'ok'

@@ -213,6 +213,25 @@ const incidentsOf = (items: Incidents, request: MembersRequest): Html =>
       </div>
     `;
 
+/** What its public and private places see, side by side. */
+const sidesNotice = ({ sides }: Status): Html | null => {
+  if (sides === null) return null;
+  const { inside, outside, sentence } = sides;
+  const line = (name: string, { failing, passing }: typeof inside): string =>
+    [
+      ...(failing.length > 0 ? [`fails from ${failing.join(', ')}`] : []),
+      ...(passing.length > 0 ? [`passes from ${passing.join(', ')}`] : []),
+    ]
+      .join('; ')
+      .replace(/^$/, 'not seen yet')
+      .replace(/^/, `${name}: `);
+  return notice(
+    'information',
+    sentence ?? 'Inside and outside',
+    html`${line('Inside', inside)}. ${line('Outside', outside)}.`,
+  );
+};
+
 const answer = async (request: MembersRequest): Promise<PageAnswer> => {
   const { ask, path, query: asked, times, now } = request;
   const monitor_id = path.monitor_id;
@@ -323,6 +342,7 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
             items[0].cause,
           )
         }
+        ${sidesNotice(status)}
         <dl class="figures">
           ${uptimeFigures(ledger, days)}
           ${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}

@@ -64,6 +64,7 @@ const exampleChecks: readonly (SeenCheck & { readonly continent: string })[] = (
 ).map(([part, continent, probe, after_ms, status, [dns, tcp, tls, first_byte]]) => ({
   part,
   continent,
+  place: null,
   probe,
   at: new Date(began + after_ms).toISOString(),
   outcome: status === 200 ? 'ok' : 'fail',

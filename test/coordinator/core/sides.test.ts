@@ -1,10 +1,11 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { areApart } from '../../../coordinator/core/sides.ts';
-import type { Watched } from '../../../coordinator/core/types.ts';
+import type { ObservingProbe, Watched } from '../../../coordinator/core/types.ts';
 import { reachOf, viewsOfSides } from '../../../coordinator/core/views.ts';
+import { sidesFrom, tellSides } from '../../../coordinator/incidents/sides.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
+import fc from '../../support/random.ts';
 import { at, rosterOf, type Story, story } from './story.ts';
 
 const office = 'office';
@@ -292,5 +293,53 @@ test('whatever is seen in whatever order: both of a pair are of one side and apa
       },
     ),
     { numRuns: 300 },
+  );
+});
+
+describe('an office and three continents', () => {
+  const continents = ['Africa', 'Asia', 'Europe'] as const;
+  const wayIn = (count: string): string =>
+    `Answers inside (Office Berlin), fails from ${count} continents: the way in (edge, firewall, DNS).`;
+  const service = 'Fails inside too (Office Berlin): the service itself.';
+  const insideOnly =
+    'Fails inside only (Office Berlin): the line of that place, or its way to the service.';
+
+  /** What is told when so many continents fail, and the office sees that. */
+  const toldWhen = (seen: 'ok' | 'fail' | 'nothing', failing: number): string | null => {
+    const told = checkedFrom([...continents, office]);
+    if (seen === 'fail') told.fail('Europe', 9, inside(office));
+    for (const [index, continent] of continents.entries())
+      if (index < failing) told.fail(continent, 10 + index / 10);
+      else told.pass(continent, 10 + index / 10);
+    if (seen === 'ok') told.pass('Europe', 10.5, inside(office));
+    if (seen === 'fail') told.fail('Europe', 10.5, inside(office));
+    const incident = last(told);
+    if (incident) {
+      const { failed, passed, across } = incident.progress;
+      const stored = across && {
+        is_outside: incident.seen?.place === undefined,
+        ...{ own: { failed, passed }, across, names: { [office]: 'Office Berlin' } },
+      };
+      return sidesFrom(stored ?? null, incident.confirmed_at !== null)?.sentence ?? null;
+    }
+    const { inside: within, outside } = viewsOfSides(told.state(), network(), at(11));
+    const named = (views: readonly ObservingProbe[]) =>
+      views.map(({ place, continent }) => (place === office ? 'Office Berlin' : continent));
+    const sides = {
+      inside: { failing: named(within?.failing ?? []), passing: named(within?.passing ?? []) },
+      outside: { failing: named(outside?.failing ?? []), passing: named(outside?.passing ?? []) },
+    };
+    return tellSides(sides, outside?.isDown === true).sentence;
+  };
+
+  test.each([
+    ['ok', [null, null, wayIn('two'), wayIn('three')]],
+    ['fail', [insideOnly, insideOnly, service, service]],
+    ['nothing', [null, null, null, null]],
+  ] as const)(
+    'tell the verdict when none, one, two or three continents fail and the office sees %s',
+    (seen, verdicts) => {
+      expect([0, 1, 2, 3].map((failing) => toldWhen(seen, failing))).toEqual(verdicts);
+    },
   );
 });

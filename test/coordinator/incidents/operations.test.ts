@@ -283,6 +283,7 @@ describe('operations', () => {
         acknowledged_at: null,
         acknowledged_by: null,
         continents: null,
+        sides: null,
         duration_s: 1_800,
       });
       await bench.sql`update incidents set scope = 'some_continents', layer = 'tls' where id = ${id}`;
@@ -300,6 +301,30 @@ describe('operations', () => {
         confirmed_from: null,
         // So far: until the moment of asking.
         duration_s: (bench.now - Date.parse('2026-11-20T10:00:00Z')) / 1_000,
+      });
+    });
+
+    test('says what both sides saw, with the places of its organisation by name', async () => {
+      const times = { started: '2026-11-18', confirmed: '2026-11-18', resolved: '2026-11-18' };
+      const id = await incident(times);
+      const office = newId();
+      for (const [place, of] of [
+        [office, house],
+        [newId(), unknownSender],
+      ] as const)
+        await bench.sql`insert into places (id, organisation_id, name, continent)
+          values (${place}, ${of.organisation}, 'Office Berlin', 'Europe')`;
+      const saw = { failed: ['Europe', 'Asia'], passed: ['Africa'], asked: [] };
+      const across = { failed: [], passed: [office] };
+      await bench.sql`update incidents set progress = ${bench.sql.json({ progress: { ...saw, across } })}
+        where id = ${id}`;
+      const { sides } = await bench.call(getIncident, house.viewer, { incident_id: id });
+      expect(sides).toEqual({
+        verdict: 'way_in',
+        sentence:
+          'Answers inside (Office Berlin), fails from two continents: the way in (edge, firewall, DNS).',
+        inside: { failing: [], passing: ['Office Berlin'] },
+        outside: { failing: ['Europe', 'Asia'], passing: ['Africa'] },
       });
     });
 

@@ -22,6 +22,7 @@ describe('rule 32: what leaves together', () => {
       name: 'Checkout',
       scope: null,
       continents: null,
+      sides: null,
       started_at: 0,
       ended_at: null,
       acknowledged_as: null,
@@ -110,6 +111,10 @@ describe('rule 32: what leaves together', () => {
     [
       'Checkout is down from some continents: status 503, expected 2xx.',
       [item({ scope: 'some_continents' })],
+    ],
+    [
+      'Checkout is down: status 503, expected 2xx. Fails inside too (Office): the service itself.',
+      [item({ sides: 'Fails inside too (Office): the service itself.' })],
     ],
     [
       'Checkout was down for 6 min: status 503, expected 2xx.',

@@ -1,0 +1,68 @@
+import {
+  type SideSeen,
+  type Sides,
+  sidesSentence,
+  verdictOfSides,
+} from '../../shared/base/sides.ts';
+import type { Queryable } from '../database/connect.ts';
+
+/** What each side of an incident saw, as the core counted it; null where one side checks. */
+export type StoredSides = {
+  readonly is_outside: boolean;
+  readonly own: SideOfPlaces;
+  readonly across: SideOfPlaces;
+  /** Of the private places by id. */
+  readonly names: Readonly<Record<string, string>> | null;
+};
+
+type SideOfPlaces = { readonly failed: readonly string[]; readonly passed: readonly string[] };
+
+/** Of `incidents i`. */
+export const sidesOf = (sql: Queryable) => sql`
+  case when i.progress -> 'progress' ? 'across' then json_build_object(
+    'is_outside', i.seen_place is null,
+    'own', json_build_object('failed', i.progress -> 'progress' -> 'failed',
+      'passed', i.progress -> 'progress' -> 'passed'),
+    'across', i.progress -> 'progress' -> 'across',
+    'names', (select json_object_agg(l.id, l.name) from places l
+      where l.organisation_id = i.organisation_id)) end`;
+
+/** What failed once counts as failing, as for the scope (rule 15). */
+const seenBy = ({ failed, passed }: SideOfPlaces, names: StoredSides['names']): SideSeen => {
+  const called = (place: string): string => names?.[place] ?? place;
+  return {
+    failing: failed.map(called),
+    passing: passed.filter((place) => !failed.includes(place)).map(called),
+  };
+};
+
+export type ToldSides = Sides & {
+  readonly verdict: string | null;
+  readonly sentence: string | null;
+};
+
+/** With the verdict in words. */
+export const tellSides = (sides: Sides, outsideIsDown: boolean): ToldSides => {
+  const verdict = verdictOfSides(sides, outsideIsDown);
+  return { ...sides, verdict, sentence: verdict && `${sidesSentence(sides, verdict)}.` };
+};
+
+/** Two continents make an outage of a side that the incident is not of. */
+const enough = 2;
+
+export const sidesFrom = (stored: StoredSides | null, isConfirmed: boolean): ToldSides | null => {
+  if (stored === null) return null;
+  const { is_outside, own, across, names } = stored;
+  const [mine, other] = [seenBy(own, names), seenBy(across, names)];
+  return is_outside
+    ? tellSides({ outside: mine, inside: other }, isConfirmed)
+    : tellSides({ outside: other, inside: mine }, other.failing.length >= enough);
+};
+
+export const sidesJson = (told: ToldSides | null) =>
+  told && { ...told, inside: sideJson(told.inside), outside: sideJson(told.outside) };
+
+const sideJson = ({ failing, passing }: SideSeen) => ({
+  failing: [...failing],
+  passing: [...passing],
+});

@@ -1,0 +1,49 @@
+/**
+ * What the two sides of a monitor tell together: private places see it from inside its network,
+ * public ones from outside. Neither confirms the other (rule 10); side by side they say where it
+ * breaks.
+ */
+
+export type SideSeen = {
+  /** Names of continents, or of private places. */
+  readonly failing: readonly string[];
+  readonly passing: readonly string[];
+};
+
+export type Sides = { readonly inside: SideSeen; readonly outside: SideSeen };
+
+/**
+ * `way_in`: the edge, a firewall, or DNS; `service`: the service itself; `inside_only`: the line of
+ * the private place.
+ */
+export type SidesVerdict = 'way_in' | 'service' | 'inside_only';
+
+/**
+ * Null while the sides tell nothing together. `outsideIsDown`: its own rule confirms an outage, as
+ * one continent of several does not.
+ */
+export const verdictOfSides = (
+  { inside, outside }: Sides,
+  outsideIsDown: boolean,
+): SidesVerdict | null => {
+  // One private place that is answered shows that the service runs.
+  if (inside.passing.length > 0) return outsideIsDown ? 'way_in' : null;
+  if (inside.failing.length === 0) return null;
+  if (outsideIsDown) return 'service';
+  return outside.passing.length > 0 ? 'inside_only' : null;
+};
+
+const counts = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'];
+
+const continentsIn = ({ length }: readonly string[]): string =>
+  `${counts[length] ?? length} ${length === 1 ? 'continent' : 'continents'}`;
+
+/** Without its full stop. */
+export const sidesSentence = ({ inside, outside }: Sides, verdict: SidesVerdict): string => {
+  if (verdict === 'way_in')
+    return `Answers inside (${inside.passing.join(', ')}), fails from ${continentsIn(outside.failing)}: the way in (edge, firewall, DNS)`;
+  const where = inside.failing.join(', ');
+  return verdict === 'service'
+    ? `Fails inside too (${where}): the service itself`
+    : `Fails inside only (${where}): the line of that place, or its way to the service`;
+};
