@@ -208,3 +208,18 @@ export function withoutProbe(draft: Draft, probe: string): void {
     observations: draft.state.observations.filter(({ from }) => from.probe !== probe),
   };
 }
+
+/** The failure of this probe's check that started at this time. */
+export function failureAt({ state }: Draft, from: ObservingProbe, at: number): Failure {
+  const found = state.observations.find(
+    (observation) =>
+      !observation.ok && observation.at === at && observation.from.probe === from.probe,
+  );
+  const { took_ms, cause, phases, evidence } = found ?? {
+    took_ms: 0,
+    cause: null,
+    phases: null,
+    evidence: null,
+  };
+  return { began_at: at, took_ms, cause, phases, evidence };
+}

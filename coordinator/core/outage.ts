@@ -1,6 +1,7 @@
 import type { Place } from '../../shared/checks/places.ts';
 import { ask, type Draft, keepEvidence, progress, progressLightly, put } from './draft.ts';
 import { begun, close, confirm, count, isOfSide, notes, open, raise } from './incident.ts';
+import { failureAt } from './observations.ts';
 import { askAgain, askFirst, askRecovery, samplingStep } from './rechecks.ts';
 import { areApart, countApart, vantageOf } from './sides.ts';
 import type { Incident, ObservingProbe, ProbeView, SeenResult } from './types.ts';
@@ -180,16 +181,15 @@ function confirmAlone(draft: Draft, incident: Incident, result: SeenResult): Inc
 /** The same by the side that did not open the incident: its first failure begins the run. */
 function confirmOtherAlone(draft: Draft, incident: Incident, result: SeenResult): Incident {
   const { other } = incident.progress;
-  const failure = failureOf(result);
   if (!other) {
-    const begins = { since: failure.began_at, run: 0, run_at: result.at };
+    const begins = { from: result.from, at: result.at, run: 0, run_at: result.at };
     return progress(draft, incident, { other: begins });
   }
   if (!mayRun(draft, result, other.run_at)) return incident;
   if (other.run === 0)
     return progress(draft, incident, { other: { ...other, run: 1, run_at: result.at } });
-  const first = { at: result.at, failure: { ...failure, began_at: other.since } };
-  const own = ofOtherSide(draft, incident, result.from, first);
+  const { from, at } = other;
+  const own = ofOtherSide(draft, incident, from, { at, failure: failureAt(draft, from, at) });
   return raise(draft, confirm(draft, own, null, result.at), result.handed_over);
 }
 

@@ -1,8 +1,8 @@
 import { type Draft, keepEvidence, put } from './draft.ts';
 import { close, confirm, layerOf, notes, open, scopeOf, unobservedAt } from './incident.ts';
+import { failureAt } from './observations.ts';
 import { sideOf, vantageOf } from './sides.ts';
 import type {
-  Failure,
   Incident,
   MonitorState,
   Observation,
@@ -40,7 +40,7 @@ export function retimeIncident(draft: Draft, incident: Incident, inOrder: InOrde
   )
     return;
   if (retimed.isParted && incident.confirmed_at === null && started_at > incident.started_at) {
-    const failure = failureOf(draft, seen, started_at);
+    const failure = failureAt(draft, seen, started_at);
     close(draft, incident, started_at, notes.oneContinent);
     isConfirmed(draft, open(draft, seen, started_at, failure), retimed.incident);
   } else isConfirmed(draft, begins(draft, incident, retimed.incident), retimed.incident);
@@ -163,26 +163,11 @@ function endThoseBefore(
   for (const [index, one] of ended.entries()) {
     const { seen, started_at } = ended[index + 1] ?? last;
     if (!seen) return current;
-    const failure = failureOf(draft, seen, started_at);
+    const failure = failureAt(draft, seen, started_at);
     close(draft, isConfirmed(draft, begins(draft, current, one), one), one.resolved_at, null);
     current = open(draft, seen, started_at, failure);
   }
   return current;
-}
-
-/** The failure of this probe's check that started at this time. */
-function failureOf({ state }: Draft, from: ObservingProbe, at: number): Failure {
-  const found = state.observations.find(
-    (observation) =>
-      !observation.ok && observation.at === at && observation.from.probe === from.probe,
-  );
-  const { took_ms, cause, phases, evidence } = found ?? {
-    took_ms: 0,
-    cause: null,
-    phases: null,
-    evidence: null,
-  };
-  return { began_at: at, took_ms, cause, phases, evidence };
 }
 
 function isConfirmed(
@@ -213,7 +198,7 @@ function isConfirmed(
       'confirmed',
       confirmed,
       confirmed_at,
-      failureOf(draft, confirmed, confirmed_at),
+      failureAt(draft, confirmed, confirmed_at),
     );
   return moved;
 }
@@ -224,7 +209,7 @@ function viewOf(draft: Draft, from: ObservingProbe, at: number): ProbeView {
     at,
     ok: false,
     ok_at: null,
-    failure: failureOf(draft, from, at),
+    failure: failureAt(draft, from, at),
   };
 }
 
@@ -239,7 +224,7 @@ function begins(
 ): Incident {
   if (!seen || (started_at === incident.started_at && isObservingProbe(seen, incident.seen)))
     return incident;
-  const failure = failureOf(draft, seen, started_at);
+  const failure = failureAt(draft, seen, started_at);
   const { cause } = failure;
   // What the other side saw is no part of its scope.
   const isOther =

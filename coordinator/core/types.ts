@@ -265,9 +265,14 @@ export type Progress = {
   readonly across?: { readonly failed: readonly Place[]; readonly passed: readonly Place[] };
   /**
    * Where both sides decide and the incident is unconfirmed: consecutive failures of the other side,
-   * if it has one place only, like `run` of this side (rule 14), and when they began.
+   * if it has one place only, like `run` of this side (rule 14), and with which of them they began.
    */
-  readonly other?: { readonly since: number; readonly run: number; readonly run_at: number } | null;
+  readonly other?: {
+    readonly from: ObservingProbe;
+    readonly at: number;
+    readonly run: number;
+    readonly run_at: number;
+  } | null;
 };
 
 export type Scope = 'everywhere' | 'some_continents' | 'one_continent';

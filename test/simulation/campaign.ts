@@ -2,6 +2,7 @@ import { allRules, type Rules } from '../../coordinator/core/types.ts';
 import { jobDays, makeHeartbeatStory } from './heartbeat-story.ts';
 import { heartbeatFault } from './heartbeat-world.ts';
 import { makeStory } from './make-story.ts';
+import { makePlacesStory, placesFault } from './places-story.ts';
 import { type Happening, monitorDays, type Story, smallestThatFails } from './story.ts';
 import { makeWarningStory, warningFault } from './warning-story.ts';
 import { type Lived, live } from './world.ts';
@@ -25,7 +26,7 @@ export type Sum = {
   failed: {
     readonly seed: number;
     readonly violation: string;
-    readonly of: 'network' | 'job' | 'warning';
+    readonly of: 'network' | 'job' | 'warning' | 'places';
   } | null;
 };
 
@@ -63,15 +64,20 @@ const addWarnings = (sum: Sum, seed: number): void => {
   if (violation !== undefined) sum.failed = { seed, violation, of: 'warning' };
 };
 
+const addPlaces = (sum: Sum, seed: number): void => {
+  const violation = placesFault(makePlacesStory(seed));
+  if (violation !== undefined) sum.failed = { seed, violation, of: 'places' };
+};
+
 export const campaign = (options: {
   readonly seed: number;
   readonly isEnough: (sum: Sum) => boolean;
   readonly rules?: Rules;
   /**
-   * Networks that check monitors (the default), jobs that ping, passes with warnings, or one of each
-   * for every seed.
+   * Networks that check monitors (the default), jobs that ping, passes with warnings, monitors with
+   * chosen places, or one of each for every seed.
    */
-  readonly tells?: 'network' | 'job' | 'warning' | 'all';
+  readonly tells?: 'network' | 'job' | 'warning' | 'places' | 'all';
   readonly onStory?: (sum: Sum) => void;
 }): Sum => {
   const sum: Sum = {
@@ -96,6 +102,7 @@ export const campaign = (options: {
     if (isTold('network')) addStory(sum, seed, options.rules ?? allRules);
     if (isTold('job')) addJob(sum, seed);
     if (isTold('warning')) addWarnings(sum, seed);
+    if (isTold('places')) addPlaces(sum, seed);
     options.onStory?.(sum);
   }
   return sum;

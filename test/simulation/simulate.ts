@@ -5,6 +5,7 @@ import { makeHeartbeatStory } from './heartbeat-story.ts';
 import { describeHeartbeat, shrinkHeartbeat } from './heartbeat-world.ts';
 import { makeStory } from './make-story.ts';
 import { searchMutations } from './mutations/report.ts';
+import { describePlaces, makePlacesStory, shrinkPlaces } from './places-story.ts';
 import { describeStory } from './story.ts';
 import { describeWarnings, makeWarningStory, shrinkWarnings } from './warning-story.ts';
 
@@ -105,6 +106,9 @@ else {
   if (sum.failed.of === 'job') {
     const { story, fault } = shrinkHeartbeat(makeHeartbeatStory(sum.failed.seed));
     say(`\nthe shortest story that ends so:\n${describeHeartbeat(story)}\n${fault}`);
+  } else if (sum.failed.of === 'places') {
+    const { story, fault } = shrinkPlaces(makePlacesStory(sum.failed.seed));
+    say(`\nthe shortest story that ends so:\n${describePlaces(story)}\n${fault}`);
   } else if (sum.failed.of === 'warning') {
     const { story, fault } = shrinkWarnings(makeWarningStory(sum.failed.seed));
     say(`\nthe shortest story that ends so:\n${describeWarnings(story)}\n${fault}`);

@@ -5,6 +5,7 @@ import { reachOf, viewsOfSides } from '../../../coordinator/core/views.ts';
 import { sidesFrom, tellSides } from '../../../coordinator/incidents/sides.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
+import { makePlacesStory, placesFault } from '../../simulation/places-story.ts';
 import fc from '../../support/random.ts';
 import { at, rosterOf, type Story, story } from './story.ts';
 
@@ -342,4 +343,9 @@ describe('an office and three continents', () => {
       expect([0, 1, 2, 3].map((failing) => toldWhen(seen, failing))).toEqual(verdicts);
     },
   );
+});
+
+test('over three hundred lives with outages, losses and restarts the rules hold', () => {
+  for (let seed = 1; seed <= 300; seed += 1)
+    expect({ seed, fault: placesFault(makePlacesStory(seed)) }).toEqual({ seed });
 });

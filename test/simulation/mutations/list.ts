@@ -1,4 +1,5 @@
 import { jobMutations } from './list-jobs.ts';
+import { placesMutations } from './list-places.ts';
 import { warningMutations } from './list-warnings.ts';
 import { core, type Mutation } from './types.ts';
 
@@ -8,6 +9,7 @@ import { core, type Mutation } from './types.ts';
 export const mutations: readonly Mutation[] = [
   ...jobMutations,
   ...warningMutations,
+  ...placesMutations,
   {
     name: 'a view lasts for four turns',
     file: core('views'),
@@ -202,7 +204,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'what was held is sent although it is over',
-    file: core('incident'),
+    file: core('alerts'),
     text: ".filter((row) => row.state === 'held')",
     instead: ".filter((row) => row.state === 'dropped')",
     tells: 'network',

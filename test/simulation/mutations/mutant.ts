@@ -58,8 +58,9 @@ const listen = (): void => {
     resolve: (specifier, context, next) => {
       const found = next(specifier, context);
       const mutant = markOf(context.parentURL);
-      if (mutant === null || !found.url.startsWith(ours) || found.url.includes('/node_modules/'))
-        return found;
+      // What is no code, as package.json, is nobody's mutation.
+      const isCode = found.url.startsWith(ours) && found.url.endsWith('.ts');
+      if (mutant === null || !isCode || found.url.includes('/node_modules/')) return found;
       return { ...found, url: `${found.url}?${mark}=${mutant}` };
     },
     load: (url, context, next) => {

@@ -7,8 +7,11 @@ export type Mutation = {
   readonly file: string;
   readonly text: string;
   readonly instead: string;
-  /** Stories, lives of jobs that ping, or passes with warnings, are told until one ends badly. */
-  readonly tells: 'network' | 'job' | 'warning';
+  /**
+   * Stories, lives of jobs that ping, passes with warnings, or monitors with chosen places, are told
+   * until one ends badly.
+   */
+  readonly tells: 'network' | 'job' | 'warning' | 'places';
   /** A seed that finds it, so that the tests need not search; null: it survives. */
   readonly seed: number | null;
 };
