@@ -105,8 +105,9 @@ export type Wanted = {
   readonly type?: Kind;
   readonly interval_s?: number;
   readonly config?: Config;
-  readonly name?: string;
+  /** As its config resolves to; null without chosen places. */
   readonly places?: readonly string[] | null;
+  readonly name?: string;
 };
 
 export type MonitorChanges = {
@@ -393,8 +394,8 @@ export const createNetwork = async ({
       type = 'https',
       interval_s = 10,
       config = {},
-      name = 'a monitor',
       places = null,
+      name = 'a monitor',
     }) => {
       const id = newId();
       const monitor = {
