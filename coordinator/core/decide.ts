@@ -321,9 +321,9 @@ function moveView(draft: Draft, result: SeenResult): Moved | undefined {
   };
   // Nearly every result: the monitor is up and stays up.
   if (result.outcome === 'ok' && !incident) return undefined;
-  const now = { ...draft.state, views };
+  const now = { watched: draft.state.watched, views, clock };
   const view = viewOf(now, result.from);
-  const { failing, passing } = tallyOf({ state: now, reach: draft.reach }, result.from, clock);
+  const { failing, passing } = tallyOf({ state: now, reach: draft.reach }, result.from);
   // The result is older than this probe's newest, than the view that it is of, or than a view may
   // be: it decides nothing (rule 3).
   if (!newest || view?.from.probe !== probe || !(view.ok ? passing : failing).includes(view)) {

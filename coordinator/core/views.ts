@@ -106,15 +106,19 @@ export function tallyOf(
 ): Tally {
   const { views, watched } = state;
   const own = reach.inside ? views.filter((view) => sideOf(view.from) === sideOf(from)) : views;
-  return tally(own, time, reach.turn_ms, (probe) => vantageOf(watched, probe));
+  return tally(own, time, reach.turn_ms, vantageIn(watched));
 }
+
+/** Nearly always the continent, which needs no function of its own. */
+const vantageIn = (watched: Pick<Watched, 'places'>): Vantage =>
+  watched.places ? (probe) => vantageOf(watched, probe) : continentOf;
 
 /** The view that this probe's results are of, whatever its age. */
 export function viewOf(
   { watched, views }: Pick<MonitorState, 'watched' | 'views'>,
   from: ObservingProbe,
 ): ProbeView | undefined {
-  const vantage = (probe: ObservingProbe) => vantageOf(watched, probe);
+  const vantage = vantageIn(watched);
   return newestOf(views, vantage(from), vantage);
 }
 

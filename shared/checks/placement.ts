@@ -225,11 +225,13 @@ const says = ({ kinds }: RosterProbe, words: readonly string[]): boolean =>
  * hosts may reach its private addresses. Undefined when all can.
  */
 export const ableToCheck = (
-  { inside, ...asked }: Pick<Placed, 'kind' | 'ability' | 'inside' | 'places'>,
+  asked: Pick<Placed, 'kind' | 'ability' | 'inside' | 'places'>,
   roster: Roster,
 ): ReadonlySet<string> | undefined => {
+  const { kind, ability, inside, places } = asked;
+  // Nearly always, and asked at every decision.
+  if (!places && inside === undefined && specialOf(kind, ability) === undefined) return undefined;
   const words = wordsFor(asked);
-  if (words.length === 0 && inside === undefined) return undefined;
   const { able } = arrange(roster);
   const name = `${words.join('+')} ${inside?.join() ?? ''}`;
   const existing = able.find(name);
