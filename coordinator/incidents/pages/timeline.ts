@@ -59,13 +59,17 @@ const lookedSteps = (incident: Incident): Step[] => {
   }));
 };
 
-const confirmedStep = ({ confirmed_at, confirmed_from, started_at }: Incident): Step[] => {
+const confirmedStep = ({ confirmed_at, confirmed_from, started_at, checks }: Incident): Step[] => {
   if (confirmed_at === null) return [];
   const later = Date.parse(confirmed_at) - Date.parse(started_at);
+  // Rule 10: why one private place may confirm another.
+  const place = checks.find(({ part }) => part === 'confirmed')?.place ?? null;
+  const where =
+    place === null ? confirmed_from?.continent : `${place} (another host and public address)`;
   const who =
     confirmed_from === null
       ? 'Confirmed'
-      : html`Confirmed by <b>${confirmed_from.name}</b>, ${confirmed_from.continent},`;
+      : html`Confirmed by <b>${confirmed_from.name}</b>, ${where ?? ''},`;
   return [
     {
       at: Date.parse(confirmed_at),

@@ -100,6 +100,21 @@ describe('detail', () => {
       await web.sql`update incidents set resolved_at = null where id = ${id}`;
     });
 
+    test('rule 10: says why one private place confirms another', async () => {
+      const id = await incident('Intranet');
+      const place = newId();
+      await web.sql`insert into places (id, organisation_id, name, continent)
+        values (${place}, ${web.house.organisation}, 'Office Paris', 'Europe')`;
+      await web.sql`update incidents set seen_place = ${newId()}, confirmed_place = ${place},
+        confirmed_continent = 'Europe' where id = ${id}`;
+      await web.sql`update incident_evidence set continent = ${`Europe/${place}`}
+        where incident_id = ${id} and part = 'confirmed'`;
+      const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+      expect(text.replaceAll(/\s+/g, ' ')).toContain(
+        'Confirmed by <b>Virginia</b>, Office Paris (another host and public address),',
+      );
+    });
+
     test('puts what every continent saw side by side, and marks what differs', async () => {
       const { text } = await web.get(`/incidents/${await incident()}`, { as: web.house.viewer });
       const rows = [...text.matchAll(/<tr><th scope="row">([^<]*)<\/th>(.*?)<\/tr>/gs)].map(
