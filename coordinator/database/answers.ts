@@ -37,19 +37,33 @@ export const lightenQueries = (anyQuery: object): void => {
       }
       if (answer.length === 0) return take(answer);
       received.add(this);
-      return take(movedFrom(answer));
+      return take(new Rows(answer));
     };
     return settle.call(this, receive, refuse);
   };
 };
 
-/** What the client says of an answer beside its rows. */
-const details = ['count', 'command', 'columns', 'statement', 'state'] as const;
+/** The rows of an answer, with what the client says of it beside them. */
+class Rows extends Array<unknown> {
+  readonly #answer: object;
 
-const movedFrom = (answer: unknown[]): unknown[] => {
-  const rows = answer.slice();
-  answer.length = 0;
-  for (const name of details)
-    Object.defineProperty(rows, name, { value: Reflect.get(answer, name) });
-  return rows;
-};
+  /** What filter() and map() make of them are arrays like others. */
+  static override get [Symbol.species](): ArrayConstructor {
+    return Array;
+  }
+
+  constructor(answer: unknown[]) {
+    super();
+    this.#answer = answer;
+    for (const row of answer) this.push(row);
+    answer.length = 0;
+  }
+
+  get count(): unknown {
+    return Reflect.get(this.#answer, 'count');
+  }
+
+  get command(): unknown {
+    return Reflect.get(this.#answer, 'command');
+  }
+}
