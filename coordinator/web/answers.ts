@@ -499,18 +499,14 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
       const isRead = request.method === 'GET';
       const everyAsk = caller ? asksOf(caller, common.form) : undefined;
       const ask = isRead && everyAsk ? askingOnce(everyAsk) : everyAsk;
-      // A GET does not change the frame, so the frame is read at the same time.
-      const framing = isRead ? frameOf(caller, ask) : undefined;
-      // Its failure is handled where the frame is shown, if it is.
-      framing?.catch(() => undefined);
       try {
-        return await send(
-          await answerSignedIn(page, common, signedIn, ask),
-          request,
-          reply,
-          signedIn,
-          framing,
-        );
+        const answering = answerSignedIn(page, common, signedIn, ask);
+        // A GET does not change the frame, so the frame is read at the same time, after what the
+        // page reads first.
+        const framing = isRead ? frameOf(caller, ask) : undefined;
+        // Its failure is handled where the frame is shown, if it is.
+        framing?.catch(() => undefined);
+        return await send(await answering, request, reply, signedIn, framing);
       } catch (error) {
         // Membership or session ended in between.
         if (
