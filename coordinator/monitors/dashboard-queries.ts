@@ -8,7 +8,7 @@ import type { OpenWarning } from '../warnings/model.ts';
 import { isWarned, warningsColumn } from '../warnings/queries.ts';
 import { type ListedRow, listedNames } from './row.ts';
 import type { DashboardSort, Status, StatusRow } from './status.ts';
-import type { StatusCounts } from './status-queries.ts';
+import { limited, notCovered, type StatusCounts } from './status-queries.ts';
 
 export type DashboardFilter = {
   readonly status: StatusRow | null;
@@ -313,7 +313,15 @@ export const groupsWithStatus = (
                 and s.status = t.status limit 1) one) as members
         from groups g left join monitor_counts c on c.organisation_id = g.organisation_id
           and c.group_id = g.id
-        where g.organisation_id = ${organisation} and g.id = any(${[...groups]}::uuid[])`;
+        where g.organisation_id = ${organisation} and ${isOneOf(sql, groups)}`;
+
+/** As a rule a page shows one group: a statement for one is planned only once. */
+const isOneOf = (sql: Queryable, groups: readonly string[]) => {
+  const [one] = groups;
+  return one !== undefined && groups.length === 1
+    ? sql`g.id = ${one}`
+    : sql`g.id = any(${[...groups]}::uuid[])`;
+};
 
 export type FailingMonitor = {
   readonly id: string;
@@ -337,8 +345,8 @@ export const failingMonitors = (
   from monitor_status s join monitors m on m.id = s.monitor_id
   left join incidents i on i.monitor_id = m.id and i.resolved_at is null
   where ${matching(sql, organisation, filter, covered)} and ${worst(sql)}
-    and not s.monitor_id = any(${[...covered]}::uuid[])
-  order by s.status, s.since desc limit ${limit}`;
+    and ${notCovered(sql, covered, 's.monitor_id')}
+  order by s.status, s.since desc ${limited(sql, limit)}`;
 
 /** The most that are counted: a figure of the navigation. */
 const maxOpen = 1_000;

@@ -150,29 +150,37 @@ export const listDashboard = async (
 ): OperationResult<Out> => {
   const of = organisation.id;
   const window = windowOf(uptimeDays, now);
-  const covered = await coveredNow(sql, of, now);
   const filter = filterOf(asked);
   const ofAnyStatus = { ...filter, status: null, warning: null };
   const place = { sort, offset: (page - 1) * rowsOfPage, most: rowsOfPage, since: window.from };
-  const looked = dashboardPage(sql, of, filter, covered, place).then(async (found) => {
-    const ids = found.map(({ id }) => id);
-    const groups = [...new Set(found.flatMap(({ group: own }) => (own === null ? [] : [own])))];
-    const [rows, histories, standings, mutes] = await Promise.all([
-      dashboardRows(sql, of, ids, now),
-      monitorHistories(sql, of, ids, window),
-      groupsWithStatus(sql, of, groups),
-      monitorMutes(sql, of, ids, new Date(now)),
-    ]);
-    return { ids, rows, histories, standings, mutes };
-  });
+  // Which monitors are on the page depends on what is covered only when a status is asked for.
+  const cover = coveredNow(sql, of, now);
+  const looked = (filter.status === null ? Promise.resolve([]) : cover)
+    .then((covered) => dashboardPage(sql, of, filter, covered, place))
+    .then(async (found) => {
+      const ids = found.map(({ id }) => id);
+      const groups = [...new Set(found.flatMap(({ group: own }) => (own === null ? [] : [own])))];
+      const [rows, histories, standings, mutes] = await Promise.all([
+        dashboardRows(sql, of, ids, now),
+        monitorHistories(sql, of, ids, window),
+        groupsWithStatus(sql, of, groups),
+        monitorMutes(sql, of, ids, new Date(now)),
+      ]);
+      return { ids, rows, histories, standings, mutes };
+    });
   const [counts, warned, failing, choices, probes, { ids, rows, histories, standings, mutes }] =
     await Promise.all([
-      (isFiltered(ofAnyStatus)
-        ? countMatching(sql, of, ofAnyStatus, covered)
-        : countStatuses(sql, of, covered)
-      ).then(countsJson),
-      countWarned(sql, of, filter.warning === null ? ofAnyStatus : filter, covered),
-      failingMonitors(sql, of, ofAnyStatus, covered, maxFailing),
+      cover
+        .then((covered) =>
+          isFiltered(ofAnyStatus)
+            ? countMatching(sql, of, ofAnyStatus, covered)
+            : countStatuses(sql, of, covered),
+        )
+        .then(countsJson),
+      cover.then((covered) =>
+        countWarned(sql, of, filter.warning === null ? ofAnyStatus : filter, covered),
+      ),
+      cover.then((covered) => failingMonitors(sql, of, ofAnyStatus, covered, maxFailing)),
       groupChoices(sql, of, maxGroupChoices),
       dashboardProbes(sql, of),
       looked,

@@ -39,6 +39,10 @@ export const coveredNow = async (
   return rows.map(({ id }) => id);
 };
 
+/** Usually none are covered, and a statement without an array is planned only once. */
+export const notCovered = (sql: Queryable, covered: readonly string[], column: string) =>
+  covered.length === 0 ? sql`true` : sql`not ${sql.unsafe(column)} = any(${[...covered]}::uuid[])`;
+
 export type StatusCounts = Readonly<Partial<Record<StatusRow, number>>>;
 
 /**
@@ -53,7 +57,7 @@ export const countStatuses = async (
   const rows = await sql<{ status: StatusRow | 'all'; count: number }[]>`
     select status, count(*) as count from monitor_status
     where organisation_id = ${organisation} and status in ('down', 'verifying', 'pending', 'paused')
-      and not monitor_id = any(${[...covered]}::uuid[])
+      and ${notCovered(sql, covered, 'monitor_id')}
     group by status
     union all select 'all', coalesce(sum(monitors), 0) from monitor_counts
     where organisation_id = ${organisation}`;
@@ -165,15 +169,7 @@ export const monitorHistories = async (
   const since = new Date(from);
   const rows = await sql<Row[]>`
     select w.id, w.type, w.interval_s, w.config, w.created_at, w.paused_at,
-      (select coalesce(json_agg(json_build_array(l.kind, ${ms(sql, 'l.began_at')},
-        ${ms(sql, 'l.ended_at')})), '[]') from ledger l
-        where l.monitor_id = w.id and (l.ended_at is null or l.ended_at > ${since})) as ledger,
-      (select coalesce(json_agg(json_build_array(${ms(sql, 'i.started_at')},
-        ${ms(sql, 'i.resolved_at')},
-          case when i.resolved_at is null then ${ms(sql, 'i.confirmed_at')} end, i.id)), '[]')
-        from incidents i where i.monitor_id = w.id
-          and (i.resolved_at is null or (i.resolved_at > ${since} and i.confirmed_at is not null)))
-        as incidents,
+      l.ledger, l.last_gap_ended_at, l.resumed_at, i.incidents, i.last_resolved_at,
       ${coverColumns(sql, since, new Date(now))},
       (select ${ms(sql, 'r.at')} from results r where r.monitor_key = w.key and r.outcome < 2
         order by r.at desc limit 1) as last_result_at,
@@ -182,18 +178,26 @@ export const monitorHistories = async (
         order by r.at desc limit 1) as last_covering_at,
       (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = w.id
         and b.kind in ('success', 'fail')) as last_beat_at,
-      (select ${ms(sql, 'max(i.resolved_at)')} from incidents i
-        where i.monitor_id = w.id) as last_resolved_at,
-      (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id
-        and l.kind = 'unknown') as last_gap_ended_at,
-      (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id
-        and l.kind = 'paused') as resumed_at,
       (select ${ms(sql, 'min(o.created_at)')} from outbox o where o.done_at is null
         and o.topic = 'monitor' and o.partition = w.partition
         and o.payload->>'monitor' = w.id::text
         and (o.payload->>'change' = 'resumed' or o.payload->>'what_is_checked_changed' = 'true'))
         as begins_anew_at
-    from monitors w where w.organisation_id = ${organisation} and ${among(sql, monitors)}`;
+    from monitors w cross join lateral (
+      select coalesce(json_agg(json_build_array(l.kind, ${ms(sql, 'l.began_at')},
+          ${ms(sql, 'l.ended_at')}))
+          filter (where l.ended_at is null or l.ended_at > ${since}), '[]') as ledger,
+        ${ms(sql, "max(l.ended_at) filter (where l.kind = 'unknown')")} as last_gap_ended_at,
+        ${ms(sql, "max(l.ended_at) filter (where l.kind = 'paused')")} as resumed_at
+      from ledger l where l.monitor_id = w.id) l cross join lateral (
+      select coalesce(json_agg(json_build_array(${ms(sql, 'i.started_at')},
+          ${ms(sql, 'i.resolved_at')},
+          case when i.resolved_at is null then ${ms(sql, 'i.confirmed_at')} end, i.id))
+          filter (where i.resolved_at is null
+            or (i.resolved_at > ${since} and i.confirmed_at is not null)), '[]') as incidents,
+        ${ms(sql, 'max(i.resolved_at)')} as last_resolved_at
+      from incidents i where i.monitor_id = w.id) i
+    where w.organisation_id = ${organisation} and ${among(sql, monitors)}`;
   return rows.map((row) => historyFrom(row, now));
 };
 
@@ -331,7 +335,7 @@ const keyOf = (sql: Queryable, { status, enabled }: MonitorFilter) =>
  * A literal of the statement: for a parameter the database expects a tenth of all rows, so it
  * considers a new plan for every call cheaper than a shared one, and makes one each time.
  */
-const limited = (sql: Queryable, limit: number) =>
+export const limited = (sql: Queryable, limit: number) =>
   sql`limit ${sql.unsafe(String(Math.trunc(limit)))}`;
 
 const rest = (sql: Queryable, list: MonitorList) => {

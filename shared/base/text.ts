@@ -152,9 +152,10 @@ export type OverallStatus = {
 
 const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 
+const grouped = new Intl.NumberFormat('en-GB');
+
 /** A count in a sentence: small ones as words. */
-export const countInWords = (count: number): string =>
-  words[count] ?? count.toLocaleString('en-GB');
+export const countInWords = (count: number): string => words[count] ?? grouped.format(count);
 
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -200,7 +201,7 @@ export const restOf = ({ counts }: OverallStatus): string => {
     pending > 0 && `${countInWords(pending)} ${be(pending)} pending`,
     paused > 0 && paused < all && `${countInWords(paused)} ${be(paused)} paused`,
     up < all
-      ? up > 0 && `${up.toLocaleString('en-GB')} of ${all.toLocaleString('en-GB')} are up`
+      ? up > 0 && `${grouped.format(up)} of ${grouped.format(all)} are up`
       : all > 1 && `${countInWords(all)} monitors`,
   ].filter((part) => part !== false);
   return parts.length === 0 ? '' : `${capital(listInWords(parts))}.`;
