@@ -35,6 +35,7 @@ export const lightenQueries = (anyQuery: object): void => {
         if (typeof refuse !== 'function') throw fault;
         return refuse(fault);
       }
+      Object.assign(this, spent);
       if (answer.length === 0) return take(answer);
       received.add(this);
       return take(new Rows(answer));
@@ -42,6 +43,9 @@ export const lightenQueries = (anyQuery: object): void => {
     return settle.call(this, receive, refuse);
   };
 };
+
+/** What a query was sent as, which the client needs no more: as large as many an answer. */
+const spent = { string: '', signature: '', parameters: [], args: [] };
 
 /** The rows of an answer, with what the client says of it beside them. */
 class Rows extends Array<unknown> {

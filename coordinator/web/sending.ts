@@ -72,7 +72,7 @@ const leastBytes = 600;
  * that works beside us lives until the next long collection, with the page that it was given, and
  * so every hundredth page waited for one.
  */
-const maxBytesAtOnce = 256 * 1024;
+const maxBytesAtOnce = 128 * 1024;
 
 /** Sends a text with the best compression that the browser accepts. */
 export const sendSmall = async (
