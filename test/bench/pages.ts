@@ -1,12 +1,14 @@
-import { connect, type Sql } from '../../coordinator/database/connect.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, get } from 'node:http';
+import { createInterface } from 'node:readline';
+import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
-import { makeResultDays } from '../../coordinator/engine/result-queries.ts';
 import { addressOf, pageLooks } from '../pages/looks.ts';
 import { binary, launchBrowser, openTab } from '../support/browser.ts';
 import { seedDemo } from '../support/demo.ts';
-import { createTestOrganisation, type TestOrganisation } from '../support/people.ts';
 import { type Services, startServices } from '../support/services-run.ts';
-import { startWeb, type TestWeb } from '../support/web.ts';
+import { startWeb } from '../support/web.ts';
 import { type Bench, type Figure, median } from './figure.ts';
 
 /**
@@ -24,53 +26,42 @@ const most = {
   script: 8 * 1024,
 } as const;
 const rounds = 5;
-const visits = 60;
-/** So many at once: each statement has a deadline. */
-const portion = 5_000;
-
-/**
- * A fleet as one would have it: twenty groups, three continents, a day of rollups for the first
- * page, and some that are down.
- */
-const seedFleet = async (sql: Sql, organisation: string, count: number): Promise<void> => {
-  await sql`insert into groups (id, organisation_id, name, name_folded)
-    select gen_random_uuid(), ${organisation}, 'Group ' || n, 'group ' || n from generate_series(1, 20) n`;
-  for (let from = 1; from <= count; from += portion)
-    await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, created_at, group_id)
-    select gen_random_uuid(), ${organisation}::uuid, n % 32, 'Monitor ' || n, 'https', 'https://shop-' || n || '.example/', 60, now() - interval '40 days',
-      (select id from groups where organisation_id = ${organisation} and name = 'Group ' || (1 + n % 20))
-    from generate_series(${from}::int, ${from + portion - 1}::int) n`;
-  for (let from = 0; from < count; from += portion)
-    await sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
-      select id, 'unknown', created_at, created_at + interval '3 seconds', 60 from monitors where organisation_id = ${organisation}
-      order by key limit ${portion} offset ${from}`;
-  await sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent, scope, layer)
-    select gen_random_uuid(), ${organisation}, id, now() - interval '5 minutes', now() - interval '4 minutes', 'Frankfurt', 'Europe', 'everywhere', 'http'
-    from monitors where organisation_id = ${organisation} order by key limit 10`;
-  // One for each monitor, all within the days that the list of incidents shows at first.
-  for (let from = 0; from < count; from += portion)
-    await sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, seen_probe, seen_continent, scope, layer)
-      select gen_random_uuid(), ${organisation}, id, at, at, at + interval '1 minute', 'Frankfurt', 'Europe', 'everywhere', 'http'
-      from (select id, now() - interval '1 day' - (key % 25) * interval '1 day' as at from monitors
-        where organisation_id = ${organisation} order by key limit ${portion} offset ${from}) m`;
-  await sql`insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
-    select key, c, date_trunc('hour', now()) - h * interval '1 hour', 60, 0, 0, 6000, 80, 140
-    from (select key from monitors where organisation_id = ${organisation} order by key limit 2000) m,
-      unnest(array['Europe', 'Asia', 'Africa']) c, generate_series(1, 24) h`;
+const visits = 100;
+type Server = {
+  readonly url: string;
+  /** Of an owner of so many monitors. */
+  readonly cookies: { readonly some: string; readonly many: string };
+  readonly stop: () => Promise<void>;
 };
 
-/** How long each of some visits took, one after the other. */
-const visit = async (
-  web: TestWeb,
-  house: TestOrganisation,
-  path: string,
-): Promise<readonly number[]> => {
+const serve = async (services: Services): Promise<Server> => {
+  const child = spawn(process.execPath, [`${import.meta.dirname}/pages/server.ts`], {
+    env: { ...process.env, SERVICES: JSON.stringify(services), SIZES: Object.values(sizes).join() },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const said = once(createInterface(child.stdout), 'line');
+  const [line] = await Promise.race([said, ended]);
+  const [url, some, many] = String(line).split(' ');
+  if (url === undefined || some === undefined || many === undefined)
+    throw new Error(`the server of the pages said ${line}`);
+  const stop = async (): Promise<void> => {
+    child.stdin.end();
+    await ended;
+  };
+  return { url, cookies: { some, many }, stop };
+};
+
+/** How long each of some visits took until its last byte, one after the other. */
+const visit = async (agent: Agent, address: string, cookie: string): Promise<readonly number[]> => {
   const took: number[] = [];
+  const headers = { accept: 'text/html', 'accept-encoding': 'br', cookie };
   for (let nth = 0; nth < visits; nth += 1) {
     const began = performance.now();
-    const { status } = await web.get(path, { as: house.owner, encoding: 'br' });
+    const [answer] = await once(get(address, { agent, headers }), 'response');
+    for await (const _ of answer);
     took.push(performance.now() - began);
-    if (status !== 200) throw new Error(`${path} answered ${status}`);
+    if (answer.statusCode !== 200) throw new Error(`${address} answered ${answer.statusCode}`);
   }
   return took;
 };
@@ -81,39 +72,29 @@ const quantile = (values: readonly number[], share: number): number =>
   ] ?? Number.NaN;
 
 const times = async (services: Services, say: (progress: string) => void): Promise<Figure[]> => {
-  const web = await startWeb({ services });
+  say(`${sizes.some + sizes.many} monitors`);
+  const { url, cookies, stop } = await serve(services);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {
-    say(`${sizes.some + sizes.many} monitors`);
-    const houses = {
-      some: await createTestOrganisation(web.sql),
-      many: await createTestOrganisation(web.sql),
-    };
-    await makeResultDays(web.sql, Date.now() - 86_400_000, Date.now() + 86_400_000);
-    await seedFleet(web.sql, houses.some.organisation, sizes.some);
-    await seedFleet(web.sql, houses.many.organisation, sizes.many);
-    await web.sql`vacuum analyze`;
     const figures: Figure[] = [];
     for (const [what, path] of [
       ['dashboard', '/'],
       ['incidents', '/incidents'],
     ] as const) {
-      const seen: Record<keyof typeof houses, number[]> = { some: [], many: [] };
+      const seen: Record<keyof typeof cookies, number[]> = { some: [], many: [] };
       for (let round = 0; round <= rounds; round += 1)
         for (const size of ['some', 'many'] as const) {
           say(
             `${what}: ${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}, ${sizes[size]} monitors`,
           );
-          const took = await visit(web, houses[size], path);
+          const took = await visit(agent, `${url}${path}`, cookies[size]);
           if (round > 0) seen[size].push(...took);
         }
-      const [p99, middle, middleOfMany] = [
-        quantile(seen.some, 0.99),
-        median(seen.some),
-        median(seen.many),
-      ];
+      const [middle, middleOfMany] = [median(seen.some), median(seen.many)];
+      const p99 = quantile(seen.some, 0.99);
       figures.push(
         {
-          what: `${what} with ${sizes.some} monitors, p99 (median ${middle.toFixed(1)} ms)`,
+          what: `${what} with ${sizes.some} monitors, p99 (${shares(seen.some)})`,
           ours: `${p99.toFixed(1)} ms`,
           against: `${most.p99Ms} ms`,
           ratio: p99 / most.p99Ms,
@@ -121,7 +102,7 @@ const times = async (services: Services, say: (progress: string) => void): Promi
           holds: p99 <= most.p99Ms,
         },
         {
-          what: `${what} with ${sizes.many} monitors, median`,
+          what: `${what} with ${sizes.many} monitors, median (${shares(seen.many)})`,
           ours: `${middleOfMany.toFixed(1)} ms`,
           against: `${middle.toFixed(1)} ms with ${sizes.some}`,
           ratio: middleOfMany / middle,
@@ -132,9 +113,15 @@ const times = async (services: Services, say: (progress: string) => void): Promi
     }
     return figures;
   } finally {
-    await web.close();
+    agent.destroy();
+    await stop();
   }
 };
+
+const shares = (took: readonly number[]): string =>
+  [0.5, 0.95, 0.99]
+    .map((share) => `p${share * 100} ${quantile(took, share).toFixed(1)}`)
+    .join(', ');
 
 const sizesOf = async (services: Services, say: (progress: string) => void): Promise<Figure[]> => {
   if (!binary) return [];
