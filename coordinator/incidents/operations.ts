@@ -160,16 +160,14 @@ export const addIncidentNote = async (
     );
   if ((await countNotes(sql, incident)) >= maxNotes)
     throw new Refusal('note_invalid', `text: an incident has at most ${maxNotes} notes.`);
-  const id = newId();
-  await insertNote(sql, {
-    id,
+  const note = await insertNote(sql, {
+    id: newId(),
     incident,
     text,
     organisation: organisation.id,
     user: caller.user,
     at: new Date(now),
   });
-  const note = (await notesOf(sql, organisation.id, incident)).find((one) => one.id === id);
   return noteJson(orNotFound(note, 'incident_not_found'));
 };
 

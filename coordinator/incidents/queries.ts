@@ -147,11 +147,14 @@ export async function insertNote(
     readonly at: Date;
     readonly text: string;
   },
-): Promise<void> {
+): Promise<NoteRow | undefined> {
   const { id, incident, organisation, user, at, text } = note;
-  await sql`insert into incident_notes (id, incident_id, organisation_id, written_by, written_at,
-    text)
-    values (${id}, ${incident}, ${organisation}, ${user}, ${at}, ${text})`;
+  const [row] = await sql<NoteRow[]>`
+    insert into incident_notes (id, incident_id, organisation_id, written_by, written_at, text)
+    values (${id}, ${incident}, ${organisation}, ${user}, ${at}, ${text})
+    returning id, (select u.email from users u where u.id = incident_notes.written_by) as written_by,
+      written_at, text`;
+  return row;
 }
 
 export async function countNotes(sql: Queryable, incident: string): Promise<number> {

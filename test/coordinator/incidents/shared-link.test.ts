@@ -129,7 +129,11 @@ describe('sharing', () => {
         [house.owner, '  Second\nline  '],
       ] as const) {
         bench.now += 1_000;
-        await bench.call(addIncidentNote, who, { incident_id: id, text });
+        expect(await bench.call(addIncidentNote, who, { incident_id: id, text })).toMatchObject({
+          by: who.email,
+          at: new Date(bench.now).toISOString(),
+          text: text.trim(),
+        });
       }
       expect(
         (await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).notes,
