@@ -12,7 +12,7 @@ import {
   string,
   uuid,
 } from '../../shared/api/fields.ts';
-import { lines, MessageOut } from '../../shared/api/notifications.ts';
+import { lines, MessageOut, notificationStory } from '../../shared/api/notifications.ts';
 import { anonymousOperation, innerOperation } from '../../shared/api/operation.ts';
 import { families } from './kinds/types.ts';
 
@@ -185,6 +185,15 @@ export const setMonitorChannels = innerOperation({
   body: object('MonitorChannelsIn', { channels: array(uuid()) }),
   response: object('MonitorChannelsSetOut', { changed: integer() }),
   refusals: ['monitor_not_found', 'channel_not_found'],
+});
+
+export const explainNotifications = innerOperation({
+  id: 'explainNotifications',
+  access: 'read',
+  summary: 'Explain who was notified of an incident, without the messages',
+  params: { incident_id: uuid() },
+  response: object('NotificationStoryOut', notificationStory),
+  refusals: ['incident_not_found'],
 });
 
 export const showDelivery = innerOperation({

@@ -136,18 +136,34 @@ const tookOf = (steps: readonly StepRow[]): number | null => {
 /** Messages of one incident that are listed. */
 const most = 100;
 
-/** Every channel that exists, and deleted ones that were notified. */
 export const getIncidentNotifications = async (
-  { sql, organisation }: InOrganisation,
+  context: InOrganisation,
   { incident_id: id }: InputOf<typeof api.getIncidentNotifications>,
 ): OperationResult<OutputOf<typeof api.getIncidentNotifications>> => {
+  const { sql, organisation } = context;
+  const [story, messages] = await Promise.all([
+    storyOfIncident(context, id),
+    messagesOfIncident(sql, organisation.id, id, most),
+  ]);
+  return { ...story, messages: messages.map(messageJson) };
+};
+
+export const explainNotifications = async (
+  context: InOrganisation,
+  { incident_id: id }: InputOf<typeof contract.explainNotifications>,
+): OperationResult<OutputOf<typeof contract.explainNotifications>> => storyOfIncident(context, id);
+
+/** Every channel that exists, and deleted ones that were notified. */
+const storyOfIncident = async (
+  { sql, organisation }: InOrganisation,
+  id: string,
+): Promise<OutputOf<typeof contract.explainNotifications>> => {
   const downs = await downsOfIncidents(sql, organisation.id, [id]);
   const [way] = await waysOf(sql, downs);
   const { incident, covered } = orNotFound(way, 'incident_not_found');
-  const [channels, steps, messages] = await Promise.all([
+  const [channels, steps] = await Promise.all([
     channelsEver(sql, organisation.id),
     stepsToShow(sql, organisation.id, [id]),
-    messagesOfIncident(sql, organisation.id, id, most),
   ]);
   const { acknowledged_at, acknowledged_as, resort_at, resort_mailed } = incident;
   return {
@@ -174,7 +190,6 @@ export const getIncidentNotifications = async (
         },
       ];
     }),
-    messages: messages.map(messageJson),
   };
 };
 

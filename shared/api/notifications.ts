@@ -86,6 +86,54 @@ export const listMessages = operation({
   columns: ['state', 'sentence', 'channel_name', 'event', 'created_at', 'settled_at', 'id'],
 });
 
+/** Who was notified of an incident, and why the others were not. */
+export const notificationStory = {
+  acknowledged: nullable(
+    object('AcknowledgedOut', {
+      at: dateTime({
+        meaning: 'When it was acknowledged.',
+        example: '2026-11-18T04:05:12.200Z',
+      }),
+      by: string({ meaning: 'Who acknowledged it.', example: 'Ada' }),
+    }),
+    { description: 'Since when reminders and later channels are held; null: nobody has it.' },
+  ),
+  last_resort: nullable(
+    object('LastResortOut', {
+      at: dateTime({ meaning: 'When it was.', example: '2026-11-18T04:08:36.410Z' }),
+      mailed: array(string(), {
+        meaning: 'Their addresses.',
+        example: ['ada@harbour.example.com'],
+      }),
+    }),
+    {
+      description: 'When no channel delivered the alert, and which owners were mailed.',
+      example: null,
+    },
+  ),
+  channels: array(
+    object('ChannelStoryOut', {
+      channel: uuid({ example: exampleIds.channel }),
+      name: string({ example: 'Pager' }),
+      kind: string({ meaning: 'The kind of the channel.', example: 'webhook' }),
+      deleted: nullable(dateTime(), {
+        description: 'When the channel was deleted.',
+        example: null,
+      }),
+      outcome: string({
+        description: '`notified`, `waiting` or `not_notified`.',
+        example: 'notified',
+      }),
+      took_ms: nullable(number(), {
+        description: 'From when nothing held the first message until it was delivered.',
+        example: 282,
+      }),
+      lines,
+    }),
+    { description: 'Every channel, and deleted ones that were notified.' },
+  ),
+};
+
 export const getIncidentNotifications = operation({
   id: 'getIncidentNotifications',
   method: 'GET',
@@ -96,50 +144,7 @@ export const getIncidentNotifications = operation({
   description: 'For each channel step by step why, and what was sent to it.',
   params: { incident_id: uuid() },
   response: object('IncidentNotificationsOut', {
-    acknowledged: nullable(
-      object('AcknowledgedOut', {
-        at: dateTime({
-          meaning: 'When it was acknowledged.',
-          example: '2026-11-18T04:05:12.200Z',
-        }),
-        by: string({ meaning: 'Who acknowledged it.', example: 'Ada' }),
-      }),
-      { description: 'Since when reminders and later channels are held; null: nobody has it.' },
-    ),
-    last_resort: nullable(
-      object('LastResortOut', {
-        at: dateTime({ meaning: 'When it was.', example: '2026-11-18T04:08:36.410Z' }),
-        mailed: array(string(), {
-          meaning: 'Their addresses.',
-          example: ['ada@harbour.example.com'],
-        }),
-      }),
-      {
-        description: 'When no channel delivered the alert, and which owners were mailed.',
-        example: null,
-      },
-    ),
-    channels: array(
-      object('ChannelStoryOut', {
-        channel: uuid({ example: exampleIds.channel }),
-        name: string({ example: 'Pager' }),
-        kind: string({ meaning: 'The kind of the channel.', example: 'webhook' }),
-        deleted: nullable(dateTime(), {
-          description: 'When the channel was deleted.',
-          example: null,
-        }),
-        outcome: string({
-          description: '`notified`, `waiting` or `not_notified`.',
-          example: 'notified',
-        }),
-        took_ms: nullable(number(), {
-          description: 'From when nothing held the first message until it was delivered.',
-          example: 282,
-        }),
-        lines,
-      }),
-      { description: 'Every channel, and deleted ones that were notified.' },
-    ),
+    ...notificationStory,
     messages: array(MessageOut, {
       description: 'What was sent of it, or is waiting: the newest hundred, the newest first.',
     }),

@@ -9,10 +9,10 @@ import {
   withdrawIncidentShare,
   writePostMortem,
 } from '../../../shared/api/incidents.ts';
-import { getIncidentNotifications } from '../../../shared/api/notifications.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
+import { explainNotifications } from '../../notifications/contract.ts';
 import { type Explained, notificationReason } from '../../notifications/pages/parts.ts';
 import { listMembers } from '../../organisations/contract.ts';
 import { listIncidentPages } from '../../status-pages/contract.ts';
@@ -414,7 +414,7 @@ const pageOf = (open: Open): PageAnswer => {
 const read = async ({ ask, now, path: { incident_id } }: MembersRequest): Promise<Read> => {
   const [of, explained, { items: pages }, { items: members }] = await Promise.all([
     ask(getIncidentEvidence, { incident_id }),
-    ask(getIncidentNotifications, { incident_id }),
+    ask(explainNotifications, { incident_id }),
     ask(listIncidentPages, { incident_id }),
     ask(listMembers),
   ]);

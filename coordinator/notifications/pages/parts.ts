@@ -1,5 +1,5 @@
 import type { getChannel } from '../../../shared/api/channels.ts';
-import type { getIncidentNotifications, listMessages } from '../../../shared/api/notifications.ts';
+import type { listMessages } from '../../../shared/api/notifications.ts';
 import { type OutputOf, statusOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { durationText } from '../../../shared/base/time.ts';
@@ -10,7 +10,7 @@ import { type Html, html, type IconName, icon, joined, type Part } from '../../w
 import { mailMissingWords } from '../../web/layout.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
-import type { listChannelKinds } from '../contract.ts';
+import type { explainNotifications, listChannelKinds } from '../contract.ts';
 
 /** A channel in words. */
 
@@ -310,7 +310,7 @@ export const attemptTable = ({ attempts }: Message, times: Times): Html =>
 
 /** Why was I notified, or why not (rule 40): for every channel, step by step. */
 
-export type Explained = OutputOf<typeof getIncidentNotifications>;
+export type Explained = OutputOf<typeof explainNotifications>;
 type NotifiedChannel = Explained['channels'][number];
 
 /** Later than a person would wait for. */

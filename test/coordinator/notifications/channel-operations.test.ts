@@ -6,6 +6,7 @@ import { operatorIn } from '../../../coordinator/gate/caller.ts';
 import {
   askMailbox,
   confirmChannel,
+  explainNotifications,
   listChannelKinds,
   listNotified,
   showConfirmation,
@@ -413,6 +414,10 @@ describe('channel operations', () => {
         (await bench.call(listNotified, here().viewer, { monitor_id: monitor })).items.length,
       ).toBeGreaterThan(0);
       expect(explained.messages).toEqual([]);
+      const { messages: _, ...story } = explained;
+      expect(
+        await bench.call(explainNotifications, here().viewer, { incident_id: incident }),
+      ).toEqual(story);
       expect(await bench.call(listMessages, here().viewer)).toEqual({
         items: [],
         next_cursor: null,
