@@ -32,6 +32,23 @@ export type Certified = {
 const ignored = (): void => undefined;
 
 /**
+ * What was seen of a server that refused the handshake because it wants a certificate of ours;
+ * undefined for any other failure. The ciphers were agreed on, or there would be no certificate of
+ * the server, so only ours can be missing.
+ */
+export const refusedWithoutOurs = (
+  socket: TLSSocket,
+  code: string,
+  host: string,
+  trust: Trust,
+): { readonly tls: TlsSeen | null } | undefined => {
+  if (!code.endsWith('ALERT_HANDSHAKE_FAILURE') || !socket.getPeerX509Certificate())
+    return undefined;
+  const fault = faultBeforeRefusal(socket);
+  return { tls: fault === undefined ? null : tlsSeen(socket, host, trust, fault) };
+};
+
+/**
  * Waits for the handshake of a socket that has begun it, and reads the certificate.
  *
  * Modes: `handshake` → over (secured, failed, closed, or the deadline); settles once.
@@ -65,15 +82,9 @@ export const handshake = (
     };
     const failed = (error: unknown): void => {
       const code = codeOf(error, 'EUNKNOWN');
-      // The ciphers were agreed on, or there would be no server certificate. So what the server
-      // still lacks is a certificate of ours.
-      const lacksOurs =
-        code.endsWith('ALERT_HANDSHAKE_FAILURE') && socket.getPeerX509Certificate() !== undefined;
-      if (lacksOurs) {
-        const fault = faultBeforeRefusal(socket);
-        const tls = fault === undefined ? null : tlsSeen(socket, host, trust, fault);
-        settle(ownCodes.clientCertificate, tls, performance.now() - began);
-      } else settle(code, null, null);
+      const refused = refusedWithoutOurs(socket, code, host, trust);
+      if (refused) settle(ownCodes.clientCertificate, refused.tls, performance.now() - began);
+      else settle(code, null, null);
     };
     const closed = (): void => settle(ownCodes.closed, null, null);
 

@@ -3,6 +3,7 @@ import type { Transform } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import pLimit from 'p-limit';
 import { codeOf } from '../../../shared/base/errors.ts';
+import { refusedWithoutOurs } from '../connection/handshake.ts';
 import { ownCodes, type TlsSeen } from '../connection/observation.ts';
 import { type Trust, tlsSeen } from '../connection/trust.ts';
 import { type BodyShare, type CheckDeadline, GrowingBytes } from '../limits.ts';
@@ -255,17 +256,16 @@ export const exchange = (
     const failed = (error: unknown) => {
       const code = codeOf(error, 'EUNKNOWN');
       // Bytes of a response have come, so a reset cuts off the response, not the connection.
-      if (phase === 'head' || phase === 'body') finish(ownCodes.incomplete);
-      else
-        finish(phase === 'tls' && isForWantOfCertificate(code) ? ownCodes.clientCertificate : code);
+      if (phase === 'head' || phase === 'body') return finish(ownCodes.incomplete);
+      const refused =
+        phase === 'tls' && secure
+          ? refusedWithoutOurs(secure, code, request.host, request.trust)
+          : undefined;
+      if (!refused) return finish(code);
+      tls = refused.tls;
+      tls_ms = performance.now() - began;
+      finish(ownCodes.clientCertificate);
     };
-
-    /**
-     * The ciphers were agreed on, or there would be no server certificate. So what the server still
-     * lacks is a certificate of ours.
-     */
-    const isForWantOfCertificate = (code: string): boolean =>
-      code.endsWith('ALERT_HANDSHAKE_FAILURE') && secure?.getPeerX509Certificate() !== undefined;
 
     const secured = () => {
       if (!secure) return;

@@ -415,7 +415,7 @@ describe('certificates', () => {
   });
 
   test.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'a required client certificate over %s is reported',
+    'a required client certificate over %s is reported, and the certificate of the server kept',
     async (version) => {
       const certificate = mint({ names: ['good.example'], issuer: root });
       const target = await serve({
@@ -426,9 +426,10 @@ describe('certificates', () => {
           ...(version === 'TLSv1.2' ? { maxVersion: version } : {}),
         },
       });
-      expect((await check(at(target, 'good.example'))).sentence).toBe(
-        'The server refused the TLS handshake (it wants a client certificate)',
-      );
+      expect(await check(at(target, 'good.example'))).toMatchObject({
+        sentence: 'The server refused the TLS handshake (it wants a client certificate)',
+        evidence: { tls: { protocol: version, fault: null, host_matches: true } },
+      });
     },
   );
 });
