@@ -19,24 +19,16 @@ export const healthRequest = (service: string): Buffer => {
   return Buffer.concat([head, message]);
 };
 
-/** The status as a number; why it could not be read otherwise. */
-export type HealthAnswer =
-  | { readonly is: 'status'; readonly status: number }
-  | { readonly is: 'none' | 'incomplete' | 'compressed' | 'too_long' | 'malformed' };
-
-/** Reads all that came before the trailers. */
-export const readHealth = (bytes: Uint8Array): HealthAnswer => {
-  if (bytes.length === 0) return { is: 'none' };
-  if (bytes.length < prefix) return { is: 'incomplete' };
+/**
+ * The status in all that came before the trailers. Undefined: nothing, a part, more than one
+ * message, or one that is compressed (which we do not offer), too long or malformed.
+ */
+export const readHealth = (bytes: Uint8Array): number | undefined => {
+  if (bytes.length < prefix || bytes[0] !== 0) return undefined;
   const length = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).readUInt32BE(1);
-  if (length > maxAnswer - prefix) return { is: 'too_long' };
-  if (bytes.length < prefix + length) return { is: 'incomplete' };
-  // Another message: a server answers this request with one.
-  if (bytes.length > prefix + length) return { is: 'malformed' };
-  // We offered no compression.
-  if (bytes[0] !== 0) return { is: bytes[0] === 1 ? 'compressed' : 'malformed' };
-  const status = statusIn(bytes.subarray(prefix));
-  return status === undefined ? { is: 'malformed' } : { is: 'status', status };
+  return length <= maxAnswer - prefix && bytes.length === prefix + length
+    ? statusIn(bytes.subarray(prefix))
+    : undefined;
 };
 
 /** How the value of a field is written (protocol buffers). */

@@ -115,10 +115,8 @@ const answered = (settings: GrpcSettings, response: GrpcResponse): Judged | unde
       : fail('grpc_not_spoken', { status: response.status });
   if (code !== 0) return fail('grpc_status', { code, service });
   const health = readHealth(response.body);
-  if (health.is !== 'status') return fail('grpc_answer_malformed');
-  return health.status === serving
-    ? undefined
-    : fail('grpc_not_serving', { status: health.status, service });
+  if (health === undefined) return fail('grpc_answer_malformed');
+  return health === serving ? undefined : fail('grpc_not_serving', { status: health, service });
 };
 
 const judged = (settings: GrpcSettings, seen: GrpcObservation): Judged => {
@@ -183,9 +181,7 @@ const responseEvidence = (response: GrpcResponse, scrub: Scrub): Record<string, 
     ...(trailers.length > 0 && trailers !== headers ? { trailers: shown(trailers) } : {}),
     ...(code === undefined ? {} : { grpc_status: `${code} ${grpcCodes[code] ?? ''}`.trim() }),
     ...(message === '' ? {} : { grpc_message: scrub(decoded(message), maxMessage) }),
-    ...(health?.is === 'status'
-      ? { serving_status: servingStatuses[health.status] ?? String(health.status) }
-      : {}),
+    ...(health === undefined ? {} : { serving_status: servingStatuses[health] ?? String(health) }),
     ...(!isGrpc(response) && body.length > 0
       ? { body: scrub(Buffer.from(body).toString('utf8'), maxBody) }
       : {}),
