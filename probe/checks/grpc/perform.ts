@@ -1,6 +1,6 @@
 import { TLSSocket } from 'node:tls';
+import { bracketed } from '../../../shared/checks/connection/config.ts';
 import {
-  bracketed,
   type GrpcEndpoint,
   type GrpcSettings,
   grpcEndpoint,

@@ -158,13 +158,12 @@ const whatIsWrong = (kind: string, target: string, example: string): string => {
 /** Targets of kinds that connect to a port. */
 export const portTarget = (kind: string, example: string): KindTarget => ({
   fault: (target) => (hostAndPort(kind, target) ? undefined : whatIsWrong(kind, target, example)),
-  // As users write it: the address has the punycode form.
-  defaultName: (target) => {
-    const found = hostAndPort(kind, target);
-    if (!found) return undefined;
-    const host = found.host.includes(':')
-      ? `[${found.host}]`
-      : domainToUnicode(found.host) || found.host;
-    return `${host}:${found.port}`;
-  },
+  defaultName: (target) => nameOf(hostAndPort(kind, target)),
 });
+
+/** An IPv6 address in brackets, as before a port. */
+export const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+/** As users write it: the address has the punycode form. */
+export const nameOf = (endpoint: HostAndPort | undefined): string | undefined =>
+  endpoint && `${bracketed(domainToUnicode(endpoint.host) || endpoint.host)}:${endpoint.port}`;

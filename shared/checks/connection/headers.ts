@@ -109,6 +109,12 @@ export const headerFaults = (config: Config, key = 'headers'): ConfigFault[] => 
   return faults;
 };
 
+/** Of the headers whose value is a secret. */
+export const secretHeaderValues = (config: Config, key = 'headers'): string[] => {
+  const isSecret = isSecretHeader(config, key);
+  return asPairs(config[key]).flatMap(([name, value]) => (isSecret(name) ? [value] : []));
+};
+
 export const secretHeaderPaths = (config: Config, key = 'headers'): (readonly string[])[] =>
   headerNames(config, key)
     .filter(isSecretHeader(config, key))

@@ -30,6 +30,10 @@ const bytesOfText = (text: string): Buffer | undefined => {
   return Buffer.concat(parts);
 };
 
+/** With its padding or without. */
+export const isBase64 = (text: string): boolean =>
+  /^(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}(?:==)?|[a-z0-9+/]{3}=?)?$/i.test(text);
+
 /** The bytes that `send` or `expect` mean; undefined when it is not written as `encoding` says. */
 export const bytesOf = (text: string, encoding: string): Buffer | undefined => {
   if (encoding === 'hex') {
@@ -38,9 +42,7 @@ export const bytesOf = (text: string, encoding: string): Buffer | undefined => {
   }
   if (encoding === 'base64') {
     const digits = text.replaceAll(/\s+/g, '');
-    return /^(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}(?:==)?|[a-z0-9+/]{3}=?)?$/i.test(digits)
-      ? Buffer.from(digits, 'base64')
-      : undefined;
+    return isBase64(digits) ? Buffer.from(digits, 'base64') : undefined;
   }
   return bytesOfText(text);
 };

@@ -1,4 +1,3 @@
-import { domainToUnicode } from 'node:url';
 import { z } from 'zod';
 import type { Config } from '../assignment.ts';
 import { mask } from '../config-secrets.ts';
@@ -18,9 +17,16 @@ import {
   hostAndPort,
   hostIn,
   limitFaults,
+  nameOf,
   strange,
 } from '../connection/config.ts';
-import { asPairs, headerFaults, isSecretHeader, secretHeaderPaths } from '../connection/headers.ts';
+import {
+  asPairs,
+  headerFaults,
+  secretHeaderPaths,
+  secretHeaderValues,
+} from '../connection/headers.ts';
+import { isBase64 } from '../connection/payload.ts';
 import {
   type ConfigContext,
   type ConfigFault,
@@ -78,8 +84,6 @@ const schemas = {
   client_certificate: z.string().min(1).max(maxClientCertificate),
 } satisfies KeySchemas<keyof typeof grpcKeys>;
 
-const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
-
 /** What needs TLS. */
 const ofTls = ['tls_expires_within_days', 'client_certificate'] as const;
 
@@ -88,7 +92,7 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
   const faults = headerFaults(config, 'metadata');
   const say = (key: string, remedy: string) => faults.push({ key, remedy });
   for (const [name, value] of asPairs(config.metadata))
-    if (/-bin$/i.test(name) && value !== mask && !base64.test(value))
+    if (/-bin$/i.test(name) && value !== mask && !isBase64(value))
       say(`metadata.${name}`, 'give base64, as its name ends with -bin');
   const isClear = grpcEndpoint(target)?.isSecure === false;
   const certificate = asText(config.client_certificate);
@@ -120,8 +124,6 @@ const authorityIn = (text: string): Authority | undefined => {
 /** `port` with its colon, or empty. */
 type Authority = { readonly host: string; readonly port: string };
 
-export const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
-
 /** A config of a grpc check as the check uses it. */
 export type GrpcSettings = ConnectionSettings & {
   /** Empty: the whole server. */
@@ -137,7 +139,6 @@ export type GrpcSettings = ConnectionSettings & {
 /** Reads a config that `grpcConfig.faults` accepted, with its secrets in plain form. */
 export const grpcSettings = (config: Config): GrpcSettings => {
   const metadata = asPairs(config.metadata);
-  const isSecret = isSecretHeader(config, 'metadata');
   const certificate = asText(config.client_certificate);
   return {
     ...connectionSettings(config),
@@ -145,10 +146,7 @@ export const grpcSettings = (config: Config): GrpcSettings => {
     metadata,
     authority: authorityIn(asText(config.authority) ?? '') ?? null,
     client_certificate: certificate === undefined ? null : readClientCertificate(certificate),
-    secrets: metadata
-      .filter(([name]) => isSecret(name))
-      .map(([, value]) => value)
-      .filter((value) => value.length >= 4),
+    secrets: secretHeaderValues(config, 'metadata').filter(({ length }) => length >= 4),
   };
 };
 
@@ -162,9 +160,5 @@ export const grpcTarget: KindTarget = {
       ? `\`target\` must have a host and a port from 1 to 65535 and no path, ${example}`
       : `\`target\` must be grpcs://host:port, or grpc://host:port without TLS, ${example}`;
   },
-  // As users write it: the address has the punycode form.
-  defaultName: (target) => {
-    const found = grpcEndpoint(target);
-    return found && `${bracketed(domainToUnicode(found.host) || found.host)}:${found.port}`;
-  },
+  defaultName: (target) => nameOf(grpcEndpoint(target)),
 };

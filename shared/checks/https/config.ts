@@ -25,8 +25,8 @@ import {
   headerMap,
   headerName,
   headerNames,
-  isSecretHeader,
   secretHeaderPaths,
+  secretHeaderValues,
 } from '../connection/headers.ts';
 import {
   type ConfigContext,
@@ -362,11 +362,9 @@ export const httpsSettings = (config: Config): HttpsSettings => {
   const certificate = asText(config.client_certificate);
   const basicCredentials = basic.length > 0 ? base64(`${username}:${password}`) : undefined;
   const headers = asPairs(config.headers);
-  const isSecret = isSecretHeader(config);
   const expected = asList(config.expected_status).filter(
     (one) => typeof one === 'string' || typeof one === 'number',
   );
-  const secretValues = headers.filter(([name]) => isSecret(name)).map(([, value]) => value);
   return {
     method: methods.find((method) => method === config.method) ?? 'GET',
     headers,
@@ -390,9 +388,12 @@ export const httpsSettings = (config: Config): HttpsSettings => {
     client_certificate: certificate === undefined ? null : readClientCertificate(certificate),
     ...connectionSettings(config),
     both_families: config.ip_family === 'both',
-    secrets: [password ?? '', basicCredentials ?? '', bearer ?? '', ...secretValues].filter(
-      (secret) => secret.length >= 4,
-    ),
+    secrets: [
+      password ?? '',
+      basicCredentials ?? '',
+      bearer ?? '',
+      ...secretHeaderValues(config),
+    ].filter((secret) => secret.length >= 4),
   };
 };
 

@@ -17,8 +17,8 @@ import {
   headerFaults,
   headerMap,
   headerName,
-  isSecretHeader,
   secretHeaderPaths,
+  secretHeaderValues,
 } from '../connection/headers.ts';
 import {
   encodingIn,
@@ -115,11 +115,9 @@ const leastSecret = 4;
 /** Reads a config that `websocketConfig.faults` accepted, with its secrets in plain form. */
 export const websocketSettings = (config: Config): WebsocketSettings => {
   const headers = asPairs(config.headers);
-  const isSecret = isSecretHeader(config);
   const send = payloadIn(config, 'send');
   const text = send?.toString('utf8') ?? '';
-  const secretValues = headers.filter(([name]) => isSecret(name)).map(([, value]) => value);
-  const secrets = [...textsInJson(text), ...secretValues].filter(
+  const secrets = [...textsInJson(text), ...secretHeaderValues(config)].filter(
     ({ length }) => length >= leastSecret,
   );
   return {
