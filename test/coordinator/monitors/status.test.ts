@@ -224,6 +224,7 @@ describe('status operations', () => {
       expect(await status(id)).toEqual({
         monitor: id,
         muted: null,
+        sides: null,
         warnings: [],
         status: 'pending',
         since: iso(now - day),
