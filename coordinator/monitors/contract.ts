@@ -272,10 +272,12 @@ export const getMonitorChoices = innerOperation({
   summary: 'Get what a monitor may choose from: locations, groups, and what the plan allows',
   response: object('MonitorChoicesOut', {
     continents: array(string(), { description: 'Locations of public probes.' }),
+    regions: array(string(), { description: 'As `config.places` names them.' }),
     places: array(
-      object('PlaceOut', {
+      object('PlaceChoiceOut', {
         id: uuid(),
         name: string(),
+        called: string({ description: 'As `config.places` names it.' }),
         continent: string(),
         probes: array(string(), { description: 'The names of its probes.' }),
       }),

@@ -4,6 +4,7 @@ import type * as results from '../../shared/api/results.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
+import { regionPlace } from '../../shared/checks/places.ts';
 import { type Stretch, windowOf } from '../core/uptime.ts';
 import {
   hourlySeries,
@@ -31,6 +32,7 @@ import { warningJson } from '../warnings/model.ts';
 import { openWarningsOf } from '../warnings/queries.ts';
 import { changeMonitor, monitorNow, patchOf, typeDiffers, uptimeJson } from './changes.ts';
 import type * as contract from './contract.ts';
+import { placeName } from './locations.ts';
 import { draftMonitor, labelsFrom, longerName } from './model.ts';
 import {
   countMonitors,
@@ -140,7 +142,18 @@ export const getMonitorChoices = async ({
   const open = checkers.filter((each) => each.organisation === null);
   return {
     continents: [...new Set(open.map(({ continent }) => continent))].toSorted(),
-    places: places.map((place) => ({ ...place, probes: [...place.probes] })),
+    regions: [
+      ...new Set(
+        open.flatMap(({ continent, region }) =>
+          region === null ? [] : [regionPlace(continent, region)],
+        ),
+      ),
+    ].toSorted(),
+    places: places.map((place) => ({
+      ...place,
+      called: placeName(place.id, of, checkers),
+      probes: [...place.probes],
+    })),
     groups: groups.map(({ id, name }) => ({ id, name })),
     plan,
     min_interval_s: allows.min_interval_s,

@@ -309,6 +309,8 @@ export type Choice = {
   readonly label: string;
   readonly help?: Part;
   readonly disabled?: boolean;
+  /** Choices of one kind stand together, under its name. */
+  readonly group?: string;
   /** What finds it besides its label, where the choices can be filtered. */
   readonly words?: string;
 };
@@ -355,6 +357,30 @@ export const choiceField = (
   const isFiltered = filter !== undefined && choices.length > manyChoices;
   const { id, marks, below } = described(field);
   const chosen = state.form.values(name);
+  const box = (each: Choice): Html =>
+    html`
+      <label
+        class="choice"${
+          isFiltered &&
+          each.words !== undefined &&
+          each.words !== '' &&
+          html` data-words="${each.words}"`
+        }
+      >
+        <input
+          type="${several ? 'checkbox' : 'radio'}"
+          id="${boxId(name, each.value)}"
+          name="${name}"
+          value="${each.value}"${chosen.includes(each.value) && html` checked`}${
+            each.disabled && html` disabled`
+          }
+        >
+        <span>
+          ${each.label}
+          ${each.help && html`<span class="field-help">${each.help}</span>`}
+        </span>
+      </label>
+    `;
   return html`
     <fieldset class="field" id="${id}"${marks}>
       <legend>${label}</legend>
@@ -372,36 +398,21 @@ export const choiceField = (
           >
         `
       }
-      ${choices.map(
-        (each) =>
-          html`
-            <label
-              class="choice"${
-                isFiltered &&
-                each.words !== undefined &&
-                each.words !== '' &&
-                html` data-words="${each.words}"`
-              }
-            >
-              <input
-                type="${several ? 'checkbox' : 'radio'}"
-                id="${boxId(name, each.value)}"
-                name="${name}"
-                value="${each.value}"${chosen.includes(each.value) && html` checked`}${
-                  each.disabled && html` disabled`
-                }
-              >
-              <span>
-                ${each.label}
-                ${each.help && html`<span class="field-help">${each.help}</span>`}
-              </span>
-            </label>
-          `,
+      ${[...Map.groupBy(choices, ({ group = '' }) => group)].map(([group, each]) =>
+        group === '' ? each.map(box) : grouped(group, each.map(box)),
       )}
       ${below}
     </fieldset>
   `;
 };
+
+const grouped = (group: string, boxes: readonly Html[]): Html =>
+  html`
+    <div role="group" aria-label="${group}">
+      <p class="note" aria-hidden="true">${group}</p>
+      ${boxes}
+    </div>
+  `;
 
 /** Several fields that belong together. */
 export const fieldGroup = (field: FieldParts & { readonly inside: Part }): Html => {

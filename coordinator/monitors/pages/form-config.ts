@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { configKeys, type Kind, unknownConfigKeys } from '../../../shared/api/config-keys.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
+import { configOfNames, locationKeys, locations, namesChosen } from './form-locations.ts';
 import {
   assertions,
   body,
@@ -10,12 +11,11 @@ import {
   credentials,
   exactLine,
   type Fields,
+  type Locations,
   lines,
   number,
   numberIn,
   pairs,
-  places,
-  privatePlace,
   type Reading,
   secret,
   several,
@@ -100,12 +100,18 @@ const protocols = {
 };
 const timeout = plain('timeout_ms', 'Timeout', number('ms'));
 
+/** Only who has places of their own can choose both sides. */
+const inside: Widget = {
+  ...yesNo,
+  draw: (drawn) => (drawn.locations.own.size === 0 ? null : yesNo.draw(drawn)),
+};
+
 const from: SettingGroup = {
   title: 'Locations',
   holds: 'continents',
   settings: [
-    setting('continents', 'Checked from', places),
-    setting('probe', 'Private place', privatePlace),
+    setting('places', 'Checked from', locations),
+    plain('inside_counts', 'Count outages that only your places see', inside),
   ],
 };
 
@@ -367,19 +373,19 @@ export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
 };
 
 /**
- * No probe checks a heartbeat, so locations and timeouts have no effect on it; stored values are
- * kept.
+ * The field of places says `continents` and `probe`, too. No probe checks a heartbeat, so locations
+ * and timeouts have no effect on it; stored values are kept.
  */
 export const silentKeys: Readonly<Record<Kind, readonly string[]>> = {
-  https: ['places', 'inside_counts'],
-  dns: ['places', 'inside_counts'],
-  tcp: ['places', 'inside_counts'],
-  tls: ['places', 'inside_counts'],
-  websocket: ['places', 'inside_counts'],
-  grpc: ['places', 'inside_counts'],
+  https: ['continents', 'probe'],
+  dns: ['continents', 'probe'],
+  tcp: ['continents', 'probe'],
+  tls: ['continents', 'probe'],
+  websocket: ['continents', 'probe'],
+  grpc: ['continents', 'probe'],
   heartbeat: ['timeout_ms', 'continents', 'probe', 'places', 'inside_counts'],
-  domain: ['places', 'inside_counts'],
-  icmp: ['places', 'inside_counts'],
+  domain: ['continents', 'probe'],
+  icmp: ['continents', 'probe'],
 };
 
 export const settingsOf = (kind: Kind): readonly Setting[] => [
@@ -394,17 +400,16 @@ export const otherName = 'config_other';
 
 export const nameOf = ({ key }: Setting, suffix = ''): string => `config.${key}${suffix}`;
 
-/** The fields of one setting. One that is not set may show the default, or all locations. */
+/** The fields of one setting. One that is not set may show the default, or all continents. */
 const fieldsOf = (
   { key, widget }: Setting,
   kind: Kind,
   config: Config,
-  all: readonly string[],
+  from: Locations,
 ): Fields => {
-  const unset = { initial: configKeys[kind][key]?.initial, places: all, nothing: undefined }[
-    widget.unset ?? 'nothing'
-  ];
-  return widget.write(config[key] ?? unset);
+  if (widget.unset === 'locations') return widget.write(namesChosen(config, from));
+  const initial = widget.unset === 'initial' ? configKeys[kind][key]?.initial : undefined;
+  return widget.write(config[key] ?? initial);
 };
 
 const otherKeys = (kind: Kind, config: Config): Config =>
@@ -419,11 +424,11 @@ const otherText = (kind: Kind, config: Config): string => {
 export const formOfConfig = (
   kind: Kind,
   config: Config,
-  places: readonly string[],
+  from: Locations,
 ): Record<string, string | readonly string[]> => {
   const values: Record<string, string | readonly string[]> = {};
   for (const setting of settingsOf(kind))
-    for (const [suffix, of] of Object.entries(fieldsOf(setting, kind, config, places)))
+    for (const [suffix, of] of Object.entries(fieldsOf(setting, kind, config, from)))
       values[nameOf(setting, suffix)] = of;
   const other = otherText(kind, config);
   if (other !== '') values[otherName] = other;
@@ -446,11 +451,11 @@ const readSetting = (
   kind: Kind,
   form: Form,
   stored: Config,
-  all: readonly string[],
+  from: Locations,
 ): Reading | 'kept' => {
   if (!wasSent(form, setting)) return 'kept';
   const { key, widget } = setting;
-  const shown = fieldsOf(setting, kind, stored, all);
+  const shown = fieldsOf(setting, kind, stored, from);
   const reading = widget.read((suffix) => form.values(nameOf(setting, suffix)));
   if (
     isDeepStrictEqual(
@@ -459,11 +464,8 @@ const readSetting = (
     )
   )
     return 'kept';
-  const usual = widget.unset === 'places' ? all.toSorted() : configKeys[kind][key]?.initial;
-  const isUsual =
-    reading !== undefined &&
-    'value' in reading &&
-    (widget.unset === 'places' || typeof usual !== 'object');
+  const usual = configKeys[kind][key]?.initial;
+  const isUsual = reading !== undefined && 'value' in reading && typeof usual !== 'object';
   return isUsual && isDeepStrictEqual(reading.value, usual) ? undefined : reading;
 };
 
@@ -493,7 +495,7 @@ export const configFrom = (
   kind: Kind,
   form: Form,
   stored: Config,
-  places: readonly string[],
+  from: Locations,
 ): { readonly config: Config; readonly faults: ReadonlyMap<string, string> } => {
   const faults = new Map<string, string>();
   const other = readOther(kind, form, stored);
@@ -502,11 +504,15 @@ export const configFrom = (
     Object.entries(stored).filter(([key]) => Object.hasOwn(configKeys[kind], key)),
   );
   for (const setting of settingsOf(kind)) {
-    const reading = readSetting(setting, kind, form, stored, places);
-    if (reading === undefined) existing.delete(setting.key);
-    else if (reading === 'kept') continue;
-    else if ('fault' in reading) faults.set(nameOf(setting), reading.fault);
-    else existing.set(setting.key, reading.value);
+    const reading = readSetting(setting, kind, form, stored, from);
+    if (reading === 'kept') continue;
+    if (reading !== undefined && 'fault' in reading) {
+      faults.set(nameOf(setting), reading.fault);
+      continue;
+    }
+    for (const key of keysOf(setting)) existing.delete(key);
+    for (const [key, value] of Object.entries(meantBy(setting, reading, from)))
+      existing.set(key, value);
   }
   return {
     config: { ...Object.fromEntries(existing), ...('config' in other ? other.config : {}) },
@@ -514,17 +520,32 @@ export const configFrom = (
   };
 };
 
+const isLocations = ({ widget }: Setting): boolean => widget.unset === 'locations';
+
+/** The keys of a config that its field says. */
+const keysOf = (setting: Setting): readonly string[] =>
+  isLocations(setting) ? locationKeys : [setting.key];
+
+const meantBy = (
+  setting: Setting,
+  reading: { readonly value: unknown } | undefined,
+  from: Locations,
+): Config => {
+  if (reading === undefined) return {};
+  const { value } = reading;
+  return isLocations(setting) && Array.isArray(value)
+    ? configOfNames(value.map(String), from)
+    : { [setting.key]: value };
+};
+
 /** How many of these settings differ from their default. */
 export const countSet = (
   settings: readonly Setting[],
   kind: Kind,
   form: Form,
-  places: readonly string[],
+  from: Locations,
 ): number =>
-  settings.filter((setting) => readSetting(setting, kind, form, {}, places) !== 'kept').length;
+  settings.filter((setting) => readSetting(setting, kind, form, {}, from) !== 'kept').length;
 
-export const emptyForm = (
-  kind: Kind,
-  places: readonly string[],
-  more: Parameters<typeof formOf>[0],
-): Form => formOf({ ...formOfConfig(kind, {}, places), ...more });
+export const emptyForm = (kind: Kind, from: Locations, more: Parameters<typeof formOf>[0]): Form =>
+  formOf({ ...formOfConfig(kind, {}, from), ...more });

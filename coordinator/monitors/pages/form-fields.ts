@@ -7,7 +7,6 @@ import {
 } from '../../../shared/api/config-keys.ts';
 import type { getMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { isContinent } from '../../../shared/base/continents.ts';
 import { capital } from '../../../shared/base/text.ts';
 import type { listMonitorChannels, listRecipients } from '../../notifications/contract.ts';
 import { delayText } from '../../notifications/pages/parts.ts';
@@ -38,7 +37,8 @@ import {
   settingGroups,
   toldTitle,
 } from './form-config.ts';
-import type { Places } from './form-values.ts';
+import { locationLabel, locationsFor } from './form-locations.ts';
+import type { Locations } from './form-values.ts';
 
 /** Descriptions write keys and values in backticks. */
 const written = (text: string): Part =>
@@ -63,7 +63,7 @@ const settingField = (
   kind: Kind,
   setting: Setting,
   state: FormState,
-  places: Places,
+  locations: Locations,
 ): Html | null => {
   const { key, label, widget, isPlain } = setting;
   const { meaning = '', initial, example, choices = [] } = configKeys[kind][key] ?? {};
@@ -80,7 +80,7 @@ const settingField = (
     help: help === '' ? null : written(help),
     placeholder,
     choices,
-    places,
+    locations,
   });
   return field && widget.isShort ? html`<div class="short">${field}</div>` : field;
 };
@@ -194,24 +194,10 @@ export type Subject = {
   readonly channels: Channels;
 };
 
-/** The locations to check from: those of public probes, and those that this monitor once chose. */
-export const continentsFor = ({
+export const locationsOf = ({
   choices,
   monitor,
-}: Pick<Subject, 'choices' | 'monitor'>): readonly string[] => {
-  const wanted = monitor?.config.continents;
-  const stored = Array.isArray(wanted) ? wanted.filter(isContinent) : [];
-  return [...new Set([...choices.continents, ...stored])].toSorted();
-};
-
-const placesOf = (subject: Subject): Places => ({
-  private: subject.choices.places,
-  continents: continentsFor(subject).map((continent) => ({
-    value: continent,
-    label: continent,
-    ...(subject.choices.continents.includes(continent) ? {} : { help: 'No probe there now.' }),
-  })),
-});
+}: Pick<Subject, 'choices' | 'monitor'>): Locations => locationsFor(choices, monitor?.config);
 
 const kindsShown = [
   {
@@ -394,10 +380,11 @@ const groupFields = ({ choices }: Subject, state: FormState): Html =>
 
 /** For settings about locations, the fold names the locations. */
 const heldBy = (settings: readonly Setting[], { form }: FormState): string | undefined =>
-  settings.some(({ widget }) => widget.unset === 'places')
+  settings.some(({ widget }) => widget.unset === 'locations')
     ? form
-        .values('config.continents[]')
+        .values('config.places[]')
         .filter((each) => each !== '')
+        .map(locationLabel)
         .join(', ')
     : undefined;
 
@@ -409,14 +396,16 @@ const fold = (
   const { kind } = subject;
   const withGroup = title === toldTitle;
   const count =
-    countSet(settings, kind, state.form, continentsFor(subject)) +
+    countSet(settings, kind, state.form, locationsOf(subject)) +
     (withGroup
       ? ['group', 'tags'].filter((name) => (state.form.value(name) ?? '').trim() !== '').length
       : 0);
   const isWrong =
     isAtFault(settings, state) ||
     (withGroup && (state.faults.has('group') || state.faults.has('tags')));
-  const fields = settings.map((setting) => settingField(kind, setting, state, placesOf(subject)));
+  const fields = settings.map((setting) =>
+    settingField(kind, setting, state, locationsOf(subject)),
+  );
   return html`
     <details
       class="fold"${(isWrong || state.form.value('act') === 'more') && count > 0 && html` open`}
@@ -547,7 +536,7 @@ const actions = ({ kind, monitor }: Subject, { faults, objections }: FormState):
 export const monitorForm = (subject: Subject, state: FormState): Html => {
   const { kind, monitor, choices } = subject;
   const address = monitor === undefined ? '/monitors/new' : `/monitors/${monitor.id}/edit`;
-  const places = placesOf(subject);
+  const locations = locationsOf(subject);
   return html`
     ${heading({
       sentence: monitor === undefined ? shownKind(kind).sentence : html`Edit ${monitor.name}`,
@@ -583,7 +572,7 @@ export const monitorForm = (subject: Subject, state: FormState): Html => {
         ${kind === 'heartbeat' ? nameField(subject, state) : targetField(subject, state)}
         ${kind === 'heartbeat' ? targetField(subject, state) : nameField(subject, state)}
         ${intervalField(kind, state, choices.min_interval_s)}
-        ${firstSettings[kind].map((setting) => settingField(kind, setting, state, places))}
+        ${firstSettings[kind].map((setting) => settingField(kind, setting, state, locations))}
       </div>
       <div class="folds lines">
         ${settingGroups[kind].map((group) => fold(subject, group, state))}

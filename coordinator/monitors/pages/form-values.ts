@@ -28,7 +28,7 @@ export type Widget = {
   /** How its value is written, for its help. */
   readonly how?: string;
   /** What it shows while nothing is stored; the default is nothing, with the default beside it. */
-  readonly unset?: 'initial' | 'places';
+  readonly unset?: 'initial' | 'locations';
 };
 
 /** The fields of one setting, by the part of their name after the setting's name. */
@@ -38,17 +38,13 @@ export type Sent = (suffix: string) => readonly string[];
 /** The value that was meant; undefined: none. */
 export type Reading = { readonly value: unknown } | { readonly fault: string } | undefined;
 
-/** The choices for settings. */
-export type Places = {
-  /** Where public probes are, and where this monitor wants one. */
-  readonly continents: readonly Choice[];
-  readonly private: readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly continent: string;
-    /** The names of its probes. */
-    readonly probes: readonly string[];
-  }[];
+/** What a monitor can be checked from. */
+export type Locations = {
+  readonly choices: readonly Choice[];
+  /** What is ticked while nothing is chosen: every continent. */
+  readonly usual: readonly string[];
+  /** The names of private places in a config, by their ids. */
+  readonly own: ReadonlyMap<string, string>;
 };
 
 /** A setting as its field shows it. */
@@ -60,7 +56,7 @@ export type Drawn = {
   readonly placeholder: string;
   /** The values of a key that has few. */
   readonly choices: readonly string[];
-  readonly places: Places;
+  readonly locations: Locations;
 };
 
 /** One field with one text. */
@@ -208,27 +204,6 @@ export const credentials: Widget = {
     `,
 };
 
-/** Locations are checkboxes; a selection of none has a meaning. */
-export const places: Widget = {
-  write: (stored) => ({ '[]': Array.isArray(stored) ? stored.filter(isText) : [] }),
-  read: (sent) => {
-    const all = sent('[]').filter((each) => each !== '');
-    return all.length === 0 ? { fault: 'Select at least one.' } : { value: all.toSorted() };
-  },
-  draw: ({ places: { continents }, name, ...drawn }) =>
-    html`
-      ${hiddenField(`${name}[]`, '')}
-      ${choiceField({
-        ...drawn,
-        name: `${name}[]`,
-        choices: continents,
-        several: true,
-        help: 'They check in turn and confirm what one of them sees. With all selected, new locations are included.',
-      })}
-    `,
-  unset: 'places',
-};
-
 /** Any of a few words; none is as good as not given. */
 export const several = (words: Readonly<Record<string, string>>): Widget => ({
   write: (stored) => ({ '[]': Array.isArray(stored) ? stored.filter(isText) : [] }),
@@ -236,7 +211,13 @@ export const several = (words: Readonly<Record<string, string>>): Widget => ({
     const all = sent('[]').filter((each) => each !== '');
     return all.length === 0 ? undefined : { value: all };
   },
-  draw: ({ places: _places, choices: _choices, placeholder: _placeholder, name, ...drawn }) => html`
+  draw: ({
+    locations: _locations,
+    choices: _choices,
+    placeholder: _placeholder,
+    name,
+    ...drawn
+  }) => html`
     ${hiddenField(`${name}[]`, '')}
     ${choiceField({
       ...drawn,
@@ -259,21 +240,6 @@ export const numberIn = (key: string, unit: string): Widget => {
     },
   };
 };
-
-export const privatePlace: Widget = field(({ places: { private: own }, ...drawn }) =>
-  own.length === 0 && (drawn.state.form.value(drawn.name) ?? '') === ''
-    ? null
-    : selectField({
-        ...drawn,
-        choices: [
-          { value: '', label: 'None: public probes check' },
-          ...own.map(({ id, name, continent, probes }) => ({
-            value: id,
-            label: `${name}, ${continent}${probes.length > 1 ? ` (${probes.length} probes)` : ''}`,
-          })),
-        ],
-      }),
-);
 
 const maxAssertions = 20;
 

@@ -26,10 +26,10 @@ import {
 import {
   type Choices,
   channelsName,
-  continentsFor,
   firstInterval,
   intervalFrom,
   kindFrom,
+  locationsOf,
   type Monitor,
   monitorForm,
   type Recipients,
@@ -230,7 +230,7 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
   const { kind, monitor } = subject;
   const asked = form.value('act');
   if (asked === 'look' || asked === 'more') return answerWith(subject, freshForm(form));
-  const { config, faults } = configFrom(kind, form, monitor?.config ?? {}, continentsFor(subject));
+  const { config, faults } = configFrom(kind, form, monitor?.config ?? {}, locationsOf(subject));
   if (faults.size > 0) return answerWith(subject, { form, faults, objections: [], status: 400 });
   try {
     if (asked === 'try') return await tryIt(request, subject, config);
@@ -279,7 +279,7 @@ const newSubject = async (request: MembersRequest, type: string | undefined): Pr
 
 /** A new form; `given` are its first values. */
 const filled = (subject: Subject, given: Parameters<typeof emptyForm>[2]): Form =>
-  emptyForm(subject.kind, continentsFor(subject), {
+  emptyForm(subject.kind, locationsOf(subject), {
     type: subject.kind,
     affects_group_status: 'true',
     interval_s: firstInterval(subject.kind, subject.choices.min_interval_s),
@@ -296,7 +296,7 @@ const cloned = async (request: MembersRequest, from: string): Promise<PageAnswer
   const subject = await newSubject(request, type);
   const open = withoutSecrets(config);
   const form = formOf({
-    ...formOfConfig(subject.kind, open, continentsFor({ choices: subject.choices, monitor })),
+    ...formOfConfig(subject.kind, open, locationsOf({ choices: subject.choices, monitor })),
     type,
     target,
     name: `Copy of ${name}`,
@@ -384,7 +384,7 @@ const editPage: Page = {
     const { target, name, interval_s, group, affects_group_status, tags, config } = monitor;
     const form = formOf({
       [channelsName]: channels.filter(({ chosen }) => chosen).map(({ id }) => id),
-      ...formOfConfig(kind, config, continentsFor(subject)),
+      ...formOfConfig(kind, config, locationsOf(subject)),
       target,
       name,
       interval_s,

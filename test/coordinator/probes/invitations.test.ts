@@ -184,6 +184,7 @@ describe('a private place', () => {
     expect(till.config).toEqual({ probe });
     expect((await bench.call(getMonitorChoices, own.owner)).places).toContainEqual({
       ...place,
+      called: first.name,
       continent: 'Africa',
       probes: [first.name, invitation.name],
     });

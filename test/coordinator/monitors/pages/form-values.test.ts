@@ -4,6 +4,7 @@ import {
   emptyForm,
   formOfConfig,
 } from '../../../../coordinator/monitors/pages/form-config.ts';
+import { locationsFor } from '../../../../coordinator/monitors/pages/form-locations.ts';
 import {
   linesFrom,
   linesText,
@@ -29,6 +30,8 @@ import {
 } from '../../../support/web.ts';
 
 /** How values of a config are written in the fields of a form, and read from there. */
+
+const asia = locationsFor({ continents: ['Asia'], regions: [], places: [] });
 
 describe('the input of the form', () => {
   const anyText = fc.string({ unit: 'grapheme', minLength: 0, maxLength: 30 });
@@ -75,14 +78,14 @@ describe('the input of the form', () => {
     fc.assert(
       fc.property(scalar, (equals) => {
         const json = [{ path: '$.a', equals }];
-        const shown = formOfConfig('https', { json }, []);
+        const shown = formOfConfig('https', { json }, asia);
         const other = formOf({
           ...shown,
           'config.json.1.path': '$.b',
           'config.json.1.is': 'exists',
           'config.json.1.value': '',
         });
-        expect(configFrom('https', other, { json }, []).config.json).toEqual([
+        expect(configFrom('https', other, { json }, asia).config.json).toEqual([
           { path: '$.a', equals },
           { path: '$.b', exists: true },
         ]);
@@ -100,7 +103,7 @@ describe('the input of the form', () => {
           'config.json.0.value': value,
         }),
         {},
-        [],
+        asia,
       ).config;
     expect(equalsOf(digits)).toEqual({ json: [{ path: '$.id', equals: digits }] });
     expect(equalsOf('9007199254740991')).toEqual({
@@ -110,7 +113,7 @@ describe('the input of the form', () => {
 
   test('an empty form is an empty config', () => {
     for (const kind of kinds)
-      expect(configFrom(kind, emptyForm(kind, ['Asia'], {}), {}, ['Asia'])).toEqual({
+      expect(configFrom(kind, emptyForm(kind, asia, {}), {}, asia)).toEqual({
         config: {},
         faults: new Map(),
       });

@@ -54,7 +54,7 @@ describe('the form of a new monitor', () => {
       );
       const { text } = await web.get(`/monitors/new?type=${kind}`, { as: web.house.member });
       for (const { key } of settingsOf(kind)) {
-        if (key === 'probe') continue;
+        if (key === 'inside_counts') continue;
         expect([key, text.includes(`name="config.${key}`)]).toEqual([key, true]);
       }
     }
@@ -201,7 +201,7 @@ describe('the form of a new monitor', () => {
       'config.client_certificate': httpsKeys.client_certificate.example.replaceAll('\n', '\r\n'),
       'config.max_response_ms': '2000',
       'config.timeout_ms': '5000',
-      'config.continents[]': ['', 'Asia'],
+      'config.places[]': ['', 'continent:Asia'],
       'config.alert_after_s': '120',
     });
     expect(await forms.rowOf(id)).toMatchObject({ interval_s: 90 });
@@ -231,6 +231,31 @@ describe('the form of a new monitor', () => {
     });
   });
 
+  test('chooses public and private places by one list of boxes, and says a refusal beside it', async () => {
+    const own = { id: newId(), organisation_id: web.house.organisation, continent: 'Europe' };
+    await web.sql`insert into probes ${web.sql({ ...own, name: 'Cellar' })}`;
+    const page = await web.get('/monitors/new', { as: web.house.member });
+    expect(page.text).toContain('aria-label="Your places"');
+    const both = { 'config.places[]': ['', 'continent:Asia', 'Cellar'] };
+    const counting = { 'config.inside_counts': ['false', 'true'] };
+    const id = await forms.made({ ...both, ...counting });
+    const config = { places: ['Cellar', 'continent:Asia'], inside_counts: true };
+    expect((await forms.rowOf(id))?.config).toEqual(config);
+    const again = (await web.get(`/monitors/${id}/edit`, { as: web.house.member })).text;
+    expect(again).toMatch(/value="Cellar" checked/);
+    expect(again).toMatch(/value="continent:Asia" checked/);
+    expect(again).not.toMatch(/value="continent:Europe" checked/);
+    const refused = await forms.post(
+      '/monitors/new',
+      { ...wanted, ...counting, 'config.places[]': ['', 'Cellar'] },
+      web.house.member,
+    );
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(/id="field-config-inside-counts-fault"/);
+    await web.sql`delete from monitors where id = ${id}`;
+    await web.sql`delete from probes where id = ${own.id}`;
+  });
+
   test('shows each refusal beside its field, in the words of the fields, with everything that was typed', async () => {
     const { status, text } = await forms.post(
       '/monitors/new',
@@ -239,7 +264,7 @@ describe('the form of a new monitor', () => {
         'config.timeout_ms': 'soon',
         'config.body': 'x',
         'config.basic_auth.password': 'hush',
-        'config.continents[]': [''],
+        'config.places[]': [''],
       },
       web.house.member,
     );
