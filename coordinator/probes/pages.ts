@@ -202,7 +202,9 @@ const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
         </span>
       </td>
       <td data-label="Continent">
-        ${checker.continent}${checker.region !== null && html`<span class="softer"> · ${checker.region}</span>`}
+        <span>
+          ${checker.continent}${checker.region !== null && html`<span class="note">${checker.region}</span>`}
+        </span>
       </td>
       <td data-label="Location">${locationText(checker)}</td>
       <td data-label="Your checks">${checkedText(checker)}</td>

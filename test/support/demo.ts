@@ -277,13 +277,14 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   await makeResultDays(sql, now - 2 * day, now + day);
 
   const probes = [
-    ['Frankfurt', 'Europe'],
-    ['Virginia', 'North America'],
-    ['Singapore', 'Asia'],
-  ].map(([name, continent]) => ({
+    ['Frankfurt', 'Europe', 'eu-central'],
+    ['Virginia', 'North America', 'us-east'],
+    ['Singapore', 'Asia', null],
+  ].map(([name, continent, region = null]) => ({
     id: newId(),
     name,
     continent,
+    region,
     last_seen_at: at(2 * second),
     created_at: at(70 * day),
     version: '0.1.0',

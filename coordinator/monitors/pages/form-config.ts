@@ -102,7 +102,9 @@ const timeout = plain('timeout_ms', 'Timeout', number('ms'));
 
 /** Only who has places of their own can choose both sides. */
 const inside: Widget = {
-  ...yesNo,
+  write: yesNo.write,
+  read: yesNo.read,
+  unset: 'initial',
   draw: (drawn) => (drawn.locations.own.size === 0 ? null : yesNo.draw(drawn)),
 };
 
