@@ -26,7 +26,7 @@ const open = (
   continent,
   region,
   allowed_cidrs: [],
-  kinds: [],
+  kinds: ['places'],
   ...more,
 });
 
@@ -171,7 +171,7 @@ describe('every chosen place', () => {
     );
 
   test('must have a probe that makes the check', () => {
-    const of = [open(1, 'Europe', null, { kinds: ['tcp'] }), own(11, 'Office')];
+    const of = [open(1, 'Europe', null, { kinds: ['tcp', 'places'] }), own(11, 'Office')];
     const at = (...places: string[]) => judged({ places }, 'db.example:5432', of, 'tcp');
     expect(at('Europe')[0]).toBe('taken');
     expect(at('Europe', 'Office')).toEqual([
@@ -196,6 +196,16 @@ describe('every chosen place', () => {
     expect(at('Warehouse')).toEqual([
       'target_forbidden',
       expect.stringContaining('only some of the probes of "Warehouse" may reach it'),
+    ]);
+  });
+
+  test('must have a probe that reads places, as none of the version before does', () => {
+    const of = [open(1, 'Europe', null, { kinds: [] }), open(2, 'Asia')];
+    const at = (...places: string[]) => judged({ places }, 'https://example.com/', of, 'https');
+    expect(at('Asia')[0]).toBe('taken');
+    expect(at('Asia', 'Europe')).toEqual([
+      'nobody_can_check',
+      expect.stringContaining('no probe of "continent:Europe" has said that it reads places'),
     ]);
   });
 

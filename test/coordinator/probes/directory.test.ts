@@ -306,7 +306,8 @@ describe('rule 5: a monitor that no probe can check any more', () => {
   test('has several places, of which none is left', () => {
     const config = { places: ['continent:Asia', 'Office'] };
     const mixed = { ...monitor, config, places: ['Asia', 'office'] };
-    const office = { ...somewhere, id: 'q', organisation: 'o', place: 'office' };
+    const kinds = ['places'];
+    const office = { ...somewhere, id: 'q', organisation: 'o', place: 'office', kinds };
     expect(whyUnassignable(mixed, [somewhere])).toMatch(
       /^config\.places: "continent:Asia" has no probe any more/,
     );

@@ -27,6 +27,7 @@ const probe = async (name: string, more: object = {}): Promise<Made> => {
     name,
     continent: 'Europe',
     last_seen_at: new Date(bench.now),
+    kinds: ['places'],
     ...more,
   };
   const [made] = await bench.sql<Made[]>`
@@ -50,13 +51,13 @@ describe('places', () => {
   beforeAll(async () => {
     frankfurt = await probe('fra-1', {
       region: 'Frankfurt',
-      kinds: ['tcp'],
+      kinds: ['tcp', 'places'],
       addresses: ['203.0.113.20'],
     });
     const lost = await probe('fra-2', { region: 'Frankfurt' });
     await bench.sql`insert into notices (kind, subject, message)
       values ('probe_lost', ${lost.id}, 'It is lost')`;
-    await probe('sin-1', { continent: 'Asia', kinds: ['icmp'] });
+    await probe('sin-1', { continent: 'Asia', kinds: ['icmp', 'places'] });
     await probe('ams-1', { region: 'Amsterdam', last_seen_at: null });
     ours = await office(house, 'Office', 'rack 1', 'rack 2');
     theirs = await office(others, 'Their office', 'their rack');

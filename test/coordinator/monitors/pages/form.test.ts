@@ -25,7 +25,7 @@ beforeAll(async () => {
   forms = monitorForms(web);
   small = await createTestOrganisation(web.sql, { plan: 'free' });
   for (const [at, continent] of ['Europe', 'Asia'].entries())
-    await web.sql`insert into probes (id, name, continent, kinds) values (${newId()}, ${`probe ${at}`}, ${continent}, '{client_certificate}')`;
+    await web.sql`insert into probes (id, name, continent, kinds) values (${newId()}, ${`probe ${at}`}, ${continent}, '{client_certificate,places}')`;
 });
 afterAll(() => web.close());
 
@@ -233,7 +233,7 @@ describe('the form of a new monitor', () => {
 
   test('chooses public and private places by one list of boxes, and says a refusal beside it', async () => {
     const own = { id: newId(), organisation_id: web.house.organisation, continent: 'Europe' };
-    await web.sql`insert into probes ${web.sql({ ...own, name: 'Cellar' })}`;
+    await web.sql`insert into probes ${web.sql({ ...own, name: 'Cellar', kinds: ['places'] })}`;
     const page = await web.get('/monitors/new', { as: web.house.member });
     expect(page.text).toContain('aria-label="Your places"');
     const both = { 'config.places[]': ['', 'continent:Asia', 'Cellar'] };
