@@ -7,9 +7,11 @@ import {
   type Statement,
   textsLiteral,
 } from '../database/connect.ts';
+import { placeOf } from '../probes/places.ts';
 
-/** The checks of one continent, summarized for one step of time. */
+/** The checks of one continent or private place, summarized for one step of time. */
 export type SeriesRow = {
+  /** A continent; of a monitor with chosen places, a private one by its id. */
   readonly continent: string;
   readonly slot: number;
   readonly ok: number;
@@ -43,7 +45,7 @@ export async function rawSeries(
 ): Promise<Series> {
   const [begin, end] = [new Date(from), new Date(to)];
   const rows = await sql<(Omit<SeriesRow, 'continent'> & { readonly continent: string | null })[]>`
-    select p.continent, ${slotOf(sql, 'r.at', begin, step_s)} as slot,
+    select ${seenFrom(sql)} as continent, ${slotOf(sql, 'r.at', begin, step_s)} as slot,
       (count(*) filter (where r.outcome = 0))::int as ok,
         (count(*) filter (where r.outcome = 1))::int as failed,
       (count(*) filter (where r.outcome = 2))::int as unknown,
@@ -58,9 +60,9 @@ export async function rawSeries(
           .map((phase) => `avg(r.phases[${phase}]) filter (where r.outcome = 0)`)
           .join(', '),
       )}]::float8[] as phases
-    from results r join probes p on p.key = r.probe_key
+    from results r join probes p on p.key = r.probe_key left join monitors m on m.key = r.monitor_key
     where r.monitor_key = ${monitor} and r.at >= ${begin} and r.at < ${end}
-    group by grouping sets ((p.continent, slot), ()) order by p.continent, slot`;
+    group by grouping sets ((1, 2), ()) order by 1, 2`;
   // The empty grouping set has a row, also where there are no results.
   const whole = rows.find(({ continent }) => continent === null);
   return {
@@ -69,6 +71,15 @@ export async function rawSeries(
     ),
     whole: whole === undefined || whole.median === null ? null : whole,
   };
+}
+
+/**
+ * Of results `r` with their probe `p` and monitor `m`: a private place among others sees another
+ * side than its continent. Rollups keep it in the column of continents.
+ */
+function seenFrom(sql: Queryable) {
+  return sql`case when m.places is null then p.continent
+    else coalesce(${placeOf(sql)}::text, p.continent) end`;
 }
 
 function slotOf(sql: Queryable, column: string, from: Date, step_s: number) {
@@ -92,15 +103,15 @@ export async function hourlySeries(
       where u.monitor_key = ${monitor} and u.hour >= ${begin} and u.hour < ${end}
         and u.hour not in (select hour from waiting)
       union all
-      select p.continent, w.hour, count(*) filter (where r.outcome = 0), count(*)
+      select ${seenFrom(sql)}, w.hour, count(*) filter (where r.outcome = 0), count(*)
       filter (where r.outcome = 1),
         count(*) filter (where r.outcome = 2),
           coalesce(sum(r.took_ms) filter (where r.outcome = 0), 0),
         min(r.took_ms) filter (where r.outcome = 0), max(r.took_ms) filter (where r.outcome = 0)
       from waiting w join results r on r.monitor_key = ${monitor} and r.at >= w.hour
         and r.at < w.hour + interval '1 hour'
-        join probes p on p.key = r.probe_key
-      group by p.continent, w.hour)
+        join probes p on p.key = r.probe_key left join monitors m on m.key = r.monitor_key
+      group by 1, w.hour)
     select h.continent, ${slotOf(sql, 'h.hour', begin, step_s)} as slot,
       sum(h.ok)::int as ok, sum(h.failed)::int as failed, sum(h.unknown)::int as unknown,
       sum(h.took_sum) / nullif(sum(h.ok), 0) as mean, min(h.took_min) as least,
@@ -275,14 +286,14 @@ export async function rollUpOneHour(sql: Queryable, finishedBefore: number): Pro
   await sql`
     insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min,
       took_max)
-    select r.monitor_key, p.continent, ${stale.hour},
+    select r.monitor_key, ${seenFrom(sql)}, ${stale.hour},
       count(*) filter (where outcome = 0), count(*) filter (where outcome = 1), count(*)
       filter (where outcome = 2),
       coalesce(sum(took_ms) filter (where outcome = 0), 0), min(took_ms)
       filter (where outcome = 0), max(took_ms) filter (where outcome = 0)
-    from results r join probes p on p.key = r.probe_key
+    from results r join probes p on p.key = r.probe_key left join monitors m on m.key = r.monitor_key
     where r.at >= ${stale.hour} and r.at < ${stale.hour}::timestamptz + interval '1 hour'
-    group by r.monitor_key, p.continent
+    group by 1, 2
     on conflict (monitor_key, hour, continent) do update
     set ok = excluded.ok, failed = excluded.failed, unknown = excluded.unknown,
       took_sum = excluded.took_sum, took_min = excluded.took_min, took_max = excluded.took_max`;

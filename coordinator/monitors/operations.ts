@@ -4,7 +4,7 @@ import type * as results from '../../shared/api/results.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
-import { regionPlace } from '../../shared/checks/places.ts';
+import { isPrivatePlace, regionPlace } from '../../shared/checks/places.ts';
 import { type Stretch, windowOf } from '../core/uptime.ts';
 import {
   hourlySeries,
@@ -26,7 +26,7 @@ import { newestPings } from '../heartbeats/queries.ts';
 import { sidesJson } from '../incidents/sides.ts';
 import { monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
 import { enforceLimit, plans } from '../organisations/plans.ts';
-import { checkersOf, placesOf } from '../probes/places.ts';
+import { checkersOf, placesAmong, placesOf } from '../probes/places.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
 import { warningJson } from '../warnings/model.ts';
 import { openWarningsOf } from '../warnings/queries.ts';
@@ -241,13 +241,22 @@ export const getMonitorResults = async (
     phases: phasesJson(times.phases),
   });
   const of = Map.groupBy(rows, (row) => row.continent);
+  const own = [...of.keys()].filter(isPrivatePlace);
+  const places = await placesAmong(sql, organisation.id, own);
   return {
     monitor: id,
     step_s,
     source,
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
-    series: [...of].map(([continent, points]) => ({ continent, points: points.map(pointOf) })),
+    series: [...of].map(([seenFrom, points]) => {
+      const place = places.find(({ id: each }) => each === seenFrom);
+      return {
+        continent: place?.continent ?? seenFrom,
+        place: place === undefined ? null : { id: place.id, name: place.name },
+        points: points.map(pointOf),
+      };
+    }),
     percentiles: percentilesJson(whole),
     deploys: deploys.map(({ at, name }) => ({ at: at.toISOString(), name })),
   };

@@ -31,6 +31,23 @@ export const placesOf = async (sql: Queryable, organisation: string): Promise<re
     where p.revoked_at is null and p.organisation_id = ${organisation}
     group by 1 order by 2, 1`;
 
+export type NamedPlace = Pick<Place, 'id' | 'name' | 'continent'>;
+
+/** Of these ids the places that the organisation has or had. */
+export const placesAmong = async (
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<readonly NamedPlace[]> =>
+  ids.length === 0
+    ? []
+    : sql<NamedPlace[]>`
+      select ${placeOf(sql)}::text as id, coalesce(min(l.name), min(p.name)) as name,
+        min(p.continent) as continent
+      from probes p left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id
+      where p.organisation_id = ${organisation} and ${placeOf(sql)}::text = any(${[...ids]})
+      group by 1`;
+
 type CheckerRow = Omit<Checker, 'organisation' | 'place'> & {
   readonly organisation_id: string | null;
   readonly place_id: string | null;

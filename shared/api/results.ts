@@ -97,9 +97,23 @@ export const getMonitorResults = operation({
     series: array(
       object('ContinentSeriesOut', {
         continent: string({ example: 'Europe' }),
+        place: grown(
+          nullable(
+            object('SeriesPlaceOut', {
+              id: uuid({ example: exampleIds.probe }),
+              name: string({ example: 'Office' }),
+            }),
+            {
+              description:
+                'The private place, where the monitor names it among its `places`; null for public probes.',
+              example: null,
+            },
+          ),
+          null,
+        ),
         points: array(PointOut, { meaning: 'The points, in their order.' }),
       }),
-      { meaning: 'One row of points for each continent.' },
+      { meaning: 'One row of points for each continent, and each private place of `places`.' },
     ),
     percentiles: grown(
       nullable(PercentilesOut, {

@@ -515,7 +515,7 @@ const meanOf = (points: readonly Item[]): number | undefined => {
 const parts = 12;
 
 const responseTimesLineOf = (
-  { continent, points: those }: Item,
+  { continent, place, points: those }: Item,
   from: number,
   to: number,
 ): string => {
@@ -535,7 +535,7 @@ const responseTimesLineOf = (
     return part === undefined ? '-' : rounded(part);
   });
   return [
-    oneLine(continent, 20),
+    isRecord(place) ? oneLine(place.name, 60) : oneLine(continent, 20),
     `${sumOf(points, 'ok')} passed, ${sumOf(points, 'failed')} failed`,
     mean === undefined ? '-' : rounded(mean),
     least.length === 0 ? '-' : rounded(Math.min(...least)),
@@ -553,7 +553,7 @@ export const responseTimes = async (
   const lines = responseTimesRecords(series).map((one) =>
     responseTimesLineOf(one, Date.parse(String(from)), Date.parse(String(to))),
   );
-  const columns = `continent | checks | mean ms | least ms | most ms | mean ms of each twelfth of the time, oldest first`;
+  const columns = `from | checks | mean ms | least ms | most ms | mean ms of each twelfth of the time, oldest first`;
   const title = `Response times from ${String(from)} to ${String(to)}`;
   return { texts: [[opening, title, columns, ...lines, closing].join('\n')] };
 };

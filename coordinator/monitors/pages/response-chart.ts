@@ -65,6 +65,16 @@ const scaleOf = (results: Results): Scale => {
   return { from, to, x: (at) => ((ms(at) - from) / (to - from)) * width };
 };
 
+/** Continents first, then private places. */
+const inOrder = (one: Series, other: Series): number =>
+  one.place === null && other.place === null
+    ? byContinent(one, other)
+    : (one.place?.name ?? '').localeCompare(other.place?.name ?? '');
+
+const nameOf = ({ continent, place }: Series): string => place?.name ?? shortName(continent);
+const classOf = ({ continent, place }: Series): string =>
+  place === null ? lineClass(continent) : 'line-own';
+
 /** Lines differ by dashes as well as by colour. */
 export function responseChart(
   results: Results,
@@ -73,7 +83,7 @@ export function responseChart(
   value: ChartValue,
 ): Html {
   const { of, label } = values[value];
-  const series = results.series.toSorted(byContinent);
+  const series = results.series.toSorted(inOrder);
   const scale = scaleOf(results);
   const all = series
     .flatMap(({ points }) => points.flatMap((point) => of(point) ?? []))
@@ -83,17 +93,15 @@ export function responseChart(
   const axis = axisOf(limit);
   const y = (ms: number): number => height - (Math.min(ms, axis.top) / axis.top) * height;
   const gap = results.step_s * 1_000 * 3.5 * Math.max(1, series.length);
-  const means = series
-    .map(({ continent, points }) => `${continent} ${msText(meanOf(points))}`)
-    .join(', ');
+  const means = series.map((each) => `${nameOf(each)} ${msText(meanOf(each.points))}`).join(', ');
   const lines = series.map(
-    ({ continent, points }) =>
+    (each) =>
       html`
         <path
-          class="line ${lineClass(continent)}"
-          data-name="${shortName(continent)}"
+          class="line ${classOf(each)}"
+          data-name="${nameOf(each)}"
           d="${linePath(
-            points.map((point) => ({ at: Date.parse(point.at), value: of(point) })),
+            each.points.map((point) => ({ at: Date.parse(point.at), value: of(point) })),
             scale.x,
             y,
             gap,
@@ -270,12 +278,12 @@ const legend = (series: readonly Series[]): Html =>
   html`
     <ul class="row chart-legend">
       ${series.map(
-        ({ continent, points }) =>
+        (each) =>
           html`
             <li>
               <svg viewBox="0 0 28 8" aria-hidden="true">
-                <path class="line ${lineClass(continent)}" d="M0 4h28"></path>
-              </svg>${shortName(continent)} <b>${msText(meanOf(points))}</b>
+                <path class="line ${classOf(each)}" d="M0 4h28"></path>
+              </svg>${nameOf(each)} <b>${msText(meanOf(each.points))}</b>
             </li>
           `,
       )}
@@ -346,7 +354,7 @@ const maxRows = 32;
 
 /** The same in numbers, with as many rows as a person reads. */
 export const responseTable = (results: Results, times: Times): Html => {
-  const series = results.series.toSorted(byContinent);
+  const series = results.series.toSorted(inOrder);
   const [from, to] = spanOf(results);
   const steps = Math.max(1, Math.round((to - from) / (results.step_s * 1_000)));
   const step = (to - from) / Math.min(maxRows, steps);
@@ -369,7 +377,7 @@ export const responseTable = (results: Results, times: Times): Html => {
         <thead>
           <tr>
             <th scope="col">From</th>
-            ${series.map(({ continent }) => html`<th scope="col" class="number">${continent}</th>`)}
+            ${series.map((each) => html`<th scope="col" class="number">${each.place?.name ?? each.continent}</th>`)}
           </tr>
         </thead>
         <tbody>

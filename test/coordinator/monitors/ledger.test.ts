@@ -153,10 +153,12 @@ describe('ledger', () => {
       expect(series).toEqual([
         {
           continent: 'Asia',
+          place: null,
           points: [{ ...none, at: iso(at + 300_000), ok: 0, failed: 0, unknown: 1 }],
         },
         {
           continent: 'Europe',
+          place: null,
           points: [
             {
               at: iso(at),

@@ -1,10 +1,16 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { executeAll } from '../../../coordinator/database/connect.ts';
+import {
+  makeResultDays,
+  markStale,
+  rollUpOneHour,
+} from '../../../coordinator/engine/result-queries.ts';
 import { batchMonitors, createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';
 import { getPlace, listPlaces, updatePlace } from '../../../shared/api/places.ts';
 import { countedMinutes, endProbe, inviteProbe, listProbes } from '../../../shared/api/probes.ts';
+import { getMonitorResults } from '../../../shared/api/results.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
@@ -287,5 +293,58 @@ describe('a monitor that names places', () => {
     expect((await bench.call(updateMonitor, house.owner, renamed)).config).toEqual(only.config);
     const elsewhere = { monitor_id: only.id, target: 'https://other.example/' };
     expect(await bench.refusal(updateMonitor, house.owner, elsewhere)).toBe('nobody_can_check');
+  });
+});
+
+describe('the response times of a monitor with both sides', () => {
+  test('are of continents and of its private places, each by itself, from raw results and from hours', async () => {
+    const outside = await probe('par-1');
+    const inside = newId();
+    await bench.sql`insert into places ${bench.sql({ id: inside, organisation_id: house.organisation, name: 'Mill', continent: 'Europe' })}`;
+    const own = { organisation_id: house.organisation, place_id: inside };
+    const [one, two] = [await probe('mill 1', own), await probe('mill 2', own)];
+    const made = async (places: readonly string[] | null) => {
+      const config = places === null ? {} : { places };
+      const target = { type: 'https', target: 'https://mill.example/' };
+      const { id } = await bench.call(createMonitor, house.owner, { ...target, config });
+      const [row] = await bench.sql<{ key: number }[]>`select key from monitors where id = ${id}`;
+      const started = Math.floor(bench.now / 3_600_000 - 3) * 3_600_000;
+      const looks = [outside, one, two].map(({ key: probe_key }, nth) => ({
+        monitor_key: row?.key ?? 0,
+        probe_key,
+        took_ms: 10 * (nth + 1),
+        outcome: 0,
+        at: new Date(started + nth * 1_000),
+      }));
+      await bench.sql`insert into results ${bench.sql(looks)}`;
+      await executeAll(markStale(bench.sql, [started]));
+      return id;
+    };
+    const mixed = await made(['continent:Europe', 'Mill']);
+    const plain = await made(null);
+    const series = async (id: string, window: string) => {
+      const { series: all } = await bench.call(getMonitorResults, house.viewer, {
+        monitor_id: id,
+        window,
+      });
+      return all.map(({ continent, place, points }) => [
+        continent,
+        place?.name ?? null,
+        points.map(({ ok, mean_ms }) => [ok, mean_ms]),
+      ]);
+    };
+    const both = [
+      ['Europe', null, [[1, 10]]],
+      ['Europe', 'Mill', [[2, 25]]],
+    ];
+    const check = async () => {
+      for (const window of ['24h', '7d']) {
+        expect((await series(mixed, window)).toSorted()).toEqual(both);
+        expect(await series(plain, window)).toEqual([['Europe', null, [[3, 20]]]]);
+      }
+    };
+    await check();
+    while (await rollUpOneHour(bench.sql, bench.now));
+    await check();
   });
 });
