@@ -239,13 +239,17 @@ const sentenceOf = (items: readonly Checker[], continents: number): string => {
       ? `${ill.name} ${words}`
       : `${ill.name} ${words}; ${others.length} more ${others.length === 1 ? 'probe has' : 'probes have'} problems`;
   }
-  const well = items.filter(isWell).length;
-  if (well === 0) return 'No probe has connected yet';
+  const open = items.filter((each) => isWell(each) && !each.private).length;
+  const own = items.filter((each) => isWell(each) && each.private).length;
+  if (open === 0 && own === 0) return 'No probe has connected yet';
+  if (open === 0) return `${begun(own)} of your own probes ${own === 1 ? 'checks' : 'check'}`;
   const from = `from ${countInWords(continents)} ${continents === 1 ? 'continent' : 'continents'}`;
-  return well === 1
-    ? `One probe checks ${from}`
-    : `${countInWords(well).replace(/^./, (letter) => letter.toUpperCase())} probes check ${from}`;
+  const beside = own === 0 ? '' : `, and ${countInWords(own)} of your own`;
+  return `${begun(open)} ${open === 1 ? 'probe checks' : 'probes check'} ${from}${beside}`;
 };
+
+const begun = (count: number): string =>
+  countInWords(count).replace(/^./, (letter) => letter.toUpperCase());
 
 const pointsOf = (continents: ReadonlyMap<string, readonly Checker[]>): readonly MapPoint[] =>
   [...continents].map(([continent, items]) => {
@@ -273,7 +277,9 @@ export const probesPage: Page = {
       request.may(inviteProbe) &&
       linkButton('/probes/invite', 'Add private probe', { symbol: 'add' });
     const continents = byContinent(items);
-    const heard = new Set(items.filter(isWell).map(({ continent }) => continent)).size;
+    // A private probe sees its own side, and confirms nothing for its continent.
+    const open = items.filter((each) => !each.private);
+    const heard = new Set(open.filter(isWell).map(({ continent }) => continent)).size;
     const sentence = sentenceOf(items, heard);
     const below =
       'An outage counts only when a second continent confirms it. Probes that disagree with the others are ignored.';
@@ -291,7 +297,7 @@ export const probesPage: Page = {
           ${invitations}
         `,
       });
-    const points = pointsOf(continents);
+    const points = pointsOf(byContinent(open));
     return show({
       title: items.some((each) => each.state === 'lost') ? 'Probe offline' : 'Probes',
       place: 'probes',

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { restServerOptions } from '../../../coordinator/api/routes.ts';
 import type { AnonymousCaller } from '../../../coordinator/gate/caller.ts';
 import { enrolmentRoute } from '../../../coordinator/probes/enrolment.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { enrolmentPath } from '../../../shared/bus/identity.ts';
 import { openTab } from '../../support/browser.ts';
@@ -34,6 +35,22 @@ describe('invitations page', () => {
   /** As the first result of it that is committed. */
   const checks = (probe: string) => web.sql`
   insert into watermarks (probe_key, generation, partition, seq) select key, gen_random_uuid(), 0, 1 from probes where id = ${probe}`;
+
+  test('a private probe is none of its continent: it is counted beside, and cannot confirm what one continent sees', async () => {
+    const seen = { last_seen_at: new Date() };
+    const own = { organisation_id: web.house.organisation, continent: 'Asia', ...seen };
+    await web.sql`insert into probes ${web.sql({ id: newId(), name: 'Lab', ...own })}`;
+    const sentence = async () =>
+      /<h1[^>]*>([^<]+)</.exec((await web.get('/probes', { as: web.house.owner })).text)?.[1];
+    expect(await sentence()).toBe('One of your own probes checks');
+    const public_ = { id: newId(), name: 'fra-1', continent: 'Europe', ...seen };
+    await web.sql`insert into probes ${web.sql(public_)}`;
+    expect(await sentence()).toBe('One probe checks from one continent, and one of your own');
+    const { text } = await web.get('/probes', { as: web.house.owner });
+    expect(text).toContain('Only one continent checks');
+    expect(text).not.toContain('Asia: ');
+    await web.sql`delete from probes`;
+  });
 
   test('the command is on the page that answers the form, and on no page after; revoked, it is gone', async () => {
     const { status, text, headers } = await invite('Office');
