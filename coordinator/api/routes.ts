@@ -303,8 +303,12 @@ const carry = async <Caller extends TokenCaller>(
 ): Promise<FastifyReply> => {
   const path = isRecord(request.params) ? request.params : {};
   // The router takes the empty text after a trailing slash for an id, and a slash encoded as %2F
-  // for a part of one.
-  if (Object.values(path).some((part) => part === '' || String(part).includes('/')))
+  // for a part of one, which it is in the ids of places alone.
+  if (
+    Object.entries(path).some(
+      ([name, part]) => part === '' || (name !== 'place_id' && String(part).includes('/')),
+    )
+  )
     throw new Refusal('route_not_found', noRoute);
   const sent =
     operation.body === undefined

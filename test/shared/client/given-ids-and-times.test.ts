@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../../shared/base/crypto.ts';
 import { commandName, UsageFault } from '../../../shared/base/env.ts';
 import { readLine, valuesOf } from '../../../shared/client/arguments.ts';
 import { everywhere, withTimes } from '../../../shared/client/calls.ts';
@@ -81,6 +82,22 @@ describe('names and ends of ids', () => {
     command = createCommand({ url: served.url, token: served.house.member.readWrite });
   });
   afterAll(() => served.close());
+
+  test('of a place are its id, with its slash, or its name; monitors are made by both', async () => {
+    const at = { id: newId(), name: 'ams-1', continent: 'Europe', region: 'Amsterdam' };
+    const seen = { last_seen_at: new Date(), kinds: ['places'] };
+    await served.api.sql`insert into probes ${served.api.sql({ ...at, ...seen })}`;
+    for (const called of ['Europe/Amsterdam', 'Amsterdam'])
+      expect(await command.json('places', 'get', called)).toMatchObject({
+        id: 'Europe/Amsterdam',
+        probes: [{ id: at.id }],
+      });
+    const target = ['--type', 'https', '--target', 'https://places.example/'];
+    const places = ['--config.places', '["Amsterdam"]'];
+    expect(await command.json('monitors', 'create', ...target, ...places)).toMatchObject({
+      config: { places: ['Europe/Amsterdam'] },
+    });
+  });
 
   test('are accepted for ids, in words and in flags, where exactly one resource is called so', async () => {
     const { run, json } = command;
