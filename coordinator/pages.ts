@@ -43,6 +43,9 @@ import * as tokens from './tokens/pages.ts';
 import * as certificates from './warnings/pages/certificates.ts';
 import type { Page } from './web/page.ts';
 import * as small from './web/small-pages.ts';
+import * as webhook from './webhooks/pages/detail.ts';
+import * as webhookForm from './webhooks/pages/form.ts';
+import * as webhooks from './webhooks/pages/list.ts';
 
 /** The files with pages, a line a subject. */
 const files: readonly (readonly object[])[] = [
@@ -57,6 +60,7 @@ const files: readonly (readonly object[])[] = [
   [signIn, signUp, profile, security],
   [organisation, members, audit],
   [tokens, pingKeys],
+  [webhooks, webhook, webhookForm],
   [assistants],
   [search],
   [operator],

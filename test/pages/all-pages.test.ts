@@ -31,6 +31,7 @@ const nameless: Demo = {
     links: { acknowledge: 'x', acknowledge_short: 'x', unsubscribe: 'x' },
     question: 'x',
   },
+  webhooks: { tickets: 'x', delivery: 'x', archive: 'x', old: 'x' },
   windows: { certificates: 'x', monthly: 'x' },
 };
 

@@ -71,6 +71,12 @@ const makeToken = async ({ page }: Tab): Promise<void> => {
   await page.locator('.copyable').first().waitFor();
 };
 
+const makeWebhook = async ({ page }: Tab): Promise<void> => {
+  await page.getByLabel('URL').fill('https://hooks.example.com/antipode');
+  await page.getByRole('button', { name: 'Create webhook' }).click();
+  await page.locator('.copyable').first().waitFor();
+};
+
 const makePingKey = async ({ page }: Tab): Promise<void> => {
   await page.getByLabel('Name').fill('Nightly jobs');
   await page.getByRole('button', { name: 'Create ping key' }).click();
@@ -338,6 +344,38 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'audit-of-nobody', path: '/audit?who=nobody@shop.example&from=2026-11-01', as: 'owner' },
   { name: 'audit-of-a-viewer', path: '/audit', as: 'viewer' },
   { name: 'tokens', path: '/tokens', as: 'owner' },
+  { name: 'webhooks', path: '/webhooks', as: 'owner' },
+  { name: 'webhooks-of-a-viewer', path: '/webhooks', as: 'viewer' },
+  { name: 'webhook', path: ({ webhooks }) => `/webhooks/${webhooks.tickets}`, as: 'owner' },
+  {
+    name: 'webhook-of-a-viewer',
+    path: ({ webhooks }) => `/webhooks/${webhooks.archive}`,
+    as: 'viewer',
+  },
+  { name: 'webhook-off', path: ({ webhooks }) => `/webhooks/${webhooks.old}`, as: 'owner' },
+  { name: 'webhook-new', path: '/webhooks/new', as: 'owner' },
+  {
+    name: 'webhook-made',
+    path: '/webhooks/new',
+    as: 'owner',
+    first: makeWebhook,
+    isNewEachTime: true,
+  },
+  {
+    name: 'webhook-edit',
+    path: ({ webhooks }) => `/webhooks/${webhooks.tickets}/edit`,
+    as: 'owner',
+  },
+  {
+    name: 'webhook-secret',
+    path: ({ webhooks }) => `/webhooks/${webhooks.tickets}/secret`,
+    as: 'owner',
+  },
+  {
+    name: 'webhook-delete',
+    path: ({ webhooks }) => `/webhooks/${webhooks.tickets}/delete`,
+    as: 'owner',
+  },
   { name: 'ping-keys', path: '/ping-keys', as: 'owner' },
   {
     name: 'ping-key-made',

@@ -10,6 +10,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { type DemoChannels, seedDemoChannels } from './demo-channels.ts';
+import { type DemoWebhooks, seedDemoWebhooks } from './demo-webhooks.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -266,6 +267,7 @@ export type Demo = {
   /** The secret of the link that shows it to everybody. */
   readonly share: string;
   readonly channels: DemoChannels;
+  readonly webhooks: DemoWebhooks;
   /** What the world sees. */
   readonly page: DemoPage;
   readonly windows: DemoWindows;
@@ -517,7 +519,8 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   const page = await seedDemoPage(sql, organisation, now, { idOf, groupOf, incident });
   await seedWarnings(sql, organisation, now, idOf);
   await sql`analyze`;
-  return { idOf, groupOf, incident, share, channels, page, windows };
+  const webhooks = await seedDemoWebhooks(sql, organisation, now);
+  return { idOf, groupOf, incident, share, channels, webhooks, page, windows };
 };
 
 /** What passing checks of the demo warn of, and whose certificate and which domain end when. */

@@ -4,6 +4,7 @@
  */
 
 const members = 'in 403 ok ok ok ok ok';
+const ofOurs = 'in 403 404 ok ok ok ok';
 const managersOfOurs = 'in 403 404 403 403 ok ok';
 /** `elsewhere` owns the organisation that it is in. */
 const owners = 'in 403 ok 403 403 403 ok';
@@ -44,6 +45,20 @@ export const ofTheAccount: Readonly<Record<string, string>> = {
   'GET /audit': managers,
   'GET /audit.csv': managers,
   'POST /first-steps/hide': 'in 403 ok 403 ok ok ok',
+  'GET /webhooks': members,
+  'GET /webhooks/new': managers,
+  'POST /webhooks/new': managers,
+  'GET /webhooks/:webhook_id': ofOurs,
+  'GET /webhooks/:webhook_id/edit': managersOfOurs,
+  'POST /webhooks/:webhook_id/edit': managersOfOurs,
+  'GET /webhooks/:webhook_id/secret': managersOfOurs,
+  'POST /webhooks/:webhook_id/secret': managersOfOurs,
+  'POST /webhooks/:webhook_id/test': managersOfOurs,
+  'POST /webhooks/:webhook_id/turn-on': managersOfOurs,
+  'POST /webhooks/:webhook_id/deliveries/:delivery_id/resend': managersOfOurs,
+  'POST /webhooks/:webhook_id/replay': managersOfOurs,
+  'GET /webhooks/:webhook_id/delete': managersOfOurs,
+  'POST /webhooks/:webhook_id/delete': 'in 403 404 403 403 ok 404',
   'GET /ping-keys': managers,
   'POST /ping-keys': managers,
   'POST /ping-keys/:ping_key_id/rotate': 'in 403 404 403 403 404 404',

@@ -275,6 +275,8 @@ const standsFor: Readonly<Record<string, () => string>> = {
   probe_invitation_id: newId,
   probe_id: newId,
   ping_key_id: newId,
+  webhook_id: () => demo.webhooks.tickets,
+  delivery_id: () => demo.webhooks.delivery,
   set_aside_id: () => '1',
   secret: () => 'x'.repeat(43),
 };

@@ -1,0 +1,359 @@
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import {
+  getWebhook,
+  listWebhookDeliveries,
+  replayWebhook,
+  resendWebhookDelivery,
+  testWebhook,
+  updateWebhook,
+} from '../../../shared/api/webhooks.ts';
+import {
+  chips,
+  countText,
+  heading,
+  linkButton,
+  moreLink,
+  msText,
+  notice,
+} from '../../web/elements.ts';
+import { attempt, type FormState, formSummary, freshForm, textField } from '../../web/forms.ts';
+import { type Html, html, icon, type Part, query } from '../../web/html.ts';
+import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  answerText,
+  type Delivery,
+  deliveryMark,
+  eventsText,
+  type Webhook,
+  webhookMark,
+  webhookName,
+  webhookTrail,
+} from './parts.ts';
+
+const maySend = ({ may }: MembersRequest): boolean => may(replayWebhook);
+
+const whyNot = (request: MembersRequest, webhook: Webhook): Html | null => {
+  const { id, enabled, disabled_because, failing_since } = webhook;
+  const turnOn =
+    maySend(request) &&
+    html`
+    <form method="post" action="/webhooks/${id}/turn-on">
+      <button class="button">${icon('again')}Turn on</button>
+    </form>
+  `;
+  if (!enabled)
+    return html`
+      ${
+        disabled_because === null
+          ? notice('unknown', 'This webhook is off', 'No events are sent there.')
+          : notice(
+              'down',
+              disabled_because === 'gone'
+                ? 'Turned off: its server says that the address is gone (410)'
+                : 'Turned off: its server accepted nothing for five days',
+              'No events are sent there. Once it works, turn it on and replay the events since then.',
+            )
+      }
+      ${turnOn}
+    `;
+  return failing_since === null
+    ? null
+    : notice(
+        'down',
+        html`Every attempt failed since ${request.times.moment(failing_since)}`,
+        'Events are sent again for three days each. After five days without a success the webhook is turned off.',
+      );
+};
+
+const actionsOf = (request: MembersRequest, { id }: Webhook): Html | null =>
+  maySend(request)
+    ? html`
+      <form method="post" action="/webhooks/${id}/test">
+        <button class="button">${icon('send')}Send a test</button>
+      </form>
+      ${linkButton(`/webhooks/${id}/edit`, 'Edit', { symbol: 'edit' })}
+      ${linkButton(`/webhooks/${id}/secret`, 'Replace secret', { symbol: 'tokens' })}
+      ${linkButton(`/webhooks/${id}/delete`, 'Delete', { symbol: 'delete' })}
+    `
+    : null;
+
+const settings = (webhook: Webhook, { times }: MembersRequest): Html => {
+  const row = (name: string, value: Part): Html =>
+    html`
+      <div>
+        <dt>${name}</dt>
+        <dd>${value}</dd>
+      </div>
+    `;
+  const { url, event_types, last_delivered_at, created_at } = webhook;
+  return html`
+    <dl class="card columns">
+      ${row('URL', url)}
+      ${row('Events', event_types.length > 1 ? event_types.join(', ') : eventsText(webhook))}
+      ${row('Last delivered', last_delivered_at === null ? 'Never' : times.ago(last_delivered_at))}
+      ${row('Created', times.moment(created_at))}
+    </dl>
+  `;
+};
+
+const answerOf = ({ status, failure, answer, took_ms, state, attempts }: Delivery): Part => {
+  if (status === null && failure === null) return attempts === 0 ? '–' : 'In progress';
+  return html`
+    <span class="stacked">
+      <span>${answerText({ status, failure })}, ${msText(took_ms)}</span>
+      ${
+        answer !== null &&
+        answer.trim() !== '' &&
+        state !== 'delivered' &&
+        html`
+          <details>
+            <summary>Response</summary>
+            <pre>${answer}</pre>
+          </details>
+        `
+      }
+    </span>
+  `;
+};
+
+const rowOf = (request: MembersRequest, webhook: Webhook, delivery: Delivery): Html => {
+  const { id, event, event_id, attempts, next_attempt_at, created_at } = delivery;
+  const { times } = request;
+  return html`
+    <tr id="delivery-${id}" data-row>
+      <td data-label="Event">
+        <span class="stacked">
+          <b>${event}</b>
+          <span class="note">${event_id}</span>
+        </span>
+      </td>
+      <td data-label="At">${times.moment(created_at)}</td>
+      <td data-label="State">
+        <span class="stacked">
+          ${deliveryMark(delivery)}
+          ${
+            next_attempt_at !== null &&
+            attempts > 0 &&
+            html`<span class="note">next ${times.moment(next_attempt_at)}</span>`
+          }
+        </span>
+      </td>
+      <td data-label="Attempts" class="number">${attempts}</td>
+      <td data-label="Response">${answerOf(delivery)}</td>
+      ${
+        maySend(request) &&
+        html`
+          <td class="number">
+            <form method="post" action="/webhooks/${webhook.id}/deliveries/${id}/resend">
+              <button class="button"${!webhook.enabled && html` disabled`}>
+                Resend<span class="unseen"> ${event} ${event_id}</span>
+              </button>
+            </form>
+          </td>
+        `
+      }
+    </tr>
+  `;
+};
+
+const stateNames = {
+  waiting: 'Waiting',
+  delivered: 'Delivered',
+  failed: 'Gave up',
+  cancelled: 'Cancelled',
+};
+
+type Log = OutputOf<typeof listWebhookDeliveries>;
+
+const logOf = (request: MembersRequest, webhook: Webhook, { items, next_cursor }: Log): Html => {
+  const { state } = request.query;
+  const address = `/webhooks/${webhook.id}`;
+  return html`
+    <section>
+      <div class="section-head">
+        <h2>Log</h2>
+        <p class="soft">Kept for 14 days</p>
+      </div>
+      ${chips('State', [
+        { href: address, label: 'All', current: state === undefined },
+        ...Object.entries(stateNames).map(([value, label]) => ({
+          href: `${address}${query({ state: value })}`,
+          label,
+          current: state === value,
+        })),
+      ])}
+      ${
+        items.length === 0
+          ? html`<p class="nothing card">No events yet</p>`
+          : html`
+            <div class="table-card">
+              <table class="cards">
+                <thead>
+                  <tr>
+                    <th scope="col">Event</th>
+                    <th scope="col">At</th>
+                    <th scope="col">State</th>
+                    <th scope="col" class="number">Attempts</th>
+                    <th scope="col">Response</th>
+                    ${maySend(request) && html`<th scope="col"><span class="unseen">Resend</span></th>`}
+                  </tr>
+                </thead>
+                <tbody>${items.map((each) => rowOf(request, webhook, each))}</tbody>
+              </table>
+            </div>
+            ${
+              next_cursor !== null &&
+              moreLink(`${address}${query({ state, cursor: next_cursor })}`, 'Earlier')
+            }
+          `
+      }
+    </section>
+  `;
+};
+
+const replayForm = (request: MembersRequest, { id, enabled }: Webhook, state: FormState) =>
+  maySend(request) &&
+  enabled &&
+  html`
+    <section class="card">
+      <h2>Replay</h2>
+      <p class="soft">
+        Sends every event since a time again, whether it was delivered or not. Each keeps its id, so
+        that your program can leave out what it knows. Events are kept for 90 days.
+      </p>
+      <form class="fields" method="post" action="/webhooks/${id}/replay">
+        ${textField({
+          name: 'since',
+          label: 'Since',
+          type: 'datetime-local',
+          required: true,
+          help: `Time zone: ${request.caller.organisation.time_zone}`,
+          state,
+        })}
+        <button class="button">Replay</button>
+      </form>
+    </section>
+  `;
+
+const pageOf = async (
+  request: MembersRequest,
+  said?: Html,
+  state: FormState = freshForm(request.form),
+): Promise<PageAnswer> => {
+  const { ask, path, query: asked } = request;
+  const { webhook_id } = path;
+  const [webhook, log] = await Promise.all([
+    ask(getWebhook, { webhook_id }),
+    ask(listWebhookDeliveries, {
+      webhook_id,
+      ...(asked.state === undefined ? {} : { state: asked.state }),
+      ...(asked.cursor === undefined ? {} : { cursor: asked.cursor }),
+    }),
+  ]);
+  const name = webhookName(webhook);
+  return show({
+    title: name,
+    place: 'tokens',
+    status: state.status,
+    main: html`
+      <div class="stack">
+        ${heading({
+          sentence: name,
+          below: webhookMark(webhook),
+          actions: actionsOf(request, webhook),
+          trail: webhookTrail,
+        })}
+        ${formSummary(state)}
+        ${said}
+        ${whyNot(request, webhook)}
+        ${settings(webhook, request)}
+        ${logOf(request, webhook, log)}
+        ${replayForm(request, webhook, state)}
+      </div>
+    `,
+  });
+};
+
+export const webhookPage: Page = {
+  method: 'GET',
+  path: '/webhooks/:webhook_id',
+  needs: 'member',
+  answer: (request) => pageOf(request),
+};
+
+const triedNotice = ({
+  delivered,
+  status,
+  failure,
+  answer,
+  took_ms,
+}: OutputOf<typeof testWebhook>): Html =>
+  delivered
+    ? notice('up', `Test delivered (HTTP ${status}, ${msText(took_ms)})`)
+    : html`
+      ${notice('down', `Test not delivered: ${answerText({ status, failure })}`)}
+      ${answer !== null && answer.trim() !== '' && html`<pre>${answer}</pre>`}
+    `;
+
+/** A refusal is shown at the top of the page. */
+const actOn = async <Done>(
+  request: MembersRequest,
+  act: (webhook_id: string) => Promise<Done>,
+  answer: (done: Done) => PageAnswer | Promise<PageAnswer>,
+): Promise<PageAnswer> => {
+  const tried = await attempt(request.form, () => act(request.path.webhook_id ?? ''), ['since']);
+  return 'refused' in tried ? pageOf(request, undefined, tried.refused) : answer(tried.done);
+};
+
+export const sendTest: Page = {
+  method: 'POST',
+  path: '/webhooks/:webhook_id/test',
+  needs: 'member',
+  answer: (request) =>
+    actOn(
+      request,
+      (webhook_id) => request.ask(testWebhook, { webhook_id }),
+      (tried) => pageOf(request, triedNotice(tried)),
+    ),
+};
+
+export const resend: Page = {
+  method: 'POST',
+  path: '/webhooks/:webhook_id/deliveries/:delivery_id/resend',
+  needs: 'member',
+  answer: (request) =>
+    actOn(
+      request,
+      (webhook_id) =>
+        request.ask(resendWebhookDelivery, { webhook_id, delivery_id: request.path.delivery_id }),
+      () => seeOther(`/webhooks/${request.path.webhook_id}`, { said: 'Event queued again.' }),
+    ),
+};
+
+export const replay: Page = {
+  method: 'POST',
+  path: '/webhooks/:webhook_id/replay',
+  needs: 'member',
+  answer: (request) =>
+    actOn(
+      request,
+      (webhook_id) =>
+        request.ask(replayWebhook, { webhook_id, since: request.form.value('since') ?? '' }),
+      ({ events }) =>
+        seeOther(`/webhooks/${request.path.webhook_id}`, {
+          said: events === 1 ? 'One event queued.' : `${countText(events)} events queued.`,
+        }),
+    ),
+};
+
+export const turnOn: Page = {
+  method: 'POST',
+  path: '/webhooks/:webhook_id/turn-on',
+  needs: 'member',
+  answer: (request) =>
+    actOn(
+      request,
+      (webhook_id) => request.ask(updateWebhook, { webhook_id, enabled: true }),
+      (webhook) => seeOther(`/webhooks/${webhook.id}`, { said: 'Webhook turned on.' }),
+    ),
+};

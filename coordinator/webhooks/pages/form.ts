@@ -1,0 +1,258 @@
+import { eventTypes } from '../../../shared/api/events.ts';
+import {
+  createWebhook,
+  deleteWebhook,
+  getWebhook,
+  rotateWebhookSecret,
+  updateWebhook,
+} from '../../../shared/api/webhooks.ts';
+import { copyable, heading, linkButton, notice } from '../../web/elements.ts';
+import { type Form, formOf } from '../../web/form-data.ts';
+import {
+  attempt,
+  checkField,
+  choiceField,
+  type FormState,
+  formSummary,
+  freshForm,
+  refuseUnlessMay,
+  textField,
+} from '../../web/forms.ts';
+import { html, icon } from '../../web/html.ts';
+import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import { type Webhook, webhookName, webhookTrail } from './parts.ts';
+
+const fields = ['url', 'description', 'event_types[]', 'enabled'] as const;
+
+const inputFrom = (form: Form) => ({
+  url: form.value('url') ?? '',
+  description: form.value('description') ?? '',
+  event_types: form.values('event_types[]').filter((type) => type !== ''),
+});
+
+/** `webhook`: the one that is edited; undefined for a new one. */
+const formPage = (state: FormState, webhook?: Webhook): PageAnswer => {
+  const sentence = webhook === undefined ? 'New webhook' : `Edit ${webhookName(webhook)}`;
+  return show({
+    title: sentence,
+    place: 'tokens',
+    status: state.status,
+    main: html`
+      ${heading({
+        sentence,
+        trail:
+          webhook === undefined
+            ? webhookTrail
+            : [...webhookTrail, { href: `/webhooks/${webhook.id}`, name: webhookName(webhook) }],
+      })}
+      ${formSummary(state)}
+      <form class="form" method="post">
+        ${textField({
+          name: 'url',
+          label: 'URL',
+          type: 'url',
+          required: true,
+          autofocus: webhook === undefined,
+          autocomplete: 'off',
+          placeholder: 'https://hooks.example.com/antipode',
+          help: 'Gets a signed POST with JSON for every event. Owners and admins see it whole, others its host.',
+          state,
+        })}
+        ${textField({
+          name: 'description',
+          label: 'Description',
+          required: false,
+          autocomplete: 'off',
+          placeholder: 'Ticket system',
+          state,
+        })}
+        ${choiceField({
+          name: 'event_types[]',
+          label: 'Events',
+          several: true,
+          filter: 'Filter by type',
+          choices: eventTypes.map((type) => ({ value: type, label: type })),
+          help: 'None selected: all events, including types added later.',
+          state,
+        })}
+        ${
+          webhook !== undefined &&
+          checkField({
+            name: 'enabled',
+            label: 'Send events',
+            help: 'Events that wait are dropped when you turn it off. You can replay them later.',
+            state,
+          })
+        }
+        <div class="actions">
+          <button class="button button-main">
+            ${webhook === undefined ? 'Create webhook' : 'Save'}
+          </button>
+          ${linkButton(webhook === undefined ? '/webhooks' : `/webhooks/${webhook.id}`, 'Cancel')}
+        </div>
+      </form>
+    `,
+  });
+};
+
+/** Only now: later it is encrypted. */
+const secretPage = (id: string, name: string, secret: string): PageAnswer =>
+  show({
+    title: 'Copy your secret',
+    place: 'tokens',
+    headers: { 'cache-control': 'no-store' },
+    main: html`
+      ${heading({
+        sentence: 'Copy your secret now',
+        below: html`You see the secret of <b>${name}</b> only once. It verifies that events come from here.`,
+        trail: webhookTrail,
+      })}
+      <div class="card stack">
+        ${copyable(secret, 'the secret')}
+        ${notice('information', 'Store it in a secret manager', 'If it leaks, replace it.')}
+      </div>
+      <p class="actions after">${linkButton(`/webhooks/${id}`, 'Done', { main: true })}</p>
+    `,
+  });
+
+export const newWebhookPage: Page = {
+  method: 'GET',
+  path: '/webhooks/new',
+  needs: 'member',
+  answer: (request) => {
+    refuseUnlessMay(request, createWebhook);
+    return formPage(freshForm(request.form));
+  },
+};
+
+export const makeWebhook: Page = {
+  method: 'POST',
+  path: '/webhooks/new',
+  needs: 'member',
+  answer: async ({ form, ask }) => {
+    const tried = await attempt(form, () => ask(createWebhook, inputFrom(form)), fields);
+    if ('refused' in tried) return formPage(tried.refused);
+    const { id, secret } = tried.done;
+    return secretPage(id, webhookName(tried.done), secret);
+  },
+};
+
+const existing = async (request: MembersRequest): Promise<Webhook> => {
+  const webhook = await request.ask(getWebhook, { webhook_id: request.path.webhook_id });
+  refuseUnlessMay(request, updateWebhook);
+  return webhook;
+};
+
+export const editWebhookPage: Page = {
+  method: 'GET',
+  path: '/webhooks/:webhook_id/edit',
+  needs: 'member',
+  answer: async (request) => {
+    const webhook = await existing(request);
+    const { url, description, event_types, enabled } = webhook;
+    const form = formOf({
+      url,
+      description,
+      'event_types[]': event_types,
+      ...(enabled ? { enabled: 'true' } : {}),
+    });
+    return formPage(freshForm(form), webhook);
+  },
+};
+
+export const editWebhook: Page = {
+  method: 'POST',
+  path: '/webhooks/:webhook_id/edit',
+  needs: 'member',
+  answer: async (request) => {
+    const { form, ask } = request;
+    const webhook = await existing(request);
+    const tried = await attempt(
+      form,
+      () =>
+        ask(updateWebhook, {
+          ...inputFrom(form),
+          webhook_id: webhook.id,
+          enabled: form.value('enabled') === 'true',
+        }),
+      fields,
+    );
+    return 'refused' in tried
+      ? formPage(tried.refused, webhook)
+      : seeOther(`/webhooks/${webhook.id}`, { said: 'Webhook updated.' });
+  },
+};
+
+export const replaceSecretPage: Page = {
+  method: 'GET',
+  path: '/webhooks/:webhook_id/secret',
+  needs: 'member',
+  answer: async (request) => {
+    const webhook = await existing(request);
+    const name = webhookName(webhook);
+    return show({
+      title: `Replace the secret of ${name}`,
+      place: 'tokens',
+      main: html`
+        ${heading({
+          sentence: `Replace the secret of ${name}?`,
+          below:
+            'Events are signed with both secrets for 24 hours, so that your program can change over.',
+          trail: [...webhookTrail, { href: `/webhooks/${webhook.id}`, name }],
+        })}
+        <form class="actions" method="post">
+          <button class="button button-main">Replace secret</button>
+          ${linkButton(`/webhooks/${webhook.id}`, 'Cancel')}
+        </form>
+      `,
+    });
+  },
+};
+
+export const replaceSecret: Page = {
+  method: 'POST',
+  path: '/webhooks/:webhook_id/secret',
+  needs: 'member',
+  answer: async (request) => {
+    const webhook = await existing(request);
+    const { secret } = await request.ask(rotateWebhookSecret, { webhook_id: webhook.id });
+    return secretPage(webhook.id, webhookName(webhook), secret);
+  },
+};
+
+export const deleteWebhookPage: Page = {
+  method: 'GET',
+  path: '/webhooks/:webhook_id/delete',
+  needs: 'member',
+  answer: async (request) => {
+    const webhook = await existing(request);
+    const name = webhookName(webhook);
+    return show({
+      title: `Delete ${name}`,
+      place: 'tokens',
+      main: html`
+        ${heading({
+          sentence: `Delete ${name}?`,
+          below:
+            'It gets no more events, and its log is deleted. To stop events for a while, turn it off instead.',
+          trail: [...webhookTrail, { href: `/webhooks/${webhook.id}`, name }],
+        })}
+        <form class="actions" method="post">
+          <button class="button button-danger">${icon('delete')}Delete webhook</button>
+          ${linkButton(`/webhooks/${webhook.id}`, 'Cancel')}
+        </form>
+      `,
+    });
+  },
+};
+
+export const removeWebhook: Page = {
+  method: 'POST',
+  path: '/webhooks/:webhook_id/delete',
+  needs: 'member',
+  answer: async (request) => {
+    const webhook = await existing(request);
+    await request.ask(deleteWebhook, { webhook_id: webhook.id });
+    return seeOther('/webhooks', { said: `${webhookName(webhook)} deleted.` });
+  },
+};

@@ -1,0 +1,125 @@
+import type { Sql } from '../../coordinator/database/connect.ts';
+import { newSigningSecret } from '../../coordinator/notifications/kinds/webhook.ts';
+import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
+import { insertWebhook } from '../../coordinator/webhooks/queries.ts';
+import { sealWebhook } from '../../coordinator/webhooks/secrets.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { testSecretKey } from './people.ts';
+
+/** For test files and pictures: programs that get events in the demo, and what they were sent. */
+
+export type DemoWebhooks = {
+  /** Fails at present. */
+  readonly tickets: string;
+  /** An event that waits for it. */
+  readonly delivery: string;
+  /** Works. */
+  readonly archive: string;
+  /** Was turned off, because its server said that it is gone. */
+  readonly old: string;
+};
+
+const minute = 60_000;
+const day = 1_440 * minute;
+
+/** Into the organisation of the demo. `now`: what the pages take for now. */
+export const seedDemoWebhooks = async (
+  sql: Sql,
+  organisation: string,
+  now: number,
+): Promise<DemoWebhooks> => {
+  const at = (ago: number): Date => new Date(now - ago);
+  const secrets = createSecretsAtRest(testSecretKey);
+  const make = async (
+    url: string,
+    description: string,
+    event_types: readonly string[],
+    set: Readonly<Record<string, Date | string | boolean>>,
+  ): Promise<string> => {
+    const id = newId();
+    const box = { url, secrets: [{ secret: newSigningSecret(), until: null }] };
+    await insertWebhook(
+      sql,
+      {
+        id,
+        organisation,
+        description,
+        host: new URL(url).host,
+        event_types,
+        enabled: true,
+        secrets: await sealWebhook(secrets, sql, id, box),
+      },
+      at(40 * day),
+    );
+    await sql`update webhooks set ${sql(set)} where id = ${id}`;
+    return id;
+  };
+  const tickets = await make(
+    'https://tickets.example.com/hooks/antipode',
+    'Ticket system',
+    ['incident.confirmed', 'incident.resolved'],
+    { last_delivered_at: at(2 * day), failing_since: at(7 * minute), last_failed_at: at(minute) },
+  );
+  const archive = await make('https://archive.example.com/events', '', [], {
+    last_delivered_at: at(2 * minute),
+  });
+  const old = await make('https://old.example.com/in', 'Old dashboard', [], {
+    enabled: false,
+    disabled_because: 'gone',
+    last_delivered_at: at(9 * day),
+  });
+  const delivery = newId();
+  const event = (number: number): string => `5d0f7a3e-9c41-4b8e-a6d2-00000000000${number}`;
+  const sent = { organisation_id: organisation, webhook_id: tickets, took_ms: 48 };
+  await sql`insert into webhook_deliveries ${sql([
+    {
+      ...sent,
+      id: newId(),
+      event_key: 1,
+      event_id: event(1),
+      event: 'incident.confirmed',
+      state: 'delivered',
+      created_at: at(2 * day),
+      next_at: at(2 * day),
+      attempts: 1,
+      attempted_at: at(2 * day),
+      status: 200,
+      class: null,
+      answer: 'ok',
+      settled_at: at(2 * day),
+    },
+    {
+      ...sent,
+      id: newId(),
+      event_key: 2,
+      event_id: event(2),
+      event: 'incident.resolved',
+      state: 'failed',
+      created_at: at(day),
+      next_at: at(day),
+      attempts: 10,
+      attempted_at: at(day),
+      status: null,
+      class: 'timeout',
+      answer: null,
+      settled_at: at(day),
+    },
+    {
+      ...sent,
+      id: delivery,
+      event_key: 3,
+      event_id: event(3),
+      event: 'incident.confirmed',
+      state: 'waiting',
+      created_at: at(7 * minute),
+      next_at: at(-4 * minute),
+      attempts: 2,
+      attempted_at: at(minute),
+      status: 503,
+      class: null,
+      answer: '<h1>Service Unavailable</h1>',
+      settled_at: null,
+    },
+  ])}`;
+  return { tickets, delivery, archive, old };
+};
