@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isRecord } from '../../shared/base/json.ts';
 import { configChapter } from './config-schemas.ts';
 import { callExamples, copyable, escapeHtml, prose } from './document-words.ts';
+import { webhooksChapter } from './event-post.ts';
 import {
   type ApiDocument,
   type OperationEntry,
@@ -369,7 +370,7 @@ export const docsPage = (document: ApiDocument, baseUrl: string, isAboutOpen = f
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Antipode API, version 1</title><style>${docsStyle}</style></head>
 <body><a class="skip" href="#content">Skip to content</a><div class="page">
-<nav aria-label="Contents"><p><a href="#begin">Get started</a></p><p><a href="#once">Retries and idempotency</a></p>${contents}<p><a href="#config">Keys of a config</a></p><p><a href="#plans">Plans</a></p><p><a href="#client">Command-line client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
+<nav aria-label="Contents"><p><a href="#begin">Get started</a></p><p><a href="#once">Retries and idempotency</a></p>${contents}<p><a href="#webhooks">Receive webhooks</a></p><p><a href="#config">Keys of a config</a></p><p><a href="#plans">Plans</a></p><p><a href="#client">Command-line client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
 <main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a>.${isAboutOpen ? ' <a href="/about">Service status</a>' : ''}</p>
-${beginning(baseUrl)}${about}${onceChapter()}${chapters}${configChapter()}${plansChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
+${beginning(baseUrl)}${about}${onceChapter()}${chapters}${webhooksChapter()}${configChapter()}${plansChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
 };

@@ -120,8 +120,10 @@ export const storedFigures = (sql: Sql, now: number): Promise<readonly StoredFig
     union all select 'webhooks_waiting', '', count(*)::float8 from webhook_deliveries
       where state = 'waiting'
     union all select 'webhooks_oldest', '',
-      coalesce(extract(epoch from ${at} - min(next_at)), 0)::float8 from webhook_deliveries
-      where state = 'waiting' and next_at <= ${at}
+      coalesce(extract(epoch from ${at} - min(d.next_at)), 0)::float8 from webhooks w
+      cross join lateral (select next_at from webhook_deliveries where webhook_id = w.id
+        and state = 'waiting' and next_at <= ${at} order by next_at limit 1) d
+      where w.enabled and w.failing_since is null
     union all select 'webhooks_failing', '', count(*)::float8 from webhooks
       where enabled and failing_since is not null
     union all select 'set_aside', '', count(*)::float8 from set_aside
@@ -187,7 +189,7 @@ const storedGauges = {
   },
   webhooks_oldest: {
     name: 'antipode_webhook_deliveries_oldest_seconds',
-    help: 'For how long the oldest due attempt at a webhook waits',
+    help: 'For how long the oldest due attempt waits, at webhooks that do not fail',
     label: undefined,
   },
   webhooks_failing: {
