@@ -8,7 +8,10 @@ import { tablesInOrder, writeBackup } from '../../../coordinator/backups/write.t
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { readSealing, sealEpochOf } from '../../../coordinator/secrets/keys.ts';
+import { handOn } from '../../../coordinator/webhooks/delivery-queries.ts';
+import { insertWebhook } from '../../../coordinator/webhooks/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { eventually } from '../../support/eventually.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
@@ -109,6 +112,43 @@ describe('a backup', () => {
     const before = await id(restored);
     await readBackup(restored, file, false, quiet);
     expect([before, await id(sql)]).not.toContain(await id(restored));
+  });
+
+  test('has webhooks go on with the events that come after it was restored', async () => {
+    const file = join(folder, 'webhooks.backup');
+    const webhook = newId();
+    await insertWebhook(
+      sql,
+      {
+        id: webhook,
+        organisation: house.organisation,
+        description: '',
+        host: 'hooks.example.org',
+        event_types: [],
+        enabled: true,
+        secrets: Buffer.from('sealed'),
+      },
+      new Date(),
+    );
+    const deploy = (of: Sql, name: string) =>
+      of`insert into events (organisation_id, what, name) values (${house.organisation}, 'deploy', ${name})`;
+    await deploy(sql, 'before');
+    await writeBackup(sql, file, quiet);
+    await sql`delete from webhooks`;
+    const restored = await another();
+    await readBackup(restored, file, false, quiet);
+    await deploy(restored, 'after');
+    const handed = async () => {
+      await handOn(restored, new Date());
+      return (
+        await restored<{ name: string }[]>`
+          select e.name from webhook_deliveries d join events e on e.id = d.event_key
+          where d.webhook_id = ${webhook}`
+      ).map(({ name }) => name);
+    };
+    // An event is certain once the transactions of the whole server that began before it are over.
+    await eventually(async () => (await handed()).length > 0);
+    expect(await handed()).toEqual(['after']);
   });
 
   test('is refused by a database that is not empty, unless it is to be replaced, and while a coordinator runs on it', async () => {
