@@ -70,4 +70,16 @@ class Rows extends Array<unknown> {
   get command(): unknown {
     return Reflect.get(this.#answer, 'command');
   }
+
+  get columns(): unknown {
+    return Reflect.get(this.#answer, 'columns');
+  }
+
+  get statement(): unknown {
+    return Reflect.get(this.#answer, 'statement');
+  }
+
+  get state(): unknown {
+    return Reflect.get(this.#answer, 'state');
+  }
 }
