@@ -34,6 +34,7 @@ import {
   notesOf,
   ownersOf,
   type PostMortem,
+  type ProbePlace,
   postMortemOf,
   removePostMortem,
   removeShare,
@@ -214,8 +215,10 @@ export const listIncidentChoices = (
 ): OperationResult<OutputOf<typeof contract.listIncidentChoices>> =>
   incidentChoices(sql, organisation.id, windowOf(days, now).from);
 
-const probeRef = (name: string | null, continent: string | null) =>
-  name === null || continent === null ? null : { name, continent };
+const probeRef = (name: string | null, continent: string | null, at: ProbePlace | null) =>
+  name === null || continent === null
+    ? null
+    : { name, continent, region: at?.region ?? null, place: at?.place ?? null };
 
 /**
  * An incident as answers show it now; its cause is a sentence of our own list, never text of the
@@ -230,8 +233,8 @@ export const incidentJson = (row: IncidentRow, now: number) => ({
   confirmed_at: row.confirmed_at?.toISOString() ?? null,
   resolved_at: row.resolved_at?.toISOString() ?? null,
   open: row.resolved_at === null,
-  seen_from: probeRef(row.seen_probe, row.seen_continent),
-  confirmed_from: probeRef(row.confirmed_probe, row.confirmed_continent),
+  seen_from: probeRef(row.seen_probe, row.seen_continent, row.seen_in),
+  confirmed_from: probeRef(row.confirmed_probe, row.confirmed_continent, row.confirmed_in),
   note: row.note,
   scope: row.scope,
   layer: row.layer,

@@ -447,7 +447,12 @@ export type IncidentRow = {
   readonly acknowledged_as: string | null;
   readonly continents: Continents | null;
   readonly sides: StoredSides | null;
+  readonly seen_in: ProbePlace | null;
+  readonly confirmed_in: ProbePlace | null;
 };
+
+/** Where a probe is, beside its continent. */
+export type ProbePlace = { readonly region: string | null; readonly place: string | null };
 
 /**
  * The continents that the scope was judged from; null where an older version stored none, or where
@@ -461,12 +466,27 @@ export function continentsOf(sql: Queryable) {
     'asked', i.progress -> 'progress' -> 'asked') end`;
 }
 
+/** Null of most: neither a region nor a private place is known. */
+function probePlaceOf(sql: Queryable, part: 'seen' | 'confirmed') {
+  const [name, continent, place] = [
+    sql(`i.${part}_probe`),
+    sql(`i.${part}_continent`),
+    sql(`i.${part}_place`),
+  ];
+  return sql`case when ${place} is not null then json_build_object('region', null, 'place',
+      (select l.name from places l where l.id = ${place} and l.organisation_id = i.organisation_id))
+    else (select json_build_object('region', p.region, 'place', null) from probes p
+      where p.name = ${name} and p.continent = ${continent} and p.organisation_id is null
+        and p.region is not null limit 1) end`;
+}
+
 export function incidentColumns(sql: Queryable) {
   return sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at,
     i.confirmed_at, i.resolved_at,
   i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope,
     i.layer, i.acknowledged_at, i.acknowledged_as, ${continentsOf(sql)} as continents,
-    ${sidesOf(sql)} as sides`;
+    ${sidesOf(sql)} as sides, ${probePlaceOf(sql, 'seen')} as seen_in,
+    ${probePlaceOf(sql, 'confirmed')} as confirmed_in`;
 }
 
 export async function incidentById(

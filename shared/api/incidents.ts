@@ -21,6 +21,16 @@ import { sides } from './sides.ts';
 const ProbeRef = object('ProbeRef', {
   name: string({ example: 'fra-1' }),
   continent: string({ example: 'Europe' }),
+  region: grown(
+    nullableString('Where on its continent a public probe is now; null when it does not say.', {
+      example: 'eu-central',
+    }),
+    null,
+  ),
+  place: grown(
+    nullableString('The private place, where a monitor chooses its places.', { example: null }),
+    null,
+  ),
 });
 
 export const IncidentOut = object('IncidentOut', {
@@ -47,7 +57,7 @@ export const IncidentOut = object('IncidentOut', {
   seen_from: nullable(ProbeRef, { description: 'The probe that first saw the outage.' }),
   confirmed_from: nullable(ProbeRef, {
     description: 'The probe that confirmed it, from another continent.',
-    example: { name: 'syd-1', continent: 'Oceania' },
+    example: { name: 'syd-1', continent: 'Oceania', region: null, place: null },
   }),
   note: nullable(
     string({ meaning: 'What is to be said of how it ended; null when nothing is.', example: null }),

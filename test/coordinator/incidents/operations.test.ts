@@ -276,8 +276,8 @@ describe('operations', () => {
         started_at: '2026-11-19T10:00:00.000Z',
         confirmed_at: '2026-11-19T10:00:01.500Z',
         resolved_at: '2026-11-19T10:30:00.000Z',
-        seen_from: { name: 'Oslo', continent: 'Europe' },
-        confirmed_from: { name: 'Tokyo', continent: 'Asia' },
+        seen_from: { name: 'Oslo', continent: 'Europe', region: null, place: null },
+        confirmed_from: { name: 'Tokyo', continent: 'Asia', region: null, place: null },
         scope: null,
         layer: null,
         acknowledged_at: null,
@@ -326,6 +326,20 @@ describe('operations', () => {
         inside: { failing: [], passing: ['Office Berlin'] },
         outside: { failing: ['Europe', 'Asia'], passing: ['Africa'] },
       });
+    });
+
+    test('says in which region or private place its probes are', async () => {
+      const id = await incident({ started: '2026-11-17', resolved: '2026-11-17' });
+      const office = newId();
+      await bench.sql`insert into places (id, organisation_id, name, continent)
+        values (${office}, ${house.organisation}, 'Office', 'Europe')`;
+      await bench.sql`insert into probes (id, name, continent, region)
+        values (${newId()}, 'Oslo', 'Europe', 'eu-north')`;
+      const seen = async () =>
+        (await bench.call(getIncident, house.viewer, { incident_id: id })).seen_from;
+      expect(await seen()).toMatchObject({ name: 'Oslo', region: 'eu-north', place: null });
+      await bench.sql`update incidents set seen_place = ${office} where id = ${id}`;
+      expect(await seen()).toMatchObject({ name: 'Oslo', region: null, place: 'Office' });
     });
 
     test('is not_found for other organisations, and when it does not exist', async () => {

@@ -21,6 +21,8 @@ export type Row = {
   readonly took_ms: number;
   /** Null: the probe's own fault. */
   readonly ok: boolean | null;
+  /** Of a private probe: it is stored as others are, and decides nothing. */
+  readonly inside?: boolean;
 };
 export type Kill = { readonly probe: string; readonly at: number };
 
@@ -204,6 +206,10 @@ const readIncidents = async (sql: Transaction, placeOf: PlaceOf): Promise<Incide
   });
 };
 
+/** Those that decide where both sides check, and only the outside counts. */
+export const outsideOf = (rows: readonly Row[]): readonly Row[] =>
+  rows.filter(({ inside }) => inside !== true);
+
 const readRows = async (sql: Transaction, placeOf: PlaceOf, since: number): Promise<Row[]> => {
   const rows = await sql<
     {
@@ -213,12 +219,14 @@ const readRows = async (sql: Transaction, placeOf: PlaceOf, since: number): Prom
       at: number;
       took_ms: number;
       outcome: number;
+      inside: boolean;
     }[]
   >`
-    select p.name as probe, p.continent, m.id as monitor, (extract(epoch from r.at) * 1000)::float8 as at, r.took_ms, r.outcome
+    select p.name as probe, p.continent, m.id as monitor, (extract(epoch from r.at) * 1000)::float8 as at, r.took_ms, r.outcome,
+      p.organisation_id is not null as inside
     from results r join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
     where m.type <> 'heartbeat' and r.at >= ${new Date(since)}`;
-  return rows.flatMap(({ probe, continent, monitor, at, took_ms, outcome }) => {
+  return rows.flatMap(({ probe, continent, monitor, at, took_ms, outcome, inside }) => {
     const place = placeOf(monitor);
     return place === undefined
       ? []
@@ -230,6 +238,7 @@ const readRows = async (sql: Transaction, placeOf: PlaceOf, since: number): Prom
             at: Math.round(at),
             took_ms,
             ok: outcome === 2 ? null : outcome === 0,
+            inside,
           },
         ];
   });

@@ -30,6 +30,7 @@ import {
   balance,
   judge,
   type Moment,
+  outsideOf,
   readExpectedMessages,
   readJudged,
   readMoment,
@@ -104,7 +105,7 @@ const watchDates = ({ network, truth, placeOf }: Stage) => {
         const moment = await readMoment(network.sql, placeOf, since);
         const { incidents, rows } = moment;
         const young = incidents.filter(({ started_at }) => started_at > since + 30_000);
-        for (const { place, fault } of crookedDates(young, truth.outages(), rows))
+        for (const { place, fault } of crookedDates(young, truth.outages(), outsideOf(rows)))
           if (!found.has(fault)) found.set(fault, momentOf(place, moment, truth.outages()));
         await lookAtPings();
         looks += 1;
@@ -262,7 +263,7 @@ const settle = async (
       verdict: judge(
         incidents.filter(({ place }) => !ofJob.has(place)),
         truth.outages(),
-        rows,
+        outsideOf(rows),
         truth.stalls(),
       ),
       pings: judgePings({

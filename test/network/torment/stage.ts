@@ -23,6 +23,8 @@ import { createWarnedPlaces, type WarnedPlaces } from './warnings.ts';
 
 export const continents = ['Europe', 'Asia', 'North America'] as const;
 export const intervalMs = 3_000;
+/** Of so many monitors one is checked from an office, too. */
+const mixedEvery = 3;
 /** Of a job: how long it may be silent. */
 export const deadlineMs = 8_000;
 
@@ -124,8 +126,13 @@ export const setStage = async (
       cast.push(coordinatorVictim(name, { environment, port, folder }));
     }
     const atCoordinators = [...addresses];
-    for (const continent of continents) {
-      const made = await network.makeProbe(continent, continent.replace(' ', '-'));
+    // An office sees what its continent sees, and its word must never count as another's.
+    const office = await network.makeProbe(continents[0], 'office', network.organisation);
+    for (const continent of [...continents, undefined]) {
+      const made =
+        continent === undefined
+          ? office
+          : await network.makeProbe(continent, continent.replace(' ', '-'));
       madeProbes.push(made);
       const port = await freePort();
       addresses.push(`http://127.0.0.1:${port}`);
@@ -142,16 +149,20 @@ export const setStage = async (
     const monitors = new Map<string, string>();
     const wanted = { interval_s: intervalMs / 1_000 };
     const places = [...truth.places, ...warned.places];
-    for (const { place, type, target, config } of places)
+    const mixed = new Set<object>(truth.places.filter((_, index) => index % mixedEvery === 0));
+    for (const each of places) {
+      const { place, type, target, config } = each;
       monitors.set(
         await network.addMonitor({
           ...wanted,
           type,
           target,
           config: { timeout_ms: 2_900, ...config },
+          places: mixed.has(each) ? [...continents, office.id] : null,
         }),
         place,
       );
+    }
     const all: Job[] = [];
     for (let index = 0; index < 4; index += 1) {
       const heartbeat = await addHeartbeat(
@@ -168,7 +179,7 @@ export const setStage = async (
     const processes = cast.filter(({ kind }) => kind === 'coordinator' || kind === 'probe');
     for (const { stop } of processes) ends.push(stop);
     for (const { start } of processes) await start();
-    const seenByAll = places.length * continents.length;
+    const seenByAll = places.length * continents.length + mixed.size;
     const everybody = async () => {
       const { rows } = await readMoment(network.sql, placeOf);
       return new Set(rows.map(({ probe, place }) => `${probe} ${place}`)).size === seenByAll;
