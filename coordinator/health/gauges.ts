@@ -35,6 +35,8 @@ export type SeenProbe = {
    */
   readonly of: 'public' | 'private';
   readonly continent: string;
+  /** A private place by its id, a public one by continent and region. */
+  readonly place: string;
   readonly state: 'well' | 'lost' | 'quarantined';
   /** Its last presence; undefined when this coordinator has not heard it. */
   readonly said:
@@ -66,12 +68,13 @@ export const seenProbes = ({
   directory,
   presentOf,
 }: ProbesDependencies): readonly SeenProbe[] =>
-  roster.probes.map(({ id, continent, organisation, healthy, quarantined }) => {
+  roster.probes.map(({ id, continent, region, organisation, healthy, quarantined }) => {
     const message = healthy ? presentOf(id)?.message : undefined;
     return {
       name: organisation === null ? (directory.byId(id)?.name ?? id) : id,
       of: organisation === null ? 'public' : 'private',
       continent,
+      place: organisation ?? `${continent}/${region ?? ''}`,
       state: healthy ? (quarantined ? 'quarantined' : 'well') : 'lost',
       said: message && {
         waiting: message.spool.waiting,
@@ -234,6 +237,11 @@ export const createSeen = (registry: Registry): ((seen: Snapshot) => void) => {
     'continent',
     'state',
   ]);
+  const places = gauge('places', 'Places, well while one of their probes is', [
+    'of',
+    'continent',
+    'state',
+  ]);
   const ofProbe = {
     waiting: gauge('probe_spool_results', 'Results that a probe keeps and has not handed over', [
       'probe',
@@ -298,6 +306,7 @@ export const createSeen = (registry: Registry): ((seen: Snapshot) => void) => {
   const ofBus = [streamBytes, streamMessages, missing, pending, busBytes, busLimit];
   const changing = [
     probes,
+    places,
     ends,
     ...ofBus,
     ...Object.values(disk),
@@ -313,6 +322,15 @@ export const createSeen = (registry: Registry): ((seen: Snapshot) => void) => {
     partitions.set(seen.partitions);
     resting.set(Number(seen.resting));
     for (const one of changing) one.reset();
+    for (const there of Map.groupBy(seen.probes, ({ place }) => place).values()) {
+      const one = there.find(({ state }) => state === 'well') ?? there[0];
+      if (one)
+        places.inc({
+          of: one.of,
+          continent: one.continent,
+          state: one.state === 'well' ? 'well' : 'lost',
+        });
+    }
     for (const { name: probe, of, continent, state, said } of seen.probes) {
       probes.inc({ of, continent, state });
       if (said === undefined) continue;

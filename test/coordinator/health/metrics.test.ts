@@ -129,7 +129,16 @@ describe('metrics', async () => {
         },
         disk: { size: 100, free: 20 },
         certificates: [{ of: 'web', server: 'antipode.example:443', endsAt: 5_000 }],
-        probes: [{ name: 'Oslo', of: 'public', continent: 'Europe', state: 'well', said }],
+        probes: [
+          {
+            name: 'Oslo',
+            of: 'public',
+            continent: 'Europe',
+            place: 'Europe/',
+            state: 'well',
+            said,
+          },
+        ],
         stored: [{ name: 'notices', label: 'probe_twice', value: 1 }],
       });
       const before = await registry.metrics();
@@ -144,7 +153,16 @@ describe('metrics', async () => {
       ).toBe(2);
       show({
         ...seen,
-        probes: [{ name: 'Oslo', of: 'public', continent: 'Europe', state: 'well', said }],
+        probes: [
+          {
+            name: 'Oslo',
+            of: 'public',
+            continent: 'Europe',
+            place: 'Europe/',
+            state: 'well',
+            said,
+          },
+        ],
       });
       // What a probe counts is told as it says it, however often it is asked for.
       expect(
@@ -162,11 +180,19 @@ describe('metrics', async () => {
         database: false,
         stored: undefined,
         probes: [
-          { name: 'Oslo', of: 'public', continent: 'Europe', state: 'lost', said: undefined },
+          {
+            name: 'Oslo',
+            of: 'public',
+            continent: 'Europe',
+            place: 'Europe/',
+            state: 'lost',
+            said: undefined,
+          },
         ],
       });
       const after = await registry.metrics();
       expect(figureOf(after, 'antipode_probes', 'state="lost"')).toBe(1);
+      expect(figureOf(after, 'antipode_places', 'state="lost"')).toBe(1);
       expect(figureOf(after, 'antipode_probe_spool_results', 'probe="Oslo"')).toBeUndefined();
       expect(figureOf(after, 'antipode_notices_open', 'kind="probe_twice"')).toBeUndefined();
       expect(figureOf(after, 'antipode_database_up')).toBe(0);

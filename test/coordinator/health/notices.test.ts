@@ -164,10 +164,10 @@ describe('probes', () => {
       stored: [],
       probes,
     });
-    const rows = (await registry.metrics())
-      .split('\n')
-      .filter((line) => line.startsWith('antipode_probes{'));
-    expect(rows.toSorted()).toEqual([
+    const lines = (await registry.metrics()).split('\n');
+    expect(lines.filter((line) => /^antipode_(probes|places)\{/.test(line)).toSorted()).toEqual([
+      'antipode_places{of="private",continent="Asia",state="well"} 1',
+      'antipode_places{of="public",continent="Asia",state="lost"} 1',
       'antipode_probes{of="private",continent="Asia",state="well"} 2',
       'antipode_probes{of="public",continent="Asia",state="lost"} 1',
     ]);
