@@ -107,6 +107,7 @@ function ofOtherSide(
     return open(draft, from, at, failure);
   }
   const { scope, layer, progress: fresh } = begun(draft, from, at, failure, incident.id);
+  const { failed, passed } = incident.progress;
   const moved: Incident = {
     ...incident,
     started_at: began_at,
@@ -116,8 +117,14 @@ function ofOtherSide(
     layer,
     progress: {
       ...incident.progress,
-      ...{ failed: fresh.failed, passed: [], asked: fresh.asked ?? [], refuted: false },
-      ...{ run: 0, run_at: at, other: null },
+      failed: fresh.failed,
+      passed: [],
+      asked: fresh.asked ?? [],
+      across: { failed, passed },
+      refuted: false,
+      run: 0,
+      run_at: at,
+      other: null,
     },
   };
   put(draft, moved, 'moved');

@@ -235,6 +235,8 @@ function begins(
   const refuted =
     progress.refuted || (started_at <= incident.started_at && incident.progress.refuted);
   const open = incident.confirmed_at === null ? { refuted, run, run_at, below_since } : {};
+  const { failed: before, passed: then } = incident.progress;
+  const across = isOther ? { across: { failed: before, passed: then } } : {};
   const asked = sideReach(draft.reach, seen).able;
   const moved: Incident = {
     ...incident,
@@ -243,7 +245,7 @@ function begins(
     cause,
     layer: layerOf(cause),
     scope: scopeOf(cause, { failed, passed, asked }),
-    progress: { ...incident.progress, ...open, failed, passed, asked },
+    progress: { ...incident.progress, ...open, ...across, failed, passed, asked },
   };
   put(draft, moved, 'moved');
   keepEvidence(draft, moved.id, 'seen', seen, started_at, failure);

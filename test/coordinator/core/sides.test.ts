@@ -223,7 +223,10 @@ describe('where the inside counts', () => {
         seen: { name: 'asia' },
         confirmed: { name: 'europe' },
         confirmed_at: at(11.4),
-        progress: { failed: ['Asia', 'Europe'] },
+        progress: {
+          failed: ['Asia', 'Europe'],
+          across: { failed: [office], passed: [] },
+        },
       },
     ]);
 
@@ -319,7 +322,9 @@ describe('an office and three continents', () => {
       const { failed, passed, across } = incident.progress;
       const stored = across && {
         is_outside: incident.seen?.place === undefined,
-        ...{ own: { failed, passed }, across, names: { [office]: 'Office Berlin' } },
+        own: { failed, passed },
+        across,
+        names: { [office]: 'Office Berlin' },
       };
       return sidesFrom(stored ?? null, incident.confirmed_at !== null)?.sentence ?? null;
     }
