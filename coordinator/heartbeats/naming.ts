@@ -6,8 +6,9 @@ import type { PingMessage } from '../../shared/bus/messages.ts';
 import { namedFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Caller, Organisation } from '../gate/caller.ts';
+import { monitorsCalled } from '../monitors/queries.ts';
 import { insertAudit, organisationById } from '../organisations/queries.ts';
-import { creatingPingKeys } from './ping-key-queries.ts';
+import { creatingPingKeys, nameUnderPingKeys } from './ping-key-queries.ts';
 import { pingKey as keyOf } from './queries.ts';
 
 /** Creates a monitor as the API does. @throws Refusal. */
@@ -35,17 +36,26 @@ type Dependencies = {
   readonly createHeartbeat: CreateHeartbeat;
 };
 
-/** A job calls again and again; the log says once an hour that it was refused. */
+/** A job calls again and again; the log says once an hour why it could create nothing. */
 const sayAgainMs = 3_600_000;
 const maxSaid = 10_000;
+/** Nobody waits for the pings of a key that would create ever more monitors than the plan allows. */
+const fullMs = 10_000;
 
 export function createNaming({ sql, clock, log, createHeartbeat }: Dependencies): CreateNamed {
   const said = createRecentCache<string, number>(maxSaid);
+  /** When the plan of an organisation was last found full. */
+  const full = createRecentCache<string, number>(maxSaid);
+  const isWithin = (at: number | undefined, ms: number): boolean =>
+    at !== undefined && clock.now() - at < ms;
 
   const refuse = async (caller: Caller, external_id: string, refusal: Refusal): Promise<void> => {
-    const about = `${caller.organisation.id} ${external_id}`;
     const now = clock.now();
-    if (now - (said.find(about) ?? Number.NEGATIVE_INFINITY) < sayAgainMs) return;
+    const isFull = refusal.code === 'plan_limit_monitors';
+    if (isFull) full.keep(caller.organisation.id, now);
+    // Made-up names would fill the log.
+    const about = `${caller.organisation.id} ${isFull ? '' : external_id}`;
+    if (isWithin(said.find(about), sayAgainMs)) return;
     said.keep(about, now);
     log.info(
       { organisation: caller.organisation.id, code: refusal.code },
@@ -72,21 +82,27 @@ export function createNaming({ sql, clock, log, createHeartbeat }: Dependencies)
     const organisation = await organisationById(sql, key.organisation);
     if (!organisation) return undefined;
     const caller = callerBy(organisation, key);
-    if ((await keyOf(sql, ping.key)) === undefined)
-      try {
-        await createHeartbeat(caller, {
-          type: 'heartbeat',
-          name: external_id,
-          external_id,
-          ...first,
-        });
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        await refuse(caller, external_id, error);
-        return undefined;
-      }
-    const made = await keyOf(sql, ping.key);
-    return made && { organisation: made.organisation, monitor: made.monitor };
+    const known = await keyOf(sql, ping.key);
+    if (known) return known;
+    if (isWithin(full.find(organisation.id), fullMs)) return undefined;
+    // Its name came while no coordinator of this version wrote it: it is not created anew.
+    const named = (await monitorsCalled(sql, organisation.id, [external_id])).get(external_id);
+    if (named !== undefined) await nameUnderPingKeys(sql, organisation.id, [named]);
+    const existing = named === undefined ? undefined : await keyOf(sql, ping.key);
+    if (existing) return existing;
+    try {
+      await createHeartbeat(caller, {
+        type: 'heartbeat',
+        name: external_id,
+        external_id,
+        ...first,
+      });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      await refuse(caller, external_id, error);
+      return undefined;
+    }
+    return keyOf(sql, ping.key);
   };
 }
 

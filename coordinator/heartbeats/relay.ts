@@ -106,7 +106,8 @@ export function startPingRelay({
       const owner = await create(ping, ping.create);
       if (owner === undefined) continue; // The log of the organisation says why.
       const { create: _done, ...plain } = ping;
-      await pingBus.handOver({ ...owner, ping: plain }, 'created');
+      const { organisation, monitor } = owner;
+      await pingBus.handOver({ organisation, monitor, ping: plain }, 'created');
     }
     return come.filter(({ ping }) => ping.create === undefined);
   };
