@@ -33,7 +33,7 @@ import {
   channelPage,
   channelsOfKind,
   countChannels,
-  countChannelTest,
+  countTry,
   insertChannel,
   isSuppressed,
   ownMailbox,
@@ -171,26 +171,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const verificationMs = dayMs;
 
-/**
- * Tests and confirmation mails go to other people's addresses: the limit keeps them from being
- * flooded.
- */
-const maxAnHour = 10;
 const maxToOne = 3;
-
-/** Counts one more test or confirmation mail. @throws Refusal. */
-export const countTry = async (
-  sql: Queryable,
-  organisation: string,
-  now: number,
-): Promise<void> => {
-  if ((await countChannelTest(sql, organisation, new Date(now))) > maxAnHour)
-    throw new Refusal(
-      'channel_test_limit',
-      `An organisation can send ${maxAnHour} tests and confirmation mails an hour. Try again later.`,
-      hourMs / 1000,
-    );
-};
 
 /**
  * The reader is asked whether they want the alerts. The link of an earlier mail becomes invalid.

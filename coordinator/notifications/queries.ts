@@ -1,4 +1,5 @@
 import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import type { Queryable } from '../database/connect.ts';
 import { bytesText, insertRows, namesOf, updateRows } from '../database/table.ts';
 import type { Because, HeldBy, Hours, StepEvent } from './policy.ts';
@@ -317,21 +318,31 @@ export const suppress = async (
     and lower(config ->> 'address') = lower(${address}) and unsubscribed_at is null`;
 };
 
+const hourMs = 3_600_000;
 /**
- * Counts one more test of this organisation, and returns the number of the last hour including it.
+ * Tests and confirmation mails go to other people's addresses: the limit keeps them from being
+ * flooded.
  */
-export const countChannelTest = async (
+const maxAnHour = 10;
+
+/** Counts one more test or confirmation mail. @throws Refusal. */
+export const countTry = async (
   sql: Queryable,
   organisation: string,
-  now: Date,
-): Promise<number> => {
-  const since = new Date(now.getTime() - 3_600_000);
+  now: number,
+): Promise<void> => {
+  const [at, since] = [new Date(now), new Date(now - hourMs)];
   await sql`delete from channel_tests where organisation_id = ${organisation} and at <= ${since}`;
-  await sql`insert into channel_tests (organisation_id, at) values (${organisation}, ${now})`;
+  await sql`insert into channel_tests (organisation_id, at) values (${organisation}, ${at})`;
   const [row] = await sql<
     { count: number }[]
   >`select count(*) as count from channel_tests where organisation_id = ${organisation}`;
-  return row?.count ?? 0;
+  if ((row?.count ?? 0) > maxAnHour)
+    throw new Refusal(
+      'channel_test_limit',
+      `An organisation can send ${maxAnHour} tests and confirmation mails an hour. Try again later.`,
+      hourMs / 1000,
+    );
 };
 
 export const isSuppressed = async (

@@ -13,13 +13,12 @@ import {
 } from '../gate/context.ts';
 import {
   channelConfigFrom,
-  countTry,
   isKnownMailbox,
   openChannel,
   refuseUnlessTheirs,
 } from './channel-operations.ts';
 import type * as contract from './contract.ts';
-import { channelById, isSuppressed, ownMailbox } from './queries.ts';
+import { channelById, countTry, isSuppressed, ownMailbox } from './queries.ts';
 
 /**
  * A mailbox gets nothing, not even a test, before someone has confirmed from it that it is theirs
