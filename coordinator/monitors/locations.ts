@@ -11,7 +11,12 @@ import {
   reachesAny,
   specialOf,
 } from '../../shared/checks/placement.ts';
-import { isPrivatePlace, publicPlace, regionPlace } from '../../shared/checks/places.ts';
+import {
+  haveBothSides,
+  isPrivatePlace,
+  publicPlace,
+  regionPlace,
+} from '../../shared/checks/places.ts';
 
 /** From where a monitor is checked: what its config names, and whether probes there can. */
 
@@ -52,7 +57,7 @@ export const locate = (
     placeCalled(String(text), index, organisation, checkers),
   );
   const places = [...new Set(found)];
-  if (config.inside_counts === true && !hasBothSides(places))
+  if (config.inside_counts === true && !haveBothSides(places))
     throw new Refusal(
       'config_invalid',
       '`inside_counts` cannot be used: it is for a choice of public and private places; name both in `places`, or leave it out',
@@ -61,9 +66,6 @@ export const locate = (
   const names = places.map((place) => placeName(place, organisation, checkers));
   return { config: { ...config, places: names }, places };
 };
-
-const hasBothSides = (places: readonly string[]): boolean =>
-  places.some(isPrivatePlace) && !places.every(isPrivatePlace);
 
 const continentPrefix = 'continent:';
 

@@ -292,9 +292,11 @@ export const getMonitorStatus = async (
   const [history] = await monitorHistories(sql, organisation.id, [id], window);
   const of = orNotFound(history, 'monitor_not_found');
   const { status, since, last_checked_at } = statusOf(of, now);
-  const [muted] = await monitorMutes(sql, organisation.id, [id], new Date(now));
-  const warnings = await openWarningsOf(sql, organisation.id, [id]);
-  const sides = await sidesNow(sql, organisation.id, id, { isDown: status === 'down', now });
+  const [[muted], warnings, sides] = await Promise.all([
+    monitorMutes(sql, organisation.id, [id], new Date(now)),
+    openWarningsOf(sql, organisation.id, [id]),
+    sidesNow(sql, organisation.id, id, { isDown: status === 'down', now }),
+  ]);
   return {
     monitor: id,
     status,

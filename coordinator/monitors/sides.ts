@@ -1,15 +1,11 @@
 import type { Sides } from '../../shared/base/sides.ts';
-import { isPrivatePlace, type Place } from '../../shared/checks/places.ts';
+import { haveBothSides, type Place } from '../../shared/checks/places.ts';
 import type { Queryable } from '../database/connect.ts';
 import { type ToldSides, tellSides } from '../incidents/sides.ts';
 
 /** A view counts for two of its place's turns, and for some time on its way to us. */
 const turnsThatCount = 2;
 const onItsWayMs = 60_000;
-
-/** Whether both public and private places check it. */
-const areBoth = (places: readonly Place[]): boolean =>
-  places.some(isPrivatePlace) && !places.every(isPrivatePlace);
 
 type Checked = {
   readonly key: number;
@@ -60,7 +56,7 @@ export const sidesNow = async (
   const [row] = await sql<(Omit<Checked, 'places'> & { places: readonly Place[] | null })[]>`
     select key, interval_s, places from monitors
     where organisation_id = ${organisation} and id = ${monitor} and places is not null`;
-  if (!row?.places || !areBoth(row.places)) return null;
+  if (!row?.places || !haveBothSides(row.places)) return null;
   const sides = await newestByPlace(sql, organisation, { ...row, places: row.places }, now);
   return tellSides(sides, isDown && isOutsideDown(sides));
 };

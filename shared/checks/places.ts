@@ -22,3 +22,7 @@ export const regionPlace = (continent: Continent, region: string): Place =>
   `${continent}/${region}`;
 
 export const isPrivatePlace = (place: Place): boolean => publicPlace(place) === undefined;
+
+/** Whether public and private places are among them: some see the target from outside, some inside. */
+export const haveBothSides = (places: readonly Place[]): boolean =>
+  places.some(isPrivatePlace) && !places.every(isPrivatePlace);
