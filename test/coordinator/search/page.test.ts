@@ -94,6 +94,8 @@ describeInBrowser('the palette and the bar of a phone', (browser) => {
     await page.goto(`${web.url}/incidents`);
     for (const q of ['shop', 'mute all']) {
       await page.keyboard.press('/');
+      // On a full machine the palette opens a moment later.
+      await page.locator('input[type="search"]:focus').waitFor();
       await page.keyboard.type(q);
       await expect.poll(() => page.getByRole('searchbox').inputValue()).toBe(q);
       await page.keyboard.press('Escape');
