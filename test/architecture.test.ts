@@ -95,7 +95,9 @@ const kits: Readonly<Record<string, readonly string[]>> = {
     'coordinator/warnings/writes.ts',
     'coordinator/notifications/release.ts',
     'coordinator/probes',
+    'coordinator/results',
   ],
+  'coordinator/results': [],
 };
 
 /** Pure rooms: no clock, no chance, no input or output, no waiting. */
@@ -116,6 +118,8 @@ const pureFiles = new Set([
   'coordinator/organisations/model.ts',
   'coordinator/organisations/plans.ts',
   'coordinator/registrations/model.ts',
+  'coordinator/results/check.ts',
+  'coordinator/results/chunk.ts',
   'coordinator/status-pages/model.ts',
   'coordinator/status-pages/public/snapshot.ts',
 ]);

@@ -15,7 +15,7 @@ import {
 } from '../database/connect.ts';
 import { enqueue } from '../database/outbox.ts';
 import { inPages } from '../gate/cursors.ts';
-import { outcomeOf } from './result-queries.ts';
+import { outcomeOf } from '../results/check.ts';
 
 /** What the owner of a partition knew at `takenAt`, packed by it. */
 export type StoredCheckpoint = { readonly takenAt: number; readonly state: Uint8Array };

@@ -8,6 +8,7 @@ import {
   textsLiteral,
 } from '../database/connect.ts';
 import { placeOf } from '../probes/places.ts';
+import { outcomeNumbers } from '../results/check.ts';
 
 /** The checks of one continent or private place, summarized for one step of time. */
 export type SeriesRow = {
@@ -121,9 +122,6 @@ export async function hourlySeries(
   return { rows, whole: null };
 }
 
-export const outcomeOf = (number: number): Outcome =>
-  number === 0 ? 'ok' : number === 1 ? 'fail' : 'unknown';
-
 export type ResultRow = {
   readonly monitor_key: number;
   readonly probe_key: number;
@@ -133,11 +131,6 @@ export type ResultRow = {
   readonly cause_class: string | null;
   readonly phases: Phases | null;
 };
-
-export const outcomeNumbers = { ok: 0, fail: 1, unknown: 2 } as const satisfies Record<
-  Outcome,
-  number
->;
 
 export function insertResults(sql: Queryable, rows: readonly ResultRow[]): Statement[] {
   if (rows.length === 0) return [];

@@ -1,7 +1,7 @@
 import type { Continents } from '../../shared/base/text.ts';
 import type { Cause, Json, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
-import { outcomeOf } from '../engine/result-queries.ts';
+import { outcomeOf } from '../results/check.ts';
 import { type StoredSides, sidesOf } from './sides.ts';
 
 /** Who acknowledged an incident (rule 34), and who is notified of that. */

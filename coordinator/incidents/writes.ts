@@ -10,7 +10,7 @@ import type {
   Progress,
 } from '../core/types.ts';
 import type { Queryable, Statement } from '../database/connect.ts';
-import { outcomeNumbers } from '../engine/result-queries.ts';
+import { outcomeNumbers } from '../results/check.ts';
 
 export type IncidentWrite = {
   readonly monitor: string;

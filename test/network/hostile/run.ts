@@ -8,7 +8,7 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { outcomeOf } from '../../../coordinator/engine/result-queries.ts';
+import { outcomeOf } from '../../../coordinator/results/check.ts';
 import { eventually, passed } from '../../support/eventually.ts';
 import { createNetwork } from '../../support/network.ts';
 import { type ChildProgram, startChildProgram } from '../../support/processes.ts';
