@@ -1,5 +1,6 @@
 import * as channelsApi from '../shared/api/channels.ts';
 import * as eventsApi from '../shared/api/events.ts';
+import * as filesApi from '../shared/api/files.ts';
 import * as groupsApi from '../shared/api/groups.ts';
 import * as incidentsApi from '../shared/api/incidents.ts';
 import * as maintenanceApi from '../shared/api/maintenance.ts';
@@ -19,6 +20,7 @@ import * as webhooksApi from '../shared/api/webhooks.ts';
 import * as assistantsContract from './assistants/contract.ts';
 import * as assistants from './assistants/operations.ts';
 import * as events from './events/operations.ts';
+import * as files from './files/operations.ts';
 import { bindAll, type Handlers, handlersOf } from './gate/bind.ts';
 import * as groupsContract from './groups/contract.ts';
 import * as groups from './groups/operations.ts';
@@ -88,6 +90,7 @@ export const handlers: Handlers = handlersOf([
   ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),
   ...bindAll(eventsApi, events),
+  ...bindAll(filesApi, files),
   ...bindAll(webhooksApi, webhooks),
   ...bindAll({ ...maintenanceApi, ...maintenanceContract }, maintenance),
   ...bindAll({ ...groupsApi, ...groupsContract }, groups),

@@ -240,6 +240,11 @@ export const tags = [
     name: 'Ping keys',
     description: 'Addresses of heartbeats that are known before the monitors exist.',
   },
+  {
+    name: 'Files',
+    description:
+      'Monitors, channels and all else as a file says: what `antipode plan` and `antipode apply` call.',
+  },
   { name: 'Wall', description: 'Every monitor on a screen, and the link that shows it.' },
   { name: 'Audit', description: 'Who changed what.' },
   { name: 'Metrics', description: 'Figures for your own Prometheus.' },

@@ -144,6 +144,25 @@ export const inTransaction = async <Result>(
   }
 };
 
+/** A part of a transaction: nothing of it is left when it fails, or unless it `stays`. */
+export const inSavepoint = async <Result>(
+  transaction: Transaction,
+  work: (part: Transaction) => Promise<{ readonly result: Result; readonly stays: boolean }>,
+): Promise<Result> => {
+  const undo = new Error('undone');
+  const done = Promise.withResolvers<Result>();
+  await transaction
+    .savepoint(async (part) => {
+      const { result, stays } = await work(part);
+      done.resolve(result);
+      if (!stays) throw undo;
+    })
+    .catch((error: unknown) => {
+      if (error !== undo) throw error;
+    });
+  return done.promise;
+};
+
 /**
  * A time as text in UTC, "2026-11-20T10:00:00.123456" in JSON's quotes, whatever the server's
  * settings; no fraction when it is whole. To make a Date of a text and a text of the Date would

@@ -1,4 +1,4 @@
-import type { OutputOf } from '../../shared/api/operation.ts';
+import type { Operation, OutputOf, RawInput } from '../../shared/api/operation.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { Refusal, type RefusalCode, refusalCodes } from '../../shared/base/errors.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
@@ -216,6 +216,18 @@ export type Context = {
   readonly now: number;
   readonly with: GateDependencies;
   readonly note: (noted: AuditDetails) => void;
+  /**
+   * Runs another operation of the same organisation as a step of this one, in its transaction. A
+   * step that changes nothing leaves no trace. @throws as a call of it, and then nothing of the step
+   * is left.
+   */
+  readonly perform: (operation: Operation, raw: RawInput) => Promise<Performed>;
+};
+
+/** What a step answered, and what it changed; undefined: nothing. */
+export type Performed = {
+  readonly body: unknown;
+  readonly changed: Pick<AuditDetails, 'before' | 'after'> | undefined;
 };
 
 /** A write locks the organisation, and reads it under that lock. */
@@ -230,8 +242,11 @@ export type ByPerson = Context & Oneself;
 export type SignedOut = { readonly visitor: AnonymousCaller };
 export type ByAnonymous = Context & SignedOut;
 
-/** What is available before the transaction: the pool alone. */
-export type Early<Own> = Omit<Context, 'sql' | 'note'> & { readonly pool: Sql } & Own;
+/**
+ * What is available before the transaction: `sql` reads from the pool, in a step from the
+ * transaction that the step is part of.
+ */
+export type Early<Own> = Omit<Context, 'note' | 'perform'> & { readonly pool: Sql } & Own;
 
 /** A success other than the operation's default one. */
 export class AlternateStatus<Body> {

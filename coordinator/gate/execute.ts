@@ -1,16 +1,24 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isReadOnly, type Operation, type RawInput, redact } from '../../shared/api/operation.ts';
 import { createTurns } from '../../shared/base/async.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql, Transaction } from '../database/connect.ts';
-import { inTransaction } from '../database/sql.ts';
+import { inSavepoint, inTransaction } from '../database/sql.ts';
 import { isOperator, lockOperator } from '../operator/queries.ts';
 import { type AuditEntry, insertAudit } from '../organisations/queries.ts';
 import { lockUser } from '../people/queries.ts';
 import type { Answered, Bound, Handlers } from './bind.ts';
 import type { AnonymousCaller, Caller, Person } from './caller.ts';
-import { type AuditDetails, type GateDependencies, notFound } from './context.ts';
+import {
+  type AuditDetails,
+  type Context,
+  type GateDependencies,
+  notFound,
+  type OrganisationScope,
+  type Performed,
+} from './context.ts';
 import { createOnce, type Manner, type Named, type Outcome, plainly } from './idempotency.ts';
 import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './roles.ts';
 
@@ -27,11 +35,22 @@ const differences = (before: Values | undefined, after: Values | undefined): Val
   const differs = ([key, value]: [string, unknown]): boolean =>
     before === undefined ||
     after === undefined ||
-    JSON.stringify(before[key]) !== JSON.stringify(after[key]) ||
+    !isDeepStrictEqual(before[key], after[key]) ||
     value === undefined;
   const part = (of: Values | undefined) =>
     of === undefined ? undefined : Object.fromEntries(Object.entries(of).filter(differs));
   return { before: part(before), after: part(after) };
+};
+
+/** What a step changed; undefined when its states before and after are the same. */
+const changesOf = ({ before, after }: AuditDetails, sent: unknown): Performed['changed'] => {
+  if (before === undefined && after === undefined)
+    return { after: isRecord(sent) ? { sent: redact(sent) } : {} };
+  const changed = differences(before, after);
+  const isSame = [changed.before, changed.after].every(
+    (part) => isRecord(part) && Object.keys(part).length === 0,
+  );
+  return isSame ? undefined : changed;
 };
 
 const idIn = (body: unknown): Values =>
@@ -152,6 +171,8 @@ const operator: Actor = {
 };
 const nothingHere = (): Refusal => new Refusal('route_not_found', 'No such route.');
 const ignored = (): void => undefined;
+const noSteps = (): Promise<never> =>
+  Promise.reject(new Refusal('internal', 'only an operation of an organisation has steps'));
 
 /**
  * permission → read the input → work before the transaction → transaction with the organisation as
@@ -171,9 +192,10 @@ export const createGate = ({ sql, clock, instruments, handlers }: Dependencies):
   const begin = async <Own>(
     among: Readonly<Record<string, Bound<Own>>>,
     { operation, raw, actor, own }: { operation: Operation; raw: RawInput; actor: Actor; own: Own },
+    stepsOf: (on: Transaction, own: Own) => Context['perform'] = () => noSteps,
   ) => {
     const { input, prepare } = named(among, operation).read(raw);
-    const act = await prepare({ ...own, with: instruments, pool: sql, now: clock.now() });
+    const act = await prepare({ ...own, with: instruments, pool: sql, sql, now: clock.now() });
     return async (on: Sql | Transaction, ownNow: Own = own): Promise<Answered> => {
       const now = clock.now();
       const looks = isReadOnly(operation);
@@ -183,7 +205,14 @@ export const createGate = ({ sql, clock, instruments, handlers }: Dependencies):
         : (add: AuditDetails) => {
             noted = { ...noted, ...add };
           };
-      const answered = await act({ ...ownNow, with: instruments, sql: on, now, note });
+      const answered = await act({
+        ...ownNow,
+        with: instruments,
+        sql: on,
+        now,
+        note,
+        perform: 'savepoint' in on ? stepsOf(on, ownNow) : noSteps,
+      });
       if (!looks)
         await writeAudit(on, {
           at: now,
@@ -198,6 +227,36 @@ export const createGate = ({ sql, clock, instruments, handlers }: Dependencies):
     };
   };
 
+  /** Steps that an operation of an organisation takes in its own transaction. */
+  const steps =
+    (on: Transaction, own: OrganisationScope): Context['perform'] =>
+    async (operation, raw) => {
+      const now = clock.now();
+      refuseUnlessAllowed(own.caller, operation, now);
+      const { input, prepare } = named(handlers.organisation, operation).read(raw);
+      return inSavepoint(on, async (part) => {
+        const act = await prepare({ ...own, with: instruments, pool: sql, sql: part, now });
+        let noted: AuditDetails = {};
+        const note = (add: AuditDetails): void => {
+          noted = { ...noted, ...add };
+        };
+        const perform = steps(part, own);
+        const answered = await act({ ...own, with: instruments, sql: part, now, note, perform });
+        const changed = changesOf(noted, input);
+        if (changed !== undefined)
+          await writeAudit(part, {
+            at: now,
+            actor: actorOf(own.caller),
+            operation: operation.id,
+            about: raw.path ?? {},
+            sent: input,
+            noted,
+            answered,
+          });
+        return { result: { body: answered.body, changed }, stays: changed !== undefined };
+      });
+    };
+
   const perform = async (
     operation: Operation,
     caller: Caller,
@@ -205,7 +264,11 @@ export const createGate = ({ sql, clock, instruments, handlers }: Dependencies):
     { lock, conclude }: Manner,
   ): Promise<Answered> => {
     const own = { caller, organisation: caller.organisation };
-    const run = await begin(handlers.organisation, { operation, raw, actor: actorOf(caller), own });
+    const run = await begin(
+      handlers.organisation,
+      { operation, raw, actor: actorOf(caller), own },
+      steps,
+    );
     if (isReadOnly(operation)) return run(sql);
     return inTurn(caller.organisation.id, () =>
       inTransaction(sql, async (transaction) => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { batchMonitors as operation } from '../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
@@ -5,13 +6,23 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { enqueueAll, type MonitorChange } from '../database/outbox.ts';
 import type { InOrganisation, OperationResult } from '../gate/context.ts';
-import { notFound } from '../gate/context.ts';
+import { notFound, orNotFound } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
-import { enforceLimit } from '../organisations/plans.ts';
+import { enforceLimit, plans } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/places.ts';
 import { pingTokenOf, secretsOf } from '../secrets/at-rest.ts';
 import { patchOf, typeDiffers } from './changes.ts';
-import { amendMonitor, type Circumstances, draftMonitor, labelsFrom } from './model.ts';
+import type * as contract from './contract.ts';
+import {
+  amendMonitor,
+  type Circumstances,
+  draftMonitor,
+  kindFrom,
+  labelsFrom,
+  type MonitorPatch,
+  sameJson,
+  usualIntervals,
+} from './model.ts';
 import {
   countMonitors,
   insertMonitors,
@@ -32,70 +43,111 @@ type Item = InputOf<typeof operation>['items'][number];
  * written.
  */
 type Planned = {
-  readonly result: 'created' | 'changed';
+  readonly result: 'created' | 'changed' | 'unchanged';
   readonly row: Omit<WrittenMonitor, 'secrets'>;
   readonly moved: boolean;
-  readonly change: Pick<MonitorChange, 'change' | 'what_is_checked_changed'> | null;
+  readonly changes: readonly Pick<MonitorChange, 'change' | 'what_is_checked_changed'>[];
+  readonly noted: { readonly before?: Noted; readonly after: Noted };
 };
+type Noted = Readonly<Record<string, unknown>>;
 type Judged = Planned | Refusal;
 
 type BatchContext = Circumstances & {
   readonly of: string;
   readonly groups: ReadonlySet<string>;
+  /** By external id, and by id. */
   readonly existing: ReadonlyMap<string, StoredMonitor>;
+  readonly byId: ReadonlyMap<string, StoredMonitor>;
   readonly secretsIn: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly partitionOf: (monitor: string) => number;
 };
 
-const planNew = (item: Item, known: BatchContext): Planned => {
+const noted = ({ monitor }: Pick<WrittenMonitor, 'monitor'>): Noted => {
+  const { organisation: _, secrets: _secrets, places: _places, config_version: _version } = monitor;
+  const { kind: type, name, target, interval_s, enabled, config, group, ...labels } = monitor;
+  const { affects_group_status, external_id, tags } = labels;
+  return {
+    type,
+    name,
+    target,
+    interval_s,
+    enabled,
+    config,
+    group,
+    affects_group_status,
+    external_id,
+    tags,
+  };
+};
+
+const planNew = (item: Item, enabled: boolean, known: BatchContext): Planned => {
   const id = newId();
-  const monitor = draftMonitor(item, known.of, known);
+  const monitor = { ...draftMonitor(item, known.of, known), enabled };
   const row = { id, partition: known.partitionOf(id), monitor };
   return {
     result: 'created',
     row,
     moved: monitor.group !== null,
-    change: { change: 'created', what_is_checked_changed: false },
+    changes: [{ change: 'created', what_is_checked_changed: false }],
+    noted: { after: noted(row) },
   };
 };
 
-const planChange = (item: Item, before: StoredMonitor, known: BatchContext): Planned => {
-  if (before.type !== item.type) throw typeDiffers(before);
+const planChange = (before: StoredMonitor, patch: MonitorPatch, known: BatchContext): Planned => {
   const was = monitorFrom(before, known.of, known.secretsIn.get(before.id) ?? {});
-  const { monitor, edited, what_is_checked_changed, moved } = amendMonitor(
+  const { monitor, edited, what_is_checked_changed, moved, switched } = amendMonitor(
     was,
-    patchOf(item),
+    patch,
     known,
   );
   const { id, partition } = before;
   const row = { id, partition, monitor };
+  const others = sameJson(was.secrets, monitor.secrets) ? {} : { secrets: 'others' };
   return {
-    result: 'changed',
+    result: isDeepStrictEqual(was, monitor) ? 'unchanged' : 'changed',
     row,
     moved,
-    change: edited ? { change: 'edited', what_is_checked_changed } : null,
+    changes: [
+      ...(edited ? [{ change: 'edited' as const, what_is_checked_changed }] : []),
+      ...(switched ? [{ change: switched, what_is_checked_changed: false }] : []),
+    ],
+    noted: { before: noted({ monitor: was }), after: { ...noted(row), ...others } },
   };
+};
+
+/** An item with the monitor that it changes, if there is one, and what it changes of it. */
+type Asked = {
+  readonly item: Item;
+  readonly enabled: boolean;
+  readonly before: StoredMonitor | undefined;
+  readonly patch: MonitorPatch;
 };
 
 /** Judges each item by itself, as if those before it existed already. */
 const judgeAll = (
-  items: readonly Item[],
+  asked: readonly Asked[],
   known: BatchContext,
   present: number,
 ): readonly Judged[] => {
   const called = new Set<string>();
   let count = present;
-  return items.map((item) => {
+  return asked.map(({ item, enabled, before, patch }) => {
     try {
       const { external_id } = labelsFrom(item);
+      const other = external_id === null ? undefined : known.existing.get(external_id);
       if (external_id !== null && called.has(external_id))
         throw new Refusal(
           'external_id_taken',
           `external_id: "${external_id}" stands twice in this batch; send each once.`,
         );
+      if (other !== undefined && other.id !== before?.id)
+        throw new Refusal(
+          'external_id_taken',
+          `external_id: another monitor is "${external_id}" already; choose another one.`,
+        );
       if (item.group !== null && !known.groups.has(item.group)) throw notFound('group_not_found');
-      const before = external_id === null ? undefined : known.existing.get(external_id);
-      const planned = before ? planChange(item, before, known) : planNew(item, known);
+      if (before && before.type !== item.type) throw typeDiffers(before);
+      const planned = before ? planChange(before, patch, known) : planNew(item, enabled, known);
       if (!before) {
         enforceLimit('monitors', known.plan, count);
         count += 1;
@@ -148,17 +200,13 @@ const write = async (
   );
   await enqueueAll(
     sql,
-    planned.flatMap(({ change, row: { id, partition } }) =>
-      change === null
-        ? []
-        : [
-            {
-              topic: 'monitor' as const,
-              partition,
-              organisation: of,
-              payload: { monitor: id, ...change },
-            },
-          ],
+    planned.flatMap(({ changes, row: { id, partition } }) =>
+      changes.map((change) => ({
+        topic: 'monitor' as const,
+        partition,
+        organisation: of,
+        payload: { monitor: id, ...change },
+      })),
     ),
   );
 };
@@ -166,21 +214,19 @@ const write = async (
 const knownFor = async (
   { sql, organisation, with: { secrets, partitionOf, registries } }: InOrganisation,
   items: readonly Item[],
+  named: readonly string[] = [],
 ): Promise<BatchContext> => {
   const { id: of, plan } = organisation;
   const trimmed = items.flatMap(({ external_id }) =>
     external_id === null || external_id.trim() === '' ? [] : [external_id.trim()],
   );
   const wanted = items.flatMap(({ group }) => (group === null ? [] : [group]));
-  const ids = [
-    ...(
-      await monitorsCalled(
-        sql,
-        of,
-        trimmed.filter((text) => text.isWellFormed() && !text.includes('\0')),
-      )
-    ).values(),
-  ];
+  const called = await monitorsCalled(
+    sql,
+    of,
+    trimmed.filter((text) => text.isWellFormed() && !text.includes('\0')),
+  );
+  const ids = [...new Set([...called.values(), ...named])];
   const rows = ids.length === 0 ? [] : await monitorsForChange(sql, of, ids);
   const secretsIn = new Map<string, Readonly<Record<string, string>>>();
   // After the first, the keys are cached.
@@ -197,6 +243,7 @@ const knownFor = async (
     existing: new Map(
       rows.flatMap((row) => (row.external_id === null ? [] : [[row.external_id, row] as const])),
     ),
+    byId: new Map(rows.map((row) => [row.id, row])),
   };
 };
 
@@ -205,9 +252,15 @@ export const batchMonitors = async (
   context: InOrganisation,
   { items, mode }: InputOf<typeof operation>,
 ): OperationResult<Output> => {
+  const known = await knownFor(context, items);
   const judged = judgeAll(
-    items,
-    await knownFor(context, items),
+    items.map((item) => ({
+      item,
+      enabled: true,
+      before: known.existing.get(item.external_id?.trim() ?? ''),
+      patch: patchOf(item),
+    })),
+    known,
     await countMonitors(context.sql, context.organisation.id),
   );
   const planned = judged.flatMap((each) => (each instanceof Refusal ? [] : [each]));
@@ -217,18 +270,16 @@ export const batchMonitors = async (
   const done = applied ? planned : [];
   context.note({
     after: {
-      monitors: done.map(({ result, row: { id, monitor } }) => ({
-        id,
-        name: monitor.name,
-        result,
-      })),
+      monitors: done
+        .filter(({ result }) => result !== 'unchanged')
+        .map(({ result, row: { id, monitor } }) => ({ id, name: monitor.name, result })),
       refused,
     },
   });
   return {
     applied,
     created: done.filter(({ result }) => result === 'created').length,
-    changed: done.filter(({ result }) => result === 'changed').length,
+    changed: done.filter(({ result }) => result !== 'created').length,
     refused,
     items: judged.map((each, position) => {
       const item = {
@@ -242,12 +293,82 @@ export const batchMonitors = async (
       if (!applied) return { ...item, result: 'left' };
       const { row, result } = each;
       return {
-        result,
+        result: result === 'created' ? result : 'changed',
         id: row.id,
         name: row.monitor.name,
         external_id: row.monitor.external_id,
         error: null,
       };
     }),
+  };
+};
+
+/**
+ * Makes monitors exactly what is sent, each field of them, as far as they are not refused. One that
+ * is so already is left alone.
+ */
+export const putMonitors = async (
+  context: InOrganisation,
+  { items }: InputOf<typeof contract.putMonitors>,
+): OperationResult<OutputOf<typeof contract.putMonitors>> => {
+  const named = items.flatMap(({ id }) => (id === null ? [] : [id]));
+  const known = await knownFor(context, items, named);
+  const judged = judgeAll(
+    items.map(({ id, enabled, ...item }) => ({
+      item,
+      enabled,
+      before: id === null ? undefined : orNotFound(known.byId.get(id), 'monitor_not_found'),
+      patch: {
+        name: item.name,
+        target: item.target,
+        interval_s:
+          item.interval_s ??
+          Math.max(usualIntervals[kindFrom(item.type)], plans[known.plan].min_interval_s),
+        config: item.config ?? {},
+        enabled,
+        group: item.group,
+        ungroup: item.group === null,
+        affects_group_status: item.affects_group_status ?? true,
+        external_id: item.external_id ?? '',
+        tags: item.tags ?? [],
+      },
+    })),
+    known,
+    await countMonitors(context.sql, context.organisation.id),
+  );
+  const planned = judged.flatMap((each) => (each instanceof Refusal ? [] : [each]));
+  const changed = planned.filter(({ result }) => result !== 'unchanged');
+  if (changed.length > 0) await write(context, changed);
+  context.note({
+    before: {},
+    after:
+      changed.length === 0
+        ? {}
+        : {
+            monitors: changed.map(({ result, row: { id, monitor } }) => ({
+              id,
+              name: monitor.name,
+              result,
+            })),
+          },
+  });
+  return {
+    items: judged.map((each) =>
+      each instanceof Refusal
+        ? {
+            result: 'refused',
+            id: null,
+            before: null,
+            after: null,
+            error: { code: each.code, message: each.message },
+          }
+        : {
+            result: each.result,
+            id: each.row.id,
+            before: each.noted.before ?? null,
+            after: each.noted.after,
+            error: null,
+          },
+    ),
   };
 };

@@ -2,6 +2,7 @@ import {
   array,
   boolean,
   dateTime,
+  dict,
   integer,
   literal,
   maybe,
@@ -13,7 +14,7 @@ import {
   uuid,
   valueFault,
 } from '../../shared/api/fields.ts';
-import { MonitorOut, muteInput, StatusOut } from '../../shared/api/monitors.ts';
+import { MonitorIn, MonitorOut, muteInput, StatusOut } from '../../shared/api/monitors.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
 import { kinds } from '../../shared/checks/kinds.ts';
@@ -366,4 +367,31 @@ export const listMonitorFigures = innerOperation({
   summary:
     'List the state and the response of all monitors, as many as the plan lets the organisation have',
   response: object('MonitorFiguresOut', { items: array(MonitorFigureOut), left_out: integer() }),
+});
+
+/** Monitors exactly as they shall be: without an id one is created. */
+export const putMonitors = innerOperation({
+  id: 'putMonitors',
+  access: 'write',
+  summary: 'Create or change monitors to exactly what is sent',
+  body: object('PutMonitorsIn', {
+    items: array(
+      object('PutMonitorIn', {
+        ...MonitorIn.shape,
+        id: nullable(uuid()),
+        enabled: boolean(),
+      }),
+    ),
+  }),
+  response: object('PutMonitorsOut', {
+    items: array(
+      object('PutMonitorOut', {
+        result: string(),
+        id: nullable(uuid()),
+        before: nullable(dict()),
+        after: nullable(dict()),
+        error: nullable(object('PutMonitorErrorOut', { code: string(), message: string() })),
+      }),
+    ),
+  }),
 });

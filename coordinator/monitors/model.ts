@@ -295,7 +295,7 @@ export const usualIntervals: Readonly<Record<Kind, number>> = {
   icmp: 60,
 };
 
-const kindFrom = (type: string): Kind => {
+export const kindFrom = (type: string): Kind => {
   if (isKind(type)) return type;
   throw new Refusal(
     'monitor_type_unknown',

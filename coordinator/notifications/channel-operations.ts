@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type * as api from '../../shared/api/channels.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
@@ -238,6 +239,34 @@ export const channelJson = (
   created_at: row.created_at.toISOString(),
 });
 
+/** For the audit log: what people set. */
+const channelNoted = (
+  row: Pick<
+    ChannelRow,
+    | 'name'
+    | 'enabled'
+    | 'covers'
+    | 'monitors'
+    | 'groups'
+    | 'delay_s'
+    | 'reminder_s'
+    | 'hours'
+    | 'warnings'
+  >,
+  config: ChannelConfig,
+) => ({
+  name: row.name,
+  config,
+  enabled: row.enabled,
+  covers: row.covers,
+  monitors: row.monitors.toSorted(),
+  groups: row.groups.toSorted(),
+  delay_s: row.delay_s,
+  reminder_s: row.reminder_s,
+  hours: row.hours,
+  warnings: row.warnings,
+});
+
 /** Secrets are decrypted, because a secret address is shown as its host. */
 export const channelRow = async (
   context: Pick<InOrganisation, 'sql' | 'with' | 'now'>,
@@ -345,13 +374,13 @@ const tryIt = async (
  * saved is tested.
  */
 const prepare = async (early: Early<OrganisationScope>, input: Input): Promise<Prepared> => {
-  const { pool, organisation, with: instruments } = early;
+  const { sql, organisation, with: instruments } = early;
   refuseUnlessTheirs(early, ownerOf(early, input.personal));
   const prepared = preparedFrom(instruments.channels, input);
   if (!input.try || !canBeTried(instruments.channels, input.kind)) return prepared;
-  if (!(await mayBeRecipient(early, pool, input.kind, prepared.config))) return prepared;
-  enforceLimit('channels', organisation.plan, await countChannels(pool, organisation.id));
-  await refuseUnknown({ sql: pool, organisation }, input);
+  if (!(await mayBeRecipient(early, sql, input.kind, prepared.config))) return prepared;
+  enforceLimit('channels', organisation.plan, await countChannels(sql, organisation.id));
+  await refuseUnknown({ sql, organisation }, input);
   await tryIt(early, input, prepared.config);
   return prepared;
 };
@@ -513,32 +542,40 @@ export const updateChannel = async (
       caller.user === null ? undefined : await ownMailbox(sql, caller.user),
     ) ||
       (await isSuppressed(sql, organisation.id, config.address ?? '')));
+  const changed = {
+    ...chosen,
+    name: input.name === null ? before.name : nameFrom(input.name),
+    enabled: input.enabled ?? before.enabled,
+    covers: input.covers ?? before.covers,
+    delay_s: delayFrom(input.delay_s ?? before.delay_s),
+    reminder_s: reminderFrom(input.reminder_s ?? before.reminder_s ?? 0),
+    hours: input.hours === null ? before.hours : hoursFrom(input.hours, organisation.time_zone),
+    warnings: input.warnings ?? before.warnings,
+  };
   await write(
     sql,
     {
+      ...changed,
       id: before.id,
       user: before.user_id,
       kind: before.kind,
       config: open,
       organisation: organisation.id,
-      ...chosen,
-      name: input.name === null ? before.name : nameFrom(input.name),
       secrets: await sealChannel(atRest, sql, before.id, secrets),
       host: channels.host(before.kind, config),
-      enabled: input.enabled ?? before.enabled,
-      covers: input.covers ?? before.covers,
-      delay_s: delayFrom(input.delay_s ?? before.delay_s),
-      reminder_s: reminderFrom(input.reminder_s ?? before.reminder_s ?? 0),
-      hours: input.hours === null ? before.hours : hoursFrom(input.hours, organisation.time_zone),
-      warnings: input.warnings ?? before.warnings,
       verified_at: isMoved ? (mustAsk ? null : new Date(now)) : before.verified_at,
     },
     new Date(now),
   );
   if (mustAsk) await askByMail(context, before.id, config.address ?? '');
   note({
-    before: { config: channels.shown(before.kind, stored) },
-    after: { config: channels.shown(before.kind, config) },
+    before: channelNoted(before, channels.shown(before.kind, stored)),
+    after: {
+      ...channelNoted(changed, channels.shown(before.kind, config)),
+      ...(isDeepStrictEqual(channels.split(before.kind, stored).secrets, secrets)
+        ? {}
+        : { secrets: 'others' }),
+    },
   });
   return channelRow(
     context,

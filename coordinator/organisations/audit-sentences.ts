@@ -57,6 +57,10 @@ const sentences: Readonly<Record<string, string | null>> = {
   muteAlerts: 'Muted all alerts',
   unmuteAlerts: 'Unmuted alerts',
 
+  putMonitors: 'Created or edited several monitors',
+  planFile: null,
+  applyFile: 'Applied file',
+
   createWebhook: 'Created webhook',
   updateWebhook: 'Edited webhook',
   deleteWebhook: 'Deleted webhook',

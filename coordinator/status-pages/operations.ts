@@ -18,7 +18,7 @@ import { groupById } from '../groups/queries.ts';
 import { incidentById } from '../incidents/queries.ts';
 import { monitorById } from '../monitors/queries.ts';
 import { enforceLimit } from '../organisations/plans.ts';
-import { hashPassword } from '../people/secrets.ts';
+import { hashPassword, verifyPassword } from '../people/secrets.ts';
 import type * as contract from './contract.ts';
 import {
   amendPage,
@@ -68,6 +68,7 @@ import {
   pageMonitorJson,
   postJson,
   reportJson,
+  rowsShown,
   settingsJson,
   summaryJson,
 } from './row.ts';
@@ -392,12 +393,17 @@ type Input = InputOf<typeof api.updateStatusPage>;
  * caller, so that no one can make us hash for others.
  */
 const before = async (
-  { pool, organisation }: Early<OrganisationScope>,
+  { sql, organisation }: Early<OrganisationScope>,
   { page_id, password }: Input,
 ): Promise<string | null> => {
-  if (!(await statusPageExists(pool, organisation.id, page_id)))
-    throw notFound('status_page_not_found');
-  return password === null ? null : hashPassword(pagePasswordFrom(password));
+  const page = orNotFound(
+    await statusPageById(sql, organisation.id, page_id),
+    'status_page_not_found',
+  );
+  // The same password signs nobody out.
+  return password === null || (await verifyPassword(password, page.password_hash))
+    ? null
+    : hashPassword(pagePasswordFrom(password));
 };
 
 const act = async (
@@ -414,11 +420,16 @@ const act = async (
   await write(sql, organisation.id, present.id, settings);
   if (input.rows !== null)
     await publishRows(sql, organisation.id, present.id, rowsFrom(input.rows));
-  const [was, is] = [settingsJson(present), settingsJson(settings)];
-  note({ before: was, after: hash === null ? is : { ...is, password: 'another' } });
-  return pageJson(
-    orNotFound(await statusPageById(sql, organisation.id, present.id), 'status_page_not_found'),
+  const after = orNotFound(
+    await statusPageById(sql, organisation.id, present.id),
+    'status_page_not_found',
   );
+  const is = { ...settingsJson(after), rows: rowsShown(after) };
+  note({
+    before: { ...settingsJson(present), rows: rowsShown(present) },
+    after: hash === null ? is : { ...is, password: 'another' },
+  });
+  return pageJson(after);
 };
 
 export const updateStatusPage = inSteps({ before, act });

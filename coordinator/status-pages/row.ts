@@ -124,6 +124,15 @@ export const settingsJson = ({
   has_password: password_hash !== null,
 });
 
+/** What it shows, from top to bottom, as a change of it takes it. */
+export const rowsShown = ({ monitors, groups }: Pick<WholePage, 'monitors' | 'groups'>) =>
+  [
+    ...groups.map(({ group_id: group, ...row }) => ({ ...row, monitor: null, group })),
+    ...monitors.map(({ monitor_id: monitor, ...row }) => ({ ...row, monitor, group: null })),
+  ]
+    .toSorted((a, b) => a.position - b.position)
+    .map(({ monitor, group, display_name }) => ({ monitor, group, display_name }));
+
 /** For its password and its link, only whether they exist. */
 export const pageJson = (page: WholePage) => ({
   ...summaryJson(page),

@@ -113,7 +113,7 @@ const maxIds = { maxItems: maxIdsIn.body };
 const monitors = { ...maxIds, description: 'With `covers: chosen`.' };
 const wait = { minimum: 0, maximum: 86_400 };
 
-const ChannelIn = object('ChannelIn', {
+export const ChannelIn = object('ChannelIn', {
   kind: string({ meaning: 'Which kind it is.', example: 'webhook' }),
   name: maybe(string({ minLength: 1, limits: { maxLength: 200 }, example: 'Pager' })),
   config: dict({

@@ -7,6 +7,7 @@ import {
   updateChannel,
 } from './channels.ts';
 import { createEvent, listEvents } from './events.ts';
+import { applyFile, getFile, planFile } from './files.ts';
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from './groups.ts';
 import {
   acknowledgeIncident,
@@ -205,6 +206,9 @@ export const operations = {
   createPingKey,
   listPingKeys,
   rotatePingKey,
+  getFile,
+  planFile,
+  applyFile,
   endPingKey,
   showWall,
   createWallLink,

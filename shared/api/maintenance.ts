@@ -75,7 +75,7 @@ const timeZone = maybe(string({ minLength: 1, limits: { maxLength: 100 } }), {
   example: 'Europe/Berlin',
 });
 
-const MaintenanceIn = object('MaintenanceIn', {
+export const MaintenanceIn = object('MaintenanceIn', {
   name: maybe(string({ minLength: 1, limits: { maxLength: 200 }, example: 'Weekly release' })),
   starts_at: moment({ ...local, example: '2026-11-24T02:00:00+01:00' }),
   ends_at: moment({ ...local, example: '2026-11-24T03:00:00+01:00' }),

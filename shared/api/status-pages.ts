@@ -114,7 +114,7 @@ export const StatusPageIn = object('StatusPageIn', {
   language: optional(literal(pageLanguages, { ...language, example: 'en' }), 'en'),
 });
 
-const StatusPageRowIn = object('StatusPageRowIn', {
+export const StatusPageRowIn = object('StatusPageRowIn', {
   monitor: maybe(uuid({ example: exampleIds.monitor }), { meaning: 'A monitor, or a group.' }),
   group: maybe(uuid(), { meaning: 'A group, as a heading.' }),
   display_name: maybe(string({ minLength: 1 }), {

@@ -151,6 +151,9 @@ export const refusalCodes = {
   already_published: ['conflict', 'It is published on this page already.'],
   name_taken: ['conflict', 'Another one has this name.'],
   join_token_used: ['conflict'],
+  file_name_invalid: ['invalid', 'A file is named by small letters, digits and dashes.'],
+  reference_unknown: ['mismatch', 'A key names nothing in the file and no external id.'],
+  managed_elsewhere: ['conflict', 'Another file manages this object.'],
   external_id_taken: ['conflict', 'Another one has this external id.'],
   type_differs: [
     'conflict',

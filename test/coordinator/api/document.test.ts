@@ -197,6 +197,8 @@ describe('document bounds', () => {
     'TestIn.config': 'the same, and it is not stored',
     'ChannelIn.config': 'its keys follow from the kind',
     'ChannelPatch.config': 'the same, and the kind does not stand beside it',
+    'FileMonitor.config': 'as of MonitorIn',
+    'FileChannel.config': 'as of ChannelIn',
     'HttpsConfig.json[].equals': 'a number is compared as it is, of any size',
     'HttpsConfig.json[].gt': 'a number is compared as it is, of any size',
     'HttpsConfig.json[].lt': 'a number is compared as it is, of any size',

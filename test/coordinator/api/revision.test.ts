@@ -4,7 +4,7 @@ import { apiDocument } from '../../../coordinator/api/openapi.ts';
 import { apiRevision } from '../../../shared/api/operation.ts';
 
 /** What the document was when its revision was last raised. */
-const known = { revision: 42, digest: 'df3ed9c4da9f236d08aadc4d056b987b' };
+const known = { revision: 46, digest: '713ca8010c9f830a02e51c71be5282dc' };
 
 /** Where the service is reached varies, and the revision is what this is about. */
 const digestOf = (document: ReturnType<typeof apiDocument>): string => {

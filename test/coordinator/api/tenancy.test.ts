@@ -31,6 +31,8 @@ afterAll(async () => {
 const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   createMonitor: ({ group }) => ({ type: 'heartbeat', name: 'New', group }),
   batchMonitors: () => ({ items: [{ type: 'heartbeat', name: 'New' }] }),
+  planFile: () => ({ monitors: { job: { type: 'heartbeat' } } }),
+  applyFile: () => ({ monitors: { job: { type: 'heartbeat' } } }),
   updateMonitor: ({ group }) => ({ name: 'Renamed', group }),
   createMaintenanceWindow: ({ monitor, group }) => ({
     starts_at: '2099-02-01',
@@ -108,7 +110,8 @@ const request = (id: OperationId, of: Things) => {
     .replace('{place_id}', of.probe)
     .replace('{webhook_id}', of.webhook)
     .replace('{delivery_id}', of.delivery)
-    .replace('{test_id}', of.test);
+    .replace('{test_id}', of.test)
+    .replace('{file}', 'shop');
   const payload = bodies[id]?.(of);
   return {
     method: operation.method,
@@ -195,6 +198,9 @@ describe('A caller without access', () => {
         ![
           'whoami',
           'batchMonitors',
+          'planFile',
+          'applyFile',
+          'getFile',
           'listEvents',
           'createWebhook',
           'createGroup',

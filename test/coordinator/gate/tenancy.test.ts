@@ -146,6 +146,20 @@ beforeAll(async () => {
 const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, object>> => ({
   createMonitor: { type: 'heartbeat', name: 'x', group: ids.group_id },
   batchMonitors: { items: [{ type: 'heartbeat', name: 'x' }] },
+  putMonitors: {
+    items: [
+      {
+        id: ids.monitor_id ?? null,
+        type: 'heartbeat',
+        name: 'x',
+        enabled: true,
+        group: ids.group_id,
+      },
+    ],
+  },
+  planFile: { file: 'shop', monitors: { x: { type: 'heartbeat' } } },
+  applyFile: { file: 'shop', monitors: { x: { type: 'heartbeat' } } },
+  getFile: { file: 'shop' },
   updateMonitor: { name: 'x' },
   listIncidents: { monitor: ids.monitor_id },
   createMaintenanceWindow: {
@@ -237,6 +251,9 @@ const namesNothing = [
   'hideFirstSteps',
   'listRecent',
   'batchMonitors',
+  'planFile',
+  'applyFile',
+  'getFile',
   'listEvents',
   'listWebhooks',
   'createWebhook',

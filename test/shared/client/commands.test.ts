@@ -79,6 +79,7 @@ test('every promised command exists, and no other', () => {
       ),
       'status-pages add-report-update',
       ...['list', 'create', 'rotate', 'end'].map((verb) => `ping-keys ${verb}`),
+      ...['get', 'plan', 'apply'].map((verb) => `files ${verb}`),
       ...['list', 'get', 'update'].map((verb) => `places ${verb}`),
       ...['list', 'invite', 'list-invitations', 'revoke-invitation', 'end'].map(
         (verb) => `probes ${verb}`,

@@ -243,6 +243,7 @@ const lineOf = (command: Command, things: Things, called: string): string[] => {
     ...things,
     ...(/^add(?!.*Update)/.test(id) && { page_id: things.empty_page_id }),
     ...(id === 'getMonitorPings' && { monitor_id: things.job_id }),
+    file: 'shop',
     ...(id === 'endMaintenanceNow' && { window_id: things.running_id }),
   };
   return [

@@ -1,0 +1,414 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ObjectField, Shape, ValueOf } from '../../shared/api/fields.ts';
+import type * as api from '../../shared/api/files.ts';
+import { type FileKind, fileKinds, fileObjects } from '../../shared/api/files.ts';
+import { type InputOf, InvalidInput, type OutputOf } from '../../shared/api/operation.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { isRecord, memberOf } from '../../shared/base/json.ts';
+import { type InOrganisation, notFound, type OperationResult } from '../gate/context.ts';
+import { putMonitors } from '../monitors/contract.ts';
+import { wantsWarnings } from '../notifications/kinds/index.ts';
+import {
+  type Managed,
+  managedBy,
+  removeManaged,
+  thingsCalled,
+  thingsWithFile,
+  writeManaged,
+} from './queries.ts';
+import {
+  channelSteps,
+  externalIdOf,
+  groupSteps,
+  maintenanceSteps,
+  monitorItem,
+  type Resolve,
+  rawOf,
+  removalOf,
+  type Step,
+  type Steps,
+  statusPageSteps,
+} from './steps.ts';
+
+/**
+ * Applying a file: groups, monitors, channels, maintenance and status pages one after the other, each
+ * by the operations that everybody calls, in one transaction. A plan does the same and undoes it, so
+ * it can never say anything else than what applying does. When an object is refused, the others are
+ * still judged, and nothing is left.
+ */
+
+type Input = InputOf<typeof api.applyFile>;
+type Output = OutputOf<typeof api.applyFile>;
+type Outcome = Output['objects'][number] & { readonly kind: FileKind };
+type Raw = Readonly<Record<string, unknown>>;
+
+export const applyFile = (context: InOrganisation, input: Input): OperationResult<Output> =>
+  apply(context, input, 'keep');
+
+export const planFile = (context: InOrganisation, input: Input): OperationResult<Output> =>
+  apply(context, input, 'undo');
+
+export const getFile = async (
+  { sql, organisation }: InOrganisation,
+  { file }: InputOf<typeof api.getFile>,
+): OperationResult<OutputOf<typeof api.getFile>> => ({
+  objects: await managedBy(sql, organisation.id, fileFrom(file)),
+});
+
+const fileFrom = (name: string): string => {
+  if (name.length <= 60 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name)) return name;
+  throw new Refusal(
+    'file_name_invalid',
+    'file: name it by small letters and digits, with dashes between them, up to 60 characters.',
+  );
+};
+
+const apply = async (
+  context: InOrganisation,
+  input: Input,
+  then: 'keep' | 'undo',
+): OperationResult<Output> => {
+  const { sql, organisation, note } = context;
+  const file = fileFrom(input.file);
+  await sql`savepoint file`;
+  const work = await begin(context, file, input);
+  for (const kind of fileKinds)
+    if (kind === 'monitors') await makeMonitors(work, input.monitors);
+    else for (const [key, raw] of Object.entries(input[kind])) await makeOne(work, kind, key, raw);
+  await remove(work, input);
+  const { outcomes } = work;
+  const isRefused = outcomes.some(({ result }) => result === 'refused');
+  const applied = then === 'keep' && !isRefused;
+  if (applied)
+    await writeManaged(
+      sql,
+      organisation.id,
+      file,
+      outcomes.flatMap(({ kind, key, id, result }) =>
+        id !== null && isMade(result) ? [{ kind, key, id }] : [],
+      ),
+    );
+  else await sql`rollback to savepoint file`;
+  await sql`release savepoint file`;
+  note({ after: { file, ...(applied ? countsOf(outcomes) : {}) } });
+  const keys = new Map([...work.known.values()].map(({ id, key }) => [id, key]));
+  return {
+    applied,
+    objects: outcomes.map((outcome) => ({
+      ...outcome,
+      // Of a new object the id is gone with the transaction.
+      id: !applied && outcome.result === 'created' ? null : outcome.id,
+      changes: withKeys(outcome.changes, keys),
+    })),
+  };
+};
+
+const isMade = (result: string): boolean => /^(?:created|changed|unchanged)$/.test(result);
+
+const countsOf = (outcomes: readonly Outcome[]): Readonly<Record<string, number>> => {
+  const counts: Record<string, number> = {};
+  for (const { result } of outcomes) counts[result] = (counts[result] ?? 0) + 1;
+  return counts;
+};
+
+/** What is found out about a file while it is applied. */
+type Work = {
+  readonly context: InOrganisation;
+  readonly file: string;
+  /** By kind and key: objects of the file, and those that programs call so. */
+  readonly known: Map<string, Managed & { readonly name: string; readonly type: string | null }>;
+  readonly managed: readonly Managed[];
+  readonly outcomes: Outcome[];
+};
+
+const nameOf = (kind: FileKind, key: string): string => `${kind} ${key}`;
+
+/** Finds the objects that exist: those the file made, those it adopts by id, and by external id. */
+const begin = async (context: InOrganisation, file: string, input: Input): Promise<Work> => {
+  const { sql, organisation } = context;
+  const { id: of } = organisation;
+  const managed = await managedBy(sql, of, file);
+  const own = new Map(managed.map((each) => [nameOf(each.kind, each.key), each.id]));
+  const [adopted, called] = [new Map<string, string>(), new Map<string, string>()];
+  for (const kind of fileKinds)
+    for (const [key, { id, external_id }] of Object.entries(input[kind])) {
+      const name = nameOf(kind, key);
+      if (own.has(name)) continue;
+      if (typeof id === 'string') adopted.set(name, id);
+      else
+        called.set(name, typeof external_id === 'string' ? external_id : externalIdOf(file, key));
+    }
+  const referred = referencesIn(input);
+  const found = await thingsCalled(sql, of, [...called.values(), ...referred]);
+  const byExternalId = new Map(found.map((each) => [`${each.kind} ${each.external_id}`, each.id]));
+  const all = new Map(
+    (
+      await thingsWithFile(sql, of, [
+        ...own.values(),
+        ...adopted.values(),
+        ...byExternalId.values(),
+      ])
+    ).map((each) => [each.id, each]),
+  );
+  const known: Work['known'] = new Map();
+  const outcomes: Outcome[] = [];
+  const take = (kind: FileKind, key: string, id: string | undefined): void => {
+    const thing = id === undefined ? undefined : all.get(id);
+    if (thing?.kind === kind) known.set(nameOf(kind, key), { ...thing, key });
+  };
+  for (const key of referred)
+    for (const kind of ['groups', 'monitors'] as const)
+      take(kind, key, byExternalId.get(`${kind} ${key}`));
+  for (const { kind, key, id } of managed) take(kind, key, id);
+  for (const kind of fileKinds)
+    for (const key of Object.keys(input[kind])) {
+      const name = nameOf(kind, key);
+      const external = called.get(name);
+      const id = adopted.get(name) ?? byExternalId.get(`${kind} ${external ?? ''}`);
+      if (own.has(name) || id === undefined) continue;
+      const thing = all.get(id);
+      if (adopted.has(name) && thing?.kind !== kind)
+        outcomes.push(refused(kind, key, null, unknownId(kind)));
+      else if (thing?.file) outcomes.push(refused(kind, key, id, managedBySomeone(thing.file)));
+      else take(kind, key, id);
+    }
+  return { context, file, known, managed, outcomes };
+};
+
+/** Texts by which objects of the file name others. */
+const referencesIn = (input: Input): readonly string[] => {
+  const texts = new Set<string>();
+  const add = (value: unknown): void => {
+    if (typeof value === 'string') texts.add(value);
+  };
+  for (const kind of fileKinds)
+    for (const object of Object.values(input[kind])) {
+      add(object.group);
+      for (const list of [object.monitors, object.groups])
+        if (Array.isArray(list)) list.forEach(add);
+      if (Array.isArray(object.rows))
+        for (const row of object.rows) {
+          add(memberOf(row, 'monitor'));
+          add(memberOf(row, 'group'));
+        }
+    }
+  return [...texts].filter((text) => text.isWellFormed() && !text.includes('\0'));
+};
+
+const unknownId = (kind: FileKind): Refusal => {
+  const { message } = notFound(
+    kind === 'groups'
+      ? 'group_not_found'
+      : kind === 'monitors'
+        ? 'monitor_not_found'
+        : kind === 'channels'
+          ? 'channel_not_found'
+          : kind === 'maintenance'
+            ? 'maintenance_window_not_found'
+            : 'status_page_not_found',
+  );
+  return new Refusal('reference_unknown', `id: ${message} Leave \`id\` out to create one.`);
+};
+
+const managedBySomeone = (file: string): Refusal =>
+  new Refusal(
+    'managed_elsewhere',
+    `${file}/antipode.yaml manages it; take it out there, or leave it out here.`,
+  );
+
+const refused = (
+  kind: FileKind,
+  key: string,
+  id: string | null,
+  { code, message }: Pick<Refusal, 'code' | 'message'>,
+): Outcome => ({ kind, key, id, result: 'refused', changes: {}, error: { code, message } });
+
+const isRefusedAlready = ({ outcomes }: Work, kind: FileKind, key: string): boolean =>
+  outcomes.some((each) => each.kind === kind && each.key === key);
+
+const resolveIn =
+  ({ known, outcomes }: Work): Resolve =>
+  (kind, key) => {
+    const thing = known.get(nameOf(kind, key));
+    if (thing) return thing;
+    const one = kind === 'groups' ? 'group' : 'monitor';
+    if (outcomes.some((each) => each.kind === kind && each.key === key))
+      throw new Refusal('reference_unknown', `the ${one} "${key}" is refused itself.`);
+    throw new Refusal(
+      'reference_unknown',
+      `there is no ${one} "${key}" in the file, and none has it as its external id.`,
+    );
+  };
+
+/** As the field of its kind reads it; every object was judged by it when the input was read. */
+const read = <S extends Shape>(field: ObjectField<S>, raw: Raw): ValueOf<ObjectField<S>> => {
+  const parsed = field.parse(raw, ['body']);
+  if (!parsed.ok) throw new InvalidInput(parsed.faults);
+  return parsed.value;
+};
+
+const makeOne = async (
+  work: Work,
+  kind: Exclude<FileKind, 'monitors'>,
+  key: string,
+  raw: Raw,
+): Promise<void> => {
+  if (isRefusedAlready(work, kind, key)) return;
+  const present = work.known.get(nameOf(kind, key));
+  try {
+    const steps = stepsOf(work, kind, key, raw);
+    if (present && kind === 'channels' && present.type !== raw.kind)
+      throw new Refusal(
+        'type_differs',
+        `kind: this channel is of kind ${present.type}, which never changes.`,
+      );
+    const done = present
+      ? await takeSteps(work, steps.update, present.id)
+      : await takeSteps(work, steps.create, null);
+    const name = typeof raw.name === 'string' ? raw.name : key;
+    work.known.set(nameOf(kind, key), { kind, key, id: done.id, name, type: null });
+    work.outcomes.push({ kind, key, ...done, error: null });
+  } catch (error) {
+    work.outcomes.push(refused(kind, key, present?.id ?? null, refusalIn(error)));
+  }
+};
+
+const stepsOf = (work: Work, kind: Exclude<FileKind, 'monitors'>, key: string, raw: Raw): Steps => {
+  const resolve = resolveIn(work);
+  switch (kind) {
+    case 'groups':
+      return groupSteps(key, read(fileObjects.groups, raw), work.file);
+    case 'channels':
+      return channelSteps(key, read(fileObjects.channels, raw), resolve, wantsWarnings);
+    case 'maintenance':
+      return maintenanceSteps(key, read(fileObjects.maintenance, raw), raw, resolve);
+    case 'status_pages':
+      return statusPageSteps(key, read(fileObjects.status_pages, raw), resolve);
+  }
+};
+
+/** The first step creates the object, unless there is one; the others change it. */
+const takeSteps = async (
+  { context }: Work,
+  steps: readonly Step[],
+  present: string | null,
+): Promise<Pick<Outcome, 'result' | 'changes'> & { readonly id: string }> => {
+  let id = present;
+  let result = 'unchanged';
+  let changes: Record<string, unknown> = {};
+  for (const { operation, body } of steps) {
+    const { body: answer, changed } = await context.perform(operation, rawOf(operation, id, body));
+    const made = memberOf(answer, 'id');
+    const isNew = id === null && changed !== undefined && changed.before === undefined;
+    if (typeof made === 'string') id ??= made;
+    if (isNew) result = 'created';
+    else if (changed && result === 'unchanged') result = 'changed';
+    if (result === 'changed') changes = { ...changes, ...changesOf(changed) };
+  }
+  if (id === null) throw new Error('no step of a file made an object');
+  return { id, result, changes };
+};
+
+/** A change by field. */
+const changesOf = (
+  changed: { readonly before?: Raw | undefined; readonly after?: Raw | undefined } = {},
+): Record<string, unknown> => {
+  const { before = {}, after = {} } = changed;
+  return Object.fromEntries(
+    [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name) => [
+      name,
+      { before: before[name] ?? null, after: after[name] ?? null },
+    ]),
+  );
+};
+
+/** @throws any error that is no refusal of the object itself. */
+const refusalIn = (error: unknown): Pick<Refusal, 'code' | 'message'> => {
+  if (error instanceof Refusal && error.code !== 'internal' && error.code !== 'unavailable')
+    return error;
+  if (error instanceof InvalidInput) return { code: 'config_invalid', message: error.message };
+  throw error;
+};
+
+/** All monitors by a few statements. */
+const makeMonitors = async (work: Work, given: Input['monitors']): Promise<void> => {
+  const resolve = resolveIn(work);
+  const asked: { key: string; id: string | null; item: ReturnType<typeof monitorItem> }[] = [];
+  for (const [key, raw] of Object.entries(given)) {
+    if (isRefusedAlready(work, 'monitors', key)) continue;
+    const id = work.known.get(nameOf('monitors', key))?.id ?? null;
+    try {
+      const item = monitorItem(key, read(fileObjects.monitors, raw), work.file, resolve);
+      asked.push({ key, id, item });
+    } catch (error) {
+      work.outcomes.push(refused('monitors', key, id, refusalIn(error)));
+    }
+  }
+  if (asked.length === 0) return;
+  const { body } = await work.context.perform(putMonitors, {
+    body: { items: asked.map(({ id, item }) => ({ ...item, id })) },
+  });
+  const { items } = answerOf(body);
+  for (const [place, { key, item }] of asked.entries()) {
+    const answer = items[place];
+    if (answer === undefined) throw new Error('putMonitors answers for each monitor');
+    const { result, id, error } = answer;
+    const changes =
+      result === 'changed' ? changesOf(differing(answer.before ?? {}, answer.after ?? {})) : {};
+    work.outcomes.push({ kind: 'monitors', key, id, result, changes, error });
+    if (id !== null)
+      work.known.set(nameOf('monitors', key), {
+        kind: 'monitors',
+        key,
+        id,
+        name: item.name,
+        type: item.type,
+      });
+  }
+};
+
+const answerOf = (body: unknown): OutputOf<typeof putMonitors> => {
+  const parsed = putMonitors.response?.parse(body, []);
+  if (!parsed?.ok) throw new Error('putMonitors answers in its own form');
+  return parsed.value;
+};
+
+/** The fields that differ. */
+const differing = (before: Raw, after: Raw): { readonly before: Raw; readonly after: Raw } => {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => !isDeepStrictEqual(before[name], after[name]),
+  );
+  const part = (of: Raw): Raw =>
+    Object.fromEntries(names.flatMap((name) => (name in of ? [[name, of[name]]] : [])));
+  return { before: part(before), after: part(after) };
+};
+
+/** What the file made and no longer has: it goes in the reverse order. */
+const remove = async (work: Work, input: Input): Promise<void> => {
+  const { context, managed, outcomes } = work;
+  const left = managed
+    .filter(({ kind, key }) => !Object.hasOwn(input[kind], key))
+    .toSorted((a, b) => fileKinds.indexOf(b.kind) - fileKinds.indexOf(a.kind));
+  for (const { kind, key, id } of left) {
+    if (input.prune) await context.perform(removalOf(kind), rawOf(removalOf(kind), id));
+    const result = input.prune ? 'deleted' : 'kept';
+    outcomes.push({ kind, key, id, result, changes: {}, error: null });
+  }
+  if (!input.prune) return;
+  await removeManaged(
+    context.sql,
+    context.organisation.id,
+    left.map(({ id }) => id),
+  );
+};
+
+/** Ids of objects of the file become their keys, as the file itself names them. */
+const withKeys = (changes: Raw, keys: ReadonlyMap<string, string>): Raw => {
+  const keyed = (value: unknown): unknown => {
+    if (typeof value === 'string') return keys.get(value) ?? value;
+    if (Array.isArray(value)) return value.map(keyed);
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, keyed(each)]));
+  };
+  return Object.fromEntries(Object.entries(changes).map(([name, each]) => [name, keyed(each)]));
+};

@@ -1,0 +1,92 @@
+import type { FileKind } from '../../shared/api/files.ts';
+import type { Queryable } from '../database/connect.ts';
+import { insertRows } from '../database/table.ts';
+
+/** An object that a file manages. */
+export type Managed = { readonly kind: FileKind; readonly key: string; readonly id: string };
+
+/** An object of any kind, as files refer to it. */
+export type Thing = { readonly kind: FileKind; readonly id: string; readonly name: string };
+
+/** Everything of an organisation that a file can manage. */
+const things = (sql: Queryable, organisation: string) => sql`
+  select 'groups' as kind, id, name, external_id, null as type from groups
+    where organisation_id = ${organisation}
+  union all select 'monitors', id, name, external_id, type from monitors
+    where organisation_id = ${organisation}
+  union all select 'channels', id, name, null, kind from channels
+    where organisation_id = ${organisation} and deleted_at is null and user_id is null
+  union all select 'maintenance', id, coalesce(name, ''), null, null from maintenance_windows
+    where organisation_id = ${organisation} and deleted_at is null
+  union all select 'status_pages', id, name, null, null from status_pages
+    where organisation_id = ${organisation}`;
+
+/** What a file manages, of what still exists. */
+export const managedBy = (sql: Queryable, organisation: string, file: string): Promise<Managed[]> =>
+  sql<Managed[]>`
+    select f.kind, f.key, f.object_id as id from file_objects f
+    join (${things(sql, organisation)}) t on t.id = f.object_id and t.kind = f.kind
+    where f.organisation_id = ${organisation} and f.file = ${file} order by f.kind, f.key`;
+
+/** The objects of these ids, with the file that manages each. */
+export const thingsWithFile = (
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<(Thing & { readonly type: string | null; readonly file: string | null })[]> =>
+  sql<(Thing & { readonly type: string | null; readonly file: string | null })[]>`
+    select t.kind, t.id, t.name, t.type, f.file from (${things(sql, organisation)}) t
+    left join file_objects f on f.organisation_id = ${organisation} and f.object_id = t.id
+    where t.id = any(${[...ids]}::uuid[])`;
+
+/** Groups and monitors by their external ids. */
+export const thingsCalled = (
+  sql: Queryable,
+  organisation: string,
+  externalIds: readonly string[],
+): Promise<(Thing & { readonly external_id: string; readonly file: string | null })[]> =>
+  sql<(Thing & { readonly external_id: string; readonly file: string | null })[]>`
+    select t.kind, t.id, t.name, t.external_id, f.file from (${things(sql, organisation)}) t
+    left join file_objects f on f.organisation_id = ${organisation} and f.object_id = t.id
+    where t.external_id = any(${[...externalIds]}::text[])`;
+
+/** The file that manages an object, by its name; undefined when it is managed by hand. */
+export const fileOf = async (
+  sql: Queryable,
+  organisation: string,
+  object: string,
+): Promise<string | undefined> => {
+  const [row] = await sql<{ file: string }[]>`
+    select file from file_objects
+    where organisation_id = ${organisation} and object_id = ${object}`;
+  return row?.file;
+};
+
+/** The file manages these from now on; each key names one object. */
+export const writeManaged = async (
+  sql: Queryable,
+  organisation: string,
+  file: string,
+  managed: readonly Managed[],
+): Promise<void> => {
+  if (managed.length === 0) return;
+  const named = managed.map(({ kind, key }) => `${kind} ${key}`);
+  await sql`delete from file_objects where organisation_id = ${organisation} and file = ${file}
+    and kind || ' ' || key = any(${named}::text[])`;
+  await insertRows(
+    sql,
+    'file_objects',
+    { file: 'text', kind: 'text', key: 'text', object_id: 'uuid' },
+    organisation,
+    managed.map(({ id, ...rest }) => ({ ...rest, file, object_id: id })),
+  );
+};
+
+export const removeManaged = async (
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<void> => {
+  await sql`delete from file_objects
+    where organisation_id = ${organisation} and object_id = any(${[...ids]}::uuid[])`;
+};

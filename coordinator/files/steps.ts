@@ -1,0 +1,158 @@
+import * as channels from '../../shared/api/channels.ts';
+import type { FileKind, FileObject } from '../../shared/api/files.ts';
+import * as groups from '../../shared/api/groups.ts';
+import * as maintenance from '../../shared/api/maintenance.ts';
+import * as monitors from '../../shared/api/monitors.ts';
+import type { Operation, RawInput } from '../../shared/api/operation.ts';
+import * as statusPages from '../../shared/api/status-pages.ts';
+
+/** Which operations make an object what a file says of it. */
+
+export type Step = {
+  readonly operation: Operation;
+  readonly body: Readonly<Record<string, unknown>>;
+};
+
+/** Where keys of the file lead: the id and the name of the object. @throws Refusal. */
+export type Resolve = (
+  kind: 'groups' | 'monitors',
+  key: string,
+) => { readonly id: string; readonly name: string };
+
+/** What creates it, and what makes an existing one the same: each field has a value in both. */
+export type Steps = { readonly create: readonly Step[]; readonly update: readonly Step[] };
+
+export const groupSteps = (
+  key: string,
+  { name, description, external_id }: FileObject<'groups'>,
+  file: string,
+): Steps => {
+  const body = {
+    name: name ?? key,
+    description: description ?? '',
+    external_id: external_id ?? externalIdOf(file, key),
+  };
+  return {
+    create: [{ operation: groups.createGroup, body }],
+    update: [{ operation: groups.updateGroup, body }],
+  };
+};
+
+/** A monitor as `putMonitors` takes it. */
+export const monitorItem = (
+  key: string,
+  { id: _, ...given }: FileObject<'monitors'>,
+  file: string,
+  resolve: Resolve,
+) => ({
+  ...given,
+  name: given.name ?? key,
+  group: given.group === null ? null : resolve('groups', given.group).id,
+  external_id: given.external_id ?? externalIdOf(file, key),
+});
+
+export const channelSteps = (
+  key: string,
+  { id: _, kind, ...given }: FileObject<'channels'>,
+  resolve: Resolve,
+  warnsByDefault: (kind: string) => boolean,
+): Steps => {
+  const body = {
+    ...given,
+    name: given.name ?? key,
+    monitors: given.monitors.map((each) => resolve('monitors', each).id),
+    groups: given.groups.map((each) => resolve('groups', each).id),
+    reminder_s: given.reminder_s ?? 0,
+    hours: given.hours ?? { zone: null, spans: [] },
+    warnings: given.warnings ?? warnsByDefault(kind),
+  };
+  return {
+    create: [
+      {
+        operation: channels.createChannel,
+        body: { ...body, hours: given.hours, kind, try: false },
+      },
+    ],
+    update: [{ operation: channels.updateChannel, body }],
+  };
+};
+
+/** `raw` has the times as they were written. */
+export const maintenanceSteps = (
+  key: string,
+  given: FileObject<'maintenance'>,
+  raw: Readonly<Record<string, unknown>>,
+  resolve: Resolve,
+): Steps => {
+  const body = {
+    name: given.name ?? key,
+    starts_at: raw.starts_at,
+    ends_at: raw.ends_at,
+    monitors: given.monitors.map((each) => resolve('monitors', each).id),
+    groups: given.groups.map((each) => resolve('groups', each).id),
+  };
+  const { rrule, time_zone } = given;
+  return {
+    create: [
+      { operation: maintenance.createMaintenanceWindow, body: { ...body, rrule, time_zone } },
+    ],
+    update: [
+      { operation: maintenance.updateMaintenanceWindow, body: { ...body, rrule: rrule ?? '' } },
+    ],
+  };
+};
+
+export const statusPageSteps = (
+  key: string,
+  given: FileObject<'status_pages'>,
+  resolve: Resolve,
+): Steps => {
+  const basic = {
+    name: given.name ?? key,
+    slug: given.slug ?? key,
+    description: given.description ?? '',
+    enabled: given.enabled,
+    language: given.language,
+  };
+  const rows = given.rows.map(({ monitor, group, display_name }) => {
+    const thing = monitor === null ? resolve('groups', group ?? '') : resolve('monitors', monitor);
+    return {
+      ...(monitor === null ? { group: thing.id } : { monitor: thing.id }),
+      display_name: display_name ?? thing.name,
+    };
+  });
+  const update: Step = {
+    operation: statusPages.updateStatusPage,
+    body: {
+      ...basic,
+      accent: given.accent ?? '',
+      access: given.access ?? 'public',
+      password: given.password,
+      domain: given.domain ?? '',
+      rows,
+    },
+  };
+  return {
+    create: [{ operation: statusPages.createStatusPage, body: basic }, update],
+    update: [update],
+  };
+};
+
+const removals: Readonly<Record<FileKind, Operation>> = {
+  groups: groups.deleteGroup,
+  monitors: monitors.deleteMonitor,
+  channels: channels.deleteChannel,
+  maintenance: maintenance.deleteMaintenanceWindow,
+  status_pages: statusPages.deleteStatusPage,
+};
+
+export const removalOf = (kind: FileKind): Operation => removals[kind];
+
+/** The input of an operation on one object: its only path parameter is the object's id. */
+export const rawOf = ({ params }: Operation, id: string | null, body?: unknown): RawInput => ({
+  path: Object.fromEntries(Object.keys(params).map((name) => [name, id])),
+  ...(body === undefined ? {} : { body }),
+});
+
+/** By which programs find an object of a file, where it has no external id of its own. */
+export const externalIdOf = (file: string, key: string): string => `${file}/${key}`;

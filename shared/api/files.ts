@@ -1,0 +1,312 @@
+import { isRecord } from '../base/json.ts';
+import { nearest } from '../base/text.ts';
+import { ChannelIn } from './channels.ts';
+import {
+  array,
+  boolean,
+  dict,
+  type Fault,
+  type Field,
+  type FieldPath,
+  maybe,
+  nullable,
+  type ObjectField,
+  object,
+  optional,
+  type Shape,
+  string,
+  uuid,
+  type ValueOf,
+  valueFault,
+} from './fields.ts';
+import { MaintenanceIn } from './maintenance.ts';
+import { MonitorIn } from './monitors.ts';
+import { exampleIds, operation } from './operation.ts';
+import { StatusPageIn, StatusPagePatch, StatusPageRowIn } from './status-pages.ts';
+
+/**
+ * A configuration file: monitors and what belongs to them, each under a key of the file. It says all
+ * of each object: a field that is left out has its default.
+ */
+
+const key = string({
+  minLength: 1,
+  maxLength: 200,
+  meaning: 'A key of the file, or an external id.',
+  example: 'web',
+});
+const keys = optional(
+  array(key, { meaning: 'Keys of the file, or external ids.', maxItems: 10_000 }),
+  [],
+);
+
+/** An object that exists already and becomes one of the file. */
+const id = maybe(uuid(), {
+  description: 'The id of an object that exists and that the file is to manage from now on.',
+});
+const name = maybe(string(), {
+  description: 'The key when not given.',
+  limits: { maxLength: 200 },
+});
+
+const FileGroup = object('FileGroup', {
+  id,
+  name,
+  description: maybe(string(), { limits: { maxLength: 2_000 } }),
+  external_id: MonitorIn.shape.external_id,
+});
+
+const { group: _group, name: _name, ...ofMonitor } = MonitorIn.shape;
+const FileMonitor = object('FileMonitor', {
+  id,
+  name,
+  ...ofMonitor,
+  enabled: optional(boolean({ description: 'False: paused.' }), true),
+  group: maybe(key),
+  affects_group_status: optional(
+    boolean({ meaning: 'Whether it counts for the status of its group.' }),
+    true,
+  ),
+});
+
+const { personal: _personal, try: _try, ...ofChannel } = ChannelIn.shape;
+const FileChannel = object('FileChannel', {
+  id,
+  ...ofChannel,
+  kind: string({ meaning: 'Which kind it is.', limits: { maxLength: 60 }, example: 'webhook' }),
+  name,
+  monitors: keys,
+  groups: keys,
+});
+
+const FileMaintenance = object('FileMaintenance', {
+  id,
+  ...MaintenanceIn.shape,
+  name,
+  monitors: keys,
+  groups: keys,
+});
+
+const { accent, access, password, domain } = StatusPagePatch.shape;
+const FileStatusPage = object('FileStatusPage', {
+  id,
+  name,
+  slug: maybe(StatusPageIn.shape.slug, { meaning: 'The key when not given.' }),
+  description: StatusPageIn.shape.description,
+  enabled: StatusPageIn.shape.enabled,
+  language: StatusPageIn.shape.language,
+  accent,
+  access,
+  password,
+  domain,
+  rows: optional(
+    array(
+      object('FileStatusPageRow', {
+        ...StatusPageRowIn.shape,
+        monitor: maybe(key),
+        group: maybe(key),
+      }),
+      { meaning: 'Everything that the page shows, from top to bottom.', maxItems: 500 },
+    ),
+    [],
+  ),
+});
+
+/** The kinds of objects in the order in which they are made: each names only those before it. */
+export const fileObjects = {
+  groups: FileGroup,
+  monitors: FileMonitor,
+  channels: FileChannel,
+  maintenance: FileMaintenance,
+  status_pages: FileStatusPage,
+} as const;
+
+export type FileKind = keyof typeof fileObjects;
+export const fileKinds = [
+  'groups',
+  'monitors',
+  'channels',
+  'maintenance',
+  'status_pages',
+] as const satisfies readonly FileKind[];
+
+export type FileObject<Kind extends FileKind> = ValueOf<(typeof fileObjects)[Kind]>;
+
+/** What a field of a file may be called: it stands in external ids and in addresses. */
+const keyPattern = /^[a-z0-9](?:[a-z0-9._/-]{0,98}[a-z0-9])?$/;
+export const keyWords =
+  'small letters, digits, and dots, dashes, slashes or underscores between them, up to 100';
+
+/** Every fault of one object, unknown fields among them, which a call of the API would ignore. */
+export const objectFaults = (
+  kind: FileKind,
+  input: unknown,
+  place: FieldPath,
+): readonly Fault[] => {
+  const field: ObjectField<Shape> = fileObjects[kind];
+  const parsed = field.parse(input, place);
+  return [
+    ...(isRecord(input) ? unknownFields(field.shape, input, place) : []),
+    ...(parsed.ok ? [] : parsed.faults),
+  ];
+};
+
+const unknownFields = (
+  shape: Shape,
+  input: Readonly<Record<string, unknown>>,
+  place: FieldPath,
+): readonly Fault[] =>
+  Object.keys(input)
+    .filter((one) => !Object.hasOwn(shape, one))
+    .map((one) => {
+      const meant = nearest(one, Object.keys(shape));
+      return valueFault(
+        [...place, one],
+        `there is no field "${one}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
+        one,
+      );
+    });
+
+/** Objects by their keys, as they were sent, once each has the form of its kind. */
+const objects = (
+  kind: FileKind,
+): Field<Readonly<Record<string, Readonly<Record<string, unknown>>>>> => {
+  const item = fileObjects[kind];
+  return {
+    schema: { type: 'object', additionalProperties: item.schema, maxProperties: 10_000 },
+    documented: { meaning: 'By their keys.' },
+    components: item.components,
+    absent: { value: {} },
+    parse: (input, place) => {
+      if (!isRecord(input))
+        return {
+          ok: false,
+          faults: [valueFault(place, `${kind}: give objects by their keys`, input)],
+        };
+      const value: Record<string, Readonly<Record<string, unknown>>> = {};
+      const faults: Fault[] = [];
+      for (const [one, given] of Object.entries(input)) {
+        if (!keyPattern.test(one))
+          faults.push(valueFault([...place, one], `"${one}" is no key: ${keyWords}`, one));
+        faults.push(...objectFaults(kind, given, [...place, one]));
+        if (isRecord(given)) value[one] = given;
+      }
+      return faults.length === 0 ? { ok: true, value } : { ok: false, faults };
+    },
+  };
+};
+
+const FileIn = object(
+  'FileIn',
+  {
+    groups: objects('groups'),
+    monitors: objects('monitors'),
+    channels: objects('channels'),
+    maintenance: objects('maintenance'),
+    status_pages: objects('status_pages'),
+    prune: optional(
+      boolean({
+        description: 'Whether objects that this file made and no longer has are deleted.',
+      }),
+      false,
+    ),
+  },
+  {
+    example: {
+      groups: { web: {} },
+      monitors: { checkout: { type: 'https', target: 'https://shop.example.com/', group: 'web' } },
+    },
+  },
+);
+
+const FileObjectOut = object('FileObjectOut', {
+  kind: string({
+    description: '`groups`, `monitors`, `channels`, `maintenance` or `status_pages`.',
+    example: 'monitors',
+  }),
+  key: string({ meaning: 'Its key in the file.', example: 'checkout' }),
+  id: nullable(uuid(), { description: 'Null where there is none yet.', example: null }),
+  result: string({
+    description:
+      '`created`, `changed`, `unchanged`, `deleted`, `kept` (this file made it and no longer has it: `prune` deletes it), or `refused`.',
+    example: 'changed',
+  }),
+  changes: dict({
+    description: 'By field, its value `before` and `after`; `***` where there is a secret.',
+    example: { interval_s: { before: 60, after: 30 } },
+  }),
+  error: nullable(
+    object('FileErrorOut', {
+      code: string({ meaning: 'What it is, to branch on.' }),
+      message: string({ meaning: 'What it is, to read.' }),
+    }),
+    { description: 'Why it was refused.', example: null },
+  ),
+});
+
+const FilePlanOut = object('FilePlanOut', {
+  applied: boolean({
+    description: 'Whether it is so now; false of a plan, and when one object was refused.',
+    example: true,
+  }),
+  objects: array(FileObjectOut),
+});
+
+const file = {
+  file: string({
+    limits: { maxLength: 60, pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$' },
+    meaning: 'The name of the file: small letters, digits and dashes.',
+    example: 'shop',
+  }),
+};
+
+const words = {
+  tag: 'Files',
+  access: 'write',
+  params: file,
+  body: FileIn,
+  response: FilePlanOut,
+  success: 200,
+  takesMuch: true,
+  refusals: ['file_name_invalid'],
+} as const;
+
+export const planFile = operation({
+  ...words,
+  id: 'planFile',
+  method: 'POST',
+  path: '/api/v1/files/{file}/plan',
+  summary: 'Show what applying a file would change',
+  description: 'Nothing is changed.',
+});
+
+export const applyFile = operation({
+  ...words,
+  id: 'applyFile',
+  method: 'POST',
+  path: '/api/v1/files/{file}/apply',
+  summary: 'Make everything as a file says',
+  description:
+    'All of it or nothing. Objects that the file does not have are left alone, unless `prune` is true and the file made them. It may be repeated, and may come in parts: what is sent is made so.',
+});
+
+export const getFile = operation({
+  id: 'getFile',
+  method: 'GET',
+  path: '/api/v1/files/{file}',
+  tag: 'Files',
+  access: 'read',
+  summary: 'List what a file manages',
+  params: file,
+  response: object('FileOut', {
+    objects: array(
+      object('FileEntryOut', {
+        kind: FileObjectOut.shape.kind,
+        key: FileObjectOut.shape.key,
+        id: uuid({ example: exampleIds.monitor }),
+      }),
+    ),
+  }),
+  success: 200,
+  refusals: ['file_name_invalid'],
+});

@@ -1,0 +1,287 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createChannel, getChannel } from '../../../shared/api/channels.ts';
+import { applyFile, getFile, planFile } from '../../../shared/api/files.ts';
+import { createGroup, listGroups } from '../../../shared/api/groups.ts';
+import { createMonitor, getMonitor, listMonitors } from '../../../shared/api/monitors.ts';
+import { listAudit } from '../../../shared/api/organisations.ts';
+import { getStatusPage } from '../../../shared/api/status-pages.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+
+describe('files', () => {
+  const bench = gateBench();
+  let house: TestOrganisation;
+
+  beforeEach(async () => {
+    shop = filled();
+    house = await createTestOrganisation(bench.sql, { plan: 'business' });
+    await bench.addProbe('Europe');
+  });
+
+  const filled = () => ({
+    groups: { web: { description: 'What customers see' } },
+    monitors: {
+      checkout: {
+        type: 'https',
+        target: 'https://shop.example/checkout',
+        group: 'web',
+        tags: ['shop'],
+        config: { bearer_token: 'secret-1', expected_status: ['2xx'] },
+      },
+      'jobs/backup': { type: 'heartbeat', interval_s: 3_600, enabled: false },
+    },
+    channels: {
+      pager: {
+        kind: 'webhook',
+        config: { url: 'https://hooks.example/a' },
+        covers: 'chosen',
+        monitors: ['checkout'],
+        groups: ['web'],
+        reminder_s: 600,
+      },
+    },
+    maintenance: {
+      weekly: {
+        starts_at: '2036-11-24T02:00',
+        ends_at: '2036-11-24T03:00',
+        rrule: 'FREQ=WEEKLY;BYDAY=MO',
+        time_zone: 'Europe/Berlin',
+        groups: ['web'],
+      },
+    },
+    status_pages: {
+      [`shop-${newId()}`]: {
+        name: 'Shop status',
+        accent: '#0a5bb5',
+        access: 'password',
+        password: 'correct horse',
+        rows: [{ group: 'web' }, { monitor: 'checkout', display_name: 'Checkout' }],
+      },
+    },
+  });
+  let shop: ReturnType<typeof filled>;
+
+  type Answer = Awaited<ReturnType<typeof applied>>;
+  const applied = (body: object, file = 'shop') =>
+    bench.call(applyFile, house.owner, { file, ...body });
+  const planned = (body: object, file = 'shop') =>
+    bench.call(planFile, house.owner, { file, ...body });
+  const resultsOf = ({ objects }: Answer): Record<string, string> =>
+    Object.fromEntries(objects.map(({ kind, key, result }) => [`${kind} ${key}`, result]));
+  const idOf = ({ objects }: Answer, key: string): string =>
+    objects.find((each) => each.key === key)?.id ?? '';
+  /** Everything that differs from a plan that changes nothing. */
+  const differences = ({ objects }: Answer) =>
+    objects.filter(({ result }) => result !== 'unchanged');
+
+  test('makes everything that a file has, and then has nothing to do', async () => {
+    const first = await applied(shop);
+    expect(first.objects.map(({ error }) => error).filter(Boolean)).toEqual([]);
+    expect(first.applied).toBe(true);
+    expect([...new Set(Object.values(resultsOf(first)))]).toEqual(['created']);
+    const monitor = await bench.call(getMonitor, house.owner, {
+      monitor_id: idOf(first, 'checkout'),
+    });
+    expect(monitor).toMatchObject({
+      name: 'checkout',
+      external_id: 'shop/checkout',
+      group: idOf(first, 'web'),
+      tags: ['shop'],
+      config: { bearer_token: '***' },
+    });
+    expect(
+      await bench.call(getMonitor, house.owner, { monitor_id: idOf(first, 'jobs/backup') }),
+    ).toMatchObject({ enabled: false });
+    const [slug = ''] = Object.keys(shop.status_pages);
+    const page = await bench.call(getStatusPage, house.owner, { page_id: idOf(first, slug) });
+    expect(page).toMatchObject({ slug, has_password: true, accent: '#0a5bb5' });
+    expect(page.monitors.map(({ display_name }) => display_name)).toEqual(['Checkout']);
+
+    expect(differences(await planned(shop))).toEqual([]);
+    const [{ xact: before } = { xact: 0 }] = await bench.sql<{ xact: number }[]>`
+      select count(*)::int as xact from outbox`;
+    expect(differences(await applied(shop))).toEqual([]);
+    const [{ xact: after } = { xact: 0 }] = await bench.sql<{ xact: number }[]>`
+      select count(*)::int as xact from outbox`;
+    expect(after).toBe(before);
+    expect((await bench.call(getFile, house.viewer, { file: 'shop' })).objects).toHaveLength(6);
+  });
+
+  test('plans each change with its field, and changes nothing by that', async () => {
+    const first = await applied(shop);
+    const other = {
+      ...shop,
+      monitors: {
+        checkout: {
+          ...shop.monitors.checkout,
+          interval_s: 30,
+          config: { bearer_token: 'secret-2', expected_status: ['2xx'] },
+        },
+        'jobs/backup': shop.monitors['jobs/backup'],
+        search: { type: 'https', target: 'https://shop.example/search' },
+      },
+      channels: { pager: { ...shop.channels.pager, monitors: ['search'], reminder_s: 0 } },
+      maintenance: {},
+    };
+    const plan = await planned(other);
+    expect(plan.applied).toBe(false);
+    expect(resultsOf(plan)).toMatchObject({
+      'monitors checkout': 'changed',
+      'monitors jobs/backup': 'unchanged',
+      'monitors search': 'created',
+      'channels pager': 'changed',
+      'maintenance weekly': 'kept',
+    });
+    const changes = (key: string) => plan.objects.find((each) => each.key === key)?.changes;
+    expect(changes('checkout')).toEqual({
+      interval_s: { before: 60, after: 30 },
+      secrets: { before: null, after: 'others' },
+    });
+    expect(changes('pager')).toEqual({
+      monitors: { before: ['checkout'], after: ['search'] },
+      reminder_s: { before: 600, after: null },
+    });
+    expect(plan.objects.find(({ key }) => key === 'search')?.id).toBeNull();
+    expect((await bench.call(listMonitors, house.owner)).items).toHaveLength(2);
+    expect(
+      await bench.call(getMonitor, house.owner, { monitor_id: idOf(first, 'checkout') }),
+    ).toMatchObject({ interval_s: 60 });
+
+    await applied(other);
+    expect(differences(await planned(other))).toEqual([
+      expect.objectContaining({ key: 'weekly', result: 'kept' }),
+    ]);
+    expect(resultsOf(await planned({ ...other, prune: true }))['maintenance weekly']).toBe(
+      'deleted',
+    );
+    await applied({ ...other, prune: true });
+    expect(differences(await planned({ ...other, prune: true }))).toEqual([]);
+  });
+
+  test('deletes only what the file made, and puts every field back that was left out', async () => {
+    const by = await bench.call(createMonitor, house.owner, {
+      type: 'https',
+      target: 'https://hand.example/',
+    });
+    await applied(shop);
+    const rest = {
+      monitors: { checkout: { type: 'https', target: 'https://shop.example/checkout' } },
+    };
+    const done = await applied({ ...rest, prune: true });
+    expect(Object.values(resultsOf(done)).filter((result) => result === 'deleted')).toHaveLength(5);
+    expect((await bench.call(listGroups, house.owner)).items).toEqual([]);
+    const left = (await bench.call(listMonitors, house.owner)).items;
+    expect(left.map(({ id }) => id).toSorted()).toEqual([by.id, idOf(done, 'checkout')].toSorted());
+    expect(left.find(({ id }) => id !== by.id)).toMatchObject({
+      tags: [],
+      group: null,
+      config: {},
+      name: 'checkout',
+    });
+  });
+
+  test('does all or nothing, and says of every object what is wrong with it', async () => {
+    const answer = await applied({
+      groups: { web: {} },
+      monitors: {
+        good: { type: 'https', target: 'https://good.example/', group: 'web' },
+        bad: { type: 'https', target: 'ftp://bad.example/' },
+        lost: { type: 'https', target: 'https://lost.example/', group: 'nowhere' },
+      },
+      channels: {
+        pager: {
+          kind: 'webhook',
+          config: { url: 'https://h.example/' },
+          covers: 'chosen',
+          monitors: ['good', 'bad'],
+        },
+      },
+    });
+    expect(answer.applied).toBe(false);
+    const errors = Object.fromEntries(
+      answer.objects.flatMap(({ key, error }) => (error ? [[key, error]] : [])),
+    );
+    expect(Object.keys(errors).toSorted()).toEqual(['bad', 'lost', 'pager']);
+    expect(errors.bad?.code).toBe('target_invalid');
+    expect(errors.lost).toEqual({
+      code: 'reference_unknown',
+      message: 'there is no group "nowhere" in the file, and none has it as its external id.',
+    });
+    expect(errors.pager?.message).toBe('the monitor "bad" is refused itself.');
+    expect((await bench.call(listMonitors, house.owner)).items).toEqual([]);
+    expect((await bench.call(getFile, house.owner, { file: 'shop' })).objects).toEqual([]);
+  });
+
+  test('adopts what exists, by its id, its external id or the name of a group', async () => {
+    const https = { type: 'https', target: 'https://hand.example/' };
+    const byId = await bench.call(createMonitor, house.owner, https);
+    const called = await bench.call(createMonitor, house.owner, { ...https, external_id: 'own' });
+    const group = await bench.call(createGroup, house.owner, { name: 'web' });
+    const hook = { kind: 'webhook', config: { url: 'https://hooks.example/b' } };
+    const channel = await bench.call(createChannel, house.owner, { ...hook, try: false });
+    const file = {
+      groups: { web: {} },
+      monitors: {
+        one: { ...https, id: byId.id, name: byId.name },
+        two: { ...https, external_id: 'own' },
+      },
+      channels: {
+        pager: { ...hook, id: channel.id, name: channel.name, config: channel.config },
+      },
+    };
+    const done = await applied(file);
+    expect(done.objects.map(({ error }) => error).filter(Boolean)).toEqual([]);
+    expect(['web', 'one', 'two', 'pager'].map((key) => idOf(done, key))).toEqual([
+      group.id,
+      byId.id,
+      called.id,
+      channel.id,
+    ]);
+    expect(await bench.call(getChannel, house.owner, { channel_id: channel.id })).toMatchObject({
+      config: channel.config,
+    });
+    expect(differences(await planned(file))).toEqual([]);
+    expect(
+      (await planned({ monitors: { theirs: { ...https, id: byId.id } } }, 'other')).objects,
+    ).toEqual([
+      expect.objectContaining({ error: expect.objectContaining({ code: 'managed_elsewhere' }) }),
+    ]);
+    const stranger = await createTestOrganisation(bench.sql);
+    expect(
+      (
+        await bench.call(planFile, stranger.owner, {
+          file: 'shop',
+          monitors: { x: { ...https, id: byId.id } },
+        })
+      ).objects,
+    ).toEqual([
+      expect.objectContaining({ error: expect.objectContaining({ code: 'reference_unknown' }) }),
+    ]);
+  });
+
+  test('refuses unknown fields and keys with all of their places', async () => {
+    await expect(
+      planned({
+        monitors: {
+          'No Key': { type: 'https', target: 'https://a.example/' },
+          a: { type: 'https', intervall_s: 3 },
+        },
+        channels: { b: { config: {} } },
+      }),
+    ).rejects.toThrow(/is no key.*did you mean "interval_s".*kind: Field required/s);
+    expect(await bench.refusal(planFile, house.owner, { file: 'Shop!' })).toBe('file_name_invalid');
+    expect(await bench.refusal(planFile, house.viewer, { file: 'shop' })).toBe('role_insufficient');
+  });
+
+  test('tells the audit log of what was done, and not of plans', async () => {
+    await planned(shop);
+    await applied(shop);
+    const { items } = await bench.call(listAudit, house.owner, { limit: 50 });
+    const operations = items.map(({ operation }) => operation);
+    expect(operations.filter((each) => each === 'applyFile')).toHaveLength(1);
+    expect(operations).toContain('createChannel');
+    expect(operations).toContain('putMonitors');
+    expect(JSON.stringify(items)).not.toContain('secret-1');
+  });
+});
