@@ -60,10 +60,18 @@ type Recipe = {
   readonly options: BuildOptions;
 };
 
+/** The reader of YAML is a module of the older kind, and asks for parts of Node by `require`. */
+const clientHead = (name: DownloadName): string =>
+  [
+    `// Antipode ${version}: ${name}`,
+    "import { createRequire } from 'node:module';",
+    'const require = createRequire(import.meta.url);',
+  ].join('\n');
+
 const recipeOfClient = (name: DownloadName, entry: string): Recipe => ({
   entry,
   rooms: ['shared/client', 'shared/assistants', 'shared/api', 'shared/checks', 'shared/base'],
-  options: { target: 'node20', format: 'esm', banner: { js: `// Antipode ${version}: ${name}` } },
+  options: { target: 'node20', format: 'esm', banner: { js: clientHead(name) } },
 });
 
 const recipes: Readonly<Record<DownloadName, Recipe>> = {

@@ -11,6 +11,7 @@ import { wantsWarnings } from '../notifications/kinds/index.ts';
 import {
   type Managed,
   managedBy,
+  managedElsewhere,
   removeManaged,
   thingsCalled,
   thingsWithFile,
@@ -51,9 +52,14 @@ export const planFile = (context: InOrganisation, input: Input): OperationResult
 export const getFile = async (
   { sql, organisation }: InOrganisation,
   { file }: InputOf<typeof api.getFile>,
-): OperationResult<OutputOf<typeof api.getFile>> => ({
-  objects: await managedBy(sql, organisation.id, fileFrom(file)),
-});
+): OperationResult<OutputOf<typeof api.getFile>> => {
+  const name = fileFrom(file);
+  const [objects, elsewhere] = await Promise.all([
+    managedBy(sql, organisation.id, name),
+    managedElsewhere(sql, organisation.id, name),
+  ]);
+  return { objects, elsewhere };
+};
 
 const fileFrom = (name: string): string => {
   if (name.length <= 60 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name)) return name;
@@ -118,6 +124,10 @@ type Work = {
   /** By kind and key: objects of the file, and those that programs call so. */
   readonly known: Map<string, Managed & { readonly name: string; readonly type: string | null }>;
   readonly managed: readonly Managed[];
+  /** What it manages already, by kind and key. */
+  readonly owned: ReadonlySet<string>;
+  /** What it cannot take, found before anything is made. */
+  readonly refusedEarly: ReadonlySet<string>;
   readonly outcomes: Outcome[];
 };
 
@@ -172,7 +182,8 @@ const begin = async (context: InOrganisation, file: string, input: Input): Promi
       else if (thing?.file) outcomes.push(refused(kind, key, id, managedBySomeone(thing.file)));
       else take(kind, key, id);
     }
-  return { context, file, known, managed, outcomes };
+  const refusedEarly = new Set(outcomes.map(({ kind, key }) => nameOf(kind, key)));
+  return { context, file, known, managed, owned: new Set(own.keys()), refusedEarly, outcomes };
 };
 
 /** Texts by which objects of the file name others. */
@@ -223,9 +234,6 @@ const refused = (
   { code, message }: Pick<Refusal, 'code' | 'message'>,
 ): Outcome => ({ kind, key, id, result: 'refused', changes: {}, error: { code, message } });
 
-const isRefusedAlready = ({ outcomes }: Work, kind: FileKind, key: string): boolean =>
-  outcomes.some((each) => each.kind === kind && each.key === key);
-
 const resolveIn =
   ({ known, outcomes }: Work): Resolve =>
   (kind, key) => {
@@ -253,7 +261,7 @@ const makeOne = async (
   key: string,
   raw: Raw,
 ): Promise<void> => {
-  if (isRefusedAlready(work, kind, key)) return;
+  if (work.refusedEarly.has(nameOf(kind, key))) return;
   const present = work.known.get(nameOf(kind, key));
   try {
     const steps = stepsOf(work, kind, key, raw);
@@ -267,10 +275,18 @@ const makeOne = async (
       : await takeSteps(work, steps.create, null);
     const name = typeof raw.name === 'string' ? raw.name : key;
     work.known.set(nameOf(kind, key), { kind, key, id: done.id, name, type: null });
-    work.outcomes.push({ kind, key, ...done, error: null });
+    work.outcomes.push(adopting(work, { kind, key, ...done, error: null }));
   } catch (error) {
     work.outcomes.push(refused(kind, key, present?.id ?? null, refusalIn(error)));
   }
+};
+
+/** That the file manages it from now on is a change too. */
+const adopting = ({ owned, file }: Work, outcome: Outcome): Outcome => {
+  if (owned.has(nameOf(outcome.kind, outcome.key)) || !/^(?:un)?changed$/.test(outcome.result))
+    return outcome;
+  const changes = { ...outcome.changes, file: { before: null, after: file } };
+  return { ...outcome, result: 'changed', changes };
 };
 
 const stepsOf = (work: Work, kind: Exclude<FileKind, 'monitors'>, key: string, raw: Raw): Steps => {
@@ -335,7 +351,7 @@ const makeMonitors = async (work: Work, given: Input['monitors']): Promise<void>
   const resolve = resolveIn(work);
   const asked: { key: string; id: string | null; item: ReturnType<typeof monitorItem> }[] = [];
   for (const [key, raw] of Object.entries(given)) {
-    if (isRefusedAlready(work, 'monitors', key)) continue;
+    if (work.refusedEarly.has(nameOf('monitors', key))) continue;
     const id = work.known.get(nameOf('monitors', key))?.id ?? null;
     try {
       const item = monitorItem(key, read(fileObjects.monitors, raw), work.file, resolve);
@@ -355,7 +371,7 @@ const makeMonitors = async (work: Work, given: Input['monitors']): Promise<void>
     const { result, id, error } = answer;
     const changes =
       result === 'changed' ? changesOf(differing(answer.before ?? {}, answer.after ?? {})) : {};
-    work.outcomes.push({ kind: 'monitors', key, id, result, changes, error });
+    work.outcomes.push(adopting(work, { kind: 'monitors', key, id, result, changes, error }));
     if (id !== null)
       work.known.set(nameOf('monitors', key), {
         kind: 'monitors',

@@ -28,6 +28,16 @@ export const managedBy = (sql: Queryable, organisation: string, file: string): P
     join (${things(sql, organisation)}) t on t.id = f.object_id and t.kind = f.kind
     where f.organisation_id = ${organisation} and f.file = ${file} order by f.kind, f.key`;
 
+/** What other files manage. */
+export const managedElsewhere = (
+  sql: Queryable,
+  organisation: string,
+  file: string,
+): Promise<{ readonly id: string; readonly file: string }[]> =>
+  sql<{ readonly id: string; readonly file: string }[]>`
+    select object_id as id, file from file_objects
+    where organisation_id = ${organisation} and file <> ${file} order by file, object_id`;
+
 /** The objects of these ids, with the file that manages each. */
 export const thingsWithFile = (
   sql: Queryable,

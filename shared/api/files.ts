@@ -134,6 +134,7 @@ export type FileObject<Kind extends FileKind> = ValueOf<(typeof fileObjects)[Kin
 
 /** What a field of a file may be called: it stands in external ids and in addresses. */
 const keyPattern = /^[a-z0-9](?:[a-z0-9._/-]{0,98}[a-z0-9])?$/;
+export const isFileKey = (text: string): boolean => keyPattern.test(text);
 export const keyWords =
   'small letters, digits, and dots, dashes, slashes or underscores between them, up to 100';
 
@@ -186,7 +187,7 @@ const objects = (
       const value: Record<string, Readonly<Record<string, unknown>>> = {};
       const faults: Fault[] = [];
       for (const [one, given] of Object.entries(input)) {
-        if (!keyPattern.test(one))
+        if (!isFileKey(one))
           faults.push(valueFault([...place, one], `"${one}" is no key: ${keyWords}`, one));
         faults.push(...objectFaults(kind, given, [...place, one]));
         if (isRecord(given)) value[one] = given;
@@ -243,6 +244,8 @@ const FileObjectOut = object('FileObjectOut', {
     { description: 'Why it was refused.', example: null },
   ),
 });
+
+export type PlannedObject = ValueOf<typeof FileObjectOut>;
 
 const FilePlanOut = object('FilePlanOut', {
   applied: boolean({
@@ -305,6 +308,13 @@ export const getFile = operation({
         key: FileObjectOut.shape.key,
         id: uuid({ example: exampleIds.monitor }),
       }),
+    ),
+    elsewhere: array(
+      object('FileElsewhereOut', {
+        id: uuid({ example: exampleIds.group }),
+        file: string({ meaning: 'The file that manages it.', example: 'network' }),
+      }),
+      { description: 'What other files manage.' },
     ),
   }),
   success: 200,

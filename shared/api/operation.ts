@@ -34,6 +34,9 @@ export const maxIdsIn = {
 const secretKey =
   /passw|secret|bearer|token|authori[sz]ation|cookie|api[-_]?key|credential|^code$/i;
 
+/** Whether what is called so may be a secret. */
+export const isSecretName = (name: string): boolean => secretKey.test(name);
+
 const hidden = '***';
 
 const namesOf = (value: unknown): ReadonlySet<string> =>
@@ -457,4 +460,4 @@ export const nullableString = (description: string, more: JsonSchema = {}) =>
 export const apiVersion = '1.1.9';
 
 /** Counts our additions to that version: one more with every change of the document. */
-export const apiRevision = 46;
+export const apiRevision = 47;

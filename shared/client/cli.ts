@@ -14,7 +14,8 @@ import {
 import { everywhere } from './calls.ts';
 import { checkCommand, runCheck } from './check.ts';
 import { commands, commandsOfDocument, usageOf } from './commands.ts';
-import { checkHelp, commandHelp, completion, configHelp, generalHelp } from './help.ts';
+import { fileCommands } from './files/run.ts';
+import { checkHelp, commandHelp, completion, configHelp, fileHelp, generalHelp } from './help.ts';
 import {
   CallRefused,
   type Exit,
@@ -74,6 +75,8 @@ const printUsage = async (fault: UsageFault, world: Surroundings): Promise<Exit>
 const helpOfOwn = (word: string | undefined): string | undefined => {
   if (word === 'check') return checkHelp();
   if (word === 'login') return loginHelp;
+  const ofFiles = fileCommands.find(({ words }) => words[0] === word);
+  if (ofFiles) return fileHelp(ofFiles);
   return word === 'run' ? runHelp : undefined;
 };
 
@@ -95,6 +98,8 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
   if (own !== undefined) return says(own);
   if (first === 'login') return login(words.slice(1), world);
   if (first === 'check') return runCheck(words.slice(1), line, world, paint);
+  const ofFiles = fileCommands.find((command) => command.words[0] === first);
+  if (ofFiles && !isHelp) return ofFiles.run(line, world, paint);
   if (first === 'help' && second === 'config') return says(configHelp(third, paint));
   if (words.length === 0 && !isHelp) {
     const [early] = typed.filter(
@@ -123,7 +128,7 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
 const later: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 const booleans = booleansOf(
-  [...commands, checkCommand].flatMap(({ flags }) => flags).concat(everywhere),
+  [...commands, checkCommand, ...fileCommands].flatMap(({ flags }) => flags).concat(everywhere),
 );
 
 /**

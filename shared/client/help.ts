@@ -13,6 +13,7 @@ import type { Flag } from './arguments.ts';
 import { everywhere } from './calls.ts';
 import { checkCommand } from './check.ts';
 import { type Command, commands, usageOf, withPlaceholder } from './commands.ts';
+import { fileCommands } from './files/run.ts';
 import { harmless, type Paint, padded } from './terminal.ts';
 
 /**
@@ -64,6 +65,8 @@ complete -c antipode -f -a '(set -l line (commandline -opc) (commandline -ct); a
 
 type Offer = readonly [word: string, hint: string];
 
+const fileWords = fileCommands.flatMap(({ words }) => words);
+
 const plain = (words: Iterable<string>): readonly Offer[] => [...words].map((word) => [word, '']);
 
 function offersFor(line: readonly string[]): readonly Offer[] {
@@ -75,10 +78,22 @@ function offersAfter(before: readonly string[]): readonly Offer[] {
   const [noun, verb] = before;
   const nouns = new Set(commands.map(({ words: [first = ''] }) => first));
   if (noun === undefined)
-    return plain([...nouns, 'check', 'login', 'run', 'completion', 'help', '--help', '--version']);
+    return plain([
+      ...nouns,
+      'check',
+      ...fileWords,
+      'login',
+      'run',
+      'completion',
+      'help',
+      '--help',
+      '--version',
+    ]);
   if (noun === 'completion') return plain(shells);
   if (noun === 'run') return plain(['--beat']);
   if (noun === 'check') return offersOf(checkCommand, before.at(-1) ?? '');
+  const ofFiles = fileCommands.find(({ words }) => words[0] === noun);
+  if (ofFiles) return offersOf(ofFiles, before.at(-1) ?? '');
   if (noun === 'help') return plain(verb === 'config' ? kinds : ['config', ...nouns]);
   const ofNoun = commands.filter(({ words }) => words[0] === noun);
   const command = ofNoun.find(({ words }) => words.length === 1 || words[1] === verb);
@@ -183,6 +198,34 @@ Example
   antipode check https://shop.example/ --from Europe --from Asia --wait --fail-on-difference
 `;
 
+export const fileHelp = ({
+  words,
+  summary,
+  flags,
+}: Pick<Command, 'words' | 'flags'> & { readonly summary: string }): string => `${summary}
+
+Usage
+  antipode ${words.join(' ')} [FLAGS]
+
+Flags
+${flagLines(flags)}
+A file, antipode.yaml by default:
+
+  name: shop
+  defaults: { monitors: { interval_s: 30 } }
+  groups: { web: {} }
+  monitors:
+    checkout: { type: https, target: https://shop.example/checkout, group: web }
+    "{each}-front": { for_each: [de, fr], type: https, target: "https://{each}.shop.example/" }
+  channels:
+    pager: { kind: slack, config: { url: "\${SLACK_URL}" }, covers: chosen, groups: [web] }
+
+  Every field of the API is a field here; monitors and groups are named by their keys. Secrets are \${NAME}
+  (the environment) or file:PATH. What is left out has its default.
+
+Exit codes of plan: 0 nothing to do, 1 a fault, 2 changes
+`;
+
 const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 
 /** One command to copy, made from what the command needs. */
@@ -243,6 +286,10 @@ export const exampleOf = (command: Command): string => {
 export const generalHelp = (paint: Paint): string => {
   const others = [
     ['check TARGET --wait', 'Check a target once, now, from every continent'],
+    ['validate', 'Check a configuration file, without a service'],
+    ['plan --file antipode.yaml', 'Show what applying a configuration file would change'],
+    ['apply --file antipode.yaml', 'Make everything as a configuration file says'],
+    ['export --name NAME', 'Print everything that there is as a configuration file'],
     ['login [ADDRESS]', 'Save the address of the service and your token'],
     ['run --beat … -- COMMAND', 'Run a job and report its result to a heartbeat'],
     ['help config TYPE', "Every key of a monitor's config, for https, dns or heartbeat"],

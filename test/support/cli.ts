@@ -21,6 +21,7 @@ export type World = {
   /** Undefined: whoever is asked goes away. */
   readonly answer?: string | undefined;
   readonly now?: () => number;
+  readonly environment?: Readonly<Record<string, string>>;
 };
 
 export const createCommand = (of: { readonly url: string; readonly token: string }) => {
@@ -41,6 +42,7 @@ export const createCommand = (of: { readonly url: string; readonly token: string
         ANTIPODE_TOKEN: token,
         XDG_CONFIG_HOME: '/nonexistent',
         NO_COLOR: '',
+        ...world.environment,
       },
       out: (text) => {
         out += text;
@@ -67,5 +69,5 @@ export const createCommand = (of: { readonly url: string; readonly token: string
     expect({ code, err }).toEqual({ code: exits.done, err: '' });
     return JSON.parse(out);
   };
-  return { run, json };
+  return { run, json, token: of.token };
 };

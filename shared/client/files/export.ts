@@ -1,0 +1,212 @@
+import { stringify } from 'yaml';
+import { type FileKind, fileKinds, isFileKey } from '../../api/files.ts';
+import { isRecord } from '../../base/json.ts';
+import type { Raw } from './expand.ts';
+
+/** What there is, as a file says it. */
+
+/** The answers of the API, whole lists of each kind; status pages one by one. */
+export type Account = Readonly<Record<FileKind, readonly Raw[]>> & {
+  /** What the file of this name manages already, and what others do. */
+  readonly managed: readonly { readonly kind: string; readonly key: string; readonly id: string }[];
+  readonly elsewhere: readonly { readonly id: string; readonly file: string }[];
+};
+
+export type Exported = {
+  readonly objects: Readonly<Record<FileKind, Readonly<Record<string, Raw>>>>;
+  /** What the file cannot say, a sentence each. */
+  readonly notes: readonly string[];
+};
+
+type Keys = {
+  readonly keyOf: (id: unknown) => string | undefined;
+  readonly ownKey: (id: string) => boolean;
+};
+
+/** The file `name` of an account. Fields with their defaults are left out. */
+export function exported(name: string, account: Account, now: number): Exported {
+  const notes: string[] = [];
+  const theirs = new Map(account.elsewhere.map(({ id, file }) => [id, file]));
+  const isOurs =
+    (kind: FileKind) =>
+    (row: Raw): boolean => {
+      if (theirs.has(text(row.id))) return false;
+      if (kind === 'channels' && row.owner !== null) return false;
+      const isOver =
+        kind === 'maintenance' && row.rrule === null && Date.parse(text(row.ends_at)) <= now;
+      if (isOver) notes.push(`Maintenance ${text(row.name)} is over, and left out.`);
+      return !isOver;
+    };
+  const rows = byKind((kind) => account[kind].filter(isOurs(kind)));
+  const keys = keysOf(name, rows, account);
+  const { keyOf } = keys;
+  /** What another file manages goes by its external id. */
+  const references = new Map(
+    [...account.monitors, ...account.groups].flatMap(({ id, external_id }) =>
+      typeof external_id === 'string' ? [[text(id), external_id] as const] : [],
+    ),
+  );
+  const referTo = (id: unknown, by: string): string[] => {
+    const found = keyOf(id) ?? references.get(text(id));
+    if (found === undefined)
+      notes.push(`${by} names something that no file can name, and goes on without it.`);
+    return found === undefined ? [] : [found];
+  };
+  const objects = byKind((kind) =>
+    Object.fromEntries(
+      rows[kind].map((row) => {
+        const key = keyOf(row.id) ?? '';
+        const own = fieldsOf[kind](row, { key, name, referTo, notes });
+        const id = keys.ownKey(text(row.id)) ? {} : { id: row.id };
+        return [key, { ...id, ...own }];
+      }),
+    ),
+  );
+  return { objects, notes };
+}
+
+const byKind = <Value>(each: (kind: FileKind) => Value): Record<FileKind, Value> => ({
+  groups: each('groups'),
+  monitors: each('monitors'),
+  channels: each('channels'),
+  maintenance: each('maintenance'),
+  status_pages: each('status_pages'),
+});
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** The key that it has in the file, or one from its external id or name. */
+const keysOf = (
+  file: string,
+  rows: Readonly<Record<FileKind, readonly Raw[]>>,
+  { managed }: Account,
+): Keys => {
+  const byId = new Map<string, string>();
+  const taken = new Set<string>();
+  const managedIds = new Set(managed.map(({ id }) => id));
+  for (const { kind, key, id } of managed) {
+    byId.set(id, key);
+    taken.add(`${kind} ${key}`);
+  }
+  for (const kind of fileKinds)
+    for (const { id, name, slug, external_id, target } of rows[kind]) {
+      if (byId.has(text(id))) continue;
+      const called = text(external_id).startsWith(`${file}/`)
+        ? text(external_id).slice(file.length + 1)
+        : text(external_id);
+      const wanted =
+        [called, text(slug), keyFrom(text(name)), keyFrom(text(target))].find(isFileKey) ??
+        'object';
+      let key = wanted;
+      for (let number = 2; taken.has(`${kind} ${key}`); number += 1)
+        key = `${wanted.slice(0, 90)}-${number}`;
+      taken.add(`${kind} ${key}`);
+      byId.set(text(id), key);
+    }
+  return { keyOf: (id) => byId.get(text(id)), ownKey: (id) => managedIds.has(id) };
+};
+
+const keyFrom = (name: string): string =>
+  name
+    .toLowerCase()
+    .normalize('NFKD')
+    .replaceAll(/[^a-z0-9._/-]+/g, '-')
+    .slice(0, 90)
+    .replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, '');
+
+type About = {
+  readonly key: string;
+  readonly name: string;
+  readonly referTo: (id: unknown, by: string) => string[];
+  readonly notes: string[];
+};
+
+/** Only fields that do not have this value. */
+const unless = (row: Raw, defaults: Raw): Raw =>
+  Object.fromEntries(
+    Object.entries(defaults).flatMap(([field, usual]) => {
+      const value = row[field] ?? null;
+      return JSON.stringify(value) === JSON.stringify(usual) ? [] : [[field, value]];
+    }),
+  );
+
+const listed = (ids: unknown, field: string, { key, referTo }: About): Raw => {
+  const keys = Array.isArray(ids) ? ids.flatMap((id) => referTo(id, key)) : [];
+  return keys.length === 0 ? {} : { [field]: keys };
+};
+
+const externalId = ({ external_id }: Raw, { key, name }: About): Raw =>
+  typeof external_id !== 'string' || external_id === `${name}/${key}` ? {} : { external_id };
+
+const fieldsOf: Readonly<Record<FileKind, (row: Raw, about: About) => Raw>> = {
+  groups: (row, about) => ({
+    ...unless(row, { name: about.key, description: null }),
+    ...externalId(row, about),
+  }),
+  monitors: (row, about) => ({
+    type: row.type,
+    ...unless(row, { target: '', name: about.key }),
+    ...(row.interval_s === 60 && row.type !== 'domain' ? {} : { interval_s: row.interval_s }),
+    ...unless(row, { config: {}, enabled: true, affects_group_status: true, tags: [] }),
+    ...(row.group === null ? {} : { group: about.referTo(row.group, about.key)[0] }),
+    ...externalId(row, about),
+  }),
+  channels: (row, about) => ({
+    kind: row.kind,
+    ...unless(row, { name: about.key, config: {}, enabled: true, covers: 'all' }),
+    ...listed(row.monitors, 'monitors', about),
+    ...listed(row.groups, 'groups', about),
+    ...unless(row, { delay_s: 0, reminder_s: null, hours: null }),
+    warnings: row.warnings,
+  }),
+  maintenance: (row, about) => ({
+    ...unless(row, { name: about.key }),
+    starts_at: row.starts_at,
+    ends_at: row.ends_at,
+    ...unless(row, { rrule: null }),
+    time_zone: row.time_zone,
+    ...listed(row.monitors, 'monitors', about),
+    ...listed(row.groups, 'groups', about),
+  }),
+  status_pages: (row, about) => {
+    if (row.has_password === true)
+      about.notes.push(
+        `Status page ${text(row.name)} keeps its password; give password: \${NAME} to create it elsewhere.`,
+      );
+    const domain = isRecord(row.domain) ? { domain: row.domain.name } : {};
+    return {
+      ...unless(row, {
+        name: about.key,
+        slug: about.key,
+        description: null,
+        enabled: true,
+        language: 'en',
+        accent: null,
+        access: 'public',
+      }),
+      ...domain,
+      ...rowsOf(row, about),
+    };
+  },
+};
+
+const rowsOf = ({ monitors, groups }: Raw, { key, referTo }: About): Raw => {
+  const all = [
+    ...(Array.isArray(monitors) ? monitors.map((row) => ({ ...row, kind: 'monitor' })) : []),
+    ...(Array.isArray(groups) ? groups.map((row) => ({ ...row, kind: 'group' })) : []),
+  ].toSorted((a, b) => Number(a.position) - Number(b.position));
+  const rows = all.flatMap(({ kind, monitor, group, display_name }) =>
+    referTo(kind === 'monitor' ? monitor : group, key).map((one) => ({
+      [kind]: one,
+      display_name,
+    })),
+  );
+  return rows.length === 0 ? {} : { rows };
+};
+
+/** The text of a file. */
+export const fileText = (name: string, { objects }: Pick<Exported, 'objects'>): string => {
+  const kinds = fileKinds.filter((kind) => Object.keys(objects[kind]).length > 0);
+  const root = { name, ...Object.fromEntries(kinds.map((kind) => [kind, objects[kind]])) };
+  return stringify(root, { lineWidth: 100, aliasDuplicateObjects: false });
+};

@@ -1,0 +1,297 @@
+import { type FileKind, fileKinds, type PlannedObject, planFile } from '../../api/files.ts';
+import { UsageFault } from '../../base/env.ts';
+import { isRecord, memberOf } from '../../base/json.ts';
+import { alone, flag, inputOf, type Line, valuesOf } from '../arguments.ts';
+import { everywhere } from '../calls.ts';
+import type { Command } from '../commands.ts';
+import { clientOf, type Exit, exits, type HttpClient, type Surroundings } from '../http.ts';
+import { harmless, type Paint } from '../terminal.ts';
+import { type Configuration, readConfiguration } from './configuration.ts';
+import type { FileFault } from './document.ts';
+import type { Outside, Raw } from './expand.ts';
+import { exported, fileText } from './export.ts';
+import { hasChanges, planText, summaryOf } from './plan.ts';
+
+/** `antipode validate`, `plan`, `apply` and `export`: monitors as a file. */
+
+type FileCommand = Pick<Command, 'words' | 'flags'> & {
+  readonly summary: string;
+  readonly run: (line: Line, world: Surroundings, paint: Paint) => Promise<Exit>;
+};
+
+const usualFile = 'antipode.yaml';
+const flags = {
+  file: flag('file', `the file; may be repeated (${usualFile} when not given)`, {
+    kind: 'list',
+    placeholder: 'FILE',
+  }),
+  prune: flag('prune', 'delete what the file made and no longer has', alone),
+  name: flag('name', 'the name of the file: small letters, digits and dashes', {
+    placeholder: 'NAME',
+  }),
+};
+const ofAll = everywhere.filter(({ name }) =>
+  ['json', 'yes', 'no-color', 'help', 'version'].includes(name),
+);
+
+type Wishes = {
+  readonly files: readonly string[];
+  readonly prune: boolean;
+  readonly yes: boolean;
+  readonly json: boolean;
+  readonly name: string | undefined;
+};
+
+const wishesOf = (
+  command: Pick<Command, 'words' | 'flags'>,
+  line: Line,
+  world: Surroundings,
+): Wishes => {
+  const [, more] = line.words;
+  if (more !== undefined)
+    throw new UsageFault(
+      `${command.words.join(' ')} does not take "${more}"; give a file by --file.`,
+    );
+  const { file, prune, yes, json, name } = inputOf(valuesOf(command, line, world.readText));
+  return {
+    files: Array.isArray(file) ? file.map(String) : [usualFile],
+    prune: prune === true,
+    yes: yes === true,
+    json: json === true,
+    name: typeof name === 'string' ? name : undefined,
+  };
+};
+
+const faultLine = ({ file, line, column, path, message }: FileFault): string =>
+  harmless(
+    `${file}:${line}:${column}: ${path.length === 0 ? '' : `${path.join('.')}: `}${message}`,
+  );
+
+/** Undefined when it has faults, which are reported then. */
+const readFiles = (
+  files: readonly string[],
+  world: Surroundings,
+  isFilled: boolean,
+): Configuration | undefined => {
+  const outside: Outside = { environment: world.environment, readText: world.readText };
+  const texts = files.map((file) => {
+    try {
+      return { file, text: world.readText(file) };
+    } catch {
+      throw new UsageFault(`${file} cannot be read; name the file by --file.`);
+    }
+  });
+  const read = readConfiguration(texts, isFilled ? outside : undefined);
+  for (const warning of read.warnings) world.err(`${faultLine(warning)}\n`);
+  for (const fault of read.faults) world.err(`${faultLine(fault)}\n`);
+  if (read.faults.length === 0) return read;
+  world.err(`antipode: ${read.faults.length === 1 ? '1 fault' : `${read.faults.length} faults`}\n`);
+  return undefined;
+};
+
+const objectsIn = (body: unknown): readonly PlannedObject[] => {
+  const parsed = planFile.response?.parse(body, []);
+  if (!parsed?.ok)
+    throw new UsageFault('The service answers in a form of another version of this client.');
+  return parsed.value.objects;
+};
+
+type Objects = Partial<Record<FileKind, Readonly<Record<string, Raw>>>>;
+
+const send = async (
+  client: HttpClient,
+  verb: 'plan' | 'apply',
+  name: string,
+  body: Objects & { readonly prune?: boolean },
+): Promise<readonly PlannedObject[]> =>
+  objectsIn(
+    (await client.call({ method: 'POST', path: `/api/v1/files/${name}/${verb}`, body })).body,
+  );
+
+const isRefused = (objects: readonly PlannedObject[]): boolean =>
+  objects.some(({ result }) => result === 'refused');
+
+const validate: FileCommand = {
+  words: ['validate'],
+  summary: 'Check a configuration file, without a service',
+  flags: [flags.file, ...ofAll],
+  run: async (line, world) => {
+    const wishes = wishesOf(validate, line, world);
+    const read = readFiles(wishes.files, world, false);
+    if (read === undefined) return exits.refused;
+    const count = fileKinds.reduce((sum, kind) => sum + Object.keys(read.objects[kind]).length, 0);
+    world.out(
+      `${harmless(read.name)}: ${count === 1 ? '1 object' : `${count} objects`}, no faults\n`,
+    );
+    return exits.done;
+  },
+};
+
+/** Its exit codes are its own: 0 nothing to do, 1 a fault, 2 changes. */
+const plan: FileCommand = {
+  words: ['plan'],
+  summary: 'Show what applying a configuration file would change',
+  flags: [flags.file, flags.prune, ...ofAll],
+  run: async (line, world, paint) => {
+    try {
+      const wishes = wishesOf(plan, line, world);
+      const read = readFiles(wishes.files, world, true);
+      if (read === undefined) return exits.refused;
+      const objects = await send(clientOf(world), 'plan', read.name, {
+        ...read.objects,
+        prune: wishes.prune,
+      });
+      world.out(
+        wishes.json ? `${JSON.stringify({ objects })}\n` : planText(objects, paint, read.placeOf),
+      );
+      if (isRefused(objects)) return exits.refused;
+      return hasChanges(objects) ? changesExit : exits.done;
+    } catch (error) {
+      if (!(error instanceof UsageFault)) throw error;
+      world.err(`antipode: ${harmless(error.message)}\n`);
+      return exits.refused;
+    }
+  },
+};
+const changesExit = 2;
+
+/** So many monitors a call: each call is short, and shows how far it is. */
+const slice = 200;
+
+const apply: FileCommand = {
+  words: ['apply'],
+  summary: 'Make everything as a configuration file says',
+  flags: [flags.file, flags.prune, ...ofAll],
+  run: async (line, world, paint) => {
+    const wishes = wishesOf(apply, line, world);
+    const read = readFiles(wishes.files, world, true);
+    if (read === undefined) return exits.refused;
+    const whole = { ...read.objects, prune: wishes.prune };
+    const client = clientOf(world);
+    const planned = await send(client, 'plan', read.name, whole);
+    if (!wishes.json) world.out(planText(planned, paint, read.placeOf));
+    const tell = (objects: readonly PlannedObject[]): void =>
+      world.out(wishes.json ? `${JSON.stringify({ objects })}\n` : `Done: ${summaryOf(objects)}\n`);
+    if (isRefused(planned)) {
+      if (wishes.json) tell(planned);
+      world.err('antipode: nothing was changed\n');
+      return exits.refused;
+    }
+    if (!hasChanges(planned)) {
+      tell(planned);
+      return exits.done;
+    }
+    if (!wishes.yes) {
+      if (!world.attended) {
+        world.err(
+          'antipode: nothing was changed, because nobody can be asked here. Say it with --yes.\n',
+        );
+        return exits.usage;
+      }
+      const answer = await world.ask('Apply it? [y/N] ');
+      if (answer === undefined || !/^y(es)?$/i.test(answer.trim())) {
+        world.err('Nothing was changed.\n');
+        return answer === undefined ? exits.interrupted : exits.usage;
+      }
+    }
+    const done = await inSlices(client, read, whole, world);
+    tell(done.map((object) => before(planned, object)));
+    return isRefused(done) ? exits.refused : exits.done;
+  },
+};
+
+/** The last call finds the monitors of the calls before it made already. */
+const before = (planned: readonly PlannedObject[], object: PlannedObject): PlannedObject =>
+  object.result === 'refused'
+    ? object
+    : {
+        ...object,
+        result:
+          planned.find(({ kind, key }) => kind === object.kind && key === object.key)?.result ??
+          object.result,
+      };
+
+const inSlices = async (
+  client: HttpClient,
+  { name, objects }: Configuration,
+  whole: Objects & { readonly prune: boolean },
+  world: Surroundings,
+): Promise<readonly PlannedObject[]> => {
+  const monitors = Object.entries(objects.monitors);
+  const show = (done: number): void => {
+    if (world.attended) world.err(`\r${progressBar(done, monitors.length)}`);
+  };
+  try {
+    for (let from = 0; monitors.length > slice && from < monitors.length; from += slice) {
+      const some = Object.fromEntries(monitors.slice(from, from + slice));
+      const answer = await send(client, 'apply', name, { groups: objects.groups, monitors: some });
+      if (isRefused(answer)) return answer;
+      show(Math.min(from + slice, monitors.length));
+    }
+    return await send(client, 'apply', name, whole);
+  } finally {
+    if (world.attended && monitors.length > slice) world.err('\r\u001b[K');
+  }
+};
+
+const barWidth = 30;
+const progressBar = (done: number, all: number): string => {
+  const filled = Math.round((done / Math.max(1, all)) * barWidth);
+  return `[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${done} of ${all} monitors`;
+};
+
+const itemsOf = async (client: HttpClient, path: string): Promise<readonly Raw[]> => {
+  const items = memberOf(
+    (await client.callAllPages({ method: 'GET', path: `/api/v1/${path}`, query: { limit: '200' } }))
+      .body,
+    'items',
+  );
+  return Array.isArray(items) ? items.filter(isRecord) : [];
+};
+
+const exporting: FileCommand = {
+  words: ['export'],
+  summary: 'Print everything that there is as a configuration file',
+  flags: [flags.name, ...ofAll],
+  run: async (line, world) => {
+    const { name = 'main' } = wishesOf(exporting, line, world);
+    const client = clientOf(world);
+    const get = async (path: string): Promise<unknown> =>
+      (await client.call({ method: 'GET', path: `/api/v1/${path}` })).body;
+    const file = await get(`files/${encodeURIComponent(name)}`);
+    const pages: Raw[] = [];
+    for (const { id } of await itemsOf(client, 'status-pages')) {
+      const page = await get(`status-pages/${String(id)}`);
+      if (isRecord(page)) pages.push(page);
+    }
+    const entries = (member: 'objects' | 'elsewhere') => {
+      const list = memberOf(file, member);
+      return Array.isArray(list) ? list.filter(isRecord) : [];
+    };
+    const result = exported(
+      name,
+      {
+        groups: await itemsOf(client, 'groups'),
+        monitors: await itemsOf(client, 'monitors'),
+        channels: await itemsOf(client, 'channels'),
+        maintenance: await itemsOf(client, 'maintenance'),
+        status_pages: pages,
+        managed: entries('objects').map(({ kind, key, id }) => ({
+          kind: String(kind),
+          key: String(key),
+          id: String(id),
+        })),
+        elsewhere: entries('elsewhere').map(({ id, file: other }) => ({
+          id: String(id),
+          file: String(other),
+        })),
+      },
+      world.now(),
+    );
+    world.out(fileText(name, result));
+    for (const note of result.notes) world.err(`antipode: ${harmless(note)}\n`);
+    return exits.done;
+  },
+};
+
+export const fileCommands: readonly FileCommand[] = [validate, plan, apply, exporting];
