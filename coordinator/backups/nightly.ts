@@ -7,7 +7,7 @@ import { connect, longWork, type Sql } from '../database/connect.ts';
 import { migrate } from '../database/migrate.ts';
 import { holdAlone } from '../database/sql.ts';
 import { backupHeader, readBackup } from './restore.ts';
-import { NoBackup, writeBackup } from './write.ts';
+import { NoBackup, resultsSpan, writeBackup } from './write.ts';
 
 /**
  * A backup that was never restored is only a hope. The drill restores one into a scratch database,
@@ -49,11 +49,10 @@ const newestOf = async (
   sql: Sql,
   { made_at, results }: Awaited<ReturnType<typeof backupHeader>>,
 ): Promise<string | null> => {
-  const [row] = await sql<{ result: Date | null; hour: Date | null; watched_since: Date | null }[]>`
-    select (select max(at) from results) as result, (select max(hour) from rollups) as hour,
-      (select min(created_at) from monitors where enabled
+  const [row] = await sql<{ hour: Date | null; watched_since: Date | null }[]>`
+    select (select max(hour) from rollups) as hour, (select min(created_at) from monitors where enabled
         and type <> 'heartbeat') as watched_since`;
-  const result = row?.result?.getTime() ?? null;
+  const result = (await resultsSpan(sql))?.to ?? null;
   if (results && result !== results.to)
     throw new NoBackup(
       `restored, its newest result is of ${result === null ? 'never' : iso(result)} and not of ${iso(results.to)}`,

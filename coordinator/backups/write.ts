@@ -170,11 +170,13 @@ export type Progress = (table: string, rows: number) => void;
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/** First and last time of the raw results: a restore creates their days from it. */
-const resultsSpan = async (sql: Transaction): Promise<{ from: number; to: number } | null> => {
-  const [row] = await sql<
-    { from: Date | null; to: Date | null }[]
-  >`select min(at) as from, max(at) as to from results`;
+/**
+ * First and last time of the raw results, or of their chunks: a restore creates their days from it.
+ */
+export const resultsSpan = async (sql: Queryable): Promise<{ from: number; to: number } | null> => {
+  const [row] = await sql<{ from: Date | null; to: Date | null }[]>`
+    select least((select min(at) from results), (select min(at) from chunks)) as from,
+      greatest((select max(at) from results), (select max(at) from chunks)) as to`;
   return row?.from && row.to ? { from: row.from.getTime(), to: row.to.getTime() } : null;
 };
 
@@ -254,6 +256,8 @@ async function* tableBytes(
  * Raw results are most of a backup, and are kept only for days; samples, incidents and uptime need
  * none of them.
  */
+const rawTables = ['results', 'chunks'];
+
 type Wanted = { readonly progress: Progress; readonly withResults: boolean };
 
 async function* backupBytes(
@@ -262,7 +266,9 @@ async function* backupBytes(
   done: { tables: number; rows: number },
   { progress, withResults }: Wanted,
 ): AsyncGenerator<Buffer> {
-  const tables = (await tablesInOrder(sql)).filter(({ name }) => withResults || name !== 'results');
+  const tables = (await tablesInOrder(sql)).filter(
+    ({ name }) => withResults || !rawTables.includes(name),
+  );
   yield Buffer.from(magic);
   const header = recordBytes(
     'H',

@@ -208,28 +208,42 @@ export function insertPasses(sql: Queryable, parts: readonly PassColumns[]): Sta
 
 const day = 86_400_000;
 
+/** What is kept by the day, with the settings of each day. */
+const dayTables = {
+  results: '',
+  // They are inserted and seldom changed: vacuum follows in small steps, not in a few large ones.
+  chunks:
+    'with (autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000)',
+} as const;
+
 /** Creates missing day partitions for this time. Several coordinators may do so at once. */
 export async function makeResultDays(sql: Queryable, from: number, to: number): Promise<void> {
-  const rows = await sql<
-    { name: string }[]
-  >`select relid::regclass::text as name from pg_partition_tree('results') where isleaf`;
-  const existing = new Set(rows.map(({ name }) => name));
+  const existing = new Set(await daysIn(sql));
   const missing: string[] = [];
-  for (let start = Math.floor(from / day) * day; start < to; start += day) {
-    if (existing.has(nameOfDay(start))) continue;
-    const [begin, end] = [new Date(start).toISOString(), new Date(start + day).toISOString()];
-    const name = nameOfDay(start);
-    // A table is created first and attached afterwards. Creating it as a partition would wait until
-    // no one reads results, and block all writers meanwhile. Names and bounds are our own; DDL
-    // takes no parameters.
-    missing.push(`create table ${name} (like results including defaults including constraints including indexes);
-      alter table results attach partition ${name} for values from ('${begin}') to ('${end}');`);
-  }
+  for (const [table, settings] of Object.entries(dayTables))
+    for (let start = Math.floor(from / day) * day; start < to; start += day) {
+      const name = nameOfDay(table, start);
+      if (existing.has(name)) continue;
+      const [begin, end] = [new Date(start).toISOString(), new Date(start + day).toISOString()];
+      // A table is created first and attached afterwards. Creating it as a partition would wait
+      // until no one reads results, and block all writers meanwhile. Names and bounds are our own;
+      // DDL takes no parameters.
+      missing.push(`create table ${name} (like ${table} including defaults including constraints including indexes including storage) ${settings};
+      alter table ${table} attach partition ${name} for values from ('${begin}') to ('${end}');`);
+    }
   if (missing.length > 0) await sql.unsafe(missing.join('\n'));
 }
 
-function nameOfDay(start: number): string {
-  return `results_${new Date(start).toISOString().slice(0, 10).replaceAll('-', '')}`;
+async function daysIn(sql: Queryable): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select relid::regclass::text as name
+    from unnest(${Object.keys(dayTables)}::text[]) t, pg_partition_tree(t::regclass)
+    where isleaf order by 1`;
+  return rows.map(({ name }) => name);
+}
+
+function nameOfDay(table: string, start: number): string {
+  return `${table}_${new Date(start).toISOString().slice(0, 10).replaceAll('-', '')}`;
 }
 
 /** Whether days could not be dropped because results were being read; a later try will succeed. */
@@ -242,12 +256,10 @@ const dropTimeoutMs = 300;
  * Drops the days that end before this time, in a transaction of its own. @throws areBeingRead().
  */
 export async function dropResultDays(sql: Queryable, before: number): Promise<string[]> {
-  const rows = await sql<
-    { name: string }[]
-  >`select relid::regclass::text as name from pg_partition_tree('results') where isleaf order by 1`;
-  const old = rows
-    .map(({ name }) => name)
-    .filter((name) => /^results_\d{8}$/.test(name) && name <= nameOfDay(before - day));
+  const old = (await daysIn(sql)).filter((name) => {
+    const [, table = '', date] = /^(\w+)_(\d{8})$/.exec(name) ?? [];
+    return date !== undefined && name <= nameOfDay(table, before - day);
+  });
   if (old.length > 0) await sql`select set_config('lock_timeout', ${String(dropTimeoutMs)}, true)`;
   for (const name of old) await sql.unsafe(`drop table if exists ${name}`);
   return old;

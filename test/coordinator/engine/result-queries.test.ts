@@ -115,11 +115,23 @@ describe('results', () => {
     ]);
   });
 
+  test('have days for chunks too, whose bytes are stored as they are', async () => {
+    const data = Buffer.alloc(2_500, 7);
+    await makeResultDays(sql, noon, noon + 1);
+    await sql`insert into chunks (monitor_key, at, data) values (2, ${new Date(noon)}, ${data})`;
+    expect(
+      await sql`select tableoid::regclass::text as day, data, pg_column_size(data) as bytes from chunks`,
+    ).toEqual([{ day: 'chunks_20261120', data, bytes: 2_500 }]);
+  });
+
   test('are dropped a day at a time, and only days that are over', async () => {
     await makeResultDays(sql, noon - 10 * day, noon - 8 * day);
     await executeAll(insertResults(sql, [result(3, noon - 9 * day), result(3, noon)]));
     const dropped = await dropResultDays(sql, Math.floor(noon / day) * day - 7 * day);
-    expect(dropped).toEqual(['results_20261110', 'results_20261111', 'results_20261112']);
+    const days = ['20261110', '20261111', '20261112'];
+    expect(dropped).toEqual(
+      ['chunks', 'results'].flatMap((table) => days.map((each) => `${table}_${each}`)),
+    );
     expect(await sql`select at from results where monitor_key = 3`).toEqual([
       { at: new Date(noon) },
     ]);
