@@ -99,7 +99,7 @@ const kits: Readonly<Record<string, readonly string[]>> = {
     'coordinator/probes',
     'coordinator/results',
   ],
-  'coordinator/results': [],
+  'coordinator/results': ['coordinator/database'],
 };
 
 /** Pure rooms: no clock, no chance, no input or output, no waiting. */

@@ -1,0 +1,314 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock, Interval } from '../../shared/base/time.ts';
+import type { Phases } from '../../shared/checks/result.ts';
+import { numbersLiteral, type Queryable } from '../database/connect.ts';
+import { type Check, outcomeOf, unionOf } from './check.ts';
+import { hourMs, readChunk } from './chunk.ts';
+
+/**
+ * The one reader of stored checks. A check is a row, in a chunk, in the running hours, or in
+ * several of them: what is read is the union. The running hours are read first, because sealing
+ * moves checks from them to chunks: one that is seen twice counts once, and none is missed.
+ */
+export type Results = {
+  /** The checks of each monitor in its window, oldest first, by its key. */
+  readonly within: (
+    sql: Queryable,
+    windows: readonly (MonitorKey & Interval)[],
+  ) => Promise<ReadonlyMap<number, readonly Check[]>>;
+  /** The newest checks of each monitor since a time, newest first, by its key. */
+  readonly newest: (
+    sql: Queryable,
+    monitors: readonly MonitorKey[],
+    wanted: Wanted,
+  ) => Promise<ReadonlyMap<number, readonly Check[]>>;
+  /**
+   * When each monitor was last checked with a verdict, by its key, given the newest row's time
+   * (`newestRowAt`). What the running hours know needs no statement.
+   */
+  readonly newestAt: (
+    sql: Queryable,
+    monitors: readonly (MonitorKey & { readonly last_result_at: number | null })[],
+  ) => Promise<ReadonlyMap<number, number | null>>;
+};
+
+/** Checks that are committed and may be in no chunk yet. */
+export type RunningHours = {
+  /** Brings these partitions up to what is committed. */
+  readonly refresh: (partitions: readonly number[]) => Promise<void>;
+  /** Oldest first. After refresh(). */
+  readonly checksOf: (
+    partition: number,
+    monitor: number,
+    from: number,
+    to: number,
+  ) => readonly Check[];
+  /** Newest first. After refresh(). */
+  readonly newestOf: (partition: number, monitor: number) => Iterable<Check>;
+};
+
+/** Where every check is in a row or a chunk. */
+export const noRunningHours: RunningHours = {
+  refresh: async () => undefined,
+  checksOf: () => [],
+  newestOf: () => [],
+};
+
+export type MonitorKey = { readonly key: number; readonly partition: number };
+
+type Wanted = {
+  readonly since: number;
+  readonly limit: number;
+  /** Whether failures count, or passes alone; `unknown` never does. */
+  readonly failures: boolean;
+};
+
+/** In a statement about monitors: when the newest row with a verdict was checked. */
+export const newestRowAt = (sql: Queryable, key: string) => sql`(
+  select (date_part('epoch', r.at) * 1000)::bigint from results r
+  where r.monitor_key = ${sql.unsafe(key)} and r.outcome < 2 order by r.at desc limit 1)`;
+
+/** Chunks of an hour are written when it has been over for so long. */
+const sealedAfterMs = 120_000;
+/** A day's: as far back as a monitor whose checks are all `unknown` is asked for its last verdict. */
+const mostChunks = 24;
+/** Monitors that are read in one statement. */
+const atOnce = 1_000;
+
+export const createResults = ({
+  running,
+  clock,
+  log,
+}: {
+  readonly running: RunningHours;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'error'>;
+}): Results => {
+  const report = createDamageReport(log);
+
+  const refresh = async (monitors: readonly MonitorKey[]): Promise<void> => {
+    const partitions = new Set(monitors.map(({ partition }) => partition));
+    if (partitions.size > 0) await running.refresh([...partitions]);
+  };
+
+  const checksIn = ({ key, rows, chunks }: StoredRow): Check[] =>
+    unionOf(
+      (rows ?? []).map(checkOf),
+      ...(chunks ?? []).map(([at, data]) => {
+        const { checks, fault } = readChunk(at, Buffer.from(data, 'base64'));
+        if (fault !== null) report(key, at, fault);
+        return checks;
+      }),
+    );
+
+  const newestStored: NewestStored = async (sql, monitors, limits) => {
+    const found = new Map<number, readonly Check[]>();
+    for (const bite of bitesOf(monitors))
+      for (const row of await newestRows(sql, bite, limits)) found.set(row.key, checksIn(row));
+    return found;
+  };
+
+  const within: Results['within'] = async (sql, windows) => {
+    await refresh(windows);
+    const recent = new Map(
+      windows.map(({ key, partition, from, to }) => [
+        key,
+        running.checksOf(partition, key, from, to),
+      ]),
+    );
+    const all = new Map<number, readonly Check[]>();
+    for (const bite of bitesOf(windows)) {
+      const stored = new Map((await rowsWithin(sql, bite)).map((row) => [row.key, row]));
+      for (const { key, from, to } of bite) {
+        const row = stored.get(key);
+        const checks = row === undefined ? [] : checksIn(row);
+        all.set(
+          key,
+          unionOf(
+            recent.get(key) ?? [],
+            checks.filter(({ at }) => at >= from && at < to),
+          ),
+        );
+      }
+    }
+    return all;
+  };
+
+  const newest: Results['newest'] = async (sql, monitors, { since, limit, failures }) => {
+    await refresh(monitors);
+    const isWanted = ({ at, outcome }: Check): boolean =>
+      at >= since && (outcome === 'ok' || (failures && outcome === 'fail'));
+    const found = new Map<number, readonly Check[]>();
+    const wanting: (MonitorKey & { readonly after: number })[] = [];
+    for (const monitor of monitors) {
+      const recent = newestOf(running, monitor, isWanted, limit);
+      found.set(monitor.key, recent);
+      if (recent.length < limit) wanting.push({ ...monitor, after: since });
+    }
+    // Hours have many checks, unless it is checked seldom.
+    const limits = { rows: limit, chunks: Math.min(limit, 8), failures };
+    for (const [key, stored] of await newestStored(sql, wanting, limits))
+      found.set(
+        key,
+        unionOf(found.get(key) ?? [], stored.filter(isWanted))
+          .reverse()
+          .slice(0, limit),
+      );
+    return found;
+  };
+
+  const newestAt: Results['newestAt'] = async (sql, monitors) => {
+    await refresh(monitors);
+    const unsealed = hourOf(clock.now() - sealedAfterMs);
+    const found = new Map<number, number | null>();
+    let wanting: { readonly key: number; readonly after: number }[] = [];
+    for (const monitor of monitors) {
+      const { key, last_result_at } = monitor;
+      const recent = newestOf(running, monitor, hasVerdict, 1)[0]?.at ?? null;
+      found.set(key, latest(recent, last_result_at));
+      // No chunk has anything newer than the hour that runs.
+      if (recent === null && (last_result_at === null || last_result_at < unsealed))
+        wanting.push({ key, after: last_result_at ?? 0 });
+    }
+    for (const chunks of [1, mostChunks]) {
+      const stored = await newestStored(sql, wanting, { rows: 0, chunks, failures: true });
+      wanting = wanting.filter(({ key }) => {
+        const checks = stored.get(key) ?? [];
+        const last = checks.findLast(hasVerdict)?.at ?? null;
+        found.set(key, latest(found.get(key) ?? null, last));
+        return last === null && checks.length > 0;
+      });
+    }
+    return found;
+  };
+
+  return { within, newest, newestAt };
+};
+
+const hasVerdict = ({ outcome }: Check): boolean => outcome !== 'unknown';
+
+function latest(one: number | null, other: number | null): number | null {
+  return one === null ? other : Math.max(one, other ?? one);
+}
+
+const hourOf = (at: number): number => Math.floor(at / hourMs) * hourMs;
+
+function* bitesOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
+  for (let from = 0; from < items.length; from += atOnce) yield items.slice(from, from + atOnce);
+}
+
+function newestOf(
+  running: RunningHours,
+  { key, partition }: MonitorKey,
+  isWanted: (check: Check) => boolean,
+  limit: number,
+): Check[] {
+  const found: Check[] = [];
+  for (const check of running.newestOf(partition, key)) {
+    if (isWanted(check)) found.push(check);
+    if (found.length === limit) break;
+  }
+  return found;
+}
+
+/** A monitor's rows, and its chunks with their time. */
+type StoredRow = {
+  readonly key: number;
+  readonly rows: readonly PackedCheck[] | null;
+  readonly chunks: readonly (readonly [at: number, data: string])[] | null;
+};
+
+type PackedCheck = readonly [
+  probe: number,
+  at: number,
+  took_ms: number,
+  outcome: number,
+  cause: string | null,
+  phases: readonly (number | null)[] | null,
+];
+
+function checkOf([probe, at, took_ms, outcome, cause, phases]: PackedCheck): Check {
+  return { probe, at, took_ms, outcome: outcomeOf(outcome), cause, phases: phasesOf(phases) };
+}
+
+function phasesOf(phases: PackedCheck[5]): Phases | null {
+  const [dns = null, tcp = null, tls = null, first_byte = null, total = null] = phases ?? [];
+  const isEmpty = [dns, tcp, tls, first_byte, total].every((each) => each === null);
+  return isEmpty ? null : { dns, tcp, tls, first_byte, total };
+}
+
+const packedRows = (sql: Queryable) => sql`json_agg(json_build_array(r.probe_key,
+  (date_part('epoch', r.at) * 1000)::bigint, r.took_ms, r.outcome, r.cause_class, r.phases))`;
+
+const packedChunks = (sql: Queryable) => sql`json_agg(json_build_array(
+  (date_part('epoch', c.at) * 1000)::bigint, encode(c.data, 'base64')))`;
+
+const timeOf = (sql: Queryable, column: string) =>
+  sql`to_timestamp(${sql.unsafe(column)} / 1000.0)`;
+
+function rowsWithin(
+  sql: Queryable,
+  windows: readonly (Pick<MonitorKey, 'key'> & Interval)[],
+): Promise<StoredRow[]> {
+  return sql<StoredRow[]>`
+    select w.key,
+      (select ${packedRows(sql)} from results r where r.monitor_key = w.key
+        and r.at >= ${timeOf(sql, 'w.since')} and r.at < ${timeOf(sql, 'w.until')}) as rows,
+      (select ${packedChunks(sql)} from chunks c where c.monitor_key = w.key
+        and c.at >= ${timeOf(sql, 'w.hour')} and c.at < ${timeOf(sql, 'w.until')}) as chunks
+    from unnest(${numbersLiteral(windows.map(({ key }) => key))}::bigint[],
+      ${numbersLiteral(windows.map(({ from }) => from))}::float8[],
+      ${numbersLiteral(windows.map(({ from }) => hourOf(from)))}::float8[],
+      ${numbersLiteral(windows.map(({ to }) => to))}::float8[]) as w (key, since, hour, until)`;
+}
+
+/** A literal of the statement: with a parameter it would be planned again each time. */
+const limited = (sql: Queryable, limit: number) => sql`limit ${sql.unsafe(String(limit))}`;
+
+type Limits = { readonly rows: number; readonly chunks: number; readonly failures: boolean };
+
+type NewestStored = (
+  sql: Queryable,
+  monitors: readonly { readonly key: number; readonly after: number }[],
+  limits: Limits,
+) => Promise<ReadonlyMap<number, readonly Check[]>>;
+
+/** Chunks only where they may have something newer than the rows. */
+function newestRows(
+  sql: Queryable,
+  monitors: readonly { readonly key: number; readonly after: number }[],
+  { rows, chunks, failures }: Limits,
+): Promise<StoredRow[]> {
+  return sql<StoredRow[]>`
+    select w.key, n.rows, h.chunks
+    from unnest(${numbersLiteral(monitors.map(({ key }) => key))}::bigint[],
+        ${numbersLiteral(monitors.map(({ after }) => after))}::float8[]) as w (key, after)
+      cross join lateral (
+        select ${packedRows(sql)} as rows, case when count(*) = ${rows} then min(r.at) end as last
+        from (select * from results r where r.monitor_key = w.key
+          and r.at >= ${timeOf(sql, 'w.after')} and r.outcome <= ${failures ? 1 : 0}
+          order by r.at desc ${limited(sql, rows)}) r) n
+      cross join lateral (
+        select ${packedChunks(sql)} as chunks
+        from (select * from chunks c where c.monitor_key = w.key
+          and c.at > coalesce(n.last, ${timeOf(sql, 'w.after')}) - interval '1 hour'
+          order by c.at desc ${limited(sql, chunks)}) c) h`;
+}
+
+/** A damaged chunk is read often, and reported once. */
+const maxReported = 10_000;
+
+function createDamageReport(
+  log: Pick<Log, 'error'>,
+): (key: number, at: number, fault: string) => void {
+  const reported = new Set<string>();
+  return (key, at, fault) => {
+    const chunk = `${key} ${at}`;
+    if (reported.has(chunk) || reported.size >= maxReported) return;
+    reported.add(chunk);
+    log.error(
+      { monitor_key: key, at: new Date(at).toISOString(), fault },
+      'a chunk of results is damaged: what is readable of it counts; restore it from a backup, or delete it',
+    );
+  };
+}

@@ -1,0 +1,200 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { executeAll } from '../../../coordinator/database/connect.ts';
+import { insertResults, makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { type Check, unionOf } from '../../../coordinator/results/check.ts';
+import { chunksOf } from '../../../coordinator/results/chunk.ts';
+import { createResults, noRunningHours } from '../../../coordinator/results/reading.ts';
+import { minuteChecks } from '../../support/checks.ts';
+import { ownDatabase } from '../../support/services.ts';
+
+const { sql } = await ownDatabase();
+const hour = 3_600_000;
+const now = Date.UTC(2026, 10, 26, 12, 30);
+const clock = { now: () => now };
+const noon = now - 1_800_000;
+let lastKey = 0;
+
+beforeAll(() => makeResultDays(sql, now - 3 * 24 * hour, now + hour));
+
+const newMonitor = () => {
+  lastKey += 1;
+  return { key: lastKey, partition: 0 };
+};
+
+const writeRows = (key: number, checks: readonly Check[]) =>
+  executeAll(
+    insertResults(
+      sql,
+      checks.map(({ probe, cause, ...check }) => ({
+        ...check,
+        monitor_key: key,
+        probe_key: probe,
+        cause_class: cause,
+      })),
+    ),
+  );
+
+const writeChunks = async (key: number, start: number, checks: readonly Check[]) => {
+  for (const { at, data } of chunksOf(start, checks))
+    await sql`insert into chunks (monitor_key, at, data) values (${key}, ${new Date(at)}, ${data})`;
+};
+
+const logged: unknown[] = [];
+const resultsWith = (running: readonly Check[] = []) =>
+  createResults({
+    clock,
+    running: {
+      ...noRunningHours,
+      checksOf: (_partition, _monitor, from, to) =>
+        running.filter(({ at }) => at >= from && at < to),
+      newestOf: () => running.toReversed(),
+    },
+    log: { error: (entry: unknown) => logged.push(entry) },
+  });
+
+const check = (at: number, more: Partial<Check> = {}): Check => ({
+  probe: 1,
+  at,
+  took_ms: 20,
+  outcome: 'ok',
+  cause: null,
+  phases: null,
+  ...more,
+});
+const failed = { outcome: 'fail', cause: 'connect_refused' } as const;
+
+describe('the checks of a window', () => {
+  test('are the union of rows, chunks and running hours, each once', async () => {
+    const monitor = newMonitor();
+    const [old, ten, running] = [noon - 3 * hour, noon - 2 * hour, noon].map((start) =>
+      minuteChecks(start, 60_000, start),
+    );
+    if (!old || !ten || !running) throw new Error('three hours were made');
+    await writeRows(monitor.key, [...old, ...ten.slice(0, 30)]);
+    await writeChunks(monitor.key, noon - 2 * hour, ten.slice(10));
+    const window = { ...monitor, from: old[5]?.at ?? 0, to: now };
+    const read = await resultsWith([...ten.slice(50), ...running]).within(sql, [window]);
+    const expected = unionOf(old, ten, running).filter(({ at }) => at >= window.from && at < now);
+    expect(read.get(monitor.key)).toEqual(expected);
+    expect(expected).toHaveLength(55 + 60 + 30);
+  });
+
+  test('are those of each monitor in its own window, quarters of hours too', async () => {
+    const [one, other, none] = [newMonitor(), newMonitor(), newMonitor()];
+    const checks = minuteChecks(noon, 10_000);
+    await writeChunks(one.key, noon, checks);
+    await writeChunks(other.key, noon, minuteChecks(noon, 60_000));
+    const [from, to] = [noon + 1_000_000, noon + 1_900_000];
+    const read = await resultsWith().within(sql, [
+      { ...one, from, to },
+      { ...other, from: noon, to: noon + 60_000 },
+      { ...none, from, to },
+    ]);
+    expect(read.get(one.key)).toEqual(checks.filter(({ at }) => at >= from && at < to));
+    expect(read.get(other.key)).toHaveLength(1);
+    expect(read.get(none.key)).toEqual([]);
+  });
+
+  test('are what is readable where a chunk is damaged, which is logged once with its key', async () => {
+    const monitor = newMonitor();
+    await writeChunks(monitor.key, noon, minuteChecks(noon, 60_000));
+    await sql`update chunks set data = set_byte(data, 20, get_byte(data, 20) # 255)
+      where monitor_key = ${monitor.key}`;
+    await writeChunks(monitor.key, noon - hour, minuteChecks(noon - hour, 60_000));
+    const results = resultsWith();
+    for (const _ of [1, 2]) {
+      const read = await results.within(sql, [{ ...monitor, from: noon - hour, to: noon + hour }]);
+      expect(read.get(monitor.key)).toHaveLength(60 + 40);
+    }
+    expect(logged.splice(0)).toEqual([
+      {
+        monitor_key: monitor.key,
+        at: new Date(noon).toISOString(),
+        fault: 'its checksum is wrong',
+      },
+    ]);
+  });
+});
+
+describe('the newest checks', () => {
+  const passes = { since: noon - 24 * hour, limit: 3, failures: false };
+  const ats = (checks: readonly Check[] | undefined) => checks?.map(({ at }) => at);
+
+  test('come from the running hours, and from the database where these have too few', async () => {
+    const monitor = newMonitor();
+    await writeRows(monitor.key, [check(noon - hour - 1), check(noon - hour - 2, failed)]);
+    await writeChunks(monitor.key, noon - hour, [
+      check(noon - hour),
+      check(noon - 1, failed),
+      check(noon - 2, { outcome: 'unknown' }),
+    ]);
+    const running = [check(noon), check(noon + 1), check(noon + 2), check(noon + 3, failed)];
+    expect(
+      ats((await resultsWith(running).newest(sql, [monitor], passes)).get(monitor.key)),
+    ).toEqual([noon + 2, noon + 1, noon]);
+    expect(
+      ats((await resultsWith(running.slice(0, 1)).newest(sql, [monitor], passes)).get(monitor.key)),
+    ).toEqual([noon, noon - hour, noon - hour - 1]);
+    const wanted = { since: noon - hour, limit: 3, failures: true };
+    expect(ats((await resultsWith().newest(sql, [monitor], wanted)).get(monitor.key))).toEqual([
+      noon - 1,
+      noon - hour,
+    ]);
+  });
+
+  test('are found in a chunk that is newer than any row, and in rows that are newer than any chunk', async () => {
+    const [one, other] = [newMonitor(), newMonitor()];
+    await writeRows(one.key, [check(noon - 30_000, failed)]);
+    await writeChunks(one.key, noon - hour, [check(noon - 10_000)]);
+    await writeRows(other.key, [check(noon + 5)]);
+    await writeChunks(other.key, noon - 2 * hour, [check(noon - hour - 1)]);
+    const read = await resultsWith().newest(sql, [one, other], {
+      since: noon - 24 * hour,
+      limit: 1,
+      failures: true,
+    });
+    expect(ats(read.get(one.key))).toEqual([noon - 10_000]);
+    expect(ats(read.get(other.key))).toEqual([noon + 5]);
+  });
+});
+
+describe('when a monitor was checked last', () => {
+  const lastOf = async (
+    monitor: ReturnType<typeof newMonitor>,
+    last_result_at: number | null,
+    running: readonly Check[] = [],
+  ) => {
+    const rows = [{ ...monitor, last_result_at }];
+    return (await resultsWith(running).newestAt(sql, rows)).get(monitor.key);
+  };
+
+  test('is in the running hours, in the newest row, or in a chunk', async () => {
+    const monitor = newMonitor();
+    expect(await lastOf(monitor, null)).toBe(null);
+    await writeChunks(monitor.key, noon - hour, [check(noon - 5_000)]);
+    expect(await lastOf(monitor, null)).toBe(noon - 5_000);
+    expect(await lastOf(monitor, noon - 9_000)).toBe(noon - 5_000);
+    expect(await lastOf(monitor, noon - 1_000)).toBe(noon - 1_000);
+    expect(await lastOf(monitor, noon - 9_000, [check(noon)])).toBe(noon);
+    expect(await lastOf(monitor, noon + 9, [check(noon)])).toBe(noon + 9);
+  });
+
+  test('needs no statement where the running hours, or a row of the running hour, say it', async () => {
+    const monitor = newMonitor();
+    await writeChunks(monitor.key, noon, [check(noon + 60_000)]);
+    expect(await lastOf(monitor, noon - hour, [check(noon)])).toBe(noon);
+    expect(await lastOf(monitor, noon)).toBe(noon);
+  });
+
+  test('is the last verdict, also when it is followed by hours in which nothing could be seen', async () => {
+    const monitor = newMonitor();
+    await writeChunks(monitor.key, noon - 5 * hour, [check(noon - 4 * hour - 1)]);
+    for (const back of [2, 1])
+      await writeChunks(monitor.key, noon - back * hour, [
+        check(noon - back * hour, { outcome: 'unknown' }),
+      ]);
+    expect(await lastOf(monitor, null, [check(noon, { outcome: 'unknown' })])).toBe(
+      noon - 4 * hour - 1,
+    );
+  });
+});
