@@ -47,6 +47,7 @@ import { pages as allPages } from './pages.ts';
 import { enrolmentRoute } from './probes/enrolment.ts';
 import { createRenewal } from './probes/identities.ts';
 import { publicListRoutes } from './probes/public-list.ts';
+import { createResults, noRunningHours } from './results/reading.ts';
 import { secretsOf } from './secrets/at-rest.ts';
 import { inForce, markOf } from './secrets/keys.ts';
 import { createGateSetup } from './setup.ts';
@@ -206,12 +207,14 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     beside,
   );
 
+  const results = createResults({ running: noRunningHours, clock, log });
   const { gate, tokens, sessions, connections, secrets, accountSecrets, notifications } =
     createGateSetup({
       config,
       sql,
       clock,
       log,
+      results,
       baseUrl: () => baseUrl,
       trials: {
         begin: (trial) => engine?.trials.begin(trial),

@@ -13,6 +13,7 @@ import { createTextRecords } from './outbound/documents.ts';
 import { type AccountSecrets, createAccountSecrets } from './people/secrets.ts';
 import { createSessions, type Sessions } from './people/sessions.ts';
 import { createProbeIdentities } from './probes/identities.ts';
+import { createResults, noRunningHours, type Results } from './results/reading.ts';
 import { createSecretsAtRest, type SecretsAtRest } from './secrets/at-rest.ts';
 import { createTokens, type Tokens } from './tokens/authenticate.ts';
 
@@ -37,6 +38,8 @@ type Dependencies = {
   readonly clock: Clock;
   readonly log: Log;
   readonly baseUrl: () => string;
+  /** Programs that read no single checks need no running hours. */
+  readonly results?: Results;
   /** Programs without a bus cannot run tests. */
   readonly trials?: TestRunsPart;
 };
@@ -47,6 +50,7 @@ export const createGateSetup = ({
   clock,
   log,
   baseUrl,
+  results = createResults({ running: noRunningHours, clock, log }),
   trials = noTestRuns,
 }: Dependencies): GateSetup => {
   const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
@@ -71,6 +75,7 @@ export const createGateSetup = ({
     handlers,
     sql,
     clock,
+    results,
     secretKey,
     previousKey,
     secrets,

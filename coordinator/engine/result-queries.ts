@@ -9,69 +9,36 @@ import {
 } from '../database/connect.ts';
 import { placeOf } from '../probes/places.ts';
 import { outcomeNumbers } from '../results/check.ts';
+import type { MonitorKey, Results } from '../results/reading.ts';
+import { type Series, type SeriesRow, seriesOf } from '../results/series.ts';
 
-/** The checks of one continent or private place, summarized for one step of time. */
-export type SeriesRow = {
-  /** A continent; of a monitor with chosen places, a private one by its id. */
-  readonly continent: string;
-  readonly slot: number;
-  readonly ok: number;
-  readonly failed: number;
-  readonly unknown: number;
-  readonly mean: number | null;
-  readonly least: number | null;
-  readonly most: number | null;
-  readonly median: number | null;
-  readonly p95: number | null;
-  readonly p99: number | null;
-  /** Means of dns, tcp, tls, first_byte and total; null where only hours are stored. */
-  readonly phases: readonly (number | null)[] | null;
-};
+export type { Percentiles, Series, SeriesRow } from '../results/series.ts';
 
-/** The percentiles of all passes of a window. */
-export type Percentiles = Pick<SeriesRow, 'median' | 'p95' | 'p99'>;
-
-export type Series = {
-  readonly rows: readonly SeriesRow[];
-  /** Null where only hours are stored. */
-  readonly whole: Percentiles | null;
-};
-
-/** From raw results, as far as they are kept, with percentiles and phases. */
+/** From single checks, as far as they are kept, with percentiles and phases. */
 export async function rawSeries(
   sql: Queryable,
-  monitor: number,
-  { from, to }: Interval,
+  results: Results,
+  monitor: MonitorKey,
+  window: Interval,
   step_s: number,
 ): Promise<Series> {
-  const [begin, end] = [new Date(from), new Date(to)];
-  const rows = await sql<(Omit<SeriesRow, 'continent'> & { readonly continent: string | null })[]>`
-    select ${seenFrom(sql)} as continent, ${slotOf(sql, 'r.at', begin, step_s)} as slot,
-      (count(*) filter (where r.outcome = 0))::int as ok,
-        (count(*) filter (where r.outcome = 1))::int as failed,
-      (count(*) filter (where r.outcome = 2))::int as unknown,
-      avg(r.took_ms) filter (where r.outcome = 0) as mean,
-      min(r.took_ms) filter (where r.outcome = 0) as least, max(r.took_ms)
-      filter (where r.outcome = 0) as most,
-      percentile_cont(0.5) within group (order by r.took_ms) filter (where r.outcome = 0) as median,
-      percentile_cont(0.95) within group (order by r.took_ms) filter (where r.outcome = 0) as p95,
-      percentile_cont(0.99) within group (order by r.took_ms) filter (where r.outcome = 0) as p99,
-      array[${sql.unsafe(
-        [1, 2, 3, 4, 5]
-          .map((phase) => `avg(r.phases[${phase}]) filter (where r.outcome = 0)`)
-          .join(', '),
-      )}]::float8[] as phases
-    from results r join probes p on p.key = r.probe_key left join monitors m on m.key = r.monitor_key
-    where r.monitor_key = ${monitor} and r.at >= ${begin} and r.at < ${end}
-    group by grouping sets ((1, 2), ()) order by 1, 2`;
-  // The empty grouping set has a row, also where there are no results.
-  const whole = rows.find(({ continent }) => continent === null);
-  return {
-    rows: rows.flatMap(({ continent, ...rest }) =>
-      continent === null ? [] : [{ continent, ...rest }],
-    ),
-    whole: whole === undefined || whole.median === null ? null : whole,
-  };
+  const [checks, places] = await Promise.all([
+    results.within(sql, [{ ...monitor, ...window }]),
+    placesOfProbes(sql, monitor.key),
+  ]);
+  return seriesOf(checks.get(monitor.key) ?? [], places, window, step_s);
+}
+
+/** Where each probe that may have checked it sees a monitor from. */
+async function placesOfProbes(
+  sql: Queryable,
+  monitor: number,
+): Promise<ReadonlyMap<number, string>> {
+  const rows = await sql<{ key: number; place: string }[]>`
+    select p.key, ${seenFrom(sql)} as place from monitors m
+      join probes p on p.organisation_id is null or p.organisation_id = m.organisation_id
+    where m.key = ${monitor}`;
+  return new Map(rows.map(({ key, place }) => [key, place]));
 }
 
 /**
@@ -83,43 +50,88 @@ function seenFrom(sql: Queryable) {
     else coalesce(${placeOf(sql)}::text, p.continent) end`;
 }
 
-function slotOf(sql: Queryable, column: string, from: Date, step_s: number) {
-  return sql`floor(
-    date_part('epoch', ${sql.unsafe(column)} - ${from}::timestamptz) / ${step_s})::int`;
-}
-
-/** From hourly rollups; hours that wait for theirs are read from raw results. */
+/** From hourly rollups; hours that have none yet, or an old one, are read from single checks. */
 export async function hourlySeries(
   sql: Queryable,
-  monitor: number,
+  results: Results,
+  monitor: MonitorKey,
   { from, to }: Interval,
   step_s: number,
 ): Promise<Series> {
   const [begin, end] = [new Date(from), new Date(to)];
-  const rows = await sql<SeriesRow[]>`
-    with waiting as (select hour from stale_hours where hour >= ${begin} and hour < ${end}),
-    hours as (
-      select u.continent, u.hour, u.ok, u.failed, u.unknown, u.took_sum, u.took_min, u.took_max
+  const [recent, stale, places] = await Promise.all([
+    results.recent(monitor, { from, to }),
+    sql<{ hour: Date }[]>`select hour from stale_hours where hour >= ${begin} and hour < ${end}`,
+    placesOfProbes(sql, monitor.key),
+  ]);
+  const waiting = new Set([
+    ...stale.map(({ hour }) => hour.getTime()),
+    ...recent.map(({ at }) => hourOf(at)),
+  ]);
+  const [rollups, checks] = await Promise.all([
+    sql<RollupRow[]>`
+      select u.continent, floor(date_part('epoch', u.hour - ${begin}::timestamptz) / ${step_s})::int
+          as slot,
+        sum(u.ok)::int as ok, sum(u.failed)::int as failed, sum(u.unknown)::int as unknown,
+        sum(u.took_sum) as sum, min(u.took_min) as least, max(u.took_max) as most
       from rollups u
-      where u.monitor_key = ${monitor} and u.hour >= ${begin} and u.hour < ${end}
-        and u.hour not in (select hour from waiting)
-      union all
-      select ${seenFrom(sql)}, w.hour, count(*) filter (where r.outcome = 0), count(*)
-      filter (where r.outcome = 1),
-        count(*) filter (where r.outcome = 2),
-          coalesce(sum(r.took_ms) filter (where r.outcome = 0), 0),
-        min(r.took_ms) filter (where r.outcome = 0), max(r.took_ms) filter (where r.outcome = 0)
-      from waiting w join results r on r.monitor_key = ${monitor} and r.at >= w.hour
-        and r.at < w.hour + interval '1 hour'
-        join probes p on p.key = r.probe_key left join monitors m on m.key = r.monitor_key
-      group by 1, w.hour)
-    select h.continent, ${slotOf(sql, 'h.hour', begin, step_s)} as slot,
-      sum(h.ok)::int as ok, sum(h.failed)::int as failed, sum(h.unknown)::int as unknown,
-      sum(h.took_sum) / nullif(sum(h.ok), 0) as mean, min(h.took_min) as least,
-        max(h.took_max) as most,
-      null::float8 as median, null::float8 as p95, null::float8 as p99, null::float8[] as phases
-    from hours h group by h.continent, slot order by h.continent, slot`;
-  return { rows, whole: null };
+      where u.monitor_key = ${monitor.key} and u.hour >= ${begin} and u.hour < ${end}
+        and date_part('epoch', u.hour) * 1000 <> all(${numbersLiteral([...waiting])}::float8[])
+      group by 1, 2`,
+    results.within(
+      sql,
+      waiting.size === 0
+        ? []
+        : [{ ...monitor, from: Math.min(...waiting), to: Math.max(...waiting) + hour }],
+    ),
+  ]);
+  const unrolled = (checks.get(monitor.key) ?? []).filter(({ at }) => waiting.has(hourOf(at)));
+  const { rows } = seriesOf(unrolled, places, { from }, step_s);
+  return { rows: together([...rollups, ...rows.map(rollupOf)]), whole: null };
+}
+
+type RollupRow = Pick<SeriesRow, 'continent' | 'slot' | 'ok' | 'failed' | 'unknown'> &
+  Pick<SeriesRow, 'least' | 'most'> & { readonly sum: number };
+
+const rollupOf = ({ mean, ...row }: SeriesRow): RollupRow => ({
+  ...row,
+  sum: (mean ?? 0) * row.ok,
+});
+
+/** Steps longer than an hour may have both. */
+function together(rows: readonly RollupRow[]): SeriesRow[] {
+  const known = (values: readonly (number | null)[]): number[] =>
+    values.filter((each) => each !== null);
+  return Map.groupBy(rows, ({ continent, slot }) => `${slot} ${continent}`)
+    .values()
+    .map((same): SeriesRow => {
+      const [{ continent, slot } = { continent: '', slot: 0 }] = same;
+      const sumOf = (name: 'ok' | 'failed' | 'unknown' | 'sum'): number =>
+        same.reduce((sum, row) => sum + row[name], 0);
+      const ok = sumOf('ok');
+      const [least, most] = [
+        known(same.map((row) => row.least)),
+        known(same.map((row) => row.most)),
+      ];
+      return {
+        continent,
+        slot,
+        ok,
+        failed: sumOf('failed'),
+        unknown: sumOf('unknown'),
+        mean: ok === 0 ? null : sumOf('sum') / ok,
+        least: least.length === 0 ? null : Math.min(...least),
+        most: most.length === 0 ? null : Math.max(...most),
+        median: null,
+        p95: null,
+        p99: null,
+        phases: null,
+      };
+    })
+    .toArray()
+    .toSorted((a, b) =>
+      a.continent === b.continent ? a.slot - b.slot : a.continent < b.continent ? -1 : 1,
+    );
 }
 
 export type ResultRow = {

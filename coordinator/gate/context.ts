@@ -16,6 +16,7 @@ import type { PlanName } from '../organisations/plans.ts';
 import type { TextRecords } from '../outbound/documents.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
 import type { Registries } from '../registrations/model.ts';
+import type { Results } from '../results/reading.ts';
 import type { SecretsAtRest } from '../secrets/at-rest.ts';
 import type { MintedToken } from '../tokens/authenticate.ts';
 import type { Attempts } from './attempts.ts';
@@ -182,6 +183,8 @@ export type GateDependencies = {
   readonly accountSecrets: AccountSecrets;
   readonly attempts: Attempts;
   readonly cursors: Cursors;
+  /** The one reader of single checks. */
+  readonly results: Results;
   readonly shownMonitors: RememberedMonitors;
   readonly partitionOf: (monitor: string) => number;
   readonly probes: ProbesPart;

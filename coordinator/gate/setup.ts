@@ -4,6 +4,7 @@ import { createRememberedMonitors } from '../monitors/memory.ts';
 import { noTextRecords, type TextRecords } from '../outbound/documents.ts';
 import { createAccountSecrets } from '../people/secrets.ts';
 import { createRegistryList } from '../registrations/list.ts';
+import type { Results } from '../results/reading.ts';
 import type { SecretsAtRest } from '../secrets/at-rest.ts';
 import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
 import type { MintedToken } from '../tokens/authenticate.ts';
@@ -21,6 +22,7 @@ export type OperationsDependencies = MasterKeys & {
   readonly handlers: Handlers;
   readonly sql: Sql;
   readonly clock: Clock;
+  readonly results: Results;
   readonly secrets: SecretsAtRest;
   readonly mintToken: () => Promise<MintedToken>;
   readonly probes: ProbesPart;

@@ -213,10 +213,10 @@ const rounded = (ms: number | null): number | null =>
   ms === null ? null : Math.round(ms * 10) / 10;
 
 export const getMonitorResults = async (
-  { sql, organisation, now }: InOrganisation,
+  { sql, organisation, now, with: { results: stored } }: InOrganisation,
   { monitor_id: id, window }: InputOf<typeof results.getMonitorResults>,
 ): OperationResult<OutputOf<typeof results.getMonitorResults>> => {
-  const key = orNotFound(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
+  const monitor = orNotFound(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
   const { long_s, step_s, source } = windows[window];
   // Whole steps, so that a point is the same from one reading to the next; the last one is still
   // filling.
@@ -224,7 +224,7 @@ export const getMonitorResults = async (
   const from = to - long_s * 1_000;
   const read = source === 'raw' ? rawSeries : hourlySeries;
   const [{ rows, whole }, deploys] = await Promise.all([
-    read(sql, key, { from, to }, step_s),
+    read(sql, stored, monitor, { from, to }, step_s),
     deploysWithin(sql, organisation.id, id, { from, to }),
   ]);
   const pointOf = ({ slot, ok, failed, unknown, ...times }: SeriesRow) => ({

@@ -5,6 +5,7 @@ import { lookedFor, utcText } from '../database/sql.ts';
 import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
 import { forgetUnderPingKeys, nameUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
+import type { MonitorKey } from '../results/reading.ts';
 import type { OpenWarning } from '../warnings/model.ts';
 import { warningsColumn } from '../warnings/queries.ts';
 import {
@@ -564,16 +565,15 @@ export const isNameUsed = async (
       and name_folded = lower(${name}) limit 1`
   ).length > 0;
 
-/** The running number that large tables use for it. */
+/** The running number that large tables use for it, and its partition. */
 export const monitorKey = async (
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<number | undefined> => {
-  const [row] = await sql<
-    { key: number }[]
-  >`select key from monitors where organisation_id = ${organisation} and id = ${id}`;
-  return row?.key;
+): Promise<MonitorKey | undefined> => {
+  const [row] = await sql<MonitorKey[]>`select key, partition from monitors
+    where organisation_id = ${organisation} and id = ${id}`;
+  return row;
 };
 
 /**

@@ -16,6 +16,8 @@ export type Results = {
     sql: Queryable,
     windows: readonly (MonitorKey & Interval)[],
   ) => Promise<ReadonlyMap<number, readonly Check[]>>;
+  /** Those of its checks in a window that may be in no chunk yet. */
+  readonly recent: (monitor: MonitorKey, window: Interval) => Promise<readonly Check[]>;
   /** The newest checks of each monitor since a time, newest first, by its key. */
   readonly newest: (
     sql: Queryable,
@@ -109,6 +111,7 @@ export const createResults = ({
   };
 
   const within: Results['within'] = async (sql, windows) => {
+    if (windows.length === 0) return new Map();
     await refresh(windows);
     const recent = new Map(
       windows.map(({ key, partition, from, to }) => [
@@ -182,7 +185,15 @@ export const createResults = ({
     return found;
   };
 
-  return { within, newest, newestAt };
+  return {
+    within,
+    newest,
+    newestAt,
+    recent: async (monitor, { from, to }) => {
+      await refresh([monitor]);
+      return running.checksOf(monitor.partition, monitor.key, from, to);
+    },
+  };
 };
 
 const hasVerdict = ({ outcome }: Check): boolean => outcome !== 'unknown';

@@ -18,6 +18,7 @@ import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './channels.ts';
+import { testResults } from './checks.ts';
 import type { Heard } from './contract.ts';
 import {
   createTestOrganisation,
@@ -78,6 +79,7 @@ export const openApi = async (
     handlers,
     sql,
     clock,
+    results: testResults(clock),
     secretKey,
     identifiesProbes: true,
     partitionOf,

@@ -1,4 +1,17 @@
+import type { Sql } from '../../coordinator/database/connect.ts';
 import type { Check } from '../../coordinator/results/check.ts';
+import { chunksOf, hourMs } from '../../coordinator/results/chunk.ts';
+import { createResults, noRunningHours, type Results } from '../../coordinator/results/reading.ts';
+import { createLog } from '../../shared/base/log.ts';
+import { type Clock, systemClock } from '../../shared/base/time.ts';
+
+/** The reader of a database whose checks are in rows and chunks. */
+export const testResults = (clock: Clock): Results =>
+  createResults({
+    clock,
+    running: noRunningHours,
+    log: createLog({ name: 'test results', level: 'silent' }),
+  });
 
 /** Of https, in milliseconds by continent; each check differs by up to a fifth of them. */
 const usual = [
@@ -43,4 +56,18 @@ function randomOf(seed: number): () => number {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
+}
+
+/** Puts all rows of results into chunks, as if their hours were sealed. */
+export async function sealRows(sql: Sql): Promise<void> {
+  const keys = (await sql<{ key: number }[]>`select distinct monitor_key as key from results`).map(
+    ({ key }) => ({ key, partition: 0, from: 0, to: Date.UTC(2100, 0) }),
+  );
+  for (const [key, checks] of await testResults(systemClock).within(sql, keys))
+    for (const [hour, some] of Map.groupBy(checks, ({ at }) => at - (at % hourMs)))
+      for (const { at, data } of chunksOf(hour, some))
+        await sql`insert into chunks (monitor_key, at, data)
+          values (${key}, ${new Date(at)}, ${data})
+          on conflict (monitor_key, at) do update set data = excluded.data`;
+  await sql`delete from results`;
 }

@@ -27,6 +27,7 @@ import { createLog } from '../../shared/base/log.ts';
 import { createKey } from '../../shared/bus/nkeys.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './channels.ts';
+import { testResults } from './checks.ts';
 import { type Person, type TestOrganisation, testSecretKey } from './people.ts';
 import { createDatabase, type TestDatabase } from './services.ts';
 
@@ -90,6 +91,7 @@ const createGateBench = async (
     handlers,
     sql,
     clock,
+    results: testResults(clock),
     secrets,
     probes,
     identifiesProbes: true,

@@ -48,6 +48,7 @@ import { systemClock } from '../../shared/base/time.ts';
 import { createKey } from '../../shared/bus/nkeys.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './channels.ts';
+import { testResults } from './checks.ts';
 import {
   createTestOrganisation,
   type Person,
@@ -191,6 +192,7 @@ export const startWeb = async ({
     handlers,
     sql,
     clock,
+    results: testResults(clock),
     secretKey,
     identifiesProbes: true,
     partitionOf,

@@ -2,6 +2,7 @@
  * The API as the coordinator serves it, in a process of its own that a bench can pin; says its
  * address on standard output.
  */
+
 import { fastify } from 'fastify';
 import { restRoutes, restServerOptions } from '../../../coordinator/api/routes.ts';
 import { connect } from '../../../coordinator/database/connect.ts';
@@ -16,6 +17,7 @@ import { createLog } from '../../../shared/base/log.ts';
 import { systemClock as clock } from '../../../shared/base/time.ts';
 import { partitionOf } from '../../../shared/bus/subjects.ts';
 import { testChannels } from '../../support/channels.ts';
+import { testResults } from '../../support/checks.ts';
 
 const { DATABASE_URL = '', SECRET_KEY: secretKey = '' } = process.env;
 
@@ -38,6 +40,7 @@ const gate = createOperations({
   handlers,
   sql,
   clock,
+  results: testResults(clock),
   secretKey,
   probes,
   trials: noTestRuns,

@@ -20,6 +20,7 @@ import { Refusal } from '../../../shared/base/errors.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 import { partitionOf } from '../../../shared/bus/subjects.ts';
 import { testChannels } from '../../support/channels.ts';
+import { testResults } from '../../support/checks.ts';
 import { eventually } from '../../support/eventually.ts';
 import { gateBench } from '../../support/gate.ts';
 import {
@@ -53,6 +54,7 @@ describe('done once', () => {
       ...keys,
       sql,
       clock,
+      results: testResults(clock),
       secrets,
       identifiesProbes: true,
       partitionOf,

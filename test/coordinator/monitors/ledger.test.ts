@@ -13,6 +13,7 @@ import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorLedger, getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { getMonitorResults } from '../../../shared/api/results.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { sealRows } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
@@ -176,6 +177,9 @@ describe('ledger', () => {
           ],
         },
       ]);
+      await sealRows(bench.sql);
+      const sealed = await bench.call(getMonitorResults, house.viewer, { monitor_id: id });
+      expect(sealed).toMatchObject({ series, percentiles });
     });
 
     test('of longer come from hours, with the same values before and after an hour is rolled up', async () => {
@@ -197,6 +201,9 @@ describe('ledger', () => {
         },
       ]);
       while (await bench.sql.begin((transaction) => rollUpOneHour(transaction, now)));
+      expect(await seen()).toEqual(before);
+      await sealRows(bench.sql);
+      await bench.sql`insert into stale_hours (hour) values (${iso(at + hour)})`;
       expect(await seen()).toEqual(before);
       const year = await bench.call(getMonitorResults, house.viewer, {
         monitor_id: id,
