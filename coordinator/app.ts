@@ -230,7 +230,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     send: notifications.send,
     baseUrl: () => baseUrl,
   };
-  const publishing = createPublishing({ ...webhookParts, log, patiently });
+  const publishing = createPublishing({ ...webhookParts, log, patiently, results });
   const changes = createChanges({ sql, clock, log });
   const registryReader = createDocumentReader({
     accept: 'application/rdap+json, application/json',

@@ -55,7 +55,7 @@ export const createOperations = (dependencies: OperationsDependencies): Gate => 
       cursors,
       accountSecrets,
       attempts: createAttempts(sql, clock, accountSecrets),
-      shownMonitors: createRememberedMonitors(),
+      shownMonitors: createRememberedMonitors(instruments.results),
       registries: createRegistryList(clock).current,
     },
   });

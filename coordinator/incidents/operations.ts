@@ -254,7 +254,7 @@ const effectDays = 30;
 
 /** With its evidence, which came from the target and is only for members. */
 export const getIncidentEvidence = async (
-  { sql, organisation, now }: InOrganisation,
+  { sql, organisation, now, with: { results } }: InOrganisation,
   { incident_id: id }: InputOf<typeof api.getIncidentEvidence>,
 ): OperationResult<OutputOf<typeof api.getIncidentEvidence>> => {
   const row = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
@@ -269,7 +269,7 @@ export const getIncidentEvidence = async (
       ownersOf(sql, organisation.id, id),
       postMortemOf(sql, organisation.id, id),
       shareOf(sql, organisation.id, id),
-      monitorHistories(sql, organisation.id, [row.monitor_id], window),
+      monitorHistories(sql, results, organisation.id, [row.monitor_id], window),
     ]);
   const of = orNotFound(history, 'incident_not_found');
   const [with_, without] = [uptimeOf(of, window), uptimeWithout(of, window, id)];

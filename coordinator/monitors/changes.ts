@@ -46,7 +46,7 @@ const monitorStatusJson = (row: StoredStatus, now: number) => {
  * checks.
  */
 export const changeMonitor = async (
-  { sql, organisation, note, now, with: { secrets, registries } }: InOrganisation,
+  { sql, organisation, note, now, with: { results, secrets, registries } }: InOrganisation,
   row: StoredMonitor,
   patch: MonitorPatch,
 ): Promise<OutputOf<typeof api.updateMonitor>> => {
@@ -92,7 +92,7 @@ export const changeMonitor = async (
       change: switched,
       what_is_checked_changed: false,
     });
-  const after = orNotFound(await monitorWithStatus(sql, of, id), 'monitor_not_found');
+  const after = orNotFound(await monitorWithStatus(sql, results, of, id), 'monitor_not_found');
   note({ before: monitorJson(row), after: monitorJson(after) });
   return monitorNow(after, now);
 };

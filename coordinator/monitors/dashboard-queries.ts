@@ -4,6 +4,7 @@ import type { Queryable } from '../database/connect.ts';
 import { literally, lookedFor, wordsOf } from '../database/sql.ts';
 import { ms } from '../maintenance/queries.ts';
 import { flappingMemoryMs, type Outage } from '../notifications/policy.ts';
+import type { MonitorKey, Results } from '../results/reading.ts';
 import type { OpenWarning } from '../warnings/model.ts';
 import { isWarned, warningsColumn } from '../warnings/queries.ts';
 import { type ListedRow, listedNames } from './row.ts';
@@ -248,24 +249,22 @@ export type DashboardRow = ListedRow & {
 
 const sparkHours = 24;
 const sparkChecks = 40;
+/** Of a monitor that was paused for long, there is nothing to draw. */
+const sparkMs = 7 * 24 * 3_600_000;
 const hour = 3_600_000;
 
 /** What a row shows beside its history. */
-export const dashboardRows = (
+export const dashboardRows = async (
   sql: Queryable,
+  results: Results,
   organisation: string,
   ids: readonly string[],
   now: number,
-): Promise<DashboardRow[]> => {
+): Promise<readonly DashboardRow[]> => {
   const from = new Date(Math.floor(now / hour) * hour - sparkHours * hour);
-  return sql<DashboardRow[]>`
+  const rows = await sql<(Omit<DashboardRow, 'looks'> & MonitorKey)[]>`
     select ${sql.unsafe(listedNames)}, g.name as group_name, i.id as incident, i.cause,
-      i.seen_continent, i.acknowledged_at, i.acknowledged_as, r.hours,
-      case when r.hours is null then (
-        select array_agg(took_ms order by at) from (
-          select x.took_ms, x.at from results x where x.monitor_key = m.key and x.outcome = 0
-          order by x.at desc limit ${sparkChecks}) newest)
-      end as looks,
+      i.seen_continent, i.acknowledged_at, i.acknowledged_as, m.key, m.partition, r.hours,
       (select json_agg(json_build_object('incident', o.id,
         'confirmed_at', ${ms(sql, 'o.confirmed_at')}, 'resolved_at', ${ms(sql, 'o.resolved_at')})
         order by o.confirmed_at) from incidents o where o.monitor_id = m.id
@@ -280,6 +279,15 @@ export const dashboardRows = (
         where monitor_key = m.key and hour >= ${from} group by hour) each_hour
       having count(mean) > 2) r on true
     where m.organisation_id = ${organisation} and m.id = any(${[...ids]}::uuid[])`;
+  const newest = await results.newest(
+    sql,
+    rows.filter(({ type, hours }) => hours === null && type !== 'heartbeat'),
+    { since: now - sparkMs, limit: sparkChecks, failures: false },
+  );
+  return rows.map((row) => {
+    const times = newest.get(row.key)?.map(({ took_ms }) => took_ms) ?? [];
+    return { ...row, looks: times.length === 0 ? null : times.toReversed() };
+  });
 };
 
 export type GroupWithStatus = {

@@ -145,7 +145,7 @@ const filterOf = ({
  * shows comes from its history, as on all pages.
  */
 export const listDashboard = async (
-  { sql, organisation, now }: InOrganisation,
+  { sql, organisation, now, with: { results } }: InOrganisation,
   { sort, page, ...asked }: InputOf<typeof contract.listDashboard>,
 ): OperationResult<Out> => {
   const of = organisation.id;
@@ -161,8 +161,8 @@ export const listDashboard = async (
       const ids = found.map(({ id }) => id);
       const groups = [...new Set(found.flatMap(({ group: own }) => (own === null ? [] : [own])))];
       const [rows, histories, standings, mutes] = await Promise.all([
-        dashboardRows(sql, of, ids, now),
-        monitorHistories(sql, of, ids, window),
+        dashboardRows(sql, results, of, ids, now),
+        monitorHistories(sql, results, of, ids, window),
         groupsWithStatus(sql, of, groups),
         monitorMutes(sql, of, ids, new Date(now)),
       ]);

@@ -1,4 +1,5 @@
 import type { Queryable } from '../database/connect.ts';
+import type { Results } from '../results/reading.ts';
 import {
   type MonitorList,
   type MonitorWithStatus,
@@ -18,7 +19,7 @@ export type RememberedMonitors = {
 
 const maxKept = 20_000;
 
-export const createRememberedMonitors = (): RememberedMonitors => {
+export const createRememberedMonitors = (results: Results): RememberedMonitors => {
   const kept = new Map<string, MonitorWithStatus>();
 
   const keep = (row: MonitorWithStatus): void => {
@@ -32,14 +33,14 @@ export const createRememberedMonitors = (): RememberedMonitors => {
 
   return {
     page: async (sql, list) => {
-      const now = await observedPage(sql, list);
+      const now = await observedPage(sql, results, list);
       const known = now.flatMap((seen) => {
         const row = kept.get(seen.id);
         return row?.version === seen.version ? [{ ...row, ...seen }] : [];
       });
       if (known.length === now.length) return withBeats(sql, list.organisation, known);
       // One statement for the whole page, because all of it must be of one moment.
-      const rows = await monitorStatusPage(sql, list);
+      const rows = await monitorStatusPage(sql, results, list);
       for (const row of rows) keep(row);
       return rows;
     },

@@ -1,6 +1,6 @@
 import type * as api from '../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type * as results from '../../shared/api/results.ts';
+import type * as resultsApi from '../../shared/api/results.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
@@ -80,7 +80,7 @@ export const createMonitor = async (
   input: Input,
 ): OperationResult<OutputOf<typeof api.createMonitor>> => {
   const { sql, organisation, note, now } = context;
-  const { secrets, partitionOf, registries } = context.with;
+  const { results, secrets, partitionOf, registries } = context.with;
   const { id: of, plan } = organisation;
   // A repeated call creates one monitor: the organisation's lock lets the second caller see what
   // the first created.
@@ -121,7 +121,7 @@ export const createMonitor = async (
     { organisation: of, partition },
     { monitor: id, change: 'created', what_is_checked_changed: false },
   );
-  const row = orNotFound(await monitorWithStatus(sql, of, id), 'monitor_not_found');
+  const row = orNotFound(await monitorWithStatus(sql, results, of, id), 'monitor_not_found');
   note({ after: monitorJson(row) });
   return monitorNow(row, now);
 };
@@ -183,11 +183,11 @@ const stretchJson = ({ from, to, state, cause }: Stretch) => ({
 
 /** Rule 43. The sum and its stretches come from one reading of the ledger, so they always agree. */
 export const getMonitorLedger = async (
-  { sql, organisation, now }: InOrganisation,
+  { sql, organisation, now, with: { results } }: InOrganisation,
   { monitor_id: id, days }: InputOf<typeof api.getMonitorLedger>,
 ): OperationResult<OutputOf<typeof api.getMonitorLedger>> => {
   const window = windowOf(days, now);
-  const [history] = await monitorHistories(sql, organisation.id, [id], window);
+  const [history] = await monitorHistories(sql, results, organisation.id, [id], window);
   const of = orNotFound(history, 'monitor_not_found');
   const stretches = stretchesOf(of, window).toReversed();
   return {
@@ -213,9 +213,9 @@ const rounded = (ms: number | null): number | null =>
   ms === null ? null : Math.round(ms * 10) / 10;
 
 export const getMonitorResults = async (
-  { sql, organisation, now, with: { results: stored } }: InOrganisation,
-  { monitor_id: id, window }: InputOf<typeof results.getMonitorResults>,
-): OperationResult<OutputOf<typeof results.getMonitorResults>> => {
+  { sql, organisation, now, with: { results } }: InOrganisation,
+  { monitor_id: id, window }: InputOf<typeof resultsApi.getMonitorResults>,
+): OperationResult<OutputOf<typeof resultsApi.getMonitorResults>> => {
   const monitor = orNotFound(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
   const { long_s, step_s, source } = windows[window];
   // Whole steps, so that a point is the same from one reading to the next; the last one is still
@@ -224,7 +224,7 @@ export const getMonitorResults = async (
   const from = to - long_s * 1_000;
   const read = source === 'raw' ? rawSeries : hourlySeries;
   const [{ rows, whole }, deploys] = await Promise.all([
-    read(sql, stored, monitor, { from, to }, step_s),
+    read(sql, results, monitor, { from, to }, step_s),
     deploysWithin(sql, organisation.id, id, { from, to }),
   ]);
   const pointOf = ({ slot, ok, failed, unknown, ...times }: SeriesRow) => ({
@@ -285,17 +285,17 @@ const percentilesJson = (whole: Percentiles | null) => {
 
 /** Uses the same functions as pages and exports, over one moment's view of the ledger. */
 export const getMonitorStatus = async (
-  { sql, organisation, now }: InOrganisation,
+  { sql, organisation, now, with: { results } }: InOrganisation,
   { monitor_id: id, days }: InputOf<typeof api.getMonitorStatus>,
 ): OperationResult<OutputOf<typeof api.getMonitorStatus>> => {
   const window = windowOf(days, now);
-  const [history] = await monitorHistories(sql, organisation.id, [id], window);
+  const [history] = await monitorHistories(sql, results, organisation.id, [id], window);
   const of = orNotFound(history, 'monitor_not_found');
   const { status, since, last_checked_at } = statusOf(of, now);
   const [[muted], warnings, sides] = await Promise.all([
     monitorMutes(sql, organisation.id, [id], new Date(now)),
     openWarningsOf(sql, organisation.id, [id]),
-    sidesNow(sql, organisation.id, id, { isDown: status === 'down', now }),
+    sidesNow(sql, results, organisation.id, id, { isDown: status === 'down', now }),
   ]);
   return {
     monitor: id,
@@ -311,11 +311,14 @@ export const getMonitorStatus = async (
 };
 
 export const getMonitor = async (
-  { sql, organisation, now }: InOrganisation,
+  { sql, organisation, now, with: { results } }: InOrganisation,
   { monitor_id }: InputOf<typeof api.getMonitor>,
 ): OperationResult<OutputOf<typeof api.getMonitor>> =>
   monitorNow(
-    orNotFound(await monitorWithStatus(sql, organisation.id, monitor_id), 'monitor_not_found'),
+    orNotFound(
+      await monitorWithStatus(sql, results, organisation.id, monitor_id),
+      'monitor_not_found',
+    ),
     now,
   );
 
@@ -345,9 +348,11 @@ export const listMonitorFigures = async ({
   sql,
   organisation,
   now,
+  with: { results },
 }: InOrganisation): OperationResult<OutputOf<typeof contract.listMonitorFigures>> => {
   const rows = await monitorFigures(
     sql,
+    results,
     organisation.id,
     Math.min(plans[organisation.plan].monitors, maxOfAll),
     now,
@@ -393,8 +398,8 @@ export const listMonitors = async (
 
 export const getMonitorPings = async (
   { sql, organisation, with: { cursors } }: InOrganisation,
-  { monitor_id: id, limit, cursor }: InputOf<typeof results.getMonitorPings>,
-): OperationResult<OutputOf<typeof results.getMonitorPings>> => {
+  { monitor_id: id, limit, cursor }: InputOf<typeof resultsApi.getMonitorPings>,
+): OperationResult<OutputOf<typeof resultsApi.getMonitorPings>> => {
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   if (type !== 'heartbeat')
     throw new Refusal(

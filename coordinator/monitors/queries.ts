@@ -5,7 +5,7 @@ import { lookedFor, utcText } from '../database/sql.ts';
 import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
 import { forgetUnderPingKeys, nameUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
-import type { MonitorKey } from '../results/reading.ts';
+import type { MonitorKey, Results } from '../results/reading.ts';
 import type { OpenWarning } from '../warnings/model.ts';
 import { warningsColumn } from '../warnings/queries.ts';
 import {
@@ -66,22 +66,29 @@ export type MonitorFigure = {
 const ofLate = 48 * 3_600_000;
 
 /** The oldest monitors of an organisation first, with their present status. */
-export const monitorFigures = (
+export const monitorFigures = async (
   sql: Queryable,
+  results: Results,
   organisation: string,
   limit: number,
   now: number,
-): Promise<readonly MonitorFigure[]> => sql<MonitorFigure[]>`
-  select m.id, m.name, m.type, s.status, case
-    when newest.outcome = 0 then newest.took_ms end as response_ms, ${warningsColumn(sql)}, s.count
-  from (select *, count(*) over ()::int as count from monitor_status
-    where organisation_id = ${organisation} order by monitor_key limit ${limit}) s
-  join monitors m on m.id = s.monitor_id
-  left join lateral (
-    select outcome, took_ms from results where monitor_key = s.monitor_key and m.type <> 'heartbeat'
-      and at > ${new Date(now - ofLate)} and outcome < 2
-    order by at desc limit 1) newest on true
-  order by s.monitor_key`;
+): Promise<readonly MonitorFigure[]> => {
+  const rows = await sql<(Omit<MonitorFigure, 'response_ms'> & MonitorKey)[]>`
+    select m.id, m.key, m.partition, m.name, m.type, s.status, ${warningsColumn(sql)}, s.count
+    from (select *, count(*) over ()::int as count from monitor_status
+      where organisation_id = ${organisation} order by monitor_key limit ${limit}) s
+    join monitors m on m.id = s.monitor_id
+    order by s.monitor_key`;
+  const newest = await results.newest(
+    sql,
+    rows.filter(({ type }) => type !== 'heartbeat'),
+    { since: now - ofLate, limit: 1, failures: true },
+  );
+  return rows.map((row) => {
+    const [check] = newest.get(row.key) ?? [];
+    return { ...row, response_ms: check?.outcome === 'ok' ? check.took_ms : null };
+  });
+};
 
 /**
  * Changes several monitors at once, under the organisation's lock: one statement per kind of

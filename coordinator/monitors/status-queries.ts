@@ -10,6 +10,7 @@ import {
   coverFrom,
   ms,
 } from '../maintenance/queries.ts';
+import { type MonitorKey, newestFailureAt, newestRowAt, type Results } from '../results/reading.ts';
 import type { OpenWarning } from '../warnings/model.ts';
 import { isWarned, warningsColumn } from '../warnings/queries.ts';
 import { type MonitorRow, shownNames } from './row.ts';
@@ -78,24 +79,26 @@ export const markSeen = async (sql: Queryable): Promise<void> => {
 
 type Stretch = readonly [from: number, to: number | null];
 
-type Row = CoverRow & {
-  readonly id: string;
-  readonly type: Kind;
-  readonly interval_s: number;
-  readonly config: Config;
-  readonly created_at: Date;
-  readonly paused_at: Date | null;
-  readonly ledger: readonly (readonly [kind: 'paused' | 'unknown', ...Stretch])[];
-  /** Resolved incidents here were all confirmed; only for an open one does it matter when. */
-  readonly incidents: readonly (readonly [...Stretch, confirmed_at: number | null, id: string])[];
-  readonly last_result_at: number | null;
-  readonly last_covering_at: number | null;
-  readonly last_beat_at: number | null;
-  readonly last_resolved_at: number | null;
-  readonly last_gap_ended_at: number | null;
-  readonly resumed_at: number | null;
-  readonly begins_anew_at: number | null;
-};
+type Row = CoverRow &
+  MonitorKey & {
+    readonly id: string;
+    readonly type: Kind;
+    readonly interval_s: number;
+    readonly config: Config;
+    readonly created_at: Date;
+    readonly paused_at: Date | null;
+    readonly ledger: readonly (readonly [kind: 'paused' | 'unknown', ...Stretch])[];
+    /** Resolved incidents here were all confirmed; only for an open one does it matter when. */
+    readonly incidents: readonly (readonly [...Stretch, confirmed_at: number | null, id: string])[];
+    readonly last_result_at: number | null;
+    /** Of a heartbeat. */
+    readonly last_fail_at: number | null;
+    readonly last_beat_at: number | null;
+    readonly last_resolved_at: number | null;
+    readonly last_gap_ended_at: number | null;
+    readonly resumed_at: number | null;
+    readonly begins_anew_at: number | null;
+  };
 
 const lasting = (stretches: readonly Stretch[], now: number): Interval[] =>
   stretches.map(([from, to]) => ({ from, to: to ?? now }));
@@ -107,7 +110,7 @@ const historyFrom = (row: Row, now: number): MonitorHistory => {
     interval_s,
     config,
     last_result_at,
-    last_covering_at,
+    last_fail_at,
     last_beat_at,
     last_resolved_at,
     last_gap_ended_at,
@@ -123,7 +126,7 @@ const historyFrom = (row: Row, now: number): MonitorHistory => {
     interval_s,
     config,
     last_result_at,
-    last_covering_at,
+    last_covering_at: type === 'heartbeat' ? last_fail_at : last_result_at,
     last_beat_at,
     last_resolved_at,
     last_gap_ended_at,
@@ -156,26 +159,42 @@ const among = (sql: Queryable, monitors: readonly string[]) => {
     : sql`w.id = any(${[...monitors]}::uuid[])`;
 };
 
+/** The newest check of each may be in no row. Heartbeats have pings instead of checks. */
+const withNewest = async <
+  Row extends MonitorKey & { readonly type: Kind; readonly last_result_at: number | null },
+>(
+  sql: Queryable,
+  results: Results,
+  rows: readonly Row[],
+): Promise<readonly Row[]> => {
+  const newest = await results.newestAt(
+    sql,
+    rows.filter(({ type }) => type !== 'heartbeat'),
+  );
+  return rows.map((row) => ({
+    ...row,
+    last_result_at: newest.get(row.key) ?? row.last_result_at,
+  }));
+};
+
 /**
  * The histories of some monitors of an organisation since `from`, in one statement and therefore of
- * one moment. Of raw results only the newest is read; they reach back as long as they are stored.
+ * one moment. Of single checks only the newest is read; they reach back as long as they are stored.
  */
 export const monitorHistories = async (
   sql: Queryable,
+  results: Results,
   organisation: string,
   monitors: readonly string[],
   { from, to: now }: Interval,
 ): Promise<readonly MonitorHistory[]> => {
   const since = new Date(from);
   const rows = await sql<Row[]>`
-    select w.id, w.type, w.interval_s, w.config, w.created_at, w.paused_at,
+    select w.id, w.key, w.partition, w.type, w.interval_s, w.config, w.created_at, w.paused_at,
       l.ledger, l.last_gap_ended_at, l.resumed_at, i.incidents, i.last_resolved_at,
       ${coverColumns(sql, since, new Date(now))},
-      (select ${ms(sql, 'r.at')} from results r where r.monitor_key = w.key and r.outcome < 2
-        order by r.at desc limit 1) as last_result_at,
-      (select ${ms(sql, 'r.at')} from results r where r.monitor_key = w.key
-        and (r.outcome = 1 or (r.outcome = 0 and w.type <> 'heartbeat'))
-        order by r.at desc limit 1) as last_covering_at,
+      ${newestRowAt(sql, 'w.key')} as last_result_at,
+      case when w.type = 'heartbeat' then ${newestFailureAt(sql, 'w.key')} end as last_fail_at,
       (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = w.id
         and b.kind in ('success', 'fail')) as last_beat_at,
       (select ${ms(sql, 'min(o.created_at)')} from outbox o where o.done_at is null
@@ -198,7 +217,7 @@ export const monitorHistories = async (
         ${ms(sql, 'max(i.resolved_at)')} as last_resolved_at
       from incidents i where i.monitor_id = w.id) i
     where w.organisation_id = ${organisation} and ${among(sql, monitors)}`;
-  return rows.map((row) => historyFrom(row, now));
+  return (await withNewest(sql, results, rows)).map((row) => historyFrom(row, now));
 };
 
 /** Monitors with their status: what the row keeps, and the newest observation, from one reading. */
@@ -211,6 +230,7 @@ type Observation = Pick<StoredStatus, 'last_result_at' | 'begins_anew_at'> & {
 type HeartbeatRow = Pick<StoredStatus, 'last_fail_at' | 'last_beat_at'>;
 
 export type ObservedMonitor = Observation &
+  MonitorKey &
   Pick<MonitorWithStatus, 'id' | 'type' | 'version' | 'place'>;
 
 const noBeats: HeartbeatRow = { last_fail_at: null, last_beat_at: null };
@@ -229,8 +249,7 @@ export const withBeats = async <
   const ids = rows.flatMap(({ id, type }) => (type === 'heartbeat' ? [id] : []));
   if (ids.length === 0) return rows;
   const found = await sql<(HeartbeatRow & { readonly id: string })[]>`
-    select m.id, (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key
-      and r.outcome = 1 order by r.at desc limit 1) as last_fail_at,
+    select m.id, ${newestFailureAt(sql, 'm.key')} as last_fail_at,
       (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = m.id
         and b.kind in ('success', 'fail')) as last_beat_at
     from monitors m where m.organisation_id = ${organisation} and m.id = any(${ids}::uuid[])`;
@@ -243,6 +262,7 @@ export const withBeats = async <
 };
 
 export type MonitorWithStatus = Omit<MonitorRow, 'created_at'> &
+  MonitorKey &
   StoredStatus &
   Observation & {
     /** In the format of utcText(). */
@@ -286,13 +306,14 @@ const whole = (sql: Queryable, column: string) => ms(sql, `date_trunc('milliseco
 
 const version = (sql: Queryable) => sql`m.xmin::text || ' ' || s.xmin::text as version`;
 
-const settings = (sql: Queryable) => sql`${version(sql)}, m.key, ${sql.unsafe(shownNames)},
+const settings = (
+  sql: Queryable,
+) => sql`${version(sql)}, m.key, m.partition, ${sql.unsafe(shownNames)},
   ${utcText(sql, 'm.created_at')} as created_at,
   s.status, s.seen, ${whole(sql, 's.since')} as since, ${whole(sql, 'm.created_at')} as created`;
 
 const sighting = (sql: Queryable) => sql`
-  (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome < 2
-    order by r.at desc limit 1) as last_result_at,
+  ${newestRowAt(sql, 'm.key')} as last_result_at,
   ${ms(sql, 'again.at')} as begins_anew_at, ${warningsColumn(sql)}`;
 
 /** A partition's undecided changes are usually none, and read once for all rows. */
@@ -370,22 +391,30 @@ const place = (sql: Queryable, sort: MonitorSort) =>
 
 export const monitorStatusPage = async (
   sql: Queryable,
+  results: Results,
   list: MonitorList,
 ): Promise<readonly MonitorWithStatus[]> => {
   const rows = await sql<MonitorWithStatus[]>`
     select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)},
       ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
-  return withBeats(sql, list.organisation, rows);
+  return withBeats(sql, list.organisation, await withNewest(sql, results, rows));
 };
 
 /** The rows of a page, their versions, and what was observed since. */
-export const observedPage = (sql: Queryable, list: MonitorList): Promise<ObservedMonitor[]> =>
-  sql<ObservedMonitor[]>`
-    select m.id, m.type, ${version(sql)}, ${sighting(sql)},
+export const observedPage = async (
+  sql: Queryable,
+  results: Results,
+  list: MonitorList,
+): Promise<readonly ObservedMonitor[]> => {
+  const rows = await sql<ObservedMonitor[]>`
+    select m.id, m.key, m.partition, m.type, ${version(sql)}, ${sighting(sql)},
       ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
+  return withNewest(sql, results, rows);
+};
 
 export const monitorWithStatus = async (
   sql: Queryable,
+  results: Results,
   organisation: string,
   id: string,
 ): Promise<MonitorWithStatus | undefined> => {
@@ -393,6 +422,6 @@ export const monitorWithStatus = async (
     select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)},
       null::text as place ${from(sql, organisation)} where m.organisation_id = ${organisation}
         and m.id = ${id}`;
-  const [row] = await withBeats(sql, organisation, rows);
+  const [row] = await withBeats(sql, organisation, await withNewest(sql, results, rows));
   return row;
 };

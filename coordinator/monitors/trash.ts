@@ -67,7 +67,10 @@ export const restoreMonitor = async (
 ): OperationResult<OutputOf<typeof trashApi.restoreMonitor>> => {
   const { sql, organisation, note, now } = context;
   if ((await restoreAmong(context, [id])).length === 0) throw notFound('monitor_not_found');
-  const row = orNotFound(await monitorWithStatus(sql, organisation.id, id), 'monitor_not_found');
+  const row = orNotFound(
+    await monitorWithStatus(sql, context.with.results, organisation.id, id),
+    'monitor_not_found',
+  );
   note({ after: monitorJson(row) });
   return monitorNow(row, now);
 };

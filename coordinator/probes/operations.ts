@@ -30,6 +30,7 @@ import {
   refutedShares,
   trustPlace,
 } from './queries.ts';
+import { recentChecks } from './recent-checks.ts';
 
 export const createProbe = async (
   { sql, now, with: { probes } }: Context,
@@ -151,16 +152,19 @@ export const addressesOf = ({ is_private, addresses }: CheckerRow, identifiesPro
   identifiesProbes && !is_private ? [...addresses] : [];
 
 export const listProbes = async (
-  { sql, organisation, now, with: { cursors, identifiesProbes } }: InOrganisation,
+  { sql, organisation, now, with: { cursors, results, identifiesProbes } }: InOrganisation,
   { limit, cursor }: InputOf<typeof api.listProbes>,
 ): OperationResult<OutputOf<typeof api.listProbes>> => {
-  const shares = await refutedShares(sql, now);
-  const since = new Date(now - countedMinutes * 60_000);
+  const since = now - countedMinutes * 60_000;
+  const [shares, recent] = await Promise.all([
+    refutedShares(sql, now),
+    recentChecks(sql, results, organisation.id, { since, now }),
+  ]);
   return placedPageOf(
     cursors,
     ['probes', organisation.id],
     { limit, cursor },
-    (after, most) => checkersFor(sql, organisation.id, since, { after, most }),
+    (after, most) => checkersFor(sql, organisation.id, recent, { after, most }),
     (row) => ({
       ...trustJson(row, shares),
       private: row.is_private,

@@ -13,6 +13,7 @@ import { placedPageOf } from '../gate/cursors.ts';
 import { addressesOf, kindsOf, stateOf } from './operations.ts';
 import { isPlaceNameTaken, monitorsByPlace, renamePlace } from './places.ts';
 import { type CheckerRow, checkersFor } from './queries.ts';
+import { recentChecks } from './recent-checks.ts';
 
 /** Places as programs see them: what public probes and the organisation's own make together. */
 
@@ -65,12 +66,13 @@ const allPlaces = async ({
   sql,
   organisation,
   now,
-  with: { identifiesProbes },
+  with: { results, identifiesProbes },
 }: InOrganisation): Promise<readonly PlacedJson[]> => {
-  const since = new Date(now - countedMinutes * 60_000);
+  const since = now - countedMinutes * 60_000;
+  const recent = await recentChecks(sql, results, organisation.id, { since, now });
   const [rows, monitors] = await Promise.all([
-    checkersFor(sql, organisation.id, since, { after: null, most: mostProbes }),
-    monitorsByPlace(sql, organisation.id, since),
+    checkersFor(sql, organisation.id, recent, { after: null, most: mostProbes }),
+    monitorsByPlace(sql, recent),
   ]);
   const found = new Map<string, { readonly ranked: Ranked; readonly rows: CheckerRow[] }>();
   for (const row of rows)

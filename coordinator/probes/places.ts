@@ -4,6 +4,7 @@ import { nameFrom } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
 import { outboxChannel } from '../database/outbox.ts';
 import { type Checker, placeName } from '../monitors/locations.ts';
+import type { RecentChecks } from './recent-checks.ts';
 
 /**
  * Private places. The probes of one share its monitors, and check for another that is lost (rules 5
@@ -127,24 +128,26 @@ export const renamePlace = async (
     where organisation_id = ${organisation} and places @> ${[place.id]}::text[]`;
 };
 
-/** How many monitors of the organisation were checked since then from each place, by its id. */
+/** How many monitors of the organisation were checked of late from each place, by its id. */
 export const monitorsByPlace = async (
   sql: Queryable,
-  organisation: string,
-  since: Date,
+  recent: RecentChecks,
 ): Promise<ReadonlyMap<string, number>> => {
-  const rows = await sql<{ place: string; monitors: number }[]>`
-    with looked as (
-      select distinct r.probe_key, r.monitor_key
-      from monitors m join results r on r.monitor_key = m.key and r.at > ${since}
-      where m.organisation_id = ${organisation})
-    select place, count(distinct l.monitor_key)::int as monitors
-    from looked l join probes p on p.key = l.probe_key
-      cross join lateral unnest(case when p.organisation_id is null
-        then array[p.continent, p.continent || '/' || p.region]
-        else array[${placeOf(sql)}::text] end) as place
-    where place is not null group by place`;
-  return new Map(rows.map(({ place, monitors }) => [place, monitors]));
+  const rows = await sql<{ key: number; place: string }[]>`
+    select p.key, place
+    from probes p cross join lateral unnest(case when p.organisation_id is null
+      then array[p.continent, p.continent || '/' || p.region]
+      else array[${placeOf(sql)}::text] end) as place
+    where p.key = any(${[...recent.keys()]}::int[]) and place is not null`;
+  return new Map(
+    Array.from(
+      Map.groupBy(rows, ({ place }) => place),
+      ([place, probes]) => {
+        const monitors = probes.flatMap(({ key }) => [...(recent.get(key)?.monitors ?? [])]);
+        return [place, new Set(monitors).size];
+      },
+    ),
+  );
 };
 
 /**

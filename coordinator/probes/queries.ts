@@ -10,6 +10,7 @@ import { inTransaction } from '../database/sql.ts';
 import type { CursorPlace } from '../gate/cursors.ts';
 import { growSealEpoch } from '../secrets/keys.ts';
 import { placeOf } from './places.ts';
+import type { RecentChecks } from './recent-checks.ts';
 
 /** The private probes of an organisation, for their removal. */
 
@@ -482,33 +483,33 @@ export type CheckerRow = ProbeTrust & {
  * Public probes that were ever heard, and all private ones of the organisation, by continent and
  * name.
  */
-export const checkersFor = (
+export const checkersFor = async (
   sql: Queryable,
   organisation: string,
-  since: Date,
+  recent: RecentChecks,
   { after, most }: { readonly after: CursorPlace | null; readonly most: number },
-): Promise<CheckerRow[]> => sql<CheckerRow[]>`
-  with looked as (
-    select r.probe_key, count(distinct r.monitor_key) as monitors, count(*) as checks
-    from monitors m join results r on r.monitor_key = m.key and r.at > ${since}
-    where m.organisation_id = ${organisation} group by r.probe_key)
+): Promise<CheckerRow[]> => {
+  const rows = await sql<Omit<CheckerRow, 'monitors' | 'checks'>[]>`
   select p.key, p.continent || '/' || coalesce(pl.name, p.name) as place,
     p.id, p.name, p.continent, p.region, p.organisation_id is not null as is_private,
     case when p.organisation_id is not null
       then json_build_object('id', ${placeOf(sql)}, 'name', coalesce(pl.name, p.name)) end as in_place,
     p.version, p.created_at, p.last_seen_at, p.kinds, p.addresses,
     ${notBelieved(sql)}, p.doubted_at, p.doubt_reason, p.place_trusted_as, p.clock_offset_ms,
-      coalesce(l.monitors, 0) as monitors, coalesce(l.checks, 0) as checks,
     exists (select 1 from watermarks w where w.probe_key = p.key) as has_checked,
     exists (select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text
       and n.ended_at is null) as is_lost
-  from probes p left join looked l on l.probe_key = p.key
-    left join places pl on pl.id = p.place_id and pl.organisation_id = p.organisation_id
+  from probes p left join places pl on pl.id = p.place_id and pl.organisation_id = p.organisation_id
   where p.revoked_at is null
     and (p.organisation_id = ${organisation} or p.organisation_id is null
       and p.last_seen_at is not null)
     ${after === null ? sql`` : sql`and (p.continent || '/' || coalesce(pl.name, p.name), p.key) > (${after.place}, ${after.key})`}
   order by place, p.key limit ${most}`;
+  return rows.map((row) => {
+    const counted = recent.get(row.key);
+    return { ...row, monitors: counted?.monitors.size ?? 0, checks: counted?.checks ?? 0 };
+  });
+};
 
 /**
  * Since when announcements must be signed (null: they need not be), and since when coordinators

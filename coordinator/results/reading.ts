@@ -66,9 +66,16 @@ type Wanted = {
 };
 
 /** In a statement about monitors: when the newest row with a verdict was checked. */
-export const newestRowAt = (sql: Queryable, key: string) => sql`(
+export const newestRowAt = (sql: Queryable, key: string) =>
+  newestRow(sql, sql`r.monitor_key = ${sql.unsafe(key)} and r.outcome < 2`);
+
+/** The same of failures, which all have rows. */
+export const newestFailureAt = (sql: Queryable, key: string) =>
+  newestRow(sql, sql`r.monitor_key = ${sql.unsafe(key)} and r.outcome = 1`);
+
+const newestRow = (sql: Queryable, condition: ReturnType<Queryable>) => sql`(
   select (date_part('epoch', r.at) * 1000)::bigint from results r
-  where r.monitor_key = ${sql.unsafe(key)} and r.outcome < 2 order by r.at desc limit 1)`;
+  where ${condition} order by r.at desc limit 1)`;
 
 /** Chunks of an hour are written when it has been over for so long. */
 const sealedAfterMs = 120_000;

@@ -28,7 +28,7 @@ export const previewStatusPage = async (
   const found = orNotFound(await publishedPage(sql, of), 'status_page_not_found');
   const draft = withChanges(found, input);
   const unsaved = await unsavedOf(context, input);
-  const read = await readPublished(sql, parts.accountSecrets, draft, now, unsaved);
+  const read = await readPublished(sql, parts.results, parts.accountSecrets, draft, now, unsaved);
   const isPost = input.post !== null || input.report !== null;
   // The editor changes nothing about what is over.
   const incidents = read.page.incidents.filter(({ resolvedAt }) => isPost || resolvedAt === null);

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { incidentById } from '../../coordinator/incidents/queries.ts';
 import { sidesFrom } from '../../coordinator/incidents/sides.ts';
 import { sidesNow } from '../../coordinator/monitors/sides.ts';
+import { systemClock } from '../../shared/base/time.ts';
 import { type OwnBus, startOwnBus } from '../support/buses.ts';
+import { testResults } from '../support/checks.ts';
 import { eventually } from '../support/eventually.ts';
 import { canMakeTwoHosts, makeTwoHosts, type TwoHosts } from '../support/hosts.ts';
 import { incidentThat, isConfirmed, isResolved } from '../support/monitors.ts';
@@ -63,7 +65,7 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('an office and three continen
       places: [...continents, office.id],
     });
     const now = async () =>
-      sidesNow(sql, organisation, monitor, {
+      sidesNow(sql, testResults(systemClock), organisation, monitor, {
         isDown:
           (
             await sql`select from incidents where monitor_id = ${monitor}

@@ -236,6 +236,7 @@ export const startWeb = async ({
     log,
     accountSecrets,
     patiently: createTimeouts({ sql, log }),
+    results: testResults(clock),
     secrets,
     baseUrl,
     send: send ?? sender.send,

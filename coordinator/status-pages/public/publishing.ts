@@ -3,6 +3,7 @@ import { createRecentCache } from '../../../shared/base/async.ts';
 import type { Log } from '../../../shared/base/log.ts';
 import type { WithTimeout } from '../../database/startup.ts';
 import { createAttempts } from '../../gate/attempts.ts';
+import type { Results } from '../../results/reading.ts';
 import { createPageAccess, type PageAccess } from './access.ts';
 import {
   logoOfPage,
@@ -156,6 +157,7 @@ export type Publishing = {
 type Dependencies = WebhookDependencies & {
   readonly log: Pick<Log, 'warn'>;
   readonly patiently: WithTimeout;
+  readonly results: Results;
 };
 
 const maxPages = 1_000;
@@ -164,7 +166,7 @@ const maxLogos = 100;
 const domainsEveryMs = 5_000;
 
 export const createPublishing = (parts: Dependencies): Publishing => {
-  const { sql, clock, log, accountSecrets, patiently } = parts;
+  const { sql, results, clock, log, accountSecrets, patiently } = parts;
   const now = (): number => clock.now();
   const onFailure = (error: unknown): void =>
     log.warn({ err: error }, 'could not read a public page; showing the previous version');
@@ -172,11 +174,11 @@ export const createPublishing = (parts: Dependencies): Publishing => {
     now,
     onFailure,
     most: maxPages,
-    read: patiently((slug: string) => readPage(sql, accountSecrets, slug, now())),
+    read: patiently((slug: string) => readPage(sql, results, accountSecrets, slug, now())),
     isWorth: (value) => value !== undefined,
   });
   const incidentsOf = patiently((read: ReadPage, from: number, to: number) =>
-    readIncidents(sql, read, from, to),
+    readIncidents(sql, results, read, from, to),
   );
   const logoOf = patiently((page: string) => logoOfPage(sql, page));
   const months = createMemory<readonly PublicIncident[]>({

@@ -2,6 +2,7 @@ import type { Queryable, Sql } from '../../database/connect.ts';
 import { ms } from '../../maintenance/queries.ts';
 import { monitorHistories } from '../../monitors/status-queries.ts';
 import type { AccountSecrets } from '../../people/secrets.ts';
+import type { Results } from '../../results/reading.ts';
 import { openWarningsOf } from '../../warnings/queries.ts';
 import { lookOf, type PageAccess, type PageSettings, type PostKind } from '../model.ts';
 import { publishedNames } from '../row.ts';
@@ -318,13 +319,14 @@ const publicIdOf = async (ids: Ids, page: string, monitor: string): Promise<stri
  */
 export const readPage = async (
   sql: Sql,
+  results: Results,
   ids: Ids,
   slug: string,
   now: number,
 ): Promise<ReadPage | undefined> => {
   if (!slugShape.test(slug)) return undefined;
   const found = await publishedPage(sql, { slug });
-  return found && readPublished(sql, ids, found, now);
+  return found && readPublished(sql, results, ids, found, now);
 };
 
 /** What nobody has saved yet, for a preview: a report, or a post to an incident. */
@@ -335,6 +337,7 @@ export type Unsaved = {
 
 export const readPublished = async (
   sql: Queryable,
+  results: Results,
   ids: Ids,
   found: PublishedPage,
   now: number,
@@ -355,7 +358,7 @@ export const readPublished = async (
   const recent = { from: now - recentDays * day, to: now, most: maxIncidents };
   const [zone, histories, responses, warnings, saved, written, occurrences] = await Promise.all([
     zoneOf(sql, organisation),
-    monitorHistories(sql, organisation, monitors, figuresWindow(now)),
+    monitorHistories(sql, results, organisation, monitors, figuresWindow(now)),
     newestResponses(sql, organisation, monitors, now),
     openWarningsOf(sql, organisation, monitors),
     pageIncidents(sql, { organisation, page: id, monitors }, recent),
@@ -402,6 +405,7 @@ export const readPublished = async (
 /** The page's incidents between two moments, newest first. */
 export const readIncidents = async (
   sql: Sql,
+  results: Results,
   { id, organisation, page, publicIds }: ReadPage,
   from: number,
   to: number,
@@ -413,7 +417,7 @@ export const readIncidents = async (
   const [incidents, reports, histories] = await Promise.all([
     pageIncidents(sql, { organisation, page: id, monitors }, range),
     pageReports(sql, { organisation, page: id }, range),
-    monitorHistories(sql, organisation, monitors, { from, to: page.now }),
+    monitorHistories(sql, results, organisation, monitors, { from, to: page.now }),
   ]);
   const { now } = page;
   return inOrder([

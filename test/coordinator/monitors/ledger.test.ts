@@ -13,7 +13,8 @@ import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorLedger, getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { getMonitorResults } from '../../../shared/api/results.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { sealRows } from '../../support/checks.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { sealRows, testResults } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
@@ -225,6 +226,7 @@ describe('Pages of monitors from cached rows', () => {
   let somebodyElse: Sql;
   let organisation: string;
   let shown: RememberedMonitors;
+  const results = testResults(systemClock);
 
   beforeAll(async () => {
     database = await createDatabase();
@@ -246,7 +248,7 @@ describe('Pages of monitors from cached rows', () => {
 
   beforeEach(async () => {
     ({ organisation } = await createTestOrganisation(sql));
-    shown = createRememberedMonitors();
+    shown = createRememberedMonitors(results);
     for (const name of ['a', 'b', 'c']) await insert(name);
   });
 
@@ -271,7 +273,7 @@ describe('Pages of monitors from cached rows', () => {
     (await shown.page(sql, list(limit))).map(({ name }) => name);
 
   it('equal those of the database, the first time and when everything is cached', async () => {
-    const whole = await monitorStatusPage(sql, list());
+    const whole = await monitorStatusPage(sql, results, list());
     for (const _ of [1, 2, 3]) expect(await shown.page(sql, list())).toEqual([...whole]);
     expect(await names(2)).toEqual(['a', 'b']);
   });
@@ -306,7 +308,7 @@ describe('Pages of monitors from cached rows', () => {
       since: at.getTime(),
       last_result_at: at.getTime(),
     });
-    expect(await shown.page(sql, list(1))).toEqual(await monitorStatusPage(sql, list(1)));
+    expect(await shown.page(sql, list(1))).toEqual(await monitorStatusPage(sql, results, list(1)));
   });
 
   it('show nothing of what is not committed, or was rolled back', async () => {

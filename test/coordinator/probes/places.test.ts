@@ -12,6 +12,7 @@ import { getPlace, listPlaces, updatePlace } from '../../../shared/api/places.ts
 import { countedMinutes, endProbe, inviteProbe, listProbes } from '../../../shared/api/probes.ts';
 import { getMonitorResults } from '../../../shared/api/results.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { sealRows } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
@@ -152,6 +153,12 @@ describe('places', () => {
     expect(counts).toEqual(
       expect.arrayContaining(['Europe 2', 'Europe/Frankfurt 1', 'Europe/London 2', 'Asia 0']),
     );
+    await sealRows(bench.sql);
+    expect(
+      (await bench.call(listPlaces, house.viewer)).items.map(
+        ({ id, monitors }) => `${id} ${monitors}`,
+      ),
+    ).toEqual(counts);
   });
 
   test('of others are not found, like those that do not exist', async () => {
