@@ -298,7 +298,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       },
       instruments: {
         baseUrl: () => baseUrl,
-        readShare: patiently(createShares(sql).read),
+        readShare: patiently(createShares(sql, results).read),
         readWall: patiently(createWalls(sql).read),
         consents,
         identifiesProbes: config.IDENTIFY_PROBES,
@@ -345,6 +345,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       sql,
       clock,
       log,
+      results,
       version,
       owner: newId(),
       signal: leaving.signal,

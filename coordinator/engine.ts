@@ -67,6 +67,7 @@ import { createProbeTrust } from './probes/trust.ts';
 import { createUnassignable } from './probes/uncheckable.ts';
 import { createAsker } from './registrations/asker.ts';
 import { createRefreshedList } from './registrations/list.ts';
+import type { Results } from './results/reading.ts';
 import type { WrappedKey } from './secrets/keys.ts';
 import { createDomainProofs } from './status-pages/public/access.ts';
 
@@ -118,6 +119,7 @@ export type EngineOptions = {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
+  readonly results: Results;
   readonly timing: Timing;
   readonly kept: RetentionDays;
   readonly nats: BusPlace & {
@@ -196,6 +198,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     log,
     kept,
     isLeader,
+    results: options.results,
     secrets: options.secrets,
   });
   await untilDatabase(housekeeper.prepare);

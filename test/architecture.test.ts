@@ -381,6 +381,22 @@ describe('the tree', () => {
     ]);
   });
 
+  test('reads and writes checks in one room: others ask it, but for these', () => {
+    const reasons: Readonly<Record<string, string>> = {
+      'coordinator/engine/result-queries.ts': 'writes results, and makes and drops their days',
+      'coordinator/engine/queries.ts': 'a partition reads what it needs to start',
+      'coordinator/backups/write.ts': 'a backup has all tables',
+      'coordinator/health/service-record.ts': 'asks for failures alone, which all have rows',
+    };
+    const naming = files.filter(
+      (file) =>
+        isInside(file, 'coordinator') &&
+        !isInside(file, 'coordinator/results') &&
+        /\b(?:from|join|into|update|table)\s+(?:results|chunks|journal)\b/i.test(code(file)),
+    );
+    expect(naming.toSorted()).toEqual(Object.keys(reasons).toSorted());
+  });
+
   test('has no file or folder of leftovers: no utils, helpers, lib, common or misc', () => {
     expect(
       files.filter((file) => /(^|\/)(utils?|helpers?|lib|common|misc)(\/|\.ts$)/.test(file)),

@@ -22,11 +22,11 @@ export async function rawSeries(
   window: Interval,
   step_s: number,
 ): Promise<Series> {
-  const [checks, places] = await Promise.all([
+  const [[checks = []], places] = await Promise.all([
     results.within(sql, [{ ...monitor, ...window }]),
     placesOfProbes(sql, monitor.key),
   ]);
-  return seriesOf(checks.get(monitor.key) ?? [], places, window, step_s);
+  return seriesOf(checks, places, window, step_s);
 }
 
 /** Where each probe that may have checked it sees a monitor from. */
@@ -68,7 +68,7 @@ export async function hourlySeries(
     ...stale.map(({ hour }) => hour.getTime()),
     ...recent.map(({ at }) => hourOf(at)),
   ]);
-  const [rollups, checks] = await Promise.all([
+  const [rollups, [checks = []]] = await Promise.all([
     sql<RollupRow[]>`
       select u.continent, floor(date_part('epoch', u.hour - ${begin}::timestamptz) / ${step_s})::int
           as slot,
@@ -85,7 +85,7 @@ export async function hourlySeries(
         : [{ ...monitor, from: Math.min(...waiting), to: Math.max(...waiting) + hour }],
     ),
   ]);
-  const unrolled = (checks.get(monitor.key) ?? []).filter(({ at }) => waiting.has(hourOf(at)));
+  const unrolled = checks.filter(({ at }) => waiting.has(hourOf(at)));
   const { rows } = seriesOf(unrolled, places, { from }, step_s);
   return { rows: together([...rollups, ...rows.map(rollupOf)]), whole: null };
 }

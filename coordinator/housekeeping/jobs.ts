@@ -23,7 +23,7 @@ import {
   maxRecordsOfOrganisation,
   shrinkIdempotencyRecords,
 } from '../gate/idempotency.ts';
-import { freezeSamples } from '../incidents/queries.ts';
+import { freezeSamples } from '../incidents/sample-queries.ts';
 import { forgetMails } from '../mail/queries.ts';
 import { expandWindows } from '../maintenance/queries.ts';
 import { type MonitorSecrets, sealOpenSecrets } from '../monitors/secrets.ts';
@@ -33,6 +33,7 @@ import { createFarewells } from '../organisations/deletion.ts';
 import { forgetAudit } from '../organisations/queries.ts';
 import { idleMs, oldestMs } from '../people/sessions.ts';
 import { forgetRegistrations } from '../registrations/queries.ts';
+import type { Results } from '../results/reading.ts';
 import { forgetDeliveries } from '../webhooks/delivery-queries.ts';
 
 /**
@@ -180,6 +181,7 @@ export const createHousekeeper = ({
   log,
   kept,
   isLeader,
+  results,
   secrets,
   mostAnswerBytes = maxRecordsOfOrganisation,
 }: {
@@ -189,6 +191,7 @@ export const createHousekeeper = ({
   readonly kept: RetentionDays;
   /** One coordinator deletes what is over; the others would only search for the same. */
   readonly isLeader: () => boolean;
+  readonly results: Results;
   readonly secrets: MonitorSecrets;
   /** The limit of one organisation's idempotency records. */
   readonly mostAnswerBytes?: number;
@@ -243,11 +246,11 @@ export const createHousekeeper = ({
       await repeat(until, () =>
         inTransaction(sql, (transaction) => rollUpOneHour(transaction, hourOf(now - settledMs))),
       );
-      await markSeen(sql);
+      await markSeen(sql, results);
       const keptFrom = oldestKept(kept, now) + 2 * day;
       await repeat(until, () =>
         inTransaction(sql, (transaction) =>
-          freezeSamples(transaction, { endedBefore: now - settledMs, keptFrom }),
+          freezeSamples(transaction, results, { endedBefore: now - settledMs, keptFrom }),
         ),
       );
       await dropDays(now).catch((error: unknown) => {

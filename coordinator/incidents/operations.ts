@@ -38,13 +38,13 @@ import {
   postMortemOf,
   removePostMortem,
   removeShare,
-  samplesOf,
   shareOf,
   toldOf,
   writeAcknowledgement,
   writeHandBack,
   writeShare,
 } from './queries.ts';
+import { samplesOf } from './sample-queries.ts';
 import { newShareText, shareFingerprint } from './shared-link.ts';
 import { sidesFrom, sidesJson } from './sides.ts';
 
@@ -263,7 +263,7 @@ export const getIncidentEvidence = async (
   const [evidence, { samples, whole }, told, notes, owners, post_mortem, share, [history]] =
     await Promise.all([
       incidentEvidence(sql, id),
-      samplesOf(sql, organisation.id, id),
+      samplesOf(sql, results, organisation.id, id),
       toldOf(sql, organisation.id, id),
       notesOf(sql, organisation.id, id),
       ownersOf(sql, organisation.id, id),

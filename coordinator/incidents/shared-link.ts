@@ -2,7 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Cause, Outcome } from '../../shared/checks/result.ts';
 import type { Sql } from '../database/connect.ts';
-import { incidentById, incidentEvidence, samplesOf, sharedIncident } from './queries.ts';
+import type { Results } from '../results/reading.ts';
+import { incidentById, incidentEvidence, sharedIncident } from './queries.ts';
+import { samplesOf } from './sample-queries.ts';
 
 /** The secret of a share link: so long that its plain hash reveals nothing. */
 export const newShareText = (): string => randomBytes(24).toString('base64url');
@@ -45,7 +47,7 @@ export type Shares = {
   readonly read: (text: string) => Promise<SharedIncident | undefined>;
 };
 
-export const createShares = (sql: Sql): Shares => ({
+export const createShares = (sql: Sql, results: Results): Shares => ({
   read: async (text) => {
     if (!shape.test(text)) return undefined;
     const found = await sharedIncident(sql, shareFingerprint(text));
@@ -55,7 +57,7 @@ export const createShares = (sql: Sql): Shares => ({
     if (!incident) return undefined;
     const [evidence, { samples }] = await Promise.all([
       incidentEvidence(sql, id),
-      samplesOf(sql, organisation, id),
+      samplesOf(sql, results, organisation, id),
     ]);
     return sharedFrom({ incident, evidence, samples, time_zone });
   },

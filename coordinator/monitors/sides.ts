@@ -24,11 +24,9 @@ const newestByPlace = async (
   const turnMs = monitor.places.length * monitor.interval_s * 1_000;
   const from = now - turnsThatCount * turnMs - onItsWayMs;
   // A probe's clock may be a little ahead of ours.
-  const checks = await results.within(sql, [{ ...monitor, from, to: now + onItsWayMs }]);
+  const [checks = []] = await results.within(sql, [{ ...monitor, from, to: now + onItsWayMs }]);
   const newest = new Map(
-    (checks.get(monitor.key) ?? [])
-      .filter(({ outcome }) => outcome !== 'unknown')
-      .map((check) => [check.probe, check]),
+    checks.filter(({ outcome }) => outcome !== 'unknown').map((check) => [check.probe, check]),
   );
   const probes = await sql<{ key: number; name: string; is_inside: boolean }[]>`
     select p.key, p.organisation_id is not null as is_inside,

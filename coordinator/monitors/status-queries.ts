@@ -73,8 +73,17 @@ export const countStatuses = async (
 };
 
 /** A monitor with results was observed, even when no stretch says so (migration 018). */
-export const markSeen = async (sql: Queryable): Promise<void> => {
-  await sql`select mark_seen()`;
+export const markSeen = async (sql: Queryable, results: Results): Promise<void> => {
+  const rows = await sql<(MonitorKey & { id: string; last_result_at: number | null })[]>`
+    select m.id, m.key, m.partition, ${newestRowAt(sql, 'm.key')} as last_result_at
+    from monitor_status s join monitors m on m.id = s.monitor_id where not s.seen`;
+  const newest = await results.newestAt(sql, rows);
+  const seen = rows.flatMap(({ id, key }) => (newest.get(key) == null ? [] : [id]));
+  if (seen.length === 0) return;
+  await sql`with seen as (
+      update monitor_status set seen = true where monitor_id = any(${seen}::uuid[])
+      returning monitor_id)
+    select refresh_status(array_agg(monitor_id)) from seen`;
 };
 
 type Stretch = readonly [from: number, to: number | null];

@@ -23,10 +23,10 @@ export const recentChecks = async (
     monitors.map((monitor) => ({ ...monitor, from: since, to: now + aheadMs })),
   );
   const counts = new Map<number, { readonly monitors: Set<number>; checks: number }>();
-  for (const [monitor, some] of checks)
-    for (const { probe } of some) {
+  for (const [nth, { key }] of monitors.entries())
+    for (const { probe } of checks[nth] ?? []) {
       const count = counts.getOrInsertComputed(probe, () => ({ monitors: new Set(), checks: 0 }));
-      count.monitors.add(monitor);
+      count.monitors.add(key);
       count.checks += 1;
     }
   return counts;

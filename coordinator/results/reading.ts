@@ -11,11 +11,11 @@ import { hourMs, readChunk } from './chunk.ts';
  * moves checks from them to chunks: one that is seen twice counts once, and none is missed.
  */
 export type Results = {
-  /** The checks of each monitor in its window, oldest first, by its key. */
+  /** The checks of each window, oldest first. */
   readonly within: (
     sql: Queryable,
-    windows: readonly (MonitorKey & Interval)[],
-  ) => Promise<ReadonlyMap<number, readonly Check[]>>;
+    windows: readonly MonitorWindow[],
+  ) => Promise<readonly (readonly Check[])[]>;
   /** Those of its checks in a window that may be in no chunk yet. */
   readonly recent: (monitor: MonitorKey, window: Interval) => Promise<readonly Check[]>;
   /** The newest checks of each monitor since a time, newest first, by its key. */
@@ -55,6 +55,8 @@ export const noRunningHours: RunningHours = {
   checksOf: () => [],
   newestOf: () => [],
 };
+
+export type MonitorWindow = MonitorKey & Interval;
 
 export type MonitorKey = { readonly key: number; readonly partition: number };
 
@@ -118,29 +120,17 @@ export const createResults = ({
   };
 
   const within: Results['within'] = async (sql, windows) => {
-    if (windows.length === 0) return new Map();
     await refresh(windows);
-    const recent = new Map(
-      windows.map(({ key, partition, from, to }) => [
-        key,
-        running.checksOf(partition, key, from, to),
-      ]),
+    const recent = windows.map(({ key, partition, from, to }) =>
+      running.checksOf(partition, key, from, to),
     );
-    const all = new Map<number, readonly Check[]>();
-    for (const bite of bitesOf(windows)) {
-      const stored = new Map((await rowsWithin(sql, bite)).map((row) => [row.key, row]));
-      for (const { key, from, to } of bite) {
-        const row = stored.get(key);
-        const checks = row === undefined ? [] : checksIn(row);
-        all.set(
-          key,
-          unionOf(
-            recent.get(key) ?? [],
-            checks.filter(({ at }) => at >= from && at < to),
-          ),
-        );
+    const all: (readonly Check[])[] = [];
+    for (const bite of bitesOf(windows))
+      for (const [nth, row] of (await rowsWithin(sql, bite)).entries()) {
+        const { from, to } = bite[nth] ?? { from: 0, to: 0 };
+        const stored = checksIn(row).filter(({ at }) => at >= from && at < to);
+        all.push(unionOf(recent[all.length] ?? [], stored));
       }
-    }
     return all;
   };
 
@@ -264,10 +254,7 @@ const packedChunks = (sql: Queryable) => sql`json_agg(json_build_array(
 const timeOf = (sql: Queryable, column: string) =>
   sql`to_timestamp(${sql.unsafe(column)} / 1000.0)`;
 
-function rowsWithin(
-  sql: Queryable,
-  windows: readonly (Pick<MonitorKey, 'key'> & Interval)[],
-): Promise<StoredRow[]> {
+function rowsWithin(sql: Queryable, windows: readonly MonitorWindow[]): Promise<StoredRow[]> {
   return sql<StoredRow[]>`
     select w.key,
       (select ${packedRows(sql)} from results r where r.monitor_key = w.key
@@ -277,7 +264,9 @@ function rowsWithin(
     from unnest(${numbersLiteral(windows.map(({ key }) => key))}::bigint[],
       ${numbersLiteral(windows.map(({ from }) => from))}::float8[],
       ${numbersLiteral(windows.map(({ from }) => hourOf(from)))}::float8[],
-      ${numbersLiteral(windows.map(({ to }) => to))}::float8[]) as w (key, since, hour, until)`;
+      ${numbersLiteral(windows.map(({ to }) => to))}::float8[])
+      with ordinality as w (key, since, hour, until, nth)
+    order by w.nth`;
 }
 
 /** A literal of the statement: with a parameter it would be planned again each time. */

@@ -60,11 +60,13 @@ function randomOf(seed: number): () => number {
 
 /** Puts all rows of results into chunks, as if their hours were sealed. */
 export async function sealRows(sql: Sql): Promise<void> {
-  const keys = (await sql<{ key: number }[]>`select distinct monitor_key as key from results`).map(
-    ({ key }) => ({ key, partition: 0, from: 0, to: Date.UTC(2100, 0) }),
+  const monitors = await sql<{ key: number }[]>`select distinct monitor_key as key from results`;
+  const all = await testResults(systemClock).within(
+    sql,
+    monitors.map(({ key }) => ({ key, partition: 0, from: 0, to: Date.UTC(2100, 0) })),
   );
-  for (const [key, checks] of await testResults(systemClock).within(sql, keys))
-    for (const [hour, some] of Map.groupBy(checks, ({ at }) => at - (at % hourMs)))
+  for (const [nth, { key }] of monitors.entries())
+    for (const [hour, some] of Map.groupBy(all[nth] ?? [], ({ at }) => at - (at % hourMs)))
       for (const { at, data } of chunksOf(hour, some))
         await sql`insert into chunks (monitor_key, at, data)
           values (${key}, ${new Date(at)}, ${data})

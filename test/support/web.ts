@@ -276,7 +276,7 @@ export const startWeb = async ({
     authenticate: sessions.authenticate,
     instruments: {
       baseUrl,
-      readShare: createShares(sql).read,
+      readShare: createShares(sql, testResults(clock)).read,
       readWall: createWalls(sql).read,
       consents,
       identifiesProbes: true,

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { executeAll } from '../../../coordinator/database/connect.ts';
 import { insertResults, type ResultRow } from '../../../coordinator/engine/result-queries.ts';
 import { createHousekeeper } from '../../../coordinator/housekeeping/jobs.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { testResults } from '../../support/checks.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';
 import { notificationBench } from '../../support/notification-parts.ts';
@@ -65,6 +67,7 @@ describe('the housekeeper', () => {
     const housekeeper = createHousekeeper({
       sql,
       clock: { now: () => now },
+      results: testResults(systemClock),
       log: testLog(),
       kept,
       isLeader: () => true,
@@ -98,6 +101,7 @@ describe('the housekeeper', () => {
     const housekeeper = createHousekeeper({
       sql,
       clock: { now: () => now },
+      results: testResults(systemClock),
       log: testLog(),
       kept,
       isLeader: () => leads,
@@ -127,6 +131,7 @@ describe('the housekeeper', () => {
     const housekeeper = createHousekeeper({
       sql,
       clock: { now: () => noon },
+      results: testResults(systemClock),
       log: testLog(),
       kept,
       isLeader: () => true,
@@ -151,6 +156,7 @@ describe('the housekeeper', () => {
     const parts = {
       sql,
       clock: { now: () => now },
+      results: testResults(systemClock),
       log: testLog(),
       kept,
       isLeader: () => true,
@@ -189,6 +195,7 @@ describe('the housekeeper', () => {
     const kept400 = createHousekeeper({
       sql,
       clock: { now: () => bench.now },
+      results: testResults(systemClock),
       log: testLog(),
       kept,
       isLeader: () => true,
@@ -222,6 +229,7 @@ describe('the housekeeper', () => {
     const kept400 = createHousekeeper({
       sql,
       clock: { now: () => bench.now },
+      results: testResults(systemClock),
       log: testLog(),
       kept,
       isLeader: () => true,

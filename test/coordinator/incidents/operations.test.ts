@@ -4,7 +4,7 @@ import {
   listFoldedIncidents,
   listIncidentChoices,
 } from '../../../coordinator/incidents/contract.ts';
-import { freezeSamples } from '../../../coordinator/incidents/queries.ts';
+import { freezeSamples } from '../../../coordinator/incidents/sample-queries.ts';
 import { lastDowns } from '../../../coordinator/incidents/writes.ts';
 import {
   acknowledgeIncident,
@@ -17,6 +17,8 @@ import {
 } from '../../../shared/api/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { sealRows, testResults } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
@@ -410,7 +412,9 @@ describe('the evidence of an incident', () => {
   const evidence = (id: string, who = house) =>
     bench.call(getIncidentEvidence, who.viewer, { incident_id: id });
   const freeze = (endedBefore = now, keptFrom = now - 10 * day) =>
-    bench.sql.begin((transaction) => freezeSamples(transaction, { endedBefore, keptFrom }));
+    bench.sql.begin((transaction) =>
+      freezeSamples(transaction, testResults(systemClock), { endedBefore, keptFrom }),
+    );
 
   test('rule 42: shows what every continent saw, from shortly before it began to shortly after it ended', async () => {
     const id = await monitor();
@@ -460,6 +464,21 @@ describe('the evidence of an incident', () => {
     while (await freeze());
     await dropResultDays(bench.sql, now - 5 * day);
     expect((await evidence(of)).samples).toEqual(before);
+  });
+
+  test('rule 42: is the same where the passes are in chunks alone', async () => {
+    const id = await monitor();
+    const began = now - 30 * minute;
+    await results(id, europe, began, began + 4 * minute, minute, 1);
+    await results(id, asia, began - minute, began + 4 * minute, minute, 0);
+    const of = await incident(id, began, began + 5 * minute);
+    const { samples } = await evidence(of);
+    expect(samples).toHaveLength(5 + 6);
+    await sealRows(bench.sql);
+    expect((await evidence(of)).samples).toEqual(samples);
+    while (await freeze());
+    await bench.sql`delete from chunks`;
+    expect((await evidence(of)).samples).toEqual(samples);
   });
 
   test('rule 42: of one that lasts longer than results are kept, the beginning stays, and what comes after it is added', async () => {

@@ -8,6 +8,8 @@ import {
 } from '../../../shared/api/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { testResults } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
@@ -20,7 +22,7 @@ describe('sharing', () => {
   beforeAll(async () => {
     house = await createTestOrganisation(bench.sql);
     unknownSender = await createTestOrganisation(bench.sql);
-    shares = createShares(bench.sql);
+    shares = createShares(bench.sql, testResults(systemClock));
   });
 
   const incident = async (): Promise<string> => {

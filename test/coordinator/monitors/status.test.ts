@@ -6,6 +6,8 @@ import { markSeen } from '../../../coordinator/monitors/status-queries.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorStatus, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { testResults } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
@@ -94,7 +96,7 @@ describe('status', () => {
     test('is up also when the first check came from a clock that is behind, and so closed nothing', async () => {
       await makeResultDays(sql, made.getTime(), minute(1).getTime());
       await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome) select key, ${made}, 1, 50, 0 from monitors where id = ${monitor}`;
-      await markSeen(sql);
+      await markSeen(sql, testResults(systemClock));
       expect(await standing()).toEqual({ status: 'up', since: made });
     });
 

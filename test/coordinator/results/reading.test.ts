@@ -73,9 +73,9 @@ describe('the checks of a window', () => {
     await writeRows(monitor.key, [...old, ...ten.slice(0, 30)]);
     await writeChunks(monitor.key, noon - 2 * hour, ten.slice(10));
     const window = { ...monitor, from: old[5]?.at ?? 0, to: now };
-    const read = await resultsWith([...ten.slice(50), ...running]).within(sql, [window]);
+    const [read] = await resultsWith([...ten.slice(50), ...running]).within(sql, [window]);
     const expected = unionOf(old, ten, running).filter(({ at }) => at >= window.from && at < now);
-    expect(read.get(monitor.key)).toEqual(expected);
+    expect(read).toEqual(expected);
     expect(expected).toHaveLength(55 + 60 + 30);
   });
 
@@ -90,9 +90,9 @@ describe('the checks of a window', () => {
       { ...other, from: noon, to: noon + 60_000 },
       { ...none, from, to },
     ]);
-    expect(read.get(one.key)).toEqual(checks.filter(({ at }) => at >= from && at < to));
-    expect(read.get(other.key)).toHaveLength(1);
-    expect(read.get(none.key)).toEqual([]);
+    expect(read[0]).toEqual(checks.filter(({ at }) => at >= from && at < to));
+    expect(read[1]).toHaveLength(1);
+    expect(read[2]).toEqual([]);
   });
 
   test('are what is readable where a chunk is damaged, which is logged once with its key', async () => {
@@ -103,8 +103,10 @@ describe('the checks of a window', () => {
     await writeChunks(monitor.key, noon - hour, minuteChecks(noon - hour, 60_000));
     const results = resultsWith();
     for (const _ of [1, 2]) {
-      const read = await results.within(sql, [{ ...monitor, from: noon - hour, to: noon + hour }]);
-      expect(read.get(monitor.key)).toHaveLength(60 + 40);
+      const [read] = await results.within(sql, [
+        { ...monitor, from: noon - hour, to: noon + hour },
+      ]);
+      expect(read).toHaveLength(60 + 40);
     }
     expect(logged.splice(0)).toEqual([
       {
