@@ -20,6 +20,7 @@ import * as webhooksApi from '../shared/api/webhooks.ts';
 import * as assistantsContract from './assistants/contract.ts';
 import * as assistants from './assistants/operations.ts';
 import * as events from './events/operations.ts';
+import * as filesContract from './files/contract.ts';
 import * as files from './files/operations.ts';
 import { bindAll, type Handlers, handlersOf } from './gate/bind.ts';
 import * as groupsContract from './groups/contract.ts';
@@ -90,7 +91,7 @@ export const handlers: Handlers = handlersOf([
   ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),
   ...bindAll(eventsApi, events),
-  ...bindAll(filesApi, files),
+  ...bindAll({ ...filesApi, ...filesContract }, files),
   ...bindAll(webhooksApi, webhooks),
   ...bindAll({ ...maintenanceApi, ...maintenanceContract }, maintenance),
   ...bindAll({ ...groupsApi, ...groupsContract }, groups),

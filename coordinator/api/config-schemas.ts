@@ -166,9 +166,10 @@ const ofChannels = byMember(
 
 /** The input that creates a monitor or a channel, with the matching configs. */
 export const withConfigSchemas = (name: string, schema: JsonSchema): JsonSchema => {
-  if (name === 'MonitorIn') return { ...schema, ...ofMonitors };
+  if (name === 'MonitorIn' || name === 'FileMonitor') return { ...schema, ...ofMonitors };
   const { properties } = schema;
-  if (name !== 'ChannelIn' || !isRecord(properties) || !isRecord(properties.kind)) return schema;
+  const isOfChannel = name === 'ChannelIn' || name === 'FileChannel';
+  if (!isOfChannel || !isRecord(properties) || !isRecord(properties.kind)) return schema;
   const pattern = `^(?:${channelKinds.map(({ id }) => id).join('|')})$`;
   return {
     ...schema,

@@ -19,6 +19,7 @@ import {
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { figuresText, figuresType } from './document-words.ts';
 import { answerOf, errorBody, send } from './errors.ts';
+import { fileSchema } from './file-schema.ts';
 import { apiDocument, figuresOperation, placeOf } from './openapi.ts';
 import {
   answerInWords,
@@ -293,6 +294,14 @@ export const restRoutes = <Caller extends TokenCaller>(
     },
     { prefix },
   );
+  let schema: string | undefined;
+  app.get('/antipode.schema.json', { exposeHeadRoute: true }, (_request, reply) => {
+    schema ??= JSON.stringify(fileSchema(dependencies.baseUrl()));
+    return reply
+      .type('application/schema+json')
+      .header('access-control-allow-origin', '*')
+      .send(schema);
+  });
 };
 
 const carry = async <Caller extends TokenCaller>(

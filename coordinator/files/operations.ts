@@ -8,7 +8,9 @@ import { isRecord, memberOf } from '../../shared/base/json.ts';
 import { type InOrganisation, notFound, type OperationResult } from '../gate/context.ts';
 import { putMonitors } from '../monitors/contract.ts';
 import { wantsWarnings } from '../notifications/kinds/index.ts';
+import type * as contract from './contract.ts';
 import {
+  fileOf,
   type Managed,
   managedBy,
   managedElsewhere,
@@ -60,6 +62,13 @@ export const getFile = async (
   ]);
   return { objects, elsewhere };
 };
+
+export const showManager = async (
+  { sql, organisation }: InOrganisation,
+  { object }: InputOf<typeof contract.showManager>,
+): OperationResult<OutputOf<typeof contract.showManager>> => ({
+  file: (await fileOf(sql, organisation.id, object)) ?? null,
+});
 
 const fileFrom = (name: string): string => {
   if (name.length <= 60 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name)) return name;

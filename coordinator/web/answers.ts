@@ -9,11 +9,12 @@ import {
   rawInput,
   statusOf,
 } from '../../shared/api/operation.ts';
-import { newId } from '../../shared/base/crypto.ts';
+import { isId, newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
+import { showManager } from '../files/contract.ts';
 import type { Answered } from '../gate/bind.ts';
 import type { AnonymousCaller, Caller } from '../gate/caller.ts';
 import { isAllowed } from '../gate/roles.ts';
@@ -29,6 +30,7 @@ import { type Form, formFrom, Multipart, noForm } from './form-data.ts';
 import { html, type Part, safeUrl } from './html.ts';
 import { documentOf, type Frame, laterMark } from './layout.ts';
 import type { ChangeStream } from './live.ts';
+import { askFirst, mustAsk, objectOf } from './managed.ts';
 import {
   type Ask,
   isAccountPath,
@@ -287,11 +289,20 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
     };
   };
 
+  /** An invalid id is told by the page itself. */
+  const managerOf = async (ask: Ask, object: string | undefined): Promise<string | null> => {
+    if (object === undefined || !isId(object)) return null;
+    return (await ask(showManager, { object })).file;
+  };
+
   /** For the frame of every page. */
   const frameOf = async (
     caller: Caller | null | undefined,
     ask: Ask | undefined = caller ? asksOf(caller, noForm) : undefined,
-  ): Promise<Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery' | 'views'>> => {
+    object?: string,
+  ): Promise<
+    Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery' | 'views' | 'managedBy'>
+  > => {
     if (!caller || !ask)
       return {
         openIncidents: 0,
@@ -299,12 +310,14 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
         ending: undefined,
         delivery: undefined,
         views: [],
+        managedBy: null,
       };
-    const [{ open }, { until, by }, delivery, { items: views }] = await Promise.all([
+    const [{ open }, { until, by }, delivery, { items: views }, managedBy] = await Promise.all([
       ask(countOpenIncidents),
       ask(showMute),
       ask(showDelivery),
       ask(listViews),
+      managerOf(ask, object),
     ]);
     const { name, ends_at } = caller.organisation;
     if (ends_at !== null) {
@@ -314,7 +327,14 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
         at: new Date(ends_at).toISOString(),
         mayKeep: isAllowed(caller, keepOrganisation),
       };
-      return { openIncidents: open, mute: undefined, ending, delivery: undefined, views };
+      return {
+        openIncidents: open,
+        mute: undefined,
+        ending,
+        delivery: undefined,
+        views,
+        managedBy,
+      };
     }
     return {
       openIncidents: open,
@@ -322,6 +342,7 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
       ending: undefined,
       delivery,
       views,
+      managedBy,
     };
   };
 
@@ -499,11 +520,16 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
       const isRead = request.method === 'GET';
       const everyAsk = caller ? asksOf(caller, common.form) : undefined;
       const ask = isRead && everyAsk ? askingOnce(everyAsk) : everyAsk;
+      const object = caller ? objectOf(page, common) : undefined;
       try {
+        const manager =
+          ask && object && mustAsk(page, common.form) ? await managerOf(ask, object) : null;
+        if (manager !== null)
+          return await send(askFirst(manager, common), request, reply, signedIn);
         const answering = answerSignedIn(page, common, signedIn, ask);
         // A GET does not change the frame, so the frame is read at the same time, after what the
         // page reads first.
-        const framing = isRead ? frameOf(caller, ask) : undefined;
+        const framing = isRead ? frameOf(caller, ask, object) : undefined;
         // Its failure is handled where the frame is shown, if it is.
         framing?.catch(() => undefined);
         return await send(await answering, request, reply, signedIn, framing);

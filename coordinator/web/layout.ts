@@ -6,6 +6,7 @@ import type { SignedIn } from '../people/sessions.ts';
 import type { Assets } from './assets.ts';
 import { hiddenField } from './forms.ts';
 import { type Html, html, type IconName, icon, type Part, safeUrl } from './html.ts';
+import { managedNotice } from './managed.ts';
 import { type PageRequest, type Section, type ShownPage, undoMark } from './page.ts';
 
 export type Delivery = OutputOf<typeof showDelivery>;
@@ -138,6 +139,8 @@ export type Frame = {
   readonly views: OutputOf<typeof listViews>['items'];
   /** Which channels can deliver; undefined where no one is notified anyway. */
   readonly delivery: Delivery | undefined;
+  /** The configuration file that manages the object of the page. */
+  readonly managedBy: string | null;
   /** While all alerts are muted: until when, by whom, and whether this reader may end it. */
   readonly mute:
     | { readonly until: string; readonly by: string | null; readonly mayEnd: boolean }
@@ -514,6 +517,7 @@ export const documentOf = (shown: ShownPage, frame: Frame): Html => {
             ${isLive && offlineBar(frame)}
             <main id="main" tabindex="-1">
               ${ends(frame)}
+              ${frame.managedBy !== null && managedNotice(frame.managedBy)}
               ${muted(frame)}
               ${deliveryBar(frame.delivery)}
               ${message(said, frame.request.address)}
