@@ -32,6 +32,7 @@ import * as maintenanceContract from './maintenance/contract.ts';
 import * as maintenance from './maintenance/operations.ts';
 import * as batch from './monitors/batch.ts';
 import * as bulk from './monitors/bulk.ts';
+import * as checks from './monitors/checks.ts';
 import * as monitorsContract from './monitors/contract.ts';
 import * as dashboard from './monitors/dashboard.ts';
 import * as mutes from './monitors/mutes.ts';
@@ -81,6 +82,7 @@ export const handlers: Handlers = handlersOf([
       ...monitors,
       ...batch,
       ...bulk,
+      ...checks,
       ...dashboard,
       ...trash,
       ...mutes,

@@ -10,6 +10,7 @@ import * as windowForm from './maintenance/pages/form.ts';
 import * as windows from './maintenance/pages/list.ts';
 import * as window from './maintenance/pages/window.ts';
 import * as monitorActions from './monitors/pages/actions.ts';
+import * as checks from './monitors/pages/checks.ts';
 import * as dashboard from './monitors/pages/dashboard.ts';
 import * as monitor from './monitors/pages/detail.ts';
 import * as monitorForm from './monitors/pages/form.ts';
@@ -49,7 +50,18 @@ import * as webhooks from './webhooks/pages/list.ts';
 
 /** The files with pages, a line a subject. */
 const files: readonly (readonly object[])[] = [
-  [dashboard, viewMenu, wall, front, trash, monitor, heartbeat, monitorActions, monitorForm],
+  [
+    dashboard,
+    viewMenu,
+    wall,
+    front,
+    trash,
+    monitor,
+    checks,
+    heartbeat,
+    monitorActions,
+    monitorForm,
+  ],
   [groups],
   [certificates],
   [incidents, incident, sharedIncident],

@@ -32,6 +32,27 @@ export const placesOf = async (sql: Queryable, organisation: string): Promise<re
     where p.revoked_at is null and p.organisation_id = ${organisation}
     group by 1 order by 2, 1`;
 
+/** A probe that may have checked a monitor of the organisation, removed ones too. */
+export type SeeingProbe = {
+  readonly key: number;
+  readonly name: string;
+  readonly continent: Continent;
+  readonly region: string | null;
+  /** Of a private one. */
+  readonly place: Pick<Place, 'id' | 'name'> | null;
+};
+
+export const seeingProbes = (
+  sql: Queryable,
+  organisation: string,
+): Promise<readonly SeeingProbe[]> =>
+  sql<SeeingProbe[]>`
+    select p.key, p.name, p.continent, p.region, case when p.organisation_id is not null
+      then json_build_object('id', ${placeOf(sql)}, 'name', coalesce(l.name, p.name)) end as place
+    from probes p left join places l on l.id = coalesce(p.place_id, p.id)
+      and l.organisation_id = p.organisation_id
+    where p.organisation_id is null or p.organisation_id = ${organisation}`;
+
 export type NamedPlace = Pick<Place, 'id' | 'name' | 'continent'>;
 
 /** Of these ids the places that the organisation has or had. */

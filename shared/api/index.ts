@@ -61,7 +61,7 @@ import {
   listProbes,
   revokeProbeInvitation,
 } from './probes.ts';
-import { getMonitorPings, getMonitorResults } from './results.ts';
+import { getMonitorChecks, getMonitorPings, getMonitorResults } from './results.ts';
 import {
   addStatusPageReportUpdate,
   createStatusPageReport,
@@ -121,6 +121,7 @@ export const operations = {
   unmuteMonitor,
   getMonitorStatus,
   getMonitorResults,
+  getMonitorChecks,
   getMonitorLedger,
   getMonitorPings,
   createTest,

@@ -4,6 +4,7 @@ import {
   grown,
   integer,
   literal,
+  maybe,
   nullable,
   number,
   object,
@@ -11,6 +12,7 @@ import {
   string,
   uuid,
 } from './fields.ts';
+import { moment, written } from './moment.ts';
 import { exampleIds, operation, page, pageQuery } from './operation.ts';
 
 /** The windows of results, each with the length of a point and its source. */
@@ -134,6 +136,67 @@ export const getMonitorResults = operation({
   }),
   success: 200,
   refusals: ['monitor_not_found'],
+});
+
+const phaseTime = (meaning: string, example: number) => nullable(number({ meaning, example }));
+
+export const checkOutcomes = ['ok', 'fail', 'unknown'] as const;
+
+export const getMonitorChecks = operation({
+  id: 'getMonitorChecks',
+  method: 'GET',
+  path: '/api/v1/monitors/{monitor_id}/checks',
+  tag: 'Monitor history',
+  access: 'read',
+  summary: 'List every single check of a monitor',
+  description:
+    'Newest first, as long as single checks are kept (7 days, unless the service says otherwise). ' +
+    'A heartbeat has pings instead.',
+  params: { monitor_id: uuid() },
+  query: {
+    ...pageQuery,
+    from: maybe(moment(written), { description: 'Only checks from this moment on.' }),
+    until: maybe(moment(written), { description: 'Checks from this moment on are left out.' }),
+    place: maybe(string({ minLength: 1, limits: { maxLength: 200 } }), {
+      description:
+        'Only from this place, by its id: `Europe`, `Europe/Frankfurt`, or a private one.',
+    }),
+    outcome: maybe(literal(checkOutcomes), {
+      description: 'Only with this outcome; `unknown` is a failure of the probe itself.',
+    }),
+  },
+  response: page(
+    'MonitorCheckPage',
+    object('MonitorCheckOut', {
+      at: dateTime({
+        description: 'When the check started.',
+        example: '2026-11-20T11:58:12.418Z',
+      }),
+      outcome: string({ description: '`ok`, `fail` or `unknown`.', example: 'ok' }),
+      took_ms: number({ meaning: 'How long the check took, in milliseconds.', example: 121.4 }),
+      place: string({ description: 'The id of the place.', example: 'Europe/Frankfurt' }),
+      place_name: string({ meaning: 'The name of the place.', example: 'Frankfurt' }),
+      continent: string({ example: 'Europe' }),
+      probe: string({ meaning: 'The probe.', example: 'fra-1' }),
+      cause: nullable(string(), {
+        description: 'The class of the cause, from a closed list; null of a check that passed.',
+        example: null,
+      }),
+      phases: nullable(
+        object('CheckPhasesOut', {
+          dns_ms: phaseTime('Resolving the name.', 4.1),
+          tcp_ms: phaseTime('Connecting.', 18.3),
+          tls_ms: phaseTime('The TLS handshake.', 20.6),
+          first_byte_ms: phaseTime('Waiting for the first byte of the response.', 61.8),
+          total_ms: phaseTime('The whole check.', 121.4),
+        }),
+        { description: 'Null of checks without phases.' },
+      ),
+    }),
+  ),
+  success: 200,
+  refusals: ['monitor_not_found', 'place_not_found'],
+  columns: ['at', 'outcome', 'took_ms', 'place_name', 'probe', 'cause'],
 });
 
 export const getMonitorPings = operation({

@@ -91,6 +91,13 @@ export type LineOf = {
   readonly line: (item: Item, now: number) => readonly string[];
 };
 
+const phasesText = (phases: unknown): string =>
+  isRecord(phases)
+    ? [phases.dns_ms, phases.tcp_ms, phases.tls_ms, phases.first_byte_ms, phases.total_ms]
+        .map((ms) => oneLine(ms ?? '-', 10))
+        .join(' ')
+    : '';
+
 /** The columns of each list's lines. A column unknown to this service is empty. */
 export const lineOf = {
   monitors: {
@@ -157,6 +164,20 @@ export const lineOf = {
       oneLine(item.status, 12),
       String(item.monitors ?? ''),
       oneLine(item.description, 80),
+    ],
+  },
+  checks: {
+    one: 'check',
+    many: 'checks',
+    columns: 'at | outcome | took ms | place | probe | cause | dns, tcp, tls, wait, total in ms',
+    line: (item) => [
+      oneLine(item.at, 24),
+      oneLine(item.outcome, 8),
+      oneLine(item.took_ms, 12),
+      oneLine(item.place_name, 60),
+      oneLine(item.probe, 40),
+      oneLine(item.cause, 40),
+      phasesText(item.phases),
     ],
   },
   probes: {

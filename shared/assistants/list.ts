@@ -99,6 +99,12 @@ const rows = {
       '1y.',
     run: responseTimes,
   },
+  monitor_checks: {
+    operation: operations.getMonitorChecks,
+    title: 'Every single check of a monitor',
+    about: `Use it to see what happened at a certain minute, or which checks failed and how, from which place: outcome, time, phases and cause of each, newest first. Narrow it with from, until, place and outcome.${endOfLists}`,
+    run: listed('checks'),
+  },
   list_probes: {
     operation: operations.listProbes,
     title: 'List the probes that check',

@@ -112,6 +112,16 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'about', path: '/about', as: 'stranger' },
   { name: 'incident-shared', path: ({ share }) => `/shared/incidents/${share}`, as: 'stranger' },
   { name: 'monitor', path: ({ idOf }) => `/monitors/${idOf('Checkout')}`, as: 'owner' },
+  {
+    name: 'monitor-checks',
+    path: ({ idOf }) => `/monitors/${idOf('Checkout')}/checks`,
+    as: 'owner',
+  },
+  {
+    name: 'monitor-checks-of-none',
+    path: ({ idOf }) => `/monitors/${idOf('Checkout')}/checks?outcome=fail`,
+    as: 'viewer',
+  },
   { name: 'monitor-warned', path: ({ idOf }) => `/monitors/${idOf('Cart')}`, as: 'owner' },
   { name: 'monitor-of-a-port', path: ({ idOf }) => `/monitors/${idOf('Queue')}`, as: 'owner' },
   { name: 'monitor-of-a-host', path: ({ idOf }) => `/monitors/${idOf('Router')}`, as: 'owner' },

@@ -301,6 +301,9 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
                 ${phases}
               `
             }
+            <p class="actions">
+              ${linkButton(`/monitors/${monitor.id}/checks`, 'Every check', { symbol: 'audit' })}
+            </p>
           `
       }
     </section>

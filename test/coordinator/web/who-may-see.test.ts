@@ -62,6 +62,7 @@ const expected: Readonly<Record<string, string>> = {
   // The first who may ends the link; after that there is none.
   'POST /incidents/:incident_id/share/withdraw': 'in 403 404 403 ok 404 404',
   'GET /monitors/:monitor_id': ofOurs,
+  'GET /monitors/:monitor_id/checks': ofOurs,
   'POST /monitors/:monitor_id/address/rotate': writersOfOurs,
   'GET /monitors/new': writers,
   'POST /monitors/new': writers,

@@ -35,6 +35,7 @@ describe('The table of operations', () => {
       'muteMonitor',
       'unmuteMonitor',
       'getMonitorResults',
+      'getMonitorChecks',
       'getMonitorLedger',
       'getMonitorPings',
       'createTest',

@@ -26,6 +26,7 @@ test('every promised command exists, and no other', () => {
         'status',
         'results',
         'ledger',
+        'checks',
         'pings',
         'batch',
       ].map((verb) => `monitors ${verb}`),

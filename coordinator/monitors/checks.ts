@@ -1,0 +1,123 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { getMonitorChecks as api } from '../../shared/api/results.ts';
+import { regionPlace } from '../../shared/checks/places.ts';
+import type { Queryable } from '../database/connect.ts';
+import {
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  orNotFound,
+} from '../gate/context.ts';
+import { type CursorPlace, placedPageOf } from '../gate/cursors.ts';
+import { epochOf } from '../maintenance/zones.ts';
+import { type SeeingProbe, seeingProbes } from '../probes/places.ts';
+import type { Check } from '../results/check.ts';
+import type { MonitorKey, Results } from '../results/reading.ts';
+import { monitorKey } from './queries.ts';
+
+/** Every single check of a monitor, newest first. */
+export const getMonitorChecks = async (
+  { sql, organisation, now, with: { cursors, results } }: InOrganisation,
+  input: InputOf<typeof api>,
+): OperationResult<OutputOf<typeof api>> => {
+  const { monitor_id: id, place, outcome } = input;
+  const [monitor, probes] = await Promise.all([
+    monitorKey(sql, organisation.id, id).then((key) => orNotFound(key, 'monitor_not_found')),
+    seeingProbes(sql, organisation.id),
+  ]);
+  const byKey = new Map(
+    probes
+      .filter((probe) => place === null || placesOf(probe).includes(place))
+      .map((probe) => [probe.key, probe]),
+  );
+  if (place !== null && byKey.size === 0) throw notFound('place_not_found');
+  const at = (moment: typeof input.from): number | null =>
+    moment === null ? null : epochOf(moment, organisation.time_zone);
+  const window = { from: at(input.from), until: at(input.until) };
+  return placedPageOf(
+    cursors,
+    ['checks', organisation.id, id, place, outcome, window.from, window.until],
+    input,
+    async (after, most) => {
+      const checks = await newestMatching(sql, results, monitor, {
+        from: Math.max(window.from ?? 0, now - longestKeptMs),
+        to: Math.min(window.until ?? Infinity, after?.key ?? Infinity, now + aheadMs) + 1,
+        most,
+        matches: (check) =>
+          byKey.has(check.probe) &&
+          (outcome === null || check.outcome === outcome) &&
+          (window.until === null || check.at < window.until) &&
+          isAfter(check, after),
+      });
+      return checks.map((check) => ({ ...check, key: check.at, place: String(check.probe) }));
+    },
+    (check) => checkJson(check, byKey.get(check.probe)),
+  );
+};
+
+/** Nothing is kept for longer. */
+const longestKeptMs = 400 * 86_400_000;
+/** A probe's clock may be a little ahead of ours. */
+const aheadMs = 60_000;
+const firstSpanMs = 6 * 3_600_000;
+
+const isAfter = ({ at, probe }: Check, after: CursorPlace | null): boolean =>
+  after === null || at < after.key || (at === after.key && probe < Number(after.place));
+
+/** Reads back in time, further each time, until there are enough. */
+async function newestMatching(
+  sql: Queryable,
+  results: Results,
+  monitor: MonitorKey,
+  {
+    from,
+    to,
+    most,
+    matches,
+  }: {
+    readonly from: number;
+    readonly to: number;
+    readonly most: number;
+    readonly matches: (check: Check) => boolean;
+  },
+): Promise<readonly Check[]> {
+  const found: Check[] = [];
+  let end = to;
+  for (let span = firstSpanMs; end > from && found.length < most; span *= 4) {
+    const begin = Math.max(from, end - span);
+    const [checks = []] = await results.within(sql, [{ ...monitor, from: begin, to: end }]);
+    found.push(...checks.filter(matches).toReversed());
+    end = begin;
+  }
+  return found.slice(0, most);
+}
+
+/** The places that a probe belongs to, the widest first. */
+const placesOf = ({ continent, region, place }: SeeingProbe): readonly string[] => {
+  if (place !== null) return [place.id];
+  return region === null ? [continent] : [continent, regionPlace(continent, region)];
+};
+
+function checkJson(
+  { at, took_ms, outcome, cause, phases }: Check,
+  probe: SeeingProbe | undefined,
+): OutputOf<typeof api>['items'][number] {
+  const { name = '', continent = '', region = null, place = null } = probe ?? {};
+  return {
+    at: new Date(at).toISOString(),
+    outcome,
+    took_ms,
+    place: (probe && placesOf(probe).at(-1)) ?? '',
+    place_name: place?.name ?? region ?? continent,
+    continent,
+    probe: name,
+    cause,
+    phases: phases && {
+      dns_ms: phases.dns,
+      tcp_ms: phases.tcp,
+      tls_ms: phases.tls,
+      first_byte_ms: phases.first_byte,
+      total_ms: phases.total,
+    },
+  };
+}

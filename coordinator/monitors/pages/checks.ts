@@ -1,0 +1,178 @@
+import { getMonitor } from '../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { checkOutcomes, getMonitorChecks } from '../../../shared/api/results.ts';
+import { heading, moreLink, msText, stateMark } from '../../web/elements.ts';
+import { formOf } from '../../web/form-data.ts';
+import { freshForm, selectField, textField } from '../../web/forms.ts';
+import { type Html, html, query } from '../../web/html.ts';
+import { type MembersRequest, type Page, show } from '../../web/page.ts';
+import { getMonitorChoices } from '../contract.ts';
+
+type Check = OutputOf<typeof getMonitorChecks>['items'][number];
+
+const outcomeWords = { ok: 'Passed', fail: 'Failed', unknown: 'Inconclusive' } as const;
+const outcomeStates = { ok: 'up', fail: 'down', unknown: 'unknown' } as const;
+
+const isDate = (text: string): boolean =>
+  /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+
+const dayAfter = (date: string): string =>
+  new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+
+/** An invalid value filters nothing. `to` is a day that is included. */
+const filterOf = ({ outcome, place = '', from = '', to = '' }: MembersRequest['query']) => ({
+  outcome: checkOutcomes.find((each) => each === outcome) ?? '',
+  place,
+  from: isDate(from) ? from : '',
+  to: isDate(to) ? to : '',
+});
+type Filter = ReturnType<typeof filterOf>;
+
+const inputFor = ({ outcome, place, from, to }: Filter) => ({
+  ...(outcome === '' ? {} : { outcome }),
+  ...(place === '' ? {} : { place }),
+  ...(from === '' ? {} : { from }),
+  ...(to === '' ? {} : { until: dayAfter(to) }),
+});
+
+const filterForm = async ({ ask, path }: MembersRequest, filter: Filter): Promise<Html> => {
+  const { continents, regions, places } = await ask(getMonitorChoices);
+  const state = freshForm(formOf(filter));
+  return html`
+    <form class="card fields" action="/monitors/${path.monitor_id}/checks">
+      ${selectField({
+        name: 'outcome',
+        label: 'Outcome',
+        choices: [
+          { value: '', label: 'Any outcome' },
+          ...checkOutcomes.map((each) => ({ value: each, label: outcomeWords[each] })),
+        ],
+        state,
+      })}
+      ${selectField({
+        name: 'place',
+        label: 'Location',
+        choices: [
+          { value: '', label: 'All locations' },
+          ...[...continents, ...regions].toSorted().map((each) => ({ value: each, label: each })),
+          ...places.map(({ id, name }) => ({ value: id, label: name })),
+        ],
+        state,
+      })}
+      ${textField({ name: 'from', label: 'From', type: 'date', state })}
+      ${textField({ name: 'to', label: 'To', type: 'date', state })}
+      <div class="actions"><button class="button">Filter</button></div>
+    </form>
+  `;
+};
+
+const phaseWords = [
+  ['dns_ms', 'DNS'],
+  ['tcp_ms', 'Connect'],
+  ['tls_ms', 'TLS'],
+  ['first_byte_ms', 'Wait'],
+] as const;
+
+const phasesText = ({ phases }: Check): string => {
+  const known = phaseWords.flatMap(([key, words]) => {
+    const ms = phases?.[key] ?? null;
+    return ms === null ? [] : [`${words} ${msText(ms)}`];
+  });
+  return known.length === 0 ? '–' : known.join(' · ');
+};
+
+const rowOf = (check: Check, { times }: MembersRequest): Html => {
+  const { at, took_ms, place_name, probe, cause } = check;
+  const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
+  return html`
+    <tr data-row>
+      <td data-label="Time">${times.whole(at)}</td>
+      <td data-label="Outcome">
+        ${stateMark(outcomeStates[outcome], outcomeWords[outcome])}
+        ${cause !== null && html`<code>${cause}</code>`}
+      </td>
+      <td data-label="Response" class="number">${msText(took_ms)}</td>
+      <td data-label="Location">
+        <span class="stacked">
+          <span>${place_name}</span>
+          <span class="softer">${probe}</span>
+        </span>
+      </td>
+      <td data-label="Phases">${phasesText(check)}</td>
+    </tr>
+  `;
+};
+
+const tableOf = (items: readonly Check[], request: MembersRequest): Html => html`
+  <div class="table-card">
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col">Time</th>
+          <th scope="col">Outcome</th>
+          <th scope="col" class="number">Response</th>
+          <th scope="col">Location</th>
+          <th scope="col">Phases</th>
+        </tr>
+      </thead>
+      <tbody>${items.map((each) => rowOf(each, request))}</tbody>
+    </table>
+  </div>
+`;
+
+/** Every single check behind the chart of a monitor. */
+export const checksPage: Page = {
+  method: 'GET',
+  path: '/monitors/:monitor_id/checks',
+  needs: 'member',
+  answer: async (request) => {
+    const { ask, path } = request;
+    const { monitor_id } = path;
+    const filter = filterOf(request.query);
+    const { cursor } = request.query;
+    const isFiltered = Object.values(filter).some((each) => each !== '');
+    const [monitor, { items, next_cursor }, form] = await Promise.all([
+      ask(getMonitor, { monitor_id }),
+      ask(getMonitorChecks, {
+        monitor_id,
+        ...inputFor(filter),
+        ...(cursor === undefined ? {} : { cursor }),
+      }),
+      filterForm(request, filter),
+    ]);
+    return show({
+      title: `Checks: ${monitor.name}`,
+      place: 'monitors',
+      live: cursor === undefined && !isFiltered,
+      main: html`
+        ${heading({
+          sentence: `Checks of ${monitor.name}`,
+          below: 'Every single check, newest first.',
+          trail: [
+            { href: '/', name: 'Monitors' },
+            { href: `/monitors/${monitor_id}`, name: monitor.name },
+          ],
+        })}
+        ${form}
+        ${
+          items.length === 0
+            ? html`
+              <div class="card">
+                <p class="nothing">
+                  ${isFiltered ? 'No checks match this filter.' : 'No checks yet.'}
+                </p>
+              </div>
+            `
+            : tableOf(items, request)
+        }
+        ${
+          next_cursor !== null &&
+          moreLink(
+            `/monitors/${monitor_id}/checks${query({ ...filter, cursor: next_cursor })}`,
+            'Earlier',
+          )
+        }
+      `,
+    });
+  },
+};

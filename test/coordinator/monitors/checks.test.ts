@@ -1,0 +1,146 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { chunksOf, hourMs } from '../../../coordinator/results/chunk.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { getMonitorChecks } from '../../../shared/api/results.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+
+type Item = OutputOf<typeof getMonitorChecks>['items'][number];
+
+describe('the checks of a monitor', () => {
+  const bench = gateBench();
+  const now = Date.UTC(2026, 10, 20, 12);
+  const day = 24 * hourMs;
+  let house: TestOrganisation;
+  let elsewhere: TestOrganisation;
+  let id: string;
+  let office: string;
+
+  const keyOf = async (table: 'monitors' | 'probes', of: string): Promise<number> =>
+    (
+      await bench.sql<{ key: number }[]>`
+      select key from ${bench.sql(table)} where id = ${of}`
+    )[0]?.key ?? 0;
+
+  beforeAll(async () => {
+    bench.now = now;
+    house = await createTestOrganisation(bench.sql);
+    elsewhere = await createTestOrganisation(bench.sql);
+    const [europe, asia] = [await bench.addProbe('Europe'), await bench.addProbe('Asia')];
+    office = await bench.addProbe('Europe', { house });
+    await bench.sql`update probes set region = 'Frankfurt' where id = ${europe}`;
+    await makeResultDays(bench.sql, now - 8 * day, now + day);
+    ({ id } = await bench.call(createMonitor, house.owner, {
+      type: 'https',
+      target: 'https://example.com',
+    }));
+    const monitor = await keyOf('monitors', id);
+    const probes = await Promise.all([europe, asia, office].map((of) => keyOf('probes', of)));
+    // Each hour of three days has three checks, one for each probe; a failure each day.
+    for (let hour = now - 3 * day; hour < now; hour += hourMs) {
+      const checks = probes.map((probe, nth) => {
+        const isFailure = nth === 1 && hour % day === 0;
+        return {
+          probe,
+          at: hour + Math.max(0, nth - 1) * 60_000,
+          took_ms: 100 + nth,
+          outcome: isFailure ? ('fail' as const) : ('ok' as const),
+          cause: isFailure ? 'http_status' : null,
+          phases: isFailure ? null : { dns: 1, tcp: 2, tls: 3, first_byte: 4.5, total: 100 + nth },
+        };
+      });
+      for (const { at, data } of chunksOf(hour, checks))
+        await bench.sql`insert into chunks (monitor_key, at, data)
+          values (${monitor}, ${new Date(at)}, ${data})`;
+    }
+  });
+
+  const list = (input: Partial<InputOf<typeof getMonitorChecks>> | object = {}) =>
+    bench.call(getMonitorChecks, house.viewer, { monitor_id: id, ...input });
+
+  const walk = async (input: object): Promise<readonly Item[]> => {
+    const all: Item[] = [];
+    for (let cursor: string | null = null; ; ) {
+      const page: OutputOf<typeof getMonitorChecks> = await list({
+        ...input,
+        ...(cursor === null ? {} : { cursor }),
+      });
+      all.push(...page.items);
+      cursor = page.next_cursor;
+      if (cursor === null) return all;
+    }
+  };
+
+  test('are listed newest first, with all that each says', async () => {
+    const { items } = await list({ limit: 2 });
+    const hour = new Date(now - hourMs).toISOString();
+    expect(items).toEqual([
+      {
+        at: new Date(now - hourMs + 60_000).toISOString(),
+        outcome: 'ok',
+        took_ms: 102,
+        place: office,
+        place_name: expect.stringContaining('probe'),
+        continent: 'Europe',
+        probe: expect.stringContaining('probe'),
+        cause: null,
+        phases: { dns_ms: 1, tcp_ms: 2, tls_ms: 3, first_byte_ms: 4.5, total_ms: 102 },
+      },
+      expect.objectContaining({ at: hour, place: 'Asia', place_name: 'Asia', took_ms: 101 }),
+    ]);
+  });
+
+  test('are each on one page of a walk, also two that began at once', async () => {
+    const all = await walk({ limit: 50 });
+    expect(all).toHaveLength(3 * 24 * 3);
+    expect(await walk({ limit: 7 })).toEqual(all);
+    expect(all.map(({ at }) => at)).toEqual(
+      all
+        .map(({ at }) => at)
+        .toSorted()
+        .toReversed(),
+    );
+    expect(new Set(all.map(({ at, probe }) => `${at} ${probe}`)).size).toBe(all.length);
+  });
+
+  test('are filtered by place, outcome and window', async () => {
+    const counts = await Promise.all(
+      ['Europe', 'Europe/Frankfurt', 'Asia', office].map(
+        async (place) => (await walk({ place, limit: 200 })).length,
+      ),
+    );
+    expect(counts).toEqual([72, 72, 72, 72]);
+    const failed = await list({ outcome: 'fail' });
+    expect(failed.items).toHaveLength(3);
+    expect(failed.next_cursor).toBeNull();
+    expect(failed.items[0]).toMatchObject({ cause: 'http_status', place: 'Asia', phases: null });
+    const [from, until] = [now - 5 * hourMs, now - 3 * hourMs].map((at) =>
+      new Date(at).toISOString(),
+    );
+    const within = await walk({ from, until });
+    expect(within).toHaveLength(6);
+    expect(within.at(-1)?.at).toBe(from);
+    expect((await list({ outcome: 'unknown' })).items).toEqual([]);
+  });
+
+  test('of others, and from places that there are not, are not found', async () => {
+    expect(await bench.refusal(getMonitorChecks, elsewhere.owner, { monitor_id: id })).toBe(
+      'monitor_not_found',
+    );
+    for (const place of ['Atlantis', newId(), 'Africa'])
+      expect(await bench.refusal(getMonitorChecks, house.viewer, { monitor_id: id, place })).toBe(
+        'place_not_found',
+      );
+    const { next_cursor: cursor } = await list({ limit: 1 });
+    expect(
+      await bench.refusal(getMonitorChecks, house.viewer, {
+        monitor_id: id,
+        cursor,
+        place: 'Asia',
+      }),
+    ).toBe('faults');
+  });
+});
