@@ -223,7 +223,7 @@ export const getMonitorResults = async (
   const to = Math.ceil(now / (step_s * 1_000)) * step_s * 1_000;
   const from = to - long_s * 1_000;
   const read = source === 'raw' ? rawSeries : hourlySeries;
-  const [{ rows, whole }, deploys] = await Promise.all([
+  const [{ rows, whole, places: summaries }, deploys] = await Promise.all([
     read(sql, results, monitor, { from, to }, step_s),
     deploysWithin(sql, organisation.id, id, { from, to }),
   ]);
@@ -255,6 +255,8 @@ export const getMonitorResults = async (
         continent: place?.continent ?? seenFrom,
         place: place === undefined ? null : { id: place.id, name: place.name },
         points: points.map(pointOf),
+        percentiles: percentilesJson(summaries?.get(seenFrom) ?? null),
+        phases: phasesJson(summaries?.get(seenFrom)?.phases ?? null),
       };
     }),
     percentiles: percentilesJson(whole),

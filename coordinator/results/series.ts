@@ -26,7 +26,11 @@ export type Series = {
   readonly rows: readonly SeriesRow[];
   /** Null where only hours are stored, and where nothing passed. */
   readonly whole: Percentiles | null;
+  /** The same by place, with means of phases; absent where only hours are stored. */
+  readonly places?: ReadonlyMap<string, PlaceSummary>;
 };
+
+export type PlaceSummary = Percentiles & Pick<SeriesRow, 'phases'>;
 
 /**
  * Of checks in order of start, by place and step. `places`: where each probe sees the monitor from;
@@ -55,6 +59,15 @@ export function seriesOf(
         Array.from(slots, ([slot, some]) => ({ continent, slot, ...summaryOf(some) })),
       ),
     whole: passed.length === 0 ? null : percentilesOf(sortedTimes(passed)),
+    places: new Map(
+      Array.from(
+        Map.groupBy(passed, ({ probe }) => places.get(probe) ?? ''),
+        ([place, some]) => [
+          place,
+          { ...percentilesOf(sortedTimes(some)), phases: phaseMeansOf(some) },
+        ],
+      ),
+    ),
   };
 }
 
@@ -69,9 +82,12 @@ function summaryOf(checks: readonly Check[]): Omit<SeriesRow, 'continent' | 'slo
     least: times[0] ?? null,
     most: times.at(-1) ?? null,
     ...percentilesOf(times),
-    phases: phaseNames.map((name) => meanOf(passed.flatMap(({ phases }) => phases?.[name] ?? []))),
+    phases: phaseMeansOf(passed),
   };
 }
+
+const phaseMeansOf = (passed: readonly Check[]): readonly (number | null)[] =>
+  phaseNames.map((name) => meanOf(passed.flatMap(({ phases }) => phases?.[name] ?? [])));
 
 const sortedTimes = (passed: readonly Check[]): Float64Array =>
   Float64Array.from(passed, ({ took_ms }) => took_ms).sort();

@@ -114,6 +114,18 @@ export const getMonitorResults = operation({
           null,
         ),
         points: array(PointOut, { meaning: 'The points, in their order.' }),
+        percentiles: grown(
+          nullable(PercentilesOut, {
+            description: 'Of its passes in the window. Known where raw results are read.',
+          }),
+          null,
+        ),
+        phases: grown(
+          nullable(PhaseMeansOut, {
+            description: 'Means of its passes in the window. Known where raw results are read.',
+          }),
+          null,
+        ),
       }),
       { meaning: 'One row of points for each continent, and each private place of `places`.' },
     ),

@@ -156,11 +156,15 @@ describe('ledger', () => {
         {
           continent: 'Asia',
           place: null,
+          percentiles: null,
+          phases: null,
           points: [{ ...none, at: iso(at + 300_000), ok: 0, failed: 0, unknown: 1 }],
         },
         {
           continent: 'Europe',
           place: null,
+          percentiles: { p50_ms: 25, p95_ms: 38.5, p99_ms: 39.7 },
+          phases: { dns_ms: 1, tcp_ms: 2, tls_ms: 3, first_byte_ms: 12.5, total_ms: 25 },
           points: [
             {
               at: iso(at),
