@@ -128,7 +128,7 @@ const add = (result: Result, monitors: string[], numbers: number[]): void => {
     );
 };
 
-type Head = Pick<Batch, 'probe' | 'generation' | 'partition' | 'after'>;
+export type Head = Pick<Batch, 'probe' | 'generation' | 'partition' | 'after'>;
 
 /** A batch of these results, which are in order of seq. */
 export const batchOf = (
@@ -340,11 +340,21 @@ export const batchText = (
   { probe, generation, partition, after }: Head,
   texts: readonly string[],
 ): string => {
-  const head = `{"v":${batchVersion},"probe":"${probe}","generation":"${generation}","partition":${partition},"after":${after}`;
   const short = texts.filter(isShort);
   // A monitor's id has no comma.
   const monitors = short.map((text) => text.slice(1, text.indexOf(','))).join(',');
   const numbers = short.map((text) => text.slice(text.indexOf(',') + 1, -1)).join(',');
   const others = texts.filter((text) => !isShort(text)).join(',');
+  return joinedText({ probe, generation, partition, after }, monitors, numbers, others);
+};
+
+/** The body of a batch, of the texts of its lists. */
+export const joinedText = (
+  { probe, generation, partition, after }: Head,
+  monitors: string,
+  numbers: string,
+  others: string,
+): string => {
+  const head = `{"v":${batchVersion},"probe":"${probe}","generation":"${generation}","partition":${partition},"after":${after}`;
   return `${head},"passes":{"monitors":[${monitors}],"numbers":[${numbers}]},"others":[${others}]}`;
 };

@@ -391,6 +391,25 @@ export type Signed = Pick<Message, 'data' | 'header'>;
 export const hasSignature = ({ header: headerOf }: Signed): boolean =>
   headerOf(header) !== undefined;
 
+/**
+ * What proves the message's sender, to be kept with it: 64 bytes for each signature, and the digests
+ * (32 bytes each) of the bodies that it is shared with.
+ */
+export const proofOf = ({
+  header: headerOf,
+}: Pick<Message, 'header'>): {
+  readonly signature: Buffer;
+  readonly digests: Buffer | null;
+} | null => {
+  const [text, digests] = [headerOf(header), headerOf(sharedHeader)];
+  return text === undefined
+    ? null
+    : { signature: bytesOf(text), digests: digests === undefined ? null : bytesOf(digests) };
+};
+
+const bytesOf = (text: string): Buffer =>
+  Buffer.concat(text.split(between).map((one) => Buffer.from(one, 'base64url')));
+
 /** Whether one of these public keys signed the message's body. */
 export const isSignedBy = (keys: readonly string[], message: Signed): boolean => {
   const text = message.header(header);
