@@ -47,7 +47,8 @@ import { pages as allPages } from './pages.ts';
 import { enrolmentRoute } from './probes/enrolment.ts';
 import { createRenewal } from './probes/identities.ts';
 import { publicListRoutes } from './probes/public-list.ts';
-import { createResults, noRunningHours } from './results/reading.ts';
+import { createResults } from './results/reading.ts';
+import { createRunningHours } from './results/running.ts';
 import { secretsOf } from './secrets/at-rest.ts';
 import { inForce, markOf } from './secrets/keys.ts';
 import { createGateSetup } from './setup.ts';
@@ -207,7 +208,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     beside,
   );
 
-  const results = createResults({ running: noRunningHours, clock, log });
+  const running = createRunningHours({ sql, log });
+  const results = createResults({ running, clock, log });
   const { gate, tokens, sessions, connections, secrets, accountSecrets, notifications } =
     createGateSetup({
       config,
@@ -351,6 +353,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       signal: leaving.signal,
       untilDatabase,
       databaseClock,
+      running,
       timing: { ...usualTiming, ...overrides.timing },
       kept: {
         rawDays: config.KEEP_RAW_DAYS,

@@ -68,6 +68,7 @@ import { createUnassignable } from './probes/uncheckable.ts';
 import { createAsker } from './registrations/asker.ts';
 import { createRefreshedList } from './registrations/list.ts';
 import type { Results } from './results/reading.ts';
+import type { OwnHours } from './results/running.ts';
 import type { WrappedKey } from './secrets/keys.ts';
 import { createDomainProofs } from './status-pages/public/access.ts';
 
@@ -140,6 +141,8 @@ export type EngineOptions = {
   readonly createHeartbeat: CreateHeartbeat;
   /** The file that keeps pings while the bus is away. */
   readonly pingSpool: string;
+  /** What is committed and in no chunk yet: partitions add to it. */
+  readonly running: OwnHours;
   readonly secrets: MonitorSecrets;
   readonly textRecords: TextRecords;
   /** Reads what registries say of domains. */
@@ -292,6 +295,8 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     requestRechecks: rechecks.ask,
     observe: trust.observe,
     needsPasses: trust.attends,
+    running: options.running,
+    keepsJournal: () => ownership.keepsJournal,
     oldestKept: (now) => oldestKept(kept, now),
   };
   const partitions = createPartitions({ owner, version, ownership, deps, signal });

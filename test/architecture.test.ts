@@ -385,7 +385,6 @@ describe('the tree', () => {
   test('reads and writes checks in one room: others ask it, but for these', () => {
     const reasons: Readonly<Record<string, string>> = {
       'coordinator/engine/result-queries.ts': 'writes results, and makes and drops their days',
-      'coordinator/engine/queries.ts': 'a partition reads what it needs to start',
       'coordinator/backups/write.ts': 'a backup has all tables',
       'coordinator/health/service-record.ts': 'asks for failures alone, which all have rows',
     };

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { codeOf } from '../../shared/base/errors.ts';
 import type { Sql, Transaction } from '../database/connect.ts';
 import { makeResultDays } from '../engine/result-queries.ts';
+import { makeJournalHours } from '../results/journal.ts';
 import { growEverySealEpoch } from '../secrets/keys.ts';
 import { beginCursors } from '../webhooks/queries.ts';
 import type { BackupDone, Progress } from './write.ts';
@@ -27,6 +28,7 @@ const headerShape = z.object({
   made_at: z.string(),
   migrations: z.array(z.string()),
   results: z.object({ from: z.number(), to: z.number() }).nullable(),
+  journal: z.object({ from: z.number(), to: z.number() }).nullable().default(null),
 });
 const tableShape = z.object({ name: z.string(), columns: z.array(z.string()) });
 const endShape = z.object({ rows: z.number(), sha256: z.string() });
@@ -145,8 +147,9 @@ const moveSequences = async (sql: Transaction): Promise<void> => {
     select c.relname as table, a.attname as column,
       pg_get_serial_sequence(c.relname, a.attname) as sequence
     from pg_attribute a join pg_class c on c.oid = a.attrelid
-    where a.attidentity <> '' and c.relnamespace = current_schema()::regnamespace
-      and c.relkind in ('r', 'p')`;
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
+      and case when a.attnum > 0 and not a.attisdropped
+        then pg_get_serial_sequence(c.relname, a.attname) is not null end`;
   for (const { table, column, sequence } of rows)
     await sql`select setval(${sequence}::regclass, greatest(coalesce(max(${sql(column)}), 0), 1),
       count(*) > 0) from ${sql(table)}`;
@@ -200,13 +203,14 @@ const restoreAll = async (
     }
     sum.update(recordBytes(record.kind, record.content));
     if (record.kind === 'H') {
-      const { migrations, results } = parsed(headerShape, record);
+      const { migrations, results, journal } = parsed(headerShape, record);
       const here = await appliedMigrations(transaction);
       if (migrations.join() !== here.join())
         throw new NoBackup(
           `it is of another version of the schema (${migrations.at(-1)}; here it is ${here.at(-1)})`,
         );
       if (results) await makeResultDays(transaction, results.from, results.to + 1);
+      if (journal) await makeJournalHours(transaction, journal.from, journal.to + 1);
     } else if (record.kind === 'T') await restoreTable(record);
   }
   if (!ended) throw new NoBackup('it ends early');

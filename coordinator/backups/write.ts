@@ -176,7 +176,16 @@ const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 export const resultsSpan = async (sql: Queryable): Promise<{ from: number; to: number } | null> => {
   const [row] = await sql<{ from: Date | null; to: Date | null }[]>`
     select least((select min(at) from results), (select min(at) from chunks)) as from,
-      greatest((select max(at) from results), (select max(at) from chunks)) as to`;
+      greatest((select max(at) from results), (select max(at) from chunks),
+        (select max(hour) from journal)) as to`;
+  return row?.to ? { from: (row.from ?? row.to).getTime(), to: row.to.getTime() } : null;
+};
+
+/** First and last hour of what is in no chunk yet. */
+const journalSpan = async (sql: Queryable): Promise<{ from: number; to: number } | null> => {
+  const [row] = await sql<
+    { from: Date | null; to: Date | null }[]
+  >`select min(hour) as from, max(hour) as to from journal`;
   return row?.from && row.to ? { from: row.from.getTime(), to: row.to.getTime() } : null;
 };
 
@@ -256,7 +265,7 @@ async function* tableBytes(
  * Raw results are most of a backup, and are kept only for days; samples, incidents and uptime need
  * none of them.
  */
-const rawTables = ['results', 'chunks'];
+const rawTables = ['results', 'chunks', 'journal'];
 
 type Wanted = { readonly progress: Progress; readonly withResults: boolean };
 
@@ -276,6 +285,7 @@ async function* backupBytes(
       made_at: new Date().toISOString(),
       migrations: await appliedMigrations(sql),
       results: withResults ? await resultsSpan(sql) : null,
+      journal: withResults ? await journalSpan(sql) : null,
     }),
   );
   sum.update(header);

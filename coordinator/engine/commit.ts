@@ -14,6 +14,8 @@ import {
   writeLedger,
 } from '../incidents/writes.ts';
 import { type AlertWrite, writeAlerts, writeDowns } from '../notifications/release.ts';
+import { insertJournal, type JournalRow, markSealed } from '../results/journal.ts';
+import { type Seal, writeChunks } from '../results/sealing.ts';
 import {
   type CertificateWrite,
   type WarningWrite,
@@ -36,6 +38,7 @@ import {
   noPasses,
   type PassColumns,
   type ResultRow,
+  writeRollups,
 } from './result-queries.ts';
 
 /**
@@ -45,7 +48,12 @@ import {
 export type Unit = {
   readonly lease: Lease;
   readonly results: readonly ResultRow[];
+  /** Of a time in which not every coordinator knows the journal. */
   readonly passes: PassColumns;
+  readonly journal: readonly JournalRow[];
+  readonly seal: Seal | null;
+  /** All that arrived before is in chunks. */
+  readonly sealedUntil: number | null;
   /** Hours of these results, whose rollups must be made or made again. */
   readonly staleHours: readonly number[];
   readonly watermarks: readonly Watermark[];
@@ -70,6 +78,9 @@ export function emptyUnit(lease: Lease): Unit {
     lease,
     results: [],
     passes: noPasses(),
+    journal: [],
+    seal: null,
+    sealedUntil: null,
     staleHours: [],
     watermarks: [],
     incidents: [],
@@ -85,7 +96,8 @@ export function emptyUnit(lease: Lease): Unit {
 }
 
 /** How many results it stores: the commit time depends on that. */
-export const resultsIn = ({ results, passes }: Unit): number => results.length + passes.at.length;
+export const resultsIn = ({ results, passes, journal }: Unit): number =>
+  results.length + passes.at.length + journal.reduce((sum, { checks }) => sum + checks, 0);
 
 /**
  * Commits units of different partitions in one transaction, through the slot where possible.
@@ -132,6 +144,18 @@ function statementsOf(sql: Queryable, owner: string, units: readonly Unit[]): St
     ...insertPasses(
       sql,
       units.map(({ passes }) => passes),
+    ),
+    ...insertJournal(
+      sql,
+      all(({ journal }) => journal),
+    ),
+    ...writeChunks(
+      sql,
+      all(({ seal }) => seal?.chunks ?? []),
+    ),
+    ...units.flatMap(({ seal }) => (seal ? writeRollups(sql, seal) : [])),
+    ...units.flatMap(({ lease, sealedUntil }) =>
+      sealedUntil === null ? [] : [markSealed(sql, lease.partition, sealedUntil)],
     ),
     ...markStale(sql, [...new Set(all(({ staleHours }) => staleHours))]),
     ...writeWatermarks(
@@ -218,6 +242,36 @@ const sample: Unit = {
     first_byte: [0],
     total: [0],
   },
+  journal: [
+    {
+      arrival: 0,
+      partition: 0,
+      probe: 0,
+      data: new Uint8Array(),
+      checks: 0,
+      passes: 0,
+      oldest: 0,
+      signature: null,
+      digests: null,
+    },
+  ],
+  seal: {
+    hour: 0,
+    chunks: [{ monitor: 0, at: 0, data: new Uint8Array() }],
+    counts: [
+      {
+        monitor: 0,
+        probe: 0,
+        ok: 0,
+        failed: 0,
+        unknown: 0,
+        took_sum: 0,
+        took_min: null,
+        took_max: null,
+      },
+    ],
+  },
+  sealedUntil: 0,
   staleHours: [0],
   watermarks: [{ probe_key: 0, generation: noOne, partition: 0, seq: 0, ahead: [] }],
   evidence: [

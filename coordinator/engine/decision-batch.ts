@@ -5,11 +5,13 @@ import { decide } from '../core/decide.ts';
 import { createState } from '../core/lifecycle.ts';
 import type { FirstCheck } from '../core/rechecks.ts';
 import type { Effect, Incident, MonitorEvent, MonitorState, Watched } from '../core/types.ts';
+import { hourOf } from '../results/hours.ts';
+import type { JournalRow } from '../results/journal.ts';
 import type { Unit } from './commit.ts';
 import type { MonitorRow, MonitorSettings } from './monitor-memory.ts';
 import { type Passes, passesOf, samplePasses } from './monitor-memory.ts';
 import type { Watermark } from './queries.ts';
-import { hourOf, noPasses, type ResultRow } from './result-queries.ts';
+import { noPasses, type ResultRow } from './result-queries.ts';
 import { type PartitionState, watermarkName } from './state.ts';
 
 /** A probe must check a monitor now. */
@@ -61,6 +63,9 @@ export type DecisionBatch = {
   readonly partition: PartitionState;
   readonly network: Roster;
   readonly now: number;
+  /** Whether passes go into the journal alone. */
+  readonly keepsJournal: boolean;
+  readonly journal: JournalRow[];
   readonly entries: Map<string, Entry>;
   /** While no state was built and all monitors are numbers, no monitor has an incident. */
   hasStates: boolean;
@@ -93,11 +98,14 @@ export const beginDecisions = (
   partition: PartitionState,
   network: Roster,
   now: number,
+  keepsJournal = false,
 ): DecisionBatch => ({
   mode: 'open',
   partition,
   network,
   now,
+  keepsJournal,
+  journal: [],
   entries: new Map(),
   hasStates: false,
   marks: new Map(),
@@ -240,8 +248,9 @@ export function removeMonitor(batch: DecisionBatch, monitor: string): void {
  */
 export function takeRoutine(batch: DecisionBatch, taken: Passes): void {
   assertOpen(batch);
-  const { passes, routine, partition } = batch;
+  const { passes, routine, partition, keepsJournal } = batch;
   routine.push(taken);
+  if (keepsJournal) return;
   const from = passes.at.length;
   samplePasses(passes, taken, partition.monitors);
   for (let place = from; place < passes.at.length; place += 1)

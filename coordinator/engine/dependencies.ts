@@ -12,6 +12,7 @@ import type { Assignments } from '../probes/assignments.ts';
 import type { Directory } from '../probes/directory.ts';
 import type { Receipts } from '../probes/presence.ts';
 import type { ObservedState } from '../probes/trust.ts';
+import type { OwnHours } from '../results/running.ts';
 import type { RecheckRequest } from './decision-batch.ts';
 import type { PartitionState } from './state.ts';
 import type { Timing } from './timing.ts';
@@ -47,6 +48,9 @@ export type PartitionDependencies = {
   readonly observe: (result: SeenResult, of: ObservedState) => void;
   /** Whether passes of this probe matter too: those of a trusted probe add nothing. */
   readonly needsPasses: (probe: string) => boolean;
+  readonly running: OwnHours;
+  /** Whether passes go into the journal; while a coordinator of the version before lives, they are rows. */
+  readonly keepsJournal: () => boolean;
   /** The database no longer stores results that started before this. */
   readonly oldestKept: (now: number) => number;
 };

@@ -1,11 +1,9 @@
 import { createShared } from '../../shared/base/async.ts';
-import type { Roster } from '../../shared/checks/assignment.ts';
 import { maxClosed } from '../core/incident.ts';
 import { nextTick, restore } from '../core/lifecycle.ts';
 import { maxObservations, observedIn } from '../core/observations.ts';
 import type { Incident, ObservingProbe, SeenResult } from '../core/types.ts';
 import { noWarnings } from '../core/warnings.ts';
-import type { Sql } from '../database/connect.ts';
 import {
   type KeptFailure,
   keptFailures,
@@ -14,9 +12,12 @@ import {
   openIncidents,
   recentGaps,
 } from '../incidents/writes.ts';
-import type { Directory } from '../probes/directory.ts';
 import { observingProbeOf } from '../probes/roster.ts';
+import type { Check } from '../results/check.ts';
+import { checksIn, type Hours, newestIn } from '../results/hours.ts';
+import { createResults, type RunningHours } from '../results/reading.ts';
 import { openWarnings } from '../warnings/writes.ts';
+import type { PartitionDependencies } from './dependencies.ts';
 import { createMonitors } from './monitor-memory.ts';
 import { unpack } from './packing.ts';
 import type { Lease } from './queries.ts';
@@ -24,10 +25,7 @@ import {
   lastPauses,
   type MonitorRow,
   monitorsOfPartition,
-  type NewestResult,
-  newestResults,
   readCheckpoint,
-  resultsWithin,
   targetHash,
   watchedOf,
   watermarksOfPartition,
@@ -35,12 +33,10 @@ import {
 import { noteUnseen, noUnseen } from './rechecks.ts';
 import { type PartitionState, watermarkName } from './state.ts';
 
-export type Loading = {
-  readonly sql: Sql;
-  readonly directory: Directory;
-  readonly roster: () => Roster;
-  readonly now: number;
-};
+export type Loading = Pick<
+  PartitionDependencies,
+  'sql' | 'directory' | 'roster' | 'running' | 'clock' | 'log'
+>;
 
 /**
  * Results may be committed this long after others that started later; without a checkpoint this
@@ -51,6 +47,8 @@ const withoutCheckpointMs = 2 * 3_600_000;
 /** By its probe's clock, a result may have started this long after now. */
 const earlyMs = 120_000;
 const gapsBackMs = 8 * 86_400_000;
+/** More of its checks may not retime an incident. */
+const maxChecks = 5 * maxObservations;
 
 /** One string for all monitors of an organisation. */
 const shared = createShared<string>(100_000);
@@ -58,10 +56,13 @@ const shared = createShared<string>(100_000);
 /** Rebuilds from the database alone everything that the owner of a partition must know. */
 export async function loadPartition(
   lease: Lease,
-  { sql, directory, roster, now }: Loading,
+  { sql, directory, roster, running, clock, log }: Loading,
 ): Promise<PartitionState> {
   const { partition } = lease;
-  const [stored, incidents, kept, closed, downs, gaps, pauses, marks, warned] = await Promise.all([
+  const now = clock.now();
+  const hours = await running.read(partition);
+  const stored = createResults({ running: only(hours), clock, log });
+  const [written, incidents, kept, closed, downs, gaps, pauses, marks, warned] = await Promise.all([
     readCheckpoint(sql, partition),
     openIncidents(sql, partition),
     keptFailures(sql, partition),
@@ -73,8 +74,8 @@ export async function loadPartition(
     openWarnings(sql, partition),
   ]);
   const existing =
-    stored &&
-    unpack(stored.state, (observer) =>
+    written &&
+    unpack(written.state, (observer) =>
       observingProbeOf({
         id: observer.probe,
         name: observer.name,
@@ -82,7 +83,7 @@ export async function loadPartition(
         place_id: observer.place ?? null,
       }),
     );
-  const since = stored && existing ? stored.takenAt - slackMs : now - withoutCheckpointMs;
+  const since = written && existing ? written.takenAt - slackMs : now - withoutCheckpointMs;
   const state: PartitionState = {
     lease,
     monitors: createMonitors(),
@@ -98,32 +99,42 @@ export async function loadPartition(
     unpublished: new Set(),
     early: undefined,
     unseen: noUnseen(),
+    hours,
+    sealing: undefined,
   };
   const network = roster();
   for await (const page of monitorsOfPartition(sql, partition)) {
-    const times = page.flatMap((row) => {
+    const times = page.flatMap(({ key, ...row }) => {
       const incident = incidents.get(row.id);
-      const within = incident && observedIn(incident, watchedOf(row), network);
-      return within
-        ? [{ monitor_key: row.key, from: within.from, to: Math.min(within.to, now + earlyMs) }]
-        : [];
+      const within = incident && observedIn(incident, watchedOf({ key, ...row }), network);
+      if (!within) return [];
+      const to = Math.min(within.to, now + earlyMs) + 1;
+      const from = Math.max(within.from, to - maxChecks * row.interval_s * 1_000);
+      return [{ key, partition, from, to }];
     });
-    const keys = page.map(({ key }) => key);
     const [results, inTime] = await Promise.all([
-      newestResults(sql, keys, since),
-      resultsWithin(sql, times, 5 * maxObservations),
+      stored.within(
+        sql,
+        page.map(({ key }) => ({ key, partition, from: since, to: now + earlyMs + 1 })),
+      ),
+      stored.within(sql, times),
     ]);
-    for (const row of page) {
+    const inWindows = new Map(times.map(({ key }, nth) => [key, inTime[nth] ?? []]));
+    for (const [nth, row] of page.entries()) {
       const before = existing?.get(row.key);
       // Views of an older version of the config say nothing about this one, but the covered time
       // stays.
       const same = before?.configVersion === row.config_version ? before : undefined;
       const checkpoint = same?.checkpoint ?? (before ? { ...before.checkpoint, views: [] } : null);
       const changedAt = same?.changedAt ?? (before ? now : 0);
-      const seen = (result: NewestResult): SeenResult[] => {
-        const probe = directory.byKey(result.probe_key);
-        const counts = probe && probe.quarantined_at === null && result.at >= changedAt;
-        return counts ? [seenOf(result, row, observingProbeOf(probe))] : [];
+      const seen = (check: Check): SeenResult[] => {
+        const probe = directory.byKey(check.probe);
+        const counts =
+          probe &&
+          probe.quarantined_at === null &&
+          check.at >= changedAt &&
+          check.outcome !== 'unknown';
+        return counts ? [seenOf(check, row, observingProbeOf(probe))] : [];
       };
       const incident = incidents.get(row.id) ?? null;
       const watched = watchedOf(row);
@@ -137,11 +148,11 @@ export async function loadPartition(
           paused_at: pause?.ended_at === null ? pause.began_at : null,
         },
         checkpoint,
-        results: (results.get(row.key) ?? []).flatMap(seen),
+        results: newestByProbe(results[nth] ?? []).flatMap(seen),
         told: incident
           ? [
               ...keptOf(incident, row, kept.get(incident.id) ?? []),
-              ...(inTime.get(row.key) ?? []).flatMap(seen),
+              ...(inWindows.get(row.key) ?? []).slice(-maxChecks).flatMap(seen),
             ]
           : [],
         resumed_at: pause?.ended_at ?? null,
@@ -160,15 +171,34 @@ export async function loadPartition(
   return state;
 }
 
-function seenOf(row: NewestResult, monitor: MonitorRow, observer: ObservingProbe): SeenResult {
+/** What nobody has registered yet: it is complete, and read once. */
+const only = (hours: Hours): RunningHours => ({
+  refresh: async () => undefined,
+  checksOf: (_, monitor, from, to) => checksIn(hours, monitor, from, to),
+  newestOf: (_, monitor) => newestIn(hours, monitor),
+});
+
+/** The newest pass and the newest failure of each probe, of checks in order of start. */
+function newestByProbe(checks: readonly Check[]): readonly Check[] {
+  const newest = new Map(
+    checks.map((check) => [`${check.probe} ${check.outcome}`, check] as const),
+  );
+  return [...newest.values()];
+}
+
+function seenOf(
+  check: Pick<Check, 'at' | 'took_ms' | 'outcome' | 'cause'>,
+  monitor: MonitorRow,
+  observer: ObservingProbe,
+): SeenResult {
   return {
     seq: 1,
     monitor: monitor.id,
     config_version: monitor.config_version,
-    at: row.at,
-    took_ms: row.took_ms,
-    outcome: row.outcome,
-    cause: row.cause_class === null ? null : { class: row.cause_class, params: {} },
+    at: check.at,
+    took_ms: check.took_ms,
+    outcome: check.outcome,
+    cause: check.cause === null ? null : { class: check.cause, params: {} },
     phases: null,
     evidence: null,
     look: null,
@@ -189,11 +219,7 @@ function keptOf(
   return failures.flatMap(({ part, at, took_ms, cause, phases, evidence }) => {
     const observer = part === 'seen' ? seen : confirmed;
     if (!observer) return [];
-    const bare = seenOf(
-      { probe_key: 0, at, took_ms, outcome: 'fail', cause_class: null },
-      monitor,
-      observer,
-    );
+    const bare = seenOf({ at, took_ms, outcome: 'fail', cause: null }, monitor, observer);
     return [{ ...bare, cause, phases, evidence }];
   });
 }

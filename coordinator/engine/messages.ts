@@ -25,7 +25,9 @@ export type PartitionMessage =
       readonly pings: readonly { readonly monitor: string; readonly ping: SeenPing }[];
     }
   | { readonly is: 'quarantined'; readonly probe: string }
-  | { readonly is: 'checkpoint' };
+  | { readonly is: 'checkpoint' }
+  /** Writes a bite of chunks of hours that are over; answered by `sealed` or `failed`. */
+  | { readonly is: 'seal' };
 
 export type PartitionAnswer =
   | { readonly is: 'done' }
@@ -36,6 +38,7 @@ export type PartitionAnswer =
   | ({ readonly is: 'waits' } & Late)
   | ({ readonly is: 'early' } & EarlyAnswer)
   | ({ readonly is: 'reconciled' } & ReconcileAnswer)
+  | { readonly is: 'sealed'; readonly isMore: boolean }
   | { readonly is: 'failed'; readonly error: unknown };
 
 /** What is held since a hold began (rule 4), and for whom. */

@@ -229,7 +229,11 @@ async function workOnBatch(
     state,
     [
       locate(
-        { probe, batch: { ...batch, generation: generationOf(id), after: null } },
+        {
+          probe,
+          batch: { ...batch, generation: generationOf(id), after: null },
+          delivered: { data, header: () => undefined },
+        },
         state.monitors,
       ),
     ],

@@ -87,12 +87,15 @@ export type Ownership = {
   /** Until when the leases hold, by performance.now(). */
   validUntil: number;
   isClosing: boolean;
+  /** Whether every coordinator that lives knows the journal. */
+  keepsJournal: boolean;
 };
 
 export const createOwnership = (): Ownership => ({
   running: new Map(),
   validUntil: 0,
   isClosing: false,
+  keepsJournal: false,
 });
 
 const mayWork = ({ isClosing, validUntil }: Ownership): boolean =>
@@ -164,11 +167,17 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     const askedAt = performance.now();
     cutOffAt = bus.isConnected() ? undefined : (cutOffAt ?? askedAt);
     const rests = isResting();
-    const others = await beAlive(
+    const { others, keepJournal } = await beAlive(
       sql,
       { owner, version, hasBus: cutOffAt === undefined && !rests },
       timing.leaseMs,
     );
+    if (ownership.keepsJournal !== keepJournal)
+      log.info(
+        { journal: keepJournal },
+        'every coordinator knows the journal of results, or one does not: results are written as all can read them',
+      );
+    ownership.keepsJournal = keepJournal;
     const leases = new Map(
       (await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]),
     );

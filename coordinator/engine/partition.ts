@@ -30,6 +30,7 @@ import {
   settle,
   unitWithCheckpoint,
 } from './results.ts';
+import { sealTurn } from './sealing.ts';
 import type { PartitionState } from './state.ts';
 
 /**
@@ -145,23 +146,29 @@ export function createPartition(
   return {
     name: `partition ${partition}`,
     init: async () => {
-      const { sql, directory, roster, clock, loading, loaded } = deps;
+      const { running, loading, loaded } = deps;
       const lease = await leaseToRead();
-      const state = await loading(() =>
-        loadPartition(lease, { sql, directory, roster, now: clock.now() }),
-      );
+      const state = await loading(() => loadPartition(lease, deps));
       await drainOutbox(state, deps);
       loaded.set(partition, state);
+      running.own(partition, state.hours);
       return state;
     },
-    close: async () => {
-      deps.loaded.delete(partition);
-    },
+    close: async (state) => unload(state, deps),
     receive: async (state, message, reportProgress) => ({
       state,
       answer: await receive(state, message, deps, reportProgress),
     }),
   };
+}
+
+/** This coordinator no longer holds it. */
+export function unload(
+  { lease: { partition }, hours }: PartitionState,
+  { loaded, running }: Pick<PartitionDependencies, 'loaded' | 'running'>,
+): void {
+  loaded.delete(partition);
+  running.leave(partition, hours);
 }
 
 async function receive(
@@ -189,6 +196,8 @@ async function receive(
     case 'checkpoint':
       await checkpoint(state, deps);
       return done;
+    case 'seal':
+      return sealTurn(state, deps);
     case 'pings':
       await decide(state, deps, (decisions) => {
         for (const { monitor, ping } of message.pings)

@@ -5,7 +5,6 @@ import { defaultName } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { abilityFor, insideOf, type Placed } from '../../shared/checks/placement.ts';
-import type { Outcome } from '../../shared/checks/result.ts';
 import type { Watched } from '../core/types.ts';
 import {
   numbersLiteral,
@@ -15,7 +14,6 @@ import {
 } from '../database/connect.ts';
 import { enqueue } from '../database/outbox.ts';
 import { inPages } from '../gate/cursors.ts';
-import { outcomeOf } from '../results/check.ts';
 
 /** What the owner of a partition knew at `takenAt`, packed by it. */
 export type StoredCheckpoint = { readonly takenAt: number; readonly state: Uint8Array };
@@ -41,21 +39,26 @@ export const writeCheckpoint = (
 
 type Alive = { readonly owner: string; readonly version: string; readonly hasBus: boolean };
 
-/** Records that this coordinator is alive, and counts the others that are and have the bus. */
+/**
+ * Records that this coordinator is alive. Counts the others that are and have the bus, and says
+ * whether all of them keep the journal.
+ */
 export async function beAlive(
   sql: Queryable,
   { owner, version, hasBus }: Alive,
   aliveMs: number,
-): Promise<number> {
-  const [row] = await sql<{ others: number }[]>`
+): Promise<{ readonly others: number; readonly keepJournal: boolean }> {
+  const [row] = await sql<{ others: number; keep_journal: boolean }[]>`
     with mine as (
-      insert into coordinators (id, version, seen_at, has_bus, signs)
-      values (${owner}, ${version}, now(), ${hasBus}, true)
+      insert into coordinators (id, version, seen_at, has_bus, signs, keeps_journal)
+      values (${owner}, ${version}, now(), ${hasBus}, true, true)
       on conflict (id) do update set seen_at = excluded.seen_at, has_bus = excluded.has_bus
     )
-    select count(*) as others from coordinators
-    where id <> ${owner} and has_bus and seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
-  return row?.others ?? 0;
+    select count(*) filter (where has_bus) as others,
+      coalesce(bool_and(keeps_journal), true) as keep_journal
+    from coordinators
+    where id <> ${owner} and seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
+  return { others: row?.others ?? 0, keepJournal: row?.keep_journal ?? false };
 }
 
 /** Removes coordinators that ended without saying so, once no one needs to know about them. */
@@ -163,89 +166,6 @@ export const fence = (sql: Queryable, owner: string, leases: readonly Lease[]): 
 export function fencedBy(error: unknown): unknown {
   const isFence = error instanceof postgres.PostgresError && error.code === 'AP001';
   return isFence ? new Fenced((error.detail ?? '').split(',').map(Number)) : error;
-}
-
-/** What a partition's owner reads once, when it takes the partition over. */
-
-export type NewestResult = {
-  readonly probe_key: number;
-  readonly at: number;
-  readonly took_ms: number;
-  readonly outcome: Outcome;
-  readonly cause_class: string | null;
-};
-
-type Packed = readonly (readonly [
-  probe_key: number,
-  at: number,
-  took_ms: number,
-  outcome: number,
-  cause_class: string | null,
-])[];
-
-/**
- * The newest pass and the newest failure of each probe for each of these monitors since a time, by
- * the monitor's key. It returns one row for each monitor: hundreds of thousands of rows would cost
- * a start more memory than everything that it keeps.
- */
-export async function newestResults(
-  sql: Queryable,
-  monitorKeys: readonly number[],
-  since: number,
-): Promise<ReadonlyMap<number, readonly NewestResult[]>> {
-  if (monitorKeys.length === 0) return new Map();
-  const rows = await sql<{ monitor_key: number; results: Packed }[]>`
-    select monitor_key,
-      json_agg(json_build_array(probe_key, (extract(epoch from at) * 1000)::bigint, took_ms,
-        outcome, cause_class)) as results
-    from (
-      select distinct
-        on (monitor_key, probe_key, outcome) monitor_key, probe_key, at, took_ms, outcome,
-          cause_class
-      from results
-      where monitor_key = any(${numbersLiteral(monitorKeys)}::bigint[]) and at >= ${new Date(since)}
-        and outcome < 2
-      order by monitor_key, probe_key, outcome, at desc
-    ) newest group by monitor_key`;
-  return new Map(rows.map(({ monitor_key, results }) => [monitor_key, results.map(unpacked)]));
-}
-
-function unpacked([probe_key, at, took_ms, outcome, cause_class]: Packed[number]): NewestResult {
-  return {
-    probe_key,
-    at,
-    took_ms,
-    cause_class,
-    outcome: outcomeOf(outcome),
-  };
-}
-
-export type Within = { readonly monitor_key: number; readonly from: number; readonly to: number };
-
-/**
- * The newest passes and failures of each monitor within a time, by the monitor's key, limited in
- * number and in order of start.
- */
-export async function resultsWithin(
-  sql: Queryable,
-  times: readonly Within[],
-  limit: number,
-): Promise<ReadonlyMap<number, readonly NewestResult[]>> {
-  if (times.length === 0) return new Map();
-  const rows = await sql<{ monitor_key: number; results: Packed }[]>`
-    select t.monitor_key, json_agg(
-      json_build_array(r.probe_key, (extract(epoch from r.at) * 1000)::bigint, r.took_ms, r.outcome,
-        r.cause_class) order by r.at) as results
-    from unnest(${numbersLiteral(times.map(({ monitor_key }) => monitor_key))}::bigint[],
-      ${numbersLiteral(times.map(({ from }) => from))}::float8[],
-        ${numbersLiteral(times.map(({ to }) => to))}::float8[]
-    ) as t (monitor_key, since, until), lateral (
-      select * from results
-      where monitor_key = t.monitor_key and at between to_timestamp(t.since / 1000.0)
-        and to_timestamp(t.until / 1000.0) and outcome < 2
-      order by at desc limit ${limit}) r
-    group by t.monitor_key`;
-  return new Map(rows.map(({ monitor_key, results }) => [monitor_key, results.map(unpacked)]));
 }
 
 export type Pause = { readonly began_at: number; readonly ended_at: number | null };

@@ -2,6 +2,7 @@ import { codeOf } from '../../shared/base/errors.ts';
 import type { Interval } from '../../shared/base/time.ts';
 import type { Outcome, Phases } from '../../shared/checks/result.ts';
 import {
+  executeAll,
   numbersLiteral,
   type Queryable,
   type Statement,
@@ -9,7 +10,10 @@ import {
 } from '../database/connect.ts';
 import { placeOf } from '../probes/places.ts';
 import { outcomeNumbers } from '../results/check.ts';
+import { hourMs } from '../results/chunk.ts';
+import { hourOf } from '../results/hours.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
+import { type Count, countsOf, type Seal } from '../results/sealing.ts';
 import { type Series, type SeriesRow, seriesOf } from '../results/series.ts';
 
 export type { Percentiles, Series, SeriesRow } from '../results/series.ts';
@@ -82,7 +86,7 @@ export async function hourlySeries(
       sql,
       waiting.size === 0
         ? []
-        : [{ ...monitor, from: Math.min(...waiting), to: Math.max(...waiting) + hour }],
+        : [{ ...monitor, from: Math.min(...waiting), to: Math.max(...waiting) + hourMs }],
     ),
   ]);
   const unrolled = checks.filter(({ at }) => waiting.has(hourOf(at)));
@@ -287,19 +291,26 @@ export const markStale = (sql: Queryable, hours: readonly number[]): Statement[]
           on conflict do nothing`,
       ];
 
-const hour = 3_600_000;
-
-/** The start of the hour that a time lies in. */
-export const hourOf = (at: number): number => Math.floor(at / hour) * hour;
-
-/** Makes the rollups of the oldest finished hour that waits for it. False when none waits. */
-export async function rollUpOneHour(sql: Queryable, finishedBefore: number): Promise<boolean> {
+/**
+ * Makes the rollups of the oldest finished hour that waits for it, of all that is in rows and
+ * chunks. False when none waits. @param stored reads both.
+ */
+export async function rollUpOneHour(
+  sql: Queryable,
+  finishedBefore: number,
+  stored: Pick<Results, 'within'>,
+): Promise<boolean> {
   const [stale] = await sql<{ hour: Date }[]>`
     delete from stale_hours where hour = (
       select hour from stale_hours where hour < ${new Date(finishedBefore)} order by hour limit 1
       for update skip locked)
     returning hour`;
   if (!stale) return false;
+  const begin = stale.hour.getTime();
+  const isOfHour = (name: string) =>
+    sql`${sql.unsafe(name)} >= ${stale.hour} and ${sql.unsafe(name)} < ${new Date(begin + hourMs)}`;
+  const hasChunk = sql`exists (select from chunks c
+    where c.monitor_key = r.monitor_key and ${isOfHour('c.at')})`;
   await sql`
     insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min,
       took_max)
@@ -309,22 +320,76 @@ export async function rollUpOneHour(sql: Queryable, finishedBefore: number): Pro
       coalesce(sum(took_ms) filter (where outcome = 0), 0), min(took_ms)
       filter (where outcome = 0), max(took_ms) filter (where outcome = 0)
     from results r join probes p on p.key = r.probe_key left join monitors m on m.key = r.monitor_key
-    where r.at >= ${stale.hour} and r.at < ${stale.hour}::timestamptz + interval '1 hour'
-    group by 1, 2
-    on conflict (monitor_key, hour, continent) do update
-    set ok = excluded.ok, failed = excluded.failed, unknown = excluded.unknown,
-      took_sum = excluded.took_sum, took_min = excluded.took_min, took_max = excluded.took_max`;
-  // Values that lists are sorted by come from the newest hour only: an hour that is rolled up again
-  // may be an old one.
-  await sql`
-    update monitor_status s set response_ms = r.mean
-    from (select monitor_key, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups
-      where hour = ${stale.hour} group by monitor_key) r
-    where r.monitor_key = s.monitor_key and s.response_ms is distinct from r.mean
-      and not exists (select 1 from rollups later where later.monitor_key = s.monitor_key
-        and later.hour > ${stale.hour})`;
+    where ${isOfHour('r.at')} and not ${hasChunk}
+    group by 1, 2 ${putRollup(sql)}`;
+  const both = await sql<{ key: number }[]>`
+    select distinct r.monitor_key as key from results r where ${isOfHour('r.at')} and ${hasChunk}`;
+  const window = { partition: 0, from: begin, to: begin + hourMs };
+  for (let from = 0; from < both.length; from += monitorsAtOnce) {
+    const monitors = both.slice(from, from + monitorsAtOnce);
+    const checks = await stored.within(
+      sql,
+      monitors.map(({ key }) => ({ ...window, key })),
+    );
+    const counts = monitors.flatMap(({ key }, nth) => countsOf(key, checks[nth] ?? []));
+    await executeAll(writeRollups(sql, { hour: begin, counts }));
+  }
+  await setResponseTimes(sql, stale.hour, sql``);
   return true;
 }
+
+/** How many monitors' checks of an hour are in memory at once. */
+const monitorsAtOnce = 1_000;
+
+/** Rollups of checks that are counted already. */
+export function writeRollups(
+  sql: Queryable,
+  { hour: begin, counts }: Pick<Seal, 'hour' | 'counts'>,
+): Statement[] {
+  if (counts.length === 0) return [];
+  const all = (name: keyof Count): string => numbersLiteral(counts.map((count) => count[name]));
+  const at = new Date(begin);
+  return [
+    sql`
+      insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min,
+        took_max)
+      select r.monitor_key, ${seenFrom(sql)}, ${at}, sum(r.ok), sum(r.failed), sum(r.unknown),
+        sum(r.took_sum), min(r.took_min), max(r.took_max)
+      from unnest(${all('monitor')}::bigint[], ${all('probe')}::int[], ${all('ok')}::int[],
+        ${all('failed')}::int[], ${all('unknown')}::int[], ${all('took_sum')}::float8[],
+        ${all('took_min')}::real[], ${all('took_max')}::real[]
+      ) as r (monitor_key, probe_key, ok, failed, unknown, took_sum, took_min, took_max)
+      join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
+      group by 1, 2 ${putRollup(sql)}`,
+    setResponseTimes(sql, at, sql`and monitor_key = any(${all('monitor')}::bigint[])`),
+  ];
+}
+
+/**
+ * A rollup that counts fewer checks is of a moment before: rows alone, while others are sealed.
+ */
+const putRollup = (sql: Queryable) => sql`
+  on conflict (monitor_key, hour, continent) do update
+  set ok = excluded.ok, failed = excluded.failed, unknown = excluded.unknown,
+    took_sum = excluded.took_sum, took_min = excluded.took_min, took_max = excluded.took_max
+  where rollups.ok + rollups.failed + rollups.unknown
+    <= excluded.ok + excluded.failed + excluded.unknown`;
+
+/**
+ * Values that lists are sorted by come from the newest hour only: an hour that is rolled up again
+ * may be an old one.
+ */
+const setResponseTimes = (
+  sql: Queryable,
+  at: Date,
+  ofMonitors: ReturnType<typeof putRollup>,
+): Statement & PromiseLike<unknown> => sql`
+    update monitor_status s set response_ms = r.mean
+    from (select monitor_key, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups
+      where hour = ${at} ${ofMonitors} group by monitor_key) r
+    where r.monitor_key = s.monitor_key and s.response_ms is distinct from r.mean
+      and not exists (select 1 from rollups later where later.monitor_key = s.monitor_key
+        and later.hour > ${at})`;
 
 /** Deletes rollups and closed ledger intervals from before these times. */
 export async function forgetOld(
@@ -346,8 +411,9 @@ export async function forgetMonitors(sql: Queryable, bite: number): Promise<bool
   const raw = await sql`delete from results
       where ctid in (select ctid from results where monitor_key = ${key} limit ${bite})
         and monitor_key = ${key}`;
+  const chunks = await sql`delete from chunks where monitor_key = ${key}`;
   const rolled = await sql`delete from rollups where monitor_key = ${key}`;
-  if (raw.count === 0 && rolled.count === 0)
+  if (raw.count === 0 && chunks.count === 0 && rolled.count === 0)
     await sql`delete from forgotten_monitors where monitor_key = ${key}`;
   return true;
 }

@@ -4,11 +4,13 @@ import {
   resultAt,
   seqAt,
   startAt,
+  tookAt,
   versionAt,
 } from '../../shared/bus/batch.ts';
+import { proofOf, type Signed } from '../../shared/bus/identity.ts';
 import type { ReceiptMessage } from '../../shared/bus/messages.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
-import type { Result } from '../../shared/checks/result.ts';
+import type { Outcome, Result } from '../../shared/checks/result.ts';
 import { byStart } from '../core/backlog.ts';
 import { nextTick } from '../core/lifecycle.ts';
 import type { SeenResult } from '../core/types.ts';
@@ -17,6 +19,8 @@ import type { RefusedReason } from '../health/refusals.ts';
 import type { Accepted } from '../probes/directory.ts';
 import type { ProbeRow } from '../probes/queries.ts';
 import { observingProbeOf } from '../probes/roster.ts';
+import { addBatch, hourOf } from '../results/hours.ts';
+import { packBatch } from '../results/packing.ts';
 import { emptyUnit, type Unit } from './commit.ts';
 import {
   addSample,
@@ -44,7 +48,10 @@ import type { PartitionState } from './state.ts';
  * A batch with the slot of each result's monitor by its place, −1 for unknown monitors. It is valid
  * until a monitor is added or removed.
  */
-export type LocatedBatch = Pick<Accepted, 'probe' | 'batch'> & { readonly slots: Int32Array };
+export type LocatedBatch = Pick<Accepted, 'probe' | 'batch'> & {
+  readonly delivered: Signed;
+  readonly slots: Int32Array;
+};
 
 /** The new part of it: from this place on, except results that were decided early. */
 type Fresh = LocatedBatch & {
@@ -71,7 +78,7 @@ export type Decided = {
 
 type DecidingDependencies = Pick<
   PartitionDependencies,
-  'clock' | 'timing' | 'oldestKept' | 'roster' | 'needsPasses'
+  'clock' | 'timing' | 'oldestKept' | 'roster' | 'needsPasses' | 'keepsJournal'
 >;
 
 /** Decides a set of batches, in order of start. Nothing is written yet. */
@@ -82,7 +89,7 @@ export function decideBatches(
 ): Decided {
   const { clock, roster } = deps;
   const now = clock.now();
-  const decisions = beginDecisions(state, roster(), now);
+  const decisions = beginDecisions(state, roster(), now, deps.keepsJournal());
   const fresh: Fresh[] = [];
   const answers = new Map<string, Receipt>();
 
@@ -114,7 +121,9 @@ export function decideBatches(
     });
   }
 
-  const { routine, judged, refused } = splitResults(state, fresh, now, deps);
+  const { routine, judged, refused, taken } = splitResults(state, fresh, now, deps);
+  if (decisions.keepsJournal)
+    for (const [nth, one] of fresh.entries()) keepInJournal(decisions, one, taken[nth] ?? []);
   for (const passes of routine) takeRoutine(decisions, passes);
   decideResults(decisions, judged, now);
 
@@ -136,6 +145,8 @@ function firstAfter(batch: Batch, seq: number): number {
 
 /** A set of batches, split by how its results are decided. */
 type SplitResults = {
+  /** Of each batch by place: the key of the monitor whose result was taken, else 0. */
+  readonly taken: readonly number[][];
   /** By their place: passes that may take the fast path, whatever else is in the set. */
   readonly routine: readonly Passes[];
   readonly judged: Judged[];
@@ -159,6 +170,7 @@ function splitResults(
   const routine: (Passes & Fresh)[] = [];
   const judged: Judged[] = [];
   const refused: SplitResults['refused'] = [];
+  const taken: number[][] = [];
   const decideAt = ({ probe, batch }: Fresh, place: number, slot: number): void => {
     judged.push({
       key: monitors.rowAt(slot).key,
@@ -172,15 +184,21 @@ function splitResults(
     const pass = passOf(probe);
     const mayPass = !attends(probe.id);
     const slots = new Int32Array(batch.monitors.length).fill(-1);
+    const keys = Array.from(slots, () => 0);
+    taken.push(keys);
     for (let place = first; place < slots.length; place += 1) {
       const slot = one.slots[place] ?? -1;
       // Deleted meanwhile, or never known: nothing to decide.
-      if (slot < 0 || ahead?.has(seqAt(batch, place))) continue;
+      if (slot < 0) continue;
       pass.config_version = versionAt(batch, place);
       pass.at = startAt(batch, place);
       const { terms, version } = monitors.termsAt(slot);
       if (!terms) continue;
+      const isEarly = ahead?.has(seqAt(batch, place)) ?? false;
       const reason = refusedReason(probe, pass, terms, version, moment);
+      if (!reason && countsAsSent(pass, batch.whole.get(place), now))
+        keys[place] = monitors.rowAt(slot).key;
+      if (isEarly) continue;
       if (reason) refused.push({ probe: probe.id, reason });
       else if (mayPass && !batch.whole.has(place) && monitors.isRoutinePassAt(slot, pass, moment))
         slots[place] = slot;
@@ -198,7 +216,44 @@ function splitResults(
         one.slots[place] = -1;
         decideAt(one, place, slot);
       }
-  return { routine, judged, refused };
+  return { routine, judged, refused, taken };
+}
+
+/** What counts otherwise than its probe says has a row instead. */
+function countsAsSent(pass: SeenResult, whole: Result | undefined, now: number): boolean {
+  const outcome = whole?.outcome ?? 'ok';
+  return countsAs({ outcome, quarantined: pass.quarantined, at: pass.at }, now) === outcome;
+}
+
+/** A batch of which nothing was taken is no news. */
+function keepInJournal(
+  { journal, partition, now }: DecisionBatch,
+  { probe, batch, delivered, ahead }: Fresh,
+  keys: readonly number[],
+): void {
+  let [checks, passes, oldest] = [0, 0, Number.POSITIVE_INFINITY];
+  for (let place = 0; place < keys.length; place += 1) {
+    if (keys[place] === 0) continue;
+    checks += 1;
+    const whole = batch.whole.get(place);
+    if (ahead?.has(seqAt(batch, place)) || (whole && needsRow(whole, whole.outcome))) continue;
+    passes += 1;
+    oldest = Math.min(oldest, startAt(batch, place) + tookAt(batch, place));
+  }
+  if (checks === 0) return;
+  const proof = proofOf(delivered);
+  journal.push({
+    // Also when the clock was set back: what arrived before is in chunks already.
+    arrival: Math.max(hourOf(now), partition.hours.until),
+    partition: partition.lease.partition,
+    probe: probe.key,
+    data: packBatch(delivered.data, batch, keys),
+    checks,
+    passes,
+    oldest,
+    signature: proof?.signature ?? null,
+    digests: proof?.digests ?? null,
+  });
 }
 
 /** A result as the core takes it. */
@@ -290,15 +345,16 @@ export function decideResults(
     });
     const outcome = countsAs(seen, now);
     const { at, took_ms, phases } = seen;
-    addSample(decisions, {
-      monitor_key: key,
-      probe_key: probe.key,
-      at,
-      took_ms,
-      outcome,
-      cause_class: seen.cause?.class ?? null,
-      phases,
-    });
+    if (!decisions.keepsJournal || needsRow(seen, outcome))
+      addSample(decisions, {
+        monitor_key: key,
+        probe_key: probe.key,
+        at,
+        took_ms,
+        outcome,
+        cause_class: seen.cause?.class ?? null,
+        phases,
+      });
     const { certificate, monitor } = seen;
     const isOfNow = () => seen.config_version === settingsOf(decisions, monitor)?.version;
     if (certificate && outcome === 'ok' && isOfNow())
@@ -308,6 +364,17 @@ export function decideResults(
   // The past causes no rechecks; incidents that are open after it are continued now.
   for (const monitor of late)
     if (incidentOf(decisions, monitor)) decideOn(decisions, monitor, { is: 'tick' });
+}
+
+/**
+ * A plain pass is in the journal alone, once its batch is. What is decided early comes before its
+ * batch, and answers to rechecks are few.
+ */
+function needsRow(
+  { look: recheck, cause }: Pick<Result, 'look' | 'cause'>,
+  outcome: Outcome,
+): boolean {
+  return outcome !== 'ok' || cause !== null || recheck !== null;
 }
 
 /** The one of a check's rechecks that its incident waits for. */
@@ -358,11 +425,12 @@ export function unitWithCheckpoint(batch: DecisionBatch, takenAt: number): Unit 
   return { ...unitOf(batch), checkpoint: { takenAt, state: pack(future(batch)) } };
 }
 
-export function unitOf({ partition, rows, passes, hours, marks }: DecisionBatch): Unit {
+export function unitOf({ partition, rows, passes, journal, hours, marks }: DecisionBatch): Unit {
   return {
     ...emptyUnit(partition.lease),
     ...rows,
     passes,
+    journal,
     staleHours: [...hours],
     watermarks: [...marks.values()],
   };
@@ -395,9 +463,12 @@ function changedAtOf({ now, partition }: DecisionBatch, { slot, held }: Entry): 
   return slot === null ? 0 : partition.monitors.rowAt(slot).changedAt;
 }
 
-function hasRows({ marks, passes, rows }: DecisionBatch): boolean {
+function hasRows({ marks, passes, journal, rows }: DecisionBatch): boolean {
   return (
-    marks.size > 0 || passes.at.length > 0 || Object.values(rows).some((list) => list.length > 0)
+    marks.size > 0 ||
+    passes.at.length > 0 ||
+    journal.length > 0 ||
+    Object.values(rows).some((list) => list.length > 0)
   );
 }
 
@@ -405,7 +476,7 @@ function hasRows({ marks, passes, rows }: DecisionBatch): boolean {
 export function adopt(batch: DecisionBatch): void {
   assertOpen(batch);
   batch.mode = 'adopted';
-  const { partition, network, routine, entries, marks } = batch;
+  const { partition, network, routine, entries, marks, journal } = batch;
   const { monitors } = partition;
   for (const taken of routine)
     partition.nextDue = Math.min(partition.nextDue, passAll(monitors, taken));
@@ -424,6 +495,10 @@ export function adopt(batch: DecisionBatch): void {
     partition.watermarks.set(name, seq);
     if (ahead.length > 0) partition.ahead.set(name, ahead);
     else partition.ahead.delete(name);
+  }
+  for (const row of journal) {
+    const fault = addBatch(partition.hours, row);
+    if (fault !== null) throw new Error(`a batch was packed wrongly: ${fault}`);
   }
 }
 
@@ -446,7 +521,7 @@ export function observeAll(
   }
 }
 
-export function locate<From extends Pick<Accepted, 'probe' | 'batch'>>(
+export function locate<From extends Omit<LocatedBatch, 'slots'>>(
   from: From,
   monitors: Monitors,
 ): From & LocatedBatch {

@@ -12,7 +12,7 @@ import {
 } from './deliveries.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import type { PartitionAnswer, PartitionMessage } from './messages.ts';
-import { createPartition, isTickDue } from './partition.ts';
+import { createPartition, isTickDue, unload } from './partition.ts';
 import { Fenced, type Lease, renewEpoch } from './queries.ts';
 import { type ReconcileAnswer, type ReconcileTurn, reconcile } from './reconcile.ts';
 import type { PartitionState } from './state.ts';
@@ -55,6 +55,7 @@ export type RunningPartition = Pick<RunningOptions, 'deps' | 'mayWork'> & {
   /** Settles when it runs, or cannot. */
   began: Promise<void>;
   nextCheckpoint: number;
+  nextSeal: number;
   restUntil: number;
 };
 
@@ -111,6 +112,7 @@ export function startPartition({
     pull: undefined,
     began: Promise.resolve(),
     nextCheckpoint: performance.now() + timing.checkpointMs * (0.5 + partition / 64),
+    nextSeal: performance.now() + timing.sealMs * ((partition + 1) / 32),
     restUntil: 0,
   };
   running.began = begin(running).catch((error: unknown) => {
@@ -196,10 +198,27 @@ function tick(running: RunningPartition): void {
     running.nextCheckpoint = now + timing.checkpointMs;
     void tell(running, { is: 'checkpoint' });
   }
+  if (now >= running.nextSeal) void seal(running);
 }
 
 function tell(running: RunningPartition, message: PartitionMessage): Promise<unknown> {
   return running.actor.tell(message).catch((error: unknown) => failed(running, message.is, error));
+}
+
+/** The next bite follows at once, so that an hour is soon in chunks; what comes late waits. */
+async function seal(running: RunningPartition): Promise<void> {
+  const { deps, actor, lease } = running;
+  running.nextSeal = Number.POSITIVE_INFINITY;
+  const answer = await actor
+    .tell({ is: 'seal' })
+    .catch((error: unknown) => failed(running, 'seal', error));
+  const isMore = answer?.is === 'sealed' && answer.isMore;
+  running.nextSeal = performance.now() + (isMore ? 0 : deps.timing.sealMs);
+  if (answer?.is === 'failed')
+    deps.log.error(
+      { err: answer.error, partition: lease.partition },
+      'could not write the chunks of an hour; retrying',
+    );
 }
 
 const pollBatch = 16;
@@ -276,8 +295,8 @@ export async function stopPartition(
   await actor.close();
   // An actor that just failed has discarded its state and closes nothing; its entry in the counts
   // must go all the same.
-  const { partition } = running.lease;
-  if (deps.loaded.get(partition)?.lease === running.lease) deps.loaded.delete(partition);
+  const state = deps.loaded.get(running.lease.partition);
+  if (state?.lease === running.lease) unload(state, deps);
 }
 
 const afterStop = { loading: 'leaving', loaded: 'stopped' } as const;

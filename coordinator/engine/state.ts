@@ -1,6 +1,7 @@
 import type { Result } from '../../shared/checks/result.ts';
 import type { AwaitedRecheck } from '../core/rechecks.ts';
 import type { ProbeRow } from '../probes/queries.ts';
+import type { Hours, Sealing } from '../results/hours.ts';
 import type { Monitors } from './monitor-memory.ts';
 import type { Lease } from './queries.ts';
 
@@ -60,6 +61,10 @@ export type PartitionState = {
   readonly unseen: Unseen;
   /** Undefined while nothing is held. */
   early: EarlyQueue | undefined;
+  /** What is committed and in no chunk yet. */
+  readonly hours: Hours;
+  /** The hour whose chunks are being written. */
+  sealing: Sealing | undefined;
 };
 
 export const watermarkName = (probeKey: number, generation: string): string =>

@@ -26,6 +26,8 @@ export type Timing = {
   readonly watchdogMs: number;
   readonly stalledMs: number;
   readonly checkpointMs: number;
+  /** How often a partition writes the chunks of hours that are over, and of late checks of them. */
+  readonly sealMs: number;
   readonly alertTickMs: number;
   readonly housekeepMs: number;
   /**
@@ -61,6 +63,7 @@ export const usualTiming: Timing = {
   watchdogMs: 2_000,
   stalledMs: 20_000,
   checkpointMs: 60_000,
+  sealMs: 60_000,
   alertTickMs: 500,
   housekeepMs: 60_000,
   refreshMs: 5_000,

@@ -3,9 +3,9 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { CommitSlot } from '../database/connect.ts';
 import { isPassing, type Sql, wayOf } from '../database/connect.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
+import { hourOf } from '../results/hours.ts';
 import { commitUnits, prepareCommits, resultsIn, type Unit } from './commit.ts';
 import { Fenced } from './queries.ts';
-import { hourOf } from './result-queries.ts';
 
 /**
  * The one writer of a coordinator: it commits the decisions of its partitions, all that wait in one

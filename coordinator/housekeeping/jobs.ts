@@ -12,7 +12,6 @@ import {
   dropResultDays,
   forgetMonitors,
   forgetOld,
-  hourOf,
   makeResultDays,
   rollUpOneHour,
 } from '../engine/result-queries.ts';
@@ -33,6 +32,8 @@ import { createFarewells } from '../organisations/deletion.ts';
 import { forgetAudit } from '../organisations/queries.ts';
 import { idleMs, oldestMs } from '../people/sessions.ts';
 import { forgetRegistrations } from '../registrations/queries.ts';
+import { hourOf } from '../results/hours.ts';
+import { dropJournalHours, makeJournalHours } from '../results/journal.ts';
 import type { Results } from '../results/reading.ts';
 import { forgetDeliveries } from '../webhooks/delivery-queries.ts';
 
@@ -66,6 +67,7 @@ export const createRetryingTicker = (options: {
 };
 
 const day = 86_400_000;
+const hour = 3_600_000;
 
 /** Deletes expired access: it is of no use to anyone. */
 export const forgetEnded = async (sql: Queryable, now: number): Promise<void> => {
@@ -205,15 +207,20 @@ export const createHousekeeper = ({
     await inTransaction(sql, async (transaction) => {
       await doAlone(transaction, 'resultDays');
       await makeResultDays(transaction, oldestKept(kept, now), now + 3 * day);
+      await makeJournalHours(transaction, now - hour, now + day);
     });
   };
 
   const dropDays = async (now: number): Promise<void> => {
     const dropped = await inTransaction(sql, async (transaction) => {
       await doAlone(transaction, 'resultDays');
-      return dropResultDays(transaction, oldestKept(kept, now));
+      return [
+        ...(await dropResultDays(transaction, oldestKept(kept, now))),
+        ...(await dropJournalHours(transaction)),
+      ];
     });
-    if (dropped.length > 0) log.info({ days: dropped }, 'dropped old days of results');
+    if (dropped.length > 0)
+      log.info({ tables: dropped }, 'dropped old days of results, and hours that are in chunks');
   };
 
   const forget = async (now: number): Promise<void> => {
@@ -244,7 +251,9 @@ export const createHousekeeper = ({
           )) > 0,
       );
       await repeat(until, () =>
-        inTransaction(sql, (transaction) => rollUpOneHour(transaction, hourOf(now - settledMs))),
+        inTransaction(sql, (transaction) =>
+          rollUpOneHour(transaction, hourOf(now - settledMs), results),
+        ),
       );
       await markSeen(sql, results);
       const keptFrom = oldestKept(kept, now) + 2 * day;

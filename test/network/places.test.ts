@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { incidentThat, isConfirmed, isResolved } from '../support/monitors.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { storedChecks } from '../support/stored-checks.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /** Public probes on two continents, one of them in two regions, and an office with two probes. */
@@ -27,12 +28,10 @@ beforeAll(async () => {
 });
 afterAll(() => network.close());
 
-const checkedBy = async (monitor: string): Promise<readonly string[]> =>
-  (
-    await network.sql<{ name: string }[]>`select distinct p.name from results r
-      join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
-      where m.id = ${monitor} order by 1`
-  ).map(({ name }) => name);
+const checkedBy = async (monitor: string): Promise<readonly string[]> => {
+  const checks = await storedChecks(network.sql, { monitor });
+  return [...new Set(checks.map(({ probe }) => probe))].sort();
+};
 
 const watch = async (
   places: readonly string[],

@@ -19,6 +19,7 @@ import type { CoordinatorProcess } from '../support/network.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
 import { canCutNetwork, measuring, startProbeProcess } from '../support/probes.ts';
 import type { ChildProgram } from '../support/processes.ts';
+import { storedChecks } from '../support/stored-checks.ts';
 import { startTargetThread, type TargetThread } from '../support/target-thread.ts';
 import { broken, fine } from '../support/targets.ts';
 
@@ -70,9 +71,9 @@ describe('a sick probe', () => {
     });
 
     const seenByAll = async (): Promise<boolean> => {
-      const rows =
-        await network.sql`select distinct monitor_key, probe_key from results where outcome = 0`;
-      return rows.length >= count * places.length;
+      const passes = (await storedChecks(network.sql)).filter(({ outcome }) => outcome === 'ok');
+      const pairs = new Set(passes.map(({ key, probe_id }) => `${key} ${probe_id}`));
+      return pairs.size >= count * places.length;
     };
     const notices = () =>
       network.sql<
@@ -82,7 +83,8 @@ describe('a sick probe', () => {
     test('and a coordinator that was frozen for longer than probes may be silent: no alert, no notice, no incident', async () => {
       await eventually(
         async () =>
-          (await network.sql`select distinct probe_key from results`).length === places.length,
+          new Set((await storedChecks(network.sql)).map(({ probe_id }) => probe_id)).size ===
+          places.length,
         40_000,
       );
       coordinator.signal('SIGSTOP');
@@ -232,15 +234,11 @@ const missing = async (
   from: number,
   to: number,
 ): Promise<string[]> => {
-  const rows = await sql<{ monitor_id: string; ordinal: number; at: Date }[]>`
-  select m.id as monitor_id, m.key as ordinal, r.at from results r join monitors m on m.key = r.monitor_key`;
+  const checks = await storedChecks(sql);
   const taken = new Set(
-    rows.map(
-      ({ monitor_id, ordinal, at }) =>
-        `${monitor_id} ${turnAt(monitor_id, ordinal, at.getTime(), every)}`,
-    ),
+    checks.map(({ monitor, key, at }) => `${monitor} ${turnAt(monitor, key, at, every)}`),
   );
-  const ordinals = new Map(rows.map(({ monitor_id, ordinal }) => [monitor_id, ordinal]));
+  const ordinals = new Map(checks.map(({ monitor, key }) => [monitor, key]));
   return [...ordinals].flatMap(([monitor, ordinal]) => {
     const [first, last] = [
       turnAt(monitor, ordinal, from, every) + 1,
@@ -275,16 +273,15 @@ describe('a private place with two probes', () => {
           config: { probe: first.id },
         }),
       );
-    const checkedBy = async (since: number): Promise<readonly string[]> =>
-      (
-        await network.sql<{ name: string }[]>`select distinct p.name from results r
-          join probes p on p.key = r.probe_key where r.at > ${new Date(since)} order by 1`
-      ).map(({ name }) => name);
-    const allChecked = async (since: number): Promise<boolean> =>
-      (
-        await network.sql`select monitor_key from results where at > ${new Date(since)}
-          group by 1 having count(*) > 2`
-      ).length === monitors.length;
+    const checkedBy = async (since: number): Promise<readonly string[]> => {
+      const checks = await storedChecks(network.sql, { since });
+      return [...new Set(checks.map(({ probe }) => probe))].sort();
+    };
+    const allChecked = async (since: number): Promise<boolean> => {
+      const checks = await storedChecks(network.sql, { since });
+      const counts = Map.groupBy(checks, ({ monitor }) => monitor);
+      return [...counts.values()].filter(({ length }) => length > 2).length === monitors.length;
+    };
     await eventually(async () => (await checkedBy(0)).length === 2, 30_000);
     await eventually(() => allChecked(0), 30_000);
     for (const [at, { made, process }] of running.entries()) {
@@ -342,9 +339,8 @@ describe('a rolling restart', () => {
   /** Settles when a check of each monitor that began later is stored. */
   const storedUntil = async (at: number): Promise<void> => {
     const isLater = async (): Promise<boolean> => {
-      const [row] = await network.sql<{ reached: Date }[]>`select min(last) as reached from (
-      select max(at) as last from results group by monitor_key) as each`;
-      return (row?.reached.getTime() ?? 0) > at + every;
+      const checks = await storedChecks(network.sql, { since: at + every + 1 });
+      return new Set(checks.map(({ monitor }) => monitor)).size === monitors.length;
     };
     await eventually(isLater, 30_000);
   };

@@ -10,6 +10,7 @@ import { incidentsOf, resultsOf } from '../support/monitors.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
 import { speakAs } from '../support/probes.ts';
 import { mayBusStandStill } from '../support/services.ts';
+import { storedChecks } from '../support/stored-checks.ts';
 import type { Target } from '../support/targets.ts';
 
 /**
@@ -235,8 +236,8 @@ describe('a probe on the bus', () => {
     const older = await speakAs(made);
     const renewed = await network.rotateProbe(made);
     const newer = await speakAs(renewed);
-    const said = () =>
-      network.sql`select 1 from results r join probes p on p.key = r.probe_key where p.id = ${made.id}`;
+    const said = async () =>
+      (await storedChecks(network.sql)).filter(({ probe_id }) => probe_id === made.id);
     await older.say(monitor, [ok(1)]);
     await newer.say(monitor, [ok(1)]);
     await eventually(async () => (await said()).length === 2);

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { insertPingTokens } from '../../coordinator/monitors/queries.ts';
+import { outcomeNumbers } from '../../coordinator/results/check.ts';
 import {
   type Config,
   createDigest,
@@ -11,6 +12,7 @@ import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/con
 import { eventually, passed } from './eventually.ts';
 import { type CoordinatorProcess, isWell, type Network } from './network.ts';
 import { areWhole } from './services.ts';
+import { storedChecks } from './stored-checks.ts';
 import { broken, fine, type Target } from './targets.ts';
 
 /**
@@ -70,10 +72,12 @@ export type StoredResult = {
   readonly outcome: number;
 };
 
-export const resultsOf = (sql: Sql, monitor: string): Promise<StoredResult[]> =>
-  sql<StoredResult[]>`
-    select p.continent, r.at, r.outcome from results r join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
-    where m.id = ${monitor} order by r.at`;
+export const resultsOf = async (sql: Sql, monitor: string): Promise<StoredResult[]> =>
+  (await storedChecks(sql, { monitor })).map(({ continent, at, outcome }) => ({
+    continent,
+    at: new Date(at),
+    outcome: outcomeNumbers[outcome],
+  }));
 
 /**
  * Whether nothing is stored of what was seen of the monitor within so many seconds after this

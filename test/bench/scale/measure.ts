@@ -1,11 +1,11 @@
 import { eventually, passed } from '../../support/eventually.ts';
+import { storedChecks } from '../../support/stored-checks.ts';
 import { median } from '../figure.ts';
 import type { Cpu, Rig } from './rig.ts';
 
 export type Cost = Readonly<Record<keyof Cpu | 'all', number>> & { readonly checks: number };
 
-const committed = async ({ sql }: Rig): Promise<number> =>
-  (await sql<{ rows: number }[]>`select count(*)::int as rows from results`)[0]?.rows ?? 0;
+const committed = async ({ sql }: Rig): Promise<number> => (await storedChecks(sql)).length;
 
 /** What a check costs each part, in milliseconds of CPU, watched for so long. */
 export const costOfCheck = async (rig: Rig, ms: number): Promise<Cost> => {

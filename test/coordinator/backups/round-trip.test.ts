@@ -7,6 +7,7 @@ import { readBackup } from '../../../coordinator/backups/restore.ts';
 import { tablesInOrder, writeBackup } from '../../../coordinator/backups/write.ts';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { insertJournal, makeJournalHours } from '../../../coordinator/results/journal.ts';
 import { readSealing, sealEpochOf } from '../../../coordinator/secrets/keys.ts';
 import { handOn } from '../../../coordinator/webhooks/delivery-queries.ts';
 import { insertWebhook } from '../../../coordinator/webhooks/queries.ts';
@@ -44,6 +45,22 @@ beforeAll(async () => {
   // Of a day of which there is no row of results.
   await sql`insert into chunks (monitor_key, at, data)
     values (${row?.key ?? 0}, '2026-11-03 04:00Z', ${Buffer.from([1, 0, 255, 92, 10])})`;
+  const hour = Date.UTC(2026, 10, 4, 7);
+  await makeJournalHours(sql, hour, hour + 1);
+  const [batch] = insertJournal(sql, [
+    {
+      arrival: hour,
+      partition: 3,
+      probe: 1,
+      data: Buffer.from([1, 0, 255, 92, 10]),
+      checks: 1,
+      passes: 1,
+      oldest: hour,
+      signature: null,
+      digests: null,
+    },
+  ]);
+  await batch;
   await sql`insert into incidents (id, organisation_id, monitor_id, started_at, cause, progress)
     values (${newId()}, ${house.organisation}, ${monitor}, now(), ${sql.json({ class: 'x', params: {} })}, '{}')`;
 });
@@ -80,19 +97,23 @@ describe('a backup', () => {
       values (${newId()}, ${house.organisation}, 0, 'x', 'https', 'y', 60) returning key`;
     const [old] = await sql<{ key: number }[]>`select max(key) as key from monitors`;
     expect(fresh?.key).toBe((old?.key ?? 0) + 1);
+    const [next] = await restored<{ id: number }[]>`select nextval('journal_ids') as id`;
+    const [last] = await sql<{ id: number }[]>`select max(id) as id from journal`;
+    expect(next?.id).toBe((last?.id ?? 0) + 1);
   });
 
   test('without raw results contains everything else, and is restored like any other', async () => {
     const [small, whole] = [join(folder, 'small.backup'), join(folder, 'with-results.backup')];
     const done = await writeBackup(sql, small, quiet, { withResults: false });
     const all = await writeBackup(sql, whole, quiet);
-    expect([all.tables - done.tables, all.rows - done.rows]).toEqual([2, 4_001]);
+    expect([all.tables - done.tables, all.rows - done.rows]).toEqual([3, 4_002]);
     const restored = await another();
     await readBackup(restored, small, false, quiet);
     expect(await contents(restored)).toEqual({
       ...(await contents(sql)),
       results: { count: 0, sum: null },
       chunks: { count: 0, sum: null },
+      journal: { count: 0, sum: null },
     });
   });
 

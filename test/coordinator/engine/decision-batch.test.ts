@@ -19,6 +19,7 @@ import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
 import { noUnseen } from '../../../coordinator/engine/rechecks.ts';
 import { adopt, unitOf } from '../../../coordinator/engine/results.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
+import { createHours } from '../../../coordinator/results/hours.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { batchOf } from '../../../shared/bus/batch.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
@@ -181,6 +182,8 @@ describe('a round of a partition', () => {
             unpublished: new Set(),
             early: undefined,
             unseen: noUnseen(),
+            hours: createHours(),
+            sealing: undefined,
           };
           // As in life, no incident has the id of another.
           const newId = counting();

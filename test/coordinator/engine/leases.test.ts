@@ -26,8 +26,8 @@ describe('leases', async () => {
   afterEach(async () => {
     await sql`update leases set owner = null, expires_at = 'epoch'`;
   });
-  const live = (owner: string, hasBus = true): Promise<number> =>
-    beAlive(sql, { owner, version: '1', hasBus }, 60_000);
+  const live = async (owner: string, hasBus = true): Promise<number> =>
+    (await beAlive(sql, { owner, version: '1', hasBus }, 60_000)).others;
   const expire = () => sql`update leases set expires_at = now() - interval '1 second'`;
 
   test('are taken once each, however many ask at the same time', async () => {
@@ -170,6 +170,18 @@ describe('leases', async () => {
     await live(bob);
     expect(await live(ada)).toBe(1);
     await sayGoodbye(sql, bob);
+  });
+
+  test('say whether a coordinator of the version before lives, which does not know the journal', async () => {
+    const keep = async () =>
+      (await beAlive(sql, { owner: ada, version: '1', hasBus: true }, 60_000)).keepJournal;
+    expect(await keep()).toBe(true);
+    await live(bob);
+    expect(await keep()).toBe(true);
+    await sql`update coordinators set keeps_journal = false, has_bus = false where id = ${bob}`;
+    expect(await keep()).toBe(false);
+    await sayGoodbye(sql, bob);
+    expect(await keep()).toBe(true);
   });
 
   test('ignore silent coordinators, which are deleted after an hour', async () => {

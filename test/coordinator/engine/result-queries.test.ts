@@ -3,7 +3,6 @@ import { executeAll } from '../../../coordinator/database/connect.ts';
 import {
   dropResultDays,
   forgetMonitors,
-  hourOf,
   insertPasses,
   insertResults,
   makeResultDays,
@@ -13,9 +12,11 @@ import {
   type ResultRow,
   rollUpOneHour,
 } from '../../../coordinator/engine/result-queries.ts';
+import { hourOf } from '../../../coordinator/results/hours.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
 import { ownDatabase } from '../../support/services.ts';
+import { stored } from '../../support/stored-checks.ts';
 
 const day = 86_400_000;
 const noon = Date.UTC(2026, 10, 20, 12);
@@ -148,8 +149,8 @@ describe('results', () => {
       ]),
     );
     await executeAll(markStale(sql, [hour, hour + 3_600_000]));
-    expect(await rollUpOneHour(sql, hour + 3_600_000)).toBe(true);
-    expect(await rollUpOneHour(sql, hour + 3_600_000)).toBe(false);
+    expect(await rollUpOneHour(sql, hour + 3_600_000, stored)).toBe(true);
+    expect(await rollUpOneHour(sql, hour + 3_600_000, stored)).toBe(false);
     const rollup = () =>
       sql`select continent, ok, failed, unknown, took_sum, took_min, took_max from rollups where monitor_key = 4`;
     expect(await rollup()).toEqual([
@@ -165,7 +166,7 @@ describe('results', () => {
     ]);
     await executeAll(insertResults(sql, [result(4, hour + 4, { outcome: 'unknown' })]));
     await executeAll(markStale(sql, [hour]));
-    await rollUpOneHour(sql, hour + 3_600_000);
+    await rollUpOneHour(sql, hour + 3_600_000, stored);
     expect(await rollup()).toMatchObject([{ ok: 2, failed: 1, unknown: 1 }]);
   });
 

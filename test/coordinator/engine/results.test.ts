@@ -3,13 +3,15 @@ import { byStart } from '../../../coordinator/core/backlog.ts';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { createState, nextTick } from '../../../coordinator/core/lifecycle.ts';
 import type { MonitorState, SeenResult } from '../../../coordinator/core/types.ts';
+import { countsAs } from '../../../coordinator/core/views.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
 import { noUnseen } from '../../../coordinator/engine/rechecks.ts';
 import { adopt, decideBatches, locate, unitOf } from '../../../coordinator/engine/results.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
 import { usualTiming } from '../../../coordinator/engine/timing.ts';
+import { createHours, newestIn } from '../../../coordinator/results/hours.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { batchOf } from '../../../shared/bus/batch.ts';
+import { batchOf, batchText, passText, wholeText } from '../../../shared/bus/batch.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import type { Result } from '../../../shared/checks/result.ts';
 import { probeRow } from '../../support/probe-rows.ts';
@@ -101,7 +103,8 @@ describe('a set of batches', () => {
           maxLength: probes.length,
         }),
         fc.boolean(),
-        (known, said, attentive) => {
+        fc.boolean(),
+        (known, said, attentive, journal) => {
           const monitors = createMonitors();
           const state: PartitionState = {
             lease: { partition: 0, epoch: 1 },
@@ -112,6 +115,8 @@ describe('a set of batches', () => {
             unpublished: new Set(),
             early: undefined,
             unseen: noUnseen(),
+            hours: createHours(),
+            sealing: undefined,
           };
           const expected = new Map<string, MonitorState>();
           for (const [nth, id] of ids.entries()) {
@@ -132,7 +137,14 @@ describe('a set of batches', () => {
             const middle = Math.ceil(results.length / 2);
             return [results.slice(0, middle), results.slice(middle)]
               .filter(({ length }) => length > 0)
-              .map((some) => locate({ probe, batch: batchOf(head, some) }, monitors));
+              .map((some) => {
+                const texts = some.map((one) => passText(one.seq, one) ?? wholeText(one.seq, one));
+                const delivered = {
+                  data: Buffer.from(batchText(head, texts)),
+                  header: () => undefined,
+                };
+                return locate({ probe, batch: batchOf(head, some), delivered }, monitors);
+              });
           });
           const { decisions, judged, refused } = decideBatches(state, batches, {
             clock: { now: () => now },
@@ -140,6 +152,7 @@ describe('a set of batches', () => {
             oldestKept: () => now - 1e9,
             roster: () => network,
             needsPasses: () => attentive,
+            keepsJournal: () => journal,
           });
           const told: SeenResult[] = probes.flatMap(({ id, name, continent }, nth) =>
             (said[nth] ?? []).map((one, place) => ({
@@ -172,16 +185,34 @@ describe('a set of batches', () => {
               ({ monitor, config_version }) => ids.includes(monitor) && config_version > 2,
             ).length,
           );
-          const { results, passes, watermarks } = unitOf(decisions);
-          expect(results.length + passes.at.length).toBe(counted.length);
-          expect(results).toHaveLength(judged.length);
+          const { results, passes, watermarks, journal: kept } = unitOf(decisions);
+          if (journal) {
+            // Everything that counts as it was sent is in the journal, and what is no pass a row too.
+            expect(passes.at).toEqual([]);
+            const others = judged.filter(({ seen }) => countsAs(seen, now) !== 'ok');
+            expect(results).toHaveLength(others.length);
+            expect(kept.reduce((sum, { passes: alone }) => sum + alone, 0)).toBe(
+              counted.filter((seen) => countsAs(seen, now) === 'ok').length,
+            );
+            expect(kept.reduce((sum, { checks }) => sum + checks, 0)).toBe(
+              counted.filter((seen) => countsAs(seen, now) === seen.outcome).length,
+            );
+          } else {
+            expect(kept).toEqual([]);
+            expect(results.length + passes.at.length).toBe(counted.length);
+            expect(results).toHaveLength(judged.length);
+          }
           if (attentive) expect(passes.at).toEqual([]);
           expect(watermarks.map(({ seq }) => seq)).toEqual(said.map(({ length }) => length));
           adopt(decisions);
           for (const [id, each] of expected)
             expect(withoutIds(monitors.stateOf(id))).toEqual(withoutIds(each));
-          quiet += passes.at.length;
-          loud += results.length;
+          quiet += counted.length - judged.length;
+          loud += judged.length;
+          if (journal) {
+            const checks = ids.flatMap((_, nth) => [...newestIn(state.hours, nth + 1)]);
+            expect(checks).toHaveLength(kept.reduce((sum, row) => sum + row.checks, 0));
+          }
         },
       ),
       { numRuns: 1_000 },

@@ -47,18 +47,33 @@ describe('metrics', async () => {
     phases: null,
   });
 
+  const batch = (passes: number, oldest: number) => ({
+    arrival: 0,
+    partition: 0,
+    probe: 1,
+    data: new Uint8Array(),
+    checks: passes + 1,
+    passes,
+    oldest,
+    signature: null,
+    digests: null,
+  });
+
   describe('what is counted as it happens', () => {
     test('results by outcome, and the age of the oldest of each commit', async () => {
       const registry = new Registry();
       createLive(registry).committed(
-        [unit({ results: [row('ok', 1_000), row('fail', 3_000), row('fail', 500)] })],
+        [
+          unit({ results: [row('ok', 1_000), row('fail', 3_000), row('fail', 500)] }),
+          unit({ journal: [batch(7, 2_000), batch(0, Number.POSITIVE_INFINITY)] }),
+        ],
         20,
         5_000,
       );
       const text = await registry.metrics();
-      expect(figureOf(text, 'antipode_results_committed_total', 'outcome="ok"')).toBe(1);
+      expect(figureOf(text, 'antipode_results_committed_total', 'outcome="ok"')).toBe(8);
       expect(figureOf(text, 'antipode_results_committed_total', 'outcome="fail"')).toBe(2);
-      expect(figureOf(text, 'antipode_result_age_seconds_sum')).toBe(4);
+      expect(figureOf(text, 'antipode_result_age_seconds_sum')).toBe(7);
       expect(figureOf(text, 'antipode_commit_seconds_sum')).toBe(0.02);
     });
 

@@ -18,6 +18,7 @@ import { sealRows, testResults } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { stored } from '../../support/stored-checks.ts';
 
 describe('ledger', () => {
   const bench = gateBench();
@@ -205,7 +206,7 @@ describe('ledger', () => {
           points: [{ at: iso(at), ok: 2, mean_ms: 20, least_ms: 10, most_ms: 30, median_ms: null }],
         },
       ]);
-      while (await bench.sql.begin((transaction) => rollUpOneHour(transaction, now)));
+      while (await bench.sql.begin((transaction) => rollUpOneHour(transaction, now, stored)));
       expect(await seen()).toEqual(before);
       await sealRows(bench.sql);
       await bench.sql`insert into stale_hours (hour) values (${iso(at + hour)})`;

@@ -15,6 +15,7 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { sealRows } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import { stored } from '../../support/stored-checks.ts';
 
 const bench = gateBench();
 let house: TestOrganisation;
@@ -351,7 +352,7 @@ describe('the response times of a monitor with both sides', () => {
       }
     };
     await check();
-    while (await rollUpOneHour(bench.sql, bench.now));
+    while (await rollUpOneHour(bench.sql, bench.now, stored));
     await check();
   });
 });

@@ -13,6 +13,7 @@ import {
 import type { CoordinatorProcess } from '../../support/network.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
 import { hasBinaries } from '../../support/services.ts';
+import { storedChecks } from '../../support/stored-checks.ts';
 
 /**
  * Two coordinators and five probes on a bus of three servers that all go away: for a while, for
@@ -59,9 +60,8 @@ const partitionsWithMonitors = async (): Promise<number> => {
  * another matter.
  */
 const movedSince = async (at: number): Promise<number> => {
-  const [row] = await network.sql<{ count: number }[]>`
-    select count(distinct m.partition)::int as count from results r join monitors m on m.key = r.monitor_key where r.at > ${new Date(at)}`;
-  return row?.count ?? 0;
+  const checks = await storedChecks(network.sql, { since: at + 1 });
+  return new Set(checks.map(({ partition }) => partition)).size;
 };
 
 const goneFor = async (seconds: number): Promise<void> => {

@@ -2,17 +2,18 @@
  * What hostile targets do to the probes and to everybody else's monitors: real probes as processes,
  * beside healthy targets, for a time.
  */
+
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { outcomeOf } from '../../../coordinator/results/check.ts';
 import { eventually, passed } from '../../support/eventually.ts';
 import { createNetwork } from '../../support/network.ts';
 import { type ChildProgram, startChildProgram } from '../../support/processes.ts';
 import type { Services } from '../../support/services-run.ts';
+import { storedChecks } from '../../support/stored-checks.ts';
 import { pingProgram } from './ping-program.ts';
 import { readHostileRegistry } from './registries.ts';
 import type { Place } from './world.ts';
@@ -145,11 +146,8 @@ export const runHostile = async (options: {
       isOf.set(id, place.is);
     }
     const seen = async () =>
-      (
-        await network.sql<
-          { count: number }[]
-        >`select count(distinct (probe_key, monitor_key))::int as count from results`
-      )[0]?.count ?? 0;
+      new Set((await storedChecks(network.sql)).map(({ probe_id, key }) => `${probe_id} ${key}`))
+        .size;
     await eventually(
       async () => exits.length > 0 || (await seen()) === isOf.size * places.length,
       90_000,
@@ -167,13 +165,10 @@ export const runHostile = async (options: {
       );
     }
 
-    const rows = await network.sql<{ monitor: string; outcome: number; count: number }[]>`
-      select m.id as monitor, r.outcome, count(*)::int as count
-      from results r join monitors m on m.key = r.monitor_key group by 1, 2`;
     const results: Record<string, number> = {};
-    for (const { monitor, outcome, count } of rows) {
-      const key = `${isOf.get(monitor)} ${outcomeOf(outcome)}`;
-      results[key] = (results[key] ?? 0) + count;
+    for (const { monitor, outcome } of await storedChecks(network.sql)) {
+      const key = `${isOf.get(monitor)} ${outcome}`;
+      results[key] = (results[key] ?? 0) + 1;
     }
     const well = [...isOf].filter(([, is]) => is === 'well').map(([id]) => id);
     const incidents = await network.sql<{ confirmed_at: Date | null }[]>`

@@ -1,6 +1,7 @@
 import type { Sql, Transaction } from '../../../coordinator/database/connect.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
+import { repeatedChecks, storedChecks } from '../../support/stored-checks.ts';
 import type { Saved } from './faults.ts';
 import type { Outage, Seen } from './truth.ts';
 
@@ -115,7 +116,7 @@ export const balance = (input: {
   const identities = new Set<string>();
   const doubled: string[] = [];
   for (const row of rows) {
-    const identity = `${keyOf(row)} ${row.at} ${row.took_ms}`;
+    const identity = `${keyOf(row)} ${row.at}`;
     if (identities.has(identity)) doubled.push(tell(row));
     identities.add(identity);
   }
@@ -211,37 +212,19 @@ export const outsideOf = (rows: readonly Row[]): readonly Row[] =>
   rows.filter(({ inside }) => inside !== true);
 
 const readRows = async (sql: Transaction, placeOf: PlaceOf, since: number): Promise<Row[]> => {
-  const rows = await sql<
-    {
-      probe: string;
-      continent: Continent;
-      monitor: string;
-      at: number;
-      took_ms: number;
-      outcome: number;
-      inside: boolean;
-    }[]
-  >`
-    select p.name as probe, p.continent, m.id as monitor, (extract(epoch from r.at) * 1000)::float8 as at, r.took_ms, r.outcome,
-      p.organisation_id is not null as inside
-    from results r join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
-    where m.type <> 'heartbeat' and r.at >= ${new Date(since)}`;
-  return rows.flatMap(({ probe, continent, monitor, at, took_ms, outcome, inside }) => {
-    const place = placeOf(monitor);
-    return place === undefined
-      ? []
-      : [
-          {
-            probe,
-            continent,
-            place,
-            at: Math.round(at),
-            took_ms,
-            ok: outcome === 2 ? null : outcome === 0,
-            inside,
-          },
-        ];
-  });
+  const checks = [
+    ...(await storedChecks(sql, { since })),
+    ...(await repeatedChecks(sql)).filter(({ at }) => at >= since),
+  ];
+  return checks.flatMap(
+    ({ probe, continent, monitor, type, at, took_ms, outcome, is_private: inside }) => {
+      const place = placeOf(monitor);
+      const ok = outcome === 'unknown' ? null : outcome === 'ok';
+      return place === undefined || type === 'heartbeat'
+        ? []
+        : [{ probe, continent, place, at, took_ms, ok, inside }];
+    },
+  );
 };
 
 /**
@@ -281,16 +264,19 @@ export const readExpectedMessages = (sql: Sql, placeOf: PlaceOf) =>
 
 /** What probes judged of jobs. */
 export const readJudged = async (sql: Sql, placeOf: PlaceOf) => {
-  const rows = await sql<{ probe: string; monitor: string; at: number; outcome: number }[]>`
-    select p.name as probe, m.id as monitor, (extract(epoch from r.at) * 1000)::float8 as at, r.outcome
-    from results r join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
-    where m.type = 'heartbeat' order by r.at`;
-  return rows.map(({ monitor, at, outcome, probe }) => ({
-    probe,
-    place: placeOf(monitor),
-    at,
-    ok: outcome === 2 ? null : outcome === 0,
-  }));
+  const checks = await storedChecks(sql);
+  return checks.flatMap(({ type, monitor, at, outcome, probe }) =>
+    type === 'heartbeat'
+      ? [
+          {
+            probe,
+            place: placeOf(monitor),
+            at,
+            ok: outcome === 'unknown' ? null : outcome === 'ok',
+          },
+        ]
+      : [],
+  );
 };
 
 /** One moment of the database; of the results those that began since then. */

@@ -1,0 +1,86 @@
+import { isPassing } from '../database/connect.ts';
+import {
+  beginSealing,
+  dropSealed,
+  endSealing,
+  type Sealing,
+  sealedUntil,
+} from '../results/hours.ts';
+import { createResults, noRunningHours } from '../results/reading.ts';
+import { sealOf } from '../results/sealing.ts';
+import { emptyUnit } from './commit.ts';
+import type { PartitionDependencies } from './dependencies.ts';
+import type { PartitionAnswer } from './messages.ts';
+import { Fenced } from './queries.ts';
+import type { PartitionState } from './state.ts';
+
+/** Checks of an hour that has just ended may still be on their way; later ones join its chunks. */
+const settledMs = 120_000;
+/** How many monitors' chunks are written in one turn: in between the partition decides. */
+const monitorsAtOnce = 1_000;
+
+type SealedState = Pick<PartitionState, 'lease' | 'hours' | 'sealing'>;
+
+type Dependencies = Pick<
+  PartitionDependencies,
+  'sql' | 'clock' | 'log' | 'writer' | 'oldestKept' | 'keepsJournal'
+>;
+
+/**
+ * The owner of a partition moves the hours that are over from the journal into chunks:
+ *
+ *   1 bites   of the oldest such hour, a thousand monitors in each turn, with their rollups
+ *   2 mark    once no hour is left: all that arrived before a time is in chunks
+ *
+ * A check that comes late makes its hour such an hour again. What dies in between begins again with
+ * all that arrived after the last mark: a chunk takes a check that it has only once. What the
+ * database refuses is tried again later, and does not discard the state.
+ */
+export async function sealTurn(
+  state: SealedState,
+  deps: Dependencies,
+  atOnce = monitorsAtOnce,
+): Promise<PartitionAnswer> {
+  const nothingMore: PartitionAnswer = { is: 'sealed', isMore: false };
+  if (!deps.keepsJournal()) return nothingMore;
+  const { hours, lease } = state;
+  const endedBefore = deps.clock.now() - settledMs;
+  try {
+    state.sealing ??= beginSealing(hours, endedBefore);
+    if (state.sealing) {
+      await sealBite(state, state.sealing, atOnce, deps);
+      return { is: 'sealed', isMore: true };
+    }
+    const until = sealedUntil(hours, endedBefore);
+    if (until === hours.until) return nothingMore;
+    await deps.writer.commit({ ...emptyUnit(lease), sealedUntil: until });
+    dropSealed(hours, until);
+    return nothingMore;
+  } catch (error) {
+    // It may be committed after all, and must not be so after a later one.
+    if (error instanceof Fenced || isPassing(error)) throw error;
+    return { is: 'failed', error };
+  }
+}
+
+async function sealBite(
+  state: SealedState,
+  sealing: Sealing,
+  atOnce: number,
+  { sql, clock, log, writer, oldestKept }: Dependencies,
+): Promise<void> {
+  const { monitors, hour } = sealing;
+  const { partition } = state.lease;
+  const bite = monitors.slice(-atOnce);
+  // The day of checks that waited too long is no longer kept.
+  if (hour >= oldestKept(clock.now())) {
+    const stored = createResults({ running: noRunningHours, clock, log });
+    const keys = bite.map((key) => ({ key, partition }));
+    const seal = await sealOf(sql, stored, sealing, keys);
+    await writer.commit({ ...emptyUnit(state.lease), seal });
+  }
+  monitors.length -= bite.length;
+  if (monitors.length > 0) return;
+  endSealing(state.hours, sealing);
+  state.sealing = undefined;
+}

@@ -1,0 +1,129 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Queryable } from '../database/connect.ts';
+import {
+  addBatch,
+  checksIn,
+  createHours,
+  dropSealed,
+  type Hours,
+  type JournalBatch,
+  newestIn,
+} from './hours.ts';
+import { batchesAtOnce, type Position, readBehind } from './journal.ts';
+import type { RunningHours } from './reading.ts';
+
+/**
+ * What of each partition is committed and may be in no chunk yet. The owner of a partition adds what
+ * it commits; of the others the journal is read when somebody asks.
+ *
+ * Modes of a partition: `unknown` → (somebody asks) `read` → (nobody asks for a while) `unknown`;
+ * each → (we own it) `own` → (no longer) `unknown`.
+ */
+export type OwnHours = RunningHours & {
+  /** Reads a partition that we own from now on: nobody else adds to it. */
+  readonly read: (partition: number) => Promise<Hours>;
+  /** What we read is complete from now on, because we add what we commit. */
+  readonly own: (partition: number, hours: Hours) => void;
+  /** We own it no longer. */
+  readonly leave: (partition: number, hours: Hours) => void;
+};
+
+type Read = { readonly hours: Hours; last: number; usedAt: number; readonly isOwn: boolean };
+
+/** What nobody asked for is forgotten after this. */
+const keptMs = 600_000;
+
+export function createRunningHours({
+  sql,
+  log,
+}: {
+  readonly sql: Queryable;
+  readonly log: Log;
+}): OwnHours {
+  const known = new Map<number, Read>();
+  /** Partitions that wait for the next read. */
+  const asked = new Set<number>();
+  let next: Promise<void> | undefined;
+  let current: Promise<void> = Promise.resolve();
+
+  const readAsked = async (): Promise<void> => {
+    next = undefined;
+    const partitions = [...asked].filter((partition) => known.get(partition)?.isOwn !== true);
+    asked.clear();
+    const now = performance.now();
+    for (const [partition, { usedAt, isOwn }] of known)
+      if (!isOwn && now - usedAt > keptMs) known.delete(partition);
+    if (partitions.length === 0) return;
+    const reads = new Map(
+      partitions.map((partition) => {
+        const read = known.get(partition) ?? newRead();
+        read.usedAt = now;
+        return [partition, read];
+      }),
+    );
+    await readAll(sql, reads, log);
+    for (const [partition, read] of reads)
+      if (known.get(partition)?.isOwn !== true) known.set(partition, read);
+  };
+
+  return {
+    refresh: (partitions) => {
+      if (partitions.every((partition) => known.get(partition)?.isOwn === true))
+        return Promise.resolve();
+      for (const partition of partitions) asked.add(partition);
+      // A read in progress may have begun before what the caller knows to be committed.
+      next ??= current = current.catch(() => undefined).then(readAsked);
+      return next;
+    },
+    checksOf: (partition, monitor, from, to) =>
+      checksIn(known.get(partition)?.hours ?? nothing, monitor, from, to),
+    newestOf: (partition, monitor) => newestIn(known.get(partition)?.hours ?? nothing, monitor),
+    read: async (partition) => {
+      const read = newRead();
+      await readAll(sql, new Map([[partition, read]]), log);
+      return read.hours;
+    },
+    own: (partition, hours) => {
+      known.set(partition, { ...newRead(), hours, isOwn: true });
+    },
+    leave: (partition, hours) => {
+      if (known.get(partition)?.hours === hours) known.delete(partition);
+    },
+  };
+}
+
+const nothing: Pick<Hours, 'held'> = { held: [] };
+
+const newRead = (): Read => ({ hours: createHours(), last: 0, usedAt: 0, isOwn: false });
+
+async function readAll(sql: Queryable, reads: ReadonlyMap<number, Read>, log: Log): Promise<void> {
+  for (let behind = [...reads]; behind.length > 0; ) {
+    const most = batchesAtOnce(behind.length);
+    const positions = behind.map(([partition, { last }]): Position => ({ partition, last }));
+    const counts = new Map<number, number>();
+    for (const { partition, until, batch } of await readBehind(sql, positions)) {
+      const read = reads.get(partition);
+      if (!read) continue;
+      dropSealed(read.hours, until);
+      if (!batch) continue;
+      counts.set(partition, (counts.get(partition) ?? 0) + 1);
+      addJournalBatch(read.hours, batch, log);
+      read.last = batch.id;
+    }
+    behind = behind.filter(([partition]) => counts.get(partition) === most);
+  }
+}
+
+/** A damaged batch is logged, and the others go on. */
+function addJournalBatch(
+  hours: Hours,
+  batch: JournalBatch & { readonly id: number },
+  log: Log,
+): void {
+  const fault = addBatch(hours, batch);
+  if (fault !== null)
+    log.error(
+      { journal: batch.id, probe: batch.probe, arrival: new Date(batch.arrival), fault },
+      'a batch of results in the journal is damaged; its checks are missing in charts and lists',
+    );
+}

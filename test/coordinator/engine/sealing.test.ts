@@ -1,0 +1,310 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { wayOf } from '../../../coordinator/database/connect.ts';
+import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
+import { takeLeases } from '../../../coordinator/engine/queries.ts';
+import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { sealTurn } from '../../../coordinator/engine/sealing.ts';
+import type { PartitionState } from '../../../coordinator/engine/state.ts';
+import { type Check, unionOf } from '../../../coordinator/results/check.ts';
+import { chunksOf, hourMs } from '../../../coordinator/results/chunk.ts';
+import { addBatch, hourOf } from '../../../coordinator/results/hours.ts';
+import {
+  dropJournalHours,
+  insertJournal,
+  type JournalRow,
+  makeJournalHours,
+} from '../../../coordinator/results/journal.ts';
+import { packBatch } from '../../../coordinator/results/packing.ts';
+import { createResults } from '../../../coordinator/results/reading.ts';
+import { createRunningHours } from '../../../coordinator/results/running.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { batchText, passText, readBatch, wholeText } from '../../../shared/bus/batch.ts';
+import type { Result } from '../../../shared/checks/result.ts';
+import { createTestOrganisation } from '../../support/people.ts';
+import fc from '../../support/random.ts';
+import { ownDatabase } from '../../support/services.ts';
+
+const noon = Date.UTC(2026, 10, 20, 12);
+const day = 24 * hourMs;
+const log = createLog({ name: 'test', level: 'silent' });
+const owner = newId();
+const { sql } = await ownDatabase();
+const slot = wayOf(sql).openSlot();
+afterAll(slot.end);
+
+const monitors: { id: string; key: number }[] = [];
+const probes: number[] = [];
+const deleted = { id: newId(), key: 999 };
+const partition = 3;
+let now = noon;
+const clock = { now: () => now };
+
+beforeAll(async () => {
+  const { organisation } = await createTestOrganisation(sql);
+  for (let nth = 0; nth < 5; nth += 1) {
+    const id = newId();
+    const [row] = await sql<{ key: number }[]>`
+      insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
+      values (${id}, ${organisation}, ${partition}, ${`monitor ${nth}`}, 'https', 'https://a.example/', 60)
+      returning key`;
+    if (row) monitors.push({ id, key: row.key });
+  }
+  for (const continent of ['Europe', 'Asia']) {
+    const [row] = await sql<{ key: number }[]>`
+      insert into probes (id, name, continent) values (${newId()}, ${continent}, ${continent})
+      returning key`;
+    if (row) probes.push(row.key);
+  }
+  await makeResultDays(sql, noon - 2 * day, noon + 2 * day);
+});
+
+type Sent = { readonly monitor: number; readonly probe: number; readonly check: Check };
+
+const checkOf = (probe: number, at: number, outcome: Check['outcome'] = 'ok'): Check => ({
+  probe: probes[probe] ?? 0,
+  at,
+  took_ms: 10 + (at % 7),
+  outcome,
+  cause: outcome === 'fail' ? 'http_status' : null,
+  phases: { dns: 1, tcp: 2, tls: null, first_byte: 3, total: 10 + (at % 7) },
+});
+
+const batchOf = (arrival: number, probe: number, sent: readonly Sent[]): JournalRow => {
+  const texts = sent.map(({ monitor, check: { probe: _, cause, ...check } }, nth) => {
+    const result: Omit<Result, 'seq'> = {
+      ...check,
+      monitor: (monitors[monitor] ?? deleted).id,
+      config_version: 1,
+      cause: cause === null ? null : { class: cause, params: {} },
+      evidence: null,
+      look: null,
+    };
+    return passText(nth + 1, result) ?? wholeText(nth + 1, result);
+  });
+  const head = { probe: newId(), generation: newId(), partition, after: null };
+  const data = Buffer.from(batchText(head, texts));
+  const batch = readBatch(JSON.parse(data.toString()));
+  if (!batch) throw new Error('no batch');
+  const keys = sent.map(({ monitor }) => (monitors[monitor] ?? deleted).key);
+  return {
+    arrival: hourOf(arrival),
+    partition,
+    probe: probes[probe] ?? 0,
+    data: packBatch(data, batch, keys),
+    checks: sent.length,
+    passes: 0,
+    oldest: 0,
+    signature: Buffer.alloc(64, 1),
+    digests: Buffer.alloc(64, 2),
+  };
+};
+
+type State = Pick<PartitionState, 'lease' | 'hours' | 'sealing'>;
+
+/** A coordinator that has just taken the partition over. */
+const takeOver = async (): Promise<State> => {
+  await sql`update leases set expires_at = 'epoch' where partition = ${partition}`;
+  await sql`update leases set expires_at = 'infinity' where partition <> ${partition}`;
+  const [lease] = await takeLeases(sql, owner, 1, 60_000);
+  if (!lease) throw new Error('no lease');
+  const hours = await createRunningHours({ sql, log }).read(partition);
+  return { lease, hours, sealing: undefined };
+};
+
+const commit = async (state: State, rows: readonly JournalRow[]): Promise<void> => {
+  await commitUnits({ sql, slot }, owner, [{ ...emptyUnit(state.lease), journal: rows }]);
+  for (const row of rows) expect(addBatch(state.hours, row)).toBe(null);
+};
+
+const deps = {
+  sql,
+  clock,
+  log,
+  writer: {
+    commit: (unit: Parameters<typeof commitUnits>[2][number]) =>
+      commitUnits({ sql, slot }, owner, [unit]),
+    prepare: async () => undefined,
+    close: async () => undefined,
+  },
+  oldestKept: () => noon - 2 * day,
+  keepsJournal: () => true,
+};
+
+const sealAll = async (state: State): Promise<void> => {
+  for (;;) {
+    const answer = await sealTurn(state, deps, 2);
+    if (answer.is !== 'sealed') throw answer.is === 'failed' ? answer.error : new Error(answer.is);
+    if (!answer.isMore) return;
+  }
+};
+
+const readAll = async () => {
+  const results = createResults({ running: createRunningHours({ sql, log }), clock, log });
+  const windows = monitors.map(({ key }) => ({
+    key,
+    partition,
+    from: noon - 2 * day,
+    to: noon + day,
+  }));
+  return results.within(sql, windows);
+};
+
+const makeHours = () =>
+  sql.begin((transaction) => makeJournalHours(transaction, now - hourMs, now + day));
+
+const empty = async (): Promise<void> => {
+  await sql`truncate results, chunks, journal, rollups, stale_hours`;
+  await sql`update sealed_hours set until = 'epoch'`;
+  now = noon;
+  await makeHours();
+};
+
+const check = fc.record({
+  monitor: fc.integer({ min: 0, max: 4 }),
+  probe: fc.integer({ min: 0, max: 1 }),
+  /** How long before its arrival it began. */
+  age: fc.oneof(fc.integer({ min: 0, max: 9_000 }), fc.integer({ min: 0, max: 3 * hourMs })),
+  outcome: fc.constantFrom('ok' as const, 'ok' as const, 'fail' as const),
+});
+const step = fc.oneof(
+  fc.record({
+    is: fc.constant('batch' as const),
+    checks: fc.array(check, { minLength: 1, maxLength: 6 }),
+  }),
+  fc.record({ is: fc.constant('again' as const) }),
+  fc.record({ is: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 2 * hourMs }) }),
+  fc.record({ is: fc.constant('seal' as const), turns: fc.integer({ min: 1, max: 9 }) }),
+  fc.record({ is: fc.constant('take over' as const) }),
+  fc.record({ is: fc.constant('drop hours' as const) }),
+);
+
+describe('sealing', () => {
+  test('stores each check once, whatever arrives late or twice, and wherever an owner dies', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
+        await empty();
+        let state = await takeOver();
+        const sent: Sent[] = [];
+        let last: JournalRow[] = [];
+        for (const each of steps) {
+          if (each.is === 'batch') {
+            const made = each.checks.map(({ monitor, probe, age, outcome }) => ({
+              monitor,
+              probe,
+              check: checkOf(probe, now - age, outcome),
+            }));
+            sent.push(...made);
+            last = [0, 1].flatMap((probe) => {
+              const own = made.filter((one) => one.probe === probe);
+              return own.length === 0 ? [] : [batchOf(now, probe, own)];
+            });
+            await commit(state, last);
+          } else if (each.is === 'again')
+            await commit(
+              state,
+              last.map((row) => ({ ...row, arrival: Math.max(hourOf(now), state.hours.until) })),
+            );
+          else if (each.is === 'wait') {
+            now += each.ms;
+            await makeHours();
+          } else if (each.is === 'seal')
+            for (let turn = 0; turn < each.turns; turn += 1) await sealTurn(state, deps, 2);
+          else if (each.is === 'take over') state = await takeOver();
+          else {
+            await sql`update sealed_hours set until = ${new Date(state.hours.until)}`;
+            await sql.begin((transaction) => dropJournalHours(transaction));
+            await makeHours();
+          }
+        }
+        const expected = (nth: number): Check[] =>
+          unionOf(sent.filter(({ monitor }) => monitor === nth).map((one) => one.check));
+        const before = await readAll();
+        for (const nth of monitors.keys()) expect(before[nth]).toEqual(expected(nth));
+
+        now += 4 * hourMs;
+        await makeHours();
+        await sealAll(state);
+        await sealAll(await takeOver());
+        expect(
+          await sql`select 1 from journal j join sealed_hours s using (partition) where j.hour >= s.until`,
+        ).toEqual([]);
+        const chunks = await sql<{ monitor_key: number; at: Date; data: Uint8Array }[]>`
+          select monitor_key, at, data from chunks order by 1, 2`;
+        const wanted = monitors.flatMap(({ key }, nth) =>
+          [...Map.groupBy(expected(nth), ({ at }) => hourOf(at))].flatMap(([hour, checks]) =>
+            chunksOf(hour, checks).map(({ at, data }) => ({
+              monitor_key: key,
+              at: new Date(at),
+              data: Buffer.from(data),
+            })),
+          ),
+        );
+        expect(chunks).toEqual(wanted);
+        const rollups = await sql`select sum(ok) as ok, sum(failed) as failed from rollups`;
+        const all = monitors.flatMap((_, nth) => expected(nth));
+        const count = (outcome: string) => all.filter((one) => one.outcome === outcome).length;
+        expect(rollups).toEqual([
+          { ok: all.length ? count('ok') : null, failed: all.length ? count('fail') : null },
+        ]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('counts rows of the version before with what is in the journal, each check once', async () => {
+    await empty();
+    const state = await takeOver();
+    const [both, row, journal] = [1, 2, 3].map((s) => checkOf(0, noon + 1_000 * s));
+    if (!both || !row || !journal) throw new Error('no checks');
+    const rows = [both, row].map(({ probe, cause, ...one }) => ({
+      ...one,
+      monitor_key: monitors[0]?.key ?? 0,
+      probe_key: probe,
+      cause_class: cause,
+    }));
+    await commitUnits({ sql, slot }, owner, [
+      { ...emptyUnit(state.lease), results: rows, staleHours: [noon] },
+    ]);
+    await commit(state, [
+      batchOf(
+        noon,
+        0,
+        [both, journal].map((one) => ({ monitor: 0, probe: 0, check: one })),
+      ),
+    ]);
+    now = noon + 2 * hourMs;
+    await sealAll(state);
+    expect(await sql`select ok from rollups`).toEqual([{ ok: 3 }]);
+    expect((await readAll())[0]).toEqual([both, row, journal]);
+  });
+
+  test('forgets monitors that were deleted meanwhile, and writes nothing under a lease of before', async () => {
+    await empty();
+    const state = await takeOver();
+    await commit(state, [
+      batchOf(noon, 0, [{ monitor: 0, probe: 0, check: checkOf(0, noon + 5) }]),
+      batchOf(noon, 0, [{ monitor: 9, probe: 0, check: checkOf(0, noon) }]),
+    ]);
+    now = noon + 2 * hourMs;
+    const other = await takeOver();
+    await expect(sealAll(state)).rejects.toThrow('belong to another coordinator');
+    expect(await sql`select 1 from chunks`).toEqual([]);
+    await sealAll(other);
+    expect(await sql`select monitor_key from chunks`).toEqual([{ monitor_key: monitors[0]?.key }]);
+  });
+
+  test('keeps the proof of each batch, and once what several share', async () => {
+    await empty();
+    const state = await takeOver();
+    const row = batchOf(noon, 0, [{ monitor: 0, probe: 0, check: checkOf(0, noon + 5) }]);
+    await insertJournal(sql, [row, row, { ...row, signature: null, digests: null }])[0];
+    const rows = await sql`select signature, digests from journal order by id`;
+    expect(rows).toEqual([
+      { signature: row.signature, digests: row.digests },
+      { signature: row.signature, digests: null },
+      { signature: null, digests: null },
+    ]);
+    expect(state.hours.held).toEqual([]);
+  });
+});
