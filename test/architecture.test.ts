@@ -123,6 +123,7 @@ const pureFiles = new Set([
   'coordinator/registrations/model.ts',
   'coordinator/results/check.ts',
   'coordinator/results/chunk.ts',
+  'coordinator/results/sketch.ts',
   'coordinator/status-pages/model.ts',
   'coordinator/status-pages/public/snapshot.ts',
 ]);

@@ -1,0 +1,79 @@
+/**
+ * How often which response time occurred, small enough to keep for every hour and place, and
+ * mergeable: bucket n counts the times up to 1.04^n tenths of a millisecond. The middle of a bucket
+ * is at most 2 % from every time in it.
+ */
+export type Sketch = Uint32Array;
+
+const growth = Math.log(1.04);
+/** The last bucket begins at 14 hours, which no check takes. */
+const buckets = 512;
+
+export const emptySketch = (): Sketch => new Uint32Array(buckets);
+
+/** `ticks`: tenths of a millisecond, the resolution that checks are stored with. */
+export function countTime(sketch: Sketch, ticks: number): void {
+  const bucket = bucketOf(ticks);
+  sketch[bucket] = (sketch[bucket] ?? 0) + 1;
+}
+
+export function mergeSketch(into: Sketch, from: Sketch): void {
+  for (const [bucket, count] of from.entries()) into[bucket] = (into[bucket] ?? 0) + count;
+}
+
+/**
+ * The time, in milliseconds, that the share `q` of all times does not exceed; at most 2 % from the
+ * time of that rank. Null when nothing was counted.
+ */
+export function quantileOf(sketch: Sketch, q: number): number | null {
+  const total = sketch.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  const rank = Math.max(1, Math.ceil(q * total));
+  let bucket = 0;
+  for (let below = sketch[0] ?? 0; below < rank; below += sketch[bucket] ?? 0) bucket += 1;
+  return middleOf(bucket) / 10;
+}
+
+/**
+ * The buckets that count something, each as its distance from the one before and its count; most
+ * take one byte. The reader knows the least time and how many there are.
+ */
+export function writeSketch(sketch: Sketch, least: number, write: (number: number) => void): void {
+  let last = bucketOf(least);
+  for (const [bucket, count] of sketch.entries()) {
+    if (count === 0) continue;
+    write((bucket - last) * shortCounts + Math.min(count, shortCounts) - 1);
+    if (count >= shortCounts) write(count - shortCounts);
+    last = bucket;
+  }
+}
+
+/** Adds a written sketch of `total` times to another. @throws RangeError when it is damaged. */
+export function readSketch(
+  read: () => number,
+  { least, total }: { readonly least: number; readonly total: number },
+  into: Sketch,
+): void {
+  let bucket = bucketOf(least);
+  for (let left = total; left > 0; ) {
+    const number = read();
+    const short = (number % shortCounts) + 1;
+    const count = short < shortCounts ? short : short + read();
+    bucket += Math.floor(number / shortCounts);
+    if (count > left || bucket >= buckets) throw new RangeError('the sketch counts too many times');
+    into[bucket] = (into[bucket] ?? 0) + count;
+    left -= count;
+  }
+}
+
+/** Counts below this are written with their bucket. */
+const shortCounts = 8;
+
+function bucketOf(ticks: number): number {
+  return ticks < 1 ? 0 : Math.min(buckets - 1, 1 + Math.ceil(Math.log(ticks) / growth - 1e-9));
+}
+
+/** With the same relative distance to both ends of the bucket. */
+function middleOf(bucket: number): number {
+  return bucket === 0 ? 0 : (2 * Math.exp((bucket - 1) * growth)) / 2.04;
+}
