@@ -124,6 +124,9 @@ const pureFiles = new Set([
   'coordinator/results/check.ts',
   'coordinator/results/chunk.ts',
   'coordinator/results/sketch.ts',
+  'coordinator/results/summary.ts',
+  'coordinator/results/bytes.ts',
+  'coordinator/results/varints.ts',
   'coordinator/status-pages/model.ts',
   'coordinator/status-pages/public/snapshot.ts',
 ]);

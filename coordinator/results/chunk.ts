@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { Phases } from '../../shared/checks/result.ts';
 import { type Check, outcomeNumbers, outcomeOf, phaseNames, unionOf } from './check.ts';
+import { type Reader, readByte, readBytes, readerOf, readVarint, writeVarint } from './bytes.ts';
 
 /**
  * The checks of a monitor and an hour in few bytes:
@@ -270,38 +271,3 @@ function readCause(reader: Reader, causes: string[]): string | null {
 const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
 const unzigzag = (value: number): number =>
   value % 2 === 1 ? -Math.floor(value / 2) - 1 : value / 2;
-
-/** Numbers may have more than 32 bits. */
-function writeVarint(bytes: number[], value: number): void {
-  let rest = value;
-  for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) + 0x80);
-  bytes.push(rest);
-}
-
-/** `isOver`: something was to be read beyond the end. */
-type Reader = { readonly data: Uint8Array; offset: number; isOver: boolean };
-
-const readerOf = (data: Uint8Array): Reader => ({ data, offset: 0, isOver: false });
-
-function readByte(reader: Reader): number {
-  const byte = reader.data[reader.offset];
-  reader.offset += 1;
-  if (byte === undefined) reader.isOver = true;
-  return byte ?? 0;
-}
-
-function readVarint(reader: Reader): number {
-  let value = 0;
-  for (let factor = 1; ; factor *= 0x80) {
-    const byte = readByte(reader);
-    value += (byte & 0x7f) * factor;
-    if (byte < 0x80) return value;
-  }
-}
-
-function readBytes(reader: Reader, length: number): Uint8Array {
-  const bytes = reader.data.subarray(reader.offset, reader.offset + length);
-  reader.offset += length;
-  if (bytes.length < length) reader.isOver = true;
-  return bytes;
-}

@@ -1,0 +1,179 @@
+import { crc32 } from 'node:zlib';
+import type { Check } from './check.ts';
+import {
+  countTime,
+  emptySketch,
+  mergeSketch,
+  quantileOf,
+  readSketch,
+  type Sketch,
+  writeSketch,
+} from './sketch.ts';
+import { type Reader, readBytes, readerOf, readVarint, writeVarint } from './bytes.ts';
+
+/** Checks of a monitor in a step of time and from one place, summarized. Times are of passes. */
+export type Summary = {
+  ok: number;
+  failed: number;
+  unknown: number;
+  /** In tenths of a millisecond, as are least and most. */
+  sum: number;
+  least: number;
+  most: number;
+  /** How many of the passes the sketch has: those of hourly rollups are in none. */
+  sketched: number;
+  readonly sketch: Sketch;
+};
+
+export const emptySummary = (): Summary => ({
+  ok: 0,
+  failed: 0,
+  unknown: 0,
+  sum: 0,
+  least: Number.POSITIVE_INFINITY,
+  most: 0,
+  sketched: 0,
+  sketch: emptySketch(),
+});
+
+export function countCheck(
+  summary: Summary,
+  { outcome, took_ms }: Pick<Check, 'outcome' | 'took_ms'>,
+): void {
+  if (outcome === 'fail') summary.failed += 1;
+  else if (outcome === 'unknown') summary.unknown += 1;
+  else {
+    const ticks = Math.round(took_ms * 10);
+    summary.ok += 1;
+    summary.sum += ticks;
+    summary.least = Math.min(summary.least, ticks);
+    summary.most = Math.max(summary.most, ticks);
+    summary.sketched += 1;
+    countTime(summary.sketch, ticks);
+  }
+}
+
+/** The figures alone, of which there may be many more than sketches. */
+export function addFigures(into: Summary, from: Omit<Summary, 'sketch'>): void {
+  into.ok += from.ok;
+  into.failed += from.failed;
+  into.unknown += from.unknown;
+  into.sum += from.sum;
+  into.least = Math.min(into.least, from.least);
+  into.most = Math.max(into.most, from.most);
+  into.sketched += from.sketched;
+}
+
+export function mergeSummary(into: Summary, from: Summary): void {
+  addFigures(into, from);
+  mergeSketch(into.sketch, from.sketch);
+}
+
+/** In milliseconds. Null where not all passes are in the sketch, and where there are none. */
+export function percentileOf(summary: Summary, q: number): number | null {
+  const { ok, sketched, sketch, least, most } = summary;
+  if (ok === 0 || sketched !== ok) return null;
+  if (Math.ceil(q * ok) === ok) return most / 10;
+  const quantile = quantileOf(sketch, q) ?? 0;
+  return Math.min(Math.max(quantile, least / 10), most / 10);
+}
+
+const hourMs = 3_600_000;
+const hoursOfDay = 24;
+const version = 1;
+
+/**
+ * A monitor's day, by place and hour:
+ *
+ *     version · number of places · places · checksum (4 bytes)
+ *     a place: length of its name · name · which hours have checks (3 bytes) · cells
+ *     a cell: passes, with a bit for others · failures and unknown · least · most · sum · sketch
+ *
+ * `placeOf` gives the place of a probe; undefined: its checks do not count. Null without checks.
+ */
+export function dayOf(
+  day: number,
+  checks: readonly Check[],
+  placeOf: (probe: number) => string | undefined,
+): Uint8Array | null {
+  const places = new Map<string, Check[][]>();
+  for (const check of checks) {
+    const place = placeOf(check.probe);
+    const hour = Math.floor((check.at - day) / hourMs);
+    if (hour < 0 || hour >= hoursOfDay)
+      throw new RangeError(`a check at ${check.at} is not of the day ${day}`);
+    if (place === undefined) continue;
+    const hours = places.getOrInsertComputed(place, () =>
+      Array.from({ length: hoursOfDay }, () => []),
+    );
+    hours[hour]?.push(check);
+  }
+  if (places.size === 0) return null;
+  const bytes = [version];
+  writeVarint(bytes, places.size);
+  for (const [name, hours] of [...places].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const text = Buffer.from(name);
+    writeVarint(bytes, text.length);
+    bytes.push(...text);
+    const present = hours.reduce((bits, some, hour) => bits + (some.length > 0 ? 1 << hour : 0), 0);
+    bytes.push(present & 0xff, (present >> 8) & 0xff, present >> 16);
+    for (const some of hours) if (some.length > 0) writeCell(bytes, some);
+  }
+  const data = Buffer.alloc(bytes.length + 4);
+  data.set(bytes);
+  data.writeUInt32BE(crc32(data.subarray(0, bytes.length)), bytes.length);
+  return data;
+}
+
+function writeCell(bytes: number[], checks: readonly Check[]): void {
+  const summary = emptySummary();
+  for (const check of checks) countCheck(summary, check);
+  const { ok, failed, unknown, sum, least, most, sketch } = summary;
+  const hasOthers = failed + unknown > 0;
+  writeVarint(bytes, ok * 2 + (hasOthers ? 1 : 0));
+  if (hasOthers) for (const count of [failed, unknown]) writeVarint(bytes, count);
+  if (ok === 0) return;
+  for (const number of [least, most - least, sum - least * ok]) writeVarint(bytes, number);
+  writeSketch(sketch, least, (number) => writeVarint(bytes, number));
+}
+
+/**
+ * Adds a day's cells to the summaries that `summaryOf` gives for them. Returns what is wrong with a
+ * damaged one, of which nothing is added.
+ */
+export function readDay(
+  data: Uint8Array,
+  summaryOf: (place: string, hour: number) => Summary,
+): string | null {
+  const end = data.length - 4;
+  if (end < 2) return 'it is cut short';
+  if (data[0] !== version) return `its version ${data[0]} is unknown`;
+  const sum = new DataView(data.buffer, data.byteOffset + end, 4).getUint32(0);
+  if (crc32(data.subarray(0, end)) !== sum) return 'its checksum is wrong';
+  const reader = readerOf(data.subarray(1, end));
+  for (let places = readVarint(reader); places > 0; places -= 1) {
+    const place = Buffer.from(readBytes(reader, readVarint(reader))).toString();
+    const [low = 0, middle = 0, high = 0] = readBytes(reader, 3);
+    const present = low + (middle << 8) + (high << 16);
+    for (let hour = 0; hour < hoursOfDay; hour += 1)
+      if (present & (1 << hour)) readCell(reader, summaryOf(place, hour));
+  }
+  return null;
+}
+
+function readCell(reader: Reader, into: Summary): void {
+  const head = readVarint(reader);
+  const ok = Math.floor(head / 2);
+  into.ok += ok;
+  into.sketched += ok;
+  if (head % 2 === 1) {
+    into.failed += readVarint(reader);
+    into.unknown += readVarint(reader);
+  }
+  if (ok === 0) return;
+  const least = readVarint(reader);
+  into.least = Math.min(into.least, least);
+  into.most = Math.max(into.most, least + readVarint(reader));
+  into.sum += readVarint(reader) + least * ok;
+  readSketch(() => readVarint(reader), { least, total: ok }, into.sketch);
+}
