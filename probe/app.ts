@@ -5,6 +5,7 @@ import { createLog, type Log } from '../shared/base/log.ts';
 import { anchorOf, isPublicAddress } from '../shared/base/network.ts';
 import { version } from '../shared/base/process.ts';
 import { type Clock, systemClock } from '../shared/base/time.ts';
+import { envelopesAbility } from '../shared/bus/envelope.ts';
 import { relayedSubject, signatureOf } from '../shared/bus/identity.ts';
 import {
   jsonOf,
@@ -333,6 +334,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
             ...kinds.filter((kind) => isForSome(kind) && (kind !== 'icmp' || hasPing)),
             ...httpsAbilitiesOf(families()),
             placesAbility,
+            envelopesAbility,
           ],
           ear: ear?.address ?? null,
           spool: spool.status(),

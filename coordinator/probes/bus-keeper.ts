@@ -333,7 +333,7 @@ export const createProbeBusAdmin = (dependencies: BusAdminDependencies): ProbeBu
       const [whole, nothing] =
         place === null
           ? [subjects.assignmentsOf(continent), subjects.assignment(continent, noOne)]
-          : [subjects.privateAssignmentsOf(place), subjects.privateAssignment(place, noOne)];
+          : [subjects.assignmentsOf(place), subjects.privateAssignment(place, noOne)];
       if ((await bus.subjectsOf(assign, whole)).length === 0)
         await bus.store(nothing, new Uint8Array());
       log.warn(

@@ -1,5 +1,6 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { z } from 'zod';
 import { createTurn } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
@@ -23,15 +24,13 @@ export type Journal = {
 const snapshotOf = (number: number): string => `snapshot-${String(number).padStart(8, '0')}.jsonl`;
 const logOf = (number: number): string => `log-${String(number).padStart(8, '0')}.jsonl`;
 const linesAtOnce = 500;
+const maxTurnMs = 10;
 
-/** Calls for each complete line and returns how many there were. */
+/** Calls for each complete line and returns how many bytes there were. */
 const readLines = async (path: string, onLine: (line: string) => void): Promise<number> => {
-  let lines = 0;
-  eachWholeLine(await readFile(path), (line) => {
-    onLine(line);
-    lines += 1;
-  });
-  return lines;
+  const text = await readFile(path);
+  eachWholeLine(text, onLine);
+  return text.length;
 };
 
 const numbersOf = (names: readonly string[], pattern: RegExp): number[] =>
@@ -46,11 +45,11 @@ export const openJournal = async (options: {
   /** Lines that describe the whole present state. */
   readonly snapshot: () => Iterable<string>;
   /**
-   * The log is compacted when it has more lines than this and twice as many as the snapshot had.
+   * The log is compacted when it has more bytes than this and twice as many as the snapshot had.
    */
-  readonly leastLines?: number;
+  readonly leastBytes?: number;
 }): Promise<Journal> => {
-  const { folder, replay, snapshot, leastLines = 5_000 } = options;
+  const { folder, replay, snapshot, leastBytes = 2_000_000 } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const names = await readdir(folder);
   const base = numbersOf(names, /^snapshot-\d{8}\.jsonl$/).at(-1);
@@ -61,7 +60,7 @@ export const openJournal = async (options: {
   for (const number of logs) logged += await readLines(join(folder, logOf(number)), replay);
 
   let current = Math.max(base ?? 0, ...logs);
-  let snapshotLines = inSnapshot;
+  let snapshotBytes = inSnapshot;
   let log: FileHandle | undefined;
   const inTurn = createTurn();
 
@@ -86,25 +85,30 @@ export const openJournal = async (options: {
     await openLog();
     const path = join(folder, snapshotOf(current));
     const file = await open(`${path}.next`, 'w', 0o600);
-    let lines = 0;
+    let bytes = 0;
+    const write = async (lines: readonly string[]): Promise<void> => {
+      if (lines.length === 0) return;
+      const text = Buffer.from(`${lines.join('\n')}\n`);
+      bytes += text.length;
+      await file.appendFile(text);
+    };
     try {
       // Appends, because a single write to a nearly full disk may write only a part without an
       // error.
       let some: string[] = [];
       for (const line of snapshot()) {
         some.push(line);
-        lines += 1;
         if (some.length < linesAtOnce) continue;
-        await file.appendFile(`${some.join('\n')}\n`);
+        await write(some);
         some = [];
       }
-      if (some.length > 0) await file.appendFile(`${some.join('\n')}\n`);
+      await write(some);
       await file.sync();
     } finally {
       await file.close();
     }
     await rename(`${path}.next`, path);
-    snapshotLines = lines;
+    snapshotBytes = bytes;
     logged = 0;
     await removeOlder();
   };
@@ -112,8 +116,9 @@ export const openJournal = async (options: {
   const append = async (lines: readonly string[]): Promise<void> => {
     if (lines.length === 0) return;
     const handle = log ?? (await openLog());
+    const text = Buffer.from(`${lines.join('\n')}\n`);
     try {
-      await handle.appendFile(`${lines.join('\n')}\n`);
+      await handle.appendFile(text);
       await handle.datasync();
     } catch (error) {
       // The file may end in half a line, so the next append begins a new file.
@@ -121,8 +126,8 @@ export const openJournal = async (options: {
       await handle.close();
       throw error;
     }
-    logged += lines.length;
-    if (logged > leastLines && logged > 2 * snapshotLines) await compact();
+    logged += text.length;
+    if (logged > leastBytes && logged > 2 * snapshotBytes) await compact();
   };
 
   return {
@@ -163,13 +168,17 @@ export const openFollowedSet = async <Line>(options: {
   readonly lineOf: (message: Delivered, revision: number | undefined) => unknown;
   /** Whether a message is an older one that came late; it is skipped. */
   readonly isLate: (change: Line, message: Delivered) => boolean;
-  /** The entry that a change is about; undefined for a change about no entry of the set. */
-  readonly entryOf: (change: Line) => string | undefined;
+  /** The entries that a change is about; undefined for a change about none of the set. */
+  readonly entriesOf: (change: Line) => readonly string[] | undefined;
   readonly entries: () => Iterable<string>;
   /** The change that removes an entry. */
   readonly gone: (entry: string) => Line;
   /** Lines that describe the whole present state. */
   readonly snapshot: () => Iterable<object>;
+  /** A change that has to be applied before what this message means. */
+  readonly before?: (message: Delivered) => Line | undefined;
+  /** A change as it is on disk. */
+  readonly textOf?: (change: Line) => string;
   readonly log: Log;
 }): Promise<FollowedSet> => {
   const {
@@ -180,14 +189,16 @@ export const openFollowedSet = async <Line>(options: {
     announced,
     lineOf,
     isLate,
-    entryOf,
+    entriesOf,
     entries,
     gone,
     snapshot,
+    before = () => undefined,
+    textOf = (change) => JSON.stringify(change),
     log,
   } = options;
-  /** The entries received since everything began to come once more; undefined outside of that. */
-  let stock: Set<string> | undefined;
+  /** The entries that have not come since everything began to come once more. */
+  let missing: Set<string> | undefined;
 
   const journal = await openJournal({
     folder,
@@ -222,29 +233,39 @@ export const openFollowedSet = async <Line>(options: {
 
   /** The removals that this message proves, if it ends the taking of stock. */
   const takeStock = (change: Line, { delivery, pending }: Delivered): Line[] => {
-    const entry = entryOf(change);
-    if (entry === undefined) return [];
-    if (delivery === 1) stock = new Set();
-    if (!stock) return [];
-    stock.add(entry);
+    const named = entriesOf(change);
+    if (named === undefined) return [];
+    if (delivery === 1) missing = new Set(entries());
+    if (!missing) return [];
+    for (const entry of named) missing.delete(entry);
     if (pending > 0) return [];
-    const came = stock;
-    stock = undefined;
-    return [...entries()].filter((each) => !came.has(each)).map(gone);
+    const lost = missing;
+    missing = undefined;
+    return [...entries()].filter((entry) => lost.has(entry)).map(gone);
   };
 
   return {
     onMessages: async (messages) => {
       const changes: Line[] = [];
+      const take = (change: Line): void => {
+        apply(change);
+        changes.push(change);
+      };
+      let began = performance.now();
       for (const message of messages) {
-        const change = read(message);
-        if (change === undefined || isLate(change, message)) continue;
-        for (const one of [change, ...takeStock(change, message)]) {
-          apply(one);
-          changes.push(one);
+        if (performance.now() - began > maxTurnMs) {
+          // An envelope is as much as a hundred other messages, and checks must not wait for all.
+          await nextTurn();
+          began = performance.now();
         }
+        const change = read(message);
+        if (change === undefined) continue;
+        const first = before(message);
+        if (first !== undefined) take(first);
+        if (isLate(change, message)) continue;
+        for (const one of [change, ...takeStock(change, message)]) take(one);
       }
-      await journal.append(changes.map((change) => JSON.stringify(change)));
+      await journal.append(changes.map(textOf));
       for (const message of messages) message.ack();
     },
     close: journal.close,

@@ -71,7 +71,7 @@ export const openReceiverKeys = async (options: {
         change.revision,
         revisions.get('put' in change ? change.put : change.gone),
       ),
-    entryOf: (change) => ('put' in change ? change.put : change.gone),
+    entriesOf: (change) => ['put' in change ? change.put : change.gone],
     entries: () => keys.keys(),
     gone: (key) => ({ gone: key }),
     snapshot: function* () {

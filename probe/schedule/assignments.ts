@@ -1,29 +1,31 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { createShared } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { maxAheadMs } from '../../shared/bus/announcement.ts';
+import { bucketOf, readEnvelope } from '../../shared/bus/envelope.ts';
 import { assignmentMessage, jsonOf, rosterMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
-import { lastTokenOf, probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
-import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
 import {
-  assignedElement,
-  assignedIn,
-  assignmentsDigest,
-  createDigest,
-} from '../../shared/checks/assignment.ts';
-import { keyIdOf } from '../../shared/checks/sealed-secrets.ts';
+  bucketSubject,
+  isDelta,
+  lastTokenOf,
+  partitionOf,
+  probeConsumers,
+  streams,
+  subjects,
+} from '../../shared/bus/subjects.ts';
+import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
 import { openFollowedSet } from '../disk/journal.ts';
 import type { Announcements } from '../presence/announcements.ts';
 import type { CorrectedClock } from '../presence/clock.ts';
+import { createHeld, type Held, type Origin } from './held.ts';
 
 /**
  * What this probe must check, and who else checks, as a followed set: disk/journal.ts describes its
  * modes.
  */
 export type Assignments = {
-  readonly attach: (bus: Bus) => void;
+  readonly attach: (bus: Pick<Bus, 'pull'>) => void;
   readonly find: (monitor: string) => Assignment | undefined;
   readonly roster: () => Roster | undefined;
   readonly state: () => { readonly count: number; readonly digest: string };
@@ -32,13 +34,30 @@ export type Assignments = {
   readonly close: () => Promise<void>;
 };
 
-const revision = z.int().min(0).exactOptional();
+const origin = { seq: z.int().min(0).default(0), revision: z.int().min(0).exactOptional() };
+const number = z.int().min(0);
 const line = z.union([
-  z.object({ put: assignmentMessage, revision }),
-  z.object({ gone: z.uuid(), revision }),
-  z.object({ roster: rosterMessage, revision }),
+  z.object({ put: assignmentMessage, ...origin }),
+  z.object({
+    gone: z.uuid(),
+    ...origin,
+    bucket: z.object({ partition: number, bucket: number }).optional(),
+  }),
+  z.object({ roster: rosterMessage, ...origin }),
+  z
+    .object({
+      in: z.object({ partition: number, bucket: number, part: number }),
+      envelope: z.base64(),
+      ...origin,
+    })
+    .transform((each) => ({
+      ...each,
+      opened: readEnvelope(each.in.bucket, Buffer.from(each.envelope, 'base64')),
+    })),
+  z.object({ again: z.literal(true) }),
 ]);
 type Line = z.infer<typeof line>;
+type Opened = Extract<Line, { opened: unknown }>;
 
 const atOnce = 500;
 
@@ -56,50 +75,38 @@ export async function openAssignments(options: {
   readonly log: Log;
 }): Promise<Assignments> {
   const { folder, probe, onPut, onGone, onRoster, announcements, clock, log } = options;
-  const assignments = new Map<string, Assignment>();
-  const digest = createDigest();
+  const held = createHeld({ onPut, onGone });
   let roster: Roster | undefined;
-  /**
-   * Revisions of what is held and of what was removed within a week. Someone who repeats an older
-   * one is no coordinator.
-   */
-  const revisions = new Map<string, number>();
   const pulls: Pull[] = [];
-
-  const remember = (monitor: string, of: number | undefined): void => {
-    if (of === undefined) revisions.delete(monitor);
-    else revisions.set(monitor, of);
-  };
-
-  const drop = (monitor: string): void => {
-    const old = assignments.get(monitor);
-    if (!old) return;
-    assignments.delete(monitor);
-    digest.remove(assignedElement(assignedIn(old)));
-    onGone(monitor);
-  };
-
-  const compact = createCompact();
-  const put = (given: Assignment): void => {
-    const assignment = compact(given);
-    const old = assignments.get(assignment.monitor);
-    if (old) digest.remove(assignedElement(assignedIn(old)));
-    assignments.set(assignment.monitor, assignment);
-    digest.add(assignedElement(assignedIn(assignment)));
-    onPut(assignment);
-  };
+  /** Of what was delivered for the first time; a consumer delivers in the order of the stream. */
+  let highest = 0;
 
   const apply = (change: Line): void => {
-    if ('put' in change) {
-      remember(change.put.monitor, change.revision);
-      put(change.put);
-    } else if ('gone' in change) {
-      remember(change.gone, change.revision);
-      drop(change.gone);
-    } else {
+    if (!('again' in change || 'roster' in change)) highest = Math.max(highest, change.seq);
+    if ('again' in change) {
+      highest = 0;
+      held.restart();
+    } else if ('put' in change) held.put(change.put, originIn(change));
+    else if ('gone' in change) held.gone(change.gone, originIn(change));
+    else if ('opened' in change)
+      held.open(change.in, change.opened, change.envelope, originIn(change));
+    else {
       roster = change.roster;
       onRoster(change.roster);
     }
+  };
+
+  /**
+   * A message from before what is known at the latest is skipped; one with an older revision is no
+   * coordinator's.
+   */
+  const isLate = (
+    change: Exclude<Line, { roster: unknown } | { again: unknown }>,
+    { subject }: Delivered,
+  ): boolean => {
+    const at = latestOf(held, change);
+    if (at !== undefined && change.seq < at.seq) return true;
+    return announcements.isOutdated(subject, change.revision, at?.revision);
   };
 
   const isLateRoster = (
@@ -122,37 +129,40 @@ export async function openAssignments(options: {
     line,
     apply,
     announced: (message) => announcements.read(message, message.subject),
-    lineOf: ({ subject, data }, of) => {
-      const said = of === undefined ? {} : { revision: of };
-      if (data.length === 0) return { gone: lastTokenOf(subject), ...said };
-      return subject === subjects.roster
-        ? { roster: jsonOf(data), ...said }
-        : { put: jsonOf(data), ...said };
+    lineOf,
+    before: ({ subject, deliveries, seq }) => {
+      if (subject === subjects.roster || deliveries > 1) return undefined;
+      const isAgain = seq <= highest;
+      highest = seq;
+      return isAgain ? { again: true } : undefined;
     },
     isLate: (change, message) => {
+      if ('again' in change) return false;
       if ('roster' in change) return isLateRoster(change, message);
-      return announcements.isOutdated(
-        message.subject,
-        change.revision,
-        revisions.get('put' in change ? change.put.monitor : change.gone),
-      );
+      if ('opened' in change && change.opened.unread > 0)
+        log.error(
+          { subject: message.subject, unread: change.opened.unread },
+          'skipped assignments that cannot be read: a newer version wrote them',
+        );
+      return isLate(change, message);
     },
-    entryOf: (change) =>
-      'put' in change ? change.put.monitor : 'gone' in change ? change.gone : undefined,
-    entries: () => assignments.keys(),
-    gone: (monitor) => ({ gone: monitor }),
+    entriesOf: (change) =>
+      'put' in change
+        ? [change.put.monitor]
+        : 'gone' in change
+          ? [change.gone]
+          : 'opened' in change
+            ? change.opened.assignments.map(({ monitor }) => monitor)
+            : undefined,
+    entries: held.monitors,
+    gone: (monitor) => ({ gone: monitor, seq: held.originOf(monitor)?.seq ?? 0 }),
+    textOf,
     snapshot: function* () {
       if (roster) yield { roster: { v: 1, ...roster } };
-      const said = (monitor: string) => {
-        const of = revisions.get(monitor);
-        return of === undefined ? {} : { revision: of };
-      };
-      for (const assignment of assignments.values())
-        yield { put: { v: 1, ...assignment }, ...said(assignment.monitor) };
-      for (const [monitor, of] of revisions) {
-        if (assignments.has(monitor)) continue;
-        if (of < clock.now() - tombstonesKeptMs) revisions.delete(monitor);
-        else yield { gone: monitor, revision: of };
+      for (const one of held.retell(clock.now() - tombstonesKeptMs)) {
+        if (one.is === 'envelope') yield { in: one.place, envelope: one.body, ...one.at };
+        else if (one.is === 'put') yield { put: { v: 1, ...one.assignment }, ...one.at };
+        else yield { gone: one.monitor, ...one.at };
       }
     },
     log,
@@ -176,15 +186,10 @@ export async function openAssignments(options: {
           }),
         );
     },
-    find: (monitor) => assignments.get(monitor),
+    find: held.find,
     roster: () => roster,
-    state: () => ({ count: digest.count(), digest: assignmentsDigest(digest) }),
-    keysInUse: () =>
-      new Set(
-        [...assignments.values()].flatMap(({ sealed }) =>
-          sealed === null ? [] : [keyIdOf(sealed)],
-        ),
-      ),
+    state: held.state,
+    keysInUse: () => held.keysInUse(),
     close: async () => {
       await Promise.all(pulls.map((pull) => pull.stop()));
       await set.close();
@@ -192,28 +197,43 @@ export async function openAssignments(options: {
   };
 }
 
-const maxShared = 10_000;
+const originIn = ({ seq, revision }: Extract<Line, { seq: number }>): Origin =>
+  revision === undefined ? { seq } : { seq, revision };
 
-/**
- * Stores the assignment compactly: values that many share exist once, and V8 keeps all of it as one
- * object instead of a property list beside one.
- */
-function createCompact(): (assignment: Assignment) => Assignment {
-  const organisations = createShared<string>(maxShared);
-  const configs = createShared<Assignment['config']>(maxShared);
-  return (given) => ({
-    monitor: given.monitor,
-    organisation: organisations(given.organisation, given.organisation),
-    kind: given.kind,
-    target: given.target,
-    interval_ms: given.interval_ms,
-    timeout_ms: given.timeout_ms,
-    config: configs(JSON.stringify(given.config), given.config),
-    sealed: given.sealed,
-    config_version: given.config_version,
-    ordinal: given.ordinal,
-    continents: given.continents,
-    probe: given.probe,
-    ...(given.places ? { places: given.places } : {}),
-  });
+/** What a message means, as it is on disk. */
+function lineOf({ subject, data, seq }: Delivered, revision: number | undefined): unknown {
+  const at = { seq, ...(revision === undefined ? {} : { revision }) };
+  if (subject === subjects.roster) return { roster: jsonOf(data), ...at };
+  const within = bucketSubject(subject);
+  if (within && !isDelta(within.item)) {
+    const { partition, bucket, item } = within;
+    const body = Buffer.from(data).toString('base64');
+    return { in: { partition, bucket, part: Number(item) }, envelope: body, ...at };
+  }
+  if (data.length > 0) return { put: jsonOf(data), ...at };
+  const { partition, bucket } = within ?? {};
+  return {
+    gone: lastTokenOf(subject),
+    ...at,
+    ...(within ? { bucket: { partition, bucket } } : {}),
+  };
+}
+
+function textOf(change: Line): string {
+  if (!('opened' in change)) return JSON.stringify(change);
+  const { opened, ...kept }: Opened = change;
+  return JSON.stringify(kept);
+}
+
+/** Where the latest that is known of the same came from. */
+function latestOf(
+  held: Held,
+  change: Exclude<Line, { roster: unknown } | { again: unknown }>,
+): Origin | undefined {
+  if ('put' in change) {
+    const { monitor, ordinal } = change.put;
+    return held.originOf(monitor, { partition: partitionOf(monitor), bucket: bucketOf(ordinal) });
+  }
+  if ('gone' in change) return held.originOf(change.gone, change.bucket);
+  return held.originOfRange(change.in, change.opened);
 }

@@ -183,8 +183,8 @@ export type Management = {
    * was gone already.
    */
   readonly remove: (stream: string, seq: number) => Promise<boolean>;
-  /** Removes all messages of a subject. */
-  readonly purge: (stream: string, subject: string) => Promise<void>;
+  /** Removes all messages of a subject, or those whose number in the stream is below `before`. */
+  readonly purge: (stream: string, subject: string, before?: number) => Promise<void>;
 };
 
 const codes = {
@@ -525,8 +525,10 @@ export const createManagement = (
         return false;
       }
     },
-    purge: async (stream, subject) => {
-      await call(`STREAM.PURGE.${stream}`, { filter: subject }, done);
+    purge: async (stream, subject, before) => {
+      // To the server, 0 is all of them.
+      if (before === 0) return;
+      await call(`STREAM.PURGE.${stream}`, { filter: subject, seq: before }, done);
     },
   };
   return management;

@@ -13,6 +13,8 @@ import type { BusStatus, Message, Subscription } from './messages.ts';
 export type Delivered = Message & {
   /** How often it was delivered, this time included. */
   readonly deliveries: number;
+  /** Its number in the stream: of two messages, the one that was stored later has the higher. */
+  readonly seq: number;
   /** When the stream stored it, by the server's clock. */
   readonly storedAt: number;
   /**
@@ -84,6 +86,7 @@ const deliveredOf = (connection: Connection, { message, reply }: PullAnswer): De
   return {
     ...message,
     deliveries: Number(tokens[4 + at]),
+    seq: Number(tokens[5 + at]),
     delivery: Number(tokens[6 + at]),
     storedAt: Math.floor(Number(tokens[7 + at]) / 1e6),
     pending: Number(tokens[8 + at]),

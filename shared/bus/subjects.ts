@@ -1,4 +1,4 @@
-import { type Continent, continentToken } from '../base/continents.ts';
+import { type Continent, continents, continentToken, isContinent } from '../base/continents.ts';
 import type { ConsumerOptions, StreamOptions } from './jetstream.ts';
 
 /**
@@ -10,6 +10,9 @@ export type PingPlace = Continent | 'coordinator';
 const pingPlaceToken = (place: PingPlace): string =>
   place === 'coordinator' ? place : continentToken(place);
 
+const assignedIn = (place: string): string =>
+  isContinent(place) ? `assign.${continentToken(place)}` : `assign.private.${place}`;
+
 /**
  * Every name on the bus, as functions, so each is spelled once. Arguments are ids, partitions and
  * fingerprints: never user text.
@@ -18,8 +21,18 @@ export const subjects = {
   assignment: (continent: Continent, monitor: string) =>
     `assign.${continentToken(continent)}.${monitor}`,
   privateAssignment: (place: string, monitor: string) => `assign.private.${place}.${monitor}`,
-  assignmentsOf: (continent: Continent) => `assign.${continentToken(continent)}.*`,
-  privateAssignmentsOf: (place: string) => `assign.private.${place}.*`,
+  /** All that the probes of a place are to check, in either form (bus/envelope.ts). */
+  assignmentsOf: (place: string) => `${assignedIn(place)}.>`,
+  /** Assignments of a place with a message each. */
+  singleAssignmentsOf: (place: string) => `${assignedIn(place)}.*`,
+  /** An envelope by its part, or a delta by its monitor; `*`: all of the bucket. */
+  inBucket: (place: string, { partition, bucket, item }: InBucket) =>
+    `${assignedIn(place)}.${partition}.${bucket}.${item}`,
+  /** Envelopes and deltas in all places, by the same; one filter each for both kinds of places. */
+  inBuckets: ({ partition, bucket, item }: InBucket) => [
+    `assign.*.${partition}.${bucket}.${item}`,
+    `assign.private.*.${partition}.${bucket}.${item}`,
+  ],
   allAssignments: 'assign.>',
   /** Marks that all assignments of a partition are there. */
   marker: (partition: number) => `assign.marker.${partition}`,
@@ -65,6 +78,45 @@ export const subjects = {
   allReceiverKeys: 'earkeys.*',
 } as const;
 
+export type InBucket = {
+  readonly partition: number | '*';
+  readonly bucket: number | '*';
+  /** The number of a part, or the id of a monitor. */
+  readonly item: number | string;
+};
+
+export type BucketSubject = {
+  readonly place: string;
+  readonly partition: number;
+  readonly bucket: number;
+  readonly item: string;
+};
+
+/** The place of an assignment's subject, and what follows it. */
+const withinPlace = (subject: string): readonly (string | undefined)[] => {
+  const [kind, first, ...rest] = subject.split('.');
+  if (kind !== 'assign' || first === 'marker') return [];
+  if (first === 'private') return rest;
+  return [continents.find((continent) => continentToken(continent) === first), ...rest];
+};
+
+/** Of an envelope or a delta; undefined for any other subject. */
+export const bucketSubject = (subject: string): BucketSubject | undefined => {
+  const [place, partition, bucket, item, ...more] = withinPlace(subject);
+  return place !== undefined && item !== undefined && more.length === 0
+    ? { place, partition: Number(partition), bucket: Number(bucket), item }
+    : undefined;
+};
+
+/** The place of a single assignment; undefined for any other subject. */
+export const singlePlaceOf = (subject: string): string | undefined => {
+  const [place, monitor, ...more] = withinPlace(subject);
+  return monitor !== undefined && more.length === 0 ? place : undefined;
+};
+
+/** Whether the item of a bucket is a monitor's delta, and no part. */
+export const isDelta = (item: string): boolean => item.includes('-');
+
 /** What the last token of a subject names: a monitor, a key, a probe. */
 export const lastTokenOf = (subject: string): string => subject.slice(subject.lastIndexOf('.') + 1);
 
@@ -91,8 +143,9 @@ export const streams = {
     maxBytes: 1024 ** 3,
   },
   /**
-   * What to check: the last value for each monitor and continent. An empty message is a deletion
-   * marker, and is removed after a week.
+   * What to check, by the last value of each subject: envelopes and deltas, or single assignments
+   * (bus/envelope.ts). An empty message is a deletion marker; outside of buckets it is removed
+   * after a week.
    */
   assignments: {
     name: 'ASSIGN',
@@ -176,7 +229,7 @@ export const probeConsumers = {
   }),
   private: (probe: string, place: string): ConsumerOptions => ({
     name: `private-${probe}`,
-    filter: subjects.privateAssignmentsOf(place),
+    filter: subjects.assignmentsOf(place),
     ...lastValues,
   }),
   /** In the stream of ping keys: all, or those of a private probe's organisation. */

@@ -22,10 +22,20 @@ import { websocketUrl } from './websocket/config.ts';
  * (PROBE_ALLOW_CIDRS).
  */
 
-/**
- * The addresses that a host certainly means. A name means none here: only the probe knows what it
- * resolves to.
- */
+/** Many monitors have the same few hosts, and placement asks again with every roster. */
+const hosts = createRecentCache<string, readonly string[]>(1_000);
+
+/** The addresses that a host certainly means, if none of them is public. */
+const insideAddressesOf = (host: string): readonly string[] => {
+  const known = hosts.find(host);
+  if (known) return known;
+  const addresses = addressesOf(host);
+  const found = addresses.some((text) => isOpen(text)) ? [] : addresses;
+  hosts.keep(host, found);
+  return found;
+};
+
+/** A name means none: only the probe knows what it resolves to. */
 const addressesOf = (host: string): readonly string[] => {
   const name = host
     .replace(/^\[|\]$/g, '')
@@ -51,9 +61,8 @@ export const insideOf = (kind: Kind, target: string, config: Config): Inside | u
   const { key, hostIn } = dialed[kind];
   const host = hostIn(target, config);
   if (host === undefined) return undefined;
-  const addresses = addressesOf(host);
-  if (addresses.length === 0 || addresses.some((text) => isOpen(text))) return undefined;
-  return { key, host, addresses };
+  const addresses = insideAddressesOf(host);
+  return addresses.length === 0 ? undefined : { key, host, addresses };
 };
 
 /** The host that a probe connects to for a check, and the member that names it. */

@@ -106,6 +106,7 @@ test('a message that the partition postpones is held, and decided when all have 
     header: () => undefined,
     respond: () => false,
     reply: undefined,
+    seq: 1,
     deliveries: 1,
     delivery: 1,
     storedAt: 0,

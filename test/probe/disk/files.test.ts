@@ -50,7 +50,7 @@ process.stdout.write(made);`;
           openJournal({
             folder: join(small.folder, 'journal'),
             replay: (line) => void state.set(line.slice(0, 2), line),
-            leastLines: 20,
+            leastBytes: 30_000,
             snapshot: () => state.values(),
           });
         const lineOf = (nth: number): string =>
@@ -102,7 +102,7 @@ describe('the journal', () => {
     return openJournal({
       folder,
       replay: apply,
-      leastLines: 10,
+      leastBytes: 50,
       snapshot: function* () {
         for (const [key, value] of state) yield `${key}=${value}`;
       },
