@@ -17,8 +17,9 @@ import {
   owns,
   type Partitions,
 } from './engine/ownership.ts';
+import { changingMonitors, monitorsOfBucket } from './engine/queries.ts';
 import { createRechecks } from './engine/rechecks.ts';
-import { doubtMarkers } from './engine/reconcile.ts';
+import { doubtMarkers, removeOtherForm } from './engine/reconcile.ts';
 import type { Timing } from './engine/timing.ts';
 import { createWriter } from './engine/writer.ts';
 import type { HealthInput } from './health/endpoint.ts';
@@ -31,7 +32,7 @@ import { createRefusals } from './health/refusals.ts';
 import type { DatabaseClock } from './health/watches.ts';
 import { createWatchdog, watchDatabase, watchStreams } from './health/watches.ts';
 import { type Pings, startPings } from './heartbeats/intake.ts';
-import { withPingSettings } from './heartbeats/keys.ts';
+import { createPingSettings } from './heartbeats/keys.ts';
 import type { CreateHeartbeat } from './heartbeats/naming.ts';
 import {
   createHousekeeper,
@@ -55,6 +56,7 @@ import {
 import { createDigestCheck } from './probes/digests.ts';
 import { createDirectory } from './probes/directory.ts';
 import { createDuplicateProbes, watchConnections } from './probes/duplicates.ts';
+import { createAssignmentForms } from './probes/forms.ts';
 import { createNetworkKeys } from './probes/identities.ts';
 import { createLocationCheck } from './probes/location.ts';
 import { createDroppedResults, createReceipts, hearPresence } from './probes/presence.ts';
@@ -234,19 +236,30 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   );
   const { roster } = network;
   const records = createPingRecords(bus);
-  const plainAssignments = createAssignments({
+  const forms = createAssignmentForms({ sql, clock, directory, aliveMs: timing.leaseMs });
+  const { follow } = createPingSettings({ sql, bus, records, clock });
+  const assignments = createAssignments({
     bus,
     directory,
     openSecrets: options.secrets.open,
     keys,
+    forms,
+    prepare: follow,
+    rowsOf: async (bucket) => {
+      const rows = await monitorsOfBucket(sql, bucket);
+      // A change from just now is read with the others, and is published by this already.
+      const changing = await changingMonitors(sql, bucket.partition);
+      const early = rows.filter(({ id }) => changing.has(id));
+      await follow(early.map((row) => ({ monitor: row.id, row })));
+      return rows;
+    },
   });
-  const assignments = withPingSettings({ assignments: plainAssignments, sql, bus, records, clock });
   const rechecks = createRechecks({ sql, bus, clock, log, roster, assignments, figures });
   const testRuns = createTestRuns({
     bus,
     clock,
     roster,
-    assignments: plainAssignments,
+    assignments,
     announcements,
     directory,
   });
@@ -287,6 +300,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     refusals,
     receipts,
     assignments,
+    forms,
     loaded,
     roster,
     presences: network.presences,
@@ -410,6 +424,15 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   every('watchdog', timing.watchdogMs, watchdog.tick);
 
   announceProbeChanges({ directory, assignments, partitions });
+  let isTidy = false;
+  forms.onChange(() => {
+    isTidy = false;
+    partitions.reconcile();
+  });
+  await untilDatabase(forms.refresh);
+  // Before anything is published in a form that would have to be changed at once.
+  if (forms.single() === null)
+    await untilBus(() => forms.settle(busAdmin.ensureAll), { log, signal });
   await untilDatabase(partitions.start);
   if (isLeader()) await untilBus(busAdmin.ensureAll, { log, signal });
   const pings = await untilDatabase(() =>
@@ -448,6 +471,8 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     await directory.refresh();
     if (isLeader()) await announcements.settle({ roster, presentOf: network.presentOf });
     else await announcements.refresh();
+    if (isLeader() && bus.isConnected()) await forms.settle(busAdmin.ensureAll);
+    else await forms.refresh();
     const grew = await keys.refresh(directory.refresh);
     // First: probes that must be kept out.
     if (isLeader() && bus.isConnected()) await busAdmin.drain();
@@ -473,7 +498,10 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     resync: async (probe, times) => {
       // The stream itself may lack assignments, or hold unknown ones: every owner checks all of it
       // again.
-      if (times > 1) await doubtMarkers(bus);
+      if (times > 1) {
+        isTidy = false;
+        await doubtMarkers(bus);
+      }
       await busAdmin.resync(probe);
       partitions.reconcile();
     },
@@ -490,7 +518,10 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   );
   network.onChange(every('network', timing.networkTickMs, network.tick).hurry);
   every('probes', timing.refreshMs, onProbes);
-  every('markers', timing.digestMs, async () => partitions.reconcile());
+  every('markers', timing.digestMs, async () => {
+    partitions.reconcile();
+    if (!isTidy && isLeader() && bus.isConnected()) isTidy = await removeOtherForm(deps);
+  });
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
   every('unassignable', timing.refreshMs, createUnassignable({ sql, directory, isLeader }).tick);
   every('trust', timing.networkTickMs, trust.settle);

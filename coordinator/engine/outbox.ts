@@ -105,6 +105,7 @@ async function readOutbox(
   );
   const changes = ids.map((monitor) => ({
     monitor,
+    key: rows.get(monitor)?.key ?? state.monitors.keyOf(monitor),
     row: rows.get(monitor) ?? null,
     isNew: created.has(monitor) && rows.has(monitor),
   }));

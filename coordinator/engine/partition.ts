@@ -195,6 +195,7 @@ async function receive(
       return done;
     case 'checkpoint':
       await checkpoint(state, deps);
+      await foldDeltas(state, deps);
       return done;
     case 'seal':
       return sealTurn(state, deps);
@@ -271,6 +272,14 @@ async function checkpoint(state: PartitionState, deps: PartitionDependencies): P
   const decisions = beginDecisions(state, deps.roster(), takenAt);
   await deps.writer.commit(unitWithCheckpoint(decisions, takenAt));
   deps.figures.checkpointed(performance.now() - began);
+}
+
+/** A failure here does not discard the state. */
+async function foldDeltas({ lease }: PartitionState, deps: PartitionDependencies): Promise<void> {
+  const { partition } = lease;
+  await deps.assignments.foldDeltas(partition).catch((error: unknown) => {
+    deps.log.warn({ err: error, partition }, 'could not write envelopes again; retrying');
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
 import postgres from 'postgres';
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
+import { bucketLength } from '../../shared/bus/envelope.ts';
 import { type Config, hashOf } from '../../shared/checks/assignment.ts';
 import { defaultName } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
@@ -14,6 +15,7 @@ import {
 } from '../database/connect.ts';
 import { enqueue } from '../database/outbox.ts';
 import { inPages } from '../gate/cursors.ts';
+import type { Bucket } from '../probes/envelopes.ts';
 
 /** What the owner of a partition knew at `takenAt`, packed by it. */
 export type StoredCheckpoint = { readonly takenAt: number; readonly state: Uint8Array };
@@ -50,8 +52,8 @@ export async function beAlive(
 ): Promise<{ readonly others: number; readonly keepJournal: boolean }> {
   const [row] = await sql<{ others: number; keep_journal: boolean }[]>`
     with mine as (
-      insert into coordinators (id, version, seen_at, has_bus, signs, keeps_journal)
-      values (${owner}, ${version}, now(), ${hasBus}, true, true)
+      insert into coordinators (id, version, seen_at, has_bus, signs, keeps_journal, envelopes)
+      values (${owner}, ${version}, now(), ${hasBus}, true, true, true)
       on conflict (id) do update set seen_at = excluded.seen_at, has_bus = excluded.has_bus
     )
     select count(*) filter (where has_bus) as others,
@@ -59,6 +61,27 @@ export async function beAlive(
     from coordinators
     where id <> ${owner} and seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
   return { others: row?.others ?? 0, keepJournal: row?.keep_journal ?? false };
+}
+
+/** Whether a coordinator of the version before, which knows single assignments alone, is running. */
+export async function someoneKnowsNoEnvelopes(sql: Queryable, aliveMs: number): Promise<boolean> {
+  const rows = await sql`select 1 from coordinators where not envelopes
+    and seen_at > now() - ${aliveMs} * interval '1 millisecond' limit 1`;
+  return rows.length > 0;
+}
+
+/** The places whose probes get single assignments; null: all. */
+export async function readSinglePlaces(sql: Queryable): Promise<readonly string[] | null> {
+  const [row] = await sql<{ single_places: string[] | null }[]>`
+    select single_places from installation`;
+  return row?.single_places ?? null;
+}
+
+export async function writeSinglePlaces(
+  sql: Queryable,
+  places: readonly string[] | null,
+): Promise<void> {
+  await sql`update installation set single_places = ${places === null ? null : [...places]}`;
 }
 
 /** Removes coordinators that ended without saying so, once no one needs to know about them. */
@@ -300,10 +323,39 @@ const watchedColumns =
 const pageLength = 250;
 
 /** A page of a partition's monitors: those after this key. */
-export function monitorsAfter(sql: Queryable, partition: number, after: number) {
+function monitorsAfter(sql: Queryable, partition: number, after: number) {
   return sql<MonitorRow[]>`
     select ${sql.unsafe(watchedColumns)} from monitors where partition = ${partition}
       and key > ${after} order by key limit ${pageLength}`;
+}
+
+/** The first monitor of a partition after this key. */
+export async function keyAfter(
+  sql: Queryable,
+  partition: number,
+  after: number,
+): Promise<number | undefined> {
+  const [row] = await sql<{ key: number }[]>`
+    select key from monitors where partition = ${partition} and key > ${after}
+    order by key limit 1`;
+  return row?.key;
+}
+
+/** The monitors of a bucket, which is a page as well. */
+export const monitorsOfBucket = (sql: Queryable, { partition, bucket }: Bucket) =>
+  sql<MonitorRow[]>`
+    select ${sql.unsafe(watchedColumns)} from monitors where partition = ${partition}
+      and key >= ${bucket * bucketLength} and key < ${(bucket + 1) * bucketLength} order by key`;
+
+/** The monitors of a partition with changes that are not published yet. */
+export async function changingMonitors(
+  sql: Queryable,
+  partition: number,
+): Promise<ReadonlySet<string>> {
+  const rows = await sql<{ monitor: string }[]>`
+    select distinct payload ->> 'monitor' as monitor from outbox
+    where done_at is null and topic = 'monitor' and partition = ${partition}`;
+  return new Set(rows.map(({ monitor }) => monitor));
 }
 
 export const monitorsById = (sql: Queryable, ids: readonly string[]) =>

@@ -16,7 +16,7 @@ import { markDone, outboxChannel, waitingLines } from '../database/outbox.ts';
 import { doAlone, inTransaction } from '../database/sql.ts';
 import type { MonitorRow } from '../engine/queries.ts';
 import type { Announcements } from '../probes/announcements.ts';
-import type { AssignmentChange, Assignments } from '../probes/assignments.ts';
+import type { AssignmentChange } from '../probes/assignments.ts';
 import {
   allPingKeys,
   allStates,
@@ -29,7 +29,6 @@ import {
 } from './queries.ts';
 
 type Dependencies = {
-  readonly assignments: Assignments;
   readonly sql: Sql;
   readonly bus: Bus;
   readonly records: PingRecords;
@@ -41,13 +40,7 @@ type Dependencies = {
  * probe must never judge a new schedule by an old deadline, nor a resumed monitor by the silence of
  * its pause.
  */
-export const withPingSettings = ({
-  assignments,
-  sql,
-  bus,
-  records,
-  clock,
-}: Dependencies): Assignments => {
+export const createPingSettings = ({ sql, bus, records, clock }: Dependencies) => {
   const follow = async (row: MonitorRow): Promise<void> => {
     const terms = { version: row.config_version, paused: row.paused_at !== null };
     const now = clock.now();
@@ -64,19 +57,18 @@ export const withPingSettings = ({
     });
   };
 
-  const follows = async ({ monitor, row }: AssignmentChange): Promise<void> => {
+  const follows = async ({ monitor, row }: FollowedChange): Promise<void> => {
     if (row === null) await bus.purge(streams.lastPings.name, subjects.lastPings('*', monitor));
     else if (row.type === 'heartbeat') await follow(row);
   };
-
   return {
-    ...assignments,
-    publish: async (changes) => {
+    follow: async (changes: readonly FollowedChange[]): Promise<void> => {
       await Promise.all(changes.map(follows));
-      await assignments.publish(changes);
     },
   };
 };
+
+type FollowedChange = Pick<AssignmentChange, 'monitor' | 'row'>;
 
 /**
  * All heartbeat keys in memory, and the digest that a ping receiver should report. The digest is

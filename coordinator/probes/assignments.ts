@@ -2,16 +2,25 @@ import pLimit from 'p-limit';
 import { type Continent, continents } from '../../shared/base/continents.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
+import { bucketOf, type Packed } from '../../shared/bus/envelope.ts';
 import type { AssignmentMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
-import { streams, subjects } from '../../shared/bus/subjects.ts';
-import type { RosterProbe } from '../../shared/checks/assignment.ts';
+import {
+  bucketSubject,
+  isDelta,
+  partitionOf,
+  streams,
+  subjects,
+} from '../../shared/bus/subjects.ts';
+import { assignedElement, assignedIn, type RosterProbe } from '../../shared/checks/assignment.ts';
 import { namingSecrets } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { publicPlace } from '../../shared/checks/places.ts';
 import { sealBox } from '../../shared/checks/sealed-secrets.ts';
 import { continentsIn, type MonitorRow, placeIn } from '../engine/queries.ts';
 import type { Directory } from './directory.ts';
+import { type Bucket, bucketOfRow, createEnvelopes, maxChangesAtOnce } from './envelopes.ts';
+import { type AssignmentForms, keyPlaceOf } from './forms.ts';
 import type { KeyOf, NetworkKeys } from './identities.ts';
 import type { ProbeRow } from './queries.ts';
 
@@ -32,12 +41,6 @@ export const placeOfProbe = ({
   continent,
 }: Pick<RosterProbe, 'organisation' | 'continent'>): AssignmentPlace =>
   place === null ? { is: 'continent', continent } : { is: 'private', place };
-
-/** The place whose key a probe has. */
-export const keyPlaceOf = ({
-  place_id,
-  continent,
-}: Pick<ProbeRow, 'place_id' | 'continent'>): string => place_id ?? continent;
 
 const subjectOf = (place: AssignmentPlace, monitor: string): string =>
   place.is === 'continent'
@@ -64,6 +67,19 @@ export type Assignments = {
    * marker. Settles when the bus has them all.
    */
   readonly publish: (changes: readonly AssignmentChange[]) => Promise<void>;
+  /**
+   * Sends all assignments of a bucket once more: by the envelope, and these rows of it to places
+   * that get single ones.
+   */
+  readonly publishBucket: (
+    bucket: Bucket,
+    rows: readonly MonitorRow[],
+    changes: readonly AssignmentChange[],
+  ) => Promise<void>;
+  /** Writes envelopes again that their deltas have outgrown. */
+  readonly foldDeltas: (partition: number) => Promise<void>;
+  /** Empties the buckets of a partition on the bus that have no monitor. */
+  readonly emptyBuckets: (partition: number, existing: ReadonlySet<number>) => Promise<void>;
   /** The assignment for one place, as a recheck includes it. */
   readonly messageFor: (row: MonitorRow, place: AssignmentPlace) => Promise<AssignmentMessage>;
   /** The same for a config that is stored nowhere; `secrets` as JSON, or null. */
@@ -84,6 +100,8 @@ export type Assignments = {
 
 export type AssignmentChange = {
   readonly monitor: string;
+  /** Its sequence number; undefined for a deleted one that is not known any more. */
+  readonly key: number | undefined;
   /** null: it was deleted. */
   readonly row: MonitorRow | null;
   /** Nothing can have been published for it before. */
@@ -96,6 +114,11 @@ export type AssignmentDependencies = {
   /** The secret part of the config as JSON; the database holds it encrypted. */
   readonly openSecrets: (row: MonitorRow) => Promise<string>;
   readonly keys: Pick<NetworkKeys, 'keyOf' | 'keysNow' | 'epochOf'>;
+  readonly forms: Pick<AssignmentForms, 'isEnveloped' | 'single'>;
+  /** What has to happen before any of these is published. */
+  readonly prepare: (changes: readonly AssignmentChange[]) => Promise<void>;
+  /** The monitors of a bucket as they are now, prepared in the same way. */
+  readonly rowsOf: (bucket: Bucket) => Promise<readonly MonitorRow[]>;
 };
 
 const tombstone = new Uint8Array();
@@ -111,8 +134,14 @@ export const createAssignments = ({
   directory,
   openSecrets,
   keys,
+  forms,
+  prepare,
+  rowsOf,
 }: AssignmentDependencies): Assignments => {
   const limit = pLimit(maxAtOnce);
+  const { isEnveloped } = forms;
+  const hasEnvelopes = (): boolean => forms.single() !== null;
+  const envelopes = createEnvelopes({ bus, isEnveloped });
   let servedBy:
     | { readonly rows: readonly ProbeRow[]; readonly continents: readonly Continent[] }
     | undefined;
@@ -174,19 +203,36 @@ export const createAssignments = ({
     return (place) => ({ ...plain, sealed: sealBox(keyOf(placeName(place)), secrets, row.id) });
   };
 
-  /** Subjects that may still have a message about the monitor and should not any more. */
+  /** Subjects that may still have a single assignment of the monitor and should not any more. */
   const leftBehind = async (monitor: string, wanted: ReadonlySet<string>): Promise<string[]> => {
-    const possible = served().map((continent) => subjects.assignment(continent, monitor));
-    const hasPrivate = directory.all().some((probe) => probe.organisation_id !== null);
-    const inPrivate = hasPrivate
+    const isLeft = (place: string): boolean => !isEnveloped(place) && !wanted.has(place);
+    const possible = served()
+      .filter(isLeft)
+      .map((continent) => subjects.assignment(continent, monitor));
+    const inPrivate = hasPrivate()
       ? await bus.subjectsOf('ASSIGN', subjects.privateAssignment('*', monitor))
       : [];
     const left: string[] = [];
-    for (const subject of [...possible, ...inPrivate].filter((each) => !wanted.has(each))) {
+    for (const subject of [
+      ...possible,
+      ...inPrivate.filter((each) => isLeft(each.split('.')[2] ?? '')),
+    ]) {
       const last = await bus.last('ASSIGN', subject);
       if (last && last.data.length > 0) left.push(subject);
     }
     return left;
+  };
+
+  const hasPrivate = (): boolean => directory.all().some(({ place_id }) => place_id !== null);
+
+  /** Enveloped places that may still have the monitor in their bucket and should not any more. */
+  const leftInBuckets = async (
+    monitor: string,
+    bucket: Bucket,
+    wanted: ReadonlySet<string>,
+  ): Promise<readonly string[]> => {
+    if (!hasPrivate() && served().every((continent) => wanted.has(continent))) return [];
+    return (await envelopes.placesWith(bucket, monitor)).filter((place) => !wanted.has(place));
   };
 
   const textsOf = async (
@@ -198,38 +244,125 @@ export const createAssignments = ({
     return (place) => same ?? JSON.stringify(messageFor(place));
   };
 
+  const bucketOfChange = async ({ monitor, key }: AssignmentChange): Promise<Bucket | undefined> =>
+    key === undefined
+      ? envelopes.bucketWith(monitor)
+      : bucketOfRow({ partition: partitionOf(monitor), key });
+
+  /** By a message of its own in each place, which may be a delta. `isFolded`: not in envelopes. */
   const publishOne = async (
-    { monitor, row, isNew }: AssignmentChange,
+    change: AssignmentChange,
     keyOf: KeyOf,
+    isFolded: boolean,
   ): Promise<void> => {
+    const { monitor, row, isNew } = change;
     const places = row && row.paused_at === null ? placesOf(row) : [];
-    const gone = isNew
-      ? []
-      : await leftBehind(monitor, new Set(places.map((place) => subjectOf(place, monitor))));
+    const wanted = new Set(places.map(placeName));
+    const gone = isNew ? [] : await leftBehind(monitor, wanted);
+    const bucket = hasEnvelopes() && !isFolded ? await bucketOfChange(change) : undefined;
+    const goneHere =
+      bucket === undefined || isNew ? [] : await leftInBuckets(monitor, bucket, wanted);
     const textFor = row && places.length > 0 ? await textsOf(keyOf, row) : () => '';
+    const send = async (place: AssignmentPlace): Promise<unknown> => {
+      const name = placeName(place);
+      if (!isEnveloped(name)) return bus.store(subjectOf(place, monitor), textFor(place));
+      return bucket && envelopes.change(name, bucket, monitor, textFor(place));
+    };
     await Promise.all([
-      ...places.map((place) => bus.store(subjectOf(place, monitor), textFor(place))),
+      ...places.map(send),
       ...gone.map((subject) => bus.store(subject, tombstone)),
+      ...goneHere.map((place) => bucket && envelopes.change(place, bucket, monitor, '')),
     ]);
+  };
+
+  const keysFor = (rows: readonly (MonitorRow | null)[]): Promise<KeyOf> | KeyOf =>
+    rows.some((row) => row !== null && row.secrets !== null) ? keys.keysNow() : keys.keyOf;
+
+  const writeBucket = async (bucket: Bucket, rows: readonly MonitorRow[]): Promise<void> => {
+    const keyOf = await keysFor(rows);
+    const byPlace = new Map<string, Packed[]>();
+    for (const row of rows) {
+      const places = row.paused_at === null ? placesOf(row) : [];
+      const having = places.filter((place) => isEnveloped(placeName(place)));
+      if (having.length === 0) continue;
+      const messageFor = await messagesOf(keyOf, row);
+      const pack = (message: AssignmentMessage): Packed => ({
+        ordinal: row.key,
+        text: JSON.stringify(message),
+        element: assignedElement(assignedIn(message)),
+      });
+      const same = row.secrets === null ? pack(withoutSeal(row)) : undefined;
+      for (const place of having) {
+        const name = placeName(place);
+        const packed = byPlace.get(name) ?? [];
+        byPlace.set(name, packed);
+        packed.push(same ?? pack(messageFor(place)));
+      }
+    }
+    await envelopes.write(bucket, byPlace);
+  };
+
+  const publishSingly = async (
+    changes: readonly AssignmentChange[],
+    isFolded: (change: AssignmentChange) => boolean,
+  ): Promise<void> => {
+    const keyOf = await keysFor(changes.map(({ row }) => row));
+    let next = 0;
+    const work = async (): Promise<void> => {
+      for (let change = changes[next]; change; change = changes[next]) {
+        next += 1;
+        await publishOne(change, keyOf, isFolded(change));
+      }
+    };
+    // Workers queue up, not the changes: objects in a long queue grow old, and only a major
+    // garbage collection frees them.
+    await Promise.all(
+      Array.from({ length: Math.min(maxAtOnce, changes.length) }, () => limit(work)),
+    );
+  };
+
+  /** Buckets of which so much changes at once that their envelopes are written again. */
+  const bucketsToWrite = (changes: readonly AssignmentChange[]): ReadonlyMap<string, Bucket> => {
+    if (!hasEnvelopes() || changes.length <= maxChangesAtOnce) return new Map();
+    const counts = new Map<string, number>();
+    const found = new Map<string, Bucket>();
+    for (const change of changes) {
+      const name = nameOfBucket(change);
+      if (change.key === undefined || name === undefined) continue;
+      const count = (counts.get(name) ?? 0) + 1;
+      counts.set(name, count);
+      if (count > maxChangesAtOnce)
+        found.set(name, bucketOfRow({ partition: partitionOf(change.monitor), key: change.key }));
+    }
+    return found;
   };
 
   return {
     publish: async (changes) => {
-      const keyOf = changes.some(({ row }) => row !== null && row.secrets !== null)
-        ? await keys.keysNow()
-        : keys.keyOf;
-      let next = 0;
-      const work = async (): Promise<void> => {
-        for (let change = changes[next]; change; change = changes[next]) {
-          next += 1;
-          await publishOne(change, keyOf);
-        }
-      };
-      // Workers queue up, not the changes: objects in a long queue grow old, and only a major
-      // garbage collection frees them.
-      await Promise.all(
-        Array.from({ length: Math.min(maxAtOnce, changes.length) }, () => limit(work)),
+      await prepare(changes);
+      const written = bucketsToWrite(changes);
+      for (const bucket of written.values()) await writeBucket(bucket, await rowsOf(bucket));
+      await publishSingly(changes, (change) => written.has(nameOfBucket(change) ?? ''));
+    },
+    publishBucket: async (bucket, rows, changes) => {
+      await prepare(changes);
+      if (hasEnvelopes()) await writeBucket(bucket, rows);
+      const isSomewhereSingle = (row: MonitorRow): boolean =>
+        placesOf(row).some((place) => !isEnveloped(placeName(place)));
+      await publishSingly(
+        changes.filter(({ row, isNew }) => !isNew || (row !== null && isSomewhereSingle(row))),
+        () => true,
       );
+    },
+    foldDeltas: async (partition) => {
+      if (!hasEnvelopes() || !bus.isConnected()) return;
+      for (const bucket of await envelopes.outgrown(partition))
+        await writeBucket(bucket, await rowsOf(bucket));
+    },
+    emptyBuckets: async (partition, existing) => {
+      if (!hasEnvelopes()) return;
+      for (const bucket of await envelopes.bucketsOf(partition))
+        if (!existing.has(bucket)) await envelopes.write({ partition, bucket }, new Map());
     },
     trialFor: (row, secrets, place) => ({
       ...withoutSeal(row),
@@ -249,6 +382,9 @@ export const createAssignments = ({
       row.secrets === null || row.paused_at !== null ? [] : placesOf(row).map(placeName),
   };
 };
+
+const nameOfBucket = ({ monitor, key }: AssignmentChange): string | undefined =>
+  key === undefined ? undefined : `${partitionOf(monitor)}.${bucketOf(key)}`;
 
 /**
  * Removes old deletion markers from the bus. Otherwise every monitor that was ever deleted or
@@ -293,8 +429,11 @@ export const createTombstones = ({ bus, clock, log, keptMs }: Dependencies): Tom
     for (let looked = 0; looked < atOnce; looked += 1) {
       const message = await bus.next(stream, from, '>');
       if (!message || message.storedAt + keptMs > clock.now()) break;
-      // By its number: if the monitor was resumed just now, its assignment has another.
-      if (message.data.length === 0 && (await bus.remove(stream, message.seq))) removed += 1;
+      // By its number: if the monitor was resumed just now, its assignment has another. A delta
+      // stays until its envelope, which still has the monitor, is written again.
+      const isOfEnvelope = isDelta(bucketSubject(message.subject)?.item ?? '');
+      if (message.data.length === 0 && !isOfEnvelope && (await bus.remove(stream, message.seq)))
+        removed += 1;
       from = message.seq + 1;
       walks.set(stream, { createdAt, from });
     }

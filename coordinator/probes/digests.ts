@@ -12,8 +12,9 @@ import {
 import { placesAbility } from '../../shared/checks/placement.ts';
 import type { Sql } from '../database/connect.ts';
 import { type AssignedRow, assignedRows, openMonitorLines } from '../monitors/queries.ts';
-import { chosenPlaces, keyPlaceOf } from './assignments.ts';
+import { chosenPlaces } from './assignments.ts';
 import type { Directory } from './directory.ts';
+import { keyPlaceOf } from './forms.ts';
 import type { KeyOf } from './identities.ts';
 import type { Present } from './presence.ts';
 import type { ProbeRow } from './queries.ts';

@@ -26,9 +26,9 @@ import { committedOf } from '../engine/queries.ts';
 import { openNotice } from '../health/notices.ts';
 import type { Refusals } from '../health/refusals.ts';
 import type { Announcements } from './announcements.ts';
-import { keyPlaceOf } from './assignments.ts';
 import { type Directory, senderOf } from './directory.ts';
 import type { DuplicateProbes } from './duplicates.ts';
+import { keyPlaceOf } from './forms.ts';
 import type { KeyOf } from './identities.ts';
 import { type ProbeRow, writeDropped } from './queries.ts';
 

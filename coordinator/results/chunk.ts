@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { Phases } from '../../shared/checks/result.ts';
-import { type Check, outcomeNumbers, outcomeOf, phaseNames, unionOf } from './check.ts';
 import { type Reader, readByte, readBytes, readerOf, readVarint, writeVarint } from './bytes.ts';
+import { type Check, outcomeNumbers, outcomeOf, phaseNames, unionOf } from './check.ts';
 
 /**
  * The checks of a monitor and an hour in few bytes:

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { type Reader, readBytes, readerOf, readVarint, writeVarint } from './bytes.ts';
 import type { Check } from './check.ts';
 import {
   countTime,
@@ -9,7 +10,6 @@ import {
   type Sketch,
   writeSketch,
 } from './sketch.ts';
-import { type Reader, readBytes, readerOf, readVarint, writeVarint } from './bytes.ts';
 
 /** Checks of a monitor in a step of time and from one place, summarized. Times are of passes. */
 export type Summary = {

@@ -6,7 +6,7 @@ import type { ProbeApp } from '../../probe/app.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { isPublic, parseAddress } from '../../shared/base/network.ts';
-import { assignmentMessage, presenceMessage } from '../../shared/bus/messages.ts';
+import { presenceMessage } from '../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
@@ -14,6 +14,7 @@ import {
   addHeartbeat,
   alertsOf,
   call,
+  deltaSubject,
   downIsSent,
   type Heartbeat,
   incidentsOf,
@@ -21,6 +22,7 @@ import {
   isConfirmed,
   isResolved,
   ping,
+  publishedFor,
   resultsOf,
 } from '../support/monitors.ts';
 import {
@@ -88,12 +90,8 @@ describe('a probe', () => {
     await eventually(() => target.hits.length > 1, 40_000);
     await network.editMonitor(monitor, { interval_s: 3_600 });
     await eventually(async () => {
-      const data = await last(subjects.assignment(continent, monitor));
-      return (
-        data &&
-        assignmentMessage.parse(JSON.parse(new TextDecoder().decode(data))).interval_ms ===
-          3_600_000
-      );
+      const said = await publishedFor(bus, continent, monitor);
+      return said?.interval_ms === 3_600_000;
     });
     await everythingTaken(probe);
     return monitor;
@@ -154,11 +152,7 @@ describe('a probe', () => {
       interval_s: 1,
       config: { continents: ['Africa'] },
     });
-    const subject = subjects.assignment('Africa', monitor);
-    const assignment = await eventually(async () => {
-      const data = await last(subject);
-      return data && assignmentMessage.parse(JSON.parse(new TextDecoder().decode(data)));
-    });
+    const assignment = await eventually(() => publishedFor(bus, 'Africa', monitor));
     const stranger = newId();
     const where = subjects.assignment('Africa', stranger);
     await eventually(() => known.hits.length > 0);
@@ -233,13 +227,15 @@ describe('a probe that comes back after deletion markers were removed from the b
     await network.sql.begin((tx) => endPingTokens(tx, network.organisation, [heartbeat.monitor]));
     await network.deleteMonitor(monitor);
     await network.deleteMonitor(heartbeat.monitor);
-    const traces = [
-      [streams.assignments.name, subjects.assignment(continent, monitor)],
-      [streams.assignments.name, subjects.assignment(continent, heartbeat.monitor)],
-      [streams.pingKeys.name, subjects.pingKey(network.organisation, heartbeat.key)],
-    ] as const;
-    for (const [stream, subject] of traces)
-      await eventually(async () => (await bus.last(stream, subject)) === undefined, 30_000);
+    for (const gone of [monitor, heartbeat.monitor]) {
+      await eventually(async () => (await publishedFor(bus, continent, gone)) === null);
+      await bus.purge(streams.assignments.name, deltaSubject(continent, gone));
+    }
+    const key = subjects.pingKey(network.organisation, heartbeat.key);
+    await eventually(
+      async () => (await bus.last(streams.pingKeys.name, key)) === undefined,
+      30_000,
+    );
   };
 
   const addPair = async (

@@ -7,11 +7,12 @@ import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { readSealing, sealEpochOf } from '../../coordinator/secrets/keys.ts';
 import { openNetworkKnowledge } from '../../probe/presence/knowledge.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { type AssignmentMessage, assignmentMessage } from '../../shared/bus/messages.ts';
+import type { AssignmentMessage } from '../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
-import { streams, subjects } from '../../shared/bus/subjects.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
 import { deriveNetworkKey, keyIdOf } from '../../shared/checks/sealed-secrets.ts';
 import { eventually, passed } from '../support/eventually.ts';
+import { publishedFor } from '../support/monitors.ts';
 import {
   announceAsCoordinator,
   createNetwork,
@@ -81,12 +82,8 @@ const addSecretMonitor = async (url: string): Promise<string> => {
 const published = async (
   continent: Continent,
   monitor: string,
-): Promise<AssignmentMessage | undefined> => {
-  const last = await bus.last(streams.assignments.name, subjects.assignment(continent, monitor));
-  return last && last.data.length > 0
-    ? assignmentMessage.parse(JSON.parse(new TextDecoder().decode(last.data)))
-    : undefined;
-};
+): Promise<AssignmentMessage | undefined> =>
+  (await publishedFor(bus, continent, monitor)) ?? undefined;
 
 const keyOfBox = async (continent: Continent, monitor: string): Promise<string | undefined> => {
   const assignment = await published(continent, monitor);

@@ -2,13 +2,18 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { pause } from '../../shared/base/async.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { connectBus } from '../../shared/bus/nats.ts';
-import { streams } from '../../shared/bus/subjects.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import { mint, mintAuthority } from '../support/certificates.ts';
 import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/monitors.ts';
+import {
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  publishedFor,
+  seenFrom,
+} from '../support/monitors.ts';
 import { type Asked, answerTo, type Resolver, startResolver } from '../support/name-servers.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
@@ -157,20 +162,13 @@ describe('secrets of a monitor', () => {
       name: 'test',
       log: network.log,
     });
-    const subject = await eventually(async () =>
-      (await bus.subjectsOf(streams.assignments.name, 'assign.europe.*')).find((each) =>
-        each.endsWith(made.id),
-      ),
-    );
-    const assignment = new TextDecoder().decode(
-      (await eventually(() => bus.last(streams.assignments.name, subject))).data,
-    );
-    expect(JSON.parse(assignment)).toMatchObject({
+    const assignment = await eventually(() => publishedFor(bus, 'Europe', made.id));
+    expect(assignment).toMatchObject({
       monitor: made.id,
       config: { bearer_token: '***' },
       sealed: expect.any(String),
     });
-    expect(assignment).not.toContain(secret);
+    expect(JSON.stringify(assignment)).not.toContain(secret);
     await bus.close();
     const tables = await network.sql<
       { name: string }[]

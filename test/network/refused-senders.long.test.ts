@@ -94,6 +94,8 @@ describe('a probe on the bus', () => {
       subjects.result('Europe', partition, other.id),
       subjects.result('Asia', partition, europe.id),
       subjects.assignment('Europe', monitor),
+      subjects.inBucket('Europe', { partition, bucket: 0, item: 0 }),
+      subjects.inBucket('Europe', { partition, bucket: 0, item: monitor }),
       subjects.roster,
       subjects.presence(other.id),
       subjects.look(other.id),

@@ -2,6 +2,17 @@ import { expect } from 'vitest';
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { insertPingTokens } from '../../coordinator/monitors/queries.ts';
 import { outcomeNumbers } from '../../coordinator/results/check.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import { readEnvelope } from '../../shared/bus/envelope.ts';
+import { type AssignmentMessage, assignmentMessage, jsonOf } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import {
+  bucketSubject,
+  isDelta,
+  partitionOf,
+  streams,
+  subjects,
+} from '../../shared/bus/subjects.ts';
 import {
   type Config,
   createDigest,
@@ -329,3 +340,44 @@ export const digestOf = (elements: Iterable<Element>): Digest => {
   for (const element of elements) digest.add(element);
   return digest;
 };
+
+/** What the bus last says of a monitor to the probes of a place; null: that it is not to be checked. */
+export const publishedFor = async (
+  bus: Pick<Bus, 'last' | 'subjectsOf'>,
+  place: Continent,
+  monitor: string,
+): Promise<AssignmentMessage | null | undefined> => {
+  const stream = streams.assignments.name;
+  const own = { partition: partitionOf(monitor), bucket: '*', item: '*' } as const;
+  const found: { readonly seq: number; readonly says: AssignmentMessage | null }[] = [];
+  const silent: { readonly seq: number; readonly from: number; readonly until: number }[] = [];
+  for (const subject of [
+    subjects.assignment(place, monitor),
+    ...(await bus.subjectsOf(stream, subjects.inBucket(place, own))),
+  ]) {
+    const last = await bus.last(stream, subject);
+    if (!last) continue;
+    const { seq, data } = last;
+    const within = bucketSubject(subject);
+    if (within && !isDelta(within.item)) {
+      const { assignments, from, until } = readEnvelope(within.bucket, data);
+      const one = assignments.find((each) => each.monitor === monitor);
+      if (one) found.push({ seq, says: assignmentMessage.parse({ v: 1, ...one }) });
+      else silent.push({ seq, from, until });
+    } else if (subject.endsWith(monitor)) {
+      const says = data.length === 0 ? null : assignmentMessage.parse(jsonOf(data));
+      found.push({ seq, says });
+    }
+  }
+  const newest = found.toSorted((a, b) => b.seq - a.seq)[0];
+  if (!newest) return silent.length > 0 ? null : undefined;
+  const { seq, says } = newest;
+  const isOver = silent.some(
+    (part) => says && part.seq > seq && says.ordinal >= part.from && says.ordinal < part.until,
+  );
+  return isOver ? null : says;
+};
+
+/** The subject of a monitor's delta there, whatever its bucket. */
+export const deltaSubject = (place: Continent, monitor: string): string =>
+  subjects.inBucket(place, { partition: '*', bucket: '*', item: monitor });

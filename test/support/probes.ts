@@ -190,6 +190,12 @@ export const subjectsOfOthers = ({
     subjects.assignment(continent, monitor),
     subjects.assignment(continent, newId()),
     subjects.privateAssignment(id, newId()),
+    ...[continent, id].flatMap((place) =>
+      [0, monitor].map((item) => {
+        const at = { partition: partitionOf(monitor), bucket: 0, item };
+        return subjects.inBucket(place, at);
+      }),
+    ),
     subjects.look(id),
     subjects.receipt(id),
     subjects.presence(id),
