@@ -424,9 +424,10 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   every('watchdog', timing.watchdogMs, watchdog.tick);
 
   announceProbeChanges({ directory, assignments, partitions });
-  let isTidy = false;
+  /** How often assignments may have been left in another form, and how often that was cleared. */
+  const left = { times: 1, cleared: 0 };
   forms.onChange(() => {
-    isTidy = false;
+    left.times += 1;
     partitions.reconcile();
   });
   await untilDatabase(forms.refresh);
@@ -499,7 +500,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
       // The stream itself may lack assignments, or hold unknown ones: every owner checks all of it
       // again.
       if (times > 1) {
-        isTidy = false;
+        left.times += 1;
         await doubtMarkers(bus);
       }
       await busAdmin.resync(probe);
@@ -520,7 +521,10 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   every('probes', timing.refreshMs, onProbes);
   every('markers', timing.digestMs, async () => {
     partitions.reconcile();
-    if (!isTidy && isLeader() && bus.isConnected()) isTidy = await removeOtherForm(deps);
+    const { times } = left;
+    // Whoever leads may be of the version before, and clears nothing.
+    if (left.cleared === times || !bus.isConnected()) return;
+    if (await removeOtherForm(deps)) left.cleared = times;
   });
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
   every('unassignable', timing.refreshMs, createUnassignable({ sql, directory, isLeader }).tick);

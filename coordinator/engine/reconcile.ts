@@ -192,7 +192,7 @@ export async function takeTurn(
     row,
     isNew: row.paused_at === null && !isStranger,
   }));
-  await assignments.publishBucket(bucket, page, changes);
+  await assignments.publishBucket(bucket, changes);
   return { published: rows.length, last };
 }
 

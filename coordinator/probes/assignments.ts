@@ -68,14 +68,10 @@ export type Assignments = {
    */
   readonly publish: (changes: readonly AssignmentChange[]) => Promise<void>;
   /**
-   * Sends all assignments of a bucket once more: by the envelope, and these rows of it to places
-   * that get single ones.
+   * Sends all assignments of a bucket once more by the envelope, and these of it to places that get
+   * single ones.
    */
-  readonly publishBucket: (
-    bucket: Bucket,
-    rows: readonly MonitorRow[],
-    changes: readonly AssignmentChange[],
-  ) => Promise<void>;
+  readonly publishBucket: (bucket: Bucket, changes: readonly AssignmentChange[]) => Promise<void>;
   /** Writes envelopes again that their deltas have outgrown. */
   readonly foldDeltas: (partition: number) => Promise<void>;
   /** Empties the buckets of a partition on the bus that have no monitor. */
@@ -227,12 +223,19 @@ export const createAssignments = ({
 
   /** Enveloped places that may still have the monitor in their bucket and should not any more. */
   const leftInBuckets = async (
-    monitor: string,
+    { monitor, row }: AssignmentChange,
     bucket: Bucket,
     wanted: ReadonlySet<string>,
   ): Promise<readonly string[]> => {
-    if (!hasPrivate() && served().every((continent) => wanted.has(continent))) return [];
-    return (await envelopes.placesWith(bucket, monitor)).filter((place) => !wanted.has(place));
+    const own = directory
+      .all()
+      .filter(
+        ({ organisation_id }) => organisation_id === (row?.organisation_id ?? organisation_id),
+      );
+    const others = new Set(own.map(keyPlaceOf).filter((place) => !wanted.has(place)));
+    for (const continent of served()) if (!wanted.has(continent)) others.add(continent);
+    if (others.size === 0) return [];
+    return envelopes.placesWith(bucket, monitor, (place) => others.has(place));
   };
 
   const textsOf = async (
@@ -261,7 +264,7 @@ export const createAssignments = ({
     const gone = isNew ? [] : await leftBehind(monitor, wanted);
     const bucket = hasEnvelopes() && !isFolded ? await bucketOfChange(change) : undefined;
     const goneHere =
-      bucket === undefined || isNew ? [] : await leftInBuckets(monitor, bucket, wanted);
+      bucket === undefined || isNew ? [] : await leftInBuckets(change, bucket, wanted);
     const textFor = row && places.length > 0 ? await textsOf(keyOf, row) : () => '';
     const send = async (place: AssignmentPlace): Promise<unknown> => {
       const name = placeName(place);
@@ -344,9 +347,9 @@ export const createAssignments = ({
       for (const bucket of written.values()) await writeBucket(bucket, await rowsOf(bucket));
       await publishSingly(changes, (change) => written.has(nameOfBucket(change) ?? ''));
     },
-    publishBucket: async (bucket, rows, changes) => {
+    publishBucket: async (bucket, changes) => {
       await prepare(changes);
-      if (hasEnvelopes()) await writeBucket(bucket, rows);
+      if (hasEnvelopes()) await writeBucket(bucket, await rowsOf(bucket));
       const isSomewhereSingle = (row: MonitorRow): boolean =>
         placesOf(row).some((place) => !isEnveloped(placeName(place)));
       await publishSingly(

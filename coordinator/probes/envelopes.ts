@@ -29,8 +29,12 @@ export type Envelopes = {
   ) => Promise<void>;
   /** Stores a change of one monitor; empty: none now. */
   readonly change: (place: string, bucket: Bucket, monitor: string, text: string) => Promise<void>;
-  /** The places that have an assignment of this monitor. */
-  readonly placesWith: (bucket: Bucket, monitor: string) => Promise<readonly string[]>;
+  /** Those of the places that may have an assignment of this monitor which do have one. */
+  readonly placesWith: (
+    bucket: Bucket,
+    monitor: string,
+    mayHave: (place: string) => boolean,
+  ) => Promise<readonly string[]>;
   /** The bucket of a monitor of which only the id is known; undefined when the bus has none. */
   readonly bucketWith: (monitor: string) => Promise<Bucket | undefined>;
   /** The buckets with deltas, once these have outgrown the envelopes of their partition. */
@@ -51,9 +55,9 @@ type Item = NonNullable<ReturnType<typeof bucketSubject>> & { readonly subject: 
 const assign = streams.assignments.name;
 const emptied = new Uint8Array();
 
-/** Of a partition, in all places; beyond that, deltas may be a tenth of its envelopes. */
+/** Of a partition, in all places; beyond that, deltas may be a twelfth of its envelopes. */
 const maxDeltas = 16;
-const envelopesPerDelta = 10;
+const envelopesPerDelta = 12;
 
 /** So many changes of a bucket at once are an envelope rather than deltas. */
 export const maxChangesAtOnce = 16;
@@ -136,10 +140,11 @@ export const createEnvelopes = ({ bus, isEnveloped }: Dependencies): Envelopes =
     change: async (place, at, monitor, text) => {
       await bus.store(subjects.inBucket(place, { ...at, item: monitor }), text);
     },
-    placesWith: async ({ partition, bucket }, monitor) => {
+    placesWith: async ({ partition, bucket }, monitor, mayHave) => {
       const places = Map.groupBy(await itemsOf(partition, bucket), ({ place }) => place);
       const having: string[] = [];
-      for (const [place, items] of places) if (await isIn(items, monitor)) having.push(place);
+      for (const [place, items] of places)
+        if (mayHave(place) && (await isIn(items, monitor))) having.push(place);
       return having;
     },
     bucketWith: async (monitor) => {

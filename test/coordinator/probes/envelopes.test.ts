@@ -149,11 +149,8 @@ describe('assignments on the bus', () => {
     const [kept, deleted, paused, moved] = [addRow(), addRow(), addRow(), addRow()];
     const asian = addRow({ config: { continents: ['Asia'] } });
     const all = [kept, deleted, paused, moved, asian];
-    await assignments.publishBucket(
-      bucketOfRow(kept),
-      all,
-      all.map((row) => changeOf(row, true)),
-    );
+    const changes = all.map((row) => changeOf(row, true));
+    await assignments.publishBucket(bucketOfRow(kept), changes);
     await assignments.publish([
       remove(deleted),
       changeOf(edit(paused, { paused_at: new Date(now) })),
@@ -237,7 +234,7 @@ describe('assignments on the bus', () => {
 
   test('of buckets without monitors are emptied, and an empty bucket says nothing again', async () => {
     const row = addRow({ key: 3 * bucketLength });
-    await assignments.publishBucket(bucketOfRow(row), [row], [changeOf(row, true)]);
+    await assignments.publishBucket(bucketOfRow(row), [changeOf(row, true)]);
     database.clear();
     await assignments.emptyBuckets(row.partition, new Set());
     expect(await versionIn('Europe', row)).toBeNull();
