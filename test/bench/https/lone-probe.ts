@@ -25,11 +25,17 @@ export type LoneProbe = {
   readonly close: () => Promise<void>;
 };
 
-export const startLoneProbe = async (
+export type ReadyProbe = Pick<LoneProbe, 'wire' | 'coordinator' | 'close'> & {
+  /** Its program and environment; `start` of processes.ts or another way to run it. */
+  readonly command: readonly [string, ...string[]];
+  readonly env: NodeJS.ProcessEnv;
+};
+
+/** All that a lone probe needs, before it runs. */
+export const prepareLoneProbe = async (
   folder: string,
-  authority: string,
   environment: Readonly<Record<string, string>> = {},
-): Promise<LoneProbe> => {
+): Promise<ReadyProbe> => {
   const { services, stop: endServices } = await startServices(async () => undefined);
   const wire = await createBusOfProbe({ services });
   const coordinator = startSmallCoordinator(wire);
@@ -50,25 +56,39 @@ export const startLoneProbe = async (
   );
   const program = join(folder, 'antipode-probe.mjs');
   await writeFile(program, await bundleDownload('antipode-probe.mjs'));
-  const child = start(cores.subject, [process.execPath, program, 'run'], {
+  return {
+    wire,
+    coordinator,
+    command: [process.execPath, program, 'run'],
     env: {
       PATH: process.env.PATH,
       PROBE_CREDENTIALS_FILE: credentials,
       PROBE_DATA_DIR: data,
       PROBE_NATS_URL: wire.proxy.url,
       PROBE_ALLOW_CIDRS: '127.0.0.0/8',
-      NODE_EXTRA_CA_CERTS: authority,
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       LOG_LEVEL: 'error',
       ...environment,
     },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+    close: async () => {
+      await coordinator.stop();
+      await wire.close();
+      await endServices();
+    },
+  };
+};
+
+export const startLoneProbe = async (
+  folder: string,
+  authority: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<LoneProbe> => {
+  const ready = await prepareLoneProbe(folder, { NODE_EXTRA_CA_CERTS: authority, ...environment });
+  const { wire, coordinator, command, env } = ready;
+  const child = start(cores.subject, command, { env, stdio: ['ignore', 'ignore', 'inherit'] });
   const close = async (): Promise<void> => {
     await stop(child);
-    await coordinator.stop();
-    await wire.close();
-    await endServices();
+    await ready.close();
   };
   try {
     const { pid } = child;

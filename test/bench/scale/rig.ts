@@ -9,7 +9,7 @@ import { migrate } from '../../../coordinator/database/migrate.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { presenceMessage } from '../../../shared/bus/messages.ts';
 import { connectBus } from '../../../shared/bus/nats.ts';
-import { subjects } from '../../../shared/bus/subjects.ts';
+import { streams, subjects } from '../../../shared/bus/subjects.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createNetwork, type MadeProbe, type Network } from '../../support/network.ts';
@@ -32,6 +32,8 @@ export type Rig = {
   /** CPU that each part has used so far, in milliseconds. */
   readonly cpu: () => Promise<Cpu>;
   readonly memory: () => { readonly coordinator: number; readonly probes: number };
+  /** In the stream of assignments. */
+  readonly messages: () => Promise<number>;
   readonly close: () => Promise<void>;
 };
 
@@ -205,6 +207,8 @@ export const startRig = async (
         ...(await servicesCpu()),
       }),
       memory: () => ({ coordinator: memory([coordinator.pid]), probes: memory(probes) }),
+      messages: async () =>
+        (await bus.streamState(streams.assignments.name))?.messages ?? Number.NaN,
       close,
     };
   } catch (error) {
