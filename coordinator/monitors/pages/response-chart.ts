@@ -78,7 +78,7 @@ const classOf = ({ continent, place }: Series): string =>
 /** Lines differ by dashes as well as by colour. */
 export function responseChart(
   results: Results,
-  ledger: Ledger,
+  ledger: Pick<Ledger, 'stretches'>,
   times: Times,
   value: ChartValue,
 ): Html {
@@ -299,7 +299,11 @@ const bandWords: Readonly<Record<string, string>> = {
 const maxBands = 200;
 
 /** Downtime, maintenance and gaps behind the lines: each says its time. */
-const bands = ({ stretches }: Ledger, { from, to, x }: Scale, times: Times): readonly Html[] =>
+const bands = (
+  { stretches }: Pick<Ledger, 'stretches'>,
+  { from, to, x }: Scale,
+  times: Times,
+): readonly Html[] =>
   stretches
     .filter(
       (each) =>

@@ -1,0 +1,121 @@
+import { connect } from '../../coordinator/database/connect.ts';
+import { migrate } from '../../coordinator/database/migrate.ts';
+import { makeResultDays, rawSeries } from '../../coordinator/engine/result-queries.ts';
+import { type Results, responseChart } from '../../coordinator/monitors/pages/response-chart.ts';
+import { chunksOf, hourMs } from '../../coordinator/results/chunk.ts';
+import type { SeriesRow } from '../../coordinator/results/series.ts';
+import { timesIn } from '../../coordinator/web/times.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { minuteChecks, testResults } from '../support/checks.ts';
+import { createTestOrganisation } from '../support/people.ts';
+import { createDatabase } from '../support/services.ts';
+import { startServices } from '../support/services-run.ts';
+import type { Bench } from './figure.ts';
+
+/** How long a monitor's day of single checks takes, from the database to the drawn chart. */
+
+const limitMs = 5;
+const rounds = 200;
+const dayMs = 24 * hourMs;
+const continents = ['Europe', 'North America', 'Asia'];
+
+export const checks: Bench = {
+  name: 'checks',
+  about: 'a monitor checked every minute: its day of single checks, read and drawn',
+  run: async (say) => {
+    const running = await startServices(async (url) => {
+      const sql = connect(url, { name: 'bench-template', connections: 1 });
+      await migrate(sql).finally(() => sql.end());
+    });
+    const database = await createDatabase(running.services);
+    const sql = connect(database.url, { name: 'bench', connections: 2 });
+    try {
+      const to = Math.floor(Date.now() / dayMs) * dayMs;
+      const from = to - dayMs;
+      await makeResultDays(sql, from, to);
+      const { organisation } = await createTestOrganisation(sql);
+      for (const continent of continents)
+        await sql`insert into probes (id, name, continent)
+          values (${newId()}, ${continent}, ${continent})`;
+      const [monitor] = await sql<{ key: number; partition: number }[]>`
+        insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
+        values (${newId()}, ${organisation}, 0, 'x', 'https', 'https://example.com', 60)
+        returning key, partition`;
+      if (!monitor) throw new Error('the monitor was not written');
+      const all = Array.from({ length: 24 }, (_, hour) => from + hour * hourMs).flatMap((hour) =>
+        chunksOf(hour, minuteChecks(hour, 60_000, hour)),
+      );
+      for (const { at, data } of all)
+        await sql`insert into chunks (monitor_key, at, data)
+          values (${monitor.key}, ${new Date(at)}, ${data})`;
+      const results = testResults({ now: () => to });
+      const [read, whole]: [number[], number[]] = [[], []];
+      for (let round = -rounds; round < rounds; round += 1) {
+        if (round % 100 === 0) say(`round ${round} of ${rounds}`);
+        const began = performance.now();
+        const { rows } = await rawSeries(sql, results, monitor, { from, to }, 300);
+        const done = performance.now();
+        String(
+          responseChart(chartOf(rows, from, to), { stretches: [] }, timesIn('UTC', to), 'p50'),
+        );
+        if (round < 0) continue;
+        read.push(done - began);
+        whole.push(performance.now() - began);
+      }
+      const [ours, reading] = [undisturbed(whole), undisturbed(read)];
+      return [
+        {
+          what: 'a day of 1,440 checks, read from chunks and drawn',
+          ours: `${ours.toFixed(2)} ms (${reading.toFixed(2)} to read)`,
+          against: `${limitMs} ms`,
+          ratio: ours / limitMs,
+          goal: '≤ 1.00 ×',
+          holds: ours <= limitMs,
+        },
+      ];
+    } finally {
+      await sql.end();
+      await database.drop();
+      await running.stop();
+    }
+  },
+};
+
+/** Of the quickest tenth of the rounds: others on the machine change nothing of it. */
+const undisturbed = (times: readonly number[]): number =>
+  times.toSorted((a, b) => a - b)[Math.floor(times.length / 10)] ?? Number.NaN;
+
+/** As the API answers it. */
+const chartOf = (rows: readonly SeriesRow[], from: number, to: number): Results => ({
+  monitor: '',
+  from: new Date(from).toISOString(),
+  to: new Date(to).toISOString(),
+  step_s: 300,
+  source: 'raw',
+  series: Array.from(
+    Map.groupBy(rows, ({ continent }) => continent),
+    ([continent, points]) => ({
+      continent,
+      place: null,
+      percentiles: null,
+      phases: null,
+      points: points.map(
+        ({ slot, ok, failed, unknown, mean, least, most, median: p50, p95, p99 }) => ({
+          at: new Date(from + slot * 300_000).toISOString(),
+          ok,
+          failed,
+          unknown,
+          mean_ms: mean,
+          least_ms: least,
+          most_ms: most,
+          median_ms: p50,
+          p95_ms: p95,
+          p99_ms: p99,
+          phases: null,
+        }),
+      ),
+    }),
+  ),
+  percentiles: null,
+  deploys: [],
+});
