@@ -32,6 +32,7 @@ import { createFarewells } from '../organisations/deletion.ts';
 import { forgetAudit } from '../organisations/queries.ts';
 import { idleMs, oldestMs } from '../people/sessions.ts';
 import { forgetRegistrations } from '../registrations/queries.ts';
+import { convertResults } from '../results/conversion.ts';
 import { hourOf } from '../results/hours.ts';
 import { dropJournalHours, makeJournalHours } from '../results/journal.ts';
 import type { Results } from '../results/reading.ts';
@@ -155,6 +156,8 @@ export type RetentionDays = {
  */
 const settledMs = 120_000;
 const bite = 10_000;
+/** How many monitors get a day's rows put into chunks in one transaction. */
+const convertedAtOnce = 10;
 /** How many monitors get their secrets encrypted, or leave the trash, in one transaction. */
 const atOnce = 100;
 /** How long a mail that was sent, or never will be, can be looked up. */
@@ -255,6 +258,17 @@ export const createHousekeeper = ({
           rollUpOneHour(transaction, hourOf(now - settledMs), results),
         ),
       );
+      if (isLeader())
+        await repeat(until, () =>
+          inTransaction(sql, (transaction) =>
+            convertResults(transaction, {
+              now,
+              keptFrom: oldestKept(kept, now),
+              bite: convertedAtOnce,
+              log,
+            }),
+          ),
+        );
       await markSeen(sql, results);
       const keptFrom = oldestKept(kept, now) + 2 * day;
       await repeat(until, () =>

@@ -272,6 +272,19 @@ function rowsWithin(sql: Queryable, windows: readonly MonitorWindow[]): Promise<
 /** A literal of the statement: with a parameter it would be planned again each time. */
 const limited = (sql: Queryable, limit: number) => sql`limit ${sql.unsafe(String(limit))}`;
 
+/** The checks that have rows, for those who make chunks of them. */
+export async function storedRows(
+  sql: Queryable,
+  keys: readonly number[],
+  { from, to }: Interval,
+): Promise<readonly { readonly key: number; readonly checks: readonly Check[] }[]> {
+  const rows = await sql<Omit<StoredRow, 'chunks'>[]>`
+    select w.key, (select ${packedRows(sql)} from results r where r.monitor_key = w.key
+      and r.at >= ${new Date(from)} and r.at < ${new Date(to)}) as rows
+    from unnest(${numbersLiteral(keys)}::bigint[]) as w (key)`;
+  return rows.map(({ key, rows: packed }) => ({ key, checks: (packed ?? []).map(checkOf) }));
+}
+
 type Limits = { readonly rows: number; readonly chunks: number; readonly failures: boolean };
 
 type NewestStored = (

@@ -1,0 +1,96 @@
+import { beforeAll, expect, test } from 'vitest';
+import { executeAll } from '../../../coordinator/database/connect.ts';
+import { insertResults, makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import type { Check } from '../../../coordinator/results/check.ts';
+import { chunksOf, hourMs, readChunk } from '../../../coordinator/results/chunk.ts';
+import { convertResults } from '../../../coordinator/results/conversion.ts';
+import { minuteChecks } from '../../support/checks.ts';
+import { ownDatabase } from '../../support/services.ts';
+
+const { sql } = await ownDatabase();
+const today = Date.UTC(2026, 10, 26);
+const day = 24 * hourMs;
+const keptFrom = today - 7 * day;
+const logged: object[] = [];
+const log = { error: (entry: object) => logged.push(entry) };
+
+beforeAll(() => makeResultDays(sql, keptFrom, today + day));
+
+const write = (key: number, checks: readonly Check[]) =>
+  executeAll(
+    insertResults(
+      sql,
+      checks.map(({ probe, cause, ...check }) => ({
+        ...check,
+        monitor_key: key,
+        probe_key: probe,
+        cause_class: cause,
+      })),
+    ),
+  );
+
+const writeChunk = async (key: number, hour: number, checks: readonly Check[]) => {
+  for (const { at, data } of chunksOf(hour, checks))
+    await sql`insert into chunks (monitor_key, at, data) values (${key}, ${new Date(at)}, ${data})`;
+};
+
+const convert = async (now: number, bite = 2): Promise<number> => {
+  for (let bites = 0; ; bites += 1)
+    if (
+      !(await sql.begin((transaction) => convertResults(transaction, { now, keptFrom, bite, log })))
+    )
+      return bites;
+};
+
+const chunks = async (key: number) =>
+  (
+    await sql<{ at: Date; data: Uint8Array }[]>`
+      select at, data from chunks where monitor_key = ${key} order by at`
+  ).map(({ at, data }) => ({ at: at.getTime(), ...readChunk(at.getTime(), data) }));
+
+const checksIn = async (key: number) => (await chunks(key)).flatMap(({ checks }) => checks);
+
+const hours = (from: number, count: number) =>
+  Array.from({ length: count }, (_, nth) => minuteChecks(from + nth * hourMs, 300_000, nth)).flat();
+
+test('days that are over are put into chunks, some monitors at a time, and today waits', async () => {
+  const [old, recent] = [hours(today - 3 * day, 5), hours(today, 2)];
+  for (const key of [1, 2, 3]) await write(key, [...old, ...recent]);
+  expect(await convert(today + hourMs)).toBe(2);
+  for (const key of [1, 2, 3]) expect(await checksIn(key)).toEqual(old);
+  expect(await convert(today + day + hourMs)).toBe(0);
+  expect(await convert(today + day + 2 * hourMs)).toBeGreaterThan(0);
+  expect(await checksIn(1)).toEqual([...old, ...recent]);
+  await sql`delete from converted_results`;
+  const before = await sql`select monitor_key, at, data, ctid::text from chunks order by 1, 2`;
+  await convert(today + day + 2 * hourMs);
+  expect(await sql`select monitor_key, at, data, ctid::text from chunks order by 1, 2`).toEqual(
+    before,
+  );
+});
+
+test('what a chunk has already stays in it, and a damaged one stays as it is', async () => {
+  await sql`delete from converted_results`;
+  const from = today - 2 * day;
+  const all = hours(from, 2);
+  const [first, second] = [from, from + hourMs].map((hour) =>
+    all.filter(({ at }) => at >= hour && at < hour + hourMs),
+  );
+  await write(4, all);
+  await sql`delete from results where monitor_key = 4 and at = ${new Date(first?.[0]?.at ?? 0)}`;
+  await writeChunk(4, from, first?.slice(0, 3) ?? []);
+  await writeChunk(4, from + hourMs, second?.slice(0, 3) ?? []);
+  await sql`update chunks set data = set_byte(data, 9, get_byte(data, 9) # 1)
+    where monitor_key = 4 and at = ${new Date(from + hourMs)}`;
+  await convert(today + hourMs);
+  const [healthy, damaged] = await chunks(4);
+  expect(healthy).toEqual({ at: from, checks: first, fault: null });
+  expect(damaged?.fault).toBe('its checksum is wrong');
+  expect(logged).toEqual([
+    {
+      monitor_key: 4,
+      at: new Date(from + hourMs).toISOString(),
+      fault: 'its checksum is wrong',
+    },
+  ]);
+});
