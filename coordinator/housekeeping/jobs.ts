@@ -68,7 +68,6 @@ export const createRetryingTicker = (options: {
 };
 
 const day = 86_400_000;
-const hour = 3_600_000;
 
 /** Deletes expired access: it is of no use to anyone. */
 export const forgetEnded = async (sql: Queryable, now: number): Promise<void> => {
@@ -210,7 +209,7 @@ export const createHousekeeper = ({
     await inTransaction(sql, async (transaction) => {
       await doAlone(transaction, 'resultDays');
       await makeResultDays(transaction, oldestKept(kept, now), now + 3 * day);
-      await makeJournalHours(transaction, now - hour, now + day);
+      await makeJournalHours(transaction, now, now + day);
     });
   };
 

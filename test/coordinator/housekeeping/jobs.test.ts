@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { executeAll } from '../../../coordinator/database/connect.ts';
 import { insertResults, type ResultRow } from '../../../coordinator/engine/result-queries.ts';
 import { createHousekeeper } from '../../../coordinator/housekeeping/jobs.ts';
+import { makeJournalHours } from '../../../coordinator/results/journal.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { testResults } from '../../support/checks.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -94,6 +95,33 @@ describe('the housekeeper', () => {
     const [index] =
       await sql`select 1 from pg_indexes where tablename = 'results_20261124' and indexdef like '%(monitor_key, at)%'`;
     expect(index).toBeDefined();
+  });
+
+  test('makes the hours of the journal a day ahead, and drops those that are in chunks for good', async () => {
+    const housekeeper = createHousekeeper({
+      sql,
+      clock: { now: () => noon + 7 * 60_000 },
+      results: testResults(systemClock),
+      log: testLog(),
+      kept,
+      isLeader: () => true,
+      secrets,
+    });
+    const hours = async (): Promise<string[]> =>
+      (
+        await sql<{ name: string }[]>`select relid::regclass::text as name
+          from pg_partition_tree('journal') where isleaf order by 1`
+      ).map(({ name }) => name);
+    await makeJournalHours(sql, noon - 2 * 3_600_000, noon);
+    await sql`update sealed_hours set until = ${new Date(noon - 3_600_000)}`;
+    await housekeeper.tick();
+    expect((await hours()).slice(0, 2)).toEqual(['journal_2026112011', 'journal_2026112012']);
+    await sql`update sealed_hours set until = ${new Date(noon)}`;
+    await housekeeper.tick();
+    await housekeeper.prepare();
+    const left = await hours();
+    expect(left[0]).toBe('journal_2026112012');
+    expect(left).toContain('journal_2026112112');
   });
 
   test('deletes what is over on the one coordinator that leads, and once an hour', async () => {
