@@ -11,6 +11,7 @@ import {
 } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { mayBusStandStill } from '../support/services.ts';
+import { repeatedChecks } from '../support/stored-checks.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /** Several coordinators, equal, as processes: one is killed, frozen and thawed, replaced. */
@@ -47,6 +48,7 @@ const nothingLostNothingDoubled = async (
   const stored = async () =>
     (await Promise.all(all.map((monitor) => resultsOf(network.sql, monitor)))).flat();
   await eventually(async () => (await stored()).length >= seen, 40_000);
+  expect(await repeatedChecks(network.sql)).toEqual([]);
   const rows = (
     await Promise.all(
       all.map(async (monitor) =>

@@ -177,6 +177,9 @@ describe('results', () => {
         [...Array(25).keys()].map((index) => result(index % 2 === 0 ? 5 : 6, noon + index)),
       ),
     );
+    for (const key of [5, 6])
+      await sql`insert into chunks (monitor_key, at, data)
+        values (${key}, ${new Date(noon)}, ${Buffer.from([1])})`;
     await sql`insert into forgotten_monitors (monitor_key, monitor_id) values (5, ${newId()})`;
     const left = async () =>
       Number((await sql`select count(*) as count from results where monitor_key = 5`)[0]?.count);
@@ -186,6 +189,9 @@ describe('results', () => {
     while (await sql.begin((transaction) => forgetMonitors(transaction, 10)));
     expect(await left()).toBe(0);
     expect(await sql`select 1 from forgotten_monitors`).toHaveLength(0);
+    expect(await sql`select monitor_key from chunks where monitor_key in (5, 6)`).toEqual([
+      { monitor_key: 6 },
+    ]);
     expect((await sql`select count(*) as count from results where monitor_key = 6`)[0]?.count).toBe(
       12,
     );
