@@ -70,7 +70,7 @@ export function countsOf(monitor: number, checks: readonly Check[]): Count[] {
   );
 }
 
-/** Only of monitors that still exist. */
+/** Only of monitors that still exist, and in the order in which all lock chunks. */
 export function writeChunks(sql: Queryable, chunks: Seal['chunks']): Statement[] {
   if (chunks.length === 0) return [];
   const statement = sql`
@@ -79,7 +79,7 @@ export function writeChunks(sql: Queryable, chunks: Seal['chunks']): Statement[]
     from unnest(${numbersLiteral(chunks.map(({ monitor }) => monitor))}::bigint[],
       ${numbersLiteral(chunks.map(({ at }) => at))}::float8[],
         ${bytesLiteral(chunks.map(({ data }) => data))}::bytea[]) as t (monitor_key, at, data)
-    where exists (select from monitors m where m.key = t.monitor_key)
+    where exists (select from monitors m where m.key = t.monitor_key) order by 1, 2
     on conflict (monitor_key, at) do update set data = excluded.data`;
   return [statement];
 }
