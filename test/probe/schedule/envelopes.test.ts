@@ -5,6 +5,11 @@ import { deflateRawSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAnnouncementReader } from '../../../probe/presence/announcements.ts';
 import { type Assignments, openAssignments } from '../../../probe/schedule/assignments.ts';
+import {
+  type AnnouncementTrust,
+  announcementKeys,
+  createAnnounce,
+} from '../../../shared/bus/announcement.ts';
 import { bucketLength, bucketOf } from '../../../shared/bus/envelope.ts';
 import type { Bus, Delivered } from '../../../shared/bus/nats.ts';
 import { partitionOf, subjects } from '../../../shared/bus/subjects.ts';
@@ -110,6 +115,7 @@ describe('a probe', () => {
   let assignments: Assignments;
   let deliver: (messages: readonly Delivered[]) => Promise<void>;
   const put: string[] = [];
+  let trust: AnnouncementTrust;
 
   const open = async (): Promise<void> => {
     assignments = await openAssignments({
@@ -119,7 +125,7 @@ describe('a probe', () => {
       onGone: () => undefined,
       onRoster: () => undefined,
       announcements: createAnnouncementReader({
-        trust: () => ({ keys: [], required: false }),
+        trust: () => trust,
         now: () => now,
         log: silentLog,
       }),
@@ -139,6 +145,7 @@ describe('a probe', () => {
     await open();
   };
   const start = async (): Promise<void> => {
+    trust = { keys: [], required: false };
     folder = await mkdtemp(join(tmpdir(), 'antipode-envelopes-'));
     await open();
   };
@@ -261,6 +268,40 @@ describe('a probe', () => {
     await deliver(broken.map((data) => delivered({ ...whole, data })));
     expect(assignments.state().count).toBe(0);
     await deliver([delivered(whole)]);
+    expectAll(writer);
+  });
+
+  test('believes envelopes and deltas as a coordinator signed them: not forged, moved, or said again when something newer is held', async () => {
+    const keys = announcementKeys(['s'.repeat(32)]);
+    trust = { keys: keys.map(({ id }) => id), required: true };
+    const signed = (said: Said, at: number, subject = said.subject): Delivered => {
+      const [headers = {}] = createAnnounce(keys, () => at)([said]);
+      return delivered({ ...said, subject }, { header: (name) => headers[name] });
+    };
+    const writer = startWriter();
+    writer.put(0);
+    writer.write(0);
+    const [olderDelta, olderEnvelope] = writer.said;
+    writer.put(0);
+    writer.put(1);
+    writer.write(0);
+    const newer = writer.said.at(-1);
+    if (!olderDelta || !olderEnvelope || !newer) throw new Error('it said something');
+    await deliver([signed(newer, now)]);
+    expectAll(writer);
+    const later = (said: Said): Said => ({ ...said, seq: 100 });
+    const { subject } = later(olderDelta);
+    await deliver([
+      signed(later(olderEnvelope), now - 60_000),
+      signed(later(olderDelta), now - 60_000),
+      signed({ subject, data: new Uint8Array(), seq: 100 }, now - 60_000),
+      signed(later(olderEnvelope), now, newer.subject.replace('.0.0', '.1.0')),
+      delivered(later(olderEnvelope)),
+      delivered({ subject: newer.subject, data: new Uint8Array(), seq: 100 }),
+    ]);
+    expectAll(writer);
+    await reopen();
+    await deliver([signed(later(olderEnvelope), now - 60_000)]);
     expectAll(writer);
   });
 });
