@@ -100,7 +100,11 @@ const kits: Readonly<Record<string, readonly string[]>> = {
     'coordinator/probes',
     'coordinator/results',
   ],
-  'coordinator/results': ['coordinator/database'],
+  'coordinator/results': [
+    'coordinator/database',
+    'coordinator/engine/result-queries.ts',
+    'coordinator/probes/places.ts',
+  ],
 };
 
 /** Pure rooms: no clock, no chance, no input or output, no waiting. */

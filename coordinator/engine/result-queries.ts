@@ -34,7 +34,7 @@ export async function rawSeries(
 }
 
 /** Where each probe that may have checked it sees a monitor from. */
-async function placesOfProbes(
+export async function placesOfProbes(
   sql: Queryable,
   monitor: number,
 ): Promise<ReadonlyMap<number, string>> {
@@ -413,7 +413,12 @@ export async function forgetMonitors(sql: Queryable, bite: number): Promise<bool
         and monitor_key = ${key}`;
   const chunks = await sql`delete from chunks where monitor_key = ${key}`;
   const rolled = await sql`delete from rollups where monitor_key = ${key}`;
-  if (raw.count === 0 && chunks.count === 0 && rolled.count === 0)
-    await sql`delete from forgotten_monitors where monitor_key = ${key}`;
+  // The primary key begins with the day: each day is a search of its own.
+  const days = await sql`delete from daily_rollups where monitor_key = ${key} and day = any(array(
+    select generate_series(min(day), max(day), '1 day')::date from daily_rollups))`;
+  await sql`delete from stale_days where monitor_key = ${key} and day = any(array(
+    select generate_series(min(day), max(day), '1 day')::date from stale_days))`;
+  const left = [raw, chunks, rolled, days].some(({ count }) => count > 0);
+  if (!left) await sql`delete from forgotten_monitors where monitor_key = ${key}`;
   return true;
 }

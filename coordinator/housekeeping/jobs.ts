@@ -33,6 +33,7 @@ import { forgetAudit } from '../organisations/queries.ts';
 import { idleMs, oldestMs } from '../people/sessions.ts';
 import { forgetRegistrations } from '../registrations/queries.ts';
 import { convertResults } from '../results/conversion.ts';
+import { forgetDays, makeDays } from '../results/days.ts';
 import { hourOf } from '../results/hours.ts';
 import { dropJournalHours, makeJournalHours } from '../results/journal.ts';
 import type { Results } from '../results/reading.ts';
@@ -135,8 +136,8 @@ export const deleteSentAlerts = async (
 };
 
 /**
- * Keeps the database in shape: creates and drops days, rolls up hours, deletes the history of
- * deleted monitors in small bites.
+ * Keeps the database in shape: creates and drops days, rolls up hours and days, deletes the history
+ * of deleted monitors in small bites.
  */
 export type Housekeeper = {
   readonly tick: () => Promise<void>;
@@ -157,6 +158,8 @@ const settledMs = 120_000;
 const bite = 10_000;
 /** How many monitors get a day's rows put into chunks in one transaction. */
 const convertedAtOnce = 10;
+/** How many days of monitors are summarized in one transaction: their chunks are some megabytes. */
+const daysAtOnce = 100;
 /** How many monitors get their secrets encrypted, or leave the trash, in one transaction. */
 const atOnce = 100;
 /** How long a mail that was sent, or never will be, can be looked up. */
@@ -227,6 +230,7 @@ export const createHousekeeper = ({
 
   const forget = async (now: number): Promise<void> => {
     await forgetOld(sql, now - kept.rollupDays * day, now - kept.ledgerDays * day);
+    await forgetDays(sql, now - kept.rollupDays * day);
     await forgetWatermarks(sql);
     await forgetDone(sql);
     await forgetEnded(sql, now);
@@ -268,6 +272,9 @@ export const createHousekeeper = ({
             }),
           ),
         );
+      await repeat(until, () =>
+        inTransaction(sql, (transaction) => makeDays(transaction, { now, bite: daysAtOnce, log })),
+      );
       await markSeen(sql, results);
       const keptFrom = oldestKept(kept, now) + 2 * day;
       await repeat(until, () =>

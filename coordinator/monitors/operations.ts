@@ -6,12 +6,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { isPrivatePlace, regionPlace } from '../../shared/checks/places.ts';
 import { type Stretch, windowOf } from '../core/uptime.ts';
-import {
-  hourlySeries,
-  type Percentiles,
-  rawSeries,
-  type SeriesRow,
-} from '../engine/result-queries.ts';
+import { type Percentiles, rawSeries, type SeriesRow } from '../engine/result-queries.ts';
 import { deploysWithin } from '../events/queries.ts';
 import {
   AlternateStatus,
@@ -27,6 +22,7 @@ import { sidesJson } from '../incidents/sides.ts';
 import { monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
 import { enforceLimit, plans } from '../organisations/plans.ts';
 import { checkersOf, placesAmong, placesOf } from '../probes/places.ts';
+import { yearSeries } from '../results/days.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
 import { warningJson } from '../warnings/model.ts';
 import { openWarningsOf } from '../warnings/queries.ts';
@@ -222,7 +218,7 @@ export const getMonitorResults = async (
   // filling.
   const to = Math.ceil(now / (step_s * 1_000)) * step_s * 1_000;
   const from = to - long_s * 1_000;
-  const read = source === 'raw' ? rawSeries : hourlySeries;
+  const read = source === 'raw' ? rawSeries : yearSeries;
   const [{ rows, whole, places: summaries }, deploys] = await Promise.all([
     read(sql, results, monitor, { from, to }, step_s),
     deploysWithin(sql, organisation.id, id, { from, to }),

@@ -18,12 +18,13 @@ export function readByte(reader: Reader): number {
 }
 
 export function readVarint(reader: Reader): number {
-  let value = 0;
-  for (let factor = 1; ; factor *= 0x80) {
-    const byte = readByte(reader);
+  let byte = readByte(reader);
+  let value = byte & 0x7f;
+  for (let factor = 0x80; byte >= 0x80; factor *= 0x80) {
+    byte = readByte(reader);
     value += (byte & 0x7f) * factor;
-    if (byte < 0x80) return value;
   }
+  return value;
 }
 
 export function readBytes(reader: Reader, length: number): Uint8Array {

@@ -18,6 +18,8 @@ export type Results = {
   ) => Promise<readonly (readonly Check[])[]>;
   /** Those of its checks in a window that may be in no chunk yet. */
   readonly recent: (monitor: MonitorKey, window: Interval) => Promise<readonly Check[]>;
+  /** Logs, once, what is wrong with the row of a monitor's day. */
+  readonly reportDay: (monitor: number, day: number, fault: string) => void;
   /** The newest checks of each monitor since a time, newest first, by its key. */
   readonly newest: (
     sql: Queryable,
@@ -107,7 +109,7 @@ export const createResults = ({
       (rows ?? []).map(checkOf),
       ...(chunks ?? []).map(([at, data]) => {
         const { checks, fault } = readChunk(at, Buffer.from(data, 'base64'));
-        if (fault !== null) report(key, at, fault);
+        if (fault !== null) report('a chunk', key, at, fault);
         return checks;
       }),
     );
@@ -186,6 +188,7 @@ export const createResults = ({
     within,
     newest,
     newestAt,
+    reportDay: (key, day, fault) => report('the summary of a day', key, day, fault),
     recent: async (monitor, { from, to }) => {
       await refresh([monitor]);
       return running.checksOf(monitor.partition, monitor.key, from, to);
@@ -315,20 +318,20 @@ function newestRows(
           order by c.at desc ${limited(sql, chunks)}) c) h`;
 }
 
-/** A damaged chunk is read often, and reported once. */
+/** What is damaged is read often, and reported once. */
 const maxReported = 10_000;
 
 function createDamageReport(
   log: Pick<Log, 'error'>,
-): (key: number, at: number, fault: string) => void {
+): (what: string, key: number, at: number, fault: string) => void {
   const reported = new Set<string>();
-  return (key, at, fault) => {
-    const chunk = `${key} ${at}`;
-    if (reported.has(chunk) || reported.size >= maxReported) return;
-    reported.add(chunk);
+  return (what, key, at, fault) => {
+    const name = `${what} ${key} ${at}`;
+    if (reported.has(name) || reported.size >= maxReported) return;
+    reported.add(name);
     log.error(
       { monitor_key: key, at: new Date(at).toISOString(), fault },
-      'a chunk of results is damaged: what is readable of it counts; restore it from a backup, or delete it',
+      `${what} of results is damaged: what is readable of it counts; restore it from a backup, or delete it`,
     );
   };
 }

@@ -1,3 +1,5 @@
+import { type Reader, readVarint, writeVarint } from './bytes.ts';
+
 /**
  * How often which response time occurred, small enough to keep for every hour and place, and
  * mergeable: bucket n counts the times up to 1.04^n tenths of a millisecond. The middle of a bucket
@@ -18,19 +20,19 @@ export function countTime(sketch: Sketch, ticks: number): void {
 }
 
 export function mergeSketch(into: Sketch, from: Sketch): void {
-  for (const [bucket, count] of from.entries()) into[bucket] = (into[bucket] ?? 0) + count;
+  for (let bucket = 0; bucket < buckets; bucket += 1)
+    into[bucket] = (into[bucket] ?? 0) + (from[bucket] ?? 0);
 }
 
 /**
- * The time, in milliseconds, that the share `q` of all times does not exceed; at most 2 % from the
- * time of that rank. Null when nothing was counted.
+ * The time, in milliseconds, that the share `q` of all `total` times does not exceed; at most 2 %
+ * from the time of that rank.
  */
-export function quantileOf(sketch: Sketch, q: number): number | null {
-  const total = sketch.reduce((sum, count) => sum + count, 0);
-  if (total === 0) return null;
+export function quantileOf(sketch: Sketch, total: number, q: number): number {
   const rank = Math.max(1, Math.ceil(q * total));
   let bucket = 0;
-  for (let below = sketch[0] ?? 0; below < rank; below += sketch[bucket] ?? 0) bucket += 1;
+  for (let below = sketch[0] ?? 0; below < rank && bucket < buckets; below += sketch[bucket] ?? 0)
+    bucket += 1;
   return middleOf(bucket) / 10;
 }
 
@@ -38,27 +40,27 @@ export function quantileOf(sketch: Sketch, q: number): number | null {
  * The buckets that count something, each as its distance from the one before and its count; most
  * take one byte. The reader knows the least time and how many there are.
  */
-export function writeSketch(sketch: Sketch, least: number, write: (number: number) => void): void {
+export function writeSketch(sketch: Sketch, least: number, bytes: number[]): void {
   let last = bucketOf(least);
   for (const [bucket, count] of sketch.entries()) {
     if (count === 0) continue;
-    write((bucket - last) * shortCounts + Math.min(count, shortCounts) - 1);
-    if (count >= shortCounts) write(count - shortCounts);
+    writeVarint(bytes, (bucket - last) * shortCounts + Math.min(count, shortCounts) - 1);
+    if (count >= shortCounts) writeVarint(bytes, count - shortCounts);
     last = bucket;
   }
 }
 
 /** Adds a written sketch of `total` times to another. @throws RangeError when it is damaged. */
 export function readSketch(
-  read: () => number,
+  reader: Reader,
   { least, total }: { readonly least: number; readonly total: number },
   into: Sketch,
 ): void {
   let bucket = bucketOf(least);
   for (let left = total; left > 0; ) {
-    const number = read();
+    const number = readVarint(reader);
     const short = (number % shortCounts) + 1;
-    const count = short < shortCounts ? short : short + read();
+    const count = short < shortCounts ? short : short + readVarint(reader);
     bucket += Math.floor(number / shortCounts);
     if (count > left || bucket >= buckets) throw new RangeError('the sketch counts too many times');
     into[bucket] = (into[bucket] ?? 0) + count;

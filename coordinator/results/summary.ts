@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { type Reader, readBytes, readerOf, readVarint, writeVarint } from './bytes.ts';
 import type { Check } from './check.ts';
+import { hourMs } from './chunk.ts';
 import {
   countTime,
   emptySketch,
@@ -74,28 +75,24 @@ export function percentileOf(summary: Summary, q: number): number | null {
   const { ok, sketched, sketch, least, most } = summary;
   if (ok === 0 || sketched !== ok) return null;
   if (Math.ceil(q * ok) === ok) return most / 10;
-  const quantile = quantileOf(sketch, q) ?? 0;
+  const quantile = quantileOf(sketch, ok, q);
   return Math.min(Math.max(quantile, least / 10), most / 10);
 }
 
-const hourMs = 3_600_000;
 const hoursOfDay = 24;
 const version = 1;
 
+/** A monitor's day, by place: by the hour, and the whole day in the cell of its first hour. */
+export type Day = { readonly hours: Uint8Array; readonly whole: Uint8Array };
+
 /**
- * A monitor's day, by place and hour:
- *
- *     version · number of places · places · checksum (4 bytes)
- *     a place: length of its name · name · which hours have checks (3 bytes) · cells
- *     a cell: passes, with a bit for others · failures and unknown · least · most · sum · sketch
- *
  * `placeOf` gives the place of a probe; undefined: its checks do not count. Null without checks.
  */
 export function dayOf(
   day: number,
   checks: readonly Check[],
   placeOf: (probe: number) => string | undefined,
-): Uint8Array | null {
+): Day | null {
   const places = new Map<string, Check[][]>();
   for (const check of checks) {
     const place = placeOf(check.probe);
@@ -109,9 +106,22 @@ export function dayOf(
     hours[hour]?.push(check);
   }
   if (places.size === 0) return null;
+  const inOrder = [...places].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    hours: written(inOrder),
+    whole: written(inOrder.map(([name, hours]) => [name, [hours.flat()]])),
+  };
+}
+
+/**
+ * Version · number of places · places · checksum (4 bytes). A place: length of its name · name ·
+ * which hours have checks (3 bytes) · cells. A cell: passes, with a bit for others · failures and
+ * unknown · least · most · sum · sketch.
+ */
+function written(places: readonly (readonly [string, readonly (readonly Check[])[]])[]): Buffer {
   const bytes = [version];
-  writeVarint(bytes, places.size);
-  for (const [name, hours] of [...places].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  writeVarint(bytes, places.length);
+  for (const [name, hours] of places) {
     const text = Buffer.from(name);
     writeVarint(bytes, text.length);
     bytes.push(...text);
@@ -134,14 +144,14 @@ function writeCell(bytes: number[], checks: readonly Check[]): void {
   if (hasOthers) for (const count of [failed, unknown]) writeVarint(bytes, count);
   if (ok === 0) return;
   for (const number of [least, most - least, sum - least * ok]) writeVarint(bytes, number);
-  writeSketch(sketch, least, (number) => writeVarint(bytes, number));
+  writeSketch(sketch, least, bytes);
 }
 
 /**
- * Adds a day's cells to the summaries that `summaryOf` gives for them. Returns what is wrong with a
- * damaged one, of which nothing is added.
+ * Adds cells to the summaries that `summaryOf` gives for them. Returns what is wrong with damaged
+ * ones, of which nothing is added.
  */
-export function readDay(
+export function readCells(
   data: Uint8Array,
   summaryOf: (place: string, hour: number) => Summary,
 ): string | null {
@@ -175,5 +185,5 @@ function readCell(reader: Reader, into: Summary): void {
   into.least = Math.min(into.least, least);
   into.most = Math.max(into.most, least + readVarint(reader));
   into.sum += readVarint(reader) + least * ok;
-  readSketch(() => readVarint(reader), { least, total: ok }, into.sketch);
+  readSketch(reader, { least, total: ok }, into.sketch);
 }

@@ -43,7 +43,7 @@ const PointOut = object('PointOut', {
   least_ms: nullable(number({ meaning: 'The quickest, in milliseconds.', example: 98.2 })),
   most_ms: nullable(number({ meaning: 'The slowest, in milliseconds.', example: 164 })),
   median_ms: nullable(number(), {
-    description: 'Known where raw results are read.',
+    description: 'Within 2 % where hours are read; null where they were kept without percentiles.',
     example: 118.9,
   }),
   p95_ms: nullable(
@@ -51,7 +51,7 @@ const PointOut = object('PointOut', {
   ),
   p99_ms: grown(
     nullable(number(), {
-      description: 'The 99th percentile. Known where raw results are read.',
+      description: 'The 99th percentile; null where the median is.',
       example: 163.2,
     }),
     null,
@@ -79,7 +79,8 @@ export const getMonitorResults = operation({
   summary: 'Get response times and outcomes of a monitor by continent',
   description:
     'A point for each step that has results. `24h` is read from raw results and has ' +
-    'percentiles and phases; longer windows are read from hours and have mean, least and most.',
+    'percentiles and phases; longer windows are read from hours and days, and have percentiles ' +
+    'of the days that were summarized with them.',
   params: { monitor_id: uuid() },
   query: {
     window: optional(literal(resultWindows, { description: 'How far back the series go.' }), '24h'),
@@ -131,7 +132,7 @@ export const getMonitorResults = operation({
     ),
     percentiles: grown(
       nullable(PercentilesOut, {
-        description: 'Of all passes in the window. Known where raw results are read.',
+        description: 'Of all passes in the window. Null where some points are without percentiles.',
       }),
       null,
     ),

@@ -19,7 +19,7 @@ type Point = Series['points'][number];
 
 const [width, height] = [1_000, 240];
 
-/** What a line shows. Hours have no percentiles. */
+/** What a line shows. */
 const values = {
   p50: { label: 'p50', of: ({ median_ms }: Point) => median_ms },
   p95: { label: 'p95', of: ({ p95_ms }: Point) => p95_ms },
@@ -30,8 +30,12 @@ const values = {
 export type ChartValue = keyof typeof values;
 
 /** The values that these results have, the first of which is shown unless another was chosen. */
-export const valuesOf = ({ source }: Results): readonly ChartValue[] =>
-  source === 'raw' ? ['p50', 'p95', 'p99', 'mean'] : ['mean'];
+export const valuesOf = ({ series }: Results): readonly ChartValue[] => {
+  const passed = series.flatMap(({ points }) => points.filter(({ ok }) => ok > 0));
+  const known = passed.filter(({ median_ms }) => median_ms !== null).length;
+  if (known === passed.length) return ['p50', 'p95', 'p99', 'mean'];
+  return known === 0 ? ['mean'] : ['mean', 'p50', 'p95', 'p99'];
+};
 
 export const valueLabel = (value: ChartValue): string => values[value].label;
 

@@ -180,6 +180,9 @@ describe('results', () => {
     for (const key of [5, 6])
       await sql`insert into chunks (monitor_key, at, data)
         values (${key}, ${new Date(noon)}, ${Buffer.from([1])})`;
+    await sql`insert into daily_rollups (day, monitor_key, made_at, whole, hours)
+      select day, key, now(), '', '' from unnest('{2026-01-01,2026-11-01}'::date[]) day, unnest('{5,6}'::int[]) key`;
+    await sql`insert into stale_days (day, monitor_key) values ('2026-11-01', 5), ('2026-11-02', 6)`;
     await sql`insert into forgotten_monitors (monitor_key, monitor_id) values (5, ${newId()})`;
     const left = async () =>
       Number((await sql`select count(*) as count from results where monitor_key = 5`)[0]?.count);
@@ -192,6 +195,10 @@ describe('results', () => {
     expect(await sql`select monitor_key from chunks where monitor_key in (5, 6)`).toEqual([
       { monitor_key: 6 },
     ]);
+    expect(
+      await sql`select monitor_key from daily_rollups union all
+      select monitor_key from stale_days where monitor_key >= 5`,
+    ).toEqual([6, 6, 6].map((monitor_key) => ({ monitor_key })));
     expect((await sql`select count(*) as count from results where monitor_key = 6`)[0]?.count).toBe(
       12,
     );

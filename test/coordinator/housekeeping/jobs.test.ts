@@ -3,6 +3,9 @@ import { executeAll } from '../../../coordinator/database/connect.ts';
 import { insertResults, type ResultRow } from '../../../coordinator/engine/result-queries.ts';
 import { createHousekeeper } from '../../../coordinator/housekeeping/jobs.ts';
 import { makeJournalHours } from '../../../coordinator/results/journal.ts';
+import type { Check } from '../../../coordinator/results/check.ts';
+import { chunksOf } from '../../../coordinator/results/chunk.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { testResults } from '../../support/checks.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -26,6 +29,15 @@ const resultAt = (at: number): ResultRow => ({
   took_ms: 12.5,
   outcome: 'ok',
   cause_class: null,
+  phases: null,
+});
+
+const passOf = (): Check => ({
+  probe: 1,
+  at: noon,
+  took_ms: 12.5,
+  outcome: 'ok',
+  cause: null,
   phases: null,
 });
 
@@ -152,6 +164,31 @@ describe('the housekeeper', () => {
     now += 1_000;
     await housekeeper.tick();
     expect(await left()).toBe(0);
+  });
+
+  test('makes rows of days that are over, and deletes those after their time', async () => {
+    const checks = [1, 2].map((nth) => ({ ...passOf(), at: noon + nth }));
+    for (const { at, data } of chunksOf(noon, checks))
+      await sql`insert into chunks (monitor_key, at, data)
+        values (8, ${new Date(at)}, ${Buffer.from(data)})`;
+    await sql`insert into probes (id, name, continent) values (${newId()}, 'P', 'Asia')`;
+    await sql`update stale_days set since = ${new Date(noon)}`;
+    let now = noon + day;
+    const housekeeper = createHousekeeper({
+      sql,
+      clock: { now: () => now },
+      results: testResults(systemClock),
+      log: testLog(),
+      kept,
+      isLeader: () => true,
+      secrets,
+    });
+    const stored = () => sql`select day from daily_rollups`;
+    await housekeeper.tick();
+    expect(await stored()).toEqual([{ day: new Date(noon - day / 2) }]);
+    now += 400 * day;
+    await housekeeper.tick();
+    expect(await stored()).toEqual([]);
   });
 
   test('deletes idempotency records after a day', async () => {

@@ -9,10 +9,14 @@ import {
   type MonitorList,
   monitorStatusPage,
 } from '../../../coordinator/monitors/status-queries.ts';
+import type { Check } from '../../../coordinator/results/check.ts';
+import { chunksOf } from '../../../coordinator/results/chunk.ts';
+import { makeDays } from '../../../coordinator/results/days.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorLedger, getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { getMonitorResults } from '../../../shared/api/results.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { createLog } from '../../../shared/base/log.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { sealRows, testResults } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
@@ -190,7 +194,7 @@ describe('ledger', () => {
 
     test('of longer come from hours, with the same values before and after an hour is rolled up', async () => {
       const id = await monitor();
-      const at = Math.floor((now - 3 * hour) / hour) * hour;
+      const at = Math.floor((now - 3 * day) / hour) * hour;
       await result(id, europe, at + 1_000, 10);
       await result(id, europe, at + 2_000, 30);
       await result(id, asia, at + hour + 1_000, 50, 1);
@@ -221,6 +225,40 @@ describe('ledger', () => {
           .flatMap(({ points }) => points)
           .reduce((sum, { ok, failed }) => sum + ok + failed, 0),
       ).toBe(3);
+    });
+
+    test('of a year have percentiles of the days that have a row', async () => {
+      const id = await monitor();
+      const [{ key } = { key: 0 }] = await bench.sql<{ key: number }[]>`
+        select key from monitors where id = ${id}`;
+      const [{ probe } = { probe: 0 }] = await bench.sql<{ probe: number }[]>`
+        select key as probe from probes where id = ${asia}`;
+      const start = Math.floor(now / day) * day - 3 * day;
+      const checks = [10, 20, 30].map((took_ms, nth): Check => {
+        const at = start + nth * 60_000;
+        return { probe, at, took_ms, outcome: 'ok', cause: null, phases: null };
+      });
+      for (const { at, data } of chunksOf(start, checks))
+        await bench.sql`insert into chunks (monitor_key, at, data)
+          values (${key}, ${iso(at)}, ${Buffer.from(data)})`;
+      const log = createLog({ name: 'test', level: 'silent' });
+      await bench.sql.begin((transaction) =>
+        makeDays(transaction, { now: now + day, bite: 10, log }),
+      );
+      const input = { monitor_id: id, window: '1y' };
+      const { series, percentiles, source } = await bench.call(
+        getMonitorResults,
+        house.viewer,
+        input,
+      );
+      expect(source).toBe('hourly');
+      expect(series).toMatchObject([
+        {
+          continent: 'Asia',
+          points: [{ at: iso(start), ok: 3, mean_ms: 20, least_ms: 10, most_ms: 30, p99_ms: 30 }],
+        },
+      ]);
+      expect(percentiles).toMatchObject({ p95_ms: 30, p99_ms: 30 });
     });
   });
 });

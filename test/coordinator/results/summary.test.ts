@@ -6,7 +6,7 @@ import {
   emptySummary,
   mergeSummary,
   percentileOf,
-  readDay,
+  readCells,
   type Summary,
 } from '../../../coordinator/results/summary.ts';
 import { minuteChecks } from '../../support/checks.ts';
@@ -35,16 +35,16 @@ const checks = fc.array(check, { minLength: 1, maxLength: 400 });
 
 const cellsOf = (data: Uint8Array): Map<string, Summary> => {
   const cells = new Map<string, Summary>();
-  const fault = readDay(data, (place, hour) =>
+  const fault = readCells(data, (place, hour) =>
     cells.getOrInsertComputed(`${place} ${hour}`, emptySummary),
   );
   if (fault !== null) throw new Error(fault);
   return cells;
 };
 const written = (all: readonly Check[]): Uint8Array => {
-  const data = dayOf(day, all, placeOf);
-  if (!data) throw new Error('there are no checks');
-  return data;
+  const made = dayOf(day, all, placeOf);
+  if (!made) throw new Error('there are no checks');
+  return made.hours;
 };
 
 describe("a monitor's day", () => {
@@ -58,8 +58,8 @@ describe("a monitor's day", () => {
           const cell = `${place} ${Math.floor((each.at - day) / hourMs)}`;
           countCheck(expected.getOrInsertComputed(cell, emptySummary), each);
         }
-        const data = dayOf(day, all, placeOf);
-        expect(data === null ? new Map() : cellsOf(data)).toEqual(expected);
+        const made = dayOf(day, all, placeOf);
+        expect(made === null ? new Map() : cellsOf(made.hours)).toEqual(expected);
       }),
     );
   });
@@ -81,16 +81,17 @@ describe("a monitor's day", () => {
     );
   });
 
-  test('read into one summary is the summary of all its checks', () => {
+  test('read into one summary is the summary of all its checks, and of its whole', () => {
     fc.assert(
       fc.property(checks, (all) => {
         const some = all.filter(({ probe }) => probe < 5);
         fc.pre(some.length > 0);
         const [read, counted, merged] = [emptySummary(), emptySummary(), emptySummary()];
-        expect(readDay(written(some), () => read)).toBeNull();
+        expect(readCells(written(some), () => read)).toBeNull();
         for (const each of some) countCheck(counted, each);
         expect(read).toEqual(counted);
-        for (const cell of cellsOf(written(some)).values()) mergeSummary(merged, cell);
+        const whole = dayOf(day, some, placeOf)?.whole ?? new Uint8Array();
+        for (const cell of cellsOf(whole).values()) mergeSummary(merged, cell);
         expect(merged).toEqual(counted);
       }),
     );
@@ -108,17 +109,17 @@ describe("a monitor's day", () => {
         const untouched = (): Summary => {
           throw new Error('it was read');
         };
-        expect(readDay(flipped, untouched)).toMatch(/^its (version|checksum)/);
-        expect(readDay(whole.subarray(0, at % whole.length), untouched)).toMatch(/^it/);
+        expect(readCells(flipped, untouched)).toMatch(/^its (version|checksum)/);
+        expect(readCells(whole.subarray(0, at % whole.length), untouched)).toMatch(/^it/);
       }),
     );
   });
 
-  test('of a minute and three continents takes at most 20 bytes a cell', () => {
+  test('of a minute and three continents takes at most 15 bytes a cell', () => {
     const minutes = Array.from({ length: 24 }, (_, hour) =>
       minuteChecks(day + hour * hourMs, 60_000, hour),
     );
-    expect(written(minutes.flat()).length / 72).toBeLessThanOrEqual(20);
+    expect(written(minutes.flat()).length / 72).toBeLessThanOrEqual(15);
   });
 });
 

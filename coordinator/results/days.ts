@@ -1,0 +1,285 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Interval } from '../../shared/base/time.ts';
+import {
+  numbersLiteral,
+  type Queryable,
+  type Transaction,
+  textsLiteral,
+} from '../database/connect.ts';
+import { bytesText } from '../database/table.ts';
+import { hourlySeries, placesOfProbes } from '../engine/result-queries.ts';
+import { placeOf } from '../probes/places.ts';
+import { type Check, unionOf } from './check.ts';
+import { hourMs, readChunk } from './chunk.ts';
+import type { MonitorKey, Results } from './reading.ts';
+import type { Series, SeriesRow } from './series.ts';
+import {
+  addFigures,
+  countCheck,
+  dayOf,
+  emptySummary,
+  mergeSummary,
+  percentileOf,
+  readCells,
+  type Summary,
+} from './summary.ts';
+
+/**
+ * Rows of days (`daily_rollups`): one a monitor and day, made from its chunks once the day is over,
+ * and again when one of them changes. The database marks such days (migration 162).
+ */
+
+const dayMs = 86_400_000;
+/** A day's last hour is sealed by then, as a rule; what comes later makes its row again. */
+const settledMs = hourMs;
+/** A monitor whose results arrive late gets its row again at most this often. */
+const againMs = 600_000;
+
+/** The UTC day of a time, as the database reads it. */
+const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+type Mark = { readonly day: Date; readonly monitor_key: number };
+type ChunkRow = { readonly monitor_key: number; readonly at: Date; readonly data: Uint8Array };
+
+/** Makes the rows of some marked days. False when no mark waits. */
+export async function makeDays(
+  sql: Transaction,
+  { now, bite, log }: { readonly now: number; readonly bite: number; readonly log: Log },
+): Promise<boolean> {
+  // Marks are deleted before chunks are read: one that is made meanwhile waits, and is there for
+  // the next time.
+
+  const marks = await sql<Mark[]>`
+    delete from stale_days where (day, monitor_key) in (
+      select day, monitor_key from stale_days
+      where day < ${dateOf(now - settledMs)} and since <= ${new Date(now - againMs)}
+      order by day, monitor_key limit ${bite} for update skip locked)
+    returning day, monitor_key`;
+  for (const [day, some] of Map.groupBy(marks, (mark) => mark.day.getTime()))
+    await makeDay(
+      sql,
+      day,
+      some.map(({ monitor_key }) => monitor_key),
+      { now, log },
+    );
+  return marks.length > 0;
+}
+
+async function makeDay(
+  sql: Transaction,
+  day: number,
+  monitors: readonly number[],
+  { now, log }: { readonly now: number; readonly log: Log },
+): Promise<void> {
+  const chunks = await chunksOfDay(sql, day, monitors);
+  const checks = new Map<number, readonly Check[]>();
+  for (const [monitor, some] of Map.groupBy(chunks, ({ monitor_key }) => monitor_key))
+    checks.set(monitor, checksIn(some, log));
+  const placeSeenBy = await placesByMonitor(sql, checks);
+  const rows = [...checks].flatMap(([monitor, all]) => {
+    const made = dayOf(day, all, (probe) => placeSeenBy(monitor, probe));
+    return made === null ? [] : [{ monitor, ...made }];
+  });
+  if (rows.length === 0) return;
+  await sql`
+    insert into daily_rollups (day, monitor_key, made_at, whole, hours)
+    select ${dateOf(day)}, r.monitor_key, ${new Date(now)}, r.whole::bytea, r.hours::bytea
+    from unnest(${numbersLiteral(rows.map(({ monitor }) => monitor))}::bigint[],
+      ${textsLiteral(rows.map(({ whole }) => bytesText(whole)))}::text[],
+      ${textsLiteral(rows.map(({ hours }) => bytesText(hours)))}::text[])
+      as r (monitor_key, whole, hours)
+    where not exists (select 1 from forgotten_monitors f where f.monitor_key = r.monitor_key)
+    on conflict (day, monitor_key) do update
+    set whole = excluded.whole, hours = excluded.hours, made_at = excluded.made_at
+    where daily_rollups.hours <> excluded.hours`;
+}
+
+/** In order of monitor and time. */
+export const chunksOfDay = (
+  sql: Queryable,
+  day: number,
+  monitors: readonly number[],
+): Promise<ChunkRow[]> => sql<ChunkRow[]>`
+  select monitor_key, at, data from chunks
+  where monitor_key = any(${numbersLiteral(monitors)}::bigint[])
+    and at >= ${new Date(day)} and at < ${new Date(day + dayMs)}
+  order by monitor_key, at`;
+
+/** The checks of a monitor; a damaged chunk is logged, and gives what is readable of it. */
+export function checksIn(chunks: readonly ChunkRow[], log: Log): readonly Check[] {
+  return unionOf(
+    ...chunks.map(({ monitor_key, at, data }) => {
+      const { checks, fault } = readChunk(at.getTime(), data);
+      if (fault !== null)
+        log.error({ monitor_key, at: at.toISOString(), fault }, 'a chunk of checks is damaged');
+      return checks;
+    }),
+  );
+}
+
+/**
+ * What a probe's checks of a monitor count for: its continent, or its private place where the
+ * monitor has chosen places.
+ */
+async function placesByMonitor(
+  sql: Queryable,
+  checks: ReadonlyMap<number, readonly Check[]>,
+): Promise<(monitor: number, probe: number) => string | undefined> {
+  const used = new Set([...checks.values()].flatMap((all) => all.map(({ probe }) => probe)));
+  const [probes, choosing] = await Promise.all([
+    sql<{ key: number; continent: string; place: string | null }[]>`
+      select p.key, p.continent, ${placeOf(sql)}::text as place from probes p
+      where p.key = any(${numbersLiteral([...used])}::int[])`,
+    sql<{ key: number }[]>`select key from monitors
+      where key = any(${numbersLiteral([...checks.keys()])}::bigint[]) and places is not null`,
+  ]);
+  const byKey = new Map(probes.map((probe) => [probe.key, probe]));
+  const withPlaces = new Set(choosing.map(({ key }) => key));
+  return (monitor, probe) => {
+    const found = byKey.get(probe);
+    return (withPlaces.has(monitor) ? found?.place : null) ?? found?.continent;
+  };
+}
+
+/**
+ * A series of whole hours with percentiles, from rows of days. Today and yesterday, which may have
+ * none yet, are read from single checks; other days without a row from hourly rollups, which have
+ * no percentiles.
+ */
+export async function yearSeries(
+  sql: Queryable,
+  results: Results,
+  monitor: MonitorKey,
+  { from, to }: Interval,
+  step_s: number,
+): Promise<Series> {
+  const slots = new Map<string, Map<number, Summary>>();
+  const outside = emptySummary();
+  const summaryOf = (place: string, at: number): Summary =>
+    at < from || at >= to
+      ? outside
+      : slots
+          .getOrInsertComputed(place, () => new Map<number, Summary>())
+          .getOrInsertComputed(Math.floor((at - from) / (step_s * 1_000)), emptySummary);
+
+  const isByDay = from % dayMs === 0 && (step_s * 1_000) % dayMs === 0;
+  const days = await sql<{ day: Date; cells: Uint8Array }[]>`
+    select day, ${isByDay ? sql`whole` : sql`hours`} as cells from daily_rollups
+    where monitor_key = ${monitor.key} and day = any(array(
+      select generate_series(${dateOf(from)}::date, ${dateOf(to - 1)}::date, '1 day')::date))
+    order by day`;
+  const read: number[] = [];
+  const damaged: number[] = [];
+  for (const { day, cells } of days) {
+    const start = day.getTime();
+    const fault = readCells(cells, (place, hour) => summaryOf(place, start + hour * hourMs));
+    if (fault === null) read.push(start);
+    else {
+      damaged.push(start);
+      results.reportDay(monitor.key, start, fault);
+    }
+  }
+
+  const { checked, rolledUp } = rangesWithout(read, damaged, { from, to });
+  const [[checks = []], places] = await Promise.all([
+    results.within(sql, [{ ...monitor, ...checked }]),
+    placesOfProbes(sql, monitor.key),
+    ...rolledUp.map(async (range) => {
+      const { rows } = await hourlySeries(sql, results, monitor, range, hourMs / 1_000);
+      for (const row of rows)
+        addFigures(summaryOf(row.continent, range.from + row.slot * hourMs), figuresOf(row));
+    }),
+  ]);
+  for (const check of checks) {
+    const place = places.get(check.probe);
+    if (place !== undefined) countCheck(summaryOf(place, check.at), check);
+  }
+  return seriesIn(slots);
+}
+
+/** What no readable row has: before the first, after the last, and days whose row is damaged. */
+function rangesWithout(
+  read: readonly number[],
+  damaged: readonly number[],
+  { from, to }: Interval,
+): { readonly checked: Interval; readonly rolledUp: readonly Interval[] } {
+  const yesterday = Math.floor((to - 1) / dayMs) * dayMs - dayMs;
+  const [first, last] = [read[0], read.at(-1)];
+  const after = last === undefined ? from : last + dayMs;
+  const recent = Math.min(to, Math.max(from, after, yesterday));
+  const ranges = [
+    { from, to: first ?? from },
+    ...damaged
+      .filter((day) => first !== undefined && day > first && day < after)
+      .map((day) => ({ from: day, to: day + dayMs })),
+    { from: after, to: recent },
+  ];
+  return {
+    checked: { from: recent, to },
+    rolledUp: ranges.filter((range) => range.from < range.to),
+  };
+}
+
+function seriesIn(slots: ReadonlyMap<string, ReadonlyMap<number, Summary>>): Series {
+  const places = [...slots].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const whole = emptySummary();
+  const wholes = places.map(([place, summaries]) => {
+    const sum = emptySummary();
+    for (const summary of summaries.values()) mergeSummary(sum, summary);
+    mergeSummary(whole, sum);
+    return [place, sum] as const;
+  });
+  return {
+    rows: places.flatMap(([continent, summaries]) =>
+      [...summaries]
+        .toSorted(([a], [b]) => a - b)
+        .map(([slot, summary]) => ({ continent, slot, ...rowOf(summary) })),
+    ),
+    whole: hasPercentiles(whole) ? percentilesOf(whole) : null,
+    places: new Map(
+      wholes
+        .filter(([, sum]) => hasPercentiles(sum))
+        .map(([place, sum]) => [place, { ...percentilesOf(sum), phases: null }]),
+    ),
+  };
+}
+
+const hasPercentiles = (summary: Summary): boolean => percentileOf(summary, 0.5) !== null;
+
+function figuresOf({ ok, failed, unknown, mean, least, most }: SeriesRow): Omit<Summary, 'sketch'> {
+  return {
+    ok,
+    failed,
+    unknown,
+    sum: (mean ?? 0) * ok * 10,
+    least: least === null ? Number.POSITIVE_INFINITY : least * 10,
+    most: (most ?? 0) * 10,
+    sketched: 0,
+  };
+}
+
+function rowOf(summary: Summary): Omit<SeriesRow, 'continent' | 'slot'> {
+  const { ok, failed, unknown, sum, least, most } = summary;
+  const hasTimes = ok > 0;
+  return {
+    ok,
+    failed,
+    unknown,
+    mean: hasTimes ? sum / ok / 10 : null,
+    least: hasTimes ? least / 10 : null,
+    most: hasTimes ? most / 10 : null,
+    ...percentilesOf(summary),
+    phases: null,
+  };
+}
+
+const percentilesOf = (summary: Summary) => ({
+  median: percentileOf(summary, 0.5),
+  p95: percentileOf(summary, 0.95),
+  p99: percentileOf(summary, 0.99),
+});
+
+/** Deletes the rows of days before this time. */
+export async function forgetDays(sql: Queryable, before: number): Promise<void> {
+  await sql`delete from daily_rollups where day < ${dateOf(before)}`;
+}

@@ -1,0 +1,288 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Check } from '../../../coordinator/results/check.ts';
+import { chunksOf } from '../../../coordinator/results/chunk.ts';
+import { forgetDays, makeDays, yearSeries } from '../../../coordinator/results/days.ts';
+import { createResults, noRunningHours } from '../../../coordinator/results/reading.ts';
+import { countCheck, emptySummary } from '../../../coordinator/results/summary.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import type { Log } from '../../../shared/base/log.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { minuteChecks } from '../../support/checks.ts';
+import { createTestOrganisation } from '../../support/people.ts';
+import { ownDatabase } from '../../support/services.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Chunks of today are marked in another way, so these days lie before any test's today. */
+const day = Date.UTC(2026, 9, 20);
+const { sql } = await ownDatabase();
+const log = createLog({ name: 'test', level: 'silent' });
+const keys: number[] = [];
+
+beforeAll(async () => {
+  for (const [name, continent] of [
+    ['Frankfurt', 'Europe'],
+    ['Mumbai', 'Asia'],
+    ['São Paulo', 'South America'],
+  ] as const) {
+    const [row] = await sql<{ key: number }[]>`insert into probes (id, name, continent)
+      values (${newId()}, ${name}, ${continent}) returning key`;
+    keys.push(row?.key ?? 0);
+  }
+  await sql`create table chunks_of_test partition of chunks default`;
+  const { organisation } = await createTestOrganisation(sql);
+  await sql`insert into monitors (id, key, organisation_id, partition, name, type, target, interval_s)
+    overriding system value
+    select gen_random_uuid(), key, ${organisation}, 0, 'm' || key, 'https', 'https://example.org/', 60
+    from generate_series(1, 4) key`;
+});
+
+beforeEach(async () => {
+  await sql`truncate chunks, stale_days, daily_rollups, rollups`;
+});
+
+/** The checks of an hour by the probes of this test. */
+const hourOf = (hour: number, interval_ms = 60_000): Check[] =>
+  minuteChecks(hour, interval_ms).map((check) => ({
+    ...check,
+    probe: keys[check.probe - 1] ?? 0,
+  }));
+
+const store = async (monitor: number, hour: number, checks: readonly Check[]): Promise<void> => {
+  for (const { at, data } of chunksOf(hour, checks))
+    await sql`insert into chunks (monitor_key, at, data)
+      values (${monitor}, ${new Date(at)}, ${Buffer.from(data)})
+      on conflict (monitor_key, at) do update set data = excluded.data`;
+};
+
+const storeDay = async (monitor: number, start = day): Promise<Check[]> => {
+  const all: Check[] = [];
+  for (let hour = 0; hour < 24; hour += 1) {
+    const checks = hourOf(start + hour * hourMs);
+    await store(monitor, start + hour * hourMs, checks);
+    all.push(...checks);
+  }
+  return all;
+};
+
+const make = async (now = Date.now() + dayMs): Promise<number> => {
+  let rounds = 0;
+  while (await sql.begin((transaction) => makeDays(transaction, { now, bite: 3, log })))
+    rounds += 1;
+  return rounds;
+};
+const series = (key: number, from: number, to: number, step_s = 86_400, to_log: Log = log) =>
+  yearSeries(
+    sql,
+    createResults({ running: noRunningHours, clock: systemClock, log: to_log }),
+    { key, partition: 0 },
+    { from, to },
+    step_s,
+  );
+
+const marks = () => sql`select day, monitor_key from stale_days order by 1, 2`;
+
+describe('rows of days', () => {
+  test('have every check of the day, with percentiles by place', async () => {
+    const checks = await storeDay(1);
+    await make();
+    const { rows, whole } = await series(1, day, day + dayMs);
+    const ofEurope = emptySummary();
+    const times: number[] = [];
+    for (const check of checks) {
+      if (check.probe !== keys[0]) continue;
+      countCheck(ofEurope, check);
+      times.push(check.took_ms);
+    }
+    times.sort((a, b) => a - b);
+    expect(rows.map(({ continent, slot, ok }) => [continent, slot, ok])).toEqual([
+      ['Asia', 0, 480],
+      ['Europe', 0, 480],
+      ['South America', 0, 480],
+    ]);
+    const europe = rows[1];
+    expect(europe?.mean).toBeCloseTo(ofEurope.sum / 4_800, 6);
+    expect([europe?.least, europe?.most]).toEqual([times[0], times.at(-1)]);
+    const exact = times[Math.ceil(0.95 * 480) - 1] ?? 0;
+    expect(Math.abs((europe?.p95 ?? 0) - exact)).toBeLessThanOrEqual(exact * 0.02);
+    expect(whole?.median).toBeGreaterThan(0);
+    expect(await marks()).toEqual([]);
+  });
+
+  test('are made by bites, for each monitor, and steps of hours are told apart', async () => {
+    for (const monitor of [1, 2, 3, 4]) await store(monitor, day, hourOf(day));
+    await store(1, day + 5 * hourMs, hourOf(day + 5 * hourMs));
+    expect(await make()).toBe(2);
+    const { rows } = await series(1, day, day + dayMs, 4 * 3_600);
+    expect(rows.filter(({ continent }) => continent === 'Asia').map(({ slot }) => slot)).toEqual([
+      0, 1,
+    ]);
+    expect((await sql`select 1 from daily_rollups`).length).toBe(4);
+  });
+
+  test('are made again when a chunk changes, and only then change', async () => {
+    await store(1, day, hourOf(day));
+    await make();
+    const [before] = await sql`select hours, made_at from daily_rollups`;
+    await store(1, day, hourOf(day));
+    await make(Date.now() + 2 * dayMs);
+    expect((await sql`select hours, made_at from daily_rollups`)[0]).toEqual(before);
+    await store(1, day, hourOf(day, 30_000));
+    expect(await marks()).toHaveLength(1);
+    await make();
+    expect((await series(1, day, day + dayMs)).rows.map(({ ok }) => ok)).toEqual([40, 40, 40]);
+  });
+
+  test('give a window that begins within a day what lies in it', async () => {
+    await storeDay(1);
+    await make();
+    const { rows } = await series(1, day + 4 * hourMs, day + 12 * hourMs, 4 * 3_600);
+    expect(rows.map(({ slot, ok }) => [slot, ok])).toEqual(
+      Array.from({ length: 3 }, () => [
+        [0, 80],
+        [1, 80],
+      ]).flat(),
+    );
+  });
+
+  test('wait for the end of their day, and a while after a late chunk', async () => {
+    await store(1, day, hourOf(day));
+    const now = Date.now();
+    expect(await make(now)).toBe(0);
+    await sql`update stale_days set since = 'epoch'`;
+    expect(await make(day + dayMs + hourMs - 1)).toBe(0);
+    expect(await make(day + dayMs + hourMs)).toBe(1);
+  });
+
+  test('keep what they have when the chunks of the day are gone', async () => {
+    await store(1, day, hourOf(day));
+    await make();
+    await sql`delete from chunks`;
+    await sql`insert into stale_days (day, monitor_key) values ('2026-10-20', 1)`;
+    await make();
+    expect((await series(1, day, day + dayMs)).rows).toHaveLength(3);
+  });
+
+  test('are not made of a monitor that is being forgotten', async () => {
+    await store(9, day, hourOf(day));
+    await sql`insert into forgotten_monitors (monitor_id, monitor_key) values (${newId()}, 9)`;
+    await make();
+    await sql`delete from forgotten_monitors`;
+    expect(await sql`select 1 from daily_rollups`).toEqual([]);
+  });
+
+  test('have what is readable of a damaged chunk, whose key is logged', async () => {
+    await store(1, day, hourOf(day));
+    await store(1, day + hourMs, hourOf(day + hourMs));
+    await sql`update chunks set data = substr(data, 1, 40) where at = ${new Date(day)}`;
+    const lines: unknown[] = [];
+    const now = Date.now() + dayMs;
+    await sql.begin((transaction) => makeDays(transaction, { now, bite: 3, log: recorded(lines) }));
+    expect(lines).toEqual([
+      { monitor_key: 1, at: new Date(day).toISOString(), fault: expect.stringMatching(/^it/) },
+    ]);
+    const { rows } = await series(1, day, day + dayMs, 3_600);
+    expect(rows.filter(({ slot }) => slot === 1).map(({ ok }) => ok)).toEqual([20, 20, 20]);
+  });
+
+  test('are deleted after their time', async () => {
+    await store(1, day, hourOf(day));
+    await store(1, day + dayMs, hourOf(day + dayMs));
+    await make();
+    await forgetDays(sql, day + dayMs + 5 * hourMs);
+    expect(await sql`select day from daily_rollups`).toEqual([{ day: new Date(day + dayMs) }]);
+  });
+
+  test('a mark that is made while its row is in the making stays for the next time', async () => {
+    await store(1, day, hourOf(day));
+    const reading = Promise.withResolvers<void>();
+    const changed = sql.begin(async (transaction) => {
+      const [{ at, data } = { at: 0, data: Buffer.alloc(0) }] = chunksOf(day, hourOf(day, 30_000));
+      await transaction`update chunks set data = ${Buffer.from(data)} where at = ${new Date(at)}`;
+      reading.resolve();
+      // The row's transaction passes over a mark that another one holds.
+      expect(await make()).toBe(0);
+    });
+    await reading.promise;
+    await changed;
+    expect(await make()).toBe(1);
+    expect((await series(1, day, day + dayMs)).rows[0]?.ok).toBe(40);
+  });
+});
+
+describe('a year', () => {
+  const rollUp = (monitor: number, hour: number, ok: number) =>
+    sql`insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
+      values (${monitor}, 'Asia', ${new Date(hour)}, ${ok}, 1, 0, ${ok * 200}, 150, 250)`;
+
+  test('has hourly figures where no row of a day is yet, without percentiles', async () => {
+    await store(1, day, hourOf(day));
+    await make();
+    await rollUp(1, day - dayMs, 60);
+    await rollUp(1, day + 3 * hourMs, 60);
+    await rollUp(1, day + dayMs, 60);
+    const { rows, whole } = await series(1, day - 2 * dayMs, day + 4 * dayMs);
+    const asia = rows.filter(({ continent }) => continent === 'Asia');
+    expect(asia.map(({ slot, ok, failed }) => [slot, ok, failed])).toEqual([
+      [1, 60, 1],
+      [2, 20, 0],
+      [3, 60, 1],
+    ]);
+    expect(asia.map(({ p95 }) => p95 !== null)).toEqual([false, true, false]);
+    expect(asia[0]).toMatchObject({ mean: 200, least: 150, most: 250, median: null });
+    expect(whole).toBeNull();
+  });
+
+  test('has hourly figures of a day whose row is damaged, which is logged', async () => {
+    for (const nth of [0, 1, 2]) await store(1, day + nth * dayMs, hourOf(day + nth * dayMs));
+    await make();
+    await sql`update daily_rollups set whole = substr(whole, 1, 40) where day = '2026-10-21'`;
+    await rollUp(1, day + dayMs, 60);
+    const lines: unknown[] = [];
+    const { rows } = await series(1, day, day + 3 * dayMs, 86_400, recorded(lines));
+    expect(lines).toEqual([
+      {
+        monitor_key: 1,
+        at: '2026-10-21T00:00:00.000Z',
+        fault: 'its checksum is wrong',
+      },
+    ]);
+    expect(
+      rows
+        .filter(({ continent }) => continent === 'Asia')
+        .map(({ ok, median }) => [ok, median === null]),
+    ).toEqual([
+      [20, false],
+      [60, true],
+      [20, false],
+    ]);
+  });
+
+  test('has percentiles of today and yesterday before they have a row', async () => {
+    await store(1, day, hourOf(day));
+    await make();
+    await sql`delete from daily_rollups`;
+    await store(1, day + dayMs, hourOf(day + dayMs));
+    const { rows, whole } = await series(1, day - 5 * dayMs, day + 2 * dayMs);
+    expect(rows.map(({ slot, ok, median }) => [slot, ok, median !== null])).toEqual(
+      Array.from({ length: 3 }, () => [
+        [5, 20, true],
+        [6, 20, true],
+      ]).flat(),
+    );
+    expect(whole).not.toBeNull();
+  });
+
+  test('of a monitor without results has no rows', async () => {
+    expect(await series(5, day, day + 365 * dayMs)).toEqual({
+      rows: [],
+      whole: null,
+      places: new Map(),
+    });
+  });
+});
+
+function recorded(lines: unknown[]): Log {
+  return { ...log, error: (what: unknown) => void lines.push(what) } as Log;
+}
