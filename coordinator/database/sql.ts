@@ -14,6 +14,8 @@ const numbers = {
   secretKey: 7_405_023,
   /** Two would delete each other's files in progress. */
   backups: 7_405_024,
+  /** Two would rename each other's folders in progress. */
+  archive: 7_405_025,
 } as const;
 
 /**

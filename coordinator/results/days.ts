@@ -29,14 +29,14 @@ import {
  * and again when one of them changes. The database marks such days (migration 162).
  */
 
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 /** A day's last hour is sealed by then, as a rule; what comes later makes its row again. */
-const settledMs = hourMs;
+export const settledMs = hourMs;
 /** A monitor whose results arrive late gets its row again at most this often. */
 const againMs = 600_000;
 
 /** The UTC day of a time, as the database reads it. */
-const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+export const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 type Mark = { readonly day: Date; readonly monitor_key: number };
 type ChunkRow = { readonly monitor_key: number; readonly at: Date; readonly data: Uint8Array };
@@ -74,7 +74,12 @@ async function makeDay(
   const chunks = await chunksOfDay(sql, day, monitors);
   const checks = new Map<number, readonly Check[]>();
   for (const [monitor, some] of Map.groupBy(chunks, ({ monitor_key }) => monitor_key))
-    checks.set(monitor, checksIn(some, log));
+    checks.set(
+      monitor,
+      checksIn(some, (at, fault) =>
+        log.error({ monitor_key: monitor, at, fault }, 'a chunk of results is damaged'),
+      ),
+    );
   const placeSeenBy = await placesByMonitor(sql, checks);
   const rows = [...checks].flatMap(([monitor, all]) => {
     const made = dayOf(day, all, (probe) => placeSeenBy(monitor, probe));
@@ -105,13 +110,15 @@ export const chunksOfDay = (
     and at >= ${new Date(day)} and at < ${new Date(day + dayMs)}
   order by monitor_key, at`;
 
-/** The checks of a monitor; a damaged chunk is logged, and gives what is readable of it. */
-export function checksIn(chunks: readonly ChunkRow[], log: Log): readonly Check[] {
+/** The checks of a monitor; a damaged chunk is reported, and gives what is readable of it. */
+export function checksIn(
+  chunks: readonly ChunkRow[],
+  report: (at: string, fault: string) => void,
+): readonly Check[] {
   return unionOf(
-    ...chunks.map(({ monitor_key, at, data }) => {
+    ...chunks.map(({ at, data }) => {
       const { checks, fault } = readChunk(at.getTime(), data);
-      if (fault !== null)
-        log.error({ monitor_key, at: at.toISOString(), fault }, 'a chunk of checks is damaged');
+      if (fault !== null) report(at.toISOString(), fault);
       return checks;
     }),
   );
