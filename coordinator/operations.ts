@@ -17,6 +17,8 @@ import * as testRunsApi from '../shared/api/test-runs.ts';
 import * as trashApi from '../shared/api/trash.ts';
 import * as wallApi from '../shared/api/wall.ts';
 import * as webhooksApi from '../shared/api/webhooks.ts';
+import * as archivesContract from './archives/contract.ts';
+import * as archives from './archives/operations.ts';
 import * as assistantsContract from './assistants/contract.ts';
 import * as assistants from './assistants/operations.ts';
 import * as events from './events/operations.ts';
@@ -113,6 +115,7 @@ export const handlers: Handlers = handlersOf([
   ...bindAll({ ...organisationsApi, ...organisationsContract }, organisations),
   ...bindAll(peopleContract, { ...people, ...passkeys, ...signIn, ...signUp }),
   ...bindAll(tokensContract, tokens),
+  ...bindAll(archivesContract, archives),
   ...bindAll(assistantsContract, assistants),
   ...bindAll(searchContract, search),
   ...bindAll(registrationsContract, registrations),

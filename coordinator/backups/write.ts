@@ -122,6 +122,9 @@ const leftOut = [
   'webhook_cursors',
   'webhook_deliveries',
   'kept_answers',
+  'archives',
+  'archive_files',
+  'archive_pieces',
   ...lettingIn,
 ];
 

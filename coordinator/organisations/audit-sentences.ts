@@ -117,6 +117,7 @@ const sentences: Readonly<Record<string, string | null>> = {
   hideFirstSteps: 'Hid the first steps',
   keepOrganisation: 'Undid the deletion of the organisation',
   beginExport: 'Exported the organisation',
+  createArchive: 'Made an archive of all checks',
   createUser: 'Created user',
   setMemberRole: 'Changed member role',
   inviteMember: 'Invited',

@@ -172,7 +172,7 @@ export async function archivableDays(sql: Queryable, now: number): Promise<Archi
 }
 
 /** Whether the chunks of a day are still there. */
-const isKept = async (sql: Queryable, day: number): Promise<boolean> =>
+export const isKept = async (sql: Queryable, day: number): Promise<boolean> =>
   (
     await sql`select 1 from chunks where at >= ${new Date(day)} and at < ${new Date(day + dayMs)}
     limit 1`

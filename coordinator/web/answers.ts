@@ -347,7 +347,7 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
   };
 
   /** Logs the error before it cuts the connection. */
-  async function* watched(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  async function* watched<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
     try {
       yield* pieces;
     } catch (error) {

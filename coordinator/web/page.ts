@@ -214,7 +214,7 @@ export type Sent = {
    * Content in pieces is sent as it comes; when they fail, the connection is cut, so that no one
    * mistakes a part for the whole.
    */
-  readonly body: string | Uint8Array | AsyncIterable<string>;
+  readonly body: string | Uint8Array | AsyncIterable<string | Uint8Array>;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 };
 

@@ -105,12 +105,14 @@ export const sendSmall = async (
 export const sendAsItComes = (
   request: FastifyRequest,
   reply: FastifyReply,
-  texts: AsyncIterable<string>,
+  pieces: AsyncIterable<string | Uint8Array>,
 ): FastifyReply => {
-  const accepted = request.headers['accept-encoding'] ?? '';
+  // An archive is compressed already.
+  const isText = !String(reply.getHeader('content-type')).startsWith('application/vnd.');
+  const accepted = isText ? (request.headers['accept-encoding'] ?? '') : '';
   // Otherwise proxies would buffer the pieces.
   reply.headers({ vary: 'accept-encoding', 'x-accel-buffering': 'no' });
-  const source = Readable.from(texts, { objectMode: false });
+  const source = Readable.from(pieces, { objectMode: false });
   const brotliNow = () =>
     createBrotliCompress({
       flush: constants.BROTLI_OPERATION_FLUSH,

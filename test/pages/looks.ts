@@ -350,6 +350,7 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'organisation-edit', path: '/organisation/edit', as: 'owner' },
   { name: 'organisation-delete', path: '/organisation/delete', as: 'owner' },
   { name: 'organisation-export', path: '/organisation/export', as: 'owner' },
+  { name: 'organisation-archive', path: '/organisation/archive', as: 'owner' },
   { name: 'audit', path: '/audit', as: 'owner' },
   { name: 'audit-of-nobody', path: '/audit?who=nobody@shop.example&from=2026-11-01', as: 'owner' },
   { name: 'audit-of-a-viewer', path: '/audit', as: 'viewer' },

@@ -1,0 +1,86 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Sql } from '../database/connect.ts';
+import { holdAlone } from '../database/sql.ts';
+import { archivableDays, checksOfDay, isKept } from '../results/archive.ts';
+import { dateOf } from '../results/days.ts';
+import { createParquet } from '../results/parquet.ts';
+import {
+  type ArchiveRow,
+  deletePieces,
+  endArchive,
+  insertFile,
+  insertPiece,
+  oldestWaiting,
+} from './queries.ts';
+
+/**
+ * Makes the archives that were asked for, a day at a time: its pieces, then its file, which says
+ * that it is whole. A process that is killed leaves pieces of one day, which the next one replaces.
+ */
+export const createArchiver = ({
+  sql,
+  clock,
+  log,
+  isLeader,
+  signal,
+  maxBytes = 512 * 1024 * 1024,
+}: {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** One coordinator makes them. */
+  readonly isLeader: () => boolean;
+  /** Ends it between two pieces. */
+  readonly signal: AbortSignal;
+  /** The limit of one archive: it is kept in the database. */
+  readonly maxBytes?: number;
+}): { readonly tick: () => Promise<void> } => {
+  const isOver = (): boolean => signal.aborted || !isLeader();
+  const warn = (line: string): void => log.error(line);
+
+  /** False when it would be larger than an archive may be. */
+  const makeDay = async (archive: ArchiveRow, day: number): Promise<boolean> => {
+    const name = dateOf(day);
+    await deletePieces(sql, archive, name);
+    const table = createParquet();
+    const before = archive.files.reduce((all, file) => all + file.bytes, 0);
+    const file = { day: name, checks: 0, bytes: 0 };
+    let nth = 0;
+    const put = async (data: Uint8Array): Promise<boolean> => {
+      const isThere = await insertPiece(sql, archive, { day: name, nth, data });
+      nth += 1;
+      file.bytes += data.length;
+      return isThere;
+    };
+    for await (const checks of checksOfDay(sql, day, archive.organisation_id, warn)) {
+      if (isOver() || !(await put(table.add(checks)))) return true;
+      file.checks += checks.length;
+      if (before + file.bytes > maxBytes) {
+        await deletePieces(sql, archive, name);
+        return false;
+      }
+    }
+    await put(table.end());
+    if (await isKept(sql, day)) await insertFile(sql, archive, file);
+    else await deletePieces(sql, archive, name);
+    return true;
+  };
+
+  return {
+    tick: async () => {
+      if (isOver() || (await oldestWaiting(sql)) === undefined) return;
+      await holdAlone(sql, 'archives', async () => {
+        for (let archive = await oldestWaiting(sql); archive && !isOver(); ) {
+          const written = new Set(archive.files.map(({ day }) => day));
+          const days = await archivableDays(sql, clock.now());
+          const next = days.find(({ day, is_settled }) => is_settled && !written.has(dateOf(day)));
+          const isTooLarge = next !== undefined && !(await makeDay(archive, next.day));
+          if (next === undefined || isTooLarge)
+            await endArchive(sql, archive, { at: new Date(clock.now()), isTooLarge });
+          archive = await oldestWaiting(sql);
+        }
+      });
+    },
+  };
+};
