@@ -88,6 +88,13 @@ const parts = {
     key: 'm.key',
     where: of('m'),
   },
+  response_percentiles: {
+    columns: `m.id as monitor,
+      ${many("d.day, encode(d.hours, 'base64') as hours", 'daily_rollups d where d.monitor_key = m.key', 'day')} as days`,
+    from: 'monitors m',
+    key: 'm.key',
+    where: of('m'),
+  },
   views: {
     columns: 'v.user_id, v.name, v.query',
     from:
@@ -186,7 +193,7 @@ export const exportParts: readonly string[] = Object.keys(parts);
 export const isExportPart = (text: string): text is ExportPart => Object.hasOwn(parts, text);
 
 /** Parts whose pages would be too large for one answer are read one by one. */
-const heavy: readonly string[] = ['response_times', 'deleted_monitors'];
+const heavy: readonly string[] = ['response_times', 'response_percentiles', 'deleted_monitors'];
 
 export const maxRowsOf = (part: ExportPart, wanted: number): number =>
   heavy.includes(part) ? 1 : wanted;

@@ -42,6 +42,7 @@ import {
 } from '../people/queries.ts';
 import { hashPassword } from '../people/secrets.ts';
 import { linkLives } from '../people/sessions.ts';
+import { type DayRow, percentilesByHour } from '../results/days.ts';
 import { deleteTokensOf } from '../tokens/queries.ts';
 import { auditSentence, unlistedOperations } from './audit-sentences.ts';
 import type * as contract from './contract.ts';
@@ -332,7 +333,7 @@ const leftOut = [
   },
   {
     what: 'results',
-    why: 'Single results are kept for some days only; the figures of each hour are in response_times.',
+    why: 'Single results are kept for some days only, and an archive has them; the figures of each hour are in response_times and response_percentiles.',
   },
   {
     what: 'sessions, second factors and passkeys of members',
@@ -386,6 +387,10 @@ const masked = (channels: ChannelsPart, part: ExportPart, row: Row): Row => {
     return { ...row, config: splitSecrets(row.type as Kind, row.config as Config).open };
   if (part === 'channels')
     return { ...row, config: channels.shown(String(row.kind), row.config as ChannelConfig) };
+  if (part === 'response_percentiles') {
+    const { monitor, days } = row;
+    return { monitor, hours: (days as DayRow[]).flatMap(percentilesByHour) };
+  }
   return row;
 };
 

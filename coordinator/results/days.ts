@@ -286,6 +286,30 @@ const percentilesOf = (summary: Summary) => ({
   p99: percentileOf(summary, 0.99),
 });
 
+/** A row of a day as it leaves the database in JSON. */
+export type DayRow = { readonly day: string; readonly hours: string };
+
+/** For an export. A damaged row has none. */
+export function percentilesByHour({ day, hours }: DayRow) {
+  const cells = new Map<string, { readonly place: string; readonly hour: number; sum: Summary }>();
+  readCells(Buffer.from(hours, 'base64'), (place, hour) => {
+    const cell = { place, hour, sum: emptySummary() };
+    return cells.getOrInsertComputed(`${hour} ${place}`, () => cell).sum;
+  });
+  const start = Date.parse(day);
+  return Array.from(cells.values(), ({ place, hour, sum }) => ({
+    continent: place,
+    hour: new Date(start + hour * hourMs).toISOString(),
+    ok: sum.ok,
+    p50_ms: tenthsOf(percentileOf(sum, 0.5)),
+    p95_ms: tenthsOf(percentileOf(sum, 0.95)),
+    p99_ms: tenthsOf(percentileOf(sum, 0.99)),
+  }));
+}
+
+const tenthsOf = (ms: number | null): number | null =>
+  ms === null ? null : Math.round(ms * 10) / 10;
+
 /** Deletes the rows of days before this time. */
 export async function forgetDays(sql: Queryable, before: number): Promise<void> {
   await sql`delete from daily_rollups where day < ${dateOf(before)}`;

@@ -9,6 +9,7 @@ import {
   type MonitorList,
   monitorStatusPage,
 } from '../../../coordinator/monitors/status-queries.ts';
+import { readExport } from '../../../coordinator/organisations/contract.ts';
 import type { Check } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
 import { makeDays } from '../../../coordinator/results/days.ts';
@@ -259,6 +260,29 @@ describe('ledger', () => {
         },
       ]);
       expect(percentiles).toMatchObject({ p95_ms: 30, p99_ms: 30 });
+      const exported: unknown[] = [];
+      for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
+        const page: { items: readonly unknown[]; next_cursor: string | null } = await bench.call(
+          readExport,
+          house.owner,
+          { part: 'response_percentiles', ...(cursor === null ? {} : { cursor }) },
+        );
+        exported.push(...page.items);
+        cursor = page.next_cursor;
+      }
+      expect(exported).toContainEqual({
+        monitor: id,
+        hours: [
+          {
+            hour: iso(start),
+            continent: 'Asia',
+            ok: 3,
+            p50_ms: expect.closeTo(20, -1),
+            p95_ms: 30,
+            p99_ms: 30,
+          },
+        ],
+      });
     });
   });
 });
