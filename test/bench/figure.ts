@@ -19,6 +19,8 @@ export type Figure = {
 export type Bench = {
   readonly name: string;
   readonly about: string;
+  /** Not one of all: it takes more of a machine than most have. */
+  readonly onlyByName?: true;
   /** `say` tells how far it is. Everything that it starts is ended before it settles. */
   readonly run: (
     say: (progress: string) => void,

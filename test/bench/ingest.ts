@@ -69,7 +69,12 @@ const seed = async (
 /**
  * What the database itself can take: the same rows by COPY into a table like ours, rows a second.
  */
-const copyRate = async (program: string, sql: Sql, url: string, rows: number): Promise<number> => {
+export const copyRate = async (
+  program: string,
+  sql: Sql,
+  url: string,
+  rows: number,
+): Promise<number> => {
   const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-'));
   try {
     await sql.unsafe(`drop table if exists copied; create table copied (like results including all) partition by range (at);

@@ -34,7 +34,7 @@ const flags = 'npm run bench -- [NAME …] [--json] [--seconds N]';
 const usage = async (): Promise<string> => {
   const all = await load();
   const width = Math.max(...all.map(({ name }) => name.length));
-  return `${flags}\nWithout a name all are run, one after the other. There are:\n${all.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`).join('\n')}`;
+  return `${flags}\nWithout a name all but million are run, one after the other. There are:\n${all.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`).join('\n')}`;
 };
 
 const { values, positionals } = await readCommandLine(
@@ -56,7 +56,9 @@ const benches = await load();
 const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
 if (unknown.length > 0) endWithUsage(await usage(), `There is no bench ${unknown.join(', ')}.`);
 const wanted =
-  positionals.length > 0 ? benches.filter(({ name }) => positionals.includes(name)) : benches;
+  positionals.length > 0
+    ? benches.filter(({ name }) => positionals.includes(name))
+    : benches.filter(({ onlyByName }) => !onlyByName);
 
 const onTerminal = process.stderr.isTTY;
 const results: { readonly bench: string; readonly figures: readonly Figure[] }[] = [];

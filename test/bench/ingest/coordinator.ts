@@ -10,6 +10,7 @@ import { cores, start } from '../processes.ts';
  */
 export type Measured = {
   readonly pid: number;
+  readonly url: string;
   readonly atWork: Promise<number>;
   readonly stop: () => Promise<void>;
 };
@@ -21,10 +22,11 @@ export const startMeasured = async (
   environment: Readonly<Record<string, string>>,
 ): Promise<Measured> => {
   const began = performance.now();
+  const port = await freePort();
   const child: ChildProcess = start(cores.subject, [process.execPath, main], {
     env: {
       ...environment,
-      PORT: String(await freePort()),
+      PORT: String(port),
       LOG_LEVEL: 'debug',
       PATH: process.env.PATH ?? '',
     },
@@ -43,6 +45,7 @@ export const startMeasured = async (
   );
   return {
     pid: child.pid,
+    url: `http://127.0.0.1:${port}`,
     atWork: loaded.promise,
     stop: async () => {
       child.kill('SIGTERM');

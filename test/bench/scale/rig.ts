@@ -14,7 +14,7 @@ import { mint, mintAuthority } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createNetwork, type MadeProbe, type Network } from '../../support/network.ts';
 import { startServices } from '../../support/services-run.ts';
-import { startMeasured } from '../ingest/coordinator.ts';
+import { type Measured, startMeasured } from '../ingest/coordinator.ts';
 import { cores, cpuOf, memoryOf, start, stop } from '../processes.ts';
 
 /**
@@ -34,6 +34,17 @@ export type Rig = {
   readonly memory: () => { readonly coordinator: number; readonly probes: number };
   /** In the stream of assignments. */
   readonly messages: () => Promise<number>;
+  readonly network: Network;
+  readonly coordinator: Measured;
+  /** Another one beside it. */
+  readonly startAnother: (more?: Readonly<Record<string, string>>) => Promise<Measured>;
+  /** From the start of the coordinator, in milliseconds. */
+  readonly took: {
+    /** Until it had loaded all partitions. */
+    readonly loaded: number;
+    /** From the start of the probes until they had all assignments. */
+    readonly assigned: number;
+  };
   readonly close: () => Promise<void>;
 };
 
@@ -94,16 +105,20 @@ const servicesCpu = async (): Promise<{ bus: number; database: number }> => {
   return { bus: sum('nats-server'), database: sum('postgres') };
 };
 
+/** So many at once: each statement has a deadline. */
+const portion = 50_000;
+
 const seed = async (
   network: Network,
   groups: readonly Group[],
   targets: Rig['targets'],
 ): Promise<void> => {
   for (const { count, interval_s, target } of groups)
-    await network.sql`
+    for (let from = 1; from <= count; from += portion)
+      await network.sql`
       insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
       select id, ${network.organisation}, ('x' || right(id::text, 4))::bit(16)::int % 32, ${target} || ' ' || n, 'https', ${targets[target]}::text || n, ${interval_s}
-      from (select n, gen_random_uuid() as id from generate_series(1, ${count}) n) made`;
+      from (select n, gen_random_uuid() as id from generate_series(${from}::int, ${Math.min(count, from + portion - 1)}::int) n) made`;
 };
 
 const mainOfProbe = join(import.meta.dirname, '../../../probe/main.ts');
@@ -114,6 +129,7 @@ export const startRig = async (
   continents: readonly Continent[],
   say: (progress: string) => void,
   patienceMs = 240_000,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Rig> => {
   const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-scale-'));
   const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
@@ -157,9 +173,14 @@ export const startRig = async (
     const made: MadeProbe[] = [];
     for (const continent of continents) made.push(await network.makeProbe(continent));
     const compiled = { NODE_COMPILE_CACHE: join(folder, 'compiled') };
-    const coordinator = await startMeasured({ ...network.environment, ...compiled });
-    ends.push(coordinator.stop);
-    await coordinator.atWork;
+    const startAnother: Rig['startAnother'] = async (besides = {}) => {
+      const one = await startMeasured({ ...network.environment, ...compiled, ...besides });
+      ends.push(one.stop);
+      return one;
+    };
+    const coordinator = await startAnother(more);
+    const loaded = await coordinator.atWork;
+    const startedAt = performance.now();
     const probes = made.map((one) => {
       const child = start(cores.subject, [process.execPath, mainOfProbe], {
         env: {
@@ -192,7 +213,8 @@ export const startRig = async (
       held.set(probe, assignments.count);
     });
     say('until the probes have their assignments');
-    await eventually(() => made.every(({ id }) => held.get(id) === wanted), patienceMs, 500);
+    await eventually(() => made.every(({ id }) => held.get(id) === wanted), patienceMs, 50);
+    const assigned = performance.now() - startedAt;
     const memory = (pids: readonly number[]): number =>
       pids.reduce((sum, pid) => sum + memoryOf(pid), 0);
     return {
@@ -206,6 +228,10 @@ export const startRig = async (
         probes: probes.reduce((sum, pid) => sum + cpuOf(pid), 0),
         ...(await servicesCpu()),
       }),
+      network,
+      coordinator,
+      startAnother,
+      took: { loaded, assigned },
       memory: () => ({ coordinator: memory([coordinator.pid]), probes: memory(probes) }),
       messages: async () =>
         (await bus.streamState(streams.assignments.name))?.messages ?? Number.NaN,
