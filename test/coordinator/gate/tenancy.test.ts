@@ -486,3 +486,28 @@ test('a removed member loses access at once', async () => {
     code: 'token_invalid',
   });
 });
+
+/**
+ * So an installation can be split into cells, each with a database of its own for some of the
+ * organisations.
+ */
+test('what an organisation reads is the same where no other is in the database', async () => {
+  const alone = await estate();
+  const reads = every.filter(isReadOnly);
+  const answers = async (): Promise<Record<string, unknown>> => {
+    const all: Record<string, unknown> = {};
+    for (const operation of reads) {
+      const input = inputFor(operation, alone);
+      all[operation.id] = await bench
+        .call(operation, alone.house.owner, input)
+        .catch((error: unknown) => String(error));
+    }
+    return all;
+  };
+  const beside = await answers();
+  await bench.sql`delete from organisations where id <> ${alone.house.organisation}`;
+  await bench.sql`delete from users u
+    where not exists (select 1 from memberships m where m.user_id = u.id)`;
+  expect(reads.length).toBeGreaterThan(50);
+  expect(await answers()).toEqual(beside);
+});
