@@ -256,6 +256,9 @@ describe('forms of batches', () => {
     expect(new Set(passes)).toEqual(new Set([monitor]));
     const last = (await storedChecks(network.sql)).at(-1);
     expect(last?.phases?.total).toBeGreaterThan(0);
+    // What real probes send is kept as numbers, not as text.
+    const forms = await network.sql`select distinct get_byte(data, 0) as form from journal`;
+    expect(forms).toEqual([{ form: 1 }]);
 
     await other.say(monitor, [{ seq: 1, at: Date.now(), outcome: 'ok' }]);
     await eventually(async () => (await numbersOf('Asia')).length === 1);
