@@ -349,29 +349,11 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   });
   ends.push(connections.stop);
   const { addressOf } = connections;
-  const location = createLocationCheck({
-    sql,
-    bus,
-    clock,
-    log,
-    directory,
-    roster,
-    isLeader,
-    addressOf,
-  });
-  const asker = createAsker({
-    sql,
-    clock,
-    log,
-    read: options.readRegistry,
-    registries: createRefreshedList({
-      sql,
-      clock,
-      log,
-      read: options.readRegistry,
-      listUrl: options.registryListUrl,
-    }),
-  });
+  const base = { sql, clock, log };
+  const location = createLocationCheck({ ...base, bus, directory, roster, isLeader, addressOf });
+  const { readRegistry: read, registryListUrl: listUrl } = options;
+  const registries = createRefreshedList({ ...base, read, listUrl });
+  const asker = createAsker({ ...base, read, registries });
   const presence = hearPresence({
     sql,
     bus,

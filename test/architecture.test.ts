@@ -132,7 +132,6 @@ const pureFiles = new Set([
   'coordinator/results/packing.ts',
   'coordinator/results/sketch.ts',
   'coordinator/results/summary.ts',
-  'coordinator/results/bytes.ts',
   'coordinator/results/varints.ts',
   'coordinator/status-pages/model.ts',
   'coordinator/status-pages/public/snapshot.ts',

@@ -1,7 +1,16 @@
 import { crc32 } from 'node:zlib';
 import type { Phases } from '../../shared/checks/result.ts';
-import { type Reader, readByte, readBytes, readerOf, readVarint, writeVarint } from './bytes.ts';
 import { type Check, outcomeNumbers, outcomeOf, phaseNames, unionOf } from './check.ts';
+import {
+  type Bytes,
+  isOver,
+  pushVarint,
+  readByte,
+  readBytes,
+  readVarint,
+  unzigzag,
+  zigzag,
+} from './varints.ts';
 
 /**
  * The checks of a monitor and an hour in few bytes:
@@ -47,7 +56,7 @@ export type ChunkContent = {
 
 /** Never throws: a damaged chunk has a fault, and keeps the sections that are whole. */
 export function readChunk(at: number, data: Uint8Array): ChunkContent {
-  const reader = readerOf(data);
+  const reader = { data: data, at: 0 };
   const found = readByte(reader);
   if (found !== version)
     return {
@@ -56,16 +65,16 @@ export function readChunk(at: number, data: Uint8Array): ChunkContent {
     };
   const checks: Check[][] = [];
   const sections = readVarint(reader);
-  for (let nth = 0; nth < sections && !reader.isOver; nth += 1) {
+  for (let nth = 0; nth < sections && !isOver(reader); nth += 1) {
     const section = readSection(at, reader);
     if (section) checks.push(section);
   }
   const all = unionOf(...checks);
-  if (reader.isOver) return { checks: all, fault: 'it is cut short' };
+  if (isOver(reader)) return { checks: all, fault: 'it is cut short' };
   const isWhole =
-    data.length === reader.offset + 4 &&
+    data.length === reader.at + 4 &&
     checks.length === sections &&
-    viewOf(data).getUint32(reader.offset) === checksum(at, data.subarray(0, reader.offset));
+    viewOf(data).getUint32(reader.at) === checksum(at, data.subarray(0, reader.at));
   return { checks: all, fault: isWhole ? null : 'its checksum is wrong' };
 }
 
@@ -109,12 +118,12 @@ function phasesOf(tenths: readonly (number | null)[]): Phases {
 function chunkOf(at: number, checks: readonly Check[]): Chunk {
   const bytes = [version];
   const byProbe = [...Map.groupBy(checks, ({ probe }) => probe)].toSorted(([a], [b]) => a - b);
-  writeVarint(bytes, byProbe.length);
+  pushVarint(bytes, byProbe.length);
   for (const [probe, some] of byProbe) {
     const body = bodyOf(at, some);
     const section: number[] = [];
-    writeVarint(section, probe);
-    writeVarint(section, body.length);
+    pushVarint(section, probe);
+    pushVarint(section, body.length);
     for (const byte of body) section.push(byte);
     const sum = checksum(at, Uint8Array.from(section));
     for (const byte of section) bytes.push(byte);
@@ -172,13 +181,13 @@ function bodyOf(start: number, checks: readonly Check[]): number[] {
     if (tenths[total] !== took) head |= tookBit;
     const isNew = head !== expected.head || cause !== expected.cause;
     const step = at - expected.at;
-    writeVarint(bytes, zigzag(step - expected.step) * 2 + (isNew ? 1 : 0));
+    pushVarint(bytes, zigzag(step - expected.step) * 2 + (isNew ? 1 : 0));
     if (isNew) {
       bytes.push(head);
       if (outcome !== 'ok') writeCause(bytes, expected.causes, cause);
     }
     if (head & tookBit) {
-      writeVarint(bytes, zigzag(took - expected.took));
+      pushVarint(bytes, zigzag(took - expected.took));
       expected.took = took;
     }
     let sum = 0;
@@ -186,7 +195,7 @@ function bodyOf(start: number, checks: readonly Check[]): number[] {
       const value = tenths[phase];
       if (value === null || value === undefined) continue;
       const beyond = phase === total ? value - sum : value;
-      writeVarint(bytes, zigzag(beyond - (expected.phases[phase] ?? 0)));
+      pushVarint(bytes, zigzag(beyond - (expected.phases[phase] ?? 0)));
       expected.phases[phase] = beyond;
       sum += value;
     }
@@ -199,31 +208,31 @@ function bodyOf(start: number, checks: readonly Check[]): number[] {
 function writeCause(bytes: number[], causes: string[], cause: string | null): void {
   const known = cause === null ? 0 : causes.indexOf(cause) + 1;
   if (cause === null || known > 0) {
-    writeVarint(bytes, known);
+    pushVarint(bytes, known);
     return;
   }
-  writeVarint(bytes, causes.push(cause));
+  pushVarint(bytes, causes.push(cause));
   const text = Buffer.from(cause);
-  writeVarint(bytes, text.length);
+  pushVarint(bytes, text.length);
   bytes.push(...text);
 }
 
 /** Undefined when it is damaged. */
-function readSection(at: number, reader: Reader): Check[] | undefined {
-  const start = reader.offset;
+function readSection(at: number, reader: Bytes): Check[] | undefined {
+  const start = reader.at;
   const probe = readVarint(reader);
   const length = readVarint(reader);
   const body = readBytes(reader, length);
   const isWhole =
     (readByte(reader) << 8) + readByte(reader) ===
-    (checksum(at, reader.data.subarray(start, reader.offset - 2)) & 0xffff);
-  return isWhole && !reader.isOver ? readBody(at, probe, readerOf(body)) : undefined;
+    (checksum(at, reader.data.subarray(start, reader.at - 2)) & 0xffff);
+  return isWhole && !isOver(reader) ? readBody(at, probe, { data: body, at: 0 }) : undefined;
 }
 
-function readBody(start: number, probe: number, reader: Reader): Check[] | undefined {
+function readBody(start: number, probe: number, reader: Bytes): Check[] | undefined {
   const checks: Check[] = [];
   const expected = expectedFrom(start);
-  while (reader.offset < reader.data.length) {
+  while (reader.at < reader.data.length) {
     const time = readVarint(reader);
     expected.step += unzigzag(Math.floor(time / 2));
     expected.at += expected.step;
@@ -256,10 +265,10 @@ function readBody(start: number, probe: number, reader: Reader): Check[] | undef
       phases: tenths.some((value) => value !== null) ? phasesOf(tenths) : null,
     });
   }
-  return reader.isOver ? undefined : checks;
+  return isOver(reader) ? undefined : checks;
 }
 
-function readCause(reader: Reader, causes: string[]): string | null {
+function readCause(reader: Bytes, causes: string[]): string | null {
   const place = readVarint(reader);
   if (place === 0) return null;
   if (place > causes.length)
@@ -268,6 +277,3 @@ function readCause(reader: Reader, causes: string[]): string | null {
 }
 
 /** Differences of both signs as whole numbers: small ones stay small. */
-const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
-const unzigzag = (value: number): number =>
-  value % 2 === 1 ? -Math.floor(value / 2) - 1 : value / 2;

@@ -1,4 +1,4 @@
-import { type Reader, readVarint, writeVarint } from './bytes.ts';
+import { type Bytes, pushVarint, readVarint } from './varints.ts';
 
 /**
  * How often which response time occurred, small enough to keep for every hour and place, and
@@ -44,15 +44,15 @@ export function writeSketch(sketch: Sketch, least: number, bytes: number[]): voi
   let last = bucketOf(least);
   for (const [bucket, count] of sketch.entries()) {
     if (count === 0) continue;
-    writeVarint(bytes, (bucket - last) * shortCounts + Math.min(count, shortCounts) - 1);
-    if (count >= shortCounts) writeVarint(bytes, count - shortCounts);
+    pushVarint(bytes, (bucket - last) * shortCounts + Math.min(count, shortCounts) - 1);
+    if (count >= shortCounts) pushVarint(bytes, count - shortCounts);
     last = bucket;
   }
 }
 
 /** Adds a written sketch of `total` times to another. @throws RangeError when it is damaged. */
 export function readSketch(
-  reader: Reader,
+  reader: Bytes,
   { least, total }: { readonly least: number; readonly total: number },
   into: Sketch,
 ): void {

@@ -1,5 +1,4 @@
 import { crc32 } from 'node:zlib';
-import { type Reader, readBytes, readerOf, readVarint, writeVarint } from './bytes.ts';
 import type { Check } from './check.ts';
 import { hourMs } from './chunk.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type Sketch,
   writeSketch,
 } from './sketch.ts';
+import { type Bytes, pushVarint, readBytes, readVarint } from './varints.ts';
 
 /** Checks of a monitor in a step of time and from one place, summarized. Times are of passes. */
 export type Summary = {
@@ -120,10 +120,10 @@ export function dayOf(
  */
 function written(places: readonly (readonly [string, readonly (readonly Check[])[]])[]): Buffer {
   const bytes = [version];
-  writeVarint(bytes, places.length);
+  pushVarint(bytes, places.length);
   for (const [name, hours] of places) {
     const text = Buffer.from(name);
-    writeVarint(bytes, text.length);
+    pushVarint(bytes, text.length);
     bytes.push(...text);
     const present = hours.reduce((bits, some, hour) => bits + (some.length > 0 ? 1 << hour : 0), 0);
     bytes.push(present & 0xff, (present >> 8) & 0xff, present >> 16);
@@ -140,10 +140,10 @@ function writeCell(bytes: number[], checks: readonly Check[]): void {
   for (const check of checks) countCheck(summary, check);
   const { ok, failed, unknown, sum, least, most, sketch } = summary;
   const hasOthers = failed + unknown > 0;
-  writeVarint(bytes, ok * 2 + (hasOthers ? 1 : 0));
-  if (hasOthers) for (const count of [failed, unknown]) writeVarint(bytes, count);
+  pushVarint(bytes, ok * 2 + (hasOthers ? 1 : 0));
+  if (hasOthers) for (const count of [failed, unknown]) pushVarint(bytes, count);
   if (ok === 0) return;
-  for (const number of [least, most - least, sum - least * ok]) writeVarint(bytes, number);
+  for (const number of [least, most - least, sum - least * ok]) pushVarint(bytes, number);
   writeSketch(sketch, least, bytes);
 }
 
@@ -160,7 +160,7 @@ export function readCells(
   if (data[0] !== version) return `its version ${data[0]} is unknown`;
   const sum = new DataView(data.buffer, data.byteOffset + end, 4).getUint32(0);
   if (crc32(data.subarray(0, end)) !== sum) return 'its checksum is wrong';
-  const reader = readerOf(data.subarray(1, end));
+  const reader = { data: data.subarray(1, end), at: 0 };
   for (let places = readVarint(reader); places > 0; places -= 1) {
     const place = Buffer.from(readBytes(reader, readVarint(reader))).toString();
     const [low = 0, middle = 0, high = 0] = readBytes(reader, 3);
@@ -171,7 +171,7 @@ export function readCells(
   return null;
 }
 
-function readCell(reader: Reader, into: Summary): void {
+function readCell(reader: Bytes, into: Summary): void {
   const head = readVarint(reader);
   const ok = Math.floor(head / 2);
   into.ok += ok;

@@ -36,6 +36,28 @@ export function readVarint(bytes: Bytes): number {
   return value;
 }
 
+/** The same, behind what is there. */
+export function pushVarint(bytes: number[], value: number): void {
+  let rest = value;
+  for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) + 0x80);
+  bytes.push(rest);
+}
+
+export function readByte(bytes: Bytes): number {
+  const byte = bytes.data[bytes.at] ?? 0;
+  bytes.at += 1;
+  return byte;
+}
+
+export function readBytes(bytes: Bytes, length: number): Uint8Array {
+  const read = bytes.data.subarray(bytes.at, bytes.at + length);
+  bytes.at += length;
+  return read;
+}
+
+/** Whether something was read beyond the end. */
+export const isOver = ({ data, at }: Bytes): boolean => at > data.length;
+
 /** Differences of both signs as whole numbers: small ones stay small. */
 export const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
 export const unzigzag = (value: number): number => (value % 2 === 1 ? -(value + 1) / 2 : value / 2);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readerOf } from '../../../coordinator/results/bytes.ts';
+
 import {
   countTime,
   emptySketch,
@@ -26,7 +26,7 @@ const readInto = (
   bytes: readonly number[],
   known: { least: number; total: number },
 ): Sketch => {
-  readSketch(readerOf(Uint8Array.from(bytes)), known, into);
+  readSketch({ data: Uint8Array.from(bytes), at: 0 }, known, into);
   return into;
 };
 
