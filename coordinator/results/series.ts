@@ -42,32 +42,57 @@ export function seriesOf(
   { from }: Pick<Interval, 'from'>,
   step_s: number,
 ): Series {
-  const bySlot = new Map<string, Map<number, Sum>>();
+  const byPlace = new Map<string, PlaceSeries>();
   for (const check of checks) {
     const place = places.get(check.probe);
     if (place === undefined) continue;
-    const slots = bySlot.getOrInsertComputed(place, () => new Map<number, Sum>());
+    const series = byPlace.getOrInsertComputed(place, () => emptyPlace(place));
     const slot = Math.floor((check.at - from) / (step_s * 1_000));
-    addCheck(slots.getOrInsertComputed(slot, emptySum), check);
+    if (slot !== series.slot) {
+      endSlot(series);
+      series.slot = slot;
+    }
+    addCheck(series.current, check);
   }
-  const sums = [...bySlot]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([place, slots]) => ({ place, slots, sum: sumOf(slots.values()) }));
-  const whole = sumOf(sums.map(({ sum }) => sum));
+  const all = [...byPlace.values()].toSorted((a, b) => (a.continent < b.continent ? -1 : 1));
+  for (const series of all) endSlot(series);
+  const whole = all.flatMap(({ sum }) => sum.times);
   return {
-    rows: sums.flatMap(({ place: continent, slots }) =>
-      Array.from(slots, ([slot, sum]) => ({ continent, slot, ...summaryOf(sum) })),
-    ),
-    whole: whole.times.length === 0 ? null : percentilesOf(sorted(whole.times)),
+    rows: all.flatMap(({ rows }) => rows),
+    whole: whole.length === 0 ? null : percentilesOf(sortTimes(whole)),
     places: new Map(
-      sums
+      all
         .filter(({ sum }) => sum.times.length > 0)
-        .map(({ place, sum }) => [
-          place,
-          { ...percentilesOf(sorted(sum.times)), phases: phaseMeansOf(sum) },
+        .map(({ continent, sum }) => [
+          continent,
+          { ...percentilesOf(sortTimes(sum.times)), phases: phaseMeansOf(sum) },
         ]),
     ),
   };
+}
+
+/** Checks come in order, so a place's step is over when a check of another one comes. */
+type PlaceSeries = {
+  readonly continent: string;
+  readonly rows: SeriesRow[];
+  readonly sum: Sum;
+  slot: number;
+  current: Sum;
+};
+
+const emptyPlace = (continent: string): PlaceSeries => ({
+  continent,
+  rows: [],
+  sum: emptySum(),
+  slot: Number.NaN,
+  current: emptySum(),
+});
+
+function endSlot(series: PlaceSeries): void {
+  const { continent, rows, sum, slot, current } = series;
+  if (!Number.isNaN(slot)) rows.push({ continent, slot, ...summaryOf(current) });
+  addSum(sum, current);
+  series.current = emptySum();
 }
 
 /** What checks add up to. There are hundreds of these in a day, of few checks each. */
@@ -113,19 +138,16 @@ function addPhase(
   phaseCounts[nth] = (phaseCounts[nth] ?? 0) + count;
 }
 
-function sumOf(sums: Iterable<Sum>): Sum {
-  const all = emptySum();
-  for (const sum of sums) {
-    all.failed += sum.failed;
-    all.unknown += sum.unknown;
-    for (const ms of sum.times) all.times.push(ms);
-    for (const [nth, ms] of sum.phases.entries()) addPhase(all, nth, ms, sum.phaseCounts[nth] ?? 0);
-  }
-  return all;
+function addSum(sum: Sum, added: Sum): void {
+  for (const ms of added.times) sum.times.push(ms);
+  for (let nth = 0; nth < phaseCount; nth += 1)
+    addPhase(sum, nth, added.phases[nth] ?? 0, added.phaseCounts[nth] ?? 0);
 }
 
+const phaseCount = 5;
+
 function summaryOf(sum: Sum): Omit<SeriesRow, 'continent' | 'slot'> {
-  const times = sorted(sum.times);
+  const times = sortTimes(sum.times);
   return {
     ok: times.length,
     failed: sum.failed,
@@ -138,7 +160,8 @@ function summaryOf(sum: Sum): Omit<SeriesRow, 'continent' | 'slot'> {
   };
 }
 
-const sorted = (times: readonly number[]): readonly number[] => times.toSorted((a, b) => a - b);
+/** In place: they are ours. */
+const sortTimes = (times: number[]): readonly number[] => times.sort((a, b) => a - b);
 
 const phaseMeansOf = ({ phases, phaseCounts }: Sum): readonly (number | null)[] =>
   phases.map((ms, nth) => (phaseCounts[nth] ? ms / phaseCounts[nth] : null));
