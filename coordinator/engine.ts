@@ -5,7 +5,6 @@ import type { Clock } from '../shared/base/time.ts';
 import type { Bus } from '../shared/bus/nats.ts';
 import { keyFromSeed } from '../shared/bus/nkeys.ts';
 import { createPingRecords } from '../shared/bus/pings.ts';
-import { createArchiver } from './archives/making.ts';
 import { type Sql, timeOf, wayOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
 import { outboxChannel } from './database/outbox.ts';
@@ -550,11 +549,6 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
       .catch((error: unknown) => log.error({ err: error }, 'lost counts of refusals')),
   );
   every('housekeeper', timing.housekeepMs, housekeeper.tick);
-  every(
-    'archives',
-    timing.housekeepMs,
-    createArchiver({ sql: patient, clock, log, isLeader, signal }).tick,
-  );
   every(
     'domains',
     hourMs,

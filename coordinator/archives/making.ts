@@ -22,21 +22,17 @@ export const createArchiver = ({
   sql,
   clock,
   log,
-  isLeader,
   signal,
   maxBytes = 512 * 1024 * 1024,
 }: {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
-  /** One coordinator makes them. */
-  readonly isLeader: () => boolean;
   /** Ends it between two pieces. */
   readonly signal: AbortSignal;
   /** The limit of one archive: it is kept in the database. */
   readonly maxBytes?: number;
 }): { readonly tick: () => Promise<void> } => {
-  const isOver = (): boolean => signal.aborted || !isLeader();
   const warn = (line: string): void => log.error(line);
 
   /** False when it would be larger than an archive may be. */
@@ -54,7 +50,7 @@ export const createArchiver = ({
       return isThere;
     };
     for await (const checks of checksOfDay(sql, day, archive.organisation_id, warn)) {
-      if (isOver() || !(await put(table.add(checks)))) return true;
+      if (signal.aborted || !(await put(table.add(checks)))) return true;
       file.checks += checks.length;
       if (before + file.bytes > maxBytes) {
         await deletePieces(sql, archive, name);
@@ -69,9 +65,10 @@ export const createArchiver = ({
 
   return {
     tick: async () => {
-      if (isOver() || (await oldestWaiting(sql)) === undefined) return;
+      if (signal.aborted || (await oldestWaiting(sql)) === undefined) return;
+      // One coordinator makes them.
       await holdAlone(sql, 'archives', async () => {
-        for (let archive = await oldestWaiting(sql); archive && !isOver(); ) {
+        for (let archive = await oldestWaiting(sql); archive && !signal.aborted; ) {
           const written = new Set(archive.files.map(({ day }) => day));
           const days = await archivableDays(sql, clock.now());
           const next = days.find(({ day, is_settled }) => is_settled && !written.has(dateOf(day)));

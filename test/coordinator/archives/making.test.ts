@@ -4,6 +4,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createArchive, readArchive, showArchive } from '../../../coordinator/archives/contract.ts';
 import { createArchiver } from '../../../coordinator/archives/making.ts';
 import { forgetArchives } from '../../../coordinator/archives/queries.ts';
+import { holdAlone } from '../../../coordinator/database/sql.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
 import { makeDays } from '../../../coordinator/results/days.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -59,14 +60,11 @@ beforeEach(async () => {
   await bench.sql`delete from archives`;
 });
 
-const archiver = (
-  more: { maxBytes?: number; signal?: AbortSignal; isLeader?: () => boolean } = {},
-) =>
+const archiver = (more: { maxBytes?: number; signal?: AbortSignal } = {}) =>
   createArchiver({
     sql: bench.sql,
     clock: { now: () => today + 2 * hourMs },
     log,
-    isLeader: () => true,
     signal: new AbortController().signal,
     ...more,
   });
@@ -140,9 +138,9 @@ describe('an archive of an organisation', () => {
     expect(await rowsOf(id, second)).toHaveLength(60);
   });
 
-  test('is left to the leader, and stops when the coordinator does', async () => {
+  test('waits for another process that makes it, and stops when the coordinator does', async () => {
     await bench.call(createArchive, ours.owner);
-    await archiver({ isLeader: () => false }).tick();
+    await holdAlone(bench.sql, 'archives', () => archiver().tick());
     await archiver({ signal: AbortSignal.abort() }).tick();
     expect(await shown()).toMatchObject({ ended_at: null, files: [] });
   });
