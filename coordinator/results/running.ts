@@ -97,22 +97,34 @@ const nothing: Pick<Hours, 'held'> = { held: [] };
 const newRead = (): Read => ({ hours: createHours(), last: 0, usedAt: 0, isOwn: false });
 
 async function readAll(sql: Queryable, reads: ReadonlyMap<number, Read>, log: Log): Promise<void> {
-  for (let behind = [...reads]; behind.length > 0; ) {
+  let behind = [...reads];
+  let coming = readBehind(sql, behind.map(positionOf));
+  while (behind.length > 0) {
     const most = batchesAtOnce(behind.length);
-    const positions = behind.map(([partition, { last }]): Position => ({ partition, last }));
+    const rows = await coming;
     const counts = new Map<number, number>();
-    for (const { partition, until, batch } of await readBehind(sql, positions)) {
+    for (const { partition, batch } of rows) {
       const read = reads.get(partition);
-      if (!read) continue;
-      dropSealed(read.hours, until);
-      if (!batch) continue;
-      counts.set(partition, (counts.get(partition) ?? 0) + 1);
-      addJournalBatch(read.hours, batch, log);
+      if (!read || !batch) continue;
       read.last = batch.id;
+      counts.set(partition, (counts.get(partition) ?? 0) + 1);
     }
     behind = behind.filter(([partition]) => counts.get(partition) === most);
+    // The database works on the next ones while these are taken in.
+    if (behind.length > 0) coming = readBehind(sql, behind.map(positionOf));
+    for (const { partition, until, batch } of rows) {
+      const hours = reads.get(partition)?.hours;
+      if (!hours) continue;
+      dropSealed(hours, until);
+      if (batch) addJournalBatch(hours, batch, log);
+    }
   }
 }
+
+const positionOf = ([partition, { last }]: readonly [number, Read]): Position => ({
+  partition,
+  last,
+});
 
 /** A damaged batch is logged, and the others go on. */
 function addJournalBatch(
