@@ -195,10 +195,11 @@ describe('results', () => {
     expect(await sql`select monitor_key from chunks where monitor_key in (5, 6)`).toEqual([
       { monitor_key: 6 },
     ]);
+    // Two days, the one that is stale, and the one of the chunk.
     expect(
       await sql`select monitor_key from daily_rollups union all
       select monitor_key from stale_days where monitor_key >= 5`,
-    ).toEqual([6, 6, 6].map((monitor_key) => ({ monitor_key })));
+    ).toEqual([6, 6, 6, 6].map((monitor_key) => ({ monitor_key })));
     expect((await sql`select count(*) as count from results where monitor_key = 6`)[0]?.count).toBe(
       12,
     );
