@@ -19,8 +19,6 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'shared/api': ['shared/base', 'shared/checks'],
   'shared/assistants': ['shared/api', 'shared/base'],
   'shared/client': ['shared/api', 'shared/assistants', 'shared/base'],
-  // It judges configs without a service.
-  'shared/client/files': ['shared/api', 'shared/base', 'shared/checks', 'shared/client'],
   'probe/checks': ['shared/checks', 'shared/base'],
   'probe/disk': ['shared/bus', 'shared/base'],
   'probe/presence': ['probe/checks', 'probe/disk', 'shared/bus', 'shared/checks', 'shared/base'],

@@ -84,8 +84,7 @@ export const keySchemas = (kind: Kind): KeySchemas => byKind[kind].schemas;
 export const faultsSentence = (faults: readonly ConfigFault[]): string =>
   faults.map(({ key, remedy }) => `\`${key}\` cannot be used: ${remedy}`).join('; ');
 
-/** Where a config has secrets. */
-export const secretPaths = (kind: Kind, config: Config): readonly (readonly string[])[] =>
+const secretPaths = (kind: Kind, config: Config): readonly (readonly string[])[] =>
   byKind[kind].secretPaths(config);
 
 /** Splits a config into what may be shown and stored openly, and its secrets; see `split`. */

@@ -13,6 +13,7 @@ const notLookedAt = [
   '/verify/:secret',
   '/keep/:secret',
   '/audit.csv',
+  '/organisation/archive/:archive_id/:day',
   '/favicon.svg',
   '/favicon.ico',
   '/robots.txt',

@@ -1,11 +1,8 @@
+import { configKeys, isKind, kinds, unknownConfigKeys } from '../../api/config-keys.ts';
 import { type FileKind, fileKinds, isFileKey, keyWords, objectFaults } from '../../api/files.ts';
 import { isSecretName } from '../../api/operation.ts';
 import { isRecord } from '../../base/json.ts';
 import { listInWords, nearest } from '../../base/text.ts';
-import type { Config } from '../../checks/assignment.ts';
-import { configFaults, knownKeys, secretPaths, targetFault } from '../../checks/config.ts';
-import { mask } from '../../checks/config-secrets.ts';
-import { isKind } from '../../checks/kinds.ts';
 import { type FileFault, type Path, readDocument, type Source } from './document.ts';
 import {
   expandObjects,
@@ -178,48 +175,47 @@ const judge = (
       (inside, part) => (isRecord(inside) ? inside[part] : undefined),
       raw,
     );
-    if (typeof value === 'string' && value !== mask && !isFromOutside(value))
+    if (typeof value === 'string' && value !== '***' && !isFromOutside(value))
       fault([...path, ...place], openSecret);
   }
-  const { type, target = '', config = {}, interval_s = 60 } = full;
-  if (kind !== 'monitors' || typeof type !== 'string' || !isRecord(config)) return;
+  const { type, config } = full;
+  if (kind !== 'monitors' || typeof type !== 'string') return;
   if (!isKind(type)) {
-    fault([...path, 'type'], `there is no type "${type}".`);
+    const meant = nearest(type, kinds);
+    fault(
+      [...path, 'type'],
+      `there is no type "${type}"${meant === undefined ? '.' : `; did you mean "${meant}"?`}`,
+    );
     return;
   }
-  const known = [...knownKeys(type)];
-  for (const one of Object.keys(config).filter((each) => !known.includes(each))) {
-    const meant = nearest(one, known);
-    warning(
-      [...path, 'config', one],
-      `a monitor of type ${type} has no "${one}"${meant === undefined ? '.' : `; did you mean "${meant}"?`}`,
-    );
+  if (!isRecord(config)) return;
+  for (const { key: one, sentence } of unknownConfigKeys(type, config))
+    warning([...path, 'config', one], sentence);
+  const known: Readonly<Record<string, { readonly choices?: readonly string[] }>> =
+    configKeys[type];
+  for (const [one, value] of Object.entries(config)) {
+    const choices = known[one]?.choices ?? [];
+    if (
+      typeof value === 'string' &&
+      choices.length > 0 &&
+      !choices.includes(value) &&
+      !isFromOutside(value)
+    )
+      fault([...path, 'config', one], `give one of ${choices.join(', ')}.`);
   }
-  const isOpen = hasVariables(full);
-  if (isOpen || typeof target !== 'string' || typeof interval_s !== 'number') return;
-  const wrong = targetFault(type, target);
-  if (wrong !== undefined) fault([...path, 'target'], `${wrong}.`);
-  // JSON is all that a YAML file of ours can hold.
-  for (const one of configFaults(type, target, config as Config, interval_s))
-    fault([...path, 'config', one.key], `${one.remedy}.`);
 };
 
-/** What a variable stands for is not known without an environment. */
-const hasVariables = (value: unknown): boolean => {
-  if (typeof value === 'string') return isFromOutside(value);
-  return typeof value === 'object' && value !== null && Object.values(value).some(hasVariables);
-};
-
-/** Where an object has secrets. */
+/** Where an object has secrets, as far as names tell; the service knows more, and encrypts it. */
 const secretsIn = (kind: FileKind, raw: Raw): readonly (readonly string[])[] => {
   if (kind === 'status_pages') return [['password']];
-  const { config, type } = raw;
-  if (!isRecord(config)) return [];
-  if (kind === 'monitors' && typeof type === 'string' && isKind(type))
-    return secretPaths(type, config as Config).map((path) => ['config', ...path]);
-  return kind === 'channels'
-    ? Object.keys(config)
-        .filter(isSecretName)
-        .map((name) => ['config', name])
-    : [];
+  if (kind !== 'monitors' && kind !== 'channels') return [];
+  const named = (value: unknown, path: readonly string[]): (readonly string[])[] =>
+    isRecord(value)
+      ? Object.entries(value).flatMap(([name, inside]) =>
+          typeof inside === 'string' && (isSecretName(name) || name === 'client_certificate')
+            ? [[...path, name]]
+            : named(inside, [...path, name]),
+        )
+      : [];
+  return named(raw.config, ['config']);
 };

@@ -156,7 +156,7 @@ describe('a file', () => {
   test('shows every fault of forty, with its place, without a service', async () => {
     const lines = Array.from(
       { length: 40 },
-      (_, n) => `  m-${n}: { type: https, target: "ftp://m-${n}/" }`,
+      (_, n) => `  m-${n}: { type: https, intervall_s: 30 }`,
     );
     const file = inFile(`name: faulty\nmonitors:\n${lines.join('\n')}\n`);
     const command = createCommand({ url: 'http://127.0.0.1:9', token: 'none' });
