@@ -560,7 +560,8 @@ export const endAllDirectCredentials = async (sql: Queryable): Promise<void> => 
 
 /**
  * Key → the time before which its credentials are void, for private probes that had direct
- * credentials.
+ * credentials. A whole second: credentials tell no more of when they were made, and those that were
+ * made in this one, after the others ended, must stay.
  */
 export const endedDirectCredentials = async (
   sql: Queryable,
@@ -568,5 +569,10 @@ export const endedDirectCredentials = async (
   const rows = await sql<{ key: string; relayed_at: Date }[]>`
     select k ->> 'key' as key, relayed_at from probes, jsonb_array_elements(keys) k
     where revoked_at is null and relayed_at > created_at`;
-  return new Map(rows.map(({ key, relayed_at }) => [key, relayed_at.getTime() - 1_000]));
+  return new Map(
+    rows.map(({ key, relayed_at }) => [
+      key,
+      (Math.floor(relayed_at.getTime() / 1_000) - 1) * 1_000,
+    ]),
+  );
 };
