@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { incidentById } from '../../coordinator/incidents/queries.ts';
 import { sidesFrom } from '../../coordinator/incidents/sides.ts';
 import { sidesNow } from '../../coordinator/monitors/sides.ts';
+import { createResults } from '../../coordinator/results/reading.ts';
+import { createRunningHours } from '../../coordinator/results/running.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import { type OwnBus, startOwnBus } from '../support/buses.ts';
-import { testResults } from '../support/checks.ts';
 import { eventually } from '../support/eventually.ts';
 import { canMakeTwoHosts, makeTwoHosts, type TwoHosts } from '../support/hosts.ts';
 import { incidentThat, isConfirmed, isResolved } from '../support/monitors.ts';
@@ -64,8 +65,10 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('an office and three continen
       interval_s: 2,
       places: [...continents, office.id],
     });
+    const hours = createRunningHours({ sql, log: network.log });
+    const results = createResults({ running: hours, clock: systemClock, log: network.log });
     const now = async () =>
-      sidesNow(sql, testResults(systemClock), organisation, monitor, {
+      sidesNow(sql, results, organisation, monitor, {
         isDown:
           (
             await sql`select from incidents where monitor_id = ${monitor}
