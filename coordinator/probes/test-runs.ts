@@ -62,6 +62,8 @@ const onTheWayMs = 4_000;
 /** How long the answers can still be read. */
 const keptMs = 60_000;
 const maxAtOnce = 1_000;
+/** Whoever began it elsewhere may ask here before we are told of it. */
+const toldWithinMs = 300;
 
 type Dependencies = {
   readonly bus: Pick<Bus, 'publish' | 'subscribe' | 'isConnected'>;
@@ -76,6 +78,8 @@ type Dependencies = {
 export const createTestRuns = (dependencies: Dependencies): TestRuns => {
   const { bus, clock, roster, assignments, announcements, directory } = dependencies;
   const open = new Map<string, Open>();
+  /** Callers that ask for one that we are not told of yet. */
+  const awaited = new Map<string, PromiseWithResolvers<void>>();
   let isClosed = false;
 
   const wake = (trial: Open): void => {
@@ -103,8 +107,19 @@ export const createTestRuns = (dependencies: Dependencies): TestRuns => {
       timer: undefined,
     };
     open.set(id, trial);
+    awaited.get(id)?.resolve();
     if (asked.length === 0) end(id, trial);
     else trial.timer = setTimeout(() => end(id, trial), lasts_ms);
+  };
+
+  const toldOf = async (id: string, withinMs: number): Promise<void> => {
+    if (awaited.size >= maxAtOnce) return;
+    const told = awaited.get(id) ?? Promise.withResolvers<void>();
+    awaited.set(id, told);
+    const timer = setTimeout(told.resolve, withinMs);
+    await told.promise;
+    clearTimeout(timer);
+    awaited.delete(id);
   };
 
   const ofOthers = bus.subscribe(subjects.allTestRuns, (message) => {
@@ -190,8 +205,14 @@ export const createTestRuns = (dependencies: Dependencies): TestRuns => {
       else wake(trial);
     },
     hear: async (id, { organisation, user }, { known, waitMs }) => {
-      const trial = open.get(id);
-      if (!trial || trial.organisation !== organisation || trial.user !== user) return undefined;
+      const theirs = (): Open | undefined => {
+        const found = open.get(id);
+        return found?.organisation === organisation && found.user === user ? found : undefined;
+      };
+      // That of somebody else takes as long as an unknown one.
+      if (!theirs() && waitMs > 0) await toldOf(id, Math.min(waitMs, toldWithinMs));
+      const trial = theirs();
+      if (!trial) return undefined;
       let isLate = waitMs === 0;
       const timer = setTimeout(() => {
         isLate = true;

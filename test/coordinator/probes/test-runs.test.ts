@@ -37,6 +37,19 @@ const coordinator = (signed: boolean) => {
 const owner = { organisation: newId(), user: newId() };
 const asked = [{ id: newId(), probe: 'fra-1', continent: 'Europe' }];
 const announcement = () => ({ v: 1, trial: newId(), ...owner, asked, lasts_ms: 60_000 });
+const answerOf = ({ trial }: { readonly trial: string }) => ({
+  v: 1 as const,
+  probe: asked[0]?.id ?? '',
+  trial,
+  result: {
+    at: 5,
+    took_ms: 1,
+    outcome: 'ok' as const,
+    cause: null,
+    phases: null,
+    evidence: null,
+  },
+});
 const atOnce = { known: 0, waitMs: 0 };
 
 test('a coordinator that ends says what has come, and not that this is all', async () => {
@@ -52,12 +65,7 @@ test('a test run of another coordinator is read here, by its owner alone', async
   const { runs, begun } = coordinator(true);
   const said = announcement();
   begun(said);
-  runs.answered({
-    v: 1,
-    probe: asked[0]?.id ?? '',
-    trial: said.trial,
-    result: { at: 5, took_ms: 1, outcome: 'ok', cause: null, phases: null, evidence: null },
-  });
+  runs.answered(answerOf(said));
   expect(await runs.hear(said.trial, owner, atOnce)).toMatchObject({
     over: true,
     answers: [{ probe: 'fra-1', continent: 'Europe', outcome: 'ok' }],
@@ -67,6 +75,16 @@ test('a test run of another coordinator is read here, by its owner alone', async
     { ...owner, organisation: newId() },
   ])
     expect(await runs.hear(said.trial, other, atOnce)).toBeUndefined();
+});
+
+test('whoever asks before this coordinator is told of it waits for that', async () => {
+  const { runs, begun } = coordinator(true);
+  const said = announcement();
+  const early = runs.hear(said.trial, owner, { known: 0, waitMs: 60_000 });
+  begun(said);
+  runs.answered(answerOf(said));
+  expect(await early).toMatchObject({ answers: [{ outcome: 'ok' }], over: true });
+  expect(await runs.hear(newId(), owner, { known: 0, waitMs: 60_000 })).toBeUndefined();
 });
 
 test('one that no coordinator signed is none, and so is one of another form', async () => {
