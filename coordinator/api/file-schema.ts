@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../shared/api/fields.ts';
-import { fileKinds, fileObjects } from '../../shared/api/files.ts';
+import { fileKinds, fileName, fileObjects } from '../../shared/api/files.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { apiDocument } from './openapi.ts';
 
@@ -31,7 +31,7 @@ export const fileSchema = (baseUrl: string): JsonSchema => {
     title: 'Antipode configuration file',
     type: 'object',
     properties: {
-      name: { type: 'string', pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$', description: 'Its name.' },
+      name: { type: 'string', ...fileName, description: 'Its name.' },
       defaults: {
         type: 'object',
         description: 'Fields that all objects of a kind have where they do not say otherwise.',

@@ -5,7 +5,7 @@ import { decide } from '../core/decide.ts';
 import { createState } from '../core/lifecycle.ts';
 import type { FirstCheck } from '../core/rechecks.ts';
 import type { Effect, Incident, MonitorEvent, MonitorState, Watched } from '../core/types.ts';
-import { hourOf } from '../results/hours.ts';
+import { hourOf } from '../results/chunk.ts';
 import type { JournalRow } from '../results/journal.ts';
 import type { Unit } from './commit.ts';
 import type { MonitorRow, MonitorSettings } from './monitor-memory.ts';

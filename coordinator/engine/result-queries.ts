@@ -10,8 +10,7 @@ import {
 } from '../database/connect.ts';
 import { placeOf } from '../probes/places.ts';
 import { outcomeNumbers } from '../results/check.ts';
-import { hourMs } from '../results/chunk.ts';
-import { hourOf } from '../results/hours.ts';
+import { hourMs, hourOf } from '../results/chunk.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
 import { type Count, countsOf, type Seal } from '../results/sealing.ts';
 import { type Series, type SeriesRow, seriesOf } from '../results/series.ts';

@@ -19,7 +19,8 @@ import type { RefusedReason } from '../health/refusals.ts';
 import type { Accepted } from '../probes/directory.ts';
 import type { ProbeRow } from '../probes/queries.ts';
 import { observingProbeOf } from '../probes/roster.ts';
-import { addBatch, hourOf } from '../results/hours.ts';
+import { hourOf } from '../results/chunk.ts';
+import { addBatch } from '../results/hours.ts';
 import { packBatch } from '../results/packing.ts';
 import { emptyUnit, type Unit } from './commit.ts';
 import {

@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { CommitSlot } from '../database/connect.ts';
 import { isPassing, type Sql, wayOf } from '../database/connect.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
-import { hourOf } from '../results/hours.ts';
+import { hourOf } from '../results/chunk.ts';
 import { commitUnits, prepareCommits, resultsIn, type Unit } from './commit.ts';
 import { Fenced } from './queries.ts';
 

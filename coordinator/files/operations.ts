@@ -1,11 +1,16 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { ObjectField, Shape, ValueOf } from '../../shared/api/fields.ts';
 import type * as api from '../../shared/api/files.ts';
-import { type FileKind, fileKinds, fileObjects } from '../../shared/api/files.ts';
+import { type FileKind, fileKinds, fileObjects, isFileName } from '../../shared/api/files.ts';
 import { type InputOf, InvalidInput, type OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord, memberOf } from '../../shared/base/json.ts';
-import { type InOrganisation, notFound, type OperationResult } from '../gate/context.ts';
+import {
+  differences,
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  type Performed,
+} from '../gate/context.ts';
 import { putMonitors } from '../monitors/contract.ts';
 import { wantsWarnings } from '../notifications/kinds/index.ts';
 import type * as contract from './contract.ts';
@@ -71,7 +76,7 @@ export const showManager = async (
 });
 
 const fileFrom = (name: string): string => {
-  if (name.length <= 60 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name)) return name;
+  if (isFileName(name)) return name;
   throw new Refusal(
     'file_name_invalid',
     'file: name it by small letters and digits, with dashes between them, up to 60 characters.',
@@ -215,20 +220,19 @@ const referencesIn = (input: Input): readonly string[] => {
   return [...texts].filter((text) => text.isWellFormed() && !text.includes('\0'));
 };
 
-const unknownId = (kind: FileKind): Refusal => {
-  const { message } = notFound(
-    kind === 'groups'
-      ? 'group_not_found'
-      : kind === 'monitors'
-        ? 'monitor_not_found'
-        : kind === 'channels'
-          ? 'channel_not_found'
-          : kind === 'maintenance'
-            ? 'maintenance_window_not_found'
-            : 'status_page_not_found',
+const unknownCodes = {
+  groups: 'group_not_found',
+  monitors: 'monitor_not_found',
+  channels: 'channel_not_found',
+  maintenance: 'maintenance_window_not_found',
+  status_pages: 'status_page_not_found',
+} as const satisfies Record<FileKind, unknown>;
+
+const unknownId = (kind: FileKind): Refusal =>
+  new Refusal(
+    'reference_unknown',
+    `id: ${notFound(unknownCodes[kind]).message} Leave \`id\` out to create one.`,
   );
-  return new Refusal('reference_unknown', `id: ${message} Leave \`id\` out to create one.`);
-};
 
 const managedBySomeone = (file: string): Refusal =>
   new Refusal(
@@ -335,10 +339,8 @@ const takeSteps = async (
 };
 
 /** A change by field. */
-const changesOf = (
-  changed: { readonly before?: Raw | undefined; readonly after?: Raw | undefined } = {},
-): Record<string, unknown> => {
-  const { before = {}, after = {} } = changed;
+const changesOf = (changed: Performed['changed']): Record<string, unknown> => {
+  const { before = {}, after = {} } = changed ?? {};
   return Object.fromEntries(
     [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name) => [
       name,
@@ -379,7 +381,7 @@ const makeMonitors = async (work: Work, given: Input['monitors']): Promise<void>
     if (answer === undefined) throw new Error('putMonitors answers for each monitor');
     const { result, id, error } = answer;
     const changes =
-      result === 'changed' ? changesOf(differing(answer.before ?? {}, answer.after ?? {})) : {};
+      result === 'changed' ? changesOf(differences(answer.before ?? {}, answer.after ?? {})) : {};
     work.outcomes.push(adopting(work, { kind: 'monitors', key, id, result, changes, error }));
     if (id !== null)
       work.known.set(nameOf('monitors', key), {
@@ -396,16 +398,6 @@ const answerOf = (body: unknown): OutputOf<typeof putMonitors> => {
   const parsed = putMonitors.response?.parse(body, []);
   if (!parsed?.ok) throw new Error('putMonitors answers in its own form');
   return parsed.value;
-};
-
-/** The fields that differ. */
-const differing = (before: Raw, after: Raw): { readonly before: Raw; readonly after: Raw } => {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
-    (name) => !isDeepStrictEqual(before[name], after[name]),
-  );
-  const part = (of: Raw): Raw =>
-    Object.fromEntries(names.flatMap((name) => (name in of ? [[name, of[name]]] : [])));
-  return { before: part(before), after: part(after) };
 };
 
 /** What the file made and no longer has: it goes in the reverse order. */

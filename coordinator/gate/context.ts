@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Operation, OutputOf, RawInput } from '../../shared/api/operation.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { Refusal, type RefusalCode, refusalCodes } from '../../shared/base/errors.ts';
@@ -212,6 +213,21 @@ export type AuditDetails = {
   readonly organisation?: string;
 };
 
+type Values = Readonly<Record<string, unknown>>;
+type Difference = { readonly before: Values | undefined; readonly after: Values | undefined };
+
+/** The differences between two states of a thing; everything for a created or deleted one. */
+export const differences = (before: Values | undefined, after: Values | undefined): Difference => {
+  const differs = ([key, value]: [string, unknown]): boolean =>
+    before === undefined ||
+    after === undefined ||
+    !isDeepStrictEqual(before[key], after[key]) ||
+    value === undefined;
+  const part = (of: Values | undefined) =>
+    of === undefined ? undefined : Object.fromEntries(Object.entries(of).filter(differs));
+  return { before: part(before), after: part(after) };
+};
+
 /** What every handler gets. */
 export type Context = {
   /** Writes run in one transaction; reads use the pool. */
@@ -230,7 +246,7 @@ export type Context = {
 /** What a step answered, and what it changed; undefined: nothing. */
 export type Performed = {
   readonly body: unknown;
-  readonly changed: Pick<AuditDetails, 'before' | 'after'> | undefined;
+  readonly changed: Difference | undefined;
 };
 
 /** A write locks the organisation, and reads it under that lock. */

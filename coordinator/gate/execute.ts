@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { isReadOnly, type Operation, type RawInput, redact } from '../../shared/api/operation.ts';
 import { createTurns } from '../../shared/base/async.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -14,6 +13,7 @@ import type { AnonymousCaller, Caller, Person } from './caller.ts';
 import {
   type AuditDetails,
   type Context,
+  differences,
   type GateDependencies,
   notFound,
   type OrganisationScope,
@@ -30,22 +30,10 @@ export type Actor = Pick<
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The differences between two states of a thing; everything for a created or deleted one. */
-const differences = (before: Values | undefined, after: Values | undefined): Values => {
-  const differs = ([key, value]: [string, unknown]): boolean =>
-    before === undefined ||
-    after === undefined ||
-    !isDeepStrictEqual(before[key], after[key]) ||
-    value === undefined;
-  const part = (of: Values | undefined) =>
-    of === undefined ? undefined : Object.fromEntries(Object.entries(of).filter(differs));
-  return { before: part(before), after: part(after) };
-};
-
 /** What a step changed; undefined when its states before and after are the same. */
 const changesOf = ({ before, after }: AuditDetails, sent: unknown): Performed['changed'] => {
   if (before === undefined && after === undefined)
-    return { after: isRecord(sent) ? { sent: redact(sent) } : {} };
+    return { before: undefined, after: isRecord(sent) ? { sent: redact(sent) } : {} };
   const changed = differences(before, after);
   const isSame = [changed.before, changed.after].every(
     (part) => isRecord(part) && Object.keys(part).length === 0,

@@ -26,6 +26,9 @@ import {
 export type Chunk = { readonly at: number; readonly data: Uint8Array };
 
 export const hourMs = 3_600_000;
+
+/** The start of the hour that a time lies in. */
+export const hourOf = (at: number): number => Math.floor(at / hourMs) * hourMs;
 const quarterMs = hourMs / 4;
 const version = 1;
 

@@ -7,7 +7,7 @@ import {
 } from '../database/connect.ts';
 import { bytesText } from '../database/table.ts';
 import { type Check, unionOf } from './check.ts';
-import { type Chunk, chunksOf, hourMs, readChunk } from './chunk.ts';
+import { type Chunk, chunksOf, hourMs, hourOf, readChunk } from './chunk.ts';
 import { storedRows } from './reading.ts';
 
 /**
@@ -129,8 +129,6 @@ async function convertDay(
 }
 
 type MadeChunk = Chunk & { readonly key: number };
-
-const hourOf = (at: number): number => Math.floor(at / hourMs) * hourMs;
 
 async function updateChunks(sql: Queryable, chunks: readonly MadeChunk[]): Promise<void> {
   if (chunks.length === 0) return;

@@ -8,7 +8,7 @@ import {
   startAt,
 } from './arena.ts';
 import { type Check, outcomeNumbers } from './check.ts';
-import { hourMs } from './chunk.ts';
+import { hourMs, hourOf } from './chunk.ts';
 import { readPacked } from './packing.ts';
 
 /**
@@ -35,8 +35,6 @@ export type JournalBatch = {
 };
 
 export const createHours = (): Hours => ({ until: 0, held: [] });
-
-export const hourOf = (at: number): number => Math.floor(at / hourMs) * hourMs;
 
 /** @returns what is wrong with a damaged batch. */
 export function addBatch(hours: Hours, { arrival, probe, data }: JournalBatch): string | null {

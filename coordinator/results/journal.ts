@@ -1,6 +1,6 @@
 import { numbersLiteral, type Queryable, type Statement } from '../database/connect.ts';
-import { hourMs } from './chunk.ts';
-import { hourOf, type JournalBatch } from './hours.ts';
+import { hourMs, hourOf } from './chunk.ts';
+import type { JournalBatch } from './hours.ts';
 
 /**
  * The journal: the batches of a partition as they came, until their checks are in chunks. They are

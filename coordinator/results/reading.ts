@@ -3,7 +3,7 @@ import type { Clock, Interval } from '../../shared/base/time.ts';
 import type { Phases } from '../../shared/checks/result.ts';
 import { numbersLiteral, type Queryable } from '../database/connect.ts';
 import { type Check, outcomeOf, unionOf } from './check.ts';
-import { hourMs, readChunk } from './chunk.ts';
+import { hourOf, readChunk } from './chunk.ts';
 
 /**
  * The one reader of stored checks. A check is a row, in a chunk, in the running hours, or in
@@ -201,8 +201,6 @@ const hasVerdict = ({ outcome }: Check): boolean => outcome !== 'unknown';
 function latest(one: number | null, other: number | null): number | null {
   return one === null ? other : Math.max(one, other ?? one);
 }
-
-const hourOf = (at: number): number => Math.floor(at / hourMs) * hourMs;
 
 function* bitesOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
   for (let from = 0; from < items.length; from += atOnce) yield items.slice(from, from + atOnce);

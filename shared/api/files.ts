@@ -255,9 +255,14 @@ const FilePlanOut = object('FilePlanOut', {
   objects: array(FileObjectOut),
 });
 
+/** How a file may be called. */
+export const fileName = { maxLength: 60, pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$' } as const;
+export const isFileName = (text: string): boolean =>
+  text.length <= fileName.maxLength && new RegExp(fileName.pattern).test(text);
+
 const file = {
   file: string({
-    limits: { maxLength: 60, pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$' },
+    limits: fileName,
     meaning: 'The name of the file: small letters, digits and dashes.',
     example: 'shop',
   }),

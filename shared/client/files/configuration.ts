@@ -1,5 +1,12 @@
 import { configKeys, isKind, kinds, unknownConfigKeys } from '../../api/config-keys.ts';
-import { type FileKind, fileKinds, isFileKey, keyWords, objectFaults } from '../../api/files.ts';
+import {
+  type FileKind,
+  fileKinds,
+  isFileKey,
+  isFileName,
+  keyWords,
+  objectFaults,
+} from '../../api/files.ts';
 import { isSecretName } from '../../api/operation.ts';
 import { isRecord } from '../../base/json.ts';
 import { listInWords, nearest } from '../../base/text.ts';
@@ -117,10 +124,7 @@ export function readConfiguration(
         ? 'give the file a name: small letters, digits and dashes, as in `name: shop`.'
         : 'all files of one configuration have the same name.',
     );
-  else if (
-    first &&
-    (typeof name !== 'string' || !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name) || name.length > 60)
-  )
+  else if (first && (typeof name !== 'string' || !isFileName(name)))
     first.note(['name'], 'use small letters and digits, with dashes between them, up to 60.');
   return {
     name: String(name),

@@ -4,7 +4,8 @@ import { takeLeases } from '../../../coordinator/engine/queries.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { sealTurn } from '../../../coordinator/engine/sealing.ts';
 import { hourMs } from '../../../coordinator/results/chunk.ts';
-import { addBatch, hourOf } from '../../../coordinator/results/hours.ts';
+import { hourOf } from '../../../coordinator/results/chunk.ts';
+import { addBatch } from '../../../coordinator/results/hours.ts';
 import {
   dropJournalHours,
   type JournalRow,

@@ -1,10 +1,14 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { fileSchema } from '../../../coordinator/api/file-schema.ts';
 import { apiDocument, responseIn } from '../../../coordinator/api/openapi.ts';
 import { channelKinds } from '../../../coordinator/notifications/kinds/index.ts';
 import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
@@ -13,6 +17,7 @@ import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { moment } from '../../../shared/api/moment.ts';
 import { apiRevision, refusalsOf } from '../../../shared/api/operation.ts';
 import { isRecord } from '../../../shared/base/json.ts';
+import { readConfiguration } from '../../../shared/client/files/configuration.ts';
 import { judgingTool } from '../../support/processes.ts';
 
 describe('The API document', () => {
@@ -494,5 +499,22 @@ describe('document bounds', () => {
         if (!('$ref' in response) && response.description.trim() === '')
           empty.push(`${entry.operationId} ${status}`);
     expect(empty).toEqual([]);
+  });
+});
+
+const guide = readFileSync(resolve(import.meta.dirname, '../../../deploy/GUIDE.md'), 'utf8');
+const example = /```yaml\n(# yaml-language-server[\s\S]*?)```/.exec(guide)?.[1] ?? '';
+
+test('the schema of a file accepts the example of the guide, which has no faults', () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const judge = ajv.compile(fileSchema('https://antipode.example'));
+  const [document] = parseAllDocuments(example);
+  expect([judge(document?.toJS()), judge.errors]).toEqual([true, null]);
+  expect(judge({ name: 'x', monitor: {} })).toBe(false);
+  expect(judge({ name: 'x', monitors: { a: { type: 'smoke' } } })).toBe(false);
+  expect(readConfiguration([{ file: 'antipode.yaml', text: example }], undefined)).toMatchObject({
+    name: 'shop',
+    faults: [],
+    warnings: [],
   });
 });

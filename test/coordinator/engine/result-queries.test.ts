@@ -12,7 +12,7 @@ import {
   type ResultRow,
   rollUpOneHour,
 } from '../../../coordinator/engine/result-queries.ts';
-import { hourOf } from '../../../coordinator/results/hours.ts';
+import { hourOf } from '../../../coordinator/results/chunk.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
 import { ownDatabase } from '../../support/services.ts';

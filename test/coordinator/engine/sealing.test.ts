@@ -6,8 +6,8 @@ import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { sealTurn } from '../../../coordinator/engine/sealing.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
 import { type Check, unionOf } from '../../../coordinator/results/check.ts';
-import { chunksOf, hourMs } from '../../../coordinator/results/chunk.ts';
-import { addBatch, hourOf } from '../../../coordinator/results/hours.ts';
+import { chunksOf, hourMs, hourOf } from '../../../coordinator/results/chunk.ts';
+import { addBatch } from '../../../coordinator/results/hours.ts';
 import {
   dropJournalHours,
   insertJournal,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Check, unionOf } from '../../../coordinator/results/check.ts';
-import { chunksOf, hourMs, readChunk } from '../../../coordinator/results/chunk.ts';
+import { chunksOf, hourMs, hourOf, readChunk } from '../../../coordinator/results/chunk.ts';
 import {
   addBatch,
   beginSealing,
@@ -8,7 +8,6 @@ import {
   createHours,
   dropSealed,
   endSealing,
-  hourOf,
   newestIn,
   sealedUntil,
 } from '../../../coordinator/results/hours.ts';
