@@ -1,8 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../coordinator/engine/result-queries.ts';
 import { type Check, unionOf } from '../../coordinator/results/check.ts';
-import { chunksOf, hourMs } from '../../coordinator/results/chunk.ts';
-import { hourOf } from '../../coordinator/results/chunk.ts';
+import { chunksOf, hourMs, hourOf } from '../../coordinator/results/chunk.ts';
 import {
   insertJournal,
   type JournalRow,

@@ -3,8 +3,7 @@ import { commitUnits, emptyUnit, type Unit } from '../../../coordinator/engine/c
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { sealTurn } from '../../../coordinator/engine/sealing.ts';
-import { hourMs } from '../../../coordinator/results/chunk.ts';
-import { hourOf } from '../../../coordinator/results/chunk.ts';
+import { hourMs, hourOf } from '../../../coordinator/results/chunk.ts';
 import { addBatch } from '../../../coordinator/results/hours.ts';
 import {
   dropJournalHours,
