@@ -77,8 +77,16 @@ export const storeDay = async (
       const [row] = await question<{ pid: number }[]>`select pg_backend_pid() as pid`;
       return row?.pid ?? 0;
     });
+    // Of one connection: other databases and the collection of garbage write log, too.
+    const logBytes = async (): Promise<number> => {
+      await slot.ask((question) => question`select pg_stat_force_next_flush()`);
+      const [row] = await sql<
+        { bytes: number }[]
+      >`select wal_bytes::float8 as bytes from pg_stat_get_backend_wal(${pid})`;
+      return row?.bytes ?? Number.NaN;
+    };
     await sql`checkpoint`;
-    const from = await logPosition(sql);
+    const from = await logBytes();
     const cpu = cpuOf(pid);
     let checks = 0;
     for (let minute = 0; minute < day / minuteMs; minute += 1) {
@@ -102,12 +110,12 @@ export const storeDay = async (
     now = begin + day + hourMs;
     await seal(state, deps);
     const databaseUs = ((cpuOf(pid) - cpu) * 1_000) / checks;
-    const logBytes = (await logPosition(sql)) - from;
+    const written = (await logBytes()) - from;
     await sql.begin((transaction) => dropJournalHours(transaction));
     return {
       checks,
       bytes: await chunkBytes(sql),
-      logBytes,
+      logBytes: written,
       databaseUs,
     };
   } finally {
@@ -211,13 +219,6 @@ const batchOf = (
     signature: Buffer.alloc(64, seed),
     digests: null,
   };
-};
-
-const logPosition = async (sql: Sql): Promise<number> => {
-  const [row] = await sql<
-    { at: number }[]
-  >`select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8 as at`;
-  return row?.at ?? 0;
 };
 
 const chunkBytes = async (sql: Sql): Promise<number> => {
