@@ -74,6 +74,12 @@ const leastBytes = 600;
  */
 const maxBytesAtOnce = 128 * 1024;
 
+/**
+ * Brotli's quality 8 saves 3 % over 5, and takes a third longer. That is worth it for most pages,
+ * which take a fraction of a millisecond, and not for long lists.
+ */
+const longBytes = 48 * 1024;
+
 /** Sends a text with the best compression that the browser accepts. */
 export const sendSmall = async (
   request: FastifyRequest,
@@ -87,7 +93,7 @@ export const sendSmall = async (
   const isSmall = bytes.length <= maxBytesAtOnce;
   if (/\bbr\b/.test(accepted)) {
     const params = {
-      [constants.BROTLI_PARAM_QUALITY]: 8,
+      [constants.BROTLI_PARAM_QUALITY]: bytes.length > longBytes ? 5 : 8,
       [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
     };
     const small = isSmall ? brotliCompressSync(bytes, { params }) : await brotli(bytes, { params });
