@@ -168,6 +168,9 @@ export const figuresText = ({ items, left_out }: OutputOf<typeof listMonitorFigu
     '# HELP antipode_monitor_response_seconds Response time of the newest check; no row where that did not pass',
     '# TYPE antipode_monitor_response_seconds gauge',
     ...response,
+    '# HELP antipode_response_seconds Response times of the newest checks of all monitors by place; of now, so without rate()',
+    '# TYPE antipode_response_seconds histogram',
+    ...responsesByPlace(items),
     '# HELP antipode_monitor_warning What passing checks warn of; no row without a warning',
     '# TYPE antipode_monitor_warning gauge',
     ...warned,
@@ -176,6 +179,31 @@ export const figuresText = ({ items, left_out }: OutputOf<typeof listMonitorFigu
     `antipode_monitors_left_out ${left_out}`,
     '',
   ].join('\n');
+};
+
+/** In seconds: from a neighbour's answer to the longest timeout. */
+const responseBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+const responsesByPlace = (
+  items: OutputOf<typeof listMonitorFigures>['items'],
+): readonly string[] => {
+  const byPlace = Map.groupBy(items, ({ place }) => place);
+  return [...byPlace].flatMap(([place, here]) => {
+    if (place === null) return [];
+    const seconds = here.flatMap(({ response_ms }) =>
+      response_ms === null ? [] : [response_ms / 1_000],
+    );
+    const of = `place="${label(place)}"`;
+    const count = (most: number): number => seconds.filter((each) => each <= most).length;
+    return [
+      ...responseBuckets.map(
+        (most) => `antipode_response_seconds_bucket{${of},le="${most}"} ${count(most)}`,
+      ),
+      `antipode_response_seconds_bucket{${of},le="+Inf"} ${seconds.length}`,
+      `antipode_response_seconds_sum{${of}} ${seconds.reduce((sum, each) => sum + each, 0)}`,
+      `antipode_response_seconds_count{${of}} ${seconds.length}`,
+    ];
+  });
 };
 
 export const meaningOf = (code: RefusalCode): string => {

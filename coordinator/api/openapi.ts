@@ -40,7 +40,7 @@ export const figuresOperation: RestOperation = {
   description:
     'The text format of Prometheus, version 0.0.4: `antipode_monitor_up`, ' +
     '`antipode_monitor_status` and `antipode_monitor_response_seconds` of as many monitors as ' +
-    'the plan allows. What is not known has no row. A read token is enough.',
+    'the plan allows, and `antipode_response_seconds`, a histogram of their newest checks by place. What is not known has no row. A read token is enough.',
 };
 
 const monitor = {
@@ -50,6 +50,7 @@ const monitor = {
   status: 'up',
   is_up: true,
   response_ms: 182,
+  place: 'Europe',
   warnings: ['certificate_expires'],
 };
 

@@ -10,7 +10,7 @@ import {
 } from '../gate/context.ts';
 import { type CursorPlace, placedPageOf } from '../gate/cursors.ts';
 import { epochOf } from '../maintenance/zones.ts';
-import { type SeeingProbe, seeingProbes } from '../probes/places.ts';
+import { placeNameOf, type SeeingProbe, seeingProbes } from '../probes/places.ts';
 import type { Check } from '../results/check.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
 import { monitorKey } from './queries.ts';
@@ -102,13 +102,13 @@ function checkJson(
   { at, took_ms, outcome, cause, phases }: Check,
   probe: SeeingProbe | undefined,
 ): OutputOf<typeof api>['items'][number] {
-  const { name = '', continent = '', region = null, place = null } = probe ?? {};
+  const { name = '', continent = '' } = probe ?? {};
   return {
     at: new Date(at).toISOString(),
     outcome,
     took_ms,
     place: (probe && placesOf(probe).at(-1)) ?? '',
-    place_name: place?.name ?? region ?? continent,
+    place_name: probe ? placeNameOf(probe) : '',
     continent,
     probe: name,
     cause,

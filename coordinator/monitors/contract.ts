@@ -358,6 +358,7 @@ const MonitorFigureOut = object('MonitorFigureOut', {
   response_ms: nullable(number(), {
     description: 'Of the newest check, if that passed; null for heartbeats.',
   }),
+  place: nullable(string(), { description: 'Where that check was made.' }),
   warnings: array(string(), { description: 'The codes of its warnings.' }),
 });
 

@@ -36,7 +36,6 @@ import {
   insertPingTokens,
   isNameUsed,
   monitorById,
-  monitorFigures,
   monitorForChange,
   monitorKey,
   monitorsAt,
@@ -50,7 +49,7 @@ import { monitorJson } from './row.ts';
 import { sealSecrets } from './secrets.ts';
 import { sidesNow } from './sides.ts';
 import { type Status, statusOf, stretchesOf } from './status.ts';
-import { monitorHistories, monitorWithStatus } from './status-queries.ts';
+import { monitorFigures, monitorHistories, monitorWithStatus } from './status-queries.ts';
 
 type Input = InputOf<typeof api.createMonitor>;
 
@@ -356,13 +355,14 @@ export const listMonitorFigures = async ({
     now,
   );
   return {
-    items: rows.map(({ id, name, type, status, response_ms, warnings }) => ({
+    items: rows.map(({ id, name, type, status, response_ms, place, warnings }) => ({
       id,
       name,
       type,
       status,
       is_up: isUp(status),
       response_ms,
+      place,
       warnings: (warnings ?? []).map(({ code }) => code),
     })),
     left_out: (rows[0]?.count ?? 0) - rows.length,

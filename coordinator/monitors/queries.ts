@@ -5,9 +5,7 @@ import { lookedFor, utcText } from '../database/sql.ts';
 import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
 import { forgetUnderPingKeys, nameUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
-import type { MonitorKey, Results } from '../results/reading.ts';
-import type { OpenWarning } from '../warnings/model.ts';
-import { warningsColumn } from '../warnings/queries.ts';
+import type { MonitorKey } from '../results/reading.ts';
 import {
   changedColumns,
   insertedColumns,
@@ -48,46 +46,6 @@ export const openMonitorLines = async (sql: Queryable): Promise<number> => {
     { open: number }[]
   >`select count(*) as open from outbox where topic = 'monitor' and done_at is null`;
   return row?.open ?? 0;
-};
-
-export type MonitorFigure = {
-  readonly id: string;
-  readonly name: string;
-  readonly type: string;
-  readonly status: Status;
-  /** Of the newest check, if it passed; null for heartbeats, and without a recent check. */
-  readonly response_ms: number | null;
-  readonly warnings: readonly OpenWarning[] | null;
-  /** Of all monitors. */
-  readonly count: number;
-};
-
-/** No check is rarer than once a day, and this way few partitions of the table are read. */
-const ofLate = 48 * 3_600_000;
-
-/** The oldest monitors of an organisation first, with their present status. */
-export const monitorFigures = async (
-  sql: Queryable,
-  results: Results,
-  organisation: string,
-  limit: number,
-  now: number,
-): Promise<readonly MonitorFigure[]> => {
-  const rows = await sql<(Omit<MonitorFigure, 'response_ms'> & MonitorKey)[]>`
-    select m.id, m.key, m.partition, m.name, m.type, s.status, ${warningsColumn(sql)}, s.count
-    from (select *, count(*) over ()::int as count from monitor_status
-      where organisation_id = ${organisation} order by monitor_key limit ${limit}) s
-    join monitors m on m.id = s.monitor_id
-    order by s.monitor_key`;
-  const newest = await results.newest(
-    sql,
-    rows.filter(({ type }) => type !== 'heartbeat'),
-    { since: now - ofLate, limit: 1, failures: true },
-  );
-  return rows.map((row) => {
-    const [check] = newest.get(row.key) ?? [];
-    return { ...row, response_ms: check?.outcome === 'ok' ? check.took_ms : null };
-  });
 };
 
 /**

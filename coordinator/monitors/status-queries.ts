@@ -10,6 +10,7 @@ import {
   coverFrom,
   ms,
 } from '../maintenance/queries.ts';
+import { placeNameOf, seeingProbes } from '../probes/places.ts';
 import { type MonitorKey, newestFailureAt, newestRowAt, type Results } from '../results/reading.ts';
 import type { OpenWarning } from '../warnings/model.ts';
 import { isWarned, warningsColumn } from '../warnings/queries.ts';
@@ -433,4 +434,51 @@ export const monitorWithStatus = async (
         and m.id = ${id}`;
   const [row] = await withBeats(sql, organisation, await withNewest(sql, results, rows));
   return row;
+};
+
+export type MonitorFigure = {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly status: Status;
+  /** Of the newest check, if it passed; null for heartbeats, and without a recent check. */
+  readonly response_ms: number | null;
+  /** Where that check was made. */
+  readonly place: string | null;
+  readonly warnings: readonly OpenWarning[] | null;
+  /** Of all monitors. */
+  readonly count: number;
+};
+
+/** No check is rarer than once a day, and this way few partitions of the table are read. */
+const ofLate = 48 * 3_600_000;
+
+/** The oldest monitors of an organisation first, with their present status. */
+export const monitorFigures = async (
+  sql: Queryable,
+  results: Results,
+  organisation: string,
+  limit: number,
+  now: number,
+): Promise<readonly MonitorFigure[]> => {
+  const [rows, probes] = await Promise.all([
+    sql<(Omit<MonitorFigure, 'response_ms' | 'place'> & MonitorKey)[]>`
+    select m.id, m.key, m.partition, m.name, m.type, s.status, ${warningsColumn(sql)}, s.count
+    from (select *, count(*) over ()::int as count from monitor_status
+      where organisation_id = ${organisation} order by monitor_key limit ${limit}) s
+    join monitors m on m.id = s.monitor_id
+    order by s.monitor_key`,
+    seeingProbes(sql, organisation),
+  ]);
+  const places = new Map(probes.map((probe) => [probe.key, placeNameOf(probe)]));
+  const newest = await results.newest(
+    sql,
+    rows.filter(({ type }) => type !== 'heartbeat'),
+    { since: now - ofLate, limit: 1, failures: true },
+  );
+  return rows.map((row) => {
+    const [check] = newest.get(row.key) ?? [];
+    if (check?.outcome !== 'ok') return { ...row, response_ms: null, place: null };
+    return { ...row, response_ms: check.took_ms, place: places.get(check.probe) ?? null };
+  });
 };

@@ -53,6 +53,10 @@ export const seeingProbes = (
       and l.organisation_id = p.organisation_id
     where p.organisation_id is null or p.organisation_id = ${organisation}`;
 
+/** The name of the narrowest place that a probe belongs to. */
+export const placeNameOf = ({ place, region, continent }: SeeingProbe): string =>
+  place?.name ?? region ?? continent;
+
 export type NamedPlace = Pick<Place, 'id' | 'name' | 'continent'>;
 
 /** Of these ids the places that the organisation has or had. */

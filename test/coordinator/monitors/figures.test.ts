@@ -54,6 +54,9 @@ test('have the response time of the newest check, if that passed and is not of l
   bench.now = at;
   await makeResultDays(bench.sql, at - 4 * 86_400_000, at);
   const mine = await createTestOrganisation(bench.sql);
+  const [probe] = await bench.sql<{ key: number }[]>`
+    insert into probes (id, name, continent, region)
+    values (${newId()}, 'prague', 'Europe', 'Czechia') returning key`;
   const checked = async (
     name: string,
     ...results: readonly (readonly [minutes: number, took_ms: number, outcome: number])[]
@@ -67,7 +70,7 @@ test('have the response time of the newest check, if that passed and is not of l
     for (const [minutes, took, outcome] of results)
       await bench.sql`
         insert into results (monitor_key, at, probe_key, took_ms, outcome)
-        select key, ${new Date(at - minutes * 60_000)}, 1, ${took}, ${outcome} from monitors where id = ${id}`;
+        select key, ${new Date(at - minutes * 60_000)}, ${probe?.key ?? 0}, ${took}, ${outcome} from monitors where id = ${id}`;
     await bench.sql`update monitor_status set response_ms = 999 where monitor_id = ${id}`;
   };
   await checked('Passed', [90, 300, 0], [2, 200, 0], [1, 120, 0], [0.5, 7, 2]);
@@ -75,11 +78,11 @@ test('have the response time of the newest check, if that passed and is not of l
   await checked('New');
   await checked('Old', [3 * 1_440, 300, 0]);
   const { items } = await bench.call(listMonitorFigures, mine.viewer);
-  expect(items.map(({ name, response_ms }) => [name, response_ms])).toEqual([
-    ['Passed', 120],
-    ['Failed', null],
-    ['New', null],
-    ['Old', null],
+  expect(items.map(({ name, response_ms, place }) => [name, response_ms, place])).toEqual([
+    ['Passed', 120, 'Czechia'],
+    ['Failed', null, null],
+    ['New', null, null],
+    ['Old', null, null],
   ]);
   await sealRows(bench.sql);
   expect((await bench.call(listMonitorFigures, mine.viewer)).items).toEqual(items);
@@ -106,6 +109,7 @@ test('are rows that Prometheus reads, whatever a monitor is called, and absent w
     status: 'up',
     is_up: true,
     response_ms: 120,
+    place: 'Europe',
     warnings: ['slow'],
   };
   const text = figuresText({
@@ -118,6 +122,7 @@ test('are rows that Prometheus reads, whatever a monitor is called, and absent w
         status: 'pending',
         is_up: null,
         response_ms: null,
+        place: null,
         warnings: [],
       },
     ],
@@ -128,6 +133,12 @@ test('are rows that Prometheus reads, whatever a monitor is called, and absent w
     'antipode_monitor_status{monitor="a",name="quote \\" slash \\\\ line\\nend",type="https",status="up"} 1',
     'antipode_monitor_status{monitor="b",name="new",type="https",status="pending"} 1',
     'antipode_monitor_response_seconds{monitor="a",name="quote \\" slash \\\\ line\\nend",type="https"} 0.12',
+    ...[0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, '+Inf'].map(
+      (most, nth) =>
+        `antipode_response_seconds_bucket{place="Europe",le="${most}"} ${nth < 2 ? 0 : 1}`,
+    ),
+    'antipode_response_seconds_sum{place="Europe"} 0.12',
+    'antipode_response_seconds_count{place="Europe"} 1',
     'antipode_monitor_warning{monitor="a",name="quote \\" slash \\\\ line\\nend",type="https",code="slow"} 1',
     'antipode_monitors_left_out 3',
     '',
