@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import usual from '../vitest.config.ts';
 import generators from './generators.config.ts';
 import images from './images.config.ts';
+import kubernetes from './kubernetes.config.ts';
 import long from './long.config.ts';
 
 /** Which command runs which file. CI runs `npm test` and `npm run test:long`. */
@@ -27,6 +28,7 @@ const runs: Readonly<Record<string, (file: string) => boolean>> = {
   'npm run test:cluster, alone': (file) => matchesGlob(file, 'test/network/cluster/*.ts'),
   'npm run test:images': chosenBy(images),
   'npm run test:generators': chosenBy(generators),
+  'npm run test:kubernetes': chosenBy(kubernetes),
 };
 
 const runsOf = (file: string): string[] => Object.keys(runs).filter((name) => runs[name]?.(file));

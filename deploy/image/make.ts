@@ -1,5 +1,5 @@
 /**
- * `npm run images -- FOLDER`: makes a folder each for the coordinator and the probe, from which
+ * `npm run images -- FOLDER`: makes a folder each for coordinator, probe and client, from which
  * `docker build` or `podman build` makes an image. Builds the images itself where one of these is
  * installed. Node is the package's own; the libraries are this machine's, from Debian or another
  * system with glibc.
@@ -27,7 +27,7 @@ import { type ImageDependencies, obtainArm64 } from './arm64.ts';
 
 const run = promisify(execFile);
 
-export const imageNames = ['coordinator', 'probe'] as const;
+export const imageNames = ['coordinator', 'probe', 'client'] as const;
 export type ImageName = (typeof imageNames)[number];
 
 /** The user of every image; it exists on no machine. */
@@ -57,8 +57,11 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-const programOf = (name: ImageName): Promise<string> =>
-  name === 'coordinator' ? bundleCoordinator() : bundleDownload('antipode-probe.mjs');
+const programs: Readonly<Record<ImageName, () => Promise<string>>> = {
+  coordinator: bundleCoordinator,
+  probe: () => bundleDownload('antipode-probe.mjs'),
+  client: () => bundleDownload('antipode.mjs'),
+};
 
 /** From this machine, for its own architecture. */
 const ownDependencies = async (): Promise<ImageDependencies> => {
@@ -96,7 +99,7 @@ export const makeRoot = async (
     join(root, 'etc/passwd'),
     `antipode:x:${imageUser}:${imageUser}::/data:/nologin\n`,
   );
-  await writeFile(join(root, 'antipode.mjs'), await programOf(name));
+  await writeFile(join(root, 'antipode.mjs'), await programs[name]());
   await chmod(join(root, 'tmp'), 0o1777);
   // It was made with access for its maker only, and is the root of everything.
   await chmod(root, 0o755);

@@ -14,8 +14,17 @@ import {
 import { everywhere } from './calls.ts';
 import { checkCommand, runCheck } from './check.ts';
 import { commands, commandsOfDocument, usageOf } from './commands.ts';
+import { discoverCommand, discoverHelp } from './discover/command.ts';
 import { fileCommands } from './files/run.ts';
-import { checkHelp, commandHelp, completion, configHelp, fileHelp, generalHelp } from './help.ts';
+import {
+  checkHelp,
+  commandHelp,
+  completion,
+  configHelp,
+  fileHelp,
+  flagLines,
+  generalHelp,
+} from './help.ts';
 import {
   CallRefused,
   type Exit,
@@ -75,6 +84,7 @@ const printUsage = async (fault: UsageFault, world: Surroundings): Promise<Exit>
 const helpOfOwn = (word: string | undefined): string | undefined => {
   if (word === 'check') return checkHelp();
   if (word === 'login') return loginHelp;
+  if (word === 'discover') return discoverHelp(flagLines(discoverCommand.flags));
   const ofFiles = fileCommands.find(({ words }) => words[0] === word);
   if (ofFiles) return fileHelp(ofFiles);
   return word === 'run' ? runHelp : undefined;
@@ -98,6 +108,10 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
   if (own !== undefined) return says(own);
   if (first === 'login') return login(words.slice(1), world);
   if (first === 'check') return runCheck(words.slice(1), line, world, paint);
+  if (first === 'discover' && !isHelp) {
+    const { discover } = await import('./discover/kubernetes.ts');
+    return discover(line, world);
+  }
   const ofFiles = fileCommands.find((command) => command.words[0] === first);
   if (ofFiles && !isHelp) return ofFiles.run(line, world, paint);
   if (first === 'help' && second === 'config') return says(configHelp(third, paint));
@@ -128,7 +142,9 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
 const later: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 const booleans = booleansOf(
-  [...commands, checkCommand, ...fileCommands].flatMap(({ flags }) => flags).concat(everywhere),
+  [...commands, checkCommand, discoverCommand, ...fileCommands]
+    .flatMap(({ flags }) => flags)
+    .concat(everywhere),
 );
 
 /**

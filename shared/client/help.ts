@@ -13,6 +13,7 @@ import type { Flag } from './arguments.ts';
 import { everywhere } from './calls.ts';
 import { checkCommand } from './check.ts';
 import { type Command, commands, usageOf, withPlaceholder } from './commands.ts';
+import { discoverCommand } from './discover/command.ts';
 import { fileCommands } from './files/run.ts';
 import { harmless, type Paint, padded } from './terminal.ts';
 
@@ -81,6 +82,7 @@ function offersAfter(before: readonly string[]): readonly Offer[] {
     return plain([
       ...nouns,
       'check',
+      'discover',
       ...fileWords,
       'login',
       'run',
@@ -92,6 +94,10 @@ function offersAfter(before: readonly string[]): readonly Offer[] {
   if (noun === 'completion') return plain(shells);
   if (noun === 'run') return plain(['--beat']);
   if (noun === 'check') return offersOf(checkCommand, before.at(-1) ?? '');
+  if (noun === 'discover')
+    return verb === undefined
+      ? plain(['kubernetes'])
+      : offersOf(discoverCommand, before.at(-1) ?? '');
   const ofFiles = fileCommands.find(({ words }) => words[0] === noun);
   if (ofFiles) return offersOf(ofFiles, before.at(-1) ?? '');
   if (noun === 'help') return plain(verb === 'config' ? kinds : ['config', ...nouns]);
@@ -290,6 +296,7 @@ export const generalHelp = (paint: Paint): string => {
     ['plan --file antipode.yaml', 'Show what applying a configuration file would change'],
     ['apply --file antipode.yaml', 'Make everything as a configuration file says'],
     ['export --name NAME', 'Print everything that there is as a configuration file'],
+    ['discover kubernetes', 'Monitor what a Kubernetes cluster exposes'],
     ['login [ADDRESS]', 'Save the address of the service and your token'],
     ['run --beat … -- COMMAND', 'Run a job and report its result to a heartbeat'],
     ['help config TYPE', "Every key of a monitor's config, for https, dns or heartbeat"],

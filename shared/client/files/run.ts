@@ -1,4 +1,4 @@
-import { type FileKind, fileKinds, type PlannedObject, planFile } from '../../api/files.ts';
+import { fileKinds, type PlannedObject } from '../../api/files.ts';
 import { UsageFault } from '../../base/env.ts';
 import { isRecord, memberOf } from '../../base/json.ts';
 import { alone, flag, inputOf, type Line, valuesOf } from '../arguments.ts';
@@ -6,6 +6,7 @@ import { everywhere } from '../calls.ts';
 import type { Command } from '../commands.ts';
 import { clientOf, type Exit, exits, type HttpClient, type Surroundings } from '../http.ts';
 import { harmless, type Paint } from '../terminal.ts';
+import { before, inSlices, isRefused, send } from './calls.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import type { FileFault } from './document.ts';
 import type { Outside, Raw } from './expand.ts';
@@ -89,28 +90,6 @@ const readFiles = (
   return undefined;
 };
 
-const objectsIn = (body: unknown): readonly PlannedObject[] => {
-  const parsed = planFile.response?.parse(body, []);
-  if (!parsed?.ok)
-    throw new UsageFault('The service answers in a form of another version of this client.');
-  return parsed.value.objects;
-};
-
-type Objects = Partial<Record<FileKind, Readonly<Record<string, Raw>>>>;
-
-const send = async (
-  client: HttpClient,
-  verb: 'plan' | 'apply',
-  name: string,
-  body: Objects & { readonly prune?: boolean },
-): Promise<readonly PlannedObject[]> =>
-  objectsIn(
-    (await client.call({ method: 'POST', path: `/api/v1/files/${name}/${verb}`, body })).body,
-  );
-
-const isRefused = (objects: readonly PlannedObject[]): boolean =>
-  objects.some(({ result }) => result === 'refused');
-
 const validate: FileCommand = {
   words: ['validate'],
   summary: 'Check a configuration file, without a service',
@@ -155,9 +134,6 @@ const plan: FileCommand = {
 };
 const changesExit = 2;
 
-/** So many monitors a call: each call is short, and shows how far it is. */
-const slice = 200;
-
 const apply: FileCommand = {
   words: ['apply'],
   summary: 'Make everything as a configuration file says',
@@ -198,46 +174,6 @@ const apply: FileCommand = {
     tell(done.map((object) => before(planned, object)));
     return isRefused(done) ? exits.refused : exits.done;
   },
-};
-
-/** The last call finds the monitors of the calls before it made already. */
-const before = (planned: readonly PlannedObject[], object: PlannedObject): PlannedObject =>
-  object.result === 'refused'
-    ? object
-    : {
-        ...object,
-        result:
-          planned.find(({ kind, key }) => kind === object.kind && key === object.key)?.result ??
-          object.result,
-      };
-
-const inSlices = async (
-  client: HttpClient,
-  { name, objects }: Configuration,
-  whole: Objects & { readonly prune: boolean },
-  world: Surroundings,
-): Promise<readonly PlannedObject[]> => {
-  const monitors = Object.entries(objects.monitors);
-  const show = (done: number): void => {
-    if (world.attended) world.err(`\r${progressBar(done, monitors.length)}`);
-  };
-  try {
-    for (let from = 0; monitors.length > slice && from < monitors.length; from += slice) {
-      const some = Object.fromEntries(monitors.slice(from, from + slice));
-      const answer = await send(client, 'apply', name, { groups: objects.groups, monitors: some });
-      if (isRefused(answer)) return answer;
-      show(Math.min(from + slice, monitors.length));
-    }
-    return await send(client, 'apply', name, whole);
-  } finally {
-    if (world.attended && monitors.length > slice) world.err('\r\u001b[K');
-  }
-};
-
-const barWidth = 30;
-const progressBar = (done: number, all: number): string => {
-  const filled = Math.round((done / Math.max(1, all)) * barWidth);
-  return `[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${done} of ${all} monitors`;
 };
 
 const itemsOf = async (client: HttpClient, path: string): Promise<readonly Raw[]> => {

@@ -297,7 +297,7 @@ describe.runIf(engine !== undefined)('as images', () => {
   };
 
   /** Megabytes of the wire. */
-  const most = { probe: 50, coordinator: 60 };
+  const most = { probe: 50, coordinator: 60, client: 50 };
 
   test.each(imageNames)('that of the %s takes no more of the wire than it may', async (name) => {
     await expectSize(tagOf(name), `pushed-${name}`, most[name]);

@@ -1,0 +1,101 @@
+import type { PlannedObject } from '../../api/files.ts';
+import { inSlices, type Objects, send } from '../files/calls.ts';
+import { hasChanges, summaryOf } from '../files/plan.ts';
+import type { HttpClient, Surroundings } from '../http.ts';
+import type { Draft } from './draft.ts';
+
+/** Makes everything as the cluster says, as far as that is safe. */
+
+export type Applied = {
+  /** Undefined when there was nothing to do. */
+  readonly summary: string | undefined;
+  /** What was not done, with the reason, a sentence each. */
+  readonly notes: readonly string[];
+};
+
+type Wanted = {
+  readonly name: string;
+  readonly draft: Draft;
+  /** False while a part of the cluster cannot be read: nothing is deleted then. */
+  readonly isWhole: boolean;
+  readonly prunesAll: boolean;
+};
+
+type Accepted = {
+  readonly part: Part;
+  readonly planned: readonly PlannedObject[];
+  readonly prune: boolean;
+  readonly notes: string[];
+};
+
+type Part = Required<Pick<Objects, 'groups' | 'monitors'>>;
+
+export async function applyDraft(
+  client: HttpClient,
+  wanted: Wanted,
+  world: Surroundings,
+): Promise<Applied> {
+  const { name, prunesAll } = wanted;
+  const accepted = await acceptedPart(client, wanted);
+  const { part, notes } = accepted;
+  let { planned, prune } = accepted;
+  const [deleted, existing] = monitorsIn(planned);
+  if (prune && !prunesAll && deleted * 2 > existing) {
+    notes.push(
+      `${deleted} of ${existing} monitors would be deleted, more than half: none was. If that is right, run antipode discover kubernetes --once --prune-all.`,
+    );
+    prune = false;
+    planned = await send(client, 'plan', name, { ...part, prune });
+  }
+  if (!hasChanges(planned)) return { summary: undefined, notes };
+  const done = await inSlices(client, { name, objects: part }, { ...part, prune }, world);
+  for (const { key, error } of done) if (error !== null) notes.push(`${key}: ${error.message}`);
+  return { summary: summaryOf(planned), notes };
+}
+
+/**
+ * One annotation must not keep all others from being applied. A monitor that is refused goes on
+ * without its annotations; one that is refused even so is left out, and then nothing may be deleted,
+ * or it would be.
+ */
+const acceptedPart = async (
+  client: HttpClient,
+  { name, draft, isWhole }: Wanted,
+): Promise<Accepted> => {
+  const groups = { ...draft.objects.groups };
+  const monitors = { ...draft.objects.monitors };
+  const notes: string[] = [];
+  const plain = new Set<string>();
+  let prune = isWhole;
+  for (;;) {
+    const planned = await send(client, 'plan', name, { groups, monitors, prune });
+    const refused = planned.filter(({ result }) => result === 'refused');
+    if (refused.length === 0) return { part: { groups, monitors }, planned, prune, notes };
+    for (const { kind, key, error } of refused) {
+      const reason = error?.message ?? 'it is refused.';
+      if (kind === 'groups') {
+        delete groups[key];
+        prune = false;
+        notes.push(`group ${key} is left out: ${reason}`);
+        continue;
+      }
+      const usual = plain.has(key) ? undefined : draft.plain[key];
+      plain.add(key);
+      if (usual !== undefined && JSON.stringify(usual) !== JSON.stringify(monitors[key])) {
+        monitors[key] = usual;
+        notes.push(`${key} goes on without its annotations: ${reason}`);
+        continue;
+      }
+      delete monitors[key];
+      prune = false;
+      notes.push(`${key} is left out, and nothing is deleted meanwhile: ${reason}`);
+    }
+  }
+};
+
+/** How many would be deleted, and how many the file has so far. */
+const monitorsIn = (planned: readonly PlannedObject[]): readonly [number, number] => {
+  const count = (pattern: RegExp): number =>
+    planned.filter(({ kind, result }) => kind === 'monitors' && pattern.test(result)).length;
+  return [count(/^deleted$/), count(/^(?:deleted|unchanged|changed)$/)];
+};

@@ -1,0 +1,76 @@
+import { type FileKind, type PlannedObject, planFile } from '../../api/files.ts';
+import { UsageFault } from '../../base/env.ts';
+import type { HttpClient, Surroundings } from '../http.ts';
+import type { Raw } from './expand.ts';
+
+/** What is sent to plan and to apply a file. */
+
+const objectsIn = (body: unknown): readonly PlannedObject[] => {
+  const parsed = planFile.response?.parse(body, []);
+  if (!parsed?.ok)
+    throw new UsageFault('The service answers in a form of another version of this client.');
+  return parsed.value.objects;
+};
+
+export type Objects = Partial<Record<FileKind, Readonly<Record<string, Raw>>>>;
+
+export const send = async (
+  client: HttpClient,
+  verb: 'plan' | 'apply',
+  name: string,
+  body: Objects & { readonly prune?: boolean },
+): Promise<readonly PlannedObject[]> =>
+  objectsIn(
+    (await client.call({ method: 'POST', path: `/api/v1/files/${name}/${verb}`, body })).body,
+  );
+
+export const isRefused = (objects: readonly PlannedObject[]): boolean =>
+  objects.some(({ result }) => result === 'refused');
+
+/** So many monitors a call: each call is short, and shows how far it is. */
+const slice = 200;
+
+/** The last call finds the monitors of the calls before it made already. */
+export const before = (planned: readonly PlannedObject[], object: PlannedObject): PlannedObject =>
+  object.result === 'refused'
+    ? object
+    : {
+        ...object,
+        result:
+          planned.find(({ kind, key }) => kind === object.kind && key === object.key)?.result ??
+          object.result,
+      };
+
+type SlicedObjects = {
+  readonly name: string;
+  readonly objects: Required<Pick<Objects, 'groups' | 'monitors'>>;
+};
+
+export const inSlices = async (
+  client: HttpClient,
+  { name, objects }: SlicedObjects,
+  whole: Objects & { readonly prune: boolean },
+  world: Surroundings,
+): Promise<readonly PlannedObject[]> => {
+  const monitors = Object.entries(objects.monitors);
+  const show = (done: number): void => {
+    if (world.attended) world.err(`\r${progressBar(done, monitors.length)}`);
+  };
+  try {
+    for (let from = 0; monitors.length > slice && from < monitors.length; from += slice) {
+      const some = Object.fromEntries(monitors.slice(from, from + slice));
+      const answer = await send(client, 'apply', name, { groups: objects.groups, monitors: some });
+      if (isRefused(answer)) return answer;
+      show(Math.min(from + slice, monitors.length));
+    }
+    return await send(client, 'apply', name, whole);
+  } finally {
+    if (world.attended && monitors.length > slice) world.err('\r\u001b[K');
+  }
+};
+
+const barWidth = 30;
+const progressBar = (done: number, all: number): string => {
+  const filled = Math.round((done / Math.max(1, all)) * barWidth);
+  return `[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${done} of ${all} monitors`;
+};
