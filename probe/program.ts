@@ -11,6 +11,7 @@ import {
   exits,
   identityIn,
   JoinFault,
+  parseIdentity,
   type Room,
 } from './joining/join.ts';
 import { runProbe } from './main.ts';
@@ -25,7 +26,7 @@ const help = `antipode-probe ${version}: checks from where this machine stands.
   node antipode-probe.mjs join URL TOKEN    become the probe that the token is for, look whether all is well, and run
                           --install         as root: as a systemd service instead
                           --ca FILE         trust this authority, too, for the service's own address and bus; the probe keeps it
-  node antipode-probe.mjs run               run, once it has joined
+  node antipode-probe.mjs run               run, once it has joined; before, it joins with PROBE_JOIN_URL and PROBE_JOIN_TOKEN of its environment
   node antipode-probe.mjs check             look again whether all is well: Node, clock, DNS, IPv4 and IPv6, bus, anchors, disk
   node antipode-probe.mjs health            for containers: 0 while it runs (with --strict: and is heard)
 
@@ -93,7 +94,7 @@ const roomOf = async (flags: Line['flags']): Promise<Room> => {
   return ofService ?? roomIn(folder);
 };
 
-const run = async (folder: string): Promise<void> => {
+const run = async (folder: string, flags: Line['flags']): Promise<void> => {
   const {
     PROBE_CREDENTIALS: word,
     PROBE_CREDENTIALS_FILE: file,
@@ -103,15 +104,29 @@ const run = async (folder: string): Promise<void> => {
   const isNamed = [word, file, text, path].some((each) => each !== undefined && each !== '');
   if (!isNamed) {
     const own = identityIn(folder);
-    if (!existsSync(own))
-      throw new JoinFault(
-        exits.misused,
-        `PROBE_CREDENTIALS: is not set, and there is no ${own}; run join first`,
-      );
+    if (!isJoined(own)) await joinAsTold(folder, own, flags);
     process.env.PROBE_IDENTITY_FILE = own;
   }
   process.env.PROBE_DATA_DIR = folder;
   await runProbe();
+};
+
+const isJoined = (own: string): boolean =>
+  existsSync(own) && parseIdentity(readFileSync(own, 'utf8')).enrolled !== null;
+
+/**
+ * A container has one command for its whole life: it joins at its first start, and later runs on
+ * whether the coordinator is there or not.
+ */
+const joinAsTold = async (folder: string, own: string, flags: Line['flags']): Promise<void> => {
+  const { PROBE_JOIN_URL: url, PROBE_JOIN_TOKEN: token } = process.env;
+  if (!url || !token)
+    throw new JoinFault(
+      exits.misused,
+      `PROBE_CREDENTIALS: is not set, and there is no ${own}; run join first, or set PROBE_JOIN_URL and PROBE_JOIN_TOKEN`,
+    );
+  const authorities = authoritiesIn(flags.ca);
+  await becomeProbe({ url, token, authorities, ...roomIn(folder), next: 'run' }, say);
 };
 
 /** @throws JoinFault when there is none in the file. */
@@ -136,7 +151,7 @@ const join = async (folder: string, { words, flags }: Line): Promise<void> => {
   if (!flags.install) {
     await becomeProbe({ url, token, authorities, ...roomIn(folder), next: 'run' }, say);
     say('');
-    return run(folder);
+    return run(folder, flags);
   }
   const named = flags.root;
   const root = named === undefined ? undefined : resolve(named);
@@ -158,7 +173,7 @@ const begin = async (): Promise<void> => {
   const folder = folderOf(flags);
   if (flags.version) say(version);
   else if (word === undefined || word === 'help' || flags.help) process.stdout.write(help);
-  else if (word === 'run') await run(folder);
+  else if (word === 'run') await run(folder, flags);
   else if (word === 'join') await join(folder, line);
   else if (word === 'check') await checkProbe(await roomOf(flags), say);
   else if (word === 'health') {

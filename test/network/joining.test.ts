@@ -105,10 +105,13 @@ describe('joining', () => {
       env: { ...environment, ...more },
     });
 
-  const start = async (args: readonly string[]): Promise<ChildProgram> => {
+  const start = async (
+    args: readonly string[],
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<ChildProgram> => {
     const started = await startChildProgram(
       [process.execPath, program, ...args, '--data', folder],
-      environment,
+      { ...environment, ...more },
       (output) => output.includes('"msg":"checking"'),
     );
     running.push(started);
@@ -152,6 +155,23 @@ describe('joining', () => {
       const before = target.hits.length;
       await start(['run']);
       await eventually(() => target.hits.length > before);
+    });
+
+    test('run with a token in its environment joins once, as a container does, and runs on while the service is away', async () => {
+      const { token, name } = await invite();
+      const first = await start(['run'], {
+        PROBE_JOIN_URL: coordinator.url,
+        PROBE_JOIN_TOKEN: token,
+      });
+      expect(first.output()).toContain(`This host is ${name} in Africa`);
+      first.signal('SIGKILL');
+      await first.exited;
+      const again = await start(['run'], {
+        PROBE_JOIN_URL: 'https://away.invalid',
+        PROBE_JOIN_TOKEN: token,
+      });
+      expect(again.output()).not.toContain('This host is');
+      expect(await probesNamed(name)).toHaveLength(1);
     });
 
     test('killed after its key was made, and after the token was spent, goes on where it was', async () => {
