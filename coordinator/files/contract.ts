@@ -1,4 +1,4 @@
-import { nullable, object, string, uuid } from '../../shared/api/fields.ts';
+import { array, nullable, object, string, uuid } from '../../shared/api/fields.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
 /** Operations that only pages call. Those of the API are in `shared/api/`. */
@@ -6,7 +6,8 @@ import { innerOperation } from '../../shared/api/operation.ts';
 export const showManager = innerOperation({
   id: 'showManager',
   access: 'read',
-  summary: 'Tell which file manages an object',
-  query: { object: uuid() },
+  does: 'looks',
+  summary: 'Tell which file manages any of these objects',
+  body: object('ManagedObjectsIn', { objects: array(uuid(), { maxItems: 100 }) }),
   response: object('ManagerOut', { file: nullable(string()) }),
 });

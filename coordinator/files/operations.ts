@@ -70,9 +70,9 @@ export const getFile = async (
 
 export const showManager = async (
   { sql, organisation }: InOrganisation,
-  { object }: InputOf<typeof contract.showManager>,
+  { objects }: InputOf<typeof contract.showManager>,
 ): OperationResult<OutputOf<typeof contract.showManager>> => ({
-  file: (await fileOf(sql, organisation.id, object)) ?? null,
+  file: (await fileOf(sql, organisation.id, objects)) ?? null,
 });
 
 const fileFrom = (name: string): string => {

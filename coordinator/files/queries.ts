@@ -60,15 +60,16 @@ export const thingsCalled = (
     left join file_objects f on f.organisation_id = ${organisation} and f.object_id = t.id
     where t.external_id = any(${[...externalIds]}::text[])`;
 
-/** The file that manages an object, by its name; undefined when it is managed by hand. */
+/** A file that manages any of these objects; undefined when all are managed by hand. */
 export const fileOf = async (
   sql: Queryable,
   organisation: string,
-  object: string,
+  objects: readonly string[],
 ): Promise<string | undefined> => {
   const [row] = await sql<{ file: string }[]>`
     select file from file_objects
-    where organisation_id = ${organisation} and object_id = ${object}`;
+    where organisation_id = ${organisation} and object_id = any(${[...objects]}::uuid[])
+    order by file limit 1`;
   return row?.file;
 };
 

@@ -30,7 +30,7 @@ import { type Form, formFrom, Multipart, noForm } from './form-data.ts';
 import { html, type Part, safeUrl } from './html.ts';
 import { documentOf, type Frame, laterMark } from './layout.ts';
 import type { ChangeStream } from './live.ts';
-import { askFirst, mustAsk, objectOf } from './managed.ts';
+import { askFirst, mustAsk, objectsOf } from './managed.ts';
 import {
   type Ask,
   isAccountPath,
@@ -289,17 +289,17 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
     };
   };
 
-  /** An invalid id is told by the page itself. */
-  const managerOf = async (ask: Ask, object: string | undefined): Promise<string | null> => {
-    if (object === undefined || !isId(object)) return null;
-    return (await ask(showManager, { object })).file;
+  /** What is invalid is told by the page itself. */
+  const managerOf = async (ask: Ask, objects: readonly string[]): Promise<string | null> => {
+    if (objects.length === 0 || objects.length > 100 || !objects.every(isId)) return null;
+    return (await ask(showManager, { objects })).file;
   };
 
   /** For the frame of every page. */
   const frameOf = async (
     caller: Caller | null | undefined,
     ask: Ask | undefined = caller ? asksOf(caller, noForm) : undefined,
-    object?: string,
+    objects: readonly string[] = [],
   ): Promise<
     Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery' | 'views' | 'managedBy'>
   > => {
@@ -317,7 +317,7 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
       ask(showMute),
       ask(showDelivery),
       ask(listViews),
-      managerOf(ask, object),
+      managerOf(ask, objects),
     ]);
     const { name, ends_at } = caller.organisation;
     if (ends_at !== null) {
@@ -520,16 +520,15 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
       const isRead = request.method === 'GET';
       const everyAsk = caller ? asksOf(caller, common.form) : undefined;
       const ask = isRead && everyAsk ? askingOnce(everyAsk) : everyAsk;
-      const object = caller ? objectOf(page, common) : undefined;
+      const objects = caller ? objectsOf(page, common) : [];
       try {
-        const manager =
-          ask && object && mustAsk(page, common.form) ? await managerOf(ask, object) : null;
+        const manager = ask && mustAsk(page, common.form) ? await managerOf(ask, objects) : null;
         if (manager !== null)
           return await send(askFirst(manager, common), request, reply, signedIn);
         const answering = answerSignedIn(page, common, signedIn, ask);
         // A GET does not change the frame, so the frame is read at the same time, after what the
         // page reads first.
-        const framing = isRead ? frameOf(caller, ask, object) : undefined;
+        const framing = isRead ? frameOf(caller, ask, objects) : undefined;
         // Its failure is handled where the frame is shown, if it is.
         framing?.catch(() => undefined);
         return await send(await answering, request, reply, signedIn, framing);

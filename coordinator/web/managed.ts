@@ -8,11 +8,18 @@ import { type Page, type PageAnswer, type PageRequest, show } from './page.ts';
 
 const objects = /^\/(?:monitors|groups|maintenance|alerts|status-pages)\/:(\w+)/;
 
-/** The id of the object that a page is about, if a file could manage it. */
-export const objectOf = (
+/** Changes monitors that are selected in a list. */
+const several = '/monitors/change';
+
+/** The ids of the objects that a page is about, if a file could manage them. */
+export const objectsOf = (
   { path }: Pick<Page, 'path'>,
-  { path: values }: Pick<PageRequest, 'path'>,
-): string | undefined => values[objects.exec(path)?.[1] ?? ''];
+  { path: values, form }: Pick<PageRequest, 'path' | 'form'>,
+): readonly string[] => {
+  if (path === several) return form.values('monitors[]');
+  const object = values[objects.exec(path)?.[1] ?? ''];
+  return object === undefined ? [] : [object];
+};
 
 /** Posts that change what a file says. A page that deletes asks by itself, below the notice. */
 const changes = /\/:\w+(?:\/(?:edit|pause|resume|add|start|end|logo|logo\/remove))?$/;
@@ -22,9 +29,14 @@ const agreed = 'change_managed';
 
 export const mustAsk = ({ method, path }: Pick<Page, 'method' | 'path'>, form: Form): boolean =>
   method === 'POST' &&
-  changes.test(path) &&
+  (path === several ? changesFile(form) : changes.test(path)) &&
   !tries.includes(form.value('act') ?? '') &&
   form.value(agreed) === undefined;
+
+/** Mutes and maintenance are of people, not of the file. What deletes is asked for in two steps. */
+const changesFile = (form: Form): boolean =>
+  !['mute', 'unmute', 'maintenance'].includes(form.value('change') ?? '') &&
+  form.value('sure') === undefined;
 
 /** The form once more, with a button that says yes. */
 export const askFirst = (file: string, { address, form }: PageRequest): PageAnswer =>
@@ -33,14 +45,14 @@ export const askFirst = (file: string, { address, form }: PageRequest): PageAnsw
     title: 'Managed by a file',
     main: html`
       ${heading({
-        sentence: `${file}/antipode.yaml manages this`,
+        sentence: `${file}/antipode.yaml manages ${address === several ? 'some of these' : 'this'}`,
         below: 'The next apply of the file undoes what you change here. Nothing was saved yet.',
       })}
       <form method="post" action="${safeUrl(address)}" class="actions">
         ${form.names.flatMap((name) => form.values(name).map((value) => hiddenField(name, value)))}
         ${hiddenField(agreed, 'yes')}
         <button class="button button-primary">Change it anyway</button>
-        ${linkButton(address.replace(/\/(?:pause|resume|start|end|logo|logo\/remove)$/, ''), 'Cancel')}
+        ${linkButton(address === several ? '/' : address.replace(/\/(?:pause|resume|start|end|logo|logo\/remove)$/, ''), 'Cancel')}
       </form>
     `,
   });

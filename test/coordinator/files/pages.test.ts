@@ -47,7 +47,15 @@ test('says which file manages it, and saves only what is confirmed', async () =>
   expect((await post(`${monitor}/edit`, { ...form, change_managed: 'yes' })).status).toBe(303);
   expect(await get(monitor)).toContain('By hand');
   expect((await post(`${monitor}/pause`, {})).status).toBe(409);
+  const several = { 'monitors[]': [id('checkout')], change: 'pause', back: '/' };
+  const held = await post('/monitors/change', several);
+  expect([held.status, held.text.includes('shop/antipode.yaml manages some of these')]).toEqual([
+    409,
+    true,
+  ]);
+  expect((await post('/monitors/change', { ...several, change_managed: 'yes' })).status).toBe(303);
   // Mutes are of people, not of the file.
+  expect((await post('/monitors/change', { ...several, change: 'mute' })).status).toBe(303);
   expect((await post(`${monitor}/mute`, { minutes: '5' })).status).toBe(303);
 
   const by = await post('/monitors/new', { ...form, name: 'Other' });

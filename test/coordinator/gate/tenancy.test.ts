@@ -160,7 +160,7 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   planFile: { file: 'shop', monitors: { x: { type: 'heartbeat' } } },
   applyFile: { file: 'shop', monitors: { x: { type: 'heartbeat' } } },
   getFile: { file: 'shop' },
-  showManager: { object: ids.monitor_id },
+  showManager: { objects: [ids.monitor_id] },
   updateMonitor: { name: 'x' },
   listIncidents: { monitor: ids.monitor_id },
   createMaintenanceWindow: {
