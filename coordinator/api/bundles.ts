@@ -70,7 +70,14 @@ const clientHead = (name: DownloadName): string =>
 
 const recipeOfClient = (name: DownloadName, entry: string): Recipe => ({
   entry,
-  rooms: ['shared/client', 'shared/assistants', 'shared/api', 'shared/checks', 'shared/base'],
+  rooms: [
+    'shared/client',
+    'shared/imports',
+    'shared/assistants',
+    'shared/api',
+    'shared/checks',
+    'shared/base',
+  ],
   options: { target: 'node20', format: 'esm', banner: { js: clientHead(name) } },
 });
 

@@ -138,6 +138,15 @@ export const isFileKey = (text: string): boolean => keyPattern.test(text);
 export const keyWords =
   'small letters, digits, and dots, dashes, slashes or underscores between them, up to 100';
 
+/** A key from a name; empty where nothing of the name can stand in one. */
+export const keyFrom = (name: string): string =>
+  name
+    .toLowerCase()
+    .normalize('NFKD')
+    .replaceAll(/[^a-z0-9._/-]+/g, '-')
+    .slice(0, 90)
+    .replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, '');
+
 /** Every fault of one object, unknown fields among them, which a call of the API would ignore. */
 export const objectFaults = (
   kind: FileKind,

@@ -14,7 +14,7 @@ import { everywhere } from './calls.ts';
 import { checkCommand } from './check.ts';
 import { type Command, commands, usageOf, withPlaceholder } from './commands.ts';
 import { discoverCommand } from './discover/command.ts';
-import { fileCommands } from './files/run.ts';
+import { type FileCommand, fileCommands } from './files/run.ts';
 import { harmless, type Paint, padded } from './terminal.ts';
 
 /**
@@ -204,18 +204,7 @@ Example
   antipode check https://shop.example/ --from Europe --from Asia --wait --fail-on-difference
 `;
 
-export const fileHelp = ({
-  words,
-  summary,
-  flags,
-}: Pick<Command, 'words' | 'flags'> & { readonly summary: string }): string => `${summary}
-
-Usage
-  antipode ${words.join(' ')} [FLAGS]
-
-Flags
-${flagLines(flags)}
-A file, antipode.yaml by default:
+const aboutFiles = `A file, antipode.yaml by default:
 
   name: shop
   defaults: { monitors: { interval_s: 30 } }
@@ -231,6 +220,21 @@ A file, antipode.yaml by default:
 
 Exit codes of plan: 0 nothing to do, 1 a fault, 2 changes
 `;
+
+export const fileHelp = ({
+  words,
+  summary,
+  flags,
+  usage,
+  details = aboutFiles,
+}: Omit<FileCommand, 'run'>): string => `${summary}
+
+Usage
+  antipode ${words.join(' ')} ${usage === undefined ? '' : `${usage} `}[FLAGS]
+
+Flags
+${flagLines(flags)}
+${details}`;
 
 const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 

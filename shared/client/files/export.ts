@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { type FileKind, fileKinds, isFileKey } from '../../api/files.ts';
+import { type FileKind, fileKinds, isFileKey, keyFrom } from '../../api/files.ts';
 import { isRecord } from '../../base/json.ts';
 import type { Raw } from './expand.ts';
 
@@ -105,14 +105,6 @@ const keysOf = (
     }
   return { keyOf: (id) => byId.get(text(id)), ownKey: (id) => managedIds.has(id) };
 };
-
-const keyFrom = (name: string): string =>
-  name
-    .toLowerCase()
-    .normalize('NFKD')
-    .replaceAll(/[^a-z0-9._/-]+/g, '-')
-    .slice(0, 90)
-    .replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, '');
 
 type About = {
   readonly key: string;

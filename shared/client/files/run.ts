@@ -13,10 +13,13 @@ import type { Outside, Raw } from './expand.ts';
 import { exported, fileText } from './export.ts';
 import { hasChanges, planText, summaryOf } from './plan.ts';
 
-/** `antipode validate`, `plan`, `apply` and `export`: monitors as a file. */
+/** `antipode validate`, `plan`, `apply`, `export` and `import`: monitors as a file. */
 
-type FileCommand = Pick<Command, 'words' | 'flags'> & {
+export type FileCommand = Pick<Command, 'words' | 'flags'> & {
   readonly summary: string;
+  /** What follows its words, and examples, in its help. */
+  readonly usage?: string;
+  readonly details?: string;
   readonly run: (line: Line, world: Surroundings, paint: Paint) => Promise<Exit>;
 };
 
@@ -230,4 +233,58 @@ const exporting: FileCommand = {
   },
 };
 
-export const fileCommands: readonly FileCommand[] = [validate, plan, apply, exporting];
+const importing: FileCommand = {
+  words: ['import'],
+  summary: 'Make a configuration file of what another service has',
+  usage: 'SOURCE [FILE …]',
+  details: `Sources
+  uptime-kuma FILE      kuma.db of Uptime Kuma 1.23 or 2 (only read), or the backup of version 1
+  gatus FILE …          config.yaml
+  blackbox FILE …       prometheus.yml or lists of targets, and blackbox.yml
+  uptimerobot           by its API: the key in UPTIMEROBOT_API_KEY
+  healthchecks          by its API: the key in HEALTHCHECKS_API_KEY
+  better-stack          by its API: the token in BETTER_STACK_API_TOKEN
+
+  What has no counterpart is listed with its reason. Secrets stay out of the file: it names variables, which are
+  listed too. Nothing is changed before antipode apply.
+
+Example
+  antipode import uptime-kuma kuma.db --out antipode.yaml
+`,
+  flags: [
+    flag('out', 'write the file here; one that is there is never overwritten', {
+      placeholder: 'FILE',
+    }),
+    flag('report', 'write the list of what has no counterpart here', { placeholder: 'FILE' }),
+    flag('export', 'read what was downloaded from the API, instead of calling it', {
+      placeholder: 'FILE',
+    }),
+    flag('key-file', 'read the key of the API from this file', { placeholder: 'FILE' }),
+    flag('url', 'where a service of your own is', { placeholder: 'ADDRESS' }),
+    flags.name,
+    ...ofAll.filter(({ name }) => name === 'help' || name === 'version'),
+  ],
+  run: async (line, world) => {
+    const input = inputOf(valuesOf(importing, line, world.readText));
+    const given = (key: string): string | undefined =>
+      typeof input[key] === 'string' ? input[key] : undefined;
+    const [, source, ...files] = line.words;
+    const downloaded = given('export');
+    // Most commands need nothing of it.
+    const { importFile } = await import('./import.ts');
+    return importFile(
+      {
+        source,
+        files: downloaded === undefined ? files : [...files, downloaded],
+        out: given('out'),
+        report: given('report'),
+        keyFile: given('key-file'),
+        url: given('url'),
+        name: given('name'),
+      },
+      world,
+    );
+  },
+};
+
+export const fileCommands: readonly FileCommand[] = [validate, plan, apply, exporting, importing];

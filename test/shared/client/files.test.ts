@@ -1,6 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -367,4 +369,147 @@ describe('export', () => {
       { numRuns: 12 },
     );
   }, 120_000);
+});
+
+describe('a move', () => {
+  /** A database as Kuma 2 has it, as far as it is read: a hundred monitors of five types. */
+  const kumaOf100 = (): string => {
+    const path = join(folder, `${newId()}.db`);
+    const database = new DatabaseSync(path);
+    database.exec(`
+      create table monitor (id integer primary key, name text, type text, active boolean, parent integer,
+        interval integer, url text, hostname text, port integer, keyword text, maxretries integer,
+        accepted_statuscodes_json text, dns_resolve_type text, dns_resolve_server text, json_path text,
+        expected_value text, push_token text);
+      create table tag (id integer primary key, name text, color text);
+      create table monitor_tag (id integer primary key, monitor_id integer, tag_id integer, value text);
+      create table notification (id integer primary key, name text, active boolean, config text);
+      create table monitor_notification (id integer primary key, monitor_id integer, notification_id integer);
+      create table setting (id integer primary key, key text, value text);
+      insert into tag values (1, 'shop', '#fff');
+      insert into notification values (1, 'Ops', 1, '{"type":"webhook","webhookURL":"https://hooks.example/ops"}');
+      insert into monitor (id, name, type, active) values (1, 'Web', 'group', 1);`);
+    const insert = database.prepare(
+      "insert into monitor values (?, ?, ?, ?, 1, 60, ?, ?, ?, ?, 1, '[\"200-299\"]', 'A', '1.1.1.1', 'state', 'ok', ?)",
+    );
+    const types = ['http', 'keyword', 'json-query', 'dns', 'push'];
+    for (let id = 2; id <= 100; id += 1) {
+      const type = types[id % types.length] ?? 'http';
+      const [host, port] = [`host-${id}.example`, type === 'dns' ? 53 : 443];
+      insert.run(
+        id,
+        `Monitor ${id}`,
+        type,
+        id % 10 === 0 ? 0 : 1,
+        `https://${host}/`,
+        host,
+        port,
+        'ok',
+        't',
+      );
+    }
+    database.exec('insert into monitor_tag select id, id, 1, null from monitor where id < 50');
+    database.exec('insert into monitor_notification select id, id, 1 from monitor where id > 90');
+    database.close();
+    return path;
+  };
+
+  test('of a Kuma of 100 monitors takes three commands, and its database stays as it is', async () => {
+    const command = await account();
+    const [database, file] = [kumaOf100(), join(folder, 'moved.yaml')];
+    const before = readFileSync(database);
+    const world = { environment: { OPS_WEBHOOKURL: 'https://hooks.example/ops' } };
+
+    const imported = await command.run(['import', 'uptime-kuma', database, '--out', file]);
+    expect(imported).toMatchObject({ code: 0, out: '' });
+    expect(imported.err).toContain('its ping address is a new one; give it to the job.');
+    expect(imported.err).toContain('- OPS_WEBHOOKURL: webhookURL of Ops');
+    expect(imported.err).toContain(`101 objects in ${file}`);
+    expect(await command.run(['validate', '--file', file])).toMatchObject({ code: 0, err: '' });
+    const plan = await command.run(['plan', '--file', file], world);
+    expect(plan.out).toContain('101 to create.');
+    expect(plan).toMatchObject({ code: 2, err: '' });
+    const applied = await command.run(['apply', '--file', file, '--yes'], world);
+    expect(applied).toMatchObject({ code: 0, err: '' });
+    expect(await command.run(['plan', '--file', file], world)).toMatchObject({ code: 0 });
+
+    const monitors = (await command.json('monitors', 'list', '--all')).items;
+    expect(monitors).toHaveLength(99);
+    expect(monitors).toContainEqual(
+      expect.objectContaining({
+        name: 'Monitor 20',
+        type: 'https',
+        enabled: false,
+        tags: ['shop'],
+      }),
+    );
+    expect(readFileSync(database).equals(before)).toBe(true);
+  });
+
+  test('overwrites nothing, and says what is wrong with its source', async () => {
+    const command = await account();
+    const there = inFile('name: mine\n');
+    const backup = join(folder, 'backup.json');
+    writeFileSync(
+      backup,
+      JSON.stringify({ monitorList: [{ name: 'A', type: 'http', url: 'https://a.example/' }] }),
+    );
+    const over = await command.run(['import', 'uptime-kuma', backup, '--out', there]);
+    expect(over).toMatchObject({ code: 2 });
+    expect(over.err).toContain('is there already; give another name by --out.');
+    expect(readFileSync(there, 'utf8')).toBe('name: mine\n');
+    const printed = await command.run(['import', 'uptime-kuma', backup, '--name', 'shop']);
+    expect(parse(printed.out)).toMatchObject({ name: 'shop', monitors: { a: { type: 'https' } } });
+
+    const [odd, wrong] = [join(folder, 'odd.db'), join(folder, 'wrong.json')];
+    const database = new DatabaseSync(odd);
+    database.exec('create table other (id integer)');
+    database.close();
+    writeFileSync(wrong, '{"hello": 1}');
+    for (const [line, code, sentence] of [
+      [['uptime-kuma', odd], 2, 'it has no table monitor'],
+      [['uptime-kuma', wrong], 1, 'This is no backup of Uptime Kuma'],
+      [['uptime-kuma', join(folder, 'nowhere')], 2, 'cannot be read (ENOENT)'],
+      [['gatus', inFile('endpoints: [')], 1, ':1:'],
+      [['gatus', inFile('a: 1')], 1, 'it has no `endpoints`'],
+      [['pingdom', wrong], 2, 'There is no source "pingdom"; there are: uptime-kuma'],
+      [['healthchecks'], 2, 'set HEALTHCHECKS_API_KEY'],
+      [['gatus'], 2, 'import gatus needs a file'],
+    ] as const) {
+      const refused = await command.run(['import', ...line]);
+      expect(refused.code, refused.err).toBe(code);
+      expect(refused.err).toContain(sentence);
+      expect(refused.out).toBe('');
+    }
+    expect((await command.run(['import', '--help'])).out).toContain(
+      'antipode import SOURCE [FILE …]',
+    );
+  });
+
+  test('by an API takes its key from the environment or a file, and never shows it', async () => {
+    const command = await account();
+    const keys: unknown[] = [];
+    const service = createServer((request, response) => {
+      keys.push(request.headers['x-api-key']);
+      const isKnown = request.headers['x-api-key'] === 'hc-right-key';
+      response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ checks: [{ name: 'Job', timeout: 3_600, grace: 60 }] }));
+    });
+    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+    const address = service.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+    const line = ['import', 'healthchecks', '--url', url];
+    const found = await command.run(line, {
+      environment: { HEALTHCHECKS_API_KEY: 'hc-right-key' },
+    });
+    expect(found.code).toBe(0);
+    expect(parse(found.out).monitors.job).toMatchObject({ type: 'heartbeat', interval_s: 3_600 });
+    const keyFile = inFile('hc-wrong-key\n');
+    const refused = await command.run([...line, '--key-file', keyFile]);
+    expect(refused).toMatchObject({ code: 3, out: '' });
+    expect(refused.err).toContain('Healthchecks does not accept this key');
+    expect(keys).toEqual(['hc-right-key', 'hc-wrong-key']);
+    expect(found.out + found.err + refused.err).not.toMatch(/hc-(?:right|wrong)-key/);
+    await new Promise((resolve) => service.close(resolve));
+  });
 });

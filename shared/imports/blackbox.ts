@@ -1,0 +1,193 @@
+import { isRecord } from '../base/json.ts';
+import { beginImport, type Imported, type Work } from './result.ts';
+import { cleaned, type Raw, type Row, recordsIn, rowOf } from './rows.ts';
+import {
+  addressFrom,
+  bodyFrom,
+  consistent,
+  credentialsFrom,
+  echoTimeout,
+  endpointFrom,
+  headersFrom,
+  hostFrom,
+  intervalFrom,
+  methodFrom,
+  omitUnread,
+  partsOf,
+  questionFrom,
+  resolverFrom,
+  secondsFrom,
+  statusesFrom,
+  tagsFrom,
+  timeoutFrom,
+} from './settings.ts';
+
+/**
+ * Prometheus' blackbox_exporter: the targets of scrape configs whose parameter names a module, or a
+ * list of targets as `file_sd_configs` read; and the modules of blackbox.yml, where they are given.
+ */
+export function importBlackbox(configs: readonly unknown[]): Imported {
+  const work = beginImport();
+  const modules = new Map<string, Raw>();
+  const scrapes: Raw[] = [];
+  for (const config of configs) {
+    const raw = cleaned(config);
+    if (Array.isArray(raw)) scrapes.push({ static_configs: raw, params: { module: ['http_2xx'] } });
+    if (!isRecord(raw)) continue;
+    for (const [name, module] of Object.entries(isRecord(raw.modules) ? raw.modules : {}))
+      if (isRecord(module)) modules.set(name, module);
+    const global = isRecord(raw.global) ? raw.global : {};
+    for (const scrape of recordsIn(raw.scrape_configs))
+      scrapes.push({ scrape_interval: global.scrape_interval, ...scrape });
+  }
+  for (const scrape of scrapes) addTargets(rowOf(scrape), modules, work);
+  return work.done();
+}
+
+/** Labels that say how Prometheus finds things. */
+const isOwnLabel = (label: string): boolean => label.startsWith('__');
+
+const addTargets = (scrape: Row, modules: ReadonlyMap<string, Raw>, work: Work): void => {
+  const job = scrape.text('job_name') || 'targets';
+  const params = scrape.inner('params');
+  const [named] = params.texts('module');
+  if (named === undefined) {
+    work.omit(job, 'its params name no module: this is no job of blackbox_exporter.');
+    return;
+  }
+  for (const kind of [
+    'file_sd_configs',
+    'http_sd_configs',
+    'dns_sd_configs',
+    'kubernetes_sd_configs',
+  ])
+    if (scrape.records(kind).length > 0)
+      work.omit(job, 'targets that Prometheus finds are imported from a list of their own.');
+  const module = modules.get(named) ?? usualModule(named);
+  for (const one of scrape.records('static_configs')) {
+    const row = rowOf(one);
+    const labels = row.value('labels');
+    const tags = tagsFrom(
+      Object.entries(isRecord(labels) ? labels : {}).flatMap(([label, value]) =>
+        isOwnLabel(label) ? [] : [String(value)],
+      ),
+    );
+    for (const target of row.texts('targets')) {
+      const monitor = module && monitorOf(module, target, scrape, work);
+      if (module === undefined)
+        work.omit(target, `the module ${named} is not known: give blackbox.yml too.`);
+      else if (monitor) work.add('monitors', target, { ...monitor, tags });
+    }
+  }
+};
+
+/** Modules that have the names of the example, where blackbox.yml was not given. */
+const usualModule = (name: string): Raw | undefined => {
+  const [, prober] = /^(http|tcp|icmp|dns|grpc|ssh)/.exec(name) ?? [];
+  if (prober === undefined) return undefined;
+  if (prober === 'ssh')
+    return { prober: 'tcp', tcp: { query_response: [{ expect: '^SSH-2.0-' }] } };
+  return name.includes('post') ? { prober: 'http', http: { method: 'POST' } } : { prober };
+};
+
+const meaningless = new Set([
+  'preferred_ip_protocol',
+  'ip_protocol_fallback',
+  'valid_http_versions',
+  'body_size_limit',
+  'compression',
+  'enable_http2',
+  'enable_http3',
+  'follow_redirects',
+]);
+
+const monitorOf = (given: Raw, target: string, scrape: Row, work: Work): Raw | undefined => {
+  const module = rowOf(given);
+  const interval_s = intervalFrom(
+    secondsFrom(scrape.text('scrape_interval') || '60s'),
+    target,
+    work,
+  );
+  const timeout_ms = timeoutFrom(secondsFrom(module.text('timeout')), interval_s);
+  const prober = module.text('prober');
+  const raw = module.value(prober);
+  const row = rowOf(isRecord(raw) ? raw : {}, meaningless);
+  const made = (type: string, at: string, config: Raw): Raw => {
+    omitUnread(row, target, work);
+    return {
+      type,
+      target: at,
+      interval_s,
+      config: { timeout_ms: type === 'icmp' ? echoTimeout(timeout_ms) : timeout_ms, ...config },
+    };
+  };
+  const tls = row.inner('tls_config');
+  const verify_tls = tls.isOn('insecure_skip_verify') ? false : undefined;
+  const onPort = (config: Raw): Raw | undefined => {
+    const [host, port] = partsOf(target);
+    const at = endpointFrom(host, port, target, work);
+    return at === undefined ? undefined : made('tcp', at, config);
+  };
+  switch (prober) {
+    case 'http': {
+      const address = addressFrom(
+        /^https?:\/\//i.test(target) ? target : `http://${target}`,
+        target,
+        work,
+      );
+      if (address === undefined) return undefined;
+      const headers = row.value('headers');
+      const auth = row.inner('basic_auth');
+      const config = {
+        method: methodFrom(row.text('method'), target, work),
+        headers: isRecord(headers) ? headersFrom(headers, target, work) : undefined,
+        body: bodyFrom(row.text('body'), target, work),
+        expected_status: statusesFrom(row.texts('valid_status_codes'), target, work),
+        basic_auth:
+          address.basic_auth ??
+          credentialsFrom(auth.text('username'), auth.text('password'), target, work),
+        ...(row.isOff('follow_redirects') ? { follow_redirects: false } : {}),
+        verify_tls,
+      };
+      return made('https', address.target, consistent(config, target, work));
+    }
+    case 'tcp': {
+      const answers = row.records('query_response');
+      const isSsh = answers.some(({ expect }) => String(expect).startsWith('^SSH'));
+      const isSmtp = answers.some(({ expect }) => /^\^?220/.test(String(expect)));
+      const isStartTls = answers.some(({ starttls }) => starttls === true);
+      if (answers.length > 0 && !isSsh && !isSmtp)
+        work.omit(target, 'what it sends and expects is left out; `send` and `expect` can say it.');
+      return onPort({
+        banner: isSsh ? 'ssh' : isSmtp ? 'smtp' : undefined,
+        tls: row.isOn('tls') ? 'implicit' : isSmtp && isStartTls ? 'smtp' : undefined,
+        verify_tls,
+        server_name: tls.text('server_name'),
+      });
+    }
+    case 'icmp':
+      return hostFrom(target, target, work) === undefined ? undefined : made('icmp', target, {});
+    case 'dns': {
+      const [server, port] = partsOf(target);
+      const name = row.text('query_name');
+      if (questionFrom(name, row.text('query_type'), target, work) === undefined) return undefined;
+      const [code = ''] = row.texts('valid_rcodes');
+      return made('dns', name, {
+        record_type: row.text('query_type') === 'ANY' ? '' : row.text('query_type'),
+        resolver: resolverFrom(server, port, target, work),
+        transport: row.text('transport_protocol'),
+        expected_rcode: code,
+      });
+    }
+    case 'grpc': {
+      const [host, port] = partsOf(target);
+      const at = endpointFrom(host, port, target, work);
+      const scheme = row.isOn('tls') ? 'grpcs' : 'grpc';
+      return at === undefined
+        ? undefined
+        : made('grpc', `${scheme}://${at}`, { service: row.text('service'), verify_tls });
+    }
+  }
+  work.omit(target, `a module of prober ${prober || 'unknown'} has no counterpart as it is.`);
+  return undefined;
+};

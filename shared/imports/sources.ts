@@ -1,0 +1,74 @@
+import { importBetterStack } from './better-stack.ts';
+import { importBlackbox } from './blackbox.ts';
+import { importGatus, isGatus, joined } from './gatus.ts';
+import { importHealthchecks } from './healthchecks.ts';
+import type { Imported } from './result.ts';
+import { importKuma, kumaTablesOf } from './uptime-kuma.ts';
+import { importUptimeRobot } from './uptimerobot.ts';
+
+/** From where monitors can be moved in, in the order in which people are asked. */
+
+export const sources = [
+  'uptime-kuma',
+  'uptimerobot',
+  'healthchecks',
+  'better-stack',
+  'gatus',
+  'blackbox',
+] as const;
+export type Source = (typeof sources)[number];
+export const isSource = (text: string): text is Source => sources.some((one) => one === text);
+
+export const sourceNames: Readonly<Record<Source, string>> = {
+  'uptime-kuma': 'Uptime Kuma',
+  uptimerobot: 'UptimeRobot',
+  healthchecks: 'Healthchecks',
+  'better-stack': 'Better Stack',
+  gatus: 'Gatus',
+  blackbox: 'Prometheus blackbox exporter',
+};
+
+/** Whether its files are YAML; those of the others are JSON. */
+export const isYaml = (source: Source): boolean => source === 'gatus' || source === 'blackbox';
+
+/**
+ * What was read of it, as objects of a file; a sentence when it is something else.
+ * `today`, as 2026-11-26.
+ */
+export function convert(
+  source: Source,
+  documents: readonly unknown[],
+  today: string,
+): Imported | string {
+  const [first] = documents;
+  const found = (imported: Imported, hint: string): Imported | string =>
+    Object.values(imported.objects).every((kind) => Object.keys(kind).length === 0) &&
+    imported.omissions.length === 0
+      ? `There is nothing to import from ${sourceNames[source]} in it: ${hint}`
+      : imported;
+  switch (source) {
+    case 'uptime-kuma': {
+      const tables = kumaTablesOf(first);
+      return tables === undefined
+        ? 'This is no backup of Uptime Kuma: give the JSON that its version 1 exports, or kuma.db.'
+        : found(importKuma(tables, today), 'it has no monitors.');
+    }
+    case 'gatus': {
+      const config = joined(documents);
+      return isGatus(config)
+        ? importGatus(config)
+        : 'This is no configuration of Gatus: it has no `endpoints`.';
+    }
+    case 'blackbox':
+      return found(
+        importBlackbox(documents),
+        'give `scrape_configs` with targets, or a list of targets, and blackbox.yml beside.',
+      );
+    case 'uptimerobot':
+      return found(importUptimeRobot(first), 'give the answer of getMonitors.');
+    case 'healthchecks':
+      return found(importHealthchecks(first), 'give the answer of /api/v3/checks/.');
+    case 'better-stack':
+      return found(importBetterStack(first), 'give the answer of /api/v2/monitors.');
+  }
+}

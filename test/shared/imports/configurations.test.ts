@@ -1,0 +1,186 @@
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { importedFrom as from, omissionsOf, variable } from '../../support/imports.ts';
+
+/** By hand after the documented forms of the peers: no file of theirs. */
+
+test('Gatus: endpoints with their conditions, and where alerts go', () => {
+  const imported = from(
+    'gatus',
+    parse(`
+alerting:
+  slack: { webhook-url: "\${SLACK_URL}", default-alert: { failure-threshold: 5 } }
+  email: { from: a@x.example, host: mail, to: "ops@x.example,b@x.example" }
+  custom: { url: https://x.example }
+maintenance: { start: "23:00", duration: 1h }
+endpoints:
+  - name: front
+    group: core
+    url: https://shop.example/health
+    interval: 1m30s
+    headers: { Authorization: "Bearer \${TOKEN}", X-Key: plain }
+    client: { timeout: 3s, insecure: true, ignore-redirect: true, oauth2: { client-id: x } }
+    conditions:
+      - "[STATUS] == any(200, 204)"
+      - "[BODY].status == UP"
+      - "[BODY] == pat(*welcome*)"
+      - "has([BODY].errors) == false"
+      - "len([BODY].items) > 2"
+      - "[RESPONSE_TIME] < 800"
+      - "[CERTIFICATE_EXPIRATION] > 240h"
+    alerts: [{ type: slack, failure-threshold: 3 }]
+  - { name: open, url: "http://a.example/", enabled: false, conditions: ["[CONNECTED] == true"] }
+  - { name: below, url: "http://a.example/b", conditions: ["[STATUS] < 300", "[STATUS] >= 200"] }
+  - { name: port, url: "tcp://mail.example:25", conditions: ["[CONNECTED] == true"] }
+  - { name: ns, url: "8.8.8.8", dns: { query-name: shop.example, query-type: A }, conditions: ["[BODY] == 192.0.2.1", "[DNS_RCODE] == NOERROR"] }
+  - { name: sctp, url: "sctp://a.example:1", conditions: ["[CONNECTED] == true"] }
+external-endpoints:
+  - { name: job, group: core, token: t0k3n, heartbeat: { interval: 30m } }
+`),
+  );
+  const { monitors, channels, groups } = imported.objects;
+  expect(groups).toEqual({ core: {} });
+  expect(monitors.front).toEqual({
+    type: 'https',
+    target: 'https://shop.example/health',
+    interval_s: 90,
+    group: 'core',
+    config: {
+      timeout_ms: 3_000,
+      headers: { Authorization: `Bearer ${variable('TOKEN')}`, 'X-Key': variable('FRONT_X_KEY') },
+      verify_tls: false,
+      follow_redirects: false,
+      max_response_ms: 800,
+      tls_expires_within_days: 10,
+      fail_on: ['slow', 'certificate'],
+      expected_status: [200, 204],
+      body_contains: ['welcome'],
+      json: [
+        { path: '$.status', equals: 'UP' },
+        { path: '$.errors', exists: false },
+      ],
+    },
+  });
+  expect(monitors.open).toMatchObject({ enabled: false, config: { expected_status: ['100-599'] } });
+  expect(monitors.below).not.toHaveProperty('config');
+  expect(monitors.port).toEqual({ type: 'tcp', target: 'mail.example:25', interval_s: 60 });
+  expect(monitors.ns).toMatchObject({
+    target: 'shop.example',
+    config: { resolver: '8.8.8.8', expected_values: ['192.0.2.1'], expected_rcode: 'NOERROR' },
+  });
+  expect(monitors.job).toEqual({ type: 'heartbeat', interval_s: 1_800, group: 'core' });
+  expect(channels.slack).toEqual({
+    kind: 'slack',
+    config: { url: variable('SLACK_URL') },
+    covers: 'chosen',
+    monitors: ['front'],
+  });
+  expect(Object.keys(channels)).toEqual(['slack', 'email', 'email-2']);
+  expect(omissionsOf(imported, 'front')).toEqual([
+    'the condition len([BODY].items) > 2 is left out: no assertion says it.',
+    'thresholds of its alerts are left out: another continent confirms an outage instead.',
+    'signing in by OAuth has no counterpart; set up what its target takes.',
+  ]);
+  expect(omissionsOf(imported, 'sctp')).toEqual(['checks of sctp have no counterpart.']);
+  expect(omissionsOf(imported, 'Gatus')).toEqual([
+    'its maintenance has no counterpart as it is; schedule a window.',
+  ]);
+  expect(omissionsOf(imported, 'alerting').join()).toContain('its custom has no counterpart');
+});
+
+test('blackbox: targets of scrape configs, as their modules say', () => {
+  const modules = {
+    modules: {
+      login: {
+        prober: 'http',
+        timeout: '5s',
+        http: {
+          method: 'POST',
+          body: 'a=1',
+          valid_status_codes: [200, 302],
+          no_follow_redirects: true,
+          fail_if_body_matches_regexp: ['x'],
+          tls_config: { insecure_skip_verify: true },
+          basic_auth: { username: 'u', password: 'p4ss' },
+        },
+      },
+      ssh_banner: { prober: 'tcp', tcp: { query_response: [{ expect: '^SSH-2.0-' }] } },
+      dns_mx: {
+        prober: 'dns',
+        dns: { query_name: 'shop.example', query_type: 'MX', transport_protocol: 'tcp' },
+      },
+    },
+  };
+  const config = {
+    global: { scrape_interval: '30s' },
+    scrape_configs: [
+      {
+        job_name: 'web',
+        params: { module: ['login'] },
+        static_configs: [
+          { targets: ['https://shop.example/in'], labels: { team: 'Shop', __x: 'y' } },
+        ],
+        metrics_path: '/probe',
+        relabel_configs: [{}],
+      },
+      {
+        job_name: 'ssh',
+        scrape_interval: '5m',
+        params: { module: ['ssh_banner'] },
+        static_configs: [{ targets: ['host.example:22'] }],
+      },
+      {
+        job_name: 'dns',
+        params: { module: ['dns_mx'] },
+        static_configs: [{ targets: ['9.9.9.9'] }],
+      },
+      {
+        job_name: 'odd',
+        params: { module: ['own'] },
+        static_configs: [{ targets: ['a.example'] }],
+      },
+      { job_name: 'node', static_configs: [{ targets: ['localhost:9100'] }] },
+    ],
+  };
+  const imported = from('blackbox', config, modules);
+  expect(Object.values(imported.objects.monitors)).toEqual([
+    {
+      name: 'https://shop.example/in',
+      type: 'https',
+      target: 'https://shop.example/in',
+      interval_s: 30,
+      tags: ['shop'],
+      config: {
+        timeout_ms: 5_000,
+        method: 'POST',
+        body: 'a=1',
+        expected_status: [200, 302],
+        basic_auth: { username: 'u', password: variable('HTTPS_SHOP_EXAMPLE_IN_PASSWORD') },
+        verify_tls: false,
+      },
+    },
+    {
+      name: 'host.example:22',
+      type: 'tcp',
+      target: 'host.example:22',
+      interval_s: 300,
+      config: { banner: 'ssh' },
+    },
+    {
+      type: 'dns',
+      target: 'shop.example',
+      interval_s: 30,
+      config: { record_type: 'MX', resolver: '9.9.9.9', transport: 'tcp' },
+    },
+  ]);
+  expect(omissionsOf(imported, 'https://shop.example/in')).toEqual([
+    'its no_follow_redirects has no counterpart.',
+    'its fail_if_body_matches_regexp has no counterpart.',
+  ]);
+  expect(omissionsOf(imported, 'a.example')).toEqual([
+    'the module own is not known: give blackbox.yml too.',
+  ]);
+  expect(omissionsOf(imported, 'node').join()).toContain('no job of blackbox_exporter');
+  const listed = from('blackbox', [{ targets: ['shop.example'], labels: {} }]);
+  expect(Object.values(listed.objects.monitors)).toMatchObject([{ target: 'http://shop.example' }]);
+});

@@ -1,0 +1,310 @@
+import { describe, expect, test } from 'vitest';
+import { downloadFrom, type Reach, SourceRefused } from '../../../shared/imports/download.ts';
+import { importedFrom as from, omissionsOf, variable } from '../../support/imports.ts';
+
+/** By hand after the documented forms of the peers: no file of theirs. */
+
+test('Healthchecks: checks with their period or schedule', () => {
+  const imported = from('healthchecks', {
+    checks: [
+      {
+        name: 'Backup',
+        slug: 'backup',
+        tags: 'prod db',
+        desc: 'on host 7',
+        grace: 600,
+        timeout: 3_600,
+        status: 'up',
+        uuid: 'a96a8bc5-1a74-4b37-9f0a-3d0d5f3b1a01',
+        ping_url: 'https://hc-ping.com/a96a',
+        channels: '1,2',
+        manual_resume: false,
+        methods: '',
+        n_pings: 9,
+      },
+      {
+        name: 'Report',
+        slug: '',
+        tags: '',
+        desc: '',
+        grace: 60,
+        schedule: '30 2 * * *',
+        tz: 'Europe/Riga',
+        status: 'paused',
+        filter_body: true,
+      },
+      { name: 'Odd', schedule: 'Mon..Fri 12:00', tz: 'UTC', grace: 60, status: 'new' },
+    ],
+  });
+  expect(imported.objects.monitors).toMatchObject({
+    backup: {
+      name: 'Backup',
+      type: 'heartbeat',
+      target: 'on host 7',
+      interval_s: 3_600,
+      tags: ['prod', 'db'],
+      config: { grace_s: 600 },
+    },
+    report: { enabled: false, config: { schedule: '30 2 * * *', timezone: 'Europe/Riga' } },
+  });
+  expect(omissionsOf(imported, 'Odd').join()).toContain('no cron expression');
+  expect(omissionsOf(imported, 'Report').join()).toContain('pings are not read for words');
+  expect(omissionsOf(imported, 'Backup').join()).toContain('integrations of a check');
+});
+
+test('UptimeRobot: both versions of its API', () => {
+  const second = from('uptimerobot', {
+    stat: 'ok',
+    monitors: [
+      {
+        id: 1,
+        friendly_name: 'Front',
+        url: 'https://a.example/',
+        type: 2,
+        keyword_type: 1,
+        keyword_case_type: 0,
+        keyword_value: 'Error',
+        interval: 300,
+        timeout: 30,
+        status: 2,
+        http_username: 'u',
+        http_password: 'p4ss',
+        http_auth_type: 1,
+        custom_http_headers: { Accept: '*/*' },
+        custom_http_statuses: { up: ['200', '302'], down: ['500'] },
+        alert_contacts: [{ id: 1 }],
+      },
+      {
+        id: 2,
+        friendly_name: 'Mail',
+        url: 'mail.example',
+        type: 4,
+        sub_type: 99,
+        port: 587,
+        interval: 60,
+        status: 0,
+      },
+      { id: 3, friendly_name: 'Job', url: '', type: 5, interval: 86_400, status: 1 },
+    ],
+  });
+  expect(second.objects.monitors).toMatchObject({
+    front: {
+      interval_s: 300,
+      config: {
+        body_not_contains: ['Error'],
+        expected_status: [200, 302],
+        basic_auth: { username: 'u', password: variable('FRONT_PASSWORD') },
+      },
+    },
+    mail: { type: 'tcp', target: 'mail.example:587', enabled: false },
+    job: { type: 'heartbeat', interval_s: 86_400 },
+  });
+  expect(omissionsOf(second, 'Front')).toEqual([
+    'statuses that mean down are left out; others are down.',
+    'alert contacts are to be set up as channels.',
+  ]);
+  const third = from('uptimerobot', {
+    data: [
+      {
+        id: 1,
+        friendlyName: 'Front',
+        url: 'https://a.example/',
+        type: 'HTTP',
+        interval: 60,
+        timeout: 30,
+        status: 'PAUSED',
+        httpMethodType: 'HEAD',
+        successHttpResponseCodes: ['2xx', '301'],
+        followRedirections: false,
+        checkSSLErrors: true,
+        tags: [{ id: 1, name: 'EU' }],
+        responseTimeThreshold: 0,
+      },
+      { id: 2, friendlyName: 'Zone', url: 'a.example', type: 'DNS', interval: 60 },
+    ],
+  });
+  expect(third.objects.monitors.front).toMatchObject({
+    enabled: false,
+    tags: ['eu'],
+    config: { method: 'HEAD', expected_status: ['2xx', 301], follow_redirects: false },
+  });
+  expect(omissionsOf(third, 'Zone').join()).toContain('type dns have no counterpart');
+});
+
+test('Better Stack: monitors, heartbeats and their groups', () => {
+  const imported = from('better-stack', {
+    data: [
+      { id: '7', type: 'monitor_group', attributes: { name: 'Web' } },
+      {
+        id: '1',
+        type: 'monitor',
+        attributes: {
+          url: 'https://a.example/',
+          pronounceable_name: 'Front',
+          monitor_type: 'expected_status_code',
+          expected_status_codes: [200, 401],
+          check_frequency: 30,
+          request_timeout: 15,
+          http_method: 'post',
+          request_body: 'x=1',
+          request_headers: [{ id: '1', name: 'X-Token', value: 't0k' }],
+          verify_ssl: true,
+          follow_redirects: true,
+          regions: ['us', 'eu'],
+          paused: false,
+          monitor_group_id: 7,
+          call: true,
+          confirmation_period: 3,
+          ssl_expiration: 14,
+          domain_expiration: 30,
+          maintenance_from: '01:00:00',
+          ip_version: null,
+        },
+      },
+      {
+        id: '2',
+        type: 'monitor',
+        attributes: {
+          url: 'mail.example',
+          pronounceable_name: 'Mail',
+          monitor_type: 'smtp',
+          port: '587',
+          check_frequency: 60,
+          request_timeout: 5_000,
+          paused: true,
+        },
+      },
+      {
+        id: '3',
+        type: 'monitor',
+        attributes: { url: 'a.example', pronounceable_name: 'Udp', monitor_type: 'udp' },
+      },
+      {
+        id: '4',
+        type: 'heartbeat',
+        attributes: {
+          name: 'Job',
+          period: 3_600,
+          grace: 300,
+          url: 'https://uptime.betterstack.com/api/v1/heartbeat/x',
+        },
+      },
+    ],
+  });
+  expect(imported.objects.monitors).toMatchObject({
+    front: {
+      group: 'web',
+      interval_s: 30,
+      config: {
+        timeout_ms: 15_000,
+        method: 'POST',
+        headers: { 'X-Token': variable('FRONT_X_TOKEN') },
+        expected_status: [200, 401],
+        continents: ['North America', 'Europe'],
+        tls_expires_within_days: 14,
+      },
+    },
+    mail: {
+      target: 'mail.example:587',
+      enabled: false,
+      config: { banner: 'smtp', timeout_ms: 5_000 },
+    },
+    job: { interval_s: 3_600, config: { grace_s: 300 } },
+  });
+  expect(omissionsOf(imported, 'Front').toSorted()).toEqual([
+    'a monitor of type domain watches the end of a registration.',
+    'its maintenance has no counterpart as it is; schedule a window.',
+    'its times of confirmation are left out: another continent confirms instead.',
+    'whom to call and when is set on channels.',
+  ]);
+  expect(omissionsOf(imported, 'Udp').join()).toContain('type udp');
+});
+
+describe('a download', () => {
+  type Answer = { status?: number; retryAfter?: string; body: unknown };
+  const serve = (answers: readonly Answer[]) => {
+    const asked: Parameters<Reach>[0][] = [];
+    const waited: number[] = [];
+    const left = [...answers];
+    return {
+      asked,
+      waited,
+      reach: async (request: Parameters<Reach>[0]) => {
+        asked.push(request);
+        const { status = 200, retryAfter = null, body } = left.shift() ?? { body: {} };
+        return { status, retryAfter, text: JSON.stringify(body) };
+      },
+      wait: async (seconds: number) => void waited.push(seconds),
+    };
+  };
+
+  test('follows pages on the same host alone, and waits as it is told', async () => {
+    const world = serve([
+      { body: { data: [{ id: '1' }] } },
+      { body: { data: [] } },
+      { status: 429, retryAfter: '7', body: {} },
+      {
+        body: {
+          data: [{ id: '2' }],
+          pagination: { next: 'https://bs.example/api/v2/monitors?page=2' },
+        },
+      },
+      { body: { data: [{ id: '3' }], pagination: { next: 'https://evil.example/take' } } },
+      { body: { data: [] } },
+    ]);
+    const found = await downloadFrom(
+      'better-stack',
+      { key: 'k', host: 'https://bs.example/' },
+      world,
+    );
+    expect(found).toEqual({ data: [{ id: '1' }, { id: '2' }, { id: '3' }] });
+    expect(world.waited).toEqual([7]);
+    expect(world.asked.map(({ url }) => new URL(url).host)).toEqual(
+      Array.from({ length: 6 }, () => 'bs.example'),
+    );
+    expect(world.asked[0]?.headers.authorization).toBe('Bearer k');
+  });
+
+  test('of UptimeRobot goes on until it has all, with its key in the body', async () => {
+    const world = serve([
+      { body: { stat: 'ok', pagination: { total: 3 }, monitors: [{ id: 1 }, { id: 2 }] } },
+      { body: { stat: 'ok', pagination: { total: 3 }, monitors: [{ id: 3 }] } },
+    ]);
+    expect(await downloadFrom('uptimerobot', { key: 'ur-1' }, world)).toEqual({
+      monitors: [{ id: 1 }, { id: 2 }, { id: 3 }],
+    });
+    expect(world.asked[1]?.body).toContain('offset=2');
+    expect(world.asked[1]?.url).not.toContain('ur-1');
+  });
+
+  test.each<[string, Answer, Parameters<typeof downloadFrom>[0], string]>([
+    [
+      'a wrong key',
+      { status: 401, body: {} },
+      'healthchecks',
+      'Healthchecks does not accept this key',
+    ],
+    [
+      'a wrong key of UptimeRobot',
+      { body: { stat: 'fail', error: { type: 'invalid_parameter', parameter_name: 'api_key' } } },
+      'uptimerobot',
+      'UptimeRobot does not accept this key',
+    ],
+    [
+      'a page that is none',
+      { status: 502, body: 'no' },
+      'better-stack',
+      'Better Stack answers 502',
+    ],
+    [
+      'no more calls',
+      { status: 429, retryAfter: '9999', body: {} },
+      'healthchecks',
+      'allows no more calls',
+    ],
+  ])('of %s ends in a sentence', async (_, answer, service, sentence) => {
+    const failed = downloadFrom(service, { key: 'k' }, serve([answer]));
+    await expect(failed).rejects.toThrow(SourceRefused);
+    await expect(failed).rejects.toThrow(sentence);
+  });
+});
