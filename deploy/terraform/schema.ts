@@ -1,0 +1,410 @@
+/**
+ * Makes the schema of the Terraform provider from the API document: every attribute of every
+ * resource, with how it is sent and where an answer has it. The provider embeds the file.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ApiDocument, apiDocument, responseIn } from '../../coordinator/api/openapi.ts';
+import type { JsonSchema } from '../../shared/api/fields.ts';
+import { isSecretName, type RestOperation } from '../../shared/api/operation.ts';
+import { isRecord, memberOf } from '../../shared/base/json.ts';
+import { type Managed, managed } from './objects.ts';
+
+/**
+ * A kind of value. A `scalar` is a text, a number or a boolean, written as a text; `json` is any
+ * object, as its text.
+ */
+type Shape = {
+  readonly type:
+    | 'string'
+    | 'integer'
+    | 'number'
+    | 'boolean'
+    | 'scalar'
+    | 'json'
+    | 'list'
+    | 'set'
+    | 'map'
+    | 'object';
+  readonly items?: Shape;
+  readonly fields?: readonly Attribute[];
+  readonly enum?: readonly unknown[];
+  readonly minimum?: unknown;
+  readonly maximum?: unknown;
+};
+
+type Attribute = Shape & {
+  readonly name: string;
+  readonly description: string;
+  /** `data`: only data sources have it. */
+  readonly use: 'required' | 'optional' | 'computed' | 'data';
+  /** Where it is left out, the service chooses, and its choice stays. */
+  readonly chosen?: true;
+  readonly default?: unknown;
+  readonly sensitive?: true;
+  /** Of what never changes by itself: a plan knows it. */
+  readonly stable?: true;
+  /** A change makes a new object. */
+  readonly replace?: true;
+  readonly create?: true;
+  readonly update?: true;
+  /** Where an answer has it, when not at its name. */
+  readonly at?: readonly string[];
+  readonly as?: 'present' | 'rows';
+  readonly hidden?: true;
+  /** Answered once, when the object is created. */
+  readonly once?: true;
+  readonly clear?: Readonly<Record<string, unknown>>;
+  /** The value of the union's `by` of which this attribute is the config. */
+  readonly of?: string;
+};
+
+export type Resource = Pick<Managed, 'union' | 'lookup' | 'gone'> & {
+  readonly name: string;
+  readonly description: string;
+  readonly list: string;
+  /** Where one object is; its id stands for `{id}`. */
+  readonly one: string;
+  readonly canGet: boolean;
+  readonly canUpdate: boolean;
+  /** What the query of the list finds. */
+  readonly filters: readonly string[];
+  readonly attributes: readonly Attribute[];
+};
+
+const document: ApiDocument = apiDocument('http://localhost');
+
+/** The whole schema, in the order in which resources need one another. */
+export const providerSchema = (): { readonly resources: readonly Resource[] } => ({
+  resources: Object.entries(managed).map(([name, object]) => resourceOf(name, object)),
+});
+
+const resourceOf = (name: string, object: Managed): Resource => {
+  const { list, create, get, update, remove, union, lookup, gone } = object;
+  return {
+    name,
+    description: `${create.summary}. ${create.description ?? ''}`.trim(),
+    list: list.path,
+    one: remove.path.replace(/\{[a-z_]+\}$/, '{id}'),
+    canGet: get !== undefined,
+    canUpdate: update !== undefined,
+    lookup,
+    filters: lookup.filter((field) => Object.hasOwn(list.query, field)),
+    ...(union === undefined ? {} : { union }),
+    ...(gone === undefined ? {} : { gone }),
+    attributes: attributesOf(object),
+  };
+};
+
+const attributesOf = (object: Managed): readonly Attribute[] => {
+  const { create, update, union } = object;
+  const sent = bodyOf(create);
+  const changed = update === undefined ? {} : bodyOf(update);
+  const answered = answerOf(object);
+  const once = without(propertiesOf(successSchema(create)), answered);
+  const inputs = without({ ...changed, ...sent }, clearingOnly(object, sent));
+  const outputs = without({ ...answered, ...computedElsewhere(object, answered) }, inputs);
+  const isUnion = (name: string): boolean => name === union?.field || name === union?.by;
+  const inputAttributes = Object.keys(inputs)
+    .filter((name) => !isUnion(name))
+    .map((name) => inputOf(name, object, { sent, changed, answered }));
+  const forms = union === undefined ? [] : formsOf(create, union);
+  const outputAttributes = Object.entries(outputs)
+    .filter(([name]) => !isUnion(name))
+    .map(([name, schema]) => outputOf(name, schema, object));
+  const by: readonly Attribute[] =
+    union === undefined
+      ? []
+      : [
+          {
+            ...shapeOf({ type: 'string' }),
+            name: union.by,
+            description: 'Which of the forms it has.',
+            use: 'computed',
+            replace: true,
+          },
+        ];
+  const onceAttributes = Object.entries(once).map(
+    ([name, schema]): Attribute => ({
+      ...shapeOf(schema),
+      name,
+      description: wordsOf(schema),
+      use: 'computed',
+      sensitive: true,
+      stable: true,
+      once: true,
+    }),
+  );
+  return [...outputAttributes, ...by, ...inputAttributes, ...onceAttributes, ...forms];
+};
+
+type Bodies = {
+  readonly sent: Schemas;
+  readonly changed: Schemas;
+  readonly answered: Schemas;
+};
+type Schemas = Readonly<Record<string, JsonSchema>>;
+
+const inputOf = (name: string, object: Managed, { sent, changed, answered }: Bodies): Attribute => {
+  const schema = sent[name] ?? changed[name] ?? {};
+  const hidden = object.hidden?.includes(name) === true;
+  const at = object.at?.[name];
+  const as = object.as?.[name];
+  const answer = answered[name];
+  const file = object.file === undefined ? {} : propertiesOf(componentOf(object.file));
+  const standard =
+    object.defaults?.[name] ??
+    schema.default ??
+    file[name]?.default ??
+    // A list that an answer always has is empty where there is nothing.
+    (answer?.type === 'array' && !isNullable(answer) ? [] : undefined);
+  const isRequired = requiredOf(create(object)).includes(name);
+  const isChosen =
+    !isRequired &&
+    !hidden &&
+    as === undefined &&
+    (standard === undefined || standard === '') &&
+    answer !== undefined &&
+    !isNullable(answer);
+  const clear = object.clears?.[name];
+  const shape = shapeOf(schema);
+  return {
+    ...shape,
+    ...(object.sets?.includes(name) === true ? { type: 'set' as const } : {}),
+    name,
+    description: wordsOf(schema),
+    use: isRequired ? 'required' : 'optional',
+    ...(isChosen
+      ? { chosen: true as const }
+      : standard === undefined || isRequired
+        ? {}
+        : { default: standard }),
+    ...(isSecretName(name) ? { sensitive: true as const } : {}),
+    ...(Object.hasOwn(changed, name) || hidden ? {} : { replace: true as const }),
+    ...(Object.hasOwn(sent, name) ? { create: true as const } : {}),
+    ...(Object.hasOwn(changed, name) ? { update: true as const } : {}),
+    ...(at === undefined ? {} : { at }),
+    ...(as === undefined ? {} : { as }),
+    ...(hidden ? { hidden: true as const } : {}),
+    ...(clear === undefined ? {} : { clear }),
+  };
+};
+
+const outputOf = (name: string, schema: JsonSchema, object: Managed): Attribute => {
+  const at = object.at?.[name];
+  const isStable = name === 'id' || object.stable.includes(name);
+  const isOfResource = isStable || object.computed?.includes(name) === true;
+  return {
+    ...shapeOf(schema),
+    name,
+    description: wordsOf(schema),
+    use: isOfResource ? 'computed' : 'data',
+    ...(isStable ? { stable: true as const } : {}),
+    ...(at === undefined ? {} : { at }),
+  };
+};
+
+/** Each form of a union as an attribute, named after its kind. */
+const formsOf = (
+  operation: RestOperation,
+  { field, by }: NonNullable<Managed['union']>,
+): readonly Attribute[] => {
+  const forms = memberOf(memberOf(bodySchema(operation), 'then'), 'oneOf');
+  if (!Array.isArray(forms)) throw new Error(`${operation.id} has no forms of ${field}`);
+  return forms.map((form: unknown): Attribute => {
+    const properties = memberOf(form, 'properties');
+    const kind = memberOf(memberOf(properties, by), 'const');
+    const config = memberOf(properties, field);
+    if (typeof kind !== 'string' || !isRecord(config)) throw new Error(`a form of ${field}`);
+    return {
+      ...shapeOf(config),
+      name: kind,
+      description: `The settings of \`${kind}\`. An object has one such attribute, which says what it is; \`{}\` is all defaults.`,
+      use: 'optional',
+      create: true,
+      update: true,
+      at: [field],
+      of: kind,
+    };
+  });
+};
+
+/** Fields of a change that only take another one away. */
+const clearingOnly = ({ clears = {} }: Managed, sent: Schemas): Schemas =>
+  Object.fromEntries(
+    Object.values(clears)
+      .flatMap((fragment) => Object.keys(fragment))
+      .filter((name) => !Object.hasOwn(sent, name) && !Object.hasOwn(clears, name))
+      .map((name) => [name, {}]),
+  );
+
+/** Attributes that an answer has inside another one. */
+const computedElsewhere = ({ computed = [], at = {} }: Managed, answered: Schemas): Schemas =>
+  Object.fromEntries(
+    computed.flatMap((name) => {
+      const [outer, inner] = at[name] ?? [];
+      if (outer === undefined || inner === undefined) return [];
+      const schema = propertiesOf(resolved(answered[outer] ?? {}))[inner];
+      if (schema === undefined) throw new Error(`an answer has no ${outer}.${inner}`);
+      return [[name, schema] as const];
+    }),
+  );
+
+const create = ({ create: operation }: Managed): JsonSchema => bodySchema(operation);
+
+/** What an answer says of an object that exists: by itself, or as one of a list. */
+const answerOf = ({ get, list }: Managed): Schemas => {
+  if (get !== undefined) return propertiesOf(successSchema(get));
+  const items = propertiesOf(successSchema(list)).items;
+  const item = memberOf(items, 'items');
+  return propertiesOf(isRecord(item) ? item : {});
+};
+
+const bodySchema = (operation: RestOperation): JsonSchema => {
+  if (operation.body === undefined) throw new Error(`${operation.id} has no body`);
+  return resolved(operation.body.schema);
+};
+const bodyOf = (operation: RestOperation): Schemas => propertiesOf(bodySchema(operation));
+
+const successSchema = ({ path, method, success }: RestOperation): JsonSchema => {
+  const response = document.paths[path]?.[method.toLowerCase()]?.responses[success];
+  if (response === undefined) throw new Error(`no answer of ${method} ${path}`);
+  const schema = memberOf(
+    memberOf(responseIn(document, response).content, 'application/json'),
+    'schema',
+  );
+  if (!isRecord(schema)) throw new Error(`${method} ${path} has no schema`);
+  return resolved(schema);
+};
+
+const componentOf = (name: string): JsonSchema => {
+  const schema = document.components.schemas[name];
+  if (schema === undefined) throw new Error(`the document has no ${name}`);
+  return schema;
+};
+
+/** Without null, which an attribute always may be, and without a reference. */
+const resolved = (schema: JsonSchema): JsonSchema => {
+  const { $ref, anyOf, ...rest } = schema;
+  if (typeof $ref === 'string') return componentOf($ref.replace('#/components/schemas/', ''));
+  if (!Array.isArray(anyOf)) return schema;
+  const others = anyOf.filter(isRecord).filter(({ type }) => type !== 'null');
+  const [only] = others;
+  return others.length === 1 && only !== undefined ? { ...resolved(only), ...rest } : schema;
+};
+
+const propertiesOf = (schema: JsonSchema): Schemas => {
+  const { properties } = resolved(schema);
+  return isRecord(properties)
+    ? Object.fromEntries(
+        Object.entries(properties).filter((entry): entry is [string, JsonSchema] =>
+          isRecord(entry[1]),
+        ),
+      )
+    : {};
+};
+
+const requiredOf = (schema: JsonSchema): readonly unknown[] => {
+  const { required } = resolved(schema);
+  return Array.isArray(required) ? required : [];
+};
+
+const isNullable = ({ anyOf }: JsonSchema): boolean =>
+  Array.isArray(anyOf) && anyOf.some((one) => memberOf(one, 'type') === 'null');
+
+const without = (all: Schemas, others: Schemas): Schemas =>
+  Object.fromEntries(Object.entries(all).filter(([name]) => !Object.hasOwn(others, name)));
+
+const wordsOf = (schema: JsonSchema): string => {
+  const { description } = 'description' in schema ? schema : resolved(schema);
+  return typeof description === 'string' ? description : '';
+};
+
+const shapeOf = (given: JsonSchema): Shape => {
+  const schema = resolved(given);
+  const { type, items, properties, additionalProperties, anyOf } = schema;
+  if (Array.isArray(anyOf)) {
+    const types = anyOf.map((one) => memberOf(one, 'type'));
+    return { type: types.includes('boolean') ? 'scalar' : 'string' };
+  }
+  if (type === 'array' && isRecord(items)) return { type: 'list', items: shapeOf(items) };
+  if (type === 'object' && isRecord(properties))
+    return {
+      type: 'object',
+      fields: Object.entries(propertiesOf(schema)).map(([name, inner]) =>
+        memberAttribute(name, inner, requiredOf(schema).includes(name)),
+      ),
+    };
+  if (type === 'object' && isRecord(additionalProperties))
+    return { type: 'map', items: shapeOf(additionalProperties) };
+  if (type === 'object') return { type: 'json' };
+  if (type === 'string' || type === 'integer' || type === 'number' || type === 'boolean')
+    return {
+      type,
+      ...(Array.isArray(schema.enum) ? { enum: schema.enum } : {}),
+      ...('minimum' in schema ? { minimum: schema.minimum } : {}),
+      ...('maximum' in schema ? { maximum: schema.maximum } : {}),
+    };
+  throw new Error(`no attribute can be a ${JSON.stringify(given)}`);
+};
+
+/** A member of an object that is sent and answered whole. */
+const memberAttribute = (name: string, schema: JsonSchema, isRequired: boolean): Attribute => {
+  const shape = shapeOf(schema);
+  const description = wordsOf(schema);
+  return {
+    ...shape,
+    name,
+    description,
+    use: isRequired && !isNullable(schema) ? 'required' : 'optional',
+    ...(isSecret(name, shape, description) ? { sensitive: true as const } : {}),
+  };
+};
+
+/** The document says "stored encrypted" of each secret, and of an object that has one. */
+const isSecret = (name: string, { type }: Shape, description: string): boolean =>
+  type === 'string' || type === 'map'
+    ? /stored encrypted/i.test(description) || (isSecretName(name) && description === '')
+    : false;
+
+const begin = '<!-- Made by schema.ts. -->';
+const end = '<!-- End. -->';
+
+/** The table of the README: what there is, and how it is imported. */
+export const readmeTable = (): string => {
+  const rows = providerSchema().resources.map(({ name, lookup, attributes }) => {
+    const names = (use: Attribute['use']) =>
+      attributes
+        .filter((attribute) => attribute.use === use && attribute.of === undefined)
+        .map((attribute) => `\`${attribute.name}\``)
+        .join(', ');
+    const forms = attributes.flatMap(({ of }) => (of === undefined ? [] : [`\`${of}\``]));
+    const required = [
+      ...(names('required') === '' ? [] : [names('required')]),
+      ...(forms.length === 0 ? [] : [`one of ${forms.join(', ')}`]),
+    ];
+    const found = ['id', ...lookup].map((field) => `\`${field}\``).join(', ');
+    return `| \`antipode_${name}\` | ${required.join('; ')} | ${names('optional')} | ${names('computed')} | ${found} |`;
+  });
+  return [
+    begin,
+    '| resource and data source | required | optional | computed | a data source finds it by |',
+    '|---|---|---|---|---|',
+    ...rows,
+    end,
+  ].join('\n');
+};
+
+export const schemaFile = join(import.meta.dirname, 'internal/provider/schema.json');
+export const readmeFile = join(import.meta.dirname, 'README.md');
+
+export const schemaText = (): string => `${JSON.stringify(providerSchema(), null, 1)}\n`;
+
+/** The README with a new table. */
+export const readmeText = (before: string): string =>
+  before.replace(new RegExp(`${begin}[\\s\\S]*${end}`), () => readmeTable());
+
+if (import.meta.main) {
+  writeFileSync(schemaFile, schemaText());
+  writeFileSync(readmeFile, readmeText(readFileSync(readmeFile, 'utf8')));
+}
