@@ -6,6 +6,7 @@ import generators from './generators.config.ts';
 import images from './images.config.ts';
 import kubernetes from './kubernetes.config.ts';
 import long from './long.config.ts';
+import terraform from './terraform.config.ts';
 
 /** Which command runs which file. CI runs `npm test` and `npm run test:long`. */
 
@@ -29,6 +30,7 @@ const runs: Readonly<Record<string, (file: string) => boolean>> = {
   'npm run test:images': chosenBy(images),
   'npm run test:generators': chosenBy(generators),
   'npm run test:kubernetes': chosenBy(kubernetes),
+  'npm run test:terraform': chosenBy(terraform),
 };
 
 const runsOf = (file: string): string[] => Object.keys(runs).filter((name) => runs[name]?.(file));
