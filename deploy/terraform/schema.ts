@@ -66,6 +66,8 @@ export type Resource = Pick<Managed, 'union' | 'lookup' | 'gone'> & {
   /** Where one object is; its id stands for `{id}`. */
   readonly one: string;
   readonly canGet: boolean;
+  /** Its list says of each object what the object says of itself. */
+  readonly isListedWhole: boolean;
   readonly canUpdate: boolean;
   /** What the query of the list finds. */
   readonly filters: readonly string[];
@@ -87,6 +89,7 @@ const resourceOf = (name: string, object: Managed): Resource => {
     list: list.path,
     one: remove.path.replace(/\{[a-z_]+\}$/, '{id}'),
     canGet: get !== undefined,
+    isListedWhole: Object.keys(answerOf(object)).length === Object.keys(itemOf(list)).length,
     canUpdate: update !== undefined,
     lookup,
     filters: lookup.filter((field) => Object.hasOwn(list.query, field)),
@@ -253,10 +256,11 @@ const computedElsewhere = ({ computed = [], at = {} }: Managed, answered: Schema
 const create = ({ create: operation }: Managed): JsonSchema => bodySchema(operation);
 
 /** What an answer says of an object that exists: by itself, or as one of a list. */
-const answerOf = ({ get, list }: Managed): Schemas => {
-  if (get !== undefined) return propertiesOf(successSchema(get));
-  const items = propertiesOf(successSchema(list)).items;
-  const item = memberOf(items, 'items');
+const answerOf = ({ get, list }: Managed): Schemas =>
+  get === undefined ? itemOf(list) : propertiesOf(successSchema(get));
+
+const itemOf = (list: RestOperation): Schemas => {
+  const item = memberOf(propertiesOf(successSchema(list)).items, 'items');
   return propertiesOf(isRecord(item) ? item : {});
 };
 

@@ -33,6 +33,7 @@ const ofAccounts: readonly string[] = ['probe', 'places', 'inside_counts'];
 const apart: Partial<Record<Kind, readonly string[]>> = {
   https: ['basic_auth'],
   dns: ['expected_rcode'],
+  tls: ['continents'],
 };
 
 /** Where the examples of two keys do not go together, and lists that the API takes as one text too. */
@@ -50,6 +51,7 @@ const instead: Partial<Record<Kind, object>> = {
     ],
   },
   dns: { resolver: '127.0.0.1:5353' },
+  tls: { places: ['continent:Europe', 'continent:Asia'] },
   tcp: { send: '50494e47', expect: '504f4e47' },
   websocket: { encoding: 'text', headers: { 'X-Api-Key': 'k-9' } },
 };
@@ -90,7 +92,7 @@ const channelsWith = (
 const first = (email: string): Resources => ({
   antipode_group: { web: { name: 'Web', external_id: 'shop/web' }, plain: { name: 'Plain' } },
   antipode_monitor: monitorsWith((kind) => ({ [kind]: {} })),
-  antipode_channel: channelsWith(email, () => ({ enabled: false })),
+  antipode_channel: channelsWith(email, (kind) => ({ enabled: false, personal: kind === 'ntfy' })),
   antipode_maintenance_window: {
     once: {
       starts_at: '2030-12-01T02:00:00.000Z',

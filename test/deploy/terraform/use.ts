@@ -167,6 +167,36 @@ describe.skipIf(missing !== undefined)('a user of the Terraform provider', () =>
     await service.call('DELETE', `groups/${id}`);
   });
 
+  test('manages many of a kind, and notices what someone else did to one', async () => {
+    const jobs = Array.from({ length: 30 }, (_, at) => `job-${at}`);
+    service.workspace.write({
+      antipode_monitor: {
+        job: {
+          for_each: Object.fromEntries(jobs.map((job) => [job, job])),
+          // biome-ignore-start lint/suspicious/noTemplateCurlyInString: OpenTofu's templates.
+          name: '${each.key}',
+          external_id: 'jobs/${each.key}',
+          // biome-ignore-end lint/suspicious/noTemplateCurlyInString: as above.
+          heartbeat: {},
+        },
+      },
+    });
+    await service.workspace.apply();
+    expect(await service.workspace.plan()).toEqual({});
+    const [changed, deleted] = await service.all('monitors');
+    await service.call('PATCH', `monitors/${changed?.id}`, { name: 'Another' });
+    await service.call('DELETE', `monitors/${deleted?.id}`);
+    expect(await service.workspace.plan()).toEqual({
+      [`antipode_monitor.job["${String(changed?.name)}"]`]: 'update',
+      [`antipode_monitor.job["${String(deleted?.name)}"]`]: 'create',
+    });
+    await service.workspace.apply();
+    expect(await service.workspace.plan()).toEqual({});
+    expect((await service.all('monitors')).map(({ name }) => name).toSorted()).toEqual(
+      jobs.toSorted(),
+    );
+  });
+
   test('makes another object where its form is another one', async () => {
     const monitor = (form: object) => ({
       antipode_monitor: { shop: { name: 'Shop', target: 'shop.example:443', ...form } },

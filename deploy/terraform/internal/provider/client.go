@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -27,6 +29,7 @@ type client struct {
 	url, token, agent string
 	http              *http.Client
 	wait              func(context.Context, time.Duration) error
+	listings          sync.Map
 }
 
 func newClient(address, token, version string) *client {
@@ -56,6 +59,14 @@ type apiFault struct {
 }
 
 func (r *refused) Error() string { return fmt.Sprintf("%s (%s)", r.message, r.code) }
+
+func (f apiFault) String() string {
+	place := make([]string, 0, len(f.Loc))
+	for _, step := range f.Loc[min(1, len(f.Loc)):] {
+		place = append(place, textOf(step))
+	}
+	return strings.Join(place, ".") + ": " + f.Msg
+}
 
 type answer struct {
 	status int
@@ -170,10 +181,21 @@ func (c *client) read(response *http.Response, content []byte) (answer, error) {
 	if err := json.Unmarshal(content, &told); err != nil || told.Error.Message == "" {
 		told.Error.Message = fmt.Sprintf("The service answered %d.", status)
 	}
+	if len(told.Detail) > 0 {
+		told.Error.Code, told.Error.Message = "validation_failed", joined(told.Detail)
+	}
 	if told.Error.Code == "" {
 		told.Error.Code = fmt.Sprintf("http_%d", status)
 	}
 	return answer{}, &refused{status, told.Error.Code, told.Error.Message, told.Detail}
+}
+
+func joined(faults []apiFault) string {
+	words := make([]string, len(faults))
+	for at, fault := range faults {
+		words[at] = fault.String()
+	}
+	return strings.Join(words, "; ")
 }
 
 func (c *client) notReached(err error) error {

@@ -78,10 +78,11 @@ func TestALostAnswerIsAskedForOnceMoreUnderTheSameKey(t *testing.T) {
 
 func TestItFollowsNoRedirectAndReadsNothingElse(t *testing.T) {
 	for words, answer := range map[string]http.HandlerFunc{
-		"redirects elsewhere":                  saying(302, "", "Location", "https://elsewhere.example/"),
-		"that is not JSON":                     saying(200, "<html>"),
-		"(group_not_found)":                    saying(404, `{"error":{"code":"group_not_found","message":"There is no such group."}}`),
-		"The service answered 500. (http_500)": saying(500, `{}`),
+		"redirects elsewhere": saying(302, "", "Location", "https://elsewhere.example/"),
+		"that is not JSON":    saying(200, "<html>"),
+		"(group_not_found)":   saying(404, `{"error":{"code":"group_not_found","message":"There is no such group."}}`),
+		"group_id: no UUID; limit: too many (validation_failed)": saying(422, `{"detail":[{"loc":["path","group_id"],"msg":"no UUID"},{"loc":["query","limit"],"msg":"too many"}]}`),
+		"The service answered 500. (http_500)":                   saying(500, `{}`),
 	} {
 		c, _, _ := answering(t, answer)
 		if _, err := c.call(t.Context(), http.MethodGet, "/", nil, nil); err == nil || !strings.Contains(err.Error(), words) {
@@ -122,5 +123,38 @@ func TestTheTokenGoesInTheOpenToThisMachineAlone(t *testing.T) {
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%q becomes %q: %v", given, got, err)
 		}
+	}
+}
+
+func TestManyObjectsAreReadInFewCalls(t *testing.T) {
+	group := specOf(t, "group")
+	calls := map[string]int{}
+	c, _, _ := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		calls[r.Method+" "+r.URL.Path]++
+		if r.URL.Path == group.List {
+			saying(200, `{"items":[{"id":"1","name":"Web"},{"id":"2","name":"Mail"}],"next_cursor":null}`)(w, r)
+		} else {
+			saying(200, `{"id":"1","name":"Web"}`)(w, r)
+		}
+	})
+	name := func(id string) any {
+		found, err := c.get(t.Context(), group, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found["name"]
+	}
+	for range fewReads + 30 {
+		if got := name("1"); got != "Web" {
+			t.Fatal(got)
+		}
+	}
+	if calls["GET /api/v1/groups/1"] != fewReads || calls["GET /api/v1/groups"] != 1 {
+		t.Errorf("the calls are %v", calls)
+	}
+	c.changed(group, "1", object{"id": "1", "name": "Pages"})
+	c.changed(group, "2", nil)
+	if one, other := name("1"), name("2"); one != "Pages" || other != nil {
+		t.Errorf("after our changes there are %v and %v", one, other)
 	}
 }

@@ -41,8 +41,7 @@ func (m *managedObject) refusedAs(diagnostics *diag.Diagnostics, act string, of 
 		form = by
 	}
 	for _, fault := range refusal.faults {
-		at := pathOf(m.spec, form, fault.Loc)
-		addRefusal(diagnostics, at, title, fault.Msg)
+		addRefusal(diagnostics, pathOf(m.spec, form, fault.Loc), title, fault.String())
 	}
 	if len(refusal.faults) == 0 {
 		addRefusal(diagnostics, placeOf(m.spec, form, refusal), title, refusal.Error())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -29,7 +28,7 @@ func (s spec) isGone(o object) bool {
 
 // get is the object of an id; nil where there is none any more.
 func (c *client) get(ctx context.Context, s spec, id string) (object, error) {
-	if !s.CanGet {
+	if !s.CanGet || c.readsMany(s) {
 		return c.one(ctx, s, "id", id)
 	}
 	answer, err := c.call(ctx, http.MethodGet, s.path(id), nil, nil)
@@ -48,10 +47,9 @@ func (c *client) find(ctx context.Context, s spec, field, value string) (object,
 		return c.get(ctx, s, value)
 	}
 	found, err := c.one(ctx, s, field, value)
-	if err != nil || found == nil || !s.CanGet {
+	if err != nil || found == nil || s.ListedWhole {
 		return found, err
 	}
-	// A list may say less of each object.
 	return c.get(ctx, s, found.id())
 }
 
@@ -64,41 +62,23 @@ func (c *client) findImported(ctx context.Context, s spec, name string) (object,
 	return c.find(ctx, s, "external_id", name)
 }
 
+// one is the object with this value among those that are listed.
 func (c *client) one(ctx context.Context, s spec, field, value string) (object, error) {
-	query := url.Values{"limit": {"200"}}
-	if slices.Contains(s.Filters, field) {
-		query.Set(field, value)
+	listed, err := c.listed(ctx, s, field, value)
+	if err != nil {
+		return nil, err
 	}
 	var found object
-	for {
-		answer, err := c.call(ctx, http.MethodGet, s.List, query, nil)
-		if err != nil {
-			return nil, err
+	for _, one := range listed {
+		if s.isGone(one) || one[field] != value {
+			continue
 		}
-		page, err := objectOf(answer.body)
-		if err != nil {
-			return nil, err
+		if found != nil {
+			return nil, fmt.Errorf("several %ss have the %s %q, such as %s and %s. Use an id", words(s), field, value, found.id(), one.id())
 		}
-		items, _ := page["items"].([]any)
-		for _, item := range items {
-			one, err := objectOf(item)
-			if err != nil {
-				return nil, err
-			}
-			if s.isGone(one) || one[field] != value {
-				continue
-			}
-			if found != nil {
-				return nil, fmt.Errorf("several %ss have the %s %q, such as %s and %s. Use an id", words(s), field, value, found.id(), one.id())
-			}
-			found = one
-		}
-		next, more := page["next_cursor"].(string)
-		if !more {
-			return found, nil
-		}
-		query.Set("cursor", next)
+		found = one
 	}
+	return found, nil
 }
 
 func objectOf(body any) (object, error) {

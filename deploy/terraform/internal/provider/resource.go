@@ -128,10 +128,14 @@ func (m *managedObject) create(ctx context.Context, plan values) (object, error)
 		return nil, err
 	}
 	made, err := objectOf(answer.body)
-	if err == nil && answer.status == http.StatusOK {
-		err = m.existing(made, nil)
+	if err != nil {
+		return nil, err
 	}
-	return made, err
+	m.client.changed(m.spec, made.id(), made)
+	if answer.status == http.StatusOK {
+		return nil, m.existing(made, nil)
+	}
+	return made, nil
 }
 
 func (m *managedObject) existing(there object, err error) error {
@@ -170,7 +174,11 @@ func (m *managedObject) change(ctx context.Context, id string, plan, before valu
 	if err != nil {
 		return nil, err
 	}
-	return objectOf(answer.body)
+	changed, err := objectOf(answer.body)
+	if err == nil {
+		m.client.changed(m.spec, id, changed)
+	}
+	return changed, err
 }
 
 func (m *managedObject) Read(ctx context.Context, request resource.ReadRequest, response *resource.ReadResponse) {
@@ -228,9 +236,10 @@ func (m *managedObject) Delete(ctx context.Context, request resource.DeleteReque
 		return
 	}
 	_, err = m.client.call(ctx, http.MethodDelete, m.spec.path(idOf(before)), nil, nil)
-	if !isMissing(err) {
-		m.refusedAs(&response.Diagnostics, "delete", before, err)
+	if !isMissing(err) && m.refusedAs(&response.Diagnostics, "delete", before, err) {
+		return
 	}
+	m.client.changed(m.spec, idOf(before), nil)
 }
 
 func (m *managedObject) ImportState(ctx context.Context, request resource.ImportStateRequest, response *resource.ImportStateResponse) {

@@ -50,6 +50,7 @@ type spec struct {
 	One         string `json:"one"`
 	CanGet      bool   `json:"canGet"`
 	CanUpdate   bool   `json:"canUpdate"`
+	ListedWhole bool   `json:"isListedWhole"`
 	Lookup      []string
 	Filters     []string
 	Union       *struct{ Field, By string }
