@@ -277,6 +277,21 @@ const file = {
   }),
 };
 
+/** As many as in a slice of the client, four calls each: a plan and its apply fit into a minute. */
+const objectsOfCall = 50;
+/** The largest file fits, too. */
+const maxCalls = 100;
+
+const callWords = `Fifty objects, begun, count as one call, and a file as ${maxCalls} at most.`;
+
+const objectsIn = (body: unknown): number =>
+  isRecord(body)
+    ? fileKinds.reduce((sum, kind) => {
+        const objects = body[kind];
+        return sum + (isRecord(objects) ? Object.keys(objects).length : 0);
+      }, 0)
+    : 0;
+
 const words = {
   tag: 'Files',
   access: 'write',
@@ -285,6 +300,8 @@ const words = {
   response: FilePlanOut,
   success: 200,
   takesMuch: true,
+  calls: (body: unknown): number =>
+    Math.min(maxCalls, Math.max(1, Math.ceil(objectsIn(body) / objectsOfCall))),
   refusals: ['file_name_invalid'],
 } as const;
 
@@ -294,7 +311,7 @@ export const planFile = operation({
   method: 'POST',
   path: '/api/v1/files/{file}/plan',
   summary: 'Show what applying a file would change',
-  description: 'Nothing is changed.',
+  description: `Nothing is changed. ${callWords}`,
 });
 
 export const applyFile = operation({
@@ -304,7 +321,8 @@ export const applyFile = operation({
   path: '/api/v1/files/{file}/apply',
   summary: 'Make everything as a file says',
   description:
-    'All of it or nothing. Objects that the file does not have are left alone, unless `prune` is true and the file made them. It may be repeated, and may come in parts: what is sent is made so.',
+    'All of it or nothing. Objects that the file does not have are left alone, unless `prune` is true and the file made them. It may be repeated, and may come in parts: what is sent is made so. ' +
+    callWords,
 });
 
 export const getFile = operation({

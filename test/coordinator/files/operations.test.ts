@@ -284,4 +284,14 @@ describe('files', () => {
     expect(operations).toContain('putMonitors');
     expect(JSON.stringify(items)).not.toContain('secret-1');
   });
+
+  test('count as one call for each fifty objects, begun, and a large one as a hundred', () => {
+    const calls = (objects: number) =>
+      applyFile.calls?.({
+        groups: { web: {} },
+        monitors: Object.fromEntries(Array.from({ length: objects - 1 }, (_, n) => [`m${n}`, {}])),
+      });
+    expect([1, 50, 51, 1_000, 20_000].map(calls)).toEqual([1, 1, 2, 20, 100]);
+    expect(planFile.calls?.('nonsense')).toBe(1);
+  });
 });
