@@ -65,7 +65,7 @@ export const insertPingKey = async (
     insert into ping_keys (id, organisation_id, name, shown, fingerprint, creating, created_at)
     values (${id}, ${organisation}, ${name}, ${shown}, decode(${fingerprint}, 'hex'),
       decode(${creating}, 'hex'), ${created_at})`;
-  await announce(sql, organisation, [{ key: creating }]);
+  await announceKeys(sql, organisation, [{ key: creating }]);
   await followNames(sql, organisation, sql`k.id = ${id}`);
 };
 
@@ -85,7 +85,7 @@ export const endPingKeyAt = async (
         where a.ping_key_id = ended.id returning a.fingerprint)
     select encode(fingerprint, 'hex') as key from addresses
     union all select encode(creating, 'hex') from ended`;
-  await announce(sql, organisation, rows);
+  await announceKeys(sql, organisation, rows);
 };
 
 /**
@@ -107,7 +107,7 @@ export const forgetUnderPingKeys = async (
   organisation: string,
   monitors: readonly string[],
 ): Promise<void> =>
-  announce(
+  announceKeys(
     sql,
     organisation,
     await sql<{ key: string }[]>`
@@ -145,10 +145,11 @@ const followNames = async (
           where a.monitor_id <> excluded.monitor_id
         returning a.fingerprint)
     select encode(fingerprint, 'hex') as key from (table gone union all table come) changed`;
-  await announce(sql, organisation, rows);
+  await announceKeys(sql, organisation, rows);
 };
 
-const announce = (
+/** Their keys at ping receivers change: what is published is what the database says then. */
+export const announceKeys = (
   sql: Queryable,
   organisation: string,
   keys: readonly { readonly key: string }[],
@@ -185,6 +186,6 @@ export const endPingKeysOf = async (sql: Queryable, organisation: string): Promi
   const rows = await sql<{ key: string }[]>`
     delete from ping_keys where organisation_id = ${organisation}
     returning encode(creating, 'hex') as key`;
-  await announce(sql, organisation, rows);
+  await announceKeys(sql, organisation, rows);
   return rows.length > 0;
 };

@@ -37,7 +37,7 @@ export type PingRow = {
 /** How many pings of each monitor are kept for its page. */
 export const keptPings = 100;
 
-/** Every key that a ping receiver knows: of tokens, and those that follow from ping keys. */
+/** Every key that a ping receiver knows: of tokens and aliases, and those of ping keys. */
 const keyRows = (sql: Queryable, which: ReturnType<Queryable>) => sql`
   select encode(fingerprint, 'hex') as key, organisation_id as organisation,
     monitor_id as monitor, until
@@ -47,6 +47,9 @@ const keyRows = (sql: Queryable, which: ReturnType<Queryable>) => sql`
     select fingerprint, organisation_id, monitor_id, until from ping_key_addresses
     union all
     select creating, organisation_id, id, until from ping_keys
+    union all
+    select a.fingerprint, a.organisation_id, a.monitor_id, null from ping_aliases a
+      join monitors m on m.id = a.monitor_id
   ) keys where ${which}`;
 
 /** The key, whatever `until` says, or undefined. */
@@ -83,7 +86,8 @@ export const countHeartbeats = async (
   const [row] = await sql<{ monitors: number; keys: number }[]>`
     select (select count(*) from beat_states) as monitors,
       (select count(*) from beat_tokens) + (select count(*) from ping_key_addresses)
-        + (select count(*) from ping_keys) as keys`;
+        + (select count(*) from ping_keys)
+        + (select count(*) from ping_aliases a join monitors m on m.id = a.monitor_id) as keys`;
   return row ?? { monitors: 0, keys: 0 };
 };
 

@@ -132,29 +132,25 @@ export function pingRoutes(
   app: FastifyInstance,
   { take, patienceMs = pingTimeoutMs }: { readonly take: TakePing; readonly patienceMs?: number },
 ): void {
-  app.register(
-    async (scope) => {
-      // Whatever a job's tool says of its body, rightly or wrongly, it is only text to be kept.
-      takeAnyBody(scope);
-      const answer = async (
-        { raw }: FastifyRequest,
-        reply: FastifyReply,
-      ): Promise<FastifyReply> => {
-        const body = boundedBody(raw, { keep: keptBodyBytes, most: maxPingBytes, patienceMs });
-        reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
-        const { status, text, headers } = await take({
-          method: raw.method ?? 'GET',
-          address: raw.url ?? '/',
-          body: body.read,
-        });
-        if (!(await body.finish())) reply.header('connection', 'close');
-        return reply.code(status).headers(headers).send(text);
-      };
-      const method = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-      scope.route({ method, url: '/*', exposeHeadRoute: false, handler: answer });
-      // Methods that the router does not know, such as QUERY, get the same refusal as any other.
-      scope.setNotFoundHandler(answer);
-    },
-    { prefix: '/beat' },
-  );
+  const addresses = async (scope: FastifyInstance): Promise<void> => {
+    // Whatever a job's tool says of its body, rightly or wrongly, it is only text to be kept.
+    takeAnyBody(scope);
+    const answer = async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const body = boundedBody(raw, { keep: keptBodyBytes, most: maxPingBytes, patienceMs });
+      reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
+      const { status, text, headers } = await take({
+        method: raw.method ?? 'GET',
+        address: raw.url ?? '/',
+        body: body.read,
+      });
+      if (!(await body.finish())) reply.header('connection', 'close');
+      return reply.code(status).headers(headers).send(text);
+    };
+    const method = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+    scope.route({ method, url: '/*', exposeHeadRoute: false, handler: answer });
+    // Methods that the router does not know, such as QUERY, get the same refusal as any other.
+    scope.setNotFoundHandler(answer);
+  };
+  // The second is that of aliases.
+  for (const prefix of ['/beat', '/ping']) app.register(addresses, { prefix });
 }

@@ -8,6 +8,7 @@ import { enqueueAll, type MonitorChange } from '../database/outbox.ts';
 import type { InOrganisation, OperationResult } from '../gate/context.ts';
 import { notFound, orNotFound } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
+import { aliasFingerprint, aliasOwners, aliasTaken } from '../heartbeats/alias-queries.ts';
 import { enforceLimit, plans } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/places.ts';
 import { pingTokenOf, secretsOf } from '../secrets/at-rest.ts';
@@ -55,6 +56,8 @@ type Judged = Planned | Refusal;
 type BatchContext = Circumstances & {
   readonly of: string;
   readonly groups: ReadonlySet<string>;
+  /** The monitors that have these aliases already, by their fingerprints. */
+  readonly aliases: ReadonlyMap<string, string>;
   /** By external id, and by id. */
   readonly existing: ReadonlyMap<string, StoredMonitor>;
   readonly byId: ReadonlyMap<string, StoredMonitor>;
@@ -130,6 +133,7 @@ const judgeAll = (
   present: number,
 ): readonly Judged[] => {
   const called = new Set<string>();
+  const aliases = new Map(known.aliases);
   let count = present;
   return asked.map(({ item, enabled, before, patch }) => {
     try {
@@ -148,6 +152,12 @@ const judgeAll = (
       if (item.group !== null && !known.groups.has(item.group)) throw notFound('group_not_found');
       if (before && before.type !== item.type) throw typeDiffers(before);
       const planned = before ? planChange(before, patch, known) : planNew(item, enabled, known);
+      const { ping_alias } = planned.row.monitor.secrets;
+      if (ping_alias !== undefined) {
+        const key = aliasFingerprint(ping_alias);
+        if ((aliases.get(key) ?? planned.row.id) !== planned.row.id) throw aliasTaken();
+        aliases.set(key, planned.row.id);
+      }
       if (!before) {
         enforceLimit('monitors', known.plan, count);
         count += 1;
@@ -240,6 +250,12 @@ const knownFor = async (
     checkers: await checkersOf(sql, of),
     registries: await registries(sql),
     groups: await groupsAmong(sql, of, wanted),
+    aliases: await aliasOwners(
+      sql,
+      items.flatMap(({ type, config }) =>
+        type === 'heartbeat' && typeof config?.ping_alias === 'string' ? [config.ping_alias] : [],
+      ),
+    ),
     existing: new Map(
       rows.flatMap((row) => (row.external_id === null ? [] : [[row.external_id, row] as const])),
     ),

@@ -4,7 +4,8 @@ import { enqueue, enqueueAll, type MonitorChange } from '../database/outbox.ts';
 import { lookedFor, utcText } from '../database/sql.ts';
 import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
-import { forgetUnderPingKeys, nameUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
+import { announceAliases, followHeartbeats } from '../heartbeats/alias-queries.ts';
+import { forgetUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
 import type { MonitorKey } from '../results/reading.ts';
 import {
   changedColumns,
@@ -295,6 +296,7 @@ export const endPingTokens = async (
       and organisation_id = ${organisation}
     returning encode(fingerprint, 'hex') as key`;
   await forgetUnderPingKeys(sql, organisation, monitors);
+  await announceAliases(sql, organisation, monitors);
   await enqueueAll(
     sql,
     rows.map(({ key }) => ({
@@ -350,11 +352,8 @@ export const insertMonitors = async (
   monitors: readonly WrittenMonitor[],
 ): Promise<void> => {
   await insertRows(sql, 'monitors', insertedColumns, organisation, monitors.map(monitorRecord));
-  await nameUnderPingKeys(sql, organisation, heartbeatsAmong(monitors));
+  await followHeartbeats(sql, organisation, monitors);
 };
-
-const heartbeatsAmong = (monitors: readonly WrittenMonitor[]): readonly string[] =>
-  monitors.flatMap(({ id, monitor: { kind } }) => (kind === 'heartbeat' ? [id] : []));
 
 /**
  * Writes changed monitors by one statement. `paused_at` is the transaction's time, which is also
@@ -368,7 +367,7 @@ export const updateMonitors = async (
   await updateRows(sql, 'monitors', changedColumns, organisation, monitors.map(monitorRecord), [
     'paused_at = case when r.enabled then null else coalesce(t.paused_at, now()) end',
   ]);
-  await nameUnderPingKeys(sql, organisation, heartbeatsAmong(monitors));
+  await followHeartbeats(sql, organisation, monitors);
 };
 
 /** Sets their groups from now on (rule 26: cover follows membership). */

@@ -1,5 +1,6 @@
 import type { Queryable } from '../database/connect.ts';
 import { enqueueAll } from '../database/outbox.ts';
+import { announceAliases } from '../heartbeats/alias-queries.ts';
 import { nameUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
 import { endPingTokens, notifyOwners } from './queries.ts';
 
@@ -145,6 +146,7 @@ export const restoreMonitors = async (
   await markTrashTime(sql, ids);
   await sql`set local antipode.restoring = 'off'`;
   await nameUnderPingKeys(sql, organisation, ids);
+  await announceAliases(sql, organisation, ids);
   await announceRestored(sql, organisation, ids);
   await sql`delete from deleted_monitors where organisation_id = ${organisation}
     and monitor_id = any(${[...ids]}::uuid[])`;
@@ -277,7 +279,8 @@ const purge = async (sql: Queryable, which: ReturnType<Queryable>): Promise<numb
   (
     await sql`
       with gone as (delete from deleted_monitors where monitor_id in (${which})
-        returning monitor_key, monitor_id)
+        returning monitor_key, monitor_id),
+      aliases as (delete from ping_aliases where monitor_id in (select monitor_id from gone))
       insert into forgotten_monitors (monitor_key, monitor_id)
       select monitor_key, monitor_id from gone`
   ).count;

@@ -271,6 +271,7 @@ export const monitorRefusals = [
   'group_not_found',
   'external_id_invalid',
   'tags_invalid',
+  'ping_alias_taken',
 ] as const;
 
 export const listMonitors = operation({
@@ -383,8 +384,7 @@ export const deleteMonitor = operation({
   access: 'write',
   summary: 'Delete a monitor with its history',
   description:
-    'Every other operation then answers as for an unknown id. For 7 days restoreMonitor brings it ' +
-    'back with its history; after that it is deleted for ever.',
+    'Every other operation then answers as for an unknown id. For 7 days restoreMonitor brings it back with its history; after that it is deleted for ever.',
   params: monitorId,
   success: 204,
   refusals: ['monitor_not_found'],

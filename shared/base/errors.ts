@@ -156,6 +156,7 @@ export const refusalCodes = {
   reference_unknown: ['mismatch', 'A key names nothing in the file and no external id.'],
   managed_elsewhere: ['conflict', 'Another file manages this object.'],
   external_id_taken: ['conflict', 'Another one has this external id.'],
+  ping_alias_taken: ['conflict', 'Another monitor has this ping address.'],
   type_differs: [
     'conflict',
     'The monitor of this external id has another type, which never changes.',

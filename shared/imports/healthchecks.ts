@@ -1,7 +1,7 @@
 import { isRecord } from '../base/json.ts';
 import { isTimeZone, parseCron } from '../checks/heartbeat/schedule.ts';
 import { beginImport, type Imported } from './result.ts';
-import { cleaned, rowOf } from './rows.ts';
+import { cleaned, type Row, rowOf } from './rows.ts';
 import { graceFrom, newPingAddress, omitUnread, pingIntervalFrom, tagsFrom } from './settings.ts';
 
 /** What a check says of its past, its links, and how it is shown. */
@@ -53,7 +53,13 @@ export function importHealthchecks(answer: unknown): Imported {
       );
       continue;
     }
-    work.omit(name, newPingAddress);
+    const alias = aliasOf(row);
+    work.omit(
+      name,
+      alias === undefined
+        ? newPingAddress
+        : 'its ping address keeps its path, which is in the file: point the host of the address here.',
+    );
     work.add('monitors', name, {
       type: 'heartbeat',
       // A note of what the job is; it decides nothing.
@@ -61,6 +67,7 @@ export function importHealthchecks(answer: unknown): Imported {
       interval_s: pingIntervalFrom(row.number('timeout'), name, work),
       config: {
         grace_s: graceFrom(row.number('grace')),
+        ping_alias: alias,
         schedule,
         timezone: schedule !== '' && zone !== '' && isTimeZone(zone) ? zone : undefined,
       },
@@ -71,3 +78,9 @@ export function importHealthchecks(answer: unknown): Imported {
   }
   return work.done();
 }
+
+/** A key that may only read gives neither. */
+const aliasOf = (row: Row): string | undefined =>
+  /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(
+    `${row.text('uuid')} ${row.text('ping_url')}`,
+  )?.[0];

@@ -322,12 +322,13 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
   heartbeat: [
     {
       title: 'Schedule',
-      holds: 'grace time, schedule, maximum run time',
+      holds: 'grace time, schedule, maximum run time, old address',
       settings: [
         plain('grace_s', 'Grace time', number('s')),
         plain('schedule', 'Schedule', text),
         plain('timezone', 'Time zone', text),
         setting('max_run_s', 'Maximum run time', number('s')),
+        setting('ping_alias', 'Old ping address (UUID)', secret),
       ],
     },
     told,

@@ -23,6 +23,8 @@ const schemas = {
   schedule: cronText,
   timezone: z.string().max(64).refine(isTimeZone),
   max_run_s: z.int().min(1).max(2_592_000),
+  // Masked, it stays as it is.
+  ping_alias: z.string().regex(/^(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|\*{3})$/),
 } satisfies KeySchemas<keyof typeof heartbeatKeys>;
 
 const clashes = (config: Config): ConfigFault[] =>
@@ -44,7 +46,7 @@ export const heartbeatConfig: KindConfig = {
     const own = keyFaults(schemas, heartbeatKeys, config).map((fault) => explained(fault, config));
     return own.length > 0 ? own : clashes(config);
   },
-  secretPaths: () => [],
+  secretPaths: () => [['ping_alias']],
 };
 
 /** The job's schedule: when a ping is due, and how long a run may take. */

@@ -27,4 +27,11 @@ export const heartbeatKeys = {
     otherwise: 'any time',
     example: 3_600,
   },
+  ping_alias: {
+    meaning:
+      'An address that the job pings already: `/ping/<this UUID>` counts as well, with the endings of a heartbeat address. Stored encrypted, and shown as `***`.',
+    allowed: 'a UUID, which no other monitor has',
+    otherwise: 'none',
+    example: 'a96a8bc5-1a74-4b37-9f0a-3d0d5f3b1a01',
+  },
 } as const satisfies ConfigKeys;

@@ -23,6 +23,9 @@ export const keptBodyBytes = 10_000;
 
 /** Many callers append one slash to every address, and it means nothing. */
 const grammar = /^\/beat\/([A-Za-z0-9_-]{16,64})(?:\/(start|fail|log|[0-9]{1,3}))?\/?$/;
+/** As Healthchecks writes its addresses. */
+const aliasGrammar =
+  /^\/ping\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\/(start|fail|log|[0-9]{1,3}))?\/?$/i;
 /** An external id may contain slashes. One that ends like an ending is written with %2F. */
 const namedGrammar =
   /^\/beat\/(pk_[A-Za-z0-9_-]{16,61})\/(.{1,3000}?)(?:\/(start|fail|log|[0-9]{1,3}))?\/?$/;
@@ -41,8 +44,8 @@ const externalIdIn = (text: string): string | undefined => {
 const place = /^https?:\/\/[^/?]*/i;
 
 /**
- * Reads `/beat/<token>[/start|/fail|/log|/<0-255>]` and
- * `/beat/<ping key>/<external id>[/…]` with an optional `?create=1`, both with an optional
+ * Reads `/beat/<token>[/start|/fail|/log|/<0-255>]`, `/ping/<alias>[/…]` and
+ * `/beat/<ping key>/<external id>[/…]` with an optional `?create=1`, all with an optional
  * `?rid=<uuid>`; ignores other parameters, because address shorteners and job runners add their own.
  */
 export const parsePingCall = (address: string): PingCall | PingCallFault => {
@@ -70,6 +73,9 @@ const tokenAndEnding = (
 ): (Pick<PingCall, 'token' | 'named'> & { readonly ending: string | undefined }) | undefined => {
   const [, token, ending] = grammar.exec(path) ?? [];
   if (token !== undefined) return { token, named: null, ending };
+  const [, alias, endingOfAlias] = aliasGrammar.exec(path) ?? [];
+  if (alias !== undefined)
+    return { token: alias.toLowerCase(), named: null, ending: endingOfAlias };
   const [, key, name, endingOfNamed] = namedGrammar.exec(path) ?? [];
   const external_id = name === undefined ? undefined : externalIdIn(name);
   return key === undefined || external_id === undefined

@@ -43,7 +43,7 @@ test('Healthchecks: checks with their period or schedule', () => {
       target: 'on host 7',
       interval_s: 3_600,
       tags: ['prod', 'db'],
-      config: { grace_s: 600 },
+      config: { grace_s: 600, ping_alias: 'a96a8bc5-1a74-4b37-9f0a-3d0d5f3b1a01' },
     },
     report: { enabled: false, config: { schedule: '30 2 * * *', timezone: 'Europe/Riga' } },
   });

@@ -1,0 +1,97 @@
+import { Refusal } from '../../shared/base/errors.ts';
+import { pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
+import type { Queryable } from '../database/connect.ts';
+import { insertRows } from '../database/table.ts';
+import type { WrittenMonitor } from '../monitors/row.ts';
+import { announceKeys, nameUnderPingKeys } from './ping-key-queries.ts';
+
+/** Addresses of the form `/ping/<uuid>` that heartbeats brought from elsewhere. */
+
+export const aliasFingerprint = (alias: string): string => pingFingerprint(alias.toLowerCase());
+
+/** Says nothing of whose it is: it may be another organisation's. */
+export const aliasTaken = (): Refusal =>
+  new Refusal(
+    'ping_alias_taken',
+    'ping_alias: this address belongs to another monitor, maybe one in the trash; each belongs to one. Take it out there, or leave it out here.',
+  );
+
+/** Which monitor has each of these already; among those of every organisation. */
+export const aliasOwners = async (
+  sql: Queryable,
+  aliases: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  if (aliases.length === 0) return new Map();
+  const rows = await sql<{ key: string; monitor: string }[]>`
+    select encode(fingerprint, 'hex') as key, monitor_id as monitor from ping_aliases
+    where fingerprint in (select decode(k, 'hex')
+      from unnest(${aliases.map(aliasFingerprint)}::text[]) as k)`;
+  return new Map(rows.map(({ key, monitor }) => [key, monitor]));
+};
+
+/** After monitors were written: the other addresses of heartbeats follow. @throws Refusal. */
+export const followHeartbeats = async (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly WrittenMonitor[],
+): Promise<void> => {
+  const heartbeats = monitors.filter(({ monitor }) => monitor.kind === 'heartbeat');
+  await nameUnderPingKeys(
+    sql,
+    organisation,
+    heartbeats.map(({ id }) => id),
+  );
+  await followAliases(
+    sql,
+    organisation,
+    heartbeats.map(({ id, monitor }) => ({ id, alias: monitor.secrets.ping_alias })),
+  );
+};
+
+/** Each has this alias and no other. */
+const followAliases = async (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly { readonly id: string; readonly alias: string | undefined }[],
+): Promise<void> => {
+  if (monitors.length === 0) return;
+  const wanted = monitors.flatMap(({ id, alias }) =>
+    alias === undefined ? [] : [{ key: aliasFingerprint(alias), monitor: id }],
+  );
+  const gone = await sql<{ key: string }[]>`
+    delete from ping_aliases a where organisation_id = ${organisation}
+      and monitor_id = any(${monitors.map(({ id }) => id)}::uuid[])
+      and not exists (select from jsonb_to_recordset(${JSON.stringify(wanted)}::text::jsonb)
+        as w (key text, monitor uuid)
+        where decode(w.key, 'hex') = a.fingerprint and w.monitor = a.monitor_id)
+    returning encode(fingerprint, 'hex') as key`;
+  const owners = await aliasOwners(
+    sql,
+    monitors.flatMap(({ alias }) => alias ?? []),
+  );
+  if (wanted.some(({ key, monitor }) => (owners.get(key) ?? monitor) !== monitor))
+    throw aliasTaken();
+  const come = wanted.filter(({ key }) => !owners.has(key));
+  await insertRows(
+    sql,
+    'ping_aliases',
+    { fingerprint: 'bytea', monitor_id: 'uuid' },
+    organisation,
+    come.map(({ key, monitor }) => ({ fingerprint: `\\x${key}`, monitor_id: monitor })),
+  );
+  await announceKeys(sql, organisation, [...gone, ...come]);
+};
+
+/** Tells the ping receivers that these monitors are gone, or there again. */
+export const announceAliases = async (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly string[],
+): Promise<void> =>
+  announceKeys(
+    sql,
+    organisation,
+    await sql<{ key: string }[]>`
+      select encode(fingerprint, 'hex') as key from ping_aliases
+      where organisation_id = ${organisation} and monitor_id = any(${[...monitors]}::uuid[])`,
+  );
