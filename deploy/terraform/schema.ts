@@ -4,10 +4,23 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ApiDocument, apiDocument, responseIn } from '../../coordinator/api/openapi.ts';
 import type { JsonSchema } from '../../shared/api/fields.ts';
 import { isSecretName, type RestOperation } from '../../shared/api/operation.ts';
 import { isRecord, memberOf } from '../../shared/base/json.ts';
+import {
+  bodyOf,
+  bodySchema,
+  componentOf,
+  isNullable,
+  itemOf,
+  propertiesOf,
+  requiredOf,
+  resolved,
+  type Schemas,
+  successSchema,
+  without,
+  wordsOf,
+} from './document.ts';
 import { type Managed, managed } from './objects.ts';
 
 /**
@@ -74,8 +87,6 @@ export type Resource = Pick<Managed, 'union' | 'lookup' | 'gone'> & {
   readonly attributes: readonly Attribute[];
 };
 
-const document: ApiDocument = apiDocument('http://localhost');
-
 /** The whole schema, in the order in which resources need one another. */
 export const providerSchema = (): { readonly resources: readonly Resource[] } => ({
   resources: Object.entries(managed).map(([name, object]) => resourceOf(name, object)),
@@ -138,7 +149,24 @@ const attributesOf = (object: Managed): readonly Attribute[] => {
       once: true,
     }),
   );
-  return [...outputAttributes, ...by, ...inputAttributes, ...onceAttributes, ...forms];
+  const all = [...outputAttributes, ...by, ...inputAttributes, ...onceAttributes, ...forms];
+  refuseUnknown(object, changed, all);
+  return all;
+};
+
+/** What is said of an attribute is of one that there is. @throws Error. */
+const refuseUnknown = (object: Managed, changed: Schemas, all: readonly Attribute[]): void => {
+  const { clears = {}, defaults = {}, at = {}, as = {}, sets = [], hidden = [] } = object;
+  const names = new Set(all.map(({ name }) => name));
+  const unknown = [
+    ...[clears, defaults, at, as].flatMap((one) => Object.keys(one)),
+    ...[...sets, ...hidden, ...object.stable, ...object.lookup],
+  ].filter((name) => !names.has(name));
+  const unsent = Object.values(clears)
+    .flatMap((fragment) => Object.keys(fragment))
+    .filter((name) => !Object.hasOwn(changed, name));
+  if (unknown.length + unsent.length > 0)
+    throw new Error(`${object.create.id}: the document has no ${[...unknown, ...unsent]}`);
 };
 
 type Bodies = {
@@ -146,7 +174,6 @@ type Bodies = {
   readonly changed: Schemas;
   readonly answered: Schemas;
 };
-type Schemas = Readonly<Record<string, JsonSchema>>;
 
 const inputOf = (name: string, object: Managed, { sent, changed, answered }: Bodies): Attribute => {
   const schema = sent[name] ?? changed[name] ?? {};
@@ -258,71 +285,6 @@ const create = ({ create: operation }: Managed): JsonSchema => bodySchema(operat
 /** What an answer says of an object that exists: by itself, or as one of a list. */
 const answerOf = ({ get, list }: Managed): Schemas =>
   get === undefined ? itemOf(list) : propertiesOf(successSchema(get));
-
-const itemOf = (list: RestOperation): Schemas => {
-  const item = memberOf(propertiesOf(successSchema(list)).items, 'items');
-  return propertiesOf(isRecord(item) ? item : {});
-};
-
-const bodySchema = (operation: RestOperation): JsonSchema => {
-  if (operation.body === undefined) throw new Error(`${operation.id} has no body`);
-  return resolved(operation.body.schema);
-};
-const bodyOf = (operation: RestOperation): Schemas => propertiesOf(bodySchema(operation));
-
-const successSchema = ({ path, method, success }: RestOperation): JsonSchema => {
-  const response = document.paths[path]?.[method.toLowerCase()]?.responses[success];
-  if (response === undefined) throw new Error(`no answer of ${method} ${path}`);
-  const schema = memberOf(
-    memberOf(responseIn(document, response).content, 'application/json'),
-    'schema',
-  );
-  if (!isRecord(schema)) throw new Error(`${method} ${path} has no schema`);
-  return resolved(schema);
-};
-
-const componentOf = (name: string): JsonSchema => {
-  const schema = document.components.schemas[name];
-  if (schema === undefined) throw new Error(`the document has no ${name}`);
-  return schema;
-};
-
-/** Without null, which an attribute always may be, and without a reference. */
-const resolved = (schema: JsonSchema): JsonSchema => {
-  const { $ref, anyOf, ...rest } = schema;
-  if (typeof $ref === 'string') return componentOf($ref.replace('#/components/schemas/', ''));
-  if (!Array.isArray(anyOf)) return schema;
-  const others = anyOf.filter(isRecord).filter(({ type }) => type !== 'null');
-  const [only] = others;
-  return others.length === 1 && only !== undefined ? { ...resolved(only), ...rest } : schema;
-};
-
-const propertiesOf = (schema: JsonSchema): Schemas => {
-  const { properties } = resolved(schema);
-  return isRecord(properties)
-    ? Object.fromEntries(
-        Object.entries(properties).filter((entry): entry is [string, JsonSchema] =>
-          isRecord(entry[1]),
-        ),
-      )
-    : {};
-};
-
-const requiredOf = (schema: JsonSchema): readonly unknown[] => {
-  const { required } = resolved(schema);
-  return Array.isArray(required) ? required : [];
-};
-
-const isNullable = ({ anyOf }: JsonSchema): boolean =>
-  Array.isArray(anyOf) && anyOf.some((one) => memberOf(one, 'type') === 'null');
-
-const without = (all: Schemas, others: Schemas): Schemas =>
-  Object.fromEntries(Object.entries(all).filter(([name]) => !Object.hasOwn(others, name)));
-
-const wordsOf = (schema: JsonSchema): string => {
-  const { description } = 'description' in schema ? schema : resolved(schema);
-  return typeof description === 'string' ? description : '';
-};
 
 const shapeOf = (given: JsonSchema): Shape => {
   const schema = resolved(given);

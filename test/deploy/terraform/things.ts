@@ -47,7 +47,7 @@ const instead: Partial<Record<Kind, object>> = {
       { path: '$.count', equals: '3' },
       { path: '$.open', equals: 'true' },
       { path: '$.code', equals: '"7"' },
-      { path: '$.load', gt: 0.5, lt: 9.25 },
+      { path: '$.load', gt: 0.1, lt: 9.25 },
     ],
   },
   dns: { resolver: '127.0.0.1:5353' },

@@ -1,7 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../support/services.ts';
 import { missing, type Service, startService } from './service.ts';
 import { createWorkspace } from './workspace.ts';
+
+const document = (path: string): string =>
+  readFileSync(join(import.meta.dirname, '../../../deploy', path), 'utf8');
+
+const blocksOf = (text: string): readonly string[] =>
+  [...text.matchAll(/^```hcl\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
 
 /** The example as it is in the README, data sources, and what goes wrong. */
 describe.skipIf(missing !== undefined)('a user of the Terraform provider', () => {
@@ -30,7 +38,7 @@ describe.skipIf(missing !== undefined)('a user of the Terraform provider', () =>
   };
 
   test('applies the example, and has nothing to do then', async () => {
-    service.workspace.copyExample();
+    service.workspace.writeWords(document('terraform/example/main.tf'));
     await service.workspace.apply();
     expect(await service.workspace.plan()).toEqual({});
     const [page] = await service.all('status-pages');
@@ -46,6 +54,16 @@ describe.skipIf(missing !== undefined)('a user of the Terraform provider', () =>
     expect(output.out).toMatch(/\/beat\/pk_[\w-]+\/shop\/backup$/);
     const plan = await service.workspace.tofu('show', '-no-color');
     expect(plan.out).toContain('bearer_token    = (sensitive value)');
+  });
+
+  test('accepts what the README and the guide say', async () => {
+    const [inReadme = ''] = blocksOf(document('terraform/README.md'));
+    const [inGuide = ''] = blocksOf(document('GUIDE.md'));
+    expect(inReadme).toContain('required_providers');
+    for (const text of [inReadme, inReadme.replace(/^resource[\s\S]*?^}$/m, inGuide)]) {
+      service.workspace.writeWords(text);
+      expect(await service.workspace.tofu('validate', '-no-color')).toMatchObject({ code: 0 });
+    }
   });
 
   test('finds what exists by its id, external id, name or slug', async () => {

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import {
-  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -9,20 +8,18 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openCache, openHome } from '../../../deploy/local/home.ts';
 import { runProgram, type Said } from '../../support/processes.ts';
 
 /** OpenTofu and the provider, both compiled here, and folders in which they work. */
 
 const release = 'v1.12.6';
 const source = 'github.com/opentofu/opentofu';
-const cache =
-  process.env.ANTIPODE_CACHE ??
-  join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'antipode');
+const cache = openCache(process.env, openHome(process.env));
 const tofu = join(cache, `opentofu-${release}`);
 export const provider = join(import.meta.dirname, '../../../deploy/terraform');
-export const example = join(provider, 'example/main.tf');
 
 export const go = (folder: string, ...given: readonly string[]): string =>
   execFileSync('nice', ['go', ...given], {
@@ -47,7 +44,6 @@ export const lacking = (): string | undefined => {
 const obtainTofu = (): void => {
   if (existsSync(tofu)) return;
   process.stderr.write(`OpenTofu ${release} is compiled, which takes some minutes\n`);
-  mkdirSync(cache, { recursive: true });
   const fetched: unknown = JSON.parse(
     go(cache, 'mod', 'download', '-json', `${source}@${release}`),
   );
@@ -90,7 +86,8 @@ export type Resources = Readonly<Record<string, Readonly<Record<string, object>>
 export type Workspace = {
   readonly settings: string;
   readonly write: (resources: Resources, more?: object) => void;
-  readonly copyExample: () => void;
+  /** A configuration in words, as people write it. */
+  readonly writeWords: (text: string) => void;
   readonly tofu: (...given: readonly string[]) => Promise<Said>;
   /** Fails with what OpenTofu says. */
   readonly apply: (...given: readonly string[]) => Promise<string>;
@@ -151,9 +148,9 @@ export const createWorkspace = async (
   return {
     settings,
     write,
-    copyExample: () => {
-      rmSync(inJson);
-      copyFileSync(example, inWords);
+    writeWords: (text) => {
+      rmSync(inJson, { force: true });
+      writeFileSync(inWords, text);
     },
     tofu: run,
     apply: (...given) => must('apply', '-auto-approve', '-no-color', ...given),

@@ -76,7 +76,8 @@ func fromJSON(s shape, answer any) (tftypes.Value, error) {
 			return tftypes.NewValue(kind, is), nil
 		}
 	case "integer", "number":
-		if number, ok := new(big.Float).SetString(textOf(answer)); ok {
+		// As exact as a number of a configuration.
+		if number, _, err := big.ParseFloat(textOf(answer), 10, 512, big.ToNearestEven); err == nil {
 			return tftypes.NewValue(kind, number), nil
 		}
 	case "list", "set":

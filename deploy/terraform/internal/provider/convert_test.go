@@ -76,7 +76,7 @@ func TestWhatIsSentIsWhatIsAnswered(t *testing.T) {
 		`{"body_contains":"one"}`:                   `{"body_contains":["one"]}`,
 		`{"body_contains":[]}`:                      `{"body_contains":[]}`,
 		`{"headers":{"A":"b"}}`:                     `{"headers":{"A":"b"}}`,
-		`{"json":[{"path":"$","gt":0.25}]}`:         `{"json":[{"gt":0.25,"path":"$"}]}`,
+		`{"json":[{"path":"$","gt":0.1}]}`:          `{"json":[{"gt":0.1,"path":"$"}]}`,
 		`{"json":[{"path":"$","equals":7}]}`:        `{"json":[{"equals":7,"path":"$"}]}`,
 		`{"json":[{"path":"$","equals":"7"}]}`:      `{"json":[{"equals":"7","path":"$"}]}`,
 		`{"json":[{"path":"$","equals":true}]}`:     `{"json":[{"equals":true,"path":"$"}]}`,
