@@ -20,7 +20,7 @@ export type Managed = {
   readonly lookup: readonly string[];
   /** An object in this state is as good as deleted. */
   readonly gone?: { readonly field: string; readonly is?: string };
-  /** Answers that do not change by themselves: those that a resource has, not only a data source. */
+  /** Answers that never change: a resource has them, not only a data source. */
   readonly stable: readonly string[];
   /** Answers that a resource has although a change may change them. */
   readonly computed?: readonly string[];

@@ -1,8 +1,12 @@
 package provider
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
@@ -96,7 +100,9 @@ func refreshed(s spec, before values, o object, last known) (values, known, erro
 
 // written is the state after a change: what was planned, and what only the answer says. What was
 // not sent keeps its last answer, so that a change by someone else in between is still noticed.
-func written(s spec, plan values, o object, last known, sent func(attribute) bool) (values, known, error) {
+func written(
+	s spec, plan values, o object, last known, sent func(attribute) bool) (values, known, error,
+) {
 	state, now := values{}, known{}
 	for _, a := range s.managed() {
 		answer := s.answered(a, o)
@@ -116,6 +122,37 @@ func written(s spec, plan values, o object, last known, sent func(attribute) boo
 		}
 	}
 	return state, now, nil
+}
+
+// knownKey is where the last answer lies beside the state. Its secrets are hidden, as in answers.
+const knownKey = "answered"
+
+type store interface {
+	SetKey(context.Context, string, []byte) diag.Diagnostics
+}
+
+func keep(ctx context.Context, diagnostics *diag.Diagnostics, in store, now known) {
+	text, err := json.Marshal(now)
+	if !failed(diagnostics, "keep what was answered", err) {
+		diagnostics.Append(in.SetKey(ctx, knownKey, text)...)
+	}
+}
+
+type keeper interface {
+	GetKey(context.Context, string) ([]byte, diag.Diagnostics)
+}
+
+func lastKnown(ctx context.Context, diagnostics *diag.Diagnostics, in keeper) known {
+	text, found := in.GetKey(ctx, knownKey)
+	diagnostics.Append(found...)
+	if len(text) == 0 {
+		return nil
+	}
+	var last known
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	failed(diagnostics, "read what was answered", decoder.Decode(&last))
+	return last
 }
 
 // createBody is what creates an object as planned.

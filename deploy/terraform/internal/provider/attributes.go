@@ -16,25 +16,84 @@ func resourceAttribute(a attribute) schema.Attribute {
 	words, secret := a.Description, a.Sensitive
 	switch a.Type {
 	case "boolean":
-		return schema.BoolAttribute{MarkdownDescription: words, Required: required, Optional: optional, Computed: computed, Sensitive: secret}
+		return schema.BoolAttribute{
+			MarkdownDescription: words,
+			Required:            required,
+			Optional:            optional,
+			Computed:            computed,
+			Sensitive:           secret,
+		}
 	case "integer":
-		return schema.Int64Attribute{MarkdownDescription: words, Required: required, Optional: optional, Computed: computed, Sensitive: secret}
+		return schema.Int64Attribute{
+			MarkdownDescription: words,
+			Required:            required,
+			Optional:            optional,
+			Computed:            computed,
+			Sensitive:           secret,
+		}
 	case "number":
-		return schema.NumberAttribute{MarkdownDescription: words, Required: required, Optional: optional, Computed: computed, Sensitive: secret}
+		return schema.NumberAttribute{
+			MarkdownDescription: words,
+			Required:            required,
+			Optional:            optional,
+			Computed:            computed,
+			Sensitive:           secret,
+		}
 	case "set":
-		return schema.SetAttribute{ElementType: a.Items.attrType(), MarkdownDescription: words, Required: required, Optional: optional, Computed: computed, Sensitive: secret}
+		return schema.SetAttribute{
+			ElementType:         a.Items.attrType(),
+			MarkdownDescription: words,
+			Required:            required,
+			Optional:            optional,
+			Computed:            computed,
+			Sensitive:           secret,
+		}
 	case "map":
-		return schema.MapAttribute{ElementType: a.Items.attrType(), MarkdownDescription: words, Required: required, Optional: optional, Computed: computed, Sensitive: secret}
+		return schema.MapAttribute{
+			ElementType:         a.Items.attrType(),
+			MarkdownDescription: words,
+			Required:            required,
+			Optional:            optional,
+			Computed:            computed,
+			Sensitive:           secret,
+		}
 	case "object":
-		return schema.SingleNestedAttribute{Attributes: members(a.shape), MarkdownDescription: words, Required: required, Optional: optional, Computed: computed, Sensitive: secret}
+		return schema.SingleNestedAttribute{
+			Attributes:          members(a.shape),
+			MarkdownDescription: words,
+			Required:            required,
+			Optional:            optional,
+			Computed:            computed,
+			Sensitive:           secret,
+		}
 	case "list":
 		if a.Items.Type == "object" {
 			nested := schema.NestedAttributeObject{Attributes: members(*a.Items)}
-			return schema.ListNestedAttribute{NestedObject: nested, MarkdownDescription: words, Required: required, Optional: optional, Computed: computed, Sensitive: secret}
+			return schema.ListNestedAttribute{
+				NestedObject:        nested,
+				MarkdownDescription: words,
+				Required:            required,
+				Optional:            optional,
+				Computed:            computed,
+				Sensitive:           secret,
+			}
 		}
-		return schema.ListAttribute{ElementType: a.Items.attrType(), MarkdownDescription: words, Required: required, Optional: optional, Computed: computed, Sensitive: secret}
+		return schema.ListAttribute{
+			ElementType:         a.Items.attrType(),
+			MarkdownDescription: words,
+			Required:            required,
+			Optional:            optional,
+			Computed:            computed,
+			Sensitive:           secret,
+		}
 	default:
-		return schema.StringAttribute{MarkdownDescription: words, Required: required, Optional: optional, Computed: computed, Sensitive: secret}
+		return schema.StringAttribute{
+			MarkdownDescription: words,
+			Required:            required,
+			Optional:            optional,
+			Computed:            computed,
+			Sensitive:           secret,
+		}
 	}
 }
 
@@ -51,21 +110,58 @@ func dataAttribute(a attribute, isLookup bool) data.Attribute {
 	words, secret := a.Description, a.Sensitive
 	switch a.Type {
 	case "boolean":
-		return data.BoolAttribute{MarkdownDescription: words, Computed: true, Sensitive: secret}
+		return data.BoolAttribute{
+			MarkdownDescription: words,
+			Computed:            true,
+			Sensitive:           secret,
+		}
 	case "integer":
-		return data.Int64Attribute{MarkdownDescription: words, Computed: true, Sensitive: secret}
+		return data.Int64Attribute{
+			MarkdownDescription: words,
+			Computed:            true,
+			Sensitive:           secret,
+		}
 	case "number":
-		return data.NumberAttribute{MarkdownDescription: words, Computed: true, Sensitive: secret}
+		return data.NumberAttribute{
+			MarkdownDescription: words,
+			Computed:            true,
+			Sensitive:           secret,
+		}
 	case "set":
-		return data.SetAttribute{ElementType: a.Items.attrType(), MarkdownDescription: words, Computed: true, Sensitive: secret}
+		return data.SetAttribute{
+			ElementType:         a.Items.attrType(),
+			MarkdownDescription: words,
+			Computed:            true,
+			Sensitive:           secret,
+		}
 	case "map":
-		return data.MapAttribute{ElementType: a.Items.attrType(), MarkdownDescription: words, Computed: true, Sensitive: secret}
+		return data.MapAttribute{
+			ElementType:         a.Items.attrType(),
+			MarkdownDescription: words,
+			Computed:            true,
+			Sensitive:           secret,
+		}
 	case "list":
-		return data.ListAttribute{ElementType: a.Items.attrType(), MarkdownDescription: words, Computed: true, Sensitive: secret}
+		return data.ListAttribute{
+			ElementType:         a.Items.attrType(),
+			MarkdownDescription: words,
+			Computed:            true,
+			Sensitive:           secret,
+		}
 	case "object":
-		return data.ObjectAttribute{AttributeTypes: a.attrTypes(), MarkdownDescription: words, Computed: true, Sensitive: secret}
+		return data.ObjectAttribute{
+			AttributeTypes:      a.attrTypes(),
+			MarkdownDescription: words,
+			Computed:            true,
+			Sensitive:           secret,
+		}
 	default:
-		return data.StringAttribute{MarkdownDescription: words, Optional: isLookup, Computed: true, Sensitive: secret}
+		return data.StringAttribute{
+			MarkdownDescription: words,
+			Optional:            isLookup,
+			Computed:            true,
+			Sensitive:           secret,
+		}
 	}
 }
 

@@ -75,7 +75,9 @@ type answer struct {
 
 // call makes one call. It waits as it is told where there were too many, and sends a call whose
 // answer got lost once more: a POST has a key, under which it is done once.
-func (c *client) call(ctx context.Context, method, path string, query url.Values, body any) (answer, error) {
+func (c *client) call(
+	ctx context.Context, method, path string, query url.Values, body any) (answer, error,
+) {
 	key := ""
 	if method == http.MethodPost {
 		key = rand.Text()
@@ -102,7 +104,9 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 	}
 }
 
-func (c *client) send(ctx context.Context, method, path string, query url.Values, body any, key string) (*http.Response, []byte, error) {
+func (c *client) send(
+	ctx context.Context, method, path string, query url.Values, body any, key string,
+) (*http.Response, []byte, error) {
 	address := c.url + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
@@ -161,14 +165,17 @@ func pauseOf(response *http.Response, content []byte) (time.Duration, bool) {
 func (c *client) read(response *http.Response, content []byte) (answer, error) {
 	status := response.StatusCode
 	if status >= 300 && status < 400 {
-		return answer{}, fmt.Errorf("%s redirects elsewhere. Set url to the address of the service itself", c.url)
+		return answer{}, fmt.Errorf(
+			"%s redirects elsewhere. Set url to the address of the service itself", c.url)
 	}
 	var body any
 	if len(content) > 0 {
 		decoder := json.NewDecoder(bytes.NewReader(content))
 		decoder.UseNumber()
 		if err := decoder.Decode(&body); err != nil {
-			return answer{}, fmt.Errorf("%s answers %d with something that is not JSON. Is it the address of Antipode?", c.url, status)
+			return answer{}, fmt.Errorf(
+				"%s answers %d with something that is not JSON. Is it the address of Antipode?",
+				c.url, status)
 		}
 	}
 	if status < 300 {

@@ -37,17 +37,22 @@ type settings struct {
 	Token types.String `tfsdk:"token"`
 }
 
-func (a *antipode) Metadata(_ context.Context, _ provider.MetadataRequest, response *provider.MetadataResponse) {
+func (a *antipode) Metadata(
+	_ context.Context, _ provider.MetadataRequest, response *provider.MetadataResponse,
+) {
 	response.TypeName = "antipode"
 	response.Version = version
 }
 
-func (a *antipode) Schema(_ context.Context, _ provider.SchemaRequest, response *provider.SchemaResponse) {
+func (a *antipode) Schema(
+	_ context.Context, _ provider.SchemaRequest, response *provider.SchemaResponse,
+) {
 	failed(&response.Diagnostics, "read the provider's own schema", a.fault)
 	response.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
 		"url": schema.StringAttribute{
-			Optional:            true,
-			MarkdownDescription: "The address of the service, such as `https://antipode.example`; without it `ANTIPODE_URL`.",
+			Optional: true,
+			MarkdownDescription: "The address of the service, such as `https://antipode.example`; " +
+				"without it `ANTIPODE_URL`.",
 		},
 		"token": schema.StringAttribute{
 			Optional:            true,
@@ -57,7 +62,9 @@ func (a *antipode) Schema(_ context.Context, _ provider.SchemaRequest, response 
 	}}
 }
 
-func (a *antipode) Configure(ctx context.Context, request provider.ConfigureRequest, response *provider.ConfigureResponse) {
+func (a *antipode) Configure(
+	ctx context.Context, request provider.ConfigureRequest, response *provider.ConfigureResponse,
+) {
 	var given settings
 	response.Diagnostics.Append(request.Config.Get(ctx, &given)...)
 	if response.Diagnostics.HasError() {
@@ -89,9 +96,12 @@ func (a *antipode) DataSources(context.Context) []func() datasource.DataSource {
 	return all
 }
 
-func setting(diagnostics *diag.Diagnostics, name string, given types.String, variable string) string {
+func setting(
+	diagnostics *diag.Diagnostics, name string, given types.String, variable string,
+) string {
 	if given.IsUnknown() {
-		diagnostics.AddAttributeError(path.Root(name), "Value not known yet", "Set "+name+" to a value that is known before anything is created, or set "+variable+".")
+		diagnostics.AddAttributeError(path.Root(name), "Value not known yet",
+			"Set "+name+" to what is known before anything is created, or set "+variable+".")
 	}
 	if given.ValueString() != "" {
 		return given.ValueString()
@@ -119,7 +129,8 @@ func checkedURL(text string) (string, error) {
 		return "", errors.New("The address of the service must not hold a user name or password.")
 	}
 	if address.Scheme == "http" && !isLocal(address.Hostname()) {
-		return "", errors.New("The address of the service must begin with https://, as the token would be sent in the open. Only this machine may be http://.")
+		return "", errors.New("The address of the service must begin with https://, " +
+			"as the token would be sent in the open. Only this machine may be http://.")
 	}
 	place := strings.TrimRight(address.Scheme+"://"+address.Host+address.Path, "/")
 	return strings.TrimSuffix(place, "/api/v1"), nil

@@ -114,11 +114,12 @@ func fromJSON(s shape, answer any) (tftypes.Value, error) {
 	default:
 		return tftypes.NewValue(kind, textOf(answer)), nil
 	}
-	return tftypes.NewValue(kind, nil), fmt.Errorf("the service answered %T where %s is expected", answer, s.Type)
+	return tftypes.NewValue(kind, nil),
+		fmt.Errorf("the service answered %T where %s is expected", answer, s.Type)
 }
 
 // merged keeps what a configuration wrote as long as the service answers what it answered to that,
-// however it writes it: secrets are hidden, addresses get their slash. Anything else is as answered.
+// however it writes it: secrets are hidden, tags are in small letters. The rest is as answered.
 func merged(s shape, before tftypes.Value, answer, known any) (tftypes.Value, error) {
 	if same(answer, known) {
 		return before, nil
@@ -138,7 +139,8 @@ func merged(s shape, before tftypes.Value, answer, known any) (tftypes.Value, er
 		if !ok {
 			inner = tftypes.NewValue(s.member(name).tfType(), nil)
 		}
-		if members[name], err = merged(s.member(name), inner, object[name], knownObject[name]); err != nil {
+		members[name], err = merged(s.member(name), inner, object[name], knownObject[name])
+		if err != nil {
 			return before, err
 		}
 	}

@@ -21,11 +21,15 @@ var (
 	_ datasource.DataSourceWithValidateConfig = &foundObject{}
 )
 
-func (f *foundObject) Metadata(_ context.Context, request datasource.MetadataRequest, response *datasource.MetadataResponse) {
+func (f *foundObject) Metadata(
+	_ context.Context, request datasource.MetadataRequest, response *datasource.MetadataResponse,
+) {
 	response.TypeName = request.ProviderTypeName + "_" + f.spec.Name
 }
 
-func (f *foundObject) Schema(_ context.Context, _ datasource.SchemaRequest, response *datasource.SchemaResponse) {
+func (f *foundObject) Schema(
+	_ context.Context, _ datasource.SchemaRequest, response *datasource.SchemaResponse,
+) {
 	attributes := map[string]schema.Attribute{}
 	for _, a := range f.spec.readable() {
 		attributes[a.Name] = dataAttribute(a, f.spec.has(a.Name))
@@ -36,11 +40,15 @@ func (f *foundObject) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 	}
 }
 
-func (f *foundObject) Configure(_ context.Context, request datasource.ConfigureRequest, _ *datasource.ConfigureResponse) {
+func (f *foundObject) Configure(
+	_ context.Context, request datasource.ConfigureRequest, _ *datasource.ConfigureResponse,
+) {
 	f.client, _ = request.ProviderData.(*client)
 }
 
-func (f *foundObject) ValidateConfig(_ context.Context, request datasource.ValidateConfigRequest, response *datasource.ValidateConfigResponse) {
+func (f *foundObject) ValidateConfig(
+	_ context.Context, request datasource.ValidateConfigRequest, response *datasource.ValidateConfigResponse,
+) {
 	config, err := read[map[string]tftypes.Value](request.Config.Raw)
 	if failed(&response.Diagnostics, "read the configuration", err) {
 		return
@@ -50,7 +58,9 @@ func (f *foundObject) ValidateConfig(_ context.Context, request datasource.Valid
 	}
 }
 
-func (f *foundObject) Read(ctx context.Context, request datasource.ReadRequest, response *datasource.ReadResponse) {
+func (f *foundObject) Read(
+	ctx context.Context, request datasource.ReadRequest, response *datasource.ReadResponse,
+) {
 	config, err := read[map[string]tftypes.Value](request.Config.Raw)
 	if failed(&response.Diagnostics, "read the configuration", err) {
 		return

@@ -26,7 +26,9 @@ func addFault(diagnostics *diag.Diagnostics, f fault) {
 }
 
 // refusedAs reports what the service refused, at the attribute that it names.
-func (m *managedObject) refusedAs(diagnostics *diag.Diagnostics, act string, of values, err error) bool {
+func (m *managedObject) refusedAs(
+	diagnostics *diag.Diagnostics, act string, of values, err error,
+) bool {
 	if err == nil {
 		return false
 	}

@@ -74,7 +74,8 @@ func (c *client) one(ctx context.Context, s spec, field, value string) (object, 
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("several %ss have the %s %q, such as %s and %s. Use an id", words(s), field, value, found.id(), one.id())
+			return nil, fmt.Errorf("several %ss have the %s %q, such as %s and %s. Use an id",
+				words(s), field, value, found.id(), one.id())
 		}
 		found = one
 	}

@@ -97,7 +97,8 @@ func faultsOf(s spec, config values) ([]fault, error) {
 		faults = append(faults, found...)
 	}
 	if s.Union != nil && known && forms != 1 {
-		faults = append(faults, fault{path.Empty(), fmt.Sprintf("Give exactly one of %s: it says what the %s is.", strings.Join(names, ", "), words(s))})
+		faults = append(faults, fault{path.Empty(), fmt.Sprintf(
+			"Give exactly one of %s: it says what the %s is.", strings.Join(names, ", "), words(s))})
 	}
 	return faults, nil
 }

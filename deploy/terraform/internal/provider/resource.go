@@ -1,13 +1,10 @@
 package provider
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -27,11 +24,15 @@ var (
 	_ resource.ResourceWithValidateConfig = &managedObject{}
 )
 
-func (m *managedObject) Metadata(_ context.Context, request resource.MetadataRequest, response *resource.MetadataResponse) {
+func (m *managedObject) Metadata(
+	_ context.Context, request resource.MetadataRequest, response *resource.MetadataResponse,
+) {
 	response.TypeName = request.ProviderTypeName + "_" + m.spec.Name
 }
 
-func (m *managedObject) Schema(_ context.Context, _ resource.SchemaRequest, response *resource.SchemaResponse) {
+func (m *managedObject) Schema(
+	_ context.Context, _ resource.SchemaRequest, response *resource.SchemaResponse,
+) {
 	attributes := map[string]schema.Attribute{}
 	for _, a := range m.spec.managed() {
 		attributes[a.Name] = resourceAttribute(a)
@@ -39,11 +40,15 @@ func (m *managedObject) Schema(_ context.Context, _ resource.SchemaRequest, resp
 	response.Schema = schema.Schema{MarkdownDescription: m.spec.Description, Attributes: attributes}
 }
 
-func (m *managedObject) Configure(_ context.Context, request resource.ConfigureRequest, _ *resource.ConfigureResponse) {
+func (m *managedObject) Configure(
+	_ context.Context, request resource.ConfigureRequest, _ *resource.ConfigureResponse,
+) {
 	m.client, _ = request.ProviderData.(*client)
 }
 
-func (m *managedObject) ValidateConfig(_ context.Context, request resource.ValidateConfigRequest, response *resource.ValidateConfigResponse) {
+func (m *managedObject) ValidateConfig(
+	_ context.Context, request resource.ValidateConfigRequest, response *resource.ValidateConfigResponse,
+) {
 	config, err := read[map[string]tftypes.Value](request.Config.Raw)
 	if failed(&response.Diagnostics, "read the configuration", err) {
 		return
@@ -55,7 +60,9 @@ func (m *managedObject) ValidateConfig(_ context.Context, request resource.Valid
 	}
 }
 
-func (m *managedObject) ModifyPlan(_ context.Context, request resource.ModifyPlanRequest, response *resource.ModifyPlanResponse) {
+func (m *managedObject) ModifyPlan(
+	_ context.Context, request resource.ModifyPlanRequest, response *resource.ModifyPlanResponse,
+) {
 	if request.Plan.Raw.IsNull() {
 		return
 	}
@@ -77,7 +84,9 @@ func (m *managedObject) ModifyPlan(_ context.Context, request resource.ModifyPla
 	}
 }
 
-func (m *managedObject) Create(ctx context.Context, request resource.CreateRequest, response *resource.CreateResponse) {
+func (m *managedObject) Create(
+	ctx context.Context, request resource.CreateRequest, response *resource.CreateResponse,
+) {
 	plan, err := read[map[string]tftypes.Value](request.Plan.Raw)
 	if failed(&response.Diagnostics, "create", err) {
 		return
@@ -142,7 +151,8 @@ func (m *managedObject) existing(there object, err error) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("there is such a %s already: %s. To manage it here, import it: tofu import antipode_%s.NAME %s",
+	return fmt.Errorf(
+		"there is such a %s already: %s. To manage it here, import it: tofu import antipode_%s.NAME %s",
 		words(m.spec), textOf(there["name"]), m.spec.Name, there.id())
 }
 
@@ -165,7 +175,9 @@ func (m *managedObject) complete(ctx context.Context, plan values, made object) 
 }
 
 // change is nil where there is nothing to send.
-func (m *managedObject) change(ctx context.Context, id string, plan, before values) (object, error) {
+func (m *managedObject) change(
+	ctx context.Context, id string, plan, before values) (object, error,
+) {
 	body, err := changeBody(m.spec, plan, before)
 	if err != nil || len(body) == 0 {
 		return nil, err
@@ -181,7 +193,9 @@ func (m *managedObject) change(ctx context.Context, id string, plan, before valu
 	return changed, err
 }
 
-func (m *managedObject) Read(ctx context.Context, request resource.ReadRequest, response *resource.ReadResponse) {
+func (m *managedObject) Read(
+	ctx context.Context, request resource.ReadRequest, response *resource.ReadResponse,
+) {
 	before, err := read[map[string]tftypes.Value](request.State.Raw)
 	if failed(&response.Diagnostics, "read", err) {
 		return
@@ -203,7 +217,9 @@ func (m *managedObject) Read(ctx context.Context, request resource.ReadRequest, 
 	keep(ctx, &response.Diagnostics, response.Private, now)
 }
 
-func (m *managedObject) Update(ctx context.Context, request resource.UpdateRequest, response *resource.UpdateResponse) {
+func (m *managedObject) Update(
+	ctx context.Context, request resource.UpdateRequest, response *resource.UpdateResponse,
+) {
 	plan, err := read[map[string]tftypes.Value](request.Plan.Raw)
 	if failed(&response.Diagnostics, "change", err) {
 		return
@@ -230,7 +246,9 @@ func (m *managedObject) Update(ctx context.Context, request resource.UpdateReque
 	keep(ctx, &response.Diagnostics, response.Private, next)
 }
 
-func (m *managedObject) Delete(ctx context.Context, request resource.DeleteRequest, response *resource.DeleteResponse) {
+func (m *managedObject) Delete(
+	ctx context.Context, request resource.DeleteRequest, response *resource.DeleteResponse,
+) {
 	before, err := read[map[string]tftypes.Value](request.State.Raw)
 	if failed(&response.Diagnostics, "delete", err) {
 		return
@@ -242,7 +260,9 @@ func (m *managedObject) Delete(ctx context.Context, request resource.DeleteReque
 	m.client.changed(m.spec, idOf(before), nil)
 }
 
-func (m *managedObject) ImportState(ctx context.Context, request resource.ImportStateRequest, response *resource.ImportStateResponse) {
+func (m *managedObject) ImportState(
+	ctx context.Context, request resource.ImportStateRequest, response *resource.ImportStateResponse,
+) {
 	found, err := m.client.findImported(ctx, m.spec, request.ID)
 	if err == nil && (found == nil || m.spec.isGone(found)) {
 		err = fmt.Errorf("there is no %s %q. Import one by its %s", words(m.spec), request.ID, m.importedBy())
@@ -271,35 +291,4 @@ func idOf(state values) string {
 
 func raw(kind tftypes.Type, of values) tftypes.Value {
 	return tftypes.NewValue(kind, map[string]tftypes.Value(of))
-}
-
-// knownKey is where the last answer lies beside the state. Its secrets are hidden, as in answers.
-const knownKey = "answered"
-
-type store interface {
-	SetKey(context.Context, string, []byte) diag.Diagnostics
-}
-
-func keep(ctx context.Context, diagnostics *diag.Diagnostics, in store, now known) {
-	text, err := json.Marshal(now)
-	if !failed(diagnostics, "keep what was answered", err) {
-		diagnostics.Append(in.SetKey(ctx, knownKey, text)...)
-	}
-}
-
-type keeper interface {
-	GetKey(context.Context, string) ([]byte, diag.Diagnostics)
-}
-
-func lastKnown(ctx context.Context, diagnostics *diag.Diagnostics, in keeper) known {
-	text, found := in.GetKey(ctx, knownKey)
-	diagnostics.Append(found...)
-	if len(text) == 0 {
-		return nil
-	}
-	var last known
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	failed(diagnostics, "read what was answered", decoder.Decode(&last))
-	return last
 }
