@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config';
 import whole from '../vitest.config.ts';
 
 /**
- * `npm run test:kubernetes`: the client against a real API of Kubernetes. Apart, because API server,
+ * `npm run test:kubernetes`: the client against a real API of Kubernetes, and what helm
+ * renders. Apart, because API server,
  * etcd and helm are built from their Go modules first, which takes some minutes once.
  */
 export default defineConfig({

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { imageNames } from '../../deploy/image/make.ts';
+import { version } from '../../shared/base/process.ts';
+
+/** What of the charts can be held against our own sources; `npm run test:kubernetes` renders them. */
+
+const root = join(import.meta.dirname, '../..');
+const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+const charts = { coordinator: 'coordinator', probe: 'probe', discover: 'client' } as const;
+const schemaOf = (chart: string) => JSON.parse(read(`deploy/helm/${chart}/values.schema.json`));
+const valuesOf = (chart: string) => parse(read(`deploy/helm/${chart}/values.yaml`));
+
+/** The variables that a program reads, as its config declares them. */
+const variablesIn = (file: string): readonly string[] =>
+  [...read(file).matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(([, name = '']) => name);
+
+describe.each(Object.entries(charts))('the chart of %s', (chart, image) => {
+  test('has the version of the package, and an image that npm run images makes', () => {
+    expect(parse(read(`deploy/helm/${chart}/Chart.yaml`))).toMatchObject({
+      name: `antipode-${chart}`,
+      version,
+      appVersion: version,
+    });
+    expect(imageNames).toContain(image);
+    expect(valuesOf(chart).image.repository).toBe(`antipode-${image}`);
+  });
+
+  test('names in its schema exactly the values that there are', () => {
+    const { global: _, ...properties } = schemaOf(chart).properties;
+    expect(Object.keys(properties).toSorted()).toEqual(Object.keys(valuesOf(chart)).toSorted());
+  });
+});
+
+test('settings of the charts are those that the programs read, without secrets and what the charts set', () => {
+  const settingsOf = (chart: string): readonly string[] =>
+    Object.keys(schemaOf(chart).properties.settings.properties).toSorted();
+  const coordinator = [
+    ...variablesIn('coordinator/config.ts'),
+    ...variablesIn('shared/bus/setup.ts').filter((name) => name.startsWith('NATS_')),
+  ];
+  const inSecret =
+    /^(?:DATABASE_URL|SECRET_KEY.*|NATS_.*_SEED|NATS_.*CREDENTIALS|SMTP_URL|BACKUP_.*_URL)$/;
+  const ofChart = ['HOST', 'PORT', 'DATA_DIR', 'METRICS_PORT', 'METRICS_HOST'];
+  // Keys and authorities are files.
+  const asFiles = ['NATS_CA', 'MAIL_DKIM_KEY'];
+  expect(settingsOf('coordinator')).toEqual(
+    [...new Set(coordinator)]
+      .filter((name) => !inSecret.test(name) && !ofChart.includes(name))
+      .map((name) => (asFiles.includes(name) ? `${name}_FILE` : name))
+      .toSorted(),
+  );
+  expect(settingsOf('probe')).toEqual(
+    [...new Set(variablesIn('probe/config.ts'))]
+      .filter((name) => !/CREDENTIALS|IDENTITY|DATA_DIR|NATS_CA/.test(name))
+      .toSorted(),
+  );
+});
+
+test('the chart of the coordinator has the alerting rules of the monitoring', () => {
+  expect(read('deploy/helm/coordinator/files/alerts.yml')).toBe(
+    read('deploy/monitoring/alerts.yml'),
+  );
+});
