@@ -1,4 +1,5 @@
 import type { PlannedObject } from '../../api/files.ts';
+import { UsageFault } from '../../base/env.ts';
 import { inSlices, type Objects, send } from '../files/calls.ts';
 import { hasChanges, summaryOf } from '../files/plan.ts';
 import type { HttpClient, Surroundings } from '../http.ts';
@@ -64,31 +65,35 @@ const acceptedPart = async (
 ): Promise<Accepted> => {
   const groups = { ...draft.objects.groups };
   const monitors = { ...draft.objects.monitors };
+  const plain = { ...draft.plain };
   const notes: string[] = [];
-  const plain = new Set<string>();
   let prune = isWhole;
   for (;;) {
     const planned = await send(client, 'plan', name, { groups, monitors, prune });
     const refused = planned.filter(({ result }) => result === 'refused');
     if (refused.length === 0) return { part: { groups, monitors }, planned, prune, notes };
-    for (const { kind, key, error } of refused) {
+    const ofGroups = refused.filter(({ kind }) => kind === 'groups');
+    // Its monitors are refused with a group, and are judged again without it.
+    for (const { kind, key, error } of ofGroups.length > 0 ? ofGroups : refused) {
       const reason = error?.message ?? 'it is refused.';
+      const isOurs = Object.hasOwn(kind === 'groups' ? groups : monitors, key);
+      if (!isOurs && !prune) throw new UsageFault(`${key}: ${reason}`);
+      const usual = plain[key];
       if (kind === 'groups') {
         delete groups[key];
-        prune = false;
-        notes.push(`group ${key} is left out: ${reason}`);
-        continue;
-      }
-      const usual = plain.has(key) ? undefined : draft.plain[key];
-      plain.add(key);
-      if (usual !== undefined && JSON.stringify(usual) !== JSON.stringify(monitors[key])) {
+        for (const all of [monitors, plain])
+          for (const [one, monitor] of Object.entries(all))
+            if (monitor.group === key) all[one] = { ...monitor, group: undefined };
+        notes.push(`group ${key} is left out, and nothing is deleted meanwhile: ${reason}`);
+      } else if (usual !== undefined && JSON.stringify(usual) !== JSON.stringify(monitors[key])) {
         monitors[key] = usual;
         notes.push(`${key} goes on without its annotations: ${reason}`);
         continue;
+      } else {
+        delete monitors[key];
+        notes.push(`${key} is left out, and nothing is deleted meanwhile: ${reason}`);
       }
-      delete monitors[key];
       prune = false;
-      notes.push(`${key} is left out, and nothing is deleted meanwhile: ${reason}`);
     }
   }
 };

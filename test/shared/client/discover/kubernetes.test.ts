@@ -150,6 +150,21 @@ describe('discover kubernetes', () => {
     ]);
   });
 
+  test('goes on without a group that it may not have', async () => {
+    const { cluster, run, command } = await begin();
+    const file = join(folder, 'other.yaml');
+    writeFileSync(file, 'name: other\ngroups:\n  theirs: { name: kubernetes/shop }\n');
+    await command.run(['apply', '--file', file, '--yes']);
+    cluster.ingresses = list([ingress('a'), ingress('b', { tags: 'kept' })]);
+    const made = await run('--once');
+    expect(made).toMatchObject({ code: 1, out: 'kubernetes: 2 to create.\n' });
+    expect(made.err).toContain('group shop is left out, and nothing is deleted meanwhile: ');
+    expect((await command.json('monitors', 'list')).items).toMatchObject([
+      { name: 'a.example', group: null },
+      { name: 'b.example', group: null, tags: ['kept'] },
+    ]);
+  });
+
   test('prints a file that is read as it was meant, and sends nothing', async () => {
     const { cluster, run, command } = await begin();
     const name = `\${HOME} and $\${HOME}`;
