@@ -9,6 +9,7 @@ import { type Check, unionOf } from '../../../coordinator/results/check.ts';
 import { chunksOf, hourMs, hourOf } from '../../../coordinator/results/chunk.ts';
 import { addBatch } from '../../../coordinator/results/hours.ts';
 import {
+  batchesAtOnce,
   dropJournalHours,
   insertJournal,
   type JournalRow,
@@ -292,6 +293,23 @@ describe('sealing', () => {
     expect(await sql`select 1 from chunks`).toEqual([]);
     await sealAll(other);
     expect(await sql`select monitor_key from chunks`).toEqual([{ monitor_key: monitors[0]?.key }]);
+  });
+
+  test('is read whole, although more arrived than is read at once', async () => {
+    await empty();
+    const count = 2 * batchesAtOnce(1) + 1;
+    const { lease } = await takeOver();
+    const journal = Array.from({ length: count }, (_, n) =>
+      batchOf(noon, 0, [{ monitor: n % 5, probe: 0, check: checkOf(0, noon + n) }]),
+    );
+    await commitUnits({ sql, slot }, owner, [{ ...emptyUnit(lease), journal }]);
+    const { held } = await createRunningHours({ sql, log }).read(partition);
+    expect(held.reduce((sum, { arena }) => sum + arena.count, 0)).toBe(count);
+    expect((await readAll()).flat().map(({ at }) => at - noon)).toEqual(
+      monitors.flatMap((_, nth) =>
+        Array.from({ length: count }, (_, n) => n).filter((n) => n % 5 === nth),
+      ),
+    );
   });
 
   test('keeps the proof of each batch, and once what several share', async () => {
