@@ -230,11 +230,13 @@ export async function keepFollowing(
   async function applyNews(): Promise<void> {
     let known: ReadonlySet<string> = new Set();
     let failures = 0;
+    let isFirst = true;
     while (!until.aborted) {
       await news.wait(failures > 0 ? retryMs(failures) : timings.resyncMs, until);
-      await news.settle(timings, until);
+      if (!isFirst) await news.settle(timings, until);
       if (until.aborted) return;
       if (all.some(({ state }) => state === 'waiting') || !isReadable(all)) continue;
+      isFirst = false;
       const draft = draftIn(fileName, all);
       try {
         const { summary, notes } = await applyDraft(

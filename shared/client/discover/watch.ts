@@ -134,6 +134,7 @@ export async function follow(kept: Kept, watching: Watching): Promise<void> {
   let version: string | undefined;
   let attempt = 0;
   while (!signal.aborted) {
+    const before = kept.state;
     try {
       if (version === undefined) {
         version = await listInto(kept, cluster, signal);
@@ -157,7 +158,7 @@ export async function follow(kept: Kept, watching: Watching): Promise<void> {
         continue;
       }
       tell(kept.source, error);
-      if (isUnavailable) changed();
+      if (kept.state !== before) changed();
       const longest = isUnavailable ? pauses.unavailableMs : pauses.longestRetryMs;
       await pause(backoff(attempt, pauses.firstRetryMs, longest), signal);
       attempt += 1;

@@ -51,8 +51,14 @@ const never = new AbortController().signal;
 const followed = async (
   answer: (query: URLSearchParams, nth: number) => Played,
   source = ingresses,
-): Promise<{ kept: Kept; player: Player; told: string[]; names: () => string[] }> => {
-  let nth = 0;
+): Promise<{
+  kept: Kept;
+  player: Player;
+  told: string[];
+  news: () => number;
+  names: () => string[];
+}> => {
+  let [nth, news] = [0, 0];
   const { player, cluster } = await play((_, query) => {
     nth += 1;
     return answer(query, nth);
@@ -63,7 +69,9 @@ const followed = async (
   const following = follow(kept, {
     cluster,
     signal: stop.signal,
-    changed: () => undefined,
+    changed: () => {
+      news += 1;
+    },
     tell: (_, obstacle) => {
       if (obstacle !== undefined) told.push(obstacle.message);
     },
@@ -73,7 +81,7 @@ const followed = async (
     stop.abort();
     await following;
   });
-  return { kept, player, told, names: () => [...kept.objects.keys()].toSorted() };
+  return { kept, player, told, news: () => news, names: () => [...kept.objects.keys()].toSorted() };
 };
 
 const isWatch = (query: URLSearchParams): boolean => query.get('watch') === '1';
@@ -167,6 +175,12 @@ describe('a watch', () => {
     await eventually(() => player.asked.length === 4);
     expect(names()).toEqual(['default/rec-c', 'default/second']);
     expect(told).toEqual([]);
+  });
+
+  test('of a kind that the cluster lacks brings no news each time that it asks again', async () => {
+    const { news, player } = await followed(() => unknownKind, { ...ingresses, kind: 'HTTPRoute' });
+    await eventually(() => player.asked.length > 5);
+    expect(news()).toBe(1);
   });
 
   test('of a kind that the cluster lacks, or that may not be read, asks again', async () => {
