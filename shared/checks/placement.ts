@@ -95,8 +95,16 @@ const isOpen = (text: string): boolean => {
   return address !== undefined && isPublic(address);
 };
 
-export const rangesFrom = (texts: readonly string[]): readonly Cidr[] =>
-  texts.map((text) => parseCidr(text)).filter((range) => range !== undefined);
+const parsed = new WeakMap<readonly string[], readonly Cidr[]>();
+
+/** Parsed once: a million monitors are judged by the same few lists. */
+export const rangesFrom = (texts: readonly string[]): readonly Cidr[] => {
+  const found =
+    parsed.get(texts) ??
+    texts.map((text) => parseCidr(text)).filter((range) => range !== undefined);
+  parsed.set(texts, found);
+  return found;
+};
 
 const reaches = (text: string, ranges: readonly Cidr[]): boolean => {
   const address = parseAddress(text);
@@ -108,14 +116,11 @@ export const reachesAny = (addresses: readonly string[], ranges: readonly Cidr[]
 export const reachesAll = (addresses: readonly string[], ranges: readonly Cidr[]): boolean =>
   addresses.every((text) => reaches(text, ranges));
 
-const known = new WeakMap<RosterProbe, readonly Cidr[]>();
+const none: readonly string[] = [];
 
 /** Non-public ranges that this probe's host allows, according to the roster. */
-export const rangesOf = (probe: RosterProbe): readonly Cidr[] => {
-  const found = known.get(probe) ?? rangesFrom(probe.allowed_cidrs ?? []);
-  known.set(probe, found);
-  return found;
-};
+export const rangesOf = ({ allowed_cidrs }: RosterProbe): readonly Cidr[] =>
+  rangesFrom(allowed_cidrs ?? none);
 
 /**
  * Who checks what, and when (rule 5): functions of the assignment and the roster alone. Every probe
