@@ -12,6 +12,7 @@ import {
   type KubernetesApi,
 } from '../../support/kubernetes.ts';
 import { createTestOrganisation } from '../../support/people.ts';
+import { downloaded, startChildProgram } from '../../support/processes.ts';
 
 /** `antipode discover kubernetes` beside a real kube-apiserver with etcd. */
 
@@ -215,5 +216,27 @@ describe.skipIf(kubernetes === undefined)('discover kubernetes, beside a real AP
     ends.abort();
     await following;
     expect(err).not.toContain('would be deleted');
+  });
+
+  test('as a program of its own ends well when it is told to', async () => {
+    const command = await account();
+    const { files, remove } = await downloaded();
+    const program = await startChildProgram(
+      [
+        process.execPath,
+        files['antipode.mjs'],
+        'discover',
+        'kubernetes',
+        '--kubeconfig',
+        kubeconfig,
+        '--file-name=program',
+      ],
+      { ANTIPODE_URL: served.url, ANTIPODE_TOKEN: command.token },
+      (output) => output.includes('to create'),
+    );
+    program.signal('SIGTERM');
+    expect(await program.exited).toBe(0);
+    expect(program.output()).not.toContain(command.token);
+    remove();
   });
 });
