@@ -49,7 +49,11 @@ export async function applyDraft(
     planned = await send(client, 'plan', name, { ...part, prune });
   }
   if (!hasChanges(planned)) return { summary: undefined, notes };
-  const done = await inSlices(client, { name, objects: part }, { ...part, prune }, world);
+  const body = changedPart(part, planned);
+  // Deleting alone needs all of it, to know what is no more.
+  const isDeleting = planned.some(({ result }) => result === 'deleted');
+  const last = isDeleting ? { ...part, prune } : { ...body, prune: false };
+  const done = await inSlices(client, { name, objects: body }, last, world);
   for (const { key, error } of done) if (error !== null) notes.push(`${key}: ${error.message}`);
   return { summary: summaryOf(planned), notes };
 }
@@ -97,6 +101,18 @@ const acceptedPart = async (
     }
   }
 };
+
+/** In a cluster of thousands of hosts one change is one small call. */
+const changedPart = ({ groups, monitors }: Part, planned: readonly PlannedObject[]): Part => ({
+  groups,
+  monitors: Object.fromEntries(
+    planned.flatMap(({ kind, key, result }) => {
+      const monitor = monitors[key];
+      const isChanged = kind === 'monitors' && (result === 'created' || result === 'changed');
+      return isChanged && monitor !== undefined ? [[key, monitor]] : [];
+    }),
+  ),
+});
 
 /** How many would be deleted, and how many the file has so far. */
 const monitorsIn = (planned: readonly PlannedObject[]): readonly [number, number] => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { memberOf } from '../../../../shared/base/json.ts';
 import { clusterOf } from '../../../../shared/client/discover/cluster.ts';
 import { keepFollowing } from '../../../../shared/client/discover/kubernetes.ts';
 import { createHttpClient } from '../../../../shared/client/http.ts';
@@ -265,6 +266,12 @@ describe('discover kubernetes', () => {
     for (const name of ['b', 'c', 'd']) player.send({ type: 'ADDED', object: ingress(name) });
     await expect.poll(names).toHaveLength(4);
     expect(applies).toHaveLength(2);
+    // What was there already is not sent again.
+    expect(Object.keys(Object(memberOf(applies[1], 'monitors')))).toEqual([
+      'shop/b/b.example',
+      'shop/c/c.example',
+      'shop/d/d.example',
+    ]);
 
     // A status that changes is no news.
     player.send({ type: 'MODIFIED', object: { ...ingress('b'), status: { loadBalancer: {} } } });
