@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { isFileKey } from '../../api/files.ts';
-import { isRecord } from '../../base/json.ts';
 import type { Raw } from '../files/expand.ts';
 import { type Wishes, wishesIn } from './annotations.ts';
 import type { Exposed, Site } from './exposed.ts';
@@ -109,12 +108,4 @@ const groupOf = ({ namespace }: Exposed, { group }: Wishes): string | undefined 
 const nameOf = ({ sites }: Exposed, { host }: Site, { name }: Wishes, ownName: string): string => {
   if (name === undefined || name.trim() === '') return ownName.slice(0, 200);
   return (sites.length === 1 ? name : `${name} (${host})`).slice(0, 200);
-};
-
-/** For a file to read again: `${NAME}` there is a variable, here it is a text. */
-export const asLiteral = (value: unknown): unknown => {
-  if (typeof value === 'string') return value.replaceAll('${', () => '$${');
-  if (Array.isArray(value)) return value.map(asLiteral);
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, asLiteral(each)]));
 };

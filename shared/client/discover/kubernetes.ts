@@ -2,7 +2,7 @@ import { isFileName } from '../../api/files.ts';
 import { pause } from '../../base/async.ts';
 import { UsageFault } from '../../base/env.ts';
 import { inputOf, type Line, valuesOf } from '../arguments.ts';
-import { fileText } from '../files/export.ts';
+import { literalFileText } from '../files/export.ts';
 import {
   CallRefused,
   clientOf,
@@ -16,7 +16,7 @@ import { harmless } from '../terminal.ts';
 import { applyDraft } from './apply.ts';
 import { type Cluster, ClusterFault, clusterOf } from './cluster.ts';
 import { discoverCommand, discoverKinds } from './command.ts';
-import { asLiteral, type Draft, draftOf } from './draft.ts';
+import { type Draft, draftOf } from './draft.ts';
 import { follow, type Kept, listInto, type Pauses, pluralOf, type Source } from './watch.ts';
 
 /** `antipode discover kubernetes`: what a cluster exposes becomes monitors, and stays so. */
@@ -135,7 +135,8 @@ const once = async (
   const draft = draftIn(fileName, all);
   for (const note of draft.notes) say(world, note);
   if (isDryRun) {
-    world.out(fileText(fileName, { objects: literalObjects(draft) }));
+    const none = { channels: {}, maintenance: {}, status_pages: {} };
+    world.out(literalFileText(fileName, { objects: { ...draft.objects, ...none } }));
     return exits.done;
   }
   const { summary, notes } = await applyDraft(
@@ -146,25 +147,6 @@ const once = async (
   for (const note of notes) say(world, note);
   world.out(`${fileName}: ${summary ?? 'nothing to do.'}\n`);
   return notes.length > 0 ? exits.refused : exits.done;
-};
-
-const literalObjects = ({ objects }: Draft) => {
-  const each = (kind: Readonly<Record<string, Readonly<Record<string, unknown>>>>) =>
-    Object.fromEntries(
-      Object.entries(kind).map(([key, fields]) => [
-        key,
-        Object.fromEntries(
-          Object.entries(fields).map(([field, value]) => [field, asLiteral(value)]),
-        ),
-      ]),
-    );
-  return {
-    groups: each(objects.groups),
-    monitors: each(objects.monitors),
-    channels: {},
-    maintenance: {},
-    status_pages: {},
-  };
 };
 
 export type Timings = Pauses & {

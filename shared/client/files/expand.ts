@@ -124,6 +124,14 @@ export function fillIn(
   });
 }
 
+/** The other way round: `${NAME}` is a text, and stays one when the file is read again. */
+export const asLiteral = (value: unknown): unknown => {
+  if (typeof value === 'string') return value.replaceAll('${', () => '$${');
+  if (Array.isArray(value)) return value.map(asLiteral);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, asLiteral(each)]));
+};
+
 /** Whether a text takes its value from outside, and so may be a secret. */
 export const isFromOutside = (text: string): boolean =>
   text.startsWith('file:') || /(?:^|[^$])\$\{/.test(text);

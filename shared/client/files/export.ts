@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { type FileKind, fileKinds, isFileKey, keyFrom } from '../../api/files.ts';
 import { isRecord } from '../../base/json.ts';
-import type { Raw } from './expand.ts';
+import { asLiteral, type Raw } from './expand.ts';
 
 /** What there is, as a file says it. */
 
@@ -202,3 +202,18 @@ export const fileText = (name: string, { objects }: Pick<Exported, 'objects'>): 
   const root = { name, ...Object.fromEntries(kinds.map((kind) => [kind, objects[kind]])) };
   return stringify(root, { lineWidth: 100, aliasDuplicateObjects: false });
 };
+
+/** The same of texts as they are: none of them is meant as a variable. */
+export const literalFileText = (name: string, { objects }: Pick<Exported, 'objects'>): string =>
+  fileText(name, {
+    objects: byKind((kind) =>
+      Object.fromEntries(
+        Object.entries(objects[kind]).map(([key, fields]) => [
+          key,
+          Object.fromEntries(
+            Object.entries(fields).map(([field, value]) => [field, asLiteral(value)]),
+          ),
+        ]),
+      ),
+    ),
+  });

@@ -10,7 +10,7 @@ import { before, inSlices, isRefused, send } from './calls.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import type { FileFault } from './document.ts';
 import type { Outside, Raw } from './expand.ts';
-import { exported, fileText } from './export.ts';
+import { exported, literalFileText } from './export.ts';
 import { hasChanges, planText, summaryOf } from './plan.ts';
 
 /** `antipode validate`, `plan`, `apply`, `export` and `import`: monitors as a file. */
@@ -227,7 +227,7 @@ const exporting: FileCommand = {
       },
       world.now(),
     );
-    world.out(fileText(name, result));
+    world.out(literalFileText(name, result));
     for (const note of result.notes) world.err(`antipode: ${harmless(note)}\n`);
     return exits.done;
   },

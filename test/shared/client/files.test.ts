@@ -296,6 +296,26 @@ describe('export', () => {
     paused: fc.boolean(),
   });
 
+  test('writes a text that looks like a variable so that it stays a text', async () => {
+    const command = await account();
+    const name = `\${HOME} and $\${HOME}`;
+    await command.json(
+      ...[
+        'monitors',
+        'create',
+        '--type',
+        'https',
+        '--target',
+        'https://a.example/',
+        '--name',
+        name,
+      ],
+    );
+    const first = inFile((await command.run(['export', '--name', 'all'])).out);
+    expect((await command.run(['apply', '--file', first, '--yes'])).code).toBe(0);
+    expect((await command.json('monitors', 'list')).items).toMatchObject([{ name }]);
+  });
+
   test('then apply, then plan: nothing, for every object and every field', async () => {
     await fc.assert(
       fc.asyncProperty(all, all, async (first, second) => {
