@@ -244,6 +244,39 @@ describe('a cluster', () => {
     );
   });
 
+  test('of a file is reached by its authority, client certificate and token file', async () => {
+    const authority = mintAuthority('kubernetes');
+    const { chain, key } = mint({ names: ['127.0.0.1'], issuer: authority });
+    const own = mint({ commonName: 'discover', issuer: authority });
+    const seen: unknown[] = [];
+    const server = createServer(
+      { cert: chain, key, ca: authority.certificate, requestCert: true, rejectUnauthorized: false },
+      ({ socket, headers }, response) => {
+        const isKnown = 'authorized' in socket && socket.authorized;
+        seen.push([isKnown, headers.authorization]);
+        response.end('{}');
+      },
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    ends.push(() => new Promise((resolve) => server.close(resolve)));
+    const address = server.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    writeFileSync(join(folder, 'authority.pem'), authority.certificate);
+    writeFileSync(join(folder, 'client.key'), own.key);
+    writeFileSync(join(folder, 'client.token'), 'by-file\n');
+    const cluster = inFile(
+      // Beside the file.
+      { server: `https://127.0.0.1:${port}`, 'certificate-authority': 'authority.pem' },
+      {
+        'client-certificate-data': Buffer.from(own.chain).toString('base64'),
+        'client-key': join(folder, 'client.key'),
+        tokenFile: 'client.token',
+      },
+    );
+    await getJson(cluster, '/', never);
+    expect(seen).toEqual([[true, 'Bearer by-file']]);
+  });
+
   test('of a pod is verified by its authority, and reads a renewed token', async () => {
     const authority = mintAuthority('kubernetes');
     const { chain, key } = mint({ names: ['127.0.0.1'], issuer: authority });
