@@ -211,19 +211,27 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
 
   const running = createRunningHours({ sql, log });
   const results = createResults({ running, clock, log });
-  const { gate, tokens, sessions, connections, secrets, accountSecrets, notifications } =
-    createGateSetup({
-      config,
-      sql,
-      clock,
-      log,
-      results,
-      baseUrl: () => baseUrl,
-      trials: {
-        begin: (trial) => engine?.trials.begin(trial),
-        hear: async (...asked) => engine?.trials.hear(...asked),
-      },
-    });
+  const {
+    gate,
+    tokens,
+    sessions,
+    connections,
+    secrets,
+    accountSecrets,
+    notifications,
+    sourceReader,
+  } = createGateSetup({
+    config,
+    sql,
+    clock,
+    log,
+    results,
+    baseUrl: () => baseUrl,
+    trials: {
+      begin: (trial) => engine?.trials.begin(trial),
+      hear: async (...asked) => engine?.trials.hear(...asked),
+    },
+  });
   const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, previousKey });
   const webhookParts = {
     sql,
@@ -251,6 +259,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     changes.close,
     notifications.close,
     registryReader.close,
+    sourceReader.close,
   ];
 
   const start: App['start'] = async () => {

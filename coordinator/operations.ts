@@ -28,6 +28,8 @@ import { bindAll, type Handlers, handlersOf } from './gate/bind.ts';
 import * as groupsContract from './groups/contract.ts';
 import * as groups from './groups/operations.ts';
 import * as pingKeys from './heartbeats/ping-keys.ts';
+import * as importsContract from './imports/contract.ts';
+import * as imports from './imports/operations.ts';
 import * as incidentsContract from './incidents/contract.ts';
 import * as incidents from './incidents/operations.ts';
 import * as maintenanceContract from './maintenance/contract.ts';
@@ -96,6 +98,7 @@ export const handlers: Handlers = handlersOf([
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),
   ...bindAll(eventsApi, events),
   ...bindAll({ ...filesApi, ...filesContract }, files),
+  ...bindAll(importsContract, imports),
   ...bindAll(webhooksApi, webhooks),
   ...bindAll({ ...maintenanceApi, ...maintenanceContract }, maintenance),
   ...bindAll({ ...groupsApi, ...groupsContract }, groups),

@@ -4,6 +4,7 @@ import * as assistants from './assistants/pages.ts';
 import * as groups from './groups/pages.ts';
 import * as about from './health/about-page.ts';
 import * as pingKeys from './heartbeats/pages.ts';
+import * as imports from './imports/pages.ts';
 import * as incident from './incidents/pages/detail.ts';
 import * as incidents from './incidents/pages/list.ts';
 import * as sharedIncident from './incidents/pages/shared.ts';
@@ -64,6 +65,7 @@ const files: readonly (readonly object[])[] = [
     monitorForm,
   ],
   [groups],
+  [imports],
   [certificates],
   [incidents, incident, sharedIncident],
   [windows, window, windowForm],

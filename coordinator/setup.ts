@@ -7,9 +7,14 @@ import { anchorsOf, type Config } from './config.ts';
 import type { Sql } from './database/connect.ts';
 import { noTestRuns, type TestRunsPart } from './gate/context.ts';
 import { createOperations, type Gate } from './gate/setup.ts';
+import { createSourceReach } from './imports/reach.ts';
 import { createNotifications, type Notifications } from './notifications/setup.ts';
 import { handlers } from './operations.ts';
-import { createTextRecords } from './outbound/documents.ts';
+import {
+  createDocumentReader,
+  createTextRecords,
+  type DocumentReader,
+} from './outbound/documents.ts';
 import { type AccountSecrets, createAccountSecrets } from './people/secrets.ts';
 import { createSessions, type Sessions } from './people/sessions.ts';
 import { createProbeIdentities } from './probes/identities.ts';
@@ -30,6 +35,8 @@ export type GateSetup = {
   readonly secrets: SecretsAtRest;
   readonly accountSecrets: AccountSecrets;
   readonly notifications: Notifications;
+  /** What asks other services for imports. */
+  readonly sourceReader: DocumentReader;
 };
 
 type Dependencies = {
@@ -71,6 +78,8 @@ export const createGateSetup = ({
     secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],
     requireSigned: config.REQUIRE_SIGNED,
   });
+  // An answer is a page of a list, and larger ones are in pages.
+  const sourceReader = createDocumentReader({ maxBytes: 4_194_304 });
   const gate = createOperations({
     handlers,
     sql,
@@ -86,6 +95,7 @@ export const createGateSetup = ({
     baseUrl,
     trials,
     textRecords: createTextRecords(config.DNS_RESOLVERS),
+    reachSource: createSourceReach(sourceReader),
     channels: notifications.channels,
     door: {
       signUp: config.SIGN_UP,
@@ -93,5 +103,14 @@ export const createGateSetup = ({
       mail: config.SMTP_URL !== undefined,
     },
   });
-  return { gate, tokens, sessions, connections, secrets, accountSecrets, notifications };
+  return {
+    gate,
+    tokens,
+    sessions,
+    connections,
+    secrets,
+    accountSecrets,
+    notifications,
+    sourceReader,
+  };
 };

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Operation, OutputOf, RawInput } from '../../shared/api/operation.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { Refusal, type RefusalCode, refusalCodes } from '../../shared/base/errors.ts';
+import type { Reach } from '../../shared/imports/download.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import type { RememberedMonitors } from '../monitors/memory.ts';
 import type {
@@ -194,6 +195,8 @@ export type GateDependencies = {
   readonly trials: TestRunsPart;
   readonly channels: ChannelsPart;
   readonly textRecords: TextRecords;
+  /** Asks other services for what is imported. */
+  readonly reachSource: Reach;
   /** Which registries can be asked about domains. */
   readonly registries: (sql: Queryable) => Promise<Registries>;
   /** The base URL of the service, without a trailing slash. */

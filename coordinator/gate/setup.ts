@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/base/time.ts';
+import type { Reach } from '../../shared/imports/download.ts';
 import type { Sql } from '../database/connect.ts';
 import { createRememberedMonitors } from '../monitors/memory.ts';
 import { noTextRecords, type TextRecords } from '../outbound/documents.ts';
@@ -33,11 +34,15 @@ export type OperationsDependencies = MasterKeys & {
   readonly partitionOf: (monitor: string) => number;
   readonly baseUrl: () => string;
   readonly textRecords?: TextRecords;
+  readonly reachSource?: Reach;
   readonly door?: SignUpPolicy;
 };
 
 /** Closed: people join only by an invitation that the inviter passes on. */
 const closedSignUp: SignUpPolicy = { signUp: 'invited', signUpPlan: 'free', mail: false };
+
+/** Where no other service is asked. */
+const noSources: Reach = async () => ({ status: 503, retryAfter: null, text: '' });
 
 /** The gate with all its dependencies. */
 export const createOperations = (dependencies: OperationsDependencies): Gate => {
@@ -51,6 +56,7 @@ export const createOperations = (dependencies: OperationsDependencies): Gate => 
     instruments: {
       door: closedSignUp,
       textRecords: noTextRecords,
+      reachSource: noSources,
       ...instruments,
       cursors,
       accountSecrets,

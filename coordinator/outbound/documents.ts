@@ -10,12 +10,18 @@ export type ReadDocument = {
   readonly body: Uint8Array;
 };
 
+export type DocumentRequest = {
+  readonly method?: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+};
+
 export type DocumentReader = {
   /**
    * Over TLS, without following redirects. @throws when there is none, it is too large, or its
    * address is forbidden.
    */
-  readonly read: (url: string) => Promise<ReadDocument>;
+  readonly read: (url: string, more?: DocumentRequest) => Promise<ReadDocument>;
   readonly close: () => Promise<void>;
 };
 
@@ -52,12 +58,13 @@ export const createDocumentReader = ({
   };
   let agent: Promise<Agent> | undefined;
   return {
-    read: async (text) => {
+    read: async (text, { method = 'GET', headers: own = {}, body = null } = {}) => {
       const url = new URL(text);
       if (url.protocol !== 'https:') throw new Error('a document is read over TLS alone');
       agent ??= agentMade();
       const answer = await (await agent).request({
-        method: 'GET',
+        method,
+        body,
         origin: url.origin,
         path: `${url.pathname}${url.search}`,
         signal: AbortSignal.timeout(limitMs),
@@ -65,6 +72,7 @@ export const createDocumentReader = ({
           'user-agent': `Antipode/${version}`,
           accept,
           'accept-encoding': 'identity',
+          ...own,
         },
       });
       const chunks: Buffer[] = [];

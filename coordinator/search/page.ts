@@ -89,6 +89,13 @@ const verbs: readonly Verb[] = [
     needs: createMonitor,
   },
   {
+    name: 'Import monitors',
+    symbol: 'add',
+    href: '/import',
+    also: 'move in uptime kuma uptimerobot healthchecks better stack gatus prometheus blackbox',
+    needs: createMonitor,
+  },
+  {
     name: 'New channel',
     symbol: 'add',
     href: '/alerts/new',

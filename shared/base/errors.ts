@@ -81,6 +81,7 @@ export const refusalCodes = {
   test_not_found: ['not_found', 'There is no such test of yours, or it was over a minute ago.'],
   share_not_found: ['not_found', 'There is no such link to this incident.'],
   channel_not_found: ['not_found', 'There is no such channel.'],
+  import_not_found: ['not_found', 'There is no such import.'],
   webhook_not_found: ['not_found', 'There is no such webhook.'],
   webhook_delivery_not_found: [
     'not_found',
@@ -132,6 +133,7 @@ export const refusalCodes = {
   post_invalid: ['invalid', 'The text is empty or too long.'],
   not_a_heartbeat: ['invalid', 'The monitor is no heartbeat: only those have pings.'],
   nothing_to_undo: ['invalid'],
+  import_invalid: ['invalid'],
   too_many_views: ['invalid'],
   test_impossible: ['invalid', 'A heartbeat cannot be tested; or no probe can be asked now.'],
   note_invalid: [

@@ -8,6 +8,7 @@ import type { Demo } from '../support/demo.ts';
 import {
   askedBy,
   ownAssistant,
+  ownImport,
   ownInvitation,
   ownMember,
   ownPasskey,
@@ -350,6 +351,9 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'organisation-edit', path: '/organisation/edit', as: 'owner' },
   { name: 'organisation-delete', path: '/organisation/delete', as: 'owner' },
   { name: 'organisation-export', path: '/organisation/export', as: 'owner' },
+  { name: 'import', path: '/import', as: 'owner' },
+  { name: 'import-key', path: '/import?from=healthchecks', as: 'owner' },
+  { name: 'import-preview', path: `/import/${ownImport}`, as: 'owner' },
   { name: 'organisation-archive', path: '/organisation/archive', as: 'owner' },
   { name: 'audit', path: '/audit', as: 'owner' },
   { name: 'audit-of-nobody', path: '/audit?who=nobody@shop.example&from=2026-11-01', as: 'owner' },

@@ -1,6 +1,8 @@
 import { createAssistantKey, recordFingerprint } from '../../coordinator/assistants/connections.ts';
 import type { Sql } from '../../coordinator/database/connect.ts';
+import { insertDraft } from '../../coordinator/imports/queries.ts';
 import { newId } from '../../shared/base/crypto.ts';
+import { importKuma } from '../../shared/imports/uptime-kuma.ts';
 import { type TestOrganisation, testSecretKey } from './people.ts';
 import type { TestWeb } from './web.ts';
 
@@ -25,6 +27,9 @@ export const ownProbeInvitation = '01900000-0000-7000-8000-000000000006';
 /** A probe of their own. */
 export const ownProbe = '01900000-0000-7000-8000-000000000008';
 
+/** What is about to be imported. */
+export const ownImport = '01900000-0000-7000-8000-000000000009';
+
 /** A message that could not be worked on. */
 export const ownSetAside = 7;
 
@@ -35,6 +40,37 @@ const seedOrganisation = async (
 ): Promise<void> => {
   const at = (ago: number): Date => new Date(now - ago);
   await sql`update users set is_operator = true where id = ${house.admin.user}`;
+  const imported = importKuma(
+    {
+      monitor: [
+        { id: 1, name: 'Web', type: 'group' },
+        {
+          id: 2,
+          name: 'Front',
+          type: 'http',
+          url: 'https://front.example/',
+          parent: 1,
+          maxretries: 2,
+        },
+        {
+          id: 3,
+          name: 'Sign-in',
+          type: 'http',
+          url: 'https://in.example/',
+          auth_method: 'basic',
+          basic_auth_pass: 'x',
+        },
+        { id: 4, name: 'Container', type: 'docker' },
+      ],
+    },
+    '2026-11-26',
+  );
+  await insertDraft(
+    sql,
+    house.organisation,
+    { id: ownImport, source: 'uptime-kuma', ...imported },
+    new Date(now),
+  );
   await sql`insert into notices (kind, subject, message, began_at, ended_at) values
     ('probe_lost', 'a', 'Osaka 1 was not heard for 5 minutes.', ${at(900_000)}, null),
     ('clock_differs', 'b', 'The clock of a coordinator is 3 s ahead of the database.', ${at(90_000_000)}, ${at(86_000_000)})`;

@@ -452,7 +452,7 @@ const beginning = ({ may }: MembersRequest): Html => {
         href="/monitors/new?type=heartbeat"
       >
         a scheduled job (heartbeat)
-      </a>.
+      </a>, or <a href="/import">import monitors</a> from another service.
     </p>
   `;
 };

@@ -549,7 +549,13 @@ export const monitorForm = (subject: Subject, state: FormState): Html => {
         ...(monitor === undefined ? [] : [{ href: `/monitors/${monitor.id}`, name: monitor.name }]),
       ],
     })}
-    ${monitor === undefined && kindChips(subject, state)}
+    ${
+      monitor === undefined &&
+      html`
+        ${kindChips(subject, state)}
+        <p class="soft">Moving from another service? <a href="/import">Import monitors</a></p>
+      `
+    }
     ${planWords(subject)}
     ${
       subject.lacksSecrets === true &&

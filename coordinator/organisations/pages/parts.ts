@@ -40,6 +40,10 @@ export const firstSteps = async ({ ask, may }: MembersRequest): Promise<Html | n
             `,
         )}
       </ul>
+      ${
+        !monitor &&
+        html`<p class="soft">Moving from another service? <a href="/import">Import monitors</a></p>`
+      }
     </section>
   `;
 };

@@ -10,7 +10,7 @@ import {
 import { isSecretName } from '../../api/operation.ts';
 import { isRecord } from '../../base/json.ts';
 import { listInWords, nearest } from '../../base/text.ts';
-import { type FileFault, type Path, readDocument, type Source } from './document.ts';
+import { type FileFault, type Path, readDocument, type Source } from '../../imports/document.ts';
 import {
   expandObjects,
   fillIn,

@@ -1,5 +1,5 @@
 import { isRecord } from '../../base/json.ts';
-import type { Path } from './document.ts';
+import type { Path } from '../../imports/document.ts';
 
 /** What a file says shortly, said in full: values of `for_each`, defaults, and `${NAME}`. */
 

@@ -4,6 +4,7 @@ import { UsageFault } from '../../base/env.ts';
 import { codeOf } from '../../base/errors.ts';
 import { version } from '../../base/process.ts';
 import { whyNotReached } from '../../base/text.ts';
+import { readDocument } from '../../imports/document.ts';
 import {
   downloadFrom,
   isService,
@@ -18,7 +19,6 @@ import { importKuma, kumaTables } from '../../imports/uptime-kuma.ts';
 import { CallRefused, type Exit, exits, ServiceNotReached, type Surroundings } from '../http.ts';
 import { harmless } from '../terminal.ts';
 import { readConfiguration } from './configuration.ts';
-import { readDocument } from './document.ts';
 import { fileText } from './export.ts';
 
 /** `antipode import`: the configuration of another program as a file of ours. */

@@ -1,6 +1,7 @@
 import { fileKinds, type PlannedObject } from '../../api/files.ts';
 import { UsageFault } from '../../base/env.ts';
 import { isRecord, memberOf } from '../../base/json.ts';
+import type { FileFault } from '../../imports/document.ts';
 import { alone, flag, inputOf, type Line, valuesOf } from '../arguments.ts';
 import { everywhere } from '../calls.ts';
 import type { Command } from '../commands.ts';
@@ -8,7 +9,6 @@ import { clientOf, type Exit, exits, type HttpClient, type Surroundings } from '
 import { harmless, type Paint } from '../terminal.ts';
 import { before, inSlices, isRefused, send } from './calls.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
-import type { FileFault } from './document.ts';
 import type { Outside, Raw } from './expand.ts';
 import { exported, literalFileText } from './export.ts';
 import { hasChanges, planText, summaryOf } from './plan.ts';

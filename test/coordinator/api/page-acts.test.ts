@@ -40,6 +40,9 @@ const pagesOnly: Readonly<Record<string, string>> = {
   ]),
   ...because('it is for the operator, who has commands', ['dropSetAside', 'retrySetAside']),
   changeMonitors: 'batchMonitors, updateMonitor, muteMonitor and deleteMonitor do it',
+  ...because('programs read a service by `antipode import`, and apply and prune its file', [
+    ...['previewImport', 'applyImport', 'undoImport'],
+  ]),
   undoChange: 'a program knows what it changed, and changes it back',
   purgeMonitor: 'it is for ever, and goes by itself after seven days',
   rotateBeatAddress: 'its answer is an address that is shown to people alone; operators have it',

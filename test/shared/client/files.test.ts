@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { newId } from '../../../shared/base/crypto.ts';
 import { readConfiguration } from '../../../shared/client/files/configuration.ts';
-import { readDocument } from '../../../shared/client/files/document.ts';
+import { readDocument } from '../../../shared/imports/document.ts';
 import { openServed, type Served } from '../../support/api.ts';
 import { createCommand } from '../../support/cli.ts';
 import { createTestOrganisation } from '../../support/people.ts';

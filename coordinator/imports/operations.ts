@@ -1,0 +1,228 @@
+import { applyFile, fileKinds, planFile } from '../../shared/api/files.ts';
+import type { InputOf, Operation, OutputOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { readDocument } from '../../shared/imports/document.ts';
+import { downloadFrom, isService, SourceRefused } from '../../shared/imports/download.ts';
+import type { Imported, Omission } from '../../shared/imports/result.ts';
+import { parsed } from '../../shared/imports/rows.ts';
+import { convert, isYaml, type Source, sourceNames } from '../../shared/imports/sources.ts';
+import { removeManaged } from '../files/queries.ts';
+import { rawOf, removalOf } from '../files/steps.ts';
+import { inSteps } from '../gate/bind.ts';
+import {
+  type Early,
+  type InOrganisation,
+  notFound,
+  type OperationResult,
+  type OrganisationScope,
+} from '../gate/context.ts';
+import { mayManage } from '../organisations/model.ts';
+import * as contract from './contract.ts';
+import { filledWith, listed, without } from './filling.ts';
+import {
+  type ImportRow,
+  importById,
+  insertDraft,
+  type Made,
+  markApplied,
+  markUndone,
+} from './queries.ts';
+
+type Output = OutputOf<typeof contract.showImport>;
+type Preview = InputOf<typeof contract.previewImport>;
+
+const invalid = (message: string): Refusal => new Refusal('import_invalid', message);
+
+/** Other services are asked before the transaction; what they say is kept without their key. */
+const read = async (
+  { now, with: { reachSource } }: Early<OrganisationScope>,
+  { source, document, key, url }: Preview,
+): Promise<Imported> => {
+  const found =
+    document === null
+      ? await download(source, key, url, reachSource)
+      : documentOf(source, document);
+  const imported = convert(source, [found], new Date(now).toISOString().slice(0, 10));
+  if (typeof imported === 'string') throw invalid(imported);
+  return imported;
+};
+
+const documentOf = (source: Source, text: string): unknown => {
+  if (Buffer.byteLength(text) > contract.maxDocumentBytes)
+    throw invalid('document: the file is larger than 2 MiB; use the command line for it.');
+  if (isYaml(source)) {
+    const { value, faults } = readDocument('file', text);
+    const [fault] = faults;
+    if (fault) throw invalid(`document: line ${fault.line}: ${fault.message}`);
+    return value;
+  }
+  const value = parsed(text.replace(/^\uFEFF/, ''));
+  if (value === undefined) throw invalid('document: the file is no JSON.');
+  return value;
+};
+
+/** Nobody waits for a page longer. */
+const longestWaitS = 5;
+
+const download = async (
+  source: Source,
+  key: string | null,
+  url: string | null,
+  reach: InOrganisation['with']['reachSource'],
+): Promise<unknown> => {
+  if (!isService(source)) throw invalid('document: choose a file.');
+  if (key === null || !/^[\x21-\x7e]{1,500}$/.test(key.trim()))
+    throw invalid('key: enter a key of its API.');
+  if (url !== null && !/^https:\/\/[^/]/.test(url))
+    throw invalid('url: enter an address that begins with https://.');
+  const wait = async (seconds: number): Promise<void> => {
+    if (seconds > longestWaitS)
+      throw invalid(`${sourceNames[source]} allows no more calls for now; try again later.`);
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+  };
+  try {
+    return await downloadFrom(source, { key: key.trim(), host: url ?? undefined }, { reach, wait });
+  } catch (error) {
+    if (error instanceof SourceRefused) throw invalid(error.message);
+    throw error;
+  }
+};
+
+/** More rounds than references are deep. */
+const mostRounds = 5;
+
+/** What a plan refuses is left out and named, so that the rest can be applied. */
+const accepted = async (
+  context: InOrganisation,
+  source: Source,
+  imported: Imported,
+): Promise<Imported> => {
+  const omissions: Omission[] = [...imported.omissions];
+  let { objects } = imported;
+  const channels = Object.keys(objects.channels);
+  if (channels.length > 0 && !mayManage(context.caller.role)) {
+    omissions.push({ why: 'only an owner or an admin may create team channels.', of: channels });
+    objects = { ...objects, channels: {} };
+  }
+  for (let round = 0; round < mostRounds; round += 1) {
+    const answer = await plan(context, planFile, source, filledWith(objects, {}).objects);
+    const refused = answer.objects.filter(({ error }) => error !== null);
+    if (refused.length === 0) break;
+    for (const { key, error } of refused) omissions.push({ why: error?.message ?? '', of: [key] });
+    objects = without(objects, refused);
+  }
+  const text = JSON.stringify(objects);
+  const variables = imported.variables.filter(({ name }) => text.includes(`\${${name}}`));
+  return { objects, omissions, variables };
+};
+
+const plan = async (
+  { perform }: InOrganisation,
+  operation: Operation,
+  source: Source,
+  objects: Imported['objects'],
+): Promise<OutputOf<typeof planFile>> => {
+  const { body } = await perform(operation, { path: { file: source }, body: objects });
+  const answer = planFile.response?.parse(body, []);
+  if (!answer?.ok) throw new Error('a plan answers in its own form');
+  return answer.value;
+};
+
+export const previewImport = inSteps({
+  before: read,
+  act: async (
+    context: InOrganisation,
+    { source }: Preview,
+    imported: Imported,
+  ): OperationResult<Output> => {
+    const { sql, organisation, now, note } = context;
+    const id = newId();
+    const draft = await accepted(context, source, imported);
+    await insertDraft(sql, organisation.id, { id, source, ...draft }, new Date(now));
+    note({ after: { source } });
+    return importJson(await rowOf(context, id), now);
+  },
+});
+
+export const showImport = async (
+  context: InOrganisation,
+  { import_id }: InputOf<typeof contract.showImport>,
+): OperationResult<Output> => importJson(await rowOf(context, import_id), context.now);
+
+export const applyImport = async (
+  context: InOrganisation,
+  { import_id: id, values }: InputOf<typeof contract.applyImport>,
+): OperationResult<Output> => {
+  const { sql, organisation, now, note } = context;
+  const row = await rowOf(context, id);
+  if (row.applied_at !== null) throw invalid('It was applied already.');
+  const filled = filledWith(row.objects, values);
+  const { applied, objects } = await plan(context, applyFile, row.source, filled.objects);
+  if (!applied) {
+    const refused = objects.filter(({ error }) => error !== null);
+    const words = refused.slice(0, 10).map(({ key, error }) => `${key}: ${error?.message}`);
+    throw invalid(words.join(' '));
+  }
+  const made = objects.flatMap(({ kind, id: of, result }): Made[] => {
+    const known = fileKinds.find((each) => each === kind);
+    return result === 'created' && of !== null && known !== undefined
+      ? [{ kind: known, id: of }]
+      : [];
+  });
+  // No file manages them from now on: pages change them as anything else.
+  await removeManaged(
+    sql,
+    organisation.id,
+    objects.flatMap(({ id: of }) => of ?? []),
+  );
+  const omissions = [...row.omissions, ...filled.omissions];
+  await markApplied(sql, organisation.id, id, { at: new Date(now), made, omissions });
+  note({ after: { source: row.source, created: made.length } });
+  return importJson(await rowOf(context, id), now);
+};
+
+export const undoImport = async (
+  context: InOrganisation,
+  { import_id: id }: InputOf<typeof contract.undoImport>,
+): OperationResult<Output> => {
+  const { sql, organisation, now, note, perform } = context;
+  const row = await rowOf(context, id);
+  if (stateOf(row) !== 'applied' || undoUntil(row) <= now)
+    throw new Refusal('nothing_to_undo', 'An import can be undone once, within an hour.');
+  for (const { kind, id: of } of row.made.toReversed())
+    try {
+      await perform(removalOf(kind), rawOf(removalOf(kind), of));
+    } catch (error) {
+      // Somebody deleted it meanwhile.
+      if (!(error instanceof Refusal) || !error.code.endsWith('_not_found')) throw error;
+    }
+  await markUndone(sql, organisation.id, id, new Date(now));
+  note({ after: { source: row.source, deleted: row.made.length } });
+  return importJson(await rowOf(context, id), now);
+};
+
+const rowOf = async ({ sql, organisation }: InOrganisation, id: string): Promise<ImportRow> => {
+  const row = await importById(sql, organisation.id, id);
+  if (row === undefined) throw notFound('import_not_found');
+  return row;
+};
+
+const stateOf = ({ applied_at, undone_at }: ImportRow) =>
+  undone_at !== null ? 'undone' : applied_at !== null ? 'applied' : 'draft';
+
+const undoUntil = ({ applied_at }: ImportRow): number =>
+  (applied_at?.getTime() ?? 0) + contract.undoMs;
+
+const importJson = (row: ImportRow, now: number): Output => {
+  const canUndo = stateOf(row) === 'applied' && undoUntil(row) > now;
+  return {
+    id: row.id,
+    source: row.source,
+    state: stateOf(row),
+    undo_until: canUndo ? new Date(undoUntil(row)).toISOString() : null,
+    objects: [...listed(row.objects)],
+    omissions: row.omissions.map(({ why, of }) => ({ why, of: [...of] })),
+    variables: row.variables.map((each) => ({ ...each })),
+  };
+};

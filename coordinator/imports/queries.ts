@@ -1,0 +1,67 @@
+import type { FileKind } from '../../shared/api/files.ts';
+import type { Imported, Omission, Variable } from '../../shared/imports/result.ts';
+import type { Source } from '../../shared/imports/sources.ts';
+import type { Queryable } from '../database/connect.ts';
+
+export type Made = { readonly kind: FileKind; readonly id: string };
+
+export type ImportRow = {
+  readonly id: string;
+  readonly source: Source;
+  readonly objects: Imported['objects'];
+  readonly omissions: readonly Omission[];
+  readonly variables: readonly Variable[];
+  readonly applied_at: Date | null;
+  readonly made: readonly Made[];
+  readonly undone_at: Date | null;
+};
+
+const names = 'id, source, objects, omissions, variables, applied_at, made, undone_at';
+
+/** An organisation has one draft, and what it imported within the last days. */
+export const insertDraft = async (
+  sql: Queryable,
+  organisation: string,
+  { id, source, objects, omissions, variables }: Pick<ImportRow, 'id' | 'source'> & Imported,
+  at: Date,
+): Promise<void> => {
+  await sql`delete from imports where organisation_id = ${organisation}
+    and (applied_at is null or applied_at < ${new Date(at.getTime() - 86_400_000)})`;
+  await sql`
+    insert into imports (id, organisation_id, source, objects, omissions, variables, created_at)
+    values (${id}, ${organisation}, ${source}, ${JSON.stringify(objects)}::text::json,
+      ${JSON.stringify(omissions)}::text::jsonb, ${JSON.stringify(variables)}::text::jsonb, ${at})`;
+};
+
+/** Locked, so that it is applied and undone once. */
+export const importById = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<ImportRow | undefined> => {
+  const [row] = await sql<ImportRow[]>`
+    select ${sql.unsafe(names)} from imports
+    where organisation_id = ${organisation} and id = ${id} for update`;
+  return row;
+};
+
+export const markApplied = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+  { at, made, omissions }: { at: Date; made: readonly Made[]; omissions: readonly Omission[] },
+): Promise<void> => {
+  await sql`update imports set applied_at = ${at}, made = ${JSON.stringify(made)}::text::jsonb,
+    omissions = ${JSON.stringify(omissions)}::text::jsonb
+    where organisation_id = ${organisation} and id = ${id}`;
+};
+
+export const markUndone = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+  at: Date,
+): Promise<void> => {
+  await sql`update imports set undone_at = ${at}
+    where organisation_id = ${organisation} and id = ${id}`;
+};

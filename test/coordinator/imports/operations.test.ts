@@ -1,0 +1,227 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  applyImport,
+  previewImport,
+  showImport,
+  undoImport,
+} from '../../../coordinator/imports/contract.ts';
+import { listChannels } from '../../../shared/api/channels.ts';
+import { listGroups } from '../../../shared/api/groups.ts';
+import {
+  createMonitor,
+  deleteMonitor,
+  listMonitors,
+  updateMonitor,
+} from '../../../shared/api/monitors.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+
+const bench = gateBench();
+let house: TestOrganisation;
+beforeEach(async () => {
+  house = await createTestOrganisation(bench.sql);
+});
+
+const hook = 'https://hooks.slack.com/services/T0/B0/abcdefghij';
+const backup = {
+  notificationList: [
+    { id: 1, name: 'Chat', config: JSON.stringify({ type: 'slack', slackwebhookURL: hook }) },
+  ],
+  monitorList: [
+    { id: 1, name: 'Web', type: 'group' },
+    {
+      id: 2,
+      name: 'Front',
+      type: 'http',
+      url: 'https://front.example/',
+      parent: 1,
+      notificationIDList: { 1: true },
+    },
+    {
+      id: 3,
+      name: 'Sign-in',
+      type: 'http',
+      url: 'https://in.example/',
+      authMethod: 'basic',
+      basic_auth_user: 'u',
+      basic_auth_pass: 'old-secret',
+    },
+    { id: 4, name: 'Job', type: 'push', interval: 3_600 },
+    { id: 5, name: 'Box', type: 'docker' },
+  ],
+};
+
+const preview = (document: unknown = backup, source = 'uptime-kuma', of = house) =>
+  bench.call(previewImport, of.admin, {
+    source,
+    document: typeof document === 'string' ? document : JSON.stringify(document),
+  });
+
+const monitorNames = async (): Promise<readonly string[]> =>
+  (await bench.call(listMonitors, house.owner, {})).items.map(({ name }) => name);
+
+describe('an import', () => {
+  test('is shown before anything is made, without its secrets', async () => {
+    const draft = await preview();
+    expect(draft).toMatchObject({ source: 'uptime-kuma', state: 'draft', undo_until: null });
+    expect(draft.objects.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+      'groups Web',
+      'monitors Front',
+      'monitors Sign-in',
+      'monitors Job',
+      'channels Chat',
+    ]);
+    expect(draft.omissions).toContainEqual(expect.objectContaining({ of: ['Box'] }));
+    expect(draft.variables.map(({ name }) => name)).toEqual([
+      'SIGN_IN_PASSWORD',
+      'CHAT_SLACKWEBHOOKURL',
+    ]);
+    expect(await monitorNames()).toEqual([]);
+    for (const table of ['imports', 'audit_log'])
+      expect(JSON.stringify(await bench.sql`select * from ${bench.sql(table)}`)).not.toMatch(
+        /old-secret|abcdefghij/,
+      );
+    expect(await bench.call(showImport, house.member, { import_id: draft.id })).toEqual(draft);
+  });
+
+  test('makes everything, leaves it to the pages, and is undone without touching anything else', async () => {
+    await bench.call(createMonitor, house.member, {
+      type: 'https',
+      target: 'https://mine.example/',
+      name: 'Mine',
+    });
+    const { id: import_id } = await preview();
+    const values = { SIGN_IN_PASSWORD: 'new-secret', CHAT_SLACKWEBHOOKURL: hook };
+    const applied = await bench.call(applyImport, house.admin, { import_id, values });
+    expect(applied).toMatchObject({ state: 'applied', undo_until: expect.any(String) });
+    expect(await monitorNames()).toEqual(['Mine', 'Front', 'Sign-in', 'Job']);
+    expect((await bench.call(listChannels, house.owner, {})).items).toMatchObject([
+      { name: 'Chat', covers: 'chosen' },
+    ]);
+    const { items } = await bench.call(listMonitors, house.owner, {});
+    expect(items[2]?.config).toMatchObject({ basic_auth: { username: 'u', password: '***' } });
+    expect(
+      await bench.sql`select * from file_objects where organisation_id = ${house.organisation}`,
+    ).toEqual([]);
+    await expect(bench.call(applyImport, house.admin, { import_id, values })).rejects.toMatchObject(
+      { code: 'import_invalid' },
+    );
+
+    const [, front, signIn] = items;
+    await bench.call(updateMonitor, house.member, { monitor_id: front?.id ?? '', name: 'Renamed' });
+    await bench.call(deleteMonitor, house.member, { monitor_id: signIn?.id ?? '' });
+    const undone = await bench.call(undoImport, house.admin, { import_id });
+    expect(undone).toMatchObject({ state: 'undone', undo_until: null });
+    expect(await monitorNames()).toEqual(['Mine']);
+    expect((await bench.call(listGroups, house.owner, {})).items).toEqual([]);
+    expect((await bench.call(listChannels, house.owner, {})).items).toEqual([]);
+    await expect(bench.call(undoImport, house.admin, { import_id })).rejects.toMatchObject({
+      code: 'nothing_to_undo',
+    });
+  });
+
+  test('leaves out what needs a secret that is not given, and says so', async () => {
+    const { id: import_id } = await preview();
+    const { omissions } = await bench.call(applyImport, house.admin, { import_id, values: {} });
+    expect(await monitorNames()).toEqual(['Front', 'Sign-in', 'Job']);
+    expect((await bench.call(listChannels, house.owner, {})).items).toEqual([]);
+    expect(omissions).toContainEqual({
+      why: 'without basic_auth, because it is not given.',
+      of: ['sign-in'],
+    });
+    expect(omissions).toContainEqual({
+      why: 'left out, because a secret of it is not given.',
+      of: ['chat'],
+    });
+  });
+
+  test('does all or nothing when a secret is none, and can be repeated', async () => {
+    const { id: import_id } = await preview();
+    const wrong = { CHAT_SLACKWEBHOOKURL: 'https://elsewhere.example/' };
+    await expect(
+      bench.call(applyImport, house.admin, { import_id, values: wrong }),
+    ).rejects.toMatchObject({ code: 'import_invalid', message: expect.stringContaining('chat: ') });
+    expect(await monitorNames()).toEqual([]);
+    await bench.call(applyImport, house.admin, {
+      import_id,
+      values: { CHAT_SLACKWEBHOOKURL: hook },
+    });
+    expect(await monitorNames()).toHaveLength(3);
+  });
+
+  test('leaves out what would be refused, with what names it', async () => {
+    const draft = await preview({
+      monitorList: [
+        { id: 1, name: 'Private', type: 'http', url: 'https://10.0.0.1/' },
+        { id: 2, name: 'Front', type: 'http', url: 'https://front.example/' },
+      ],
+    });
+    expect(draft.objects).toMatchObject([{ name: 'Front' }]);
+    expect(draft.omissions).toMatchObject([{ of: ['private'] }]);
+  });
+
+  test('of a member makes no team channels', async () => {
+    const draft = await bench.call(previewImport, house.member, {
+      source: 'uptime-kuma',
+      document: JSON.stringify(backup),
+    });
+    expect(draft.objects.map(({ name }) => name)).toEqual(['Web', 'Front', 'Sign-in', 'Job']);
+    expect(draft.variables.map(({ name }) => name)).toEqual(['SIGN_IN_PASSWORD']);
+    expect(draft.omissions).toContainEqual({
+      why: 'only an owner or an admin may create team channels.',
+      of: ['chat'],
+    });
+    await bench.call(applyImport, house.member, { import_id: draft.id, values: {} });
+    expect(await monitorNames()).toHaveLength(3);
+  });
+
+  test('can be undone for an hour, and is nobody else’s', async () => {
+    const other = await createTestOrganisation(bench.sql);
+    const { id: import_id } = await preview();
+    for (const [operation, input] of [
+      [showImport, { import_id }],
+      [applyImport, { import_id, values: {} }],
+      [undoImport, { import_id }],
+    ] as const)
+      await expect(bench.call(operation, other.owner, input)).rejects.toMatchObject({
+        code: 'import_not_found',
+      });
+    await bench.call(applyImport, house.admin, { import_id, values: {} });
+    bench.now += 3_600_000;
+    await expect(bench.call(undoImport, house.admin, { import_id })).rejects.toMatchObject({
+      code: 'nothing_to_undo',
+    });
+    expect(await monitorNames()).toHaveLength(3);
+  });
+
+  test.each([
+    ['uptime-kuma', '{"hello": 1}', 'This is no backup of Uptime Kuma'],
+    ['uptime-kuma', 'no json', 'the file is no JSON'],
+    ['gatus', 'endpoints: [', 'document: line 1'],
+    ['gatus', 'x'.repeat(2 * 1024 * 1024 + 1), 'larger than 2 MiB'],
+    ['healthchecks', '{}', 'There is nothing to import from Healthchecks'],
+  ])('from %s refuses what is no file of it', async (source, document, sentence) => {
+    await expect(preview(document, source)).rejects.toMatchObject({
+      code: 'import_invalid',
+      message: expect.stringContaining(sentence),
+    });
+  });
+
+  test('by a key says why it cannot', async () => {
+    const by = (input: object) =>
+      bench.call(previewImport, house.member, { source: 'healthchecks', ...input });
+    for (const [input, sentence] of [
+      [{}, 'enter a key'],
+      [{ key: ' ' }, 'enter a key'],
+      [{ key: 'k', url: 'http://hc.example' }, 'begins with https://'],
+      [{ key: 'k' }, 'Healthchecks answers 503'],
+    ] as const)
+      await expect(by(input)).rejects.toMatchObject({
+        code: 'import_invalid',
+        message: expect.stringContaining(sentence),
+      });
+    await expect(by({ source: 'gatus' })).rejects.toMatchObject({
+      message: expect.stringContaining('choose a file'),
+    });
+  });
+});
