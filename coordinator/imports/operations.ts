@@ -49,6 +49,10 @@ const read = async (
 };
 
 const documentOf = (source: Source, text: string): unknown => {
+  if (text.startsWith('SQLite format 3'))
+    throw invalid(
+      'document: this is a database. The command line reads it: antipode import uptime-kuma kuma.db',
+    );
   if (Buffer.byteLength(text) > contract.maxDocumentBytes)
     throw invalid('document: the file is larger than 2 MiB; use the command line for it.');
   if (isYaml(source)) {

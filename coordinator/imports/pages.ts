@@ -44,8 +44,7 @@ const importFile: Page = {
   takesFile: true,
   answer: async (request) => {
     const bytes = (await request.file('document')) ?? new Uint8Array();
-    const document = Buffer.from(bytes).toString('utf8');
-    return preview(request, { document: isDatabase(bytes) ? '' : document });
+    return preview(request, { document: Buffer.from(bytes).toString('utf8') });
   },
 };
 
@@ -107,9 +106,6 @@ const sourceFrom = ({ query: asked }: MembersRequest): Source =>
   isSource(asked.from ?? '')
     ? (sources.find((one) => one === asked.from) ?? sources[0])
     : sources[0];
-
-const isDatabase = (bytes: Uint8Array): boolean =>
-  Buffer.from(bytes.subarray(0, 15)).toString('latin1') === 'SQLite format 3';
 
 const preview = async (
   request: MembersRequest,
