@@ -48,8 +48,8 @@ export const followHeartbeats = async (
   );
 };
 
-/** Each has this alias and no other. */
-const followAliases = async (
+/** Each has this alias and no other. @throws Refusal. */
+export const followAliases = async (
   sql: Queryable,
   organisation: string,
   monitors: readonly { readonly id: string; readonly alias: string | undefined }[],

@@ -35,7 +35,8 @@ const hosts: Readonly<Record<Service, string>> = {
   healthchecks: 'https://healthchecks.io',
   'better-stack': 'https://uptime.betterstack.com',
 };
-const maxPages = 400;
+/** Twice what one file can have. */
+const maxRows = 20_000;
 const longestWaitS = 120;
 const attempts = 3;
 
@@ -58,13 +59,14 @@ export async function downloadFrom(
     }
     case 'uptimerobot': {
       const monitors: Raw[] = [];
-      for (let page = 0; page < maxPages; page += 1) {
+      for (;;) {
         const answer = await ask(`${base}/v2/getMonitors`, {}, robotForm(key, monitors.length));
         if (answer.stat === 'fail') throw robotRefusal(answer.error);
         const some = recordsIn(answer.monitors);
         monitors.push(...some);
         const total = isRecord(answer.pagination) ? Number(answer.pagination.total) : 0;
         if (some.length === 0 || monitors.length >= total) break;
+        refuseTooMany(service, monitors);
       }
       return { monitors };
     }
@@ -139,14 +141,22 @@ const asker =
     }
   };
 
+const refuseTooMany = (service: Service, { length }: readonly Raw[]): void => {
+  if (length > maxRows)
+    throw new SourceRefused('unreadable', `${names[service]} lists more than a file can have.`);
+};
+
 /** Follows the pages, on the same host alone: the key goes nowhere else. */
 const everyPage = async (first: string, key: string, ask: Ask): Promise<readonly Raw[]> => {
   const rows: Raw[] = [];
   const { origin } = new URL(first);
   let next: string | undefined = first;
-  for (let page = 0; next !== undefined && page < maxPages; page += 1) {
+  while (next !== undefined) {
     const answer: Raw = await ask(next, { authorization: `Bearer ${key}` });
-    rows.push(...recordsIn(answer.data));
+    const some = recordsIn(answer.data);
+    rows.push(...some);
+    refuseTooMany('better-stack', rows);
+    if (some.length === 0) break;
     const following: unknown = isRecord(answer.pagination) ? answer.pagination.next : undefined;
     next = typeof following === 'string' && sameOrigin(following, origin) ? following : undefined;
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { enqueue } from '../../coordinator/database/outbox.ts';
+import { followAliases } from '../../coordinator/heartbeats/alias-queries.ts';
 import { insertPingKey } from '../../coordinator/heartbeats/ping-key-queries.ts';
 import { incidentEvidence } from '../../coordinator/incidents/queries.ts';
 import { retirePingTokens } from '../../coordinator/monitors/queries.ts';
@@ -252,6 +253,19 @@ describe.concurrent('a heartbeat', () => {
     await pingsWritten(network.sql, monitor, 2);
     await eventually(async () => (await call(receiverOf(europe), named.token)).status === 200);
     await ping(coordinator, named, '/3');
+    expect(await incidentThat(network.sql, monitor, isConfirmed)).toMatchObject({ note: null });
+    expect(await pingsWritten(network.sql, monitor, 4)).toHaveLength(4);
+  });
+
+  test('that comes to the address that its job had elsewhere counts at every receiver', async () => {
+    const { monitor } = await addHeartbeat(network, {}, 3_600);
+    const alias = crypto.randomUUID();
+    await followAliases(network.sql, network.organisation, [{ id: monitor, alias }]);
+    const answered = async (address: string, ending = ''): Promise<boolean> =>
+      (await fetch(`${address}/ping/${alias}${ending}`)).status === 200;
+    for (const address of [coordinator, receiverOf(europe), receiverOf(asia)])
+      await eventually(() => answered(address));
+    expect(await answered(receiverOf(asia), '/3')).toBe(true);
     expect(await incidentThat(network.sql, monitor, isConfirmed)).toMatchObject({ note: null });
     expect(await pingsWritten(network.sql, monitor, 4)).toHaveLength(4);
   });

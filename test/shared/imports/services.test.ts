@@ -265,6 +265,16 @@ describe('a download', () => {
     expect(world.asked[0]?.headers.authorization).toBe('Bearer k');
   });
 
+  test('of a list without an end is refused', async () => {
+    const page = { data: Array.from({ length: 5_000 }, (_, id) => ({ id })) };
+    const pagination = { next: 'https://uptime.betterstack.com/api/v2/monitors?page=2' };
+    const world = serve(Array.from({ length: 9 }, () => ({ body: { ...page, pagination } })));
+    await expect(downloadFrom('better-stack', { key: 'k' }, world)).rejects.toThrow(
+      'Better Stack lists more than a file can have.',
+    );
+    expect(world.asked).toHaveLength(5);
+  });
+
   test('of UptimeRobot goes on until it has all, with its key in the body', async () => {
     const world = serve([
       { body: { stat: 'ok', pagination: { total: 3 }, monitors: [{ id: 1 }, { id: 2 }] } },
