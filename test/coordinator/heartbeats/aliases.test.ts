@@ -4,6 +4,7 @@ import { monitorsOfPartition } from '../../../coordinator/engine/queries.ts';
 import { aliasFingerprint } from '../../../coordinator/heartbeats/alias-queries.ts';
 import { allPingKeys, countHeartbeats, pingKey } from '../../../coordinator/heartbeats/queries.ts';
 import { pingRoutes } from '../../../coordinator/heartbeats/routes.ts';
+import { purgeMonitor } from '../../../coordinator/monitors/contract.ts';
 import { planFile } from '../../../shared/api/files.ts';
 import {
   batchMonitors,
@@ -88,7 +89,12 @@ describe('an alias', () => {
     expect(await announced()).toEqual([aliasFingerprint(second)]);
     await bench.call(updateMonitor, house.member, { monitor_id: id, config: {} });
     expect(await behind(second)).toBeUndefined();
-    expect(await create(second)).not.toBe(id);
+    const next = await create(second);
+    expect(next).not.toBe(id);
+    await bench.call(deleteMonitor, house.member, { monitor_id: next });
+    await bench.call(purgeMonitor, house.admin, { monitor_id: next });
+    expect(await behind(second)).toBeUndefined();
+    expect(await create(second)).not.toBe(next);
   });
 
   test('is one monitor’s of all organisations, and its refusal does not say whose', async () => {
