@@ -28,6 +28,7 @@ import { createWebhook } from '../../../shared/api/webhooks.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { connectAssistant } from '../../support/assistants.ts';
+import { eventually } from '../../support/eventually.ts';
 import { gateBench } from '../../support/gate.ts';
 import {
   createTestOrganisation,
@@ -509,6 +510,13 @@ test('what an organisation reads is the same where no other is in the database',
     }
     return all;
   };
+  // The feed of events waits for the transactions before them, those of other databases as well.
+  await eventually(async () => {
+    const [row] = await bench.sql<{ settled: boolean }[]>`
+      select coalesce(bool_and(written_by < pg_snapshot_xmin(pg_current_snapshot())), true) as settled
+      from events`;
+    return row?.settled === true;
+  });
   const beside = await answers();
   await bench.sql`delete from organisations where id <> ${alone.house.organisation}`;
   await bench.sql`delete from users u
