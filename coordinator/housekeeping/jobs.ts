@@ -24,6 +24,7 @@ import {
   maxRecordsOfOrganisation,
   shrinkIdempotencyRecords,
 } from '../gate/idempotency.ts';
+import { forgetImports } from '../imports/queries.ts';
 import { freezeSamples } from '../incidents/sample-queries.ts';
 import { forgetMails } from '../mail/queries.ts';
 import { expandWindows } from '../maintenance/queries.ts';
@@ -238,6 +239,7 @@ export const createHousekeeper = ({
     await forgetEnded(sql, now);
     await forgetAudit(sql, new Date(now - auditDays * day));
     await forgetCoordinators(sql);
+    await forgetImports(sql, new Date(now - day));
   };
 
   const repeat = async (until: number, step: () => Promise<boolean>): Promise<void> => {

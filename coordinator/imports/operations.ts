@@ -143,7 +143,13 @@ export const previewImport = inSteps({
     const { sql, organisation, now, note } = context;
     const id = newId();
     const draft = await accepted(context, source, imported);
-    await insertDraft(sql, organisation.id, { id, source, ...draft }, new Date(now));
+    await insertDraft(
+      sql,
+      context.with.secrets,
+      organisation.id,
+      { id, source, ...draft },
+      new Date(now),
+    );
     note({ after: { source } });
     return importJson(await rowOf(context, id), now);
   },
@@ -206,8 +212,11 @@ export const undoImport = async (
   return importJson(await rowOf(context, id), now);
 };
 
-const rowOf = async ({ sql, organisation }: InOrganisation, id: string): Promise<ImportRow> => {
-  const row = await importById(sql, organisation.id, id);
+const rowOf = async (
+  { sql, organisation, with: { secrets } }: InOrganisation,
+  id: string,
+): Promise<ImportRow> => {
+  const row = await importById(sql, secrets, organisation.id, id);
   if (row === undefined) throw notFound('import_not_found');
   return row;
 };

@@ -2,6 +2,7 @@ import type { FileKind } from '../../shared/api/files.ts';
 import type { Imported, Omission, Variable } from '../../shared/imports/result.ts';
 import type { Source } from '../../shared/imports/sources.ts';
 import type { Queryable } from '../database/connect.ts';
+import { importOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 
 export type Made = { readonly kind: FileKind; readonly id: string };
 
@@ -18,31 +19,35 @@ export type ImportRow = {
 
 const names = 'id, source, objects, omissions, variables, applied_at, made, undone_at';
 
-/** An organisation has one draft, and what it imported within the last days. */
+type Sealing = Pick<SecretsAtRest, 'seal' | 'open'>;
+
+/** An organisation has one draft. */
 export const insertDraft = async (
   sql: Queryable,
+  secrets: Pick<Sealing, 'seal'>,
   organisation: string,
   { id, source, objects, omissions, variables }: Pick<ImportRow, 'id' | 'source'> & Imported,
   at: Date,
 ): Promise<void> => {
-  await sql`delete from imports where organisation_id = ${organisation}
-    and (applied_at is null or applied_at < ${new Date(at.getTime() - 86_400_000)})`;
+  await sql`delete from imports where organisation_id = ${organisation} and applied_at is null`;
+  const box = await secrets.seal(sql, JSON.stringify(objects), importOf(id));
   await sql`
     insert into imports (id, organisation_id, source, objects, omissions, variables, created_at)
-    values (${id}, ${organisation}, ${source}, ${JSON.stringify(objects)}::text::json,
+    values (${id}, ${organisation}, ${source}, ${box},
       ${JSON.stringify(omissions)}::text::jsonb, ${JSON.stringify(variables)}::text::jsonb, ${at})`;
 };
 
 /** Locked, so that it is applied and undone once. */
 export const importById = async (
   sql: Queryable,
+  secrets: Pick<Sealing, 'open'>,
   organisation: string,
   id: string,
 ): Promise<ImportRow | undefined> => {
-  const [row] = await sql<ImportRow[]>`
+  const [row] = await sql<(Omit<ImportRow, 'objects'> & { objects: Uint8Array })[]>`
     select ${sql.unsafe(names)} from imports
     where organisation_id = ${organisation} and id = ${id} for update`;
-  return row;
+  return row && { ...row, objects: JSON.parse(await secrets.open(sql, row.objects, importOf(id))) };
 };
 
 export const markApplied = async (
@@ -64,4 +69,9 @@ export const markUndone = async (
 ): Promise<void> => {
   await sql`update imports set undone_at = ${at}
     where organisation_id = ${organisation} and id = ${id}`;
+};
+
+/** Drafts of before, and what can no longer be undone. */
+export const forgetImports = async (sql: Queryable, before: Date): Promise<void> => {
+  await sql`delete from imports where coalesce(applied_at, created_at) < ${before}`;
 };

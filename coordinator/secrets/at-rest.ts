@@ -65,6 +65,7 @@ export const pingTokenOf = (monitor: string): string => `beat ${monitor}`;
 export const channelSecretsOf = (channel: string): string => `channel ${channel}`;
 export const pageWebhookOf = (subscriber: string): string => `page webhook ${subscriber}`;
 export const webhookOf = (webhook: string): string => `webhook ${webhook}`;
+export const importOf = (id: string): string => `import ${id}`;
 export const codeSecretOf = (user: string): string => `second factor ${user}`;
 /** Of an organisation and the fingerprint of a call, separated by a space. */
 export const idempotencyRecordOf = (call: string): string => `answer ${call}`;
@@ -78,6 +79,7 @@ const boundTo = {
   answer: idempotencyRecordOf,
   'page webhook': pageWebhookOf,
   webhook: webhookOf,
+  import: importOf,
   'second factor': codeSecretOf,
 } as const satisfies Record<StoredSecret['place'], (about: string) => string>;
 

@@ -45,7 +45,8 @@ export type StoredSecret = {
     | 'second factor'
     | 'answer'
     | 'page webhook'
-    | 'webhook';
+    | 'webhook'
+    | 'import';
   readonly id: string;
   readonly about: string;
   readonly box: Uint8Array;
@@ -100,6 +101,11 @@ export const keptUnderOlderKeys = async (
     where substring(secrets from 1 for 16) <> ${id} order by id
     limit ${limit} for no key update`;
   if (ofEvents.length > 0) return ofEvents;
+  const imports = await sql<StoredSecret[]>`
+    select 'import' as place, id::text, id::text as about, objects as box from imports
+    where substring(objects from 1 for 16) <> ${id} order by id
+    limit ${limit} for no key update`;
+  if (imports.length > 0) return imports;
   return sql<StoredSecret[]>`
     select 'second factor' as place, user_id::text as id, user_id::text as about, secret as box
     from second_factors
@@ -119,6 +125,8 @@ export const rewriteKept = async (
     await sql`update status_page_subscribers set secrets = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'webhook')
     await sql`update webhooks set secrets = ${Buffer.from(box)} where id = ${id}`;
+  else if (place === 'import')
+    await sql`update imports set objects = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'deleted monitor' || place === 'deleted beat')
     await sql`update deleted_rows set box = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'second factor')

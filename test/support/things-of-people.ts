@@ -1,6 +1,7 @@
 import { createAssistantKey, recordFingerprint } from '../../coordinator/assistants/connections.ts';
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { insertDraft } from '../../coordinator/imports/queries.ts';
+import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { importKuma } from '../../shared/imports/uptime-kuma.ts';
 import { type TestOrganisation, testSecretKey } from './people.ts';
@@ -67,6 +68,7 @@ const seedOrganisation = async (
   );
   await insertDraft(
     sql,
+    createSecretsAtRest(testSecretKey),
     house.organisation,
     { id: ownImport, source: 'uptime-kuma', ...imported },
     new Date(now),

@@ -1,10 +1,10 @@
--- What an organisation moves in from elsewhere: first a draft without secrets, then what was made of it, so that it can be undone for an hour.
+-- What an organisation moves in from elsewhere: first a draft, then what was made of it, so that it can be undone for an hour.
 create table imports (
   id uuid primary key,
   organisation_id uuid not null references organisations on delete cascade,
   source text not null,
-  -- In the order of the source, which jsonb would lose.
-  objects json not null,
+  -- Sealed: old ping addresses are secrets.
+  objects bytea not null,
   omissions jsonb not null,
   variables jsonb not null,
   created_at timestamptz not null,

@@ -5,6 +5,8 @@ import {
   showImport,
   undoImport,
 } from '../../../coordinator/imports/contract.ts';
+import { forgetImports } from '../../../coordinator/imports/queries.ts';
+import { createSecretsAtRest } from '../../../coordinator/secrets/at-rest.ts';
 import { listChannels } from '../../../shared/api/channels.ts';
 import { listGroups } from '../../../shared/api/groups.ts';
 import {
@@ -14,7 +16,11 @@ import {
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 
 const bench = gateBench();
 let house: TestOrganisation;
@@ -61,6 +67,24 @@ const monitorNames = async (): Promise<readonly string[]> =>
   (await bench.call(listMonitors, house.owner, {})).items.map(({ name }) => name);
 
 describe('an import', () => {
+  test('is a draft that nobody reads in the database, also under a new key', async () => {
+    const uuid = '8c1f2a34-5b6d-4e7f-8a9b-0c1d2e3f4a5b';
+    const checks = [{ name: 'Job', timeout: 3_600, ping_url: `https://hc-ping.com/${uuid}` }];
+    const { id } = await preview({ checks }, 'healthchecks');
+    await createSecretsAtRest(testSecretKey).rotate(bench.sql);
+    const [row] = await bench.sql<{ objects: Buffer }[]>`
+      select objects from imports where id = ${id}`;
+    expect(row?.objects.includes(uuid)).toBe(false);
+    await bench.call(applyImport, house.admin, { import_id: id, values: {} });
+    expect((await bench.sql`select 1 from ping_aliases`).length).toBe(1);
+    await forgetImports(bench.sql, new Date(bench.now - 1));
+    expect((await bench.call(showImport, house.admin, { import_id: id })).state).toBe('applied');
+    await forgetImports(bench.sql, new Date(bench.now + 1));
+    expect(await bench.refusal(showImport, house.admin, { import_id: id })).toBe(
+      'import_not_found',
+    );
+  });
+
   test('is shown before anything is made, without its secrets', async () => {
     const draft = await preview();
     expect(draft).toMatchObject({ source: 'uptime-kuma', state: 'draft', undo_until: null });
