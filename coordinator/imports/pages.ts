@@ -166,9 +166,8 @@ const choose = (request: MembersRequest, state: FormState): PageAnswer => {
       ${isService(source) && keyForm(source, state)}
       ${fileForm(source, state)}
       <p class="soft after">
-        The command line does the same, with a file that you can change before:
-        <code>antipode import ${source}</code>, then <code>antipode plan</code> and
-        <code>antipode apply</code>.
+        On the command line <code>antipode import ${source}</code> writes a file that you can change
+        first; then <code>antipode plan</code> shows it and <code>antipode apply</code> creates it.
       </p>
     `,
   });
