@@ -1,6 +1,6 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import { pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
-import type { Queryable } from '../database/connect.ts';
+import { isViolationOf, type Queryable } from '../database/connect.ts';
 import { insertRows } from '../database/table.ts';
 import type { WrittenMonitor } from '../monitors/row.ts';
 import { announceKeys, nameUnderPingKeys } from './ping-key-queries.ts';
@@ -78,7 +78,10 @@ export const followAliases = async (
     { fingerprint: 'bytea', monitor_id: 'uuid' },
     organisation,
     come.map(({ key, monitor }) => ({ fingerprint: `\\x${key}`, monitor_id: monitor })),
-  );
+  ).catch((error: unknown) => {
+    // Somebody claimed it meanwhile.
+    throw isViolationOf(error, 'ping_aliases_pkey') ? aliasTaken() : error;
+  });
   await announceKeys(sql, organisation, [...gone, ...come]);
 };
 

@@ -65,6 +65,16 @@ describe('an alias', () => {
     expect(pages.flat().length).toBe((await countHeartbeats(bench.sql)).keys);
   });
 
+  test('goes to one of two who claim it at once, and the other is told so', async () => {
+    const other = await createTestOrganisation(bench.sql);
+    const own = alias();
+    const claims = await Promise.allSettled([create(own), create(own, other)]);
+    expect(claims.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    expect(claims.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { code: 'ping_alias_taken' },
+    });
+  });
+
   test('follows its monitor as it changes, and goes to the trash and back', async () => {
     const [first, second] = [alias(), alias()];
     const id = await create(first);
