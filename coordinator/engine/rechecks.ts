@@ -305,6 +305,7 @@ function createFirstChecks(deps: {
 export const noUnseen = (): Unseen => ({
   awaited: new Map(),
   epoch: Number.NaN,
+  left: [],
   nextEnd: Number.POSITIVE_INFINITY,
 });
 
@@ -318,9 +319,15 @@ export function noteUnseen(unseen: Unseen, monitor: MonitorState): void {
  * at once.
  */
 export function needsFirstChecks(unseen: Unseen, { epoch }: Roster, now: number): boolean {
-  if (unseen.awaited.size === 0) unseen.epoch = epoch;
-  return unseen.epoch !== epoch || now >= unseen.nextEnd;
+  if (unseen.awaited.size === 0) {
+    unseen.epoch = epoch;
+    unseen.left = [];
+  }
+  return unseen.epoch !== epoch || unseen.left.length > 0 || now >= unseen.nextEnd;
 }
+
+/** With a million new monitors a review of all of them at once would leave time for nothing else. */
+const reviewedAtOnce = 250;
 
 export function askUnseen(
   unseen: Unseen,
@@ -328,9 +335,21 @@ export function askUnseen(
   roster: Roster,
   now: number,
 ): void {
-  unseen.epoch = roster.epoch;
-  unseen.nextEnd = Number.POSITIVE_INFINITY;
-  for (const monitor of unseen.awaited.keys()) {
+  const isOtherRoster = unseen.epoch !== roster.epoch;
+  if (isOtherRoster || unseen.left.length === 0) {
+    // What a review of before did not come to is first.
+    const due = new Set(unseen.left);
+    unseen.epoch = roster.epoch;
+    unseen.nextEnd = Number.POSITIVE_INFINITY;
+    for (const [monitor, awaited] of unseen.awaited) {
+      if (isOtherRoster || awaited === undefined || now >= awaited.until) due.add(monitor);
+      else unseen.nextEnd = Math.min(unseen.nextEnd, awaited.until);
+    }
+    unseen.left = [...due];
+  }
+  const [some, left] = [unseen.left.slice(0, reviewedAtOnce), unseen.left.slice(reviewedAtOnce)];
+  unseen.left = left;
+  for (const monitor of some) {
     const known = stateOf(decisions, monitor);
     if (known && isUnseen(known)) askForFirst(unseen, decisions, monitor, roster, now);
     else unseen.awaited.delete(monitor);

@@ -12,8 +12,10 @@ export type Unseen = {
    * could check, or none has been asked yet.
    */
   readonly awaited: Map<string, AwaitedRecheck | undefined>;
-  /** The epoch of the roster at their last review. */
+  /** The epoch of the roster at the begin of their last review. */
   epoch: number;
+  /** Those that the review has not come to yet. */
+  left: readonly string[];
   /** Not later than the earliest timeout of an awaited check. */
   nextEnd: number;
 };

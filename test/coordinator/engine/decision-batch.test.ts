@@ -16,7 +16,12 @@ import {
   takeRoutine,
 } from '../../../coordinator/engine/decision-batch.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
-import { noUnseen } from '../../../coordinator/engine/rechecks.ts';
+import {
+  askUnseen,
+  needsFirstChecks,
+  noteUnseen,
+  noUnseen,
+} from '../../../coordinator/engine/rechecks.ts';
 import { adopt, unitOf } from '../../../coordinator/engine/results.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
 import { createHours } from '../../../coordinator/results/hours.ts';
@@ -164,7 +169,63 @@ const counting = () => {
 const withoutIds = (value: MonitorState | undefined): unknown =>
   JSON.parse(JSON.stringify(value, (key, part) => (key === 'id' || key === 'look' ? '' : part)));
 
+const emptyPartition = (): PartitionState => ({
+  lease: { partition: 0, epoch: 1 },
+  monitors: createMonitors(),
+  watermarks: new Map(),
+  ahead: new Map(),
+  nextDue: Number.POSITIVE_INFINITY,
+  unpublished: new Set(),
+  early: undefined,
+  unseen: noUnseen(),
+  hours: createHours(),
+  sealing: undefined,
+});
+
 describe('a round of a partition', () => {
+  test('asks for the first checks of many new monitors in several turns, and goes on as probes change', () => {
+    const partition = emptyPartition();
+    const { monitors, unseen } = partition;
+    const names = Array.from({ length: 600 }, (_, nth) => `monitor ${nth}`);
+    for (const [nth, id] of names.entries()) {
+      const made = createState({
+        id,
+        organisation: 'o',
+        kind: 'https',
+        interval_ms: 3_600_000,
+        timeout_ms: 10_000,
+        continents: null,
+        probe: null,
+        config_version: 1,
+        alert_after_ms: 0,
+        sampled: true,
+        created_at: now,
+        paused_at: null,
+      });
+      monitors.put(made, { key: nth + 1, target: nth, changedAt: 0, due: Number.MAX_VALUE });
+      noteUnseen(unseen, made);
+    }
+    const turn = (roster: Roster, at: number): number => {
+      const decisions = beginDecisions(partition, roster, at);
+      askUnseen(unseen, decisions, roster, at);
+      return decisions.rechecks.length;
+    };
+    const awaited = () => [...unseen.awaited.values()].filter((each) => each !== undefined).length;
+    turn(network, now);
+    expect(awaited()).toBe(250);
+    const next = { ...network, epoch: 2 };
+    for (let turns = 0; turns < 2; turns += 1) turn(next, now);
+    expect(awaited()).toBe(600);
+    while (needsFirstChecks(unseen, next, now)) expect(turn(next, now)).toBe(0);
+
+    // All of them are lost, and asked for again, each once.
+    const end = Math.max(...[...unseen.awaited.values()].map((each) => each?.until ?? 0));
+    let asked = 0;
+    while (needsFirstChecks(unseen, next, end)) asked += turn(next, end);
+    expect(asked).toBeGreaterThan(590);
+    expect(asked).toBeLessThanOrEqual(600);
+  });
+
   test('leaves the states that the core decides, however much of it was done by numbers alone', () => {
     let quiet = 0;
     fc.assert(
@@ -172,19 +233,8 @@ describe('a round of a partition', () => {
         fc.array(state, { minLength: 3, maxLength: 3 }),
         fc.array(fc.array(step, { maxLength: 12 }), { maxLength: 3 }),
         (made, rounds) => {
-          const monitors = createMonitors();
-          const partition: PartitionState = {
-            lease: { partition: 0, epoch: 1 },
-            monitors,
-            watermarks: new Map(),
-            ahead: new Map(),
-            nextDue: Number.POSITIVE_INFINITY,
-            unpublished: new Set(),
-            early: undefined,
-            unseen: noUnseen(),
-            hours: createHours(),
-            sealing: undefined,
-          };
+          const partition = emptyPartition();
+          const { monitors } = partition;
           // As in life, no incident has the id of another.
           const newId = counting();
           const expected = new Map<string, MonitorState>();
