@@ -152,11 +152,11 @@ async function readMarker(
 const queues = new WeakMap<Bus, LimitFunction>();
 
 /**
- * All partitions begin at once, which does not make the bus faster: two at a time keep it busy, and
- * hold a sixteenth of the rows in memory.
+ * All partitions begin at once, which does not make the bus faster. A page waits for its turn in
+ * its partition, so some more than the bus keeps busy go on at the same time.
  */
 function queueOf(bus: Bus): LimitFunction {
-  const queue = queues.get(bus) ?? pLimit(2);
+  const queue = queues.get(bus) ?? pLimit(8);
   queues.set(bus, queue);
   return queue;
 }
