@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { connect } from '../../../coordinator/database/connect.ts';
 import { migrate } from '../../../coordinator/database/migrate.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { presenceMessage } from '../../../shared/bus/messages.ts';
 import { connectBus } from '../../../shared/bus/nats.ts';
 import { streams, subjects } from '../../../shared/bus/subjects.ts';
@@ -107,17 +108,27 @@ const servicesCpu = async (): Promise<{ bus: number; database: number }> => {
 
 /** So many at once: each statement has a deadline. */
 const portion = 50_000;
+/** What a large organisation has; further monitors belong to others. */
+const monitorsOfOne = 10_000;
 
 const seed = async (
   network: Network,
   groups: readonly Group[],
   targets: Rig['targets'],
 ): Promise<void> => {
+  const most = Math.max(...groups.map(({ count }) => count));
+  const organisations = [
+    network.organisation,
+    ...Array.from({ length: Math.ceil(most / monitorsOfOne) - 1 }, newId),
+  ];
+  await network.sql`
+    insert into organisations (id, name, plan, time_zone)
+    select id, id, 'self_hosted', 'UTC' from unnest(${organisations.slice(1)}::uuid[]) as id`;
   for (const { count, interval_s, target } of groups)
     for (let from = 1; from <= count; from += portion)
       await network.sql`
       insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
-      select id, ${network.organisation}, ('x' || right(id::text, 4))::bit(16)::int % 32, ${target} || ' ' || n, 'https', ${targets[target]}::text || n, ${interval_s}
+      select id, (${organisations}::uuid[])[1 + (n - 1) / ${monitorsOfOne}], ('x' || right(id::text, 4))::bit(16)::int % 32, ${target} || ' ' || n, 'https', ${targets[target]}::text || n, ${interval_s}
       from (select n, gen_random_uuid() as id from generate_series(${from}::int, ${Math.min(count, from + portion - 1)}::int) n) made`;
 };
 
