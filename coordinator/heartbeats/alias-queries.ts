@@ -13,21 +13,29 @@ export const aliasFingerprint = (alias: string): string => pingFingerprint(alias
 export const aliasTaken = (): Refusal =>
   new Refusal(
     'ping_alias_taken',
-    'ping_alias: this address belongs to another monitor, maybe one in the trash; each belongs to one. Take it out there, or leave it out here.',
+    'ping_alias: this address belongs to another monitor; each belongs to one. Take it out there, or leave it out here.',
   );
 
-/** Which monitor has each of these already; among those of every organisation. */
+/**
+ * Which monitor has each of these already, among those of every organisation; without this one's
+ * in the trash, which give theirs up to the next.
+ */
 export const aliasOwners = async (
   sql: Queryable,
+  organisation: string,
   aliases: readonly string[],
 ): Promise<ReadonlyMap<string, string>> => {
   if (aliases.length === 0) return new Map();
   const rows = await sql<{ key: string; monitor: string }[]>`
-    select encode(fingerprint, 'hex') as key, monitor_id as monitor from ping_aliases
+    select encode(fingerprint, 'hex') as key, monitor_id as monitor from ping_aliases a
     where fingerprint in (select decode(k, 'hex')
-      from unnest(${aliases.map(aliasFingerprint)}::text[]) as k)`;
+        from unnest(${aliases.map(aliasFingerprint)}::text[]) as k)
+      and not (organisation_id = ${organisation} and ${isInTrash(sql)})`;
   return new Map(rows.map(({ key, monitor }) => [key, monitor]));
 };
+
+const isInTrash = (sql: Queryable) =>
+  sql`not exists (select from monitors m where m.id = a.monitor_id)`;
 
 /** After monitors were written: the other addresses of heartbeats follow. @throws Refusal. */
 export const followHeartbeats = async (
@@ -59,14 +67,16 @@ export const followAliases = async (
     alias === undefined ? [] : [{ key: aliasFingerprint(alias), monitor: id }],
   );
   const gone = await sql<{ key: string }[]>`
-    delete from ping_aliases a where organisation_id = ${organisation}
-      and monitor_id = any(${monitors.map(({ id }) => id)}::uuid[])
-      and not exists (select from jsonb_to_recordset(${JSON.stringify(wanted)}::text::jsonb)
-        as w (key text, monitor uuid)
-        where decode(w.key, 'hex') = a.fingerprint and w.monitor = a.monitor_id)
+    with wanted as (select decode(key, 'hex') as fingerprint, monitor
+      from jsonb_to_recordset(${JSON.stringify(wanted)}::text::jsonb) as w (key text, monitor uuid))
+    delete from ping_aliases a where organisation_id = ${organisation} and (
+      (monitor_id = any(${monitors.map(({ id }) => id)}::uuid[]) and not exists (select from wanted w
+        where w.fingerprint = a.fingerprint and w.monitor = a.monitor_id))
+      or (fingerprint in (select fingerprint from wanted) and ${isInTrash(sql)}))
     returning encode(fingerprint, 'hex') as key`;
   const owners = await aliasOwners(
     sql,
+    organisation,
     monitors.flatMap(({ alias }) => alias ?? []),
   );
   if (wanted.some(({ key, monitor }) => (owners.get(key) ?? monitor) !== monitor))

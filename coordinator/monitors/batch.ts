@@ -252,6 +252,7 @@ const knownFor = async (
     groups: await groupsAmong(sql, of, wanted),
     aliases: await aliasOwners(
       sql,
+      of,
       items.flatMap(({ type, config }) =>
         type === 'heartbeat' && typeof config?.ping_alias === 'string' ? [config.ping_alias] : [],
       ),

@@ -9,12 +9,14 @@ import {
   orNotFound,
 } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
+import { followAliases } from '../heartbeats/alias-queries.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { ownName } from '../people/queries.ts';
 import { monitorNow } from './changes.ts';
 import type * as contract from './contract.ts';
-import { countMonitors, monitorForChange, monitorsCalled } from './queries.ts';
+import { countMonitors, monitorForChange, monitorsCalled, monitorsForChange } from './queries.ts';
 import { monitorJson } from './row.ts';
+import { openSecrets } from './secrets.ts';
 import { monitorWithStatus } from './status-queries.ts';
 import {
   type DeletedMonitor,
@@ -78,11 +80,11 @@ export const restoreMonitor = async (
 /**
  * Restores those of them that are in the trash, all or none. Returns their ids.
  *
- * @throws Refusal when the plan has no room for them, or another monitor has an external id of
- * theirs now.
+ * @throws Refusal when the plan has no room for them, or another monitor has an external id or a
+ * ping alias of theirs now.
  */
 export const restoreAmong = async (
-  { sql, organisation: { id: of, plan } }: InOrganisation,
+  { sql, organisation: { id: of, plan }, with: { secrets } }: InOrganisation,
   ids: readonly string[],
 ): Promise<readonly string[]> => {
   const found = await deletedAmong(sql, of, ids);
@@ -97,6 +99,15 @@ export const restoreAmong = async (
     );
   const restored = found.map(({ id }) => id);
   await restoreMonitors(sql, of, restored);
+  const heartbeats = found.flatMap(({ id, type }) => (type === 'heartbeat' ? id : []));
+  const aliases: Parameters<typeof followAliases>[2][number][] = [];
+  const rows = heartbeats.length === 0 ? [] : await monitorsForChange(sql, of, heartbeats);
+  for (const row of rows)
+    aliases.push({
+      id: row.id,
+      alias: (await openSecrets(secrets, sql, row.id, row.secrets)).ping_alias,
+    });
+  await followAliases(sql, of, aliases);
   return restored;
 };
 

@@ -93,7 +93,6 @@ describe('an alias', () => {
     await bench.call(deleteMonitor, house.member, { monitor_id: id });
     expect(await behind(second)).toBeUndefined();
     expect(await announced()).toEqual([aliasFingerprint(second)]);
-    await expect(create(second)).rejects.toMatchObject({ code: 'ping_alias_taken' });
     await bench.call(restoreMonitor, house.member, { monitor_id: id });
     expect(await behind(second)).toBe(id);
     expect(await announced()).toEqual([aliasFingerprint(second)]);
@@ -105,6 +104,35 @@ describe('an alias', () => {
     await bench.call(purgeMonitor, house.admin, { monitor_id: next });
     expect(await behind(second)).toBeUndefined();
     expect(await create(second)).not.toBe(next);
+  });
+
+  test('in the trash goes to the next monitor of its organisation that has it', async () => {
+    const other = await createTestOrganisation(bench.sql);
+    const own = alias();
+    const id = await create(own);
+    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await expect(create(own, other)).rejects.toMatchObject({ code: 'ping_alias_taken' });
+    const { objects } = await bench.call(planFile, house.member, {
+      file: 'jobs',
+      monitors: { one: job(own) },
+    });
+    expect(objects).toMatchObject([{ key: 'one', result: 'created' }]);
+    const { items } = await bench.call(batchMonitors, house.member, {
+      mode: 'all',
+      items: [job(own, { external_id: 'a' })],
+    });
+    const next = items[0]?.id ?? '';
+    expect(await behind(own)).toBe(next);
+    await announced();
+    const restore = () => bench.call(restoreMonitor, house.member, { monitor_id: id });
+    await expect(restore()).rejects.toMatchObject({ code: 'ping_alias_taken' });
+    expect(await behind(own)).toBe(next);
+    await bench.call(updateMonitor, house.member, { monitor_id: next, config: {} });
+    await restore();
+    expect(await behind(own)).toBe(id);
+    expect(await announced()).toEqual(expect.arrayContaining([aliasFingerprint(own)]));
+    await bench.call(updateMonitor, house.member, { monitor_id: id, name: 'Again' });
+    expect(await behind(own)).toBe(id);
   });
 
   test('is one monitor’s of all organisations, and its refusal does not say whose', async () => {
