@@ -5,8 +5,14 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { readDocument } from '../../shared/imports/document.ts';
 import { downloadFrom, isService, SourceRefused } from '../../shared/imports/download.ts';
 import type { Imported, Omission } from '../../shared/imports/result.ts';
-import { parsed } from '../../shared/imports/rows.ts';
-import { convert, isYaml, type Source, sourceNames } from '../../shared/imports/sources.ts';
+import {
+  convert,
+  isYaml,
+  readAnswer,
+  type Source,
+  sourceNames,
+  unreadable,
+} from '../../shared/imports/sources.ts';
 import { removeManaged } from '../files/queries.ts';
 import { rawOf, removalOf } from '../files/steps.ts';
 import { inSteps } from '../gate/bind.ts';
@@ -61,8 +67,8 @@ const documentOf = (source: Source, text: string): unknown => {
     if (fault) throw invalid(`document: line ${fault.line}: ${fault.message}`);
     return value;
   }
-  const value = parsed(text.replace(/^\uFEFF/, ''));
-  if (value === undefined) throw invalid('document: the file is no JSON.');
+  const value = readAnswer(source, text);
+  if (value === undefined) throw invalid(`document: the file ${unreadable(source)}`);
   return value;
 };
 

@@ -126,7 +126,10 @@ const files: Readonly<Record<Source, { readonly label: string; readonly help: st
     label: 'Backup of version 1',
     help: 'The JSON of Settings, Backup. For version 2, or a whole kuma.db, use the command line.',
   },
-  uptimerobot: { label: 'Answer of getMonitors', help: 'JSON that you downloaded from its API.' },
+  uptimerobot: {
+    label: 'Export of its dashboard, or answer of getMonitors',
+    help: 'CSV that its dashboard exports, or JSON that you downloaded from its API.',
+  },
   healthchecks: {
     label: 'Answer of /api/v3/checks/',
     help: 'JSON that you downloaded from its API.',
@@ -221,7 +224,7 @@ const fileForm = (source: Source, state: FormState): Html => {
           type="file"
           id="field-document"
           name="document"
-          accept="${isYaml(source) ? '.yaml,.yml,.json' : '.json'}"
+          accept="${isYaml(source) ? '.yaml,.yml,.json' : source === 'uptimerobot' ? '.csv,.json' : '.json'}"
           required
           aria-describedby="field-document-help${fault !== undefined && ' field-document-fault'}"${
             fault !== undefined && html` aria-invalid="true"`

@@ -15,6 +15,22 @@ const cell = (value: string): string =>
 /** A line of a CSV file (RFC 4180), with its line end. */
 export const csvLine = (values: readonly string[]): string => `${values.map(cell).join(',')}\r\n`;
 
+/** The cells of a CSV file by its lines; undefined where quotes are left open. */
+export const csvRows = (text: string): readonly (readonly string[])[] | undefined => {
+  const next = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r?\n|\r|$)/y;
+  const rows: string[][] = [];
+  let row: string[] = [];
+  while (next.lastIndex < text.length) {
+    const [whole, quoted, plain = '', end] = next.exec(text) ?? [];
+    if (whole === undefined) return undefined;
+    row.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end === ',') continue;
+    rows.push(row);
+    row = [];
+  }
+  return row.length === 0 ? rows : [...rows, [...row, '']];
+};
+
 /**
  * Descriptions of an incident, shared by pages, messages and assistants. Everything here is our own
  * text except the name.

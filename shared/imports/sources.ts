@@ -3,8 +3,9 @@ import { importBlackbox } from './blackbox.ts';
 import { importGatus, isGatus, joined } from './gatus.ts';
 import { importHealthchecks } from './healthchecks.ts';
 import type { Imported } from './result.ts';
+import { parsed } from './rows.ts';
 import { importKuma, kumaTablesOf } from './uptime-kuma.ts';
-import { importUptimeRobot } from './uptimerobot.ts';
+import { importUptimeRobot, uptimeRobotTable } from './uptimerobot.ts';
 
 /** From where monitors can be moved in, in the order in which people are asked. */
 
@@ -30,6 +31,15 @@ export const sourceNames: Readonly<Record<Source, string>> = {
 
 /** Whether its files are YAML; those of the others are JSON. */
 export const isYaml = (source: Source): boolean => source === 'gatus' || source === 'blackbox';
+
+/** What stands in a file of a source that is not YAML; undefined where that cannot be read. */
+export const readAnswer = (source: Source, text: string): unknown => {
+  const plain = text.replace(/^\uFEFF/, '');
+  return parsed(plain) ?? (source === 'uptimerobot' ? uptimeRobotTable(plain) : undefined);
+};
+
+export const unreadable = (source: Source): string =>
+  source === 'uptimerobot' ? 'is neither JSON nor a CSV of monitors.' : 'is no JSON.';
 
 /**
  * What was read of it, as objects of a file; a sentence when it is something else.
@@ -65,7 +75,10 @@ export function convert(
         'give `scrape_configs` with targets, or a list of targets, and blackbox.yml beside.',
       );
     case 'uptimerobot':
-      return found(importUptimeRobot(first), 'give the answer of getMonitors.');
+      return found(
+        importUptimeRobot(first),
+        'give the answer of getMonitors, or the CSV of its export.',
+      );
     case 'healthchecks':
       return found(importHealthchecks(first), 'give the answer of /api/v3/checks/.');
     case 'better-stack':

@@ -1,4 +1,5 @@
 import { isRecord } from '../base/json.ts';
+import { csvRows } from '../base/text.ts';
 import { beginImport, type Imported, type Work } from './result.ts';
 import { cleaned, ofTable, type Raw, type Row, rowOf } from './rows.ts';
 import {
@@ -22,7 +23,10 @@ import {
   wordsFrom,
 } from './settings.ts';
 
-/** UptimeRobot: the answer of `getMonitors` of its API v2, or of `GET /v3/monitors`. */
+/**
+ * UptimeRobot: the answer of `getMonitors` of its API v2, or of `GET /v3/monitors`, or the CSV that
+ * its pages export, with the columns that there are.
+ */
 
 const meaningless = new Set([
   'id',
@@ -84,6 +88,21 @@ const methods: Readonly<Record<string, string>> = {
   7: 'OPTIONS',
 };
 
+/** The CSV as an answer of v2; undefined where it has no monitors' columns. */
+export const uptimeRobotTable = (text: string): unknown => {
+  const [header, ...rows] = csvRows(text) ?? [];
+  const fields = header?.map((title) => {
+    const field = title.trim().toLowerCase().replace(/\W+/g, '_');
+    return field === 'url_ip' ? 'url' : field;
+  });
+  if (fields?.includes('url') !== true || !fields.includes('type')) return undefined;
+  return {
+    monitors: rows
+      .filter((row) => row.some((cell) => cell.trim() !== ''))
+      .map((row) => Object.fromEntries(fields.map((field, nth) => [field, row[nth]]))),
+  };
+};
+
 export function importUptimeRobot(answer: unknown): Imported {
   const work = beginImport();
   const raw = cleaned(answer);
@@ -109,7 +128,8 @@ export function importUptimeRobot(answer: unknown): Imported {
 }
 
 const monitorOf = (row: Row, name: string, work: Work): Raw | undefined => {
-  const given = row.text('type').toLowerCase();
+  // CSV writes HTTP(s).
+  const given = row.text('type').toLowerCase().replace('(s)', '');
   const type = ofTable(types, given) ?? given;
   const [url, seconds] = [row.text('url'), row.number('interval')];
   if (type === 'heartbeat') {
@@ -121,7 +141,14 @@ const monitorOf = (row: Row, name: string, work: Work): Raw | undefined => {
       config: { grace_s: graceFrom(row.number('gracePeriod', 'grace_period')) },
     };
   }
-  const interval_s = intervalFrom(seconds ?? 300, name, work);
+  if (seconds === undefined)
+    work.omit(name, 'its interval is not in the file: it is checked every 5 minutes.');
+  // Its shortest interval is 30 s; a smaller number in CSV counts minutes.
+  const interval_s = intervalFrom(
+    seconds === undefined ? 300 : seconds < 30 ? seconds * 60 : seconds,
+    name,
+    work,
+  );
   const timeout_ms = timeoutFrom(row.number('timeout'), interval_s);
   if (type === 'http' || type === 'keyword') {
     const address = addressFrom(url, name, work);
@@ -164,7 +191,7 @@ const httpOf = (row: Row, isKeyword: boolean, name: string, work: Work): Raw => 
   const word = row.text('keyword_value', 'keywordValue');
   const kind = row.text('keyword_type', 'keywordType');
   // 1: alert when it is there.
-  const isUnwanted = kind === '1' || /ALERT_EXISTS/i.test(kind);
+  const isUnwanted = kind === '1' || /^(?:ALERT[_ ])?EXISTS$/i.test(kind);
   if (
     isKeyword &&
     (row.isOn('keyword_case_type') || /insensitive/i.test(row.text('keywordCaseType')))

@@ -13,8 +13,16 @@ import {
   SourceRefused,
 } from '../../imports/download.ts';
 import { type Imported, reportOf } from '../../imports/result.ts';
-import { parsed, type Raw } from '../../imports/rows.ts';
-import { convert, isSource, isYaml, type Source, sources } from '../../imports/sources.ts';
+import type { Raw } from '../../imports/rows.ts';
+import {
+  convert,
+  isSource,
+  isYaml,
+  readAnswer,
+  type Source,
+  sources,
+  unreadable,
+} from '../../imports/sources.ts';
 import { importKuma, kumaTables } from '../../imports/uptime-kuma.ts';
 import { CallRefused, type Exit, exits, ServiceNotReached, type Surroundings } from '../http.ts';
 import { harmless } from '../terminal.ts';
@@ -130,8 +138,8 @@ const documentIn = (
     throw new UsageFault(`${file} cannot be read (${codeOf(error)}).`);
   }
   if (!isYaml(source)) {
-    const value = parsed(text.replace(/^\uFEFF/, ''));
-    return value === undefined ? { fault: `${file} is no JSON.` } : { value };
+    const value = readAnswer(source, text);
+    return value === undefined ? { fault: `${file} ${unreadable(source)}` } : { value };
   }
   const { value, faults } = readDocument(file, text);
   const [fault] = faults;

@@ -241,7 +241,7 @@ const importing: FileCommand = {
   uptime-kuma FILE      kuma.db of Uptime Kuma 1.23 or 2 (only read), or the backup of version 1
   gatus FILE …          config.yaml
   blackbox FILE …       prometheus.yml or lists of targets, and blackbox.yml
-  uptimerobot           by its API: the key in UPTIMEROBOT_API_KEY
+  uptimerobot           by its API: the key in UPTIMEROBOT_API_KEY; or --export with the CSV of its dashboard
   healthchecks          by its API: the key in HEALTHCHECKS_API_KEY
   better-stack          by its API: the token in BETTER_STACK_API_TOKEN
 
@@ -256,7 +256,7 @@ Example
       placeholder: 'FILE',
     }),
     flag('report', 'write the list of what has no counterpart here', { placeholder: 'FILE' }),
-    flag('export', 'read what was downloaded from the API, instead of calling it', {
+    flag('export', 'read what was downloaded, instead of calling the API', {
       placeholder: 'FILE',
     }),
     flag('key-file', 'read the key of the API from this file', { placeholder: 'FILE' }),

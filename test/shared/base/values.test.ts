@@ -7,7 +7,13 @@ import { createRecentCache, createShared } from '../../../shared/base/async.ts';
 import { ConfigurationFault, readEnvironment } from '../../../shared/base/env.ts';
 import { isLossy, lossyNumberIn } from '../../../shared/base/json.ts';
 import { contrastOf, leastContrast, readableOn } from '../../../shared/base/names.ts';
-import { csvLine, type OverallStatus, restOf, sentenceOf } from '../../../shared/base/text.ts';
+import {
+  csvLine,
+  csvRows,
+  type OverallStatus,
+  restOf,
+  sentenceOf,
+} from '../../../shared/base/text.ts';
 import {
   briefDuration,
   clip,
@@ -45,6 +51,25 @@ describe('contrast', () => {
 describe('csv', () => {
   test('a field is quoted, and quotes in it are doubled', () => {
     expect(csvLine(['a', 'b "c"', 'd, e\nf', ''])).toBe('"a","b ""c""","d, e\nf",""\r\n');
+  });
+
+  test('reads what it wrote, and what others write', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(fc.stringMatching(/^[a-z",\r\n ]*$/), { minLength: 1 })),
+        (rows) => {
+          const safe = rows.map((row) => row.map((cell) => `a${cell}`));
+          expect(csvRows(safe.map(csvLine).join(''))).toEqual(safe);
+        },
+      ),
+    );
+    expect(csvRows('a,b\n"c ""d""",\n,e')).toEqual([
+      ['a', 'b'],
+      ['c "d"', ''],
+      ['', 'e'],
+    ]);
+    expect(csvRows('a,')).toEqual([['a', '']]);
+    for (const broken of ['"a', '"a"b', 'a"b"']) expect(csvRows(broken)).toBeUndefined();
   });
 
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', ' =1', '|cmd', '%x'])(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { downloadFrom, type Reach, SourceRefused } from '../../../shared/imports/download.ts';
+import { readAnswer } from '../../../shared/imports/sources.ts';
 import { importedFrom as from, omissionsOf, variable } from '../../support/imports.ts';
 
 /** By hand after the documented forms of the peers: no file of theirs. */
@@ -129,6 +130,44 @@ test('UptimeRobot: both versions of its API', () => {
     config: { method: 'HEAD', expected_status: ['2xx', 301], follow_redirects: false },
   });
   expect(omissionsOf(third, 'Zone').join()).toContain('type dns have no counterpart');
+});
+
+describe('UptimeRobot: the CSV of its dashboard', () => {
+  const answer = (text: string) => readAnswer('uptimerobot', text);
+
+  test('with the columns that there are', () => {
+    const imported = from(
+      'uptimerobot',
+      answer(
+        '\uFEFFID,Type,Status,Friendly Name,URL/IP,Keyword Type,Keyword Value,Port,Colour\r\n' +
+          '1,HTTP(s),Up,"Shop, front",https://a.example/,,,,red\r\n' +
+          '2,Keyword,Paused,Words,https://b.example/,exists,"say ""no""",,\r\n' +
+          '3,Port,Up,Mail,mail.example,,,587,\r\n\r\n',
+      ),
+    );
+    const usual = 'its interval is not in the file: it is checked every 5 minutes.';
+    expect(imported.objects.monitors).toMatchObject({
+      'shop-front': { name: 'Shop, front', type: 'https', interval_s: 300 },
+      words: { enabled: false, config: { body_not_contains: ['say "no"'] } },
+      mail: { type: 'tcp', target: 'mail.example:587' },
+    });
+    expect(omissionsOf(imported, 'Shop, front')).toEqual([
+      usual,
+      expect.stringContaining('colour'),
+    ]);
+    expect(omissionsOf(imported, 'Words')).toEqual([usual]);
+    const other = answer(
+      'URL,Friendly Name,Type,Interval\nhttps://a.example/,A,1,5\n1.1.1.1,B,Ping,60',
+    );
+    expect(from('uptimerobot', other).objects.monitors).toMatchObject({
+      a: { type: 'https', interval_s: 300 },
+      b: { type: 'icmp', interval_s: 60 },
+    });
+  });
+
+  test.each(['', 'hello', 'a,b\n1,2', 'Type,URL\n"1,2'])('is not %j', (text) =>
+    expect(answer(text)).toBeUndefined(),
+  );
 });
 
 test('Better Stack: monitors, heartbeats and their groups', () => {
