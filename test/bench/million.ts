@@ -4,7 +4,7 @@ import type { Bench, Figure } from './figure.ts';
 import { copyRate } from './ingest.ts';
 import { type Fed, feed } from './million/feed.ts';
 import { pageTimes } from './million/pages.ts';
-import { find } from './processes.ts';
+import { cores, find } from './processes.ts';
 import { type Rig, startRig } from './scale/rig.ts';
 
 /**
@@ -49,6 +49,8 @@ const measure = async (
     say,
     900_000,
     { METRICS_PORT: String(metrics) },
+    // Three probes are other machines: beside the coordinator they would take its core from it.
+    cores.load,
   );
   const began = performance.now();
   try {
