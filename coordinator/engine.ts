@@ -37,7 +37,7 @@ import type { CreateHeartbeat } from './heartbeats/naming.ts';
 import {
   createHousekeeper,
   createRetryingTicker,
-  oldestKept,
+  oldestAccepted,
   type RetentionDays,
 } from './housekeeping/jobs.ts';
 import type { MonitorSecrets } from './monitors/secrets.ts';
@@ -311,7 +311,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     needsPasses: trust.attends,
     running: options.running,
     keepsJournal: () => ownership.keepsJournal,
-    oldestKept: (now) => oldestKept(kept, now),
+    oldestKept: (now) => oldestAccepted(kept, now),
   };
   const partitions = createPartitions({ owner, version, ownership, deps, signal });
   const operator = keyFromSeed(nats.operatorSeed, 'operator');

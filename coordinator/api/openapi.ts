@@ -535,6 +535,7 @@ const rows: { readonly [K in keyof Plan]: string } = {
   groups: 'Groups',
   windows: 'Active and upcoming maintenance windows',
   occurrences: 'Occurrences of one window in the 90 days ahead',
+  check_days: 'Days for which single checks are kept, if the installation keeps them as long',
 };
 
 const isLimit = (key: string): key is keyof Plan => Object.hasOwn(rows, key);

@@ -421,3 +421,31 @@ export async function forgetMonitors(sql: Queryable, bite: number): Promise<bool
   if (!left) await sql`delete from forgotten_monitors where monitor_key = ${key}`;
   return true;
 }
+
+/** Until when the checks of a plan's organisations are no longer kept. */
+export type PlanEnd = { readonly plan: string; readonly before: number };
+
+/**
+ * Deletes the checks of the next monitors that their plan keeps no longer. Returns the key of the
+ * last of them; null when there is none after this key. In a transaction.
+ */
+export async function pruneChecks(
+  sql: Queryable,
+  ends: readonly PlanEnd[],
+  after: number,
+  bite: number,
+): Promise<number | null> {
+  const monitors = await sql<{ key: number; plan: string }[]>`
+    select m.key, o.plan from monitors m join organisations o on o.id = m.organisation_id
+    where m.key > ${after} and o.plan = any(${ends.map(({ plan }) => plan)}::text[])
+    order by m.key limit ${bite}`;
+  for (const { plan, before } of ends) {
+    const keys = monitors.flatMap((each) => (each.plan === plan ? [each.key] : []));
+    if (keys.length === 0) continue;
+    const old = sql`at < ${new Date(before)}
+      and monitor_key = any(${numbersLiteral(keys)}::bigint[])`;
+    await sql`delete from chunks where ${old}`;
+    await sql`delete from results where ${old}`;
+  }
+  return monitors.at(-1)?.key ?? null;
+}

@@ -15,6 +15,8 @@ import {
   forgetMonitors,
   forgetOld,
   makeResultDays,
+  type PlanEnd,
+  pruneChecks,
   rollUpOneHour,
 } from '../engine/result-queries.ts';
 import { forgetEvents } from '../events/queries.ts';
@@ -32,6 +34,7 @@ import { type MonitorSecrets, sealOpenSecrets } from '../monitors/secrets.ts';
 import { markSeen } from '../monitors/status-queries.ts';
 import { purgeOld, trashDays } from '../monitors/trash-queries.ts';
 import { createFarewells } from '../organisations/deletion.ts';
+import { leastCheckDays, planNames, plans } from '../organisations/plans.ts';
 import { forgetAudit } from '../organisations/queries.ts';
 import { idleMs, oldestMs } from '../people/sessions.ts';
 import { forgetRegistrations } from '../registrations/queries.ts';
@@ -165,6 +168,8 @@ const convertedAtOnce = 10;
 const daysAtOnce = 100;
 /** How many monitors get their secrets encrypted, or leave the trash, in one transaction. */
 const atOnce = 100;
+/** How many monitors lose the checks that their plan keeps no longer in one transaction. */
+const prunedAtOnce = 500;
 /** How long a mail that was sent, or never will be, can be looked up. */
 const mailDays = 30;
 const registrationDays = 30;
@@ -181,9 +186,24 @@ const lightenEveryMs = 300_000;
 /** How long a tick works at most, so that it never delays a shutdown. */
 const maxMs = 20_000;
 
-/** Results that started before this are no longer kept, and so no longer accepted. */
+const daysBefore = (now: number, days: number): number => Math.floor(now / day) * day - days * day;
+
+/** Results that started before this are kept for nobody. */
 export const oldestKept = (kept: RetentionDays, now: number): number =>
-  Math.floor(now / day) * day - kept.rawDays * day;
+  daysBefore(now, kept.rawDays);
+
+/**
+ * Results that started before this are no longer accepted: some plan may keep nothing else of their
+ * day, and the figures of a day are made of all its checks.
+ */
+export const oldestAccepted = (kept: RetentionDays, now: number): number =>
+  daysBefore(now, Math.min(kept.rawDays, leastCheckDays));
+
+/** Plans that keep checks for a shorter time than the installation. */
+const planEnds = (kept: RetentionDays, now: number): readonly PlanEnd[] =>
+  planNames
+    .filter((plan) => plans[plan].check_days < kept.rawDays)
+    .map((plan) => ({ plan, before: daysBefore(now, plans[plan].check_days) }));
 
 export const createHousekeeper = ({
   sql,
@@ -208,6 +228,8 @@ export const createHousekeeper = ({
 }): Housekeeper => {
   let forgottenAt = Number.NEGATIVE_INFINITY;
   let lightenedAt = Number.NEGATIVE_INFINITY;
+  /** The day whose walk through all monitors is over, and how far that of today is. */
+  let pruned = { day: Number.NEGATIVE_INFINITY, after: 0 };
   const farewells = createFarewells({ sql, clock, log });
 
   const prepare = async (): Promise<void> => {
@@ -240,6 +262,18 @@ export const createHousekeeper = ({
     await forgetAudit(sql, new Date(now - auditDays * day));
     await forgetCoordinators(sql);
     await forgetImports(sql, new Date(now - day));
+  };
+
+  /** One step of the day's walk; false when it is over. */
+  const prune = async (now: number): Promise<boolean> => {
+    const ends = planEnds(kept, now);
+    const today = daysBefore(now, 0);
+    if (ends.length === 0 || pruned.day === today) return false;
+    const last = await inTransaction(sql, (transaction) =>
+      pruneChecks(transaction, ends, pruned.after, prunedAtOnce),
+    );
+    pruned = last === null ? { day: today, after: 0 } : { ...pruned, after: last };
+    return last !== null;
   };
 
   const repeat = async (until: number, step: () => Promise<boolean>): Promise<void> => {
@@ -280,7 +314,7 @@ export const createHousekeeper = ({
         inTransaction(sql, (transaction) => makeDays(transaction, { now, bite: daysAtOnce, log })),
       );
       await markSeen(sql, results);
-      const keptFrom = oldestKept(kept, now) + 2 * day;
+      const keptFrom = oldestAccepted(kept, now) + 2 * day;
       await repeat(until, () =>
         inTransaction(sql, (transaction) =>
           freezeSamples(transaction, results, { endedBefore: now - settledMs, keptFrom }),
@@ -315,6 +349,7 @@ export const createHousekeeper = ({
         lightenedAt = now;
       }
       if (isLeader()) {
+        await repeat(until, () => prune(now));
         await repeat(
           until,
           async () => (await purgeOld(sql, new Date(now - trashDays * day), atOnce)) > 0,

@@ -17,6 +17,8 @@ export type Plan = {
    * whatever was paid.
    */
   readonly occurrences: number;
+  /** How long single checks are kept; the installation keeps none longer than KEEP_RAW_DAYS. */
+  readonly check_days: number;
 };
 
 const unlimited = Number.POSITIVE_INFINITY;
@@ -33,6 +35,7 @@ export const plans = {
     groups: 20,
     windows: 20,
     occurrences: 5_000,
+    check_days: 7,
   },
   team: {
     monitors: 100,
@@ -45,6 +48,7 @@ export const plans = {
     groups: 200,
     windows: 200,
     occurrences: 5_000,
+    check_days: 14,
   },
   business: {
     monitors: 1000,
@@ -57,6 +61,7 @@ export const plans = {
     groups: 2_000,
     windows: 2_000,
     occurrences: 5_000,
+    check_days: 30,
   },
   self_hosted: {
     monitors: unlimited,
@@ -69,6 +74,7 @@ export const plans = {
     groups: unlimited,
     windows: unlimited,
     occurrences: 5_000,
+    check_days: unlimited,
   },
 } as const satisfies Record<string, Plan>;
 
@@ -80,6 +86,9 @@ export const planNames = [
   'business',
   'self_hosted',
 ] as const satisfies readonly PlanName[];
+
+/** Checks that are older are accepted for nobody. */
+export const leastCheckDays = Math.min(...Object.values(plans).map(({ check_days }) => check_days));
 
 const isPlanName = (text: string): text is PlanName => Object.hasOwn(plans, text);
 

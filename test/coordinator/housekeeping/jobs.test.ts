@@ -191,6 +191,51 @@ describe('the housekeeper', () => {
     expect(await stored()).toEqual([]);
   });
 
+  test('deletes the checks that a plan keeps no longer, once a day', async () => {
+    let now = noon;
+    const housekeeper = createHousekeeper({
+      sql,
+      clock: { now: () => now },
+      results: testResults(systemClock),
+      log: testLog(),
+      kept: { ...kept, rawDays: 30 },
+      isLeader: () => true,
+      secrets,
+    });
+    await housekeeper.prepare();
+    const monitors = new Map<string, number>();
+    for (const plan of ['free', 'business'] as const) {
+      const { organisation } = await createTestOrganisation(sql, { plan });
+      const [row] = await sql<{ key: number }[]>`
+        insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
+        values (${newId()}, ${organisation}, 0, 'a', 'https', 'https://a.example/', 60) returning key`;
+      monitors.set(plan, row?.key ?? 0);
+    }
+    const store = async (plan: string, days: number): Promise<void> => {
+      const key = monitors.get(plan) ?? 0;
+      const at = noon - days * day;
+      for (const { at: from, data } of chunksOf(at, [{ ...passOf(), at }]))
+        await sql`insert into chunks (monitor_key, at, data)
+          values (${key}, ${new Date(from)}, ${Buffer.from(data)})`;
+      await executeAll(insertResults(sql, [{ ...resultAt(at), monitor_key: key }]));
+    };
+    const left = async (plan: string) =>
+      sql`select (select array_agg((${new Date(noon)}::date - at::date) order by at) from chunks
+          where monitor_key = ${monitors.get(plan) ?? 0}) as chunks,
+        (select array_agg((${new Date(noon)}::date - at::date) order by at) from results
+          where monitor_key = ${monitors.get(plan) ?? 0}) as results`;
+    for (const plan of monitors.keys()) for (const days of [29, 8, 7, 0]) await store(plan, days);
+    await housekeeper.tick();
+    expect(await left('free')).toEqual([{ chunks: [7, 0], results: [7, 0] }]);
+    expect(await left('business')).toEqual([{ chunks: [29, 8, 7, 0], results: [29, 8, 7, 0] }]);
+    await store('free', 20);
+    await housekeeper.tick();
+    expect(await left('free')).toEqual([{ chunks: [20, 7, 0], results: [20, 7, 0] }]);
+    now += day;
+    await housekeeper.tick();
+    expect(await left('free')).toEqual([{ chunks: [0], results: [0] }]);
+  });
+
   test('deletes idempotency records after a day', async () => {
     const { organisation } = await createTestOrganisation(sql);
     const housekeeper = createHousekeeper({
