@@ -168,6 +168,8 @@ const convertedAtOnce = 10;
 const daysAtOnce = 100;
 /** How many monitors get their secrets encrypted, or leave the trash, in one transaction. */
 const atOnce = 100;
+/** Monitors without a verdict are rarely many; after a large import a tick looks at so many only. */
+const [unseenAtOnce, maxUnseenBites] = [1_000, 10];
 /** How many monitors lose the checks that their plan keeps no longer in one transaction. */
 const prunedAtOnce = 500;
 /** How long a mail that was sent, or never will be, can be looked up. */
@@ -228,6 +230,8 @@ export const createHousekeeper = ({
 }): Housekeeper => {
   let forgottenAt = Number.NEGATIVE_INFINITY;
   let lightenedAt = Number.NEGATIVE_INFINITY;
+  /** The key up to which monitors without a verdict were looked at. */
+  let unseenAfter = 0;
   /** The day whose walk through all monitors is over, and how far that of today is. */
   let pruned = { day: Number.NEGATIVE_INFINITY, after: 0 };
   const farewells = createFarewells({ sql, clock, log });
@@ -313,7 +317,11 @@ export const createHousekeeper = ({
       await repeat(until, () =>
         inTransaction(sql, (transaction) => makeDays(transaction, { now, bite: daysAtOnce, log })),
       );
-      await markSeen(sql, results);
+      for (let left = maxUnseenBites; left > 0; left -= 1) {
+        const last = await markSeen(sql, results, unseenAfter, unseenAtOnce);
+        unseenAfter = last ?? 0;
+        if (last === null) break;
+      }
       const keptFrom = oldestAccepted(kept, now) + 2 * day;
       await repeat(until, () =>
         inTransaction(sql, (transaction) =>

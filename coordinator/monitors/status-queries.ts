@@ -73,18 +73,28 @@ export const countStatuses = async (
   return { ...counts, maintenance: covered.length, up: Math.max(0, all - others) };
 };
 
-/** A monitor with results was observed, even when no stretch says so (migration 018). */
-export const markSeen = async (sql: Queryable, results: Results): Promise<void> => {
+/**
+ * A monitor with results was observed, even when no stretch says so (migration 018). Looks at some
+ * after this key; returns the last of them, or null at the end.
+ */
+export const markSeen = async (
+  sql: Queryable,
+  results: Results,
+  after: number,
+  limit: number,
+): Promise<number | null> => {
   const rows = await sql<(MonitorKey & { id: string; last_result_at: number | null })[]>`
     select m.id, m.key, m.partition, ${newestRowAt(sql, 'm.key')} as last_result_at
-    from monitor_status s join monitors m on m.id = s.monitor_id where not s.seen`;
+    from monitor_status s join monitors m on m.id = s.monitor_id
+    where not s.seen and s.monitor_key > ${after} order by s.monitor_key ${limited(sql, limit)}`;
   const newest = await results.newestAt(sql, rows);
   const seen = rows.flatMap(({ id, key }) => (newest.get(key) == null ? [] : [id]));
-  if (seen.length === 0) return;
-  await sql`with seen as (
-      update monitor_status set seen = true where monitor_id = any(${seen}::uuid[])
-      returning monitor_id)
-    select refresh_status(array_agg(monitor_id)) from seen`;
+  if (seen.length > 0)
+    await sql`with seen as (
+        update monitor_status set seen = true where monitor_id = any(${seen}::uuid[])
+        returning monitor_id)
+      select refresh_status(array_agg(monitor_id)) from seen`;
+  return rows.length < limit ? null : (rows.at(-1)?.key ?? null);
 };
 
 type Stretch = readonly [from: number, to: number | null];

@@ -96,7 +96,7 @@ describe('status', () => {
     test('is up also when the first check came from a clock that is behind, and so closed nothing', async () => {
       await makeResultDays(sql, made.getTime(), minute(1).getTime());
       await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome) select key, ${made}, 1, 50, 0 from monitors where id = ${monitor}`;
-      await markSeen(sql, testResults(systemClock));
+      await markSeen(sql, testResults(systemClock), 0, 1_000);
       expect(await standing()).toEqual({ status: 'up', since: made });
     });
 
