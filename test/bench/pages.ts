@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { createInterface } from 'node:readline';
+import { z } from 'zod';
 import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
 import { addressOf, pageLooks } from '../pages/looks.ts';
@@ -31,6 +32,8 @@ type Server = {
   readonly url: string;
   /** Of an owner of so many monitors. */
   readonly cookies: { readonly some: string; readonly many: string };
+  /** What each request took since the last time, in milliseconds. */
+  readonly took: () => Promise<readonly number[]>;
   readonly stop: () => Promise<void>;
 };
 
@@ -40,30 +43,32 @@ const serve = async (services: Services): Promise<Server> => {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');
-  const said = once(createInterface(child.stdout), 'line');
-  const [line] = await Promise.race([said, ended]);
-  const [url, some, many] = String(line).split(' ');
+  const lines = createInterface(child.stdout);
+  const said = async (): Promise<string> =>
+    String((await Promise.race([once(lines, 'line'), ended]))[0]);
+  const line = await said();
+  const [url, some, many] = line.split(' ');
   if (url === undefined || some === undefined || many === undefined)
     throw new Error(`the server of the pages said ${line}`);
+  const took: Server['took'] = async () => {
+    child.stdin.write('\n');
+    return z.array(z.number()).parse(JSON.parse(await said()));
+  };
   const stop = async (): Promise<void> => {
     child.stdin.end();
     await ended;
   };
-  return { url, cookies: { some, many }, stop };
+  return { url, cookies: { some, many }, took, stop };
 };
 
-/** How long each of some visits took until its last byte, one after the other. */
-const visit = async (agent: Agent, address: string, cookie: string): Promise<readonly number[]> => {
-  const took: number[] = [];
+/** Some visits, one after the other. */
+const visit = async (agent: Agent, address: string, cookie: string): Promise<void> => {
   const headers = { accept: 'text/html', 'accept-encoding': 'br', cookie };
   for (let nth = 0; nth < visits; nth += 1) {
-    const began = performance.now();
     const [answer] = await once(get(address, { agent, headers }), 'response');
     for await (const _ of answer);
-    took.push(performance.now() - began);
     if (answer.statusCode !== 200) throw new Error(`${address} answered ${answer.statusCode}`);
   }
-  return took;
 };
 
 const quantile = (values: readonly number[], share: number): number =>
@@ -73,7 +78,7 @@ const quantile = (values: readonly number[], share: number): number =>
 
 const times = async (services: Services, say: (progress: string) => void): Promise<Figure[]> => {
   say(`${sizes.some + sizes.many} monitors`);
-  const { url, cookies, stop } = await serve(services);
+  const { url, cookies, took, stop } = await serve(services);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {
     const figures: Figure[] = [];
@@ -87,8 +92,9 @@ const times = async (services: Services, say: (progress: string) => void): Promi
           say(
             `${what}: ${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}, ${sizes[size]} monitors`,
           );
-          const took = await visit(agent, `${url}${path}`, cookies[size]);
-          if (round > 0) seen[size].push(...took);
+          await visit(agent, `${url}${path}`, cookies[size]);
+          const times = await took();
+          if (round > 0) seen[size].push(...times);
         }
       const [middle, middleOfMany] = [median(seen.some), median(seen.many)];
       const p99 = quantile(seen.some, 0.99);

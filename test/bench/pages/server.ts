@@ -1,4 +1,6 @@
+import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import type { Sql } from '../../../coordinator/database/connect.ts';
 import { keepHeapSmall } from '../../../shared/base/process.ts';
 import type { Services } from '../../support/services-run.ts';
@@ -7,8 +9,24 @@ import type { Services } from '../../support/services-run.ts';
  * The pages as the coordinator serves them, with its flags, in a process of its own: what a visitor
  * allocates and computes is not the server's time. Seeds an organisation for each of SIZES, says
  * its address and the cookie of each owner on standard output, and serves until standard input
- * ends.
+ * ends. To each line of it, it answers with the milliseconds that each request took since the last,
+ * from its arrival until its answer was handed to the system.
  */
+
+const began = new WeakMap<object, number>();
+let took: number[] = [];
+/** What both channels publish, as far as it is read. */
+const requestOf = (message: unknown): object => {
+  if (typeof message === 'object' && message && 'request' in message)
+    if (typeof message.request === 'object' && message.request) return message.request;
+  throw new Error('Node told of a request without it');
+};
+subscribe('http.server.request.start', (message) => {
+  began.set(requestOf(message), performance.now());
+});
+subscribe('http.server.response.finish', (message) => {
+  took.push(performance.now() - (began.get(requestOf(message)) ?? Number.NaN));
+});
 
 /** So many at once: each statement has a deadline. */
 const portion = 5_000;
@@ -63,6 +81,11 @@ for (const size of SIZES.split(',')) {
 }
 await web.sql`vacuum analyze`;
 process.stdout.write(`${[web.url, ...cookies].join(' ')}\n`);
-await once(process.stdin.resume(), 'end');
+const asked = createInterface(process.stdin);
+asked.on('line', () => {
+  process.stdout.write(`${JSON.stringify(took)}\n`);
+  took = [];
+});
+await once(asked, 'close');
 await web.close();
 process.exit(0);
