@@ -151,7 +151,8 @@ export const spark = (values: readonly (number | null)[], words: string): Html |
       value === null
         ? undefined
         : Math.round(sparkHeight - margin - ((value - least) / range) * (sparkHeight - 2 * margin));
-    if (y !== undefined) path += before === undefined ? `M${at} ${y}l0 0` : ` 1 ${y - before}`;
+    if (y !== undefined)
+      path += before === undefined ? `M${at} ${y}h0` : y === before ? 'h1' : `l1 ${y - before}`;
     before = y;
   }
   return html`
