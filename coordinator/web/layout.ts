@@ -336,7 +336,10 @@ const foot = (frame: Frame): Html => {
   return html`
     <footer class="row foot">
       ${preferences(frame)}
-      <p>${about && html`${about} · `}<a href="/api/v1/docs">API docs</a></p>
+      <p>
+        ${about && html`${about} · `}<a href="/api/v1/docs">API docs</a> ·${' '}
+        <a href="/shortcuts" data-key="?">Keyboard shortcuts</a>
+      </p>
     </footer>
   `;
 };
@@ -447,14 +450,8 @@ const ends = ({ ending, request: { times } }: Frame): Html | null =>
       </div>
     `;
 
-const shortcut = (keys: readonly string[], what: string): Html =>
-  html`
-    <dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt>
-    <dd>${what}</dd>
-  `;
-
-/** Opened by the script; without it, the search is a page, and the keys do nothing. */
-const dialogs = html`
+/** Opened by the script; without it, the search is a page. */
+const palette = html`
   <dialog class="palette" id="palette" aria-label="Search">
     <form action="/search" role="search">
       <input
@@ -467,18 +464,6 @@ const dialogs = html`
       >
     </form>
     <div data-palette-found></div>
-  </dialog>
-  <dialog class="keys" id="keys" aria-labelledby="keys-title">
-    <h2 id="keys-title">Keyboard shortcuts</h2>
-    <dl class="facts">
-      ${shortcut(['/'], 'Search')}
-      ${entries.flatMap(({ key, name }) =>
-        key === undefined ? [] : [shortcut(['g', key], `Go to ${name}`)],
-      )}
-      ${shortcut(['n'], 'New')}
-      ${shortcut(['j', 'k'], 'Next and previous row')}
-      ${shortcut(['?'], 'Show this help')}
-    </dl>
   </dialog>
 `;
 
@@ -526,7 +511,7 @@ export const documentOf = (shown: ShownPage, frame: Frame): Html => {
             </main>
             ${foot(frame)}
           </div>
-          ${dialogs}
+          ${palette}
         </body>
       `
       : html`

@@ -31,6 +31,7 @@ const folders = [
   'organisations',
   'confirm',
   'search',
+  'shortcuts',
 ];
 
 export const isAccountPath = (url: string): boolean =>

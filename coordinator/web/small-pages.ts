@@ -1,5 +1,8 @@
 import { answer } from './answers.ts';
-import { keptChoices, type Page, seeOther, send } from './page.ts';
+import { heading } from './elements.ts';
+import { type Html, html } from './html.ts';
+import { entries } from './layout.ts';
+import { keptChoices, type Page, seeOther, send, show } from './page.ts';
 
 export const favicon: Page = { method: 'GET', path: '/favicon.svg', needs: 'nobody', answer };
 /** For programs that request it without reading a page. */
@@ -41,4 +44,34 @@ export const choosePreferences: Page = {
       headers: { 'set-cookie': keptChoices(chosen, secure) },
     });
   },
+};
+
+const shortcut = (keys: readonly string[], what: string): Html =>
+  html`
+    <dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt>
+    <dd>${what}</dd>
+  `;
+
+export const shortcuts: Page = {
+  method: 'GET',
+  path: '/shortcuts',
+  needs: 'member',
+  answer: () =>
+    show({
+      title: 'Keyboard shortcuts',
+      main: html`
+        ${heading({ sentence: 'Keyboard shortcuts' })}
+        <div class="card">
+          <dl class="facts">
+            ${shortcut(['/'], 'Search')}
+            ${entries.flatMap(({ key, name }) =>
+              key === undefined ? [] : [shortcut(['g', key], `Go to ${name}`)],
+            )}
+            ${shortcut(['n'], 'New')}
+            ${shortcut(['j', 'k'], 'Next and previous row')}
+            ${shortcut(['?'], 'Show this page')}
+          </dl>
+        </div>
+      `,
+    }),
 };

@@ -232,7 +232,7 @@ describeInBrowser('the dashboard', (browser) => {
     await expect
       .poll(() => page.getByRole('heading', { name: 'Keyboard shortcuts' }).isVisible())
       .toBe(true);
-    await page.keyboard.press('Escape');
+    await page.goBack();
     await page.keyboard.press('j');
     await page.keyboard.press('j');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Nightly backup');

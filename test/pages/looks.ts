@@ -454,6 +454,7 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'public-embed', path: ({ page }) => `/embed/${page.slug}`, as: 'stranger' },
   { name: 'public-locked', path: '/status/inner', as: 'stranger' },
   { name: 'search', path: '/search?q=shop', as: 'owner' },
+  { name: 'shortcuts', path: '/shortcuts', as: 'viewer' },
   // Of these the admin is the one who runs the installation.
   { name: 'operator', path: '/operator', as: 'admin' },
   { name: 'operator-set-aside', path: `/operator/set-aside/${ownSetAside}`, as: 'admin' },

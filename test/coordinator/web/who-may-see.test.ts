@@ -56,6 +56,7 @@ const expected: Readonly<Record<string, string>> = {
   'POST /monitors/views': members,
   'POST /monitors/views/change': members,
   'GET /search': members,
+  'GET /shortcuts': members,
   'GET /incidents': members,
   'GET /incidents/:incident_id': ofOurs,
   'POST /incidents/:incident_id/acknowledge': writersOfOurs,

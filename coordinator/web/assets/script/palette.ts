@@ -37,10 +37,9 @@ export const listenToKeys = (): void => {
       return;
     const goes = event.timeStamp - going < patienceMs;
     going = Number.NEGATIVE_INFINITY;
-    if (goes && /^[a-z]$/.test(key)) open(`[data-key="${key}"]`);
+    if (key === '?' || (goes && /^[a-z]$/.test(key))) open(`[data-key="${key}"]`);
     else if (key === 'g') going = event.timeStamp;
     else if (key === '/') open('[data-open="palette"]');
-    else if (key === '?') document.querySelector<HTMLDialogElement>('#keys')?.showModal();
     else if (key === 'n') open('[data-new]');
     else if (key === 'j') row(1);
     else if (key === 'k') row(-1);
