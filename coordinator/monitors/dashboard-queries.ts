@@ -9,7 +9,7 @@ import type { OpenWarning } from '../warnings/model.ts';
 import { isWarned, warningsColumn } from '../warnings/queries.ts';
 import { type ListedRow, listedNames } from './row.ts';
 import type { DashboardSort, Status, StatusRow } from './status.ts';
-import { limited, notCovered, type StatusCounts } from './status-queries.ts';
+import { limited, notCovered, rareStatuses, type StatusCounts } from './status-queries.ts';
 
 export type DashboardFilter = {
   readonly status: StatusRow | null;
@@ -70,32 +70,38 @@ const matching = (
     ${ofWords.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
 };
 
-/** How many of those that match have each status. */
-export const countMatching = async (
+/**
+ * How many of those that match have each status, and how many have warnings: those that the filter
+ * asks for, or any.
+ */
+export const dashboardCounts = async (
   sql: Queryable,
   organisation: string,
   filter: DashboardFilter,
   covered: readonly string[],
-): Promise<StatusCounts> => {
-  const rows = await sql<{ status: StatusRow; count: number }[]>`
-    select case when s.status <> 'paused' and s.monitor_id = any(${[...covered]}::uuid[])
-      then 'maintenance' else s.status end as status, count(*) as count
-    from monitor_status s where ${matching(sql, organisation, filter, covered)} group by 1`;
-  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
-};
-
-/** How many of those that match have warnings. */
-export const countWarned = async (
-  sql: Queryable,
-  organisation: string,
-  filter: DashboardFilter,
-  covered: readonly string[],
-): Promise<number> => {
-  const warned = { ...filter, warning: filter.warning ?? 'any' };
-  const where = matching(sql, organisation, warned, covered);
-  const [row] = await sql<{ count: number }[]>`
-    select count(*) as count from monitor_status s where ${where}`;
-  return row?.count ?? 0;
+): Promise<StatusCounts & { readonly warned: number }> => {
+  const ofAny = { ...filter, status: null, warning: null };
+  const isWhole = !isFiltered(ofAny);
+  const byStatus = isWhole
+    ? rareStatuses(sql, organisation, covered)
+    : sql`
+      select case when s.status <> 'paused' and s.monitor_id = any(${[...covered]}::uuid[])
+        then 'maintenance' else s.status end as status, count(*) as count
+      from monitor_status s where ${matching(sql, organisation, ofAny, covered)} group by 1`;
+  const warned = filter.warning === null ? { ...ofAny, warning: 'any' } : filter;
+  const rows = await sql<{ status: StatusRow | 'all' | 'warned'; count: number }[]>`
+    ${byStatus}
+    union all select 'warned', count(*) from monitor_status s
+    where ${matching(sql, organisation, warned, covered)}`;
+  const {
+    all = 0,
+    warned: warnings = 0,
+    ...counts
+  } = Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+  if (!isWhole) return { ...counts, warned: warnings };
+  const others = Object.values(counts).reduce((sum, count) => sum + count, covered.length);
+  const up = Math.max(0, all - others);
+  return { ...counts, maintenance: covered.length, up, warned: warnings };
 };
 
 /** A filter that a list offers, and how many monitors it would leave. */
@@ -152,6 +158,10 @@ const worst = (sql: Queryable) => sql`s.status in ('down', 'verifying')`;
 /** A monitor of a page, and its group; further queries start from these. */
 export type FoundMonitor = { readonly id: string; readonly group: string | null };
 
+/** The first page, which is requested most, has no parameter that a shared plan cannot know. */
+const pageOf = (sql: Queryable, offset: number, limit: number) =>
+  offset === 0 ? limited(sql, limit) : sql`offset ${offset} ${limited(sql, limit)}`;
+
 const orNotFound = (sql: Queryable) => sql`s.monitor_id as id, s.group_id as "group"`;
 
 /**
@@ -167,10 +177,10 @@ const byState = async (
   const where = matching(sql, organisation, filter, covered);
   const inTrouble = (): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
     select ${orNotFound(sql)} from monitor_status s where ${where} and ${worst(sql)}
-    order by s.status, s.since desc, s.place offset ${offset} limit ${limit}`;
+    order by s.status, s.since desc, s.place ${pageOf(sql, offset, limit)}`;
   const others = (from: number): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
     select ${orNotFound(sql)} from monitor_status s where ${where} and not ${worst(sql)}
-    order by s.place offset ${from} limit ${limit}`;
+    order by s.place ${pageOf(sql, from, limit)}`;
   // The first page, which is requested most, needs no count, and reads both halves at once.
   if (offset === 0) return (await Promise.all([inTrouble(), others(0)])).flat().slice(0, limit);
   const [count] = await sql<
@@ -200,7 +210,7 @@ const byDowntime = (
   select ${orNotFound(sql)} from monitor_status s left join downtime d
     on d.monitor_id = s.monitor_id
   where ${matching(sql, organisation, filter, covered)}
-  order by d.down desc nulls last, s.place offset ${offset} limit ${limit}`;
+  order by d.down desc nulls last, s.place ${pageOf(sql, offset, limit)}`;
 
 /** The monitors of one page, in order. */
 export const dashboardPage = async (
@@ -212,7 +222,7 @@ export const dashboardPage = async (
 ): Promise<readonly FoundMonitor[]> => {
   const { sort, offset, most: limit } = place;
   const where = matching(sql, organisation, filter, covered);
-  const page = sql`offset ${offset} limit ${limit}`;
+  const page = pageOf(sql, offset, limit);
   if (sort === 'group')
     return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where}
     order by s.place ${page}`;
@@ -362,7 +372,7 @@ const maxOpen = 1_000;
 export const openIncidents = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<{ open: number }[]>`
     select count(*) as open from (select 1 from incidents
-      where organisation_id = ${organisation} and resolved_at is null limit ${maxOpen}) open`;
+      where organisation_id = ${organisation} and resolved_at is null ${limited(sql, maxOpen)}) open`;
   return row?.open ?? 0;
 };
 

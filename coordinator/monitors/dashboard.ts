@@ -10,10 +10,9 @@ import type * as contract from './contract.ts';
 import { dashboardRows as rowsOfPage, tagsIn } from './contract.ts';
 import {
   allFacets,
-  countMatching,
-  countWarned,
   type DashboardFilter,
   type DashboardRow,
+  dashboardCounts,
   dashboardPage,
   dashboardProbes,
   dashboardRows,
@@ -26,12 +25,7 @@ import {
 } from './dashboard-queries.ts';
 import { listedJson } from './row.ts';
 import { flappingNow, type MonitorHistory, statusOf, stretchesOf, uptimeOf } from './status.ts';
-import {
-  countStatuses,
-  coveredNow,
-  monitorHistories,
-  type StatusCounts,
-} from './status-queries.ts';
+import { coveredNow, monitorHistories } from './status-queries.ts';
 
 export const countOpenIncidents = async ({
   sql,
@@ -111,7 +105,10 @@ const groupsJson = (
   });
 };
 
-const countsJson = (counts: StatusCounts): Omit<Out['counts'], 'warned'> => {
+const countsJson = ({
+  warned,
+  ...counts
+}: Awaited<ReturnType<typeof dashboardCounts>>): Out['counts'] => {
   const { down = 0, verifying = 0, up = 0, maintenance = 0, pending = 0, paused = 0 } = counts;
   return {
     all: down + verifying + up + maintenance + pending + paused,
@@ -121,6 +118,7 @@ const countsJson = (counts: StatusCounts): Omit<Out['counts'], 'warned'> => {
     maintenance,
     pending,
     paused,
+    warned,
   };
 };
 
@@ -168,18 +166,9 @@ export const listDashboard = async (
       ]);
       return { ids, rows, histories, standings, mutes };
     });
-  const [counts, warned, failing, choices, probes, { ids, rows, histories, standings, mutes }] =
+  const [counts, failing, choices, probes, { ids, rows, histories, standings, mutes }] =
     await Promise.all([
-      cover
-        .then((covered) =>
-          isFiltered(ofAnyStatus)
-            ? countMatching(sql, of, ofAnyStatus, covered)
-            : countStatuses(sql, of, covered),
-        )
-        .then(countsJson),
-      cover.then((covered) =>
-        countWarned(sql, of, filter.warning === null ? ofAnyStatus : filter, covered),
-      ),
+      cover.then((covered) => dashboardCounts(sql, of, filter, covered)).then(countsJson),
       cover.then((covered) => failingMonitors(sql, of, ofAnyStatus, covered, maxFailing)),
       groupChoices(sql, of, maxGroupChoices),
       dashboardProbes(sql, of),
@@ -196,7 +185,7 @@ export const listDashboard = async (
     return row && history ? [rowJson(row, history, mute, now)] : [];
   });
   return {
-    counts: { ...counts, warned },
+    counts,
     failing: failing.map((each) => ({
       ...each,
       since: each.since.toISOString(),
@@ -204,7 +193,7 @@ export const listDashboard = async (
     })),
     matching:
       filter.warning !== null
-        ? warned
+        ? counts.warned
         : filter.status === null
           ? counts.all
           : counts[filter.status],

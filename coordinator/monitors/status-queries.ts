@@ -48,30 +48,20 @@ export const notCovered = (sql: Queryable, covered: readonly string[], column: s
 export type StatusCounts = Readonly<Partial<Record<StatusRow, number>>>;
 
 /**
- * Most monitors are up, so these are not counted one by one: they are the rest of all
- * (monitor_counts, migration 028).
+ * How many have each status, and all. Most monitors are up, so these are not counted one by one:
+ * they are the rest of all (monitor_counts, migration 028).
  */
-export const countStatuses = async (
+export const rareStatuses = (
   sql: Queryable,
   organisation: string,
   covered: readonly string[],
-): Promise<StatusCounts> => {
-  const rows = await sql<{ status: StatusRow | 'all'; count: number }[]>`
-    select status, count(*) as count from monitor_status
-    where organisation_id = ${organisation} and status in ('down', 'verifying', 'pending', 'paused')
-      and ${notCovered(sql, covered, 'monitor_id')}
-    group by status
-    union all select 'all', coalesce(sum(monitors), 0) from monitor_counts
-    where organisation_id = ${organisation}`;
-  const { all = 0, ...counts } = Object.fromEntries(
-    rows.map(({ status, count }) => [status, count]),
-  );
-  const others = rows.reduce(
-    (sum, { status, count }) => (status === 'all' ? sum : sum + count),
-    covered.length,
-  );
-  return { ...counts, maintenance: covered.length, up: Math.max(0, all - others) };
-};
+) => sql`
+  select status, count(*) as count from monitor_status
+  where organisation_id = ${organisation} and status in ('down', 'verifying', 'pending', 'paused')
+    and ${notCovered(sql, covered, 'monitor_id')}
+  group by status
+  union all select 'all', coalesce(sum(monitors), 0) from monitor_counts
+  where organisation_id = ${organisation}`;
 
 /**
  * A monitor with results was observed, even when no stretch says so (migration 018). Looks at some
