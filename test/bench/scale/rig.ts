@@ -179,6 +179,8 @@ export const startRig = async (
       https: `https://127.0.0.1:${ports.https}/`,
     };
     await seed(network, groups, targets);
+    // As it would be after a minute; without, the database plans for tables that are empty.
+    await network.sql`analyze`;
     const wanted = groups.reduce((sum, { count }) => sum + count, 0);
 
     say(`a coordinator with ${wanted} monitors`);
