@@ -11,7 +11,16 @@ const growth = Math.log(1.04);
 /** The last bucket begins at 14 hours, which no check takes. */
 const buckets = 512;
 
-export const emptySketch = (): Sketch => new Uint32Array(buckets);
+/** A year makes a thousand sketches for a moment: an array of its own for each costs ten times this. */
+const perSlab = 64;
+let slab = new Uint32Array(0);
+
+export function emptySketch(): Sketch {
+  if (slab.length === 0) slab = new Uint32Array(perSlab * buckets);
+  const sketch = slab.subarray(0, buckets);
+  slab = slab.subarray(buckets);
+  return sketch;
+}
 
 /** `ticks`: tenths of a millisecond, the resolution that checks are stored with. */
 export function countTime(sketch: Sketch, ticks: number): void {
