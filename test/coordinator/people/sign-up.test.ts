@@ -89,14 +89,18 @@ const newcomer = async (): Promise<{ email: string; session: string }> => {
 };
 
 /** Counting attempts is not about what one costs: a hash says itself how it was made. */
-const oftenTried = async (): Promise<{ email: string }> => {
-  const { email } = await newcomer();
+const hashCheaply = async (emails: readonly string[]): Promise<void> => {
   const nonce = randomBytes(16);
   const cost = { memory: 8, passes: 1, parallelism: 1 };
   const tag = argon2Sync('argon2id', { ...cost, message: password, nonce, tagLength: 32 });
   const [salt, sum] = [nonce, tag].map((bytes) => bytes.toString('base64').replace(/=+$/, ''));
   await bench.sql`update users set password_hash = ${`$argon2id$v=19$m=8,t=1,p=1$${salt}$${sum}`}
-    where email = ${email}`;
+    where email = any(${emails})`;
+};
+
+const oftenTried = async (): Promise<{ email: string }> => {
+  const { email } = await newcomer();
+  await hashCheaply([email]);
   return { email };
 };
 
@@ -424,9 +428,14 @@ describe('wrong passwords', () => {
   test('of a host at many accounts are refused after sixty, however often it signs in to its own', async () => {
     const { email: own } = await newcomer();
     const host = '198.51.100.7';
+    const victims = await bench.sql<{ email: string }[]>`
+      insert into users (id, email, name, password_hash)
+      select gen_random_uuid(), 'victim-' || n || '@shop.example', '', '' from generate_series(1, 62) n
+      returning email`;
+    await hashCheaply(victims.map(({ email }) => email));
     const codes = [];
-    for (let index = 0; index < 62; index += 1) {
-      codes.push(await wrong(`victim-${index}@shop.example`, host));
+    for (const [index, { email }] of victims.entries()) {
+      codes.push(await wrong(email, host));
       if (index === 30)
         await door.visit(signIn, { email: own, password }, { address: host, device: '' });
     }
@@ -444,6 +453,7 @@ describe('wrong passwords', () => {
     await door.visit(requestPasswordReset, { email });
     const secret = secretIn((await mailTo(email))?.text, 'reset');
     const entered = await door.visit(resetPassword, { secret, password: 'battery staple' });
+    await hashCheaply([email]);
     for (let index = 0; index < 101; index += 1) await wrong(email, `198.51.100.${index}`);
     expect(await door.who(entered.session ?? '')).toBeDefined();
   });
