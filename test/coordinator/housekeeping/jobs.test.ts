@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { executeAll } from '../../../coordinator/database/connect.ts';
 import { insertResults, type ResultRow } from '../../../coordinator/engine/result-queries.ts';
-import { createHousekeeper } from '../../../coordinator/housekeeping/jobs.ts';
+import { createHousekeeper, oldestAccepted } from '../../../coordinator/housekeeping/jobs.ts';
 import type { Check } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
 import { makeJournalHours } from '../../../coordinator/results/journal.ts';
@@ -234,6 +234,10 @@ describe('the housekeeper', () => {
     now += day;
     await housekeeper.tick();
     expect(await left('free')).toEqual([{ chunks: [0], results: [0] }]);
+    // Nothing comes to a day of which a plan keeps only what comes.
+    const today = noon - day / 2;
+    expect(oldestAccepted({ ...kept, rawDays: 30 }, noon)).toBe(today - 7 * day);
+    expect(oldestAccepted(kept, noon)).toBe(today - 2 * day);
   });
 
   test('deletes idempotency records after a day', async () => {
