@@ -9,6 +9,7 @@ import type { TcpProxy } from '../../support/connections.ts';
 import { refuseWrites } from '../../support/databases.ts';
 import type { MadeProbe } from '../../support/network.ts';
 import type { Mortal } from '../../support/services-run.ts';
+import type { Kill } from './ledger.ts';
 
 /**
  * Everybody who can be killed: coordinators, probes, the bus and the database, each as a process of
@@ -40,7 +41,7 @@ const keptProcess = (
   name: string,
   kind: Victim['kind'],
   command: Command,
-  onKilled: () => Promise<void>,
+  onKilled: (at: number) => Promise<void>,
 ): Victim => {
   let child: Child | undefined;
   let mode: 'up' | 'dead' | 'stopped' = 'dead';
@@ -67,9 +68,10 @@ const keptProcess = (
     start,
     kill: async () => {
       mode = 'dead';
+      const at = Date.now();
       if (child) signal(child.pid, 'SIGKILL');
       await child?.exited;
-      await onKilled();
+      await onKilled(at);
     },
     freeze: (frozen) => {
       if (mode === 'up' && child) signal(child.pid, frozen ? 'SIGSTOP' : 'SIGCONT');
@@ -138,7 +140,7 @@ export const probeVictim = (
   options: {
     readonly folder: string;
     readonly environment: Readonly<Record<string, string>>;
-    readonly onKilled: (probe: string, at: number, saved: readonly Saved[]) => void;
+    readonly onKilled: (kill: Kill, saved: readonly Saved[]) => void;
   },
 ): Victim => {
   const log = join(options.folder, `${made.name}.log`);
@@ -158,9 +160,8 @@ export const probeVictim = (
     stopSignal: 'SIGTERM',
     log,
   };
-  const { freeze: _, ...victim } = keptProcess(made.name, 'probe', command, async () => {
-    const at = Date.now();
-    options.onKilled(made.name, at, await savedOf(made));
+  const { freeze: _, ...victim } = keptProcess(made.name, 'probe', command, async (at) => {
+    options.onKilled({ probe: made.name, at, goneAt: Date.now() }, await savedOf(made));
   });
   return victim;
 };

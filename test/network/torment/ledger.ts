@@ -25,7 +25,8 @@ export type Row = {
   /** Of a private probe: it is stored as others are, and decides nothing. */
   readonly inside?: boolean;
 };
-export type Kill = { readonly probe: string; readonly at: number };
+/** When the signal was sent, and when the process was found gone: on a busy machine, later. */
+export type Kill = { readonly probe: string; readonly at: number; readonly goneAt: number };
 
 export type Balance = {
   readonly seen: number;
@@ -129,7 +130,8 @@ export const balance = (input: {
     for (const one of alone.filter(({ at }) => at <= until)) {
       if (
         kills.some(
-          ({ probe, at }) => probe === one.probe && at >= one.at && at <= one.at + underWay,
+          ({ probe, at, goneAt }) =>
+            probe === one.probe && goneAt >= one.at && at <= one.at + underWay,
         )
       )
         inFlight += 1;

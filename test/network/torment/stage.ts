@@ -140,8 +140,8 @@ export const setStage = async (
         PROBE_NATS_URL: await layWay(made.name, 'probe', 'bus', network.account.url),
         PROBE_EAR_PORT: String(port),
       };
-      const onKilled = (probe: string, at: number, held: readonly Saved[]): void => {
-        kills.push({ probe, at });
+      const onKilled = (kill: Kill, held: readonly Saved[]): void => {
+        kills.push(kill);
         saved.push(...held);
       };
       cast.push(probeVictim(made, { folder, environment, onKilled }));
