@@ -74,8 +74,8 @@ const leastBytes = 600;
  */
 const maxBytesAtOnce = 128 * 1024;
 
-/** Brotli's 8 and 9 save 1 % over it and take longer; 5 takes as long. */
-const quality = 7;
+/** 3 % smaller than by Brotli's 5, in a fifth more time; 7 takes four times as long, and 9 ten. */
+const quality = 8;
 
 /** Sends a text with the best compression that the browser accepts. */
 export const sendSmall = async (
