@@ -9,7 +9,7 @@ import type { TcpProxy } from '../../support/connections.ts';
 import { refuseWrites } from '../../support/databases.ts';
 import type { MadeProbe } from '../../support/network.ts';
 import type { Mortal } from '../../support/services-run.ts';
-import type { Kill } from './ledger.ts';
+import type { Kill, Saved } from './ledger.ts';
 
 /**
  * Everybody who can be killed: coordinators, probes, the bus and the database, each as a process of
@@ -111,12 +111,6 @@ export const coordinatorVictim = (
     async () => undefined,
   );
 };
-
-/**
- * What a killed probe had on its disk at that moment: to each of these the database must be able to
- * answer in the end.
- */
-export type Saved = { readonly probe: string; readonly monitor: string; readonly at: number };
 
 const savedLine = z.object({ monitor: z.string(), at: z.number() });
 

@@ -2,7 +2,6 @@ import type { Sql, Transaction } from '../../../coordinator/database/connect.ts'
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { repeatedChecks, storedChecks } from '../../support/stored-checks.ts';
-import type { Saved } from './faults.ts';
 import type { Outage, Seen } from './truth.ts';
 
 /**
@@ -25,6 +24,12 @@ export type Row = {
   /** Of a private probe: it is stored as others are, and decides nothing. */
   readonly inside?: boolean;
 };
+/**
+ * What a killed probe had on its disk at that moment: to each of these the database must be able to
+ * answer in the end.
+ */
+export type Saved = { readonly probe: string; readonly monitor: string; readonly at: number };
+
 /** When the signal was sent, and when the process was found gone: on a busy machine, later. */
 export type Kill = { readonly probe: string; readonly at: number; readonly goneAt: number };
 
