@@ -99,6 +99,11 @@ export const openPalette = (): void => {
   dialog.addEventListener('click', (event) => {
     if (event.target === dialog) dialog.close();
   });
+  // An answer that came now would take away the form that is being sent.
+  found.addEventListener('click', () => {
+    clearTimeout(timer);
+    asking?.abort();
+  });
   input.addEventListener('input', () => {
     clearTimeout(timer);
     timer = setTimeout(() => void ask(), waitMs);
