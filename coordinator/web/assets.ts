@@ -30,7 +30,8 @@ export type Assets = {
 
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
+  // A script that names no charset has that of its page.
+  '.js': 'text/javascript',
   '.svg': 'image/svg+xml',
   '.woff2': 'font/woff2',
   '.json': 'application/speculationrules+json',
