@@ -311,7 +311,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     needsPasses: trust.attends,
     running: options.running,
     keepsJournal: () => ownership.keepsJournal,
-    oldestKept: (now) => oldestAccepted(kept, now),
+    oldestAccepted: (now) => oldestAccepted(kept, now),
   };
   const partitions = createPartitions({ owner, version, ownership, deps, signal });
   const operator = keyFromSeed(nats.operatorSeed, 'operator');

@@ -53,6 +53,6 @@ export type PartitionDependencies = {
   readonly running: OwnHours;
   /** Whether passes go into the journal; while a coordinator of the version before lives, they are rows. */
   readonly keepsJournal: () => boolean;
-  /** The database no longer stores results that started before this. */
-  readonly oldestKept: (now: number) => number;
+  /** Results that started before this are no longer accepted. */
+  readonly oldestAccepted: (now: number) => number;
 };

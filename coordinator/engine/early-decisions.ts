@@ -141,10 +141,10 @@ function decideWaiting(
   queue: EarlyQueue,
   monitors: readonly string[],
   decisions: DecisionBatch,
-  { timing, oldestKept }: PartitionDependencies,
+  { timing, oldestAccepted }: PartitionDependencies,
 ): readonly Judged[] {
   const { now, partition } = decisions;
-  const moment = { now, oldest: oldestKept(now) };
+  const moment = { now, oldest: oldestAccepted(now) };
   const judged: Judged[] = [];
   const early: WaitingResult[] = [];
   for (const monitor of monitors) {

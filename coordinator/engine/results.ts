@@ -79,7 +79,7 @@ export type Decided = {
 
 type DecidingDependencies = Pick<
   PartitionDependencies,
-  'clock' | 'timing' | 'oldestKept' | 'roster' | 'needsPasses' | 'keepsJournal'
+  'clock' | 'timing' | 'oldestAccepted' | 'roster' | 'needsPasses' | 'keepsJournal'
 >;
 
 /** Decides a set of batches, in order of start. Nothing is written yet. */
@@ -164,9 +164,9 @@ function splitResults(
   now: number,
   deps: DecidingDependencies,
 ): SplitResults {
-  const { timing, oldestKept, needsPasses: attends, roster } = deps;
+  const { timing, oldestAccepted, needsPasses: attends, roster } = deps;
   const { monitors } = state;
-  const moment = { now, oldest: oldestKept(now), network: roster() };
+  const moment = { now, oldest: oldestAccepted(now), network: roster() };
   const others = new Set<number>();
   const routine: (Passes & Fresh)[] = [];
   const judged: Judged[] = [];

@@ -23,7 +23,7 @@ type SealedState = Pick<PartitionState, 'lease' | 'hours' | 'sealing'>;
 
 type Dependencies = Pick<
   PartitionDependencies,
-  'sql' | 'clock' | 'log' | 'writer' | 'oldestKept' | 'keepsJournal'
+  'sql' | 'clock' | 'log' | 'writer' | 'oldestAccepted' | 'keepsJournal'
 >;
 
 /**
@@ -67,13 +67,13 @@ async function sealBite(
   state: SealedState,
   sealing: Sealing,
   atOnce: number,
-  { sql, clock, log, writer, oldestKept }: Dependencies,
+  { sql, clock, log, writer, oldestAccepted }: Dependencies,
 ): Promise<void> {
   const { monitors, hour } = sealing;
   const { partition } = state.lease;
   const bite = monitors.slice(-atOnce);
   // The day of checks that waited too long is no longer kept.
-  if (hour >= oldestKept(clock.now())) {
+  if (hour >= oldestAccepted(clock.now())) {
     const stored = createResults({ running: noRunningHours, clock, log });
     const keys = bite.map((key) => ({ key, partition }));
     const seal = await sealOf(sql, stored, sealing, keys);

@@ -68,7 +68,7 @@ export const storeDay = async (
     log,
     clock: { now: () => now },
     writer: { commit, prepare: async () => undefined, close: async () => undefined },
-    oldestKept: () => 0,
+    oldestAccepted: () => 0,
     keepsJournal: () => true,
   };
   try {

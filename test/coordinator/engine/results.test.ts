@@ -149,7 +149,7 @@ describe('a set of batches', () => {
           const { decisions, judged, refused } = decideBatches(state, batches, {
             clock: { now: () => now },
             timing: usualTiming,
-            oldestKept: () => now - 1e9,
+            oldestAccepted: () => now - 1e9,
             roster: () => network,
             needsPasses: () => attentive,
             keepsJournal: () => journal,

@@ -128,7 +128,7 @@ const deps = {
     prepare: async () => undefined,
     close: async () => undefined,
   },
-  oldestKept: () => noon - 2 * day,
+  oldestAccepted: () => noon - 2 * day,
   keepsJournal: () => true,
 };
 
