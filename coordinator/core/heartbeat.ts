@@ -230,7 +230,7 @@ export function badThatCameLate(
   failure: Failure,
   until: number,
 ): void {
-  const { id, at, began_at } = ping;
+  const { id, at } = ping;
   const isOf = (incident: Incident) =>
     incident.resolved_at === until || (at >= incident.started_at && at < endOf(incident));
   const closed = draft.state.closed.find(isOf);
@@ -242,11 +242,7 @@ export function badThatCameLate(
   const isSooner = closed.confirmed_at === null || at < closed.confirmed_at;
   const begins = beginningOf(closed, ping);
   if (!isSooner && begins.started_at === closed.started_at) return;
-  const moved = {
-    ...closed,
-    ...begins,
-    ...(isSooner ? { confirmed_at: Math.max(at, began_at), confirmed: null } : {}),
-  };
+  const moved = { ...closed, ...begins, ...(isSooner ? confirmedAt(closed, ping, until) : {}) };
   write(draft, moved, 'moved');
   keepEvidence(
     draft,
@@ -256,6 +252,19 @@ export function badThatCameLate(
     at,
     failure,
   );
+}
+
+/**
+ * An incident that probes confirmed after the good ping, of which they had not heard, ended with
+ * that confirmation, and ends with the ping once the job itself confirms it sooner.
+ */
+function confirmedAt(closed: Incident, { at, began_at }: SeenPing, until: number) {
+  const confirmed_at = Math.max(at, began_at);
+  const resolved_at =
+    closed.resolved_at === closed.confirmed_at
+      ? Math.min(endOf(closed), Math.max(until, confirmed_at))
+      : closed.resolved_at;
+  return { confirmed_at, confirmed: null, resolved_at };
 }
 
 export function whoTook({ evidence }: SeenPing) {

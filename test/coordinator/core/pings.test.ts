@@ -253,6 +253,22 @@ describe('decide pings', () => {
       ]);
     });
 
+    test('that was recovered by then ends with that good ping, which probes that confirmed it had not heard of', () => {
+      const told = heartbeat();
+      for (const [continent, second] of [
+        ['Europe', 702],
+        ['Asia', 702.03],
+      ] as const)
+        told.fail(continent, second, judged({ deadline: at(700) }));
+      told.tell(ping(702.02), 703);
+      expect(told.incidents()).toMatchObject([{ resolved_at: told.incidents()[0]?.confirmed_at }]);
+      for (let time = 0; time < 2; time += 1)
+        bad(told, 700, { next_good_at: at(702.02) }, 704 + time);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(700), confirmed_at: at(700), resolved_at: at(702.02) },
+      ]);
+    });
+
     test('after a good one begins the outage later, open or over', () => {
       const told = heartbeat();
       bad(told, 500, { began_at: at(400) }, 500);
