@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { crookedDates, findStalled, floods, judgePings } from './checks.ts';
 import type { Incident, Row, StoredPing } from './ledger.ts';
-import { judge } from './ledger.ts';
+import { balance, judge } from './ledger.ts';
 import { holds, isAtRest, type Report } from './report.ts';
 import type { Outage } from './truth.ts';
 
@@ -44,6 +44,40 @@ const rows: readonly Row[] = [
   row(131_000, 'Europe', true),
   row(131_100, 'Asia', true),
 ];
+
+describe('a check that is stored nowhere', () => {
+  const [began, killed] = [10_000, 10_900];
+  const found = (kill: { at: number; goneAt: number } | null, saved: readonly number[] = []) => {
+    const later = saved.map((at) => row(at, 'Europe', true));
+    const { lost, in_flight } = balance({
+      seen: [...later, row(began, 'Europe', true)].map((one) => ({ ...one, ok: true })),
+      rows: later,
+      saved: [],
+      kills: kill === null ? [] : [{ probe: 'Europe', ...kill }],
+      placeOf: () => place,
+      until: 60_000,
+    });
+    return { lost: lost.length, in_flight };
+  };
+  const isLost = { lost: 1, in_flight: 0 };
+  const wasUnderWay = { lost: 0, in_flight: 1 };
+
+  test('is lost where nobody killed its probe, or killed it before or long after', () => {
+    expect(found(null)).toEqual(isLost);
+    expect(found({ at: began - 100, goneAt: began - 50 })).toEqual(isLost);
+    expect(found({ at: began + 3_100, goneAt: began + 3_200 })).toEqual(isLost);
+  });
+
+  test('was under way when its probe was killed a moment later, or before it had saved any later one', () => {
+    expect(found({ at: began + 400, goneAt: began + 450 }, [began + 300])).toEqual(wasUnderWay);
+    expect(found({ at: killed, goneAt: killed + 50 }, [began - 100])).toEqual(wasUnderWay);
+    expect(found({ at: killed, goneAt: killed + 50 }, [killed + 2_000])).toEqual(wasUnderWay);
+  });
+
+  test('is lost where its probe had saved what it began later', () => {
+    expect(found({ at: killed, goneAt: killed + 50 }, [began + 300])).toEqual(isLost);
+  });
+});
 
 const judged = (
   incidents: readonly Incident[],

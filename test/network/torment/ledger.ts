@@ -9,8 +9,10 @@ import type { Outage, Seen } from './truth.ts';
  * against what the database holds. Pure.
  *
  * A check that was under way when its probe was killed was seen by the target and by nobody else:
- * it is counted as `in_flight`, never as lost. It may be excused so only if the kill came within a
- * moment after the request, and if the dead probe's disk does not hold it.
+ * it is counted as `in_flight`, never as lost. It may be excused so only if the dead probe's disk
+ * does not hold it, and if the kill came within a moment after the request; or within a few, if the
+ * probe had saved nothing that it began later. Where everything starts again at once, a check takes
+ * longer than usual.
  */
 
 export type Row = {
@@ -51,8 +53,10 @@ export type Balance = {
  */
 const earliest = 250;
 const latest = 3_000;
-/** A check of a target on this machine and the write to the disk are over by then. */
+/** A check of a target on this machine and the write to the disk are over by then, as a rule. */
 const underWay = 500;
+/** Longer than its limit of time no check is under way. */
+const longest = 3_000;
 
 const keyOf = ({ probe, place }: { readonly probe: string; readonly place: string }): string =>
   `${probe} ${place}`;
@@ -114,6 +118,13 @@ export const balance = (input: {
     const place = placeOf(monitor);
     return place === undefined ? [] : [{ probe, place, at }];
   });
+  const savedBy = Map.groupBy([...rows, ...onDisk], ({ probe }) => probe);
+  const wasUnderWay = (one: Seen): boolean =>
+    kills.some(({ probe, at, goneAt }) => {
+      if (probe !== one.probe || goneAt < one.at || at > one.at + longest) return false;
+      const isLater = (saved: { readonly at: number }) => saved.at > one.at && saved.at <= at;
+      return at <= one.at + underWay || !savedBy.get(probe)?.some(isLater);
+    });
   const held = new Set(rows.map((row) => `${keyOf(row)} ${row.at}`));
   const lost = onDisk
     .filter((entry) => !held.has(`${keyOf(entry)} ${entry.at}`))
@@ -133,13 +144,7 @@ export const balance = (input: {
   for (const key of new Set([...bySeen.keys(), ...byRow.keys()])) {
     const { alone, strangers } = pair(bySeen.get(key) ?? [], byRow.get(key) ?? []);
     for (const one of alone.filter(({ at }) => at <= until)) {
-      if (
-        kills.some(
-          ({ probe, at, goneAt }) =>
-            probe === one.probe && goneAt >= one.at && at <= one.at + underWay,
-        )
-      )
-        inFlight += 1;
+      if (wasUnderWay(one)) inFlight += 1;
       else lost.push(tell(one));
     }
     invented.push(...strangers.filter(({ at }) => at <= until).map(tell));
