@@ -26,6 +26,8 @@ const most = {
   requests: 7,
   script: 8 * 1024,
 } as const;
+/** V8 compiles what a page runs during its first hundreds of visits. */
+const warmUps = 4;
 const rounds = 5;
 const visits = 100;
 type Server = {
@@ -61,14 +63,18 @@ const serve = async (services: Services): Promise<Server> => {
   return { url, cookies: { some, many }, took, stop };
 };
 
-/** Some visits, one after the other. */
-const visit = async (agent: Agent, address: string, cookie: string): Promise<void> => {
+/** Some visits, one after the other; the bytes of the last answer, with its headers. */
+const visit = async (agent: Agent, address: string, cookie: string): Promise<number> => {
   const headers = { accept: 'text/html', 'accept-encoding': 'br', cookie };
+  let bytes = 0;
   for (let nth = 0; nth < visits; nth += 1) {
     const [answer] = await once(get(address, { agent, headers }), 'response');
-    for await (const _ of answer);
+    // Each name and each value has two bytes after it.
+    bytes = [...answer.rawHeaders].reduce((sum, part) => sum + part.length + 2, 0);
+    for await (const chunk of answer) bytes += chunk.length;
     if (answer.statusCode !== 200) throw new Error(`${address} answered ${answer.statusCode}`);
   }
+  return bytes;
 };
 
 const quantile = (values: readonly number[], share: number): number =>
@@ -87,12 +93,13 @@ const times = async (services: Services, say: (progress: string) => void): Promi
       ['incidents', '/incidents'],
     ] as const) {
       const seen: Record<keyof typeof cookies, number[]> = { some: [], many: [] };
-      for (let round = 0; round <= rounds; round += 1)
+      let bytes = 0;
+      for (let round = 1 - warmUps; round <= rounds; round += 1)
         for (const size of ['some', 'many'] as const) {
           say(
-            `${what}: ${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}, ${sizes[size]} monitors`,
+            `${what}: ${round <= 0 ? 'warm-up' : `round ${round} of ${rounds}`}, ${sizes[size]} monitors`,
           );
-          await visit(agent, `${url}${path}`, cookies[size]);
+          bytes = Math.max(bytes, await visit(agent, `${url}${path}`, cookies[size]));
           const times = await took();
           if (round > 0) seen[size].push(...times);
         }
@@ -115,6 +122,14 @@ const times = async (services: Services, say: (progress: string) => void): Promi
           goal: `≤ ${most.growth.toFixed(2)} ×`,
           holds: middleOfMany <= most.growth * middle,
         },
+        {
+          what: `${what} of so many monitors, its bytes`,
+          ours: kilobytes(bytes),
+          against: kilobytes(most.nextBytes),
+          ratio: bytes / most.nextBytes,
+          goal: '≤ 1.00 ×',
+          holds: bytes <= most.nextBytes,
+        },
       );
     }
     return figures;
@@ -123,6 +138,8 @@ const times = async (services: Services, say: (progress: string) => void): Promi
     await stop();
   }
 };
+
+const kilobytes = (value: number): string => `${(value / 1024).toFixed(1)} KB`;
 
 const shares = (took: readonly number[]): string =>
   [0.5, 0.95, 0.99]
@@ -178,7 +195,6 @@ const sizesOf = async (services: Services, say: (progress: string) => void): Pro
         holds: value <= limit,
       };
     };
-    const kilobytes = (value: number): string => `${(value / 1024).toFixed(1)} KB`;
     return [
       worst('bytes of a first visit', ({ bytes }) => bytes, most.bytes, kilobytes),
       worst('bytes of the next visit', ({ next }) => next, most.nextBytes, kilobytes),
