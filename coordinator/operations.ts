@@ -53,6 +53,7 @@ import * as channelTests from './notifications/test-operations.ts';
 import * as operatorContract from './operator/contract.ts';
 import * as operator from './operator/operations.ts';
 import * as organisationsContract from './organisations/contract.ts';
+import * as frame from './organisations/frame.ts';
 import * as organisations from './organisations/operations.ts';
 import * as peopleContract from './people/contract.ts';
 import * as people from './people/operations.ts';
@@ -115,7 +116,7 @@ export const handlers: Handlers = handlersOf([
     { ...probes, ...places, ...enrolment },
   ),
   ...bindAll(pingKeysApi, pingKeys),
-  ...bindAll({ ...organisationsApi, ...organisationsContract }, organisations),
+  ...bindAll({ ...organisationsApi, ...organisationsContract }, { ...organisations, ...frame }),
   ...bindAll(peopleContract, { ...people, ...passkeys, ...signIn, ...signUp }),
   ...bindAll(tokensContract, tokens),
   ...bindAll(archivesContract, archives),

@@ -77,8 +77,6 @@ const kits: Readonly<Record<string, readonly string[]>> = {
   'coordinator/web': [
     'coordinator/gate',
     'coordinator/files/contract.ts',
-    'coordinator/monitors/contract.ts',
-    'coordinator/notifications/contract.ts',
     'coordinator/organisations/contract.ts',
     'coordinator/people/sessions.ts',
   ],

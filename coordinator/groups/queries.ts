@@ -1,5 +1,6 @@
 import { folded } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
+import { limited } from '../database/sql.ts';
 import { insertRows, namesOf, updateRows } from '../database/table.ts';
 import type { Status } from '../monitors/status.ts';
 import type { OpenWarning } from '../warnings/model.ts';
@@ -63,14 +64,14 @@ export const groupById = async (
   return row;
 };
 
-/** Every group to choose from, by name. */
+/** Every group to choose from, by name; also for statements. */
 export const groupChoices = (
   sql: Queryable,
   organisation: string,
   limit: number | null = null,
-): Promise<{ readonly id: string; readonly name: string }[]> => sql<{ id: string; name: string }[]>`
+) => sql<{ id: string; name: string }[]>`
   select id, name from groups where organisation_id = ${organisation}
-  order by name_folded limit ${limit}`;
+  order by name_folded ${limit === null ? sql`` : limited(sql, limit)}`;
 
 export const countGroups = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<

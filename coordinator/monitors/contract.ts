@@ -164,20 +164,6 @@ export const listFilters = innerOperation({
 
 const viewName = string({ limits: { maxLength: 60 } });
 
-export const listViews = innerOperation({
-  id: 'listViews',
-  access: 'read',
-  summary: 'List the views of the dashboard that you saved, in your order',
-  response: object('ViewsOut', {
-    items: array(
-      object('ViewOut', {
-        name: string(),
-        query: string({ description: 'Of the address, without its question mark.' }),
-      }),
-    ),
-  }),
-});
-
 export const saveView = innerOperation({
   id: 'saveView',
   access: 'read',
@@ -198,13 +184,6 @@ export const removeView = innerOperation({
   access: 'read',
   summary: 'Delete the view of that name, if you have one',
   body: object('RemoveViewIn', { name: viewName }),
-});
-
-export const countOpenIncidents = innerOperation({
-  id: 'countOpenIncidents',
-  access: 'read',
-  summary: 'Count the incidents that are open',
-  response: object('OpenIncidentsOut', { open: integer() }),
 });
 
 const maxAtOnce = 100;

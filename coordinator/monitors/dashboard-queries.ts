@@ -1,15 +1,17 @@
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
-import { literally, lookedFor, wordsOf } from '../database/sql.ts';
+import { limited, literally, lookedFor, wordsOf } from '../database/sql.ts';
+import { groupChoices } from '../groups/queries.ts';
 import { ms } from '../maintenance/queries.ts';
+import { type MuteColumn, muteColumn } from '../notifications/mute-queries.ts';
 import { flappingMemoryMs, type Outage } from '../notifications/policy.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
 import type { OpenWarning } from '../warnings/model.ts';
 import { isWarned, warningsColumn } from '../warnings/queries.ts';
 import { type ListedRow, listedNames } from './row.ts';
 import type { DashboardSort, Status, StatusRow } from './status.ts';
-import { limited, notCovered, rareStatuses, type StatusCounts } from './status-queries.ts';
+import { notCovered, rareStatuses, type StatusCounts } from './status-queries.ts';
 
 export type DashboardFilter = {
   readonly status: StatusRow | null;
@@ -70,16 +72,41 @@ const matching = (
     ${ofWords.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
 };
 
-/**
- * How many of those that match have each status, and how many have warnings: those that the filter
- * asks for, or any.
- */
-export const dashboardCounts = async (
+export type FailingMonitor = {
+  readonly id: string;
+  readonly name: string;
+  readonly status: 'down' | 'verifying';
+  readonly since: number;
+  readonly owner: string | null;
+  readonly owned_since: number | null;
+};
+
+export type DashboardProbe = {
+  readonly name: string;
+  readonly continent: string;
+  readonly well: boolean;
+};
+
+export type DashboardFigures = {
+  /** How many of those that match have each status. */
+  readonly counts: StatusCounts;
+  /** How many of them have warnings: those that the filter asks for, or any. */
+  readonly warned: number;
+  /** Those in trouble among those that match, down before verifying, the newest first. */
+  readonly failing: readonly FailingMonitor[];
+  readonly groups: readonly { readonly id: string; readonly name: string }[];
+  /** Those that check for this organisation, and whether they are present. */
+  readonly probes: readonly DashboardProbe[];
+};
+
+/** What the dashboard says beside the rows of its page, in one statement. */
+export const dashboardFigures = async (
   sql: Queryable,
   organisation: string,
   filter: DashboardFilter,
   covered: readonly string[],
-): Promise<StatusCounts & { readonly warned: number }> => {
+  most: { readonly failing: number; readonly groups: number; readonly probes: number },
+): Promise<DashboardFigures> => {
   const ofAny = { ...filter, status: null, warning: null };
   const isWhole = !isFiltered(ofAny);
   const byStatus = isWhole
@@ -89,19 +116,36 @@ export const dashboardCounts = async (
         then 'maintenance' else s.status end as status, count(*) as count
       from monitor_status s where ${matching(sql, organisation, ofAny, covered)} group by 1`;
   const warned = filter.warning === null ? { ...ofAny, warning: 'any' } : filter;
-  const rows = await sql<{ status: StatusRow | 'all' | 'warned'; count: number }[]>`
-    ${byStatus}
-    union all select 'warned', count(*) from monitor_status s
-    where ${matching(sql, organisation, warned, covered)}`;
-  const {
-    all = 0,
-    warned: warnings = 0,
-    ...counts
-  } = Object.fromEntries(rows.map(({ status, count }) => [status, count]));
-  if (!isWhole) return { ...counts, warned: warnings };
+  const [row] = await sql<
+    (Omit<DashboardFigures, 'counts'> & { counts: Partial<Record<StatusRow | 'all', number>> })[]
+  >`
+    select
+      (select coalesce(json_object_agg(status, count), '{}') from (${byStatus}) c) as counts,
+      (select count(*) from monitor_status s
+        where ${matching(sql, organisation, warned, covered)}) as warned,
+      (select coalesce(json_agg(f), '[]') from (
+        select m.id, m.name, s.status, ${ms(sql, 's.since')} as since, i.acknowledged_as as owner,
+          ${ms(sql, 'i.acknowledged_at')} as owned_since
+        from monitor_status s join monitors m on m.id = s.monitor_id
+        left join incidents i on i.monitor_id = m.id and i.resolved_at is null
+        where ${matching(sql, organisation, ofAny, covered)} and ${worst(sql)}
+          and ${notCovered(sql, covered, 's.monitor_id')}
+        order by s.status, s.since desc ${limited(sql, most.failing)}) f) as failing,
+      (select coalesce(json_agg(g), '[]') from (
+        ${groupChoices(sql, organisation, most.groups)}) g) as groups,
+      (select coalesce(json_agg(p), '[]') from (
+        select p.name, p.continent, p.quarantined_at is null and p.doubted_at is null
+          and not exists (select 1 from notices n where n.kind = 'probe_lost'
+            and n.subject = p.id::text and n.ended_at is null) as well
+        from probes p where p.revoked_at is null and p.last_seen_at is not null
+          and (p.organisation_id is null or p.organisation_id = ${organisation})
+        order by p.continent, p.name ${limited(sql, most.probes)}) p) as probes`;
+  if (row === undefined) throw new Error('the dashboard has no figures');
+  if (!isWhole) return row;
+  const { all = 0, ...counts } = row.counts;
   const others = Object.values(counts).reduce((sum, count) => sum + count, covered.length);
   const up = Math.max(0, all - others);
-  return { ...counts, maintenance: covered.length, up, warned: warnings };
+  return { ...row, counts: { ...counts, maintenance: covered.length, up } };
 };
 
 /** A filter that a list offers, and how many monitors it would leave. */
@@ -255,6 +299,7 @@ export type DashboardRow = ListedRow & {
   /** Confirmed outages of the last day, oldest first. */
   readonly outages: readonly Outage[] | null;
   readonly warnings: readonly OpenWarning[] | null;
+  readonly muted: MuteColumn | null;
 };
 
 const sparkHours = 24;
@@ -279,7 +324,7 @@ export const dashboardRows = async (
         'confirmed_at', ${ms(sql, 'o.confirmed_at')}, 'resolved_at', ${ms(sql, 'o.resolved_at')})
         order by o.confirmed_at) from incidents o where o.monitor_id = m.id
         and o.confirmed_at is not null and o.started_at > ${new Date(now - flappingMemoryMs)})
-        as outages, ${warningsColumn(sql)}
+        as outages, ${warningsColumn(sql)}, ${muteColumn(sql, new Date(now))}
     from monitors m
     left join groups g on g.id = m.group_id
     left join incidents i on i.monitor_id = m.id and i.resolved_at is null
@@ -340,55 +385,3 @@ const isOneOf = (sql: Queryable, groups: readonly string[]) => {
     ? sql`g.id = ${one}`
     : sql`g.id = any(${[...groups]}::uuid[])`;
 };
-
-export type FailingMonitor = {
-  readonly id: string;
-  readonly name: string;
-  readonly status: 'down' | 'verifying';
-  readonly since: Date;
-  readonly owner: string | null;
-  readonly owned_since: Date | null;
-};
-
-/** Those in trouble among those that match, down before verifying, the newest first. */
-export const failingMonitors = (
-  sql: Queryable,
-  organisation: string,
-  filter: DashboardFilter,
-  covered: readonly string[],
-  limit: number,
-): Promise<FailingMonitor[]> => sql<FailingMonitor[]>`
-  select m.id, m.name, s.status, s.since, i.acknowledged_as as owner,
-    i.acknowledged_at as owned_since
-  from monitor_status s join monitors m on m.id = s.monitor_id
-  left join incidents i on i.monitor_id = m.id and i.resolved_at is null
-  where ${matching(sql, organisation, filter, covered)} and ${worst(sql)}
-    and ${notCovered(sql, covered, 's.monitor_id')}
-  order by s.status, s.since desc ${limited(sql, limit)}`;
-
-/** The most that are counted: a figure of the navigation. */
-const maxOpen = 1_000;
-
-export const openIncidents = async (sql: Queryable, organisation: string): Promise<number> => {
-  const [row] = await sql<{ open: number }[]>`
-    select count(*) as open from (select 1 from incidents
-      where organisation_id = ${organisation} and resolved_at is null ${limited(sql, maxOpen)}) open`;
-  return row?.open ?? 0;
-};
-
-export type DashboardProbe = {
-  readonly name: string;
-  readonly continent: string;
-  readonly well: boolean;
-};
-
-/** The probes that check for this organisation, and whether they are present. */
-export const dashboardProbes = (sql: Queryable, organisation: string): Promise<DashboardProbe[]> =>
-  sql<DashboardProbe[]>`
-    select p.name, p.continent, p.quarantined_at is null and p.doubted_at is null and not exists (
-      select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text
-        and n.ended_at is null) as well
-    from probes p
-    where p.revoked_at is null and p.last_seen_at is not null
-      and (p.organisation_id is null or p.organisation_id = ${organisation})
-    order by p.continent, p.name limit 24`;

@@ -3,43 +3,31 @@ import { causeSentence } from '../../shared/checks/causes.ts';
 import { barsOf, windowOf } from '../core/uptime.ts';
 import type { InOrganisation, OperationResult } from '../gate/context.ts';
 import { groupStatus } from '../groups/model.ts';
-import { groupChoices } from '../groups/queries.ts';
-import { type MonitorMute, monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
+import { mutedJson } from '../notifications/mute-queries.ts';
 import { warningJson } from '../warnings/model.ts';
 import type * as contract from './contract.ts';
 import { dashboardRows as rowsOfPage, tagsIn } from './contract.ts';
 import {
   allFacets,
+  type DashboardFigures,
   type DashboardFilter,
   type DashboardRow,
-  dashboardCounts,
+  dashboardFigures,
   dashboardPage,
-  dashboardProbes,
   dashboardRows,
   facetsOf,
-  failingMonitors,
   type GroupWithStatus,
   groupsWithStatus,
   isFiltered,
-  openIncidents,
 } from './dashboard-queries.ts';
 import { listedJson } from './row.ts';
 import { flappingNow, type MonitorHistory, statusOf, stretchesOf, uptimeOf } from './status.ts';
 import { coveredNow, monitorHistories } from './status-queries.ts';
 
-export const countOpenIncidents = async ({
-  sql,
-  organisation,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.countOpenIncidents>> => ({
-  open: await openIncidents(sql, organisation.id),
-});
-
 const uptimeDays = 30;
 const bars = 48;
-/** As many as a strip above the list has room for. */
-const maxFailing = 12;
-/** More are reached by the form of a monitor. */
-const maxGroupChoices = 100;
+/** As many as a strip above the list has room for; more groups are reached by a monitor's form. */
+const most = { failing: 12, groups: 100, probes: 24 } as const;
 
 type Out = OutputOf<typeof contract.listDashboard>;
 
@@ -53,12 +41,7 @@ const flappingJson = ({ outages }: DashboardRow, now: number) => {
   return flapping && { times: flapping.times, since: iso(flapping.since) };
 };
 
-const rowJson = (
-  row: DashboardRow,
-  history: MonitorHistory,
-  mute: MonitorMute | undefined,
-  now: number,
-): Out['items'][number] => {
+const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['items'][number] => {
   const { status, since, last_checked_at } = statusOf(history, now);
   const cover = history.cover.find(({ from, to }) => from <= now && now < to);
   const isCovered = cover !== undefined && status !== 'paused';
@@ -80,7 +63,13 @@ const rowJson = (
     percent: uptimeOf(history, windowOf(uptimeDays, now)).percent,
     last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
     flapping: flappingJson(row, now),
-    muted: mute === undefined ? null : mutedJson(mute),
+    muted:
+      row.muted === null
+        ? null
+        : mutedJson({
+            ...row.muted,
+            until: row.muted.until === null ? null : new Date(row.muted.until),
+          }),
     owner:
       row.acknowledged_as === null || row.acknowledged_at === null
         ? null
@@ -105,10 +94,7 @@ const groupsJson = (
   });
 };
 
-const countsJson = ({
-  warned,
-  ...counts
-}: Awaited<ReturnType<typeof dashboardCounts>>): Out['counts'] => {
+const countsJson = ({ counts, warned }: DashboardFigures): Out['counts'] => {
   const { down = 0, verifying = 0, up = 0, maintenance = 0, pending = 0, paused = 0 } = counts;
   return {
     all: down + verifying + up + maintenance + pending + paused,
@@ -149,7 +135,6 @@ export const listDashboard = async (
   const of = organisation.id;
   const window = windowOf(uptimeDays, now);
   const filter = filterOf(asked);
-  const ofAnyStatus = { ...filter, status: null, warning: null };
   const place = { sort, offset: (page - 1) * rowsOfPage, most: rowsOfPage, since: window.from };
   // Which monitors are on the page depends on what is covered only when a status is asked for.
   const cover = coveredNow(sql, of, now);
@@ -158,22 +143,18 @@ export const listDashboard = async (
     .then(async (found) => {
       const ids = found.map(({ id }) => id);
       const groups = [...new Set(found.flatMap(({ group: own }) => (own === null ? [] : [own])))];
-      const [rows, histories, standings, mutes] = await Promise.all([
+      const [rows, histories, standings] = await Promise.all([
         dashboardRows(sql, results, of, ids, now),
         monitorHistories(sql, results, of, ids, window),
         groupsWithStatus(sql, of, groups),
-        monitorMutes(sql, of, ids, new Date(now)),
       ]);
-      return { ids, rows, histories, standings, mutes };
+      return { ids, rows, histories, standings };
     });
-  const [counts, failing, choices, probes, { ids, rows, histories, standings, mutes }] =
-    await Promise.all([
-      cover.then((covered) => dashboardCounts(sql, of, filter, covered)).then(countsJson),
-      cover.then((covered) => failingMonitors(sql, of, ofAnyStatus, covered, maxFailing)),
-      groupChoices(sql, of, maxGroupChoices),
-      dashboardProbes(sql, of),
-      looked,
-    ]);
+  const [figures, { ids, rows, histories, standings }] = await Promise.all([
+    cover.then((covered) => dashboardFigures(sql, of, filter, covered, most)),
+    looked,
+  ]);
+  const counts = countsJson(figures);
   const [rowById, historyById] = [
     new Map(rows.map((row) => [row.id, row])),
     new Map(histories.map((each) => [each.id, each])),
@@ -181,15 +162,14 @@ export const listDashboard = async (
   const items = ids.flatMap((id) => {
     const [row, history] = [rowById.get(id), historyById.get(id)];
     // Deleted between the two queries.
-    const mute = mutes.find(({ monitor }) => monitor === id);
-    return row && history ? [rowJson(row, history, mute, now)] : [];
+    return row && history ? [rowJson(row, history, now)] : [];
   });
   return {
     counts,
-    failing: failing.map((each) => ({
+    failing: figures.failing.map((each) => ({
       ...each,
-      since: each.since.toISOString(),
-      owned_since: each.owned_since?.toISOString() ?? null,
+      since: iso(each.since),
+      owned_since: each.owned_since === null ? null : iso(each.owned_since),
     })),
     matching:
       filter.warning !== null
@@ -199,8 +179,8 @@ export const listDashboard = async (
           : counts[filter.status],
     items,
     groups: groupsJson(rows, standings),
-    group_choices: choices.map(({ id, name }) => ({ id, name })),
-    probes,
+    group_choices: [...figures.groups],
+    probes: [...figures.probes],
   };
 };
 

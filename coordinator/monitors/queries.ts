@@ -203,11 +203,10 @@ export const organisationOfWall = async (
 
 export type SavedView = { readonly name: string; readonly query: string };
 
-export const viewsOf = (
-  sql: Queryable,
-  organisation: string,
-  user: string,
-): Promise<SavedView[]> => sql<SavedView[]>`
+/** In their user's order; also for statements. */
+export const viewsOf = (sql: Queryable, organisation: string, user: string | null) => sql<
+  SavedView[]
+>`
   select name, query from views where organisation_id = ${organisation} and user_id = ${user}
   order by position, name_folded`;
 
@@ -473,11 +472,6 @@ export const countMonitors = async (sql: Queryable, organisation: string): Promi
     { count: number }[]
   >`select count(*) as count from monitors where organisation_id = ${organisation}`;
   return row?.count ?? 0;
-};
-
-export const hasMonitors = async (sql: Queryable, organisation: string): Promise<boolean> => {
-  const rows = await sql`select from monitors where organisation_id = ${organisation} limit 1`;
-  return rows.length > 0;
 };
 
 /** Which of these ids are monitors of the organisation. */

@@ -2,7 +2,7 @@ import type { Interval } from '../../shared/base/time.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
-import { literally, lookedFor, utcText, wordsOf } from '../database/sql.ts';
+import { limited, literally, lookedFor, utcText, wordsOf } from '../database/sql.ts';
 import {
   type CoverRow,
   causedCoverFrom,
@@ -361,13 +361,6 @@ const matchingMonitors = (sql: Queryable, { organisation, filter }: MonitorList)
  */
 const keyOf = (sql: Queryable, { status, enabled }: MonitorFilter) =>
   status !== null || enabled === false ? sql`s.monitor_key` : sql`m.key`;
-
-/**
- * A literal of the statement: for a parameter the database expects a tenth of all rows, so it
- * considers a new plan for every call cheaper than a shared one, and makes one each time.
- */
-export const limited = (sql: Queryable, limit: number) =>
-  sql`limit ${sql.unsafe(String(Math.trunc(limit)))}`;
 
 const rest = (sql: Queryable, list: MonitorList) => {
   const { sort, after, most: limit, filter } = list;

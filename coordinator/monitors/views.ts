@@ -1,22 +1,14 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { InputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { folded, nameFrom } from '../../shared/base/names.ts';
-import type { InOrganisation, OperationResult } from '../gate/context.ts';
+import type { InOrganisation } from '../gate/context.ts';
 import type * as contract from './contract.ts';
 import { countViews, deleteView, orderViews, upsertView, viewsOf } from './queries.ts';
 
 /** As many as a navigation has room for. */
 const maxViews = 20;
 
-/** Views belong to the user who saved them; what acts without a user has none. */
-export const listViews = async ({
-  sql,
-  organisation,
-  caller: { user },
-}: InOrganisation): OperationResult<OutputOf<typeof contract.listViews>> => ({
-  items: user === null ? [] : await viewsOf(sql, organisation.id, user),
-});
-
+/** Views belong to the user who saves them; what acts without a user has none. */
 export const saveView = async (
   { sql, organisation, caller: { user } }: InOrganisation,
   input: InputOf<typeof contract.saveView>,

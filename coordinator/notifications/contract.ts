@@ -196,25 +196,6 @@ export const explainNotifications = innerOperation({
   refusals: ['incident_not_found'],
 });
 
-export const showDelivery = innerOperation({
-  id: 'showDelivery',
-  access: 'read',
-  summary: 'Show whether any channel can deliver an alert, and which cannot',
-  response: object('DeliveryOut', {
-    channels: integer(),
-    can_deliver: boolean({
-      description: 'Also where there is nothing yet that an alert could be about.',
-    }),
-    failing: array(
-      object('FailingChannelOut', {
-        channel: uuid(),
-        name: string(),
-        obstacle: string({ description: '`mail_missing` or `failing`.' }),
-      }),
-    ),
-  }),
-});
-
 /** The settings of a channel, and whether it works before someone has to rely on it. */
 
 export const listChannelKinds = innerOperation({

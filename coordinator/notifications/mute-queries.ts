@@ -1,5 +1,6 @@
 import { newId } from '../../shared/base/crypto.ts';
 import type { Queryable } from '../database/connect.ts';
+import { ms } from '../maintenance/queries.ts';
 
 /** When notifications are muted (rule 36): of a whole organisation, or of one monitor. */
 
@@ -13,22 +14,16 @@ export const muteEnd = (sql: Queryable) => sql`
     where i.monitor_id = u.monitor_id and i.confirmed_at is not null
       and i.resolved_at >= u.began_at) end)`;
 
-export type MuteRow = { readonly until: Date; readonly by: string | null };
-
 const byName = (sql: Queryable) => sql`coalesce(nullif(p.name, ''), p.email)`;
 
-export const muteNow = async (
-  sql: Queryable,
-  organisation: string,
-  at: Date,
-): Promise<MuteRow | undefined> => {
-  const [row] = await sql<MuteRow[]>`
-    select u.until, ${byName(sql)} as by from mutes u left join users p on p.id = u.muted_by
-    where u.organisation_id = ${organisation} and u.monitor_id is null and u.ended_at is null
-      and u.until > ${at}
-    order by u.until desc limit 1`;
-  return row;
-};
+/** The mute of an organisation, if there is one; also for statements. */
+export const muteOf = (sql: Queryable, organisation: string, at: Date) => sql<
+  { readonly until: Date; readonly by: string | null }[]
+>`
+  select u.until, ${byName(sql)} as by from mutes u left join users p on p.id = u.muted_by
+  where u.organisation_id = ${organisation} and u.monitor_id is null and u.ended_at is null
+    and u.until > ${at}
+  order by u.until desc limit 1`;
 
 /** Of a mute that lasts until someone ends it. */
 const never = new Date('9999-01-01T00:00:00Z');
@@ -41,6 +36,19 @@ export type MonitorMute = {
   readonly by: string | null;
 };
 
+/** Of those that mute a monitor now; there is at most one of each. */
+const ofMutedMonitors = (sql: Queryable, at: Date) => sql`
+  from mutes u left join users p on p.id = u.muted_by
+  where u.until > ${at} and u.ended_at is null and ${muteEnd(sql)} > ${at}`;
+
+/** Of a monitor `m`, in a statement; `until` in milliseconds. */
+export type MuteColumn = Omit<MonitorMute, 'monitor' | 'until'> & { readonly until: number | null };
+
+export const muteColumn = (sql: Queryable, at: Date) => sql`(
+  select json_build_object('until', case when u.until < ${never} then ${ms(sql, 'u.until')} end,
+    'until_resolved', u.until_resolved, 'by', ${byName(sql)})
+  ${ofMutedMonitors(sql, at)} and u.monitor_id = m.id limit 1) as muted`;
+
 /** Those of these monitors that are muted by themselves. */
 export const monitorMutes = async (
   sql: Queryable,
@@ -50,14 +58,13 @@ export const monitorMutes = async (
 ): Promise<readonly MonitorMute[]> => {
   const rows = await sql<(MonitorMute & { readonly until: Date })[]>`
     select u.monitor_id as monitor, u.until, u.until_resolved, ${byName(sql)} as by
-    from mutes u left join users p on p.id = u.muted_by
-    where u.organisation_id = ${organisation} and u.monitor_id = any(${[...monitors]}::uuid[])
-      and u.until > ${at} and u.ended_at is null and ${muteEnd(sql)} > ${at}`;
+    ${ofMutedMonitors(sql, at)} and u.organisation_id = ${organisation}
+      and u.monitor_id = any(${[...monitors]}::uuid[])`;
   return rows.map((row) => ({ ...row, until: row.until < never ? row.until : null }));
 };
 
 /** As answers show it. */
-export const mutedJson = ({ until, until_resolved, by }: MonitorMute) => ({
+export const mutedJson = ({ until, until_resolved, by }: Omit<MonitorMute, 'monitor'>) => ({
   until: until?.toISOString() ?? null,
   until_resolved,
   by,

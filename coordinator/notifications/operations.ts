@@ -14,11 +14,11 @@ import { groupsAmong } from '../groups/queries.ts';
 import { writeAcknowledgement } from '../incidents/queries.ts';
 import { postMails } from '../mail/queries.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
-import { hasMonitors, monitorById } from '../monitors/queries.ts';
+import { monitorById } from '../monitors/queries.ts';
 import type * as contract from './contract.ts';
 import { ownersOf } from './last-resort.ts';
 import type { AlertLinkFor } from './links.ts';
-import { beginMute, endMute, muteNow } from './mute-queries.ts';
+import { beginMute, endMute, muteOf } from './mute-queries.ts';
 import { disabledReasonOf, isCovered, muteFrom, obstacleOf } from './policy.ts';
 import {
   askedMailbox,
@@ -432,7 +432,7 @@ export const showMute = async ({
   organisation,
   now,
 }: InOrganisation): OperationResult<OutputOf<typeof api.showMute>> => {
-  const mute = await muteNow(sql, organisation.id, new Date(now));
+  const [mute] = await muteOf(sql, organisation.id, new Date(now));
   return { until: mute?.until.toISOString() ?? null, by: mute?.by ?? null };
 };
 
@@ -510,38 +510,3 @@ const linesOfWarning = ({
     { at: confirmed_at, text: 'Warning confirmed. It does not count as downtime.' },
     { at: resolved_at, text: 'Warning over' },
   ].flatMap(({ at, text }) => (at === null ? [] : [{ at: new Date(at).toISOString(), text }]));
-
-/** Shows before an outage which channels would not deliver an alert, and whether any would. */
-export const showDelivery = async ({
-  sql,
-  organisation,
-  now,
-  with: { door },
-}: InOrganisation): OperationResult<OutputOf<typeof contract.showDelivery>> => {
-  const channels = (await channelsEver(sql, organisation.id)).filter(
-    ({ deleted_at }) => deleted_at === null,
-  );
-  const open = channels
-    .filter(({ enabled, unsubscribed_at }) => enabled && unsubscribed_at === null)
-    .map(({ id, name, kind, verified_at, failing_since, refused_at }) => {
-      const delivering = {
-        failing_since: failing_since?.getTime() ?? null,
-        refused_at: refused_at?.getTime() ?? null,
-      };
-      const obstacle = obstacleOf({ kind, ...delivering }, door.mail, now);
-      return { id, name, obstacle, isVerified: verified_at !== null };
-    });
-  // Without mail, one that was never confirmed cannot be: that is its obstacle.
-  const failing = open.flatMap(({ id, name, obstacle, isVerified }) =>
-    obstacle !== undefined && (isVerified || obstacle === 'mail_missing')
-      ? [{ channel: id, name, obstacle }]
-      : [],
-  );
-  const isNeeded = channels.length > 0 || (await hasMonitors(sql, organisation.id));
-  return {
-    channels: channels.length,
-    can_deliver:
-      !isNeeded || open.some(({ obstacle, isVerified }) => isVerified && obstacle === undefined),
-    failing,
-  };
-};

@@ -11,6 +11,7 @@ import {
   string,
   uuid,
 } from '../../shared/api/fields.ts';
+import { MuteOut } from '../../shared/api/notifications.ts';
 import {
   innerOperation,
   installationOperation,
@@ -198,6 +199,37 @@ export const showOrganisation = innerOperation({
         }),
         count: integer(),
         most: nullable(integer(), { description: 'null where the plan has no limit.' }),
+      }),
+    ),
+  }),
+});
+
+export const showFrame = innerOperation({
+  id: 'showFrame',
+  access: 'read',
+  summary: 'Get what every page says beside its own content',
+  response: object('FrameOut', {
+    /** A thousand when there are more. */
+    open_incidents: integer(),
+    mute: MuteOut,
+    delivery: object('DeliveryOut', {
+      channels: integer(),
+      can_deliver: boolean({
+        description: 'Also where there is nothing yet that an alert could be about.',
+      }),
+      failing: array(
+        object('FailingChannelOut', {
+          channel: uuid(),
+          name: string(),
+          obstacle: string({ description: '`mail_missing` or `failing`.' }),
+        }),
+      ),
+    }),
+    /** Of the dashboard, saved by you, in your order; what acts without a user has none. */
+    views: array(
+      object('ViewOut', {
+        name: string(),
+        query: string({ description: 'Of the address, without its question mark.' }),
       }),
     ),
   }),

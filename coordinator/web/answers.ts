@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { showMute, unmuteAlerts } from '../../shared/api/notifications.ts';
+import { unmuteAlerts } from '../../shared/api/notifications.ts';
 import {
   type InputOf,
   InvalidInput,
@@ -19,9 +19,7 @@ import type { Answered } from '../gate/bind.ts';
 import type { AnonymousCaller, Caller } from '../gate/caller.ts';
 import { isAllowed } from '../gate/roles.ts';
 import type { Gate } from '../gate/setup.ts';
-import { countOpenIncidents, listViews } from '../monitors/contract.ts';
-import { showDelivery } from '../notifications/contract.ts';
-import { keepOrganisation } from '../organisations/contract.ts';
+import { keepOrganisation, showFrame } from '../organisations/contract.ts';
 import { cookieNamed, type Sessions, type SignedIn, sessionCookieOf } from '../people/sessions.ts';
 import type { AssetStore } from './assets.ts';
 import { cookie, cookieOf, recentCookie } from './cookies.ts';
@@ -312,13 +310,8 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
         views: [],
         managedBy: null,
       };
-    const [{ open }, { until, by }, delivery, { items: views }, managedBy] = await Promise.all([
-      ask(countOpenIncidents),
-      ask(showMute),
-      ask(showDelivery),
-      ask(listViews),
-      managerOf(ask, objects),
-    ]);
+    const [frame, managedBy] = await Promise.all([ask(showFrame), managerOf(ask, objects)]);
+    const { open_incidents: openIncidents, mute, delivery, views } = frame;
     const { name, ends_at } = caller.organisation;
     if (ends_at !== null) {
       // The notice includes that alerts are muted.
@@ -328,7 +321,7 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
         mayKeep: isAllowed(caller, keepOrganisation),
       };
       return {
-        openIncidents: open,
+        openIncidents,
         mute: undefined,
         ending,
         delivery: undefined,
@@ -337,8 +330,11 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
       };
     }
     return {
-      openIncidents: open,
-      mute: until === null ? undefined : { until, by, mayEnd: isAllowed(caller, unmuteAlerts) },
+      openIncidents,
+      mute:
+        mute.until === null
+          ? undefined
+          : { until: mute.until, by: mute.by, mayEnd: isAllowed(caller, unmuteAlerts) },
       ending: undefined,
       delivery,
       views,

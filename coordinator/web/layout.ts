@@ -1,7 +1,6 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import type { Caller } from '../gate/caller.ts';
-import type { listViews } from '../monitors/contract.ts';
-import type { showDelivery } from '../notifications/contract.ts';
+import type { showFrame } from '../organisations/contract.ts';
 import type { SignedIn } from '../people/sessions.ts';
 import type { Assets } from './assets.ts';
 import { hiddenField } from './forms.ts';
@@ -9,7 +8,7 @@ import { type Html, html, type IconName, icon, type Part, safeUrl } from './html
 import { managedNotice } from './managed.ts';
 import { type PageRequest, type Section, type ShownPage, undoMark } from './page.ts';
 
-export type Delivery = OutputOf<typeof showDelivery>;
+type Delivery = OutputOf<typeof showFrame>['delivery'];
 
 /** The same words wherever an address that cannot be mailed is shown. */
 export const mailMissingWords = 'Cannot deliver: e-mail is not set up';
@@ -136,7 +135,7 @@ export type Frame = {
     | { readonly name: string; readonly at: string; readonly mayKeep: boolean }
     | undefined;
   /** The lists of monitors that this reader saved. */
-  readonly views: OutputOf<typeof listViews>['items'];
+  readonly views: OutputOf<typeof showFrame>['views'];
   /** Which channels can deliver; undefined where no one is notified anyway. */
   readonly delivery: Delivery | undefined;
   /** The configuration file that manages the object of the page. */

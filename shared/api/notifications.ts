@@ -153,7 +153,7 @@ export const getIncidentNotifications = operation({
   refusals: ['incident_not_found'],
 });
 
-const MuteOut = object('MuteOut', {
+export const MuteOut = object('MuteOut', {
   until: nullable(dateTime(), {
     description: 'When the mute ends; null: alerts are not muted.',
     example: '2026-11-18T14:00:00.000Z',

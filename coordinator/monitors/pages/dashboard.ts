@@ -2,6 +2,7 @@ import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { capital, countInWords, restOf, sentenceOf } from '../../../shared/base/text.ts';
 import { isKind } from '../../../shared/checks/kinds.ts';
+import { showFrame } from '../../organisations/contract.ts';
 import { firstSteps } from '../../organisations/pages/parts.ts';
 import { type Chip, chips, countText, heading, stateMark, stateWords } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
@@ -12,7 +13,6 @@ import {
   changeMonitors,
   listDashboard,
   listFilters,
-  listViews,
   nameMonitors,
   type StatusRow,
   statusRows,
@@ -41,11 +41,11 @@ export const dashboard: Page = {
     const { ask, may, times, now } = request;
     const view = viewOf(request.query);
     const { sort: _sort, page: _page, ...filters } = inputOf(view);
-    const [shown, offered, steps, views] = await Promise.all([
+    const [shown, offered, steps, { views }] = await Promise.all([
       ask(listDashboard, inputOf(view)),
       ask(listFilters, filters),
       firstSteps(request),
-      ask(listViews),
+      ask(showFrame),
     ]);
     const common = { title: titleOf(shown), place: 'monitors', live: true } as const;
     if (shown.counts.all === 0 && !isNarrowed(view))
@@ -70,7 +70,7 @@ export const dashboard: Page = {
           ${statusChips(shown, view)}
           ${search(view)}
           ${filterMenu(offered.items, view)}
-          ${viewMenu(request, view, views.items)}
+          ${viewMenu(request, view, views)}
           ${activeFilters(offered.items, view)}
         </div>
         ${shown.items.length === 0 ? nothingFound(view) : monitorTable(request, shown, view)}

@@ -1,12 +1,13 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import type { showFrame } from '../../organisations/contract.ts';
 import { attempt, hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, seeOther } from '../../web/page.ts';
-import { type listViews, moveView, removeView, saveView } from '../contract.ts';
+import { moveView, removeView, saveView } from '../contract.ts';
 import { cells } from './monitor-table.ts';
 import { addressOf, backTo, columns, keptLayout, layoutFrom, type View, viewOf } from './view.ts';
 
-type Saved = OutputOf<typeof listViews>['items'];
+type Saved = OutputOf<typeof showFrame>['views'];
 
 /** How the list is drawn: its rows and its columns. */
 export const viewMenu = ({ cookies, address }: MembersRequest, view: View, saved: Saved): Html => {

@@ -1,7 +1,8 @@
 import { createChannel, listChannels } from '../../../shared/api/channels.ts';
-import { muteAlerts, showMute, unmuteAlerts } from '../../../shared/api/notifications.ts';
+import { muteAlerts, unmuteAlerts } from '../../../shared/api/notifications.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { capital } from '../../../shared/base/text.ts';
+import { showFrame } from '../../organisations/contract.ts';
 import { heading, moreLink } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, hiddenField, textField } from '../../web/forms.ts';
@@ -110,7 +111,7 @@ const beginning = ({ may, signedIn }: MembersRequest, mail: boolean): Html => {
 };
 
 const muteForm = async ({ ask, may }: MembersRequest): Promise<Html | null> => {
-  if (!may(muteAlerts) || (await ask(showMute)).until !== null) return null;
+  if (!may(muteAlerts) || (await ask(showFrame)).mute.until !== null) return null;
   return html`
     <section class="notice row">
       <div>

@@ -1,17 +1,16 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
   changeMonitors,
-  countOpenIncidents,
   dashboardSorts,
   listDashboard,
   listFilters,
-  listViews,
   moveView,
   removeView,
   saveView,
   undoChange,
 } from '../../../coordinator/monitors/contract.ts';
 import { dashboardPage } from '../../../coordinator/monitors/dashboard-queries.ts';
+import { showFrame } from '../../../coordinator/organisations/contract.ts';
 import { search } from '../../../coordinator/search/contract.ts';
 import {
   createMonitor,
@@ -58,7 +57,7 @@ describe('the dashboard', () => {
       ['Checkout', 'down'],
       ['Search API', 'verifying'],
     ]);
-    expect(await bench.call(countOpenIncidents, house.viewer)).toEqual({ open: 2 });
+    expect((await bench.call(showFrame, house.viewer)).open_incidents).toBe(2);
   });
 
   test('says of each monitor what its own status says', async () => {
@@ -219,7 +218,7 @@ describe('the dashboard', () => {
 
 describe('views', () => {
   const namesBy = async (who: Person) =>
-    (await bench.call(listViews, who)).items.map(({ name, query }) => [name, query]);
+    (await bench.call(showFrame, who)).views.map(({ name, query }) => [name, query]);
 
   test('are saved by name, for their user alone, and one of the same name is replaced', async () => {
     const save = (name: string, query: string) =>
