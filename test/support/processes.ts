@@ -49,7 +49,10 @@ export const startChildProgram = async (
     throw new Error(`ended before it was up: ${output}`);
   });
   // One that will never be up ends, or the test does: on a full machine a start may take a minute.
-  await Promise.race([eventually(() => isUp(output), 120_000), endedEarly]);
+  const isUpInTime = eventually(() => isUp(output), 120_000).catch((cause: unknown) => {
+    throw new Error(`was not up in time: ${output}`, { cause });
+  });
+  await Promise.race([isUpInTime, endedEarly]);
   return {
     pid: child.pid ?? 0,
     signal: (name) => void child.kill(name),

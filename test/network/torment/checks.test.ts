@@ -74,6 +74,19 @@ describe('a check that is stored nowhere', () => {
     expect(found({ at: killed, goneAt: killed + 50 }, [killed + 2_000])).toEqual(wasUnderWay);
   });
 
+  test('is the one that has no row, also while the clock of its probe is wrong', () => {
+    const [first, next, last] = [began, began + 3_000, began + 6_000];
+    const { lost, invented, in_flight } = balance({
+      seen: [first, next, last].map((at) => ({ ...row(at, 'Europe', true), ok: true })),
+      rows: [first + 900, next + 900].map((at) => row(at, 'Europe', true)),
+      saved: [],
+      kills: [{ probe: 'Europe', at: last + 100, goneAt: last + 150 }],
+      placeOf: () => place,
+      until: 60_000,
+    });
+    expect({ lost, invented, in_flight }).toEqual({ lost: [], invented: [], in_flight: 1 });
+  });
+
   test('is lost where its probe had saved what it began later', () => {
     expect(found({ at: killed, goneAt: killed + 50 }, [began + 300])).toEqual(isLost);
   });
@@ -374,7 +387,7 @@ test('all is at rest when nothing is on its way any more, whatever was found whi
     struck: {},
     looks: 1,
     stalls: 0,
-    balance: { seen: 7, stored: 7, in_flight: 0, lost: [], doubled: [], invented: [] },
+    balance: { seen: 7, stored: 7, in_flight: 0, lost: [], doubled: [], invented: [], moments: [] },
     verdict: judged([incident()]),
     pings: { taken: 0, lost: [], crooked: [] },
     told: { taken: 0, lost: [], wrong: [] },

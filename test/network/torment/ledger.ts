@@ -45,27 +45,28 @@ export type Balance = {
   readonly doubled: readonly string[];
   /** In the database, and no target ever heard of it. */
   readonly invented: readonly string[];
+  /** What is known of each of these shortly before and after, for whoever asks why. */
+  readonly moments: readonly object[];
 };
 
 /**
- * From the start of a check to its request at the target, on a machine that is busy; clocks are the
- * same one.
+ * No request and the start of its check are further apart: the machine is busy, and the clock of a
+ * probe whose way to the bus stood may be wrong by so much for a while.
  */
-const earliest = 250;
-const latest = 3_000;
+const apart = 3_000;
 /** A check of a target on this machine and the write to the disk are over by then, as a rule. */
 const underWay = 500;
 /** Longer than its limit of time no check is under way. */
 const longest = 3_000;
 
-const keyOf = ({ probe, place }: { readonly probe: string; readonly place: string }): string =>
-  `${probe} ${place}`;
+/** So much before and after a check says why it is missing. */
+const around = 20_000;
 
-const group = <
-  Entry extends { readonly probe: string; readonly place: string; readonly at: number },
->(
-  entries: readonly Entry[],
-): Map<string, Entry[]> => {
+type Dated = { readonly probe: string; readonly place: string; readonly at: number };
+
+const keyOf = ({ probe, place }: Omit<Dated, 'at'>): string => `${probe} ${place}`;
+
+const group = <Entry extends Dated>(entries: readonly Entry[]): Map<string, Entry[]> => {
   const groups = new Map<string, Entry[]>();
   for (const entry of entries.toSorted((a, b) => a.at - b.at)) {
     const known = groups.get(keyOf(entry));
@@ -76,33 +77,34 @@ const group = <
 };
 
 /**
- * Pairs requests and rows of one probe and target in order of time; gives back those on both sides
- * that have no partner.
+ * Pairs requests and rows of one probe and target, the nearest first: in order of time alone, one
+ * whose clock was wrong would take the request of the next check, and so would all after it. Gives
+ * back those on both sides that have no partner.
  */
 const pair = (
   seen: readonly Seen[],
   rows: readonly Row[],
-): { readonly alone: Seen[]; readonly strangers: Row[] } => {
-  const alone: Seen[] = [];
-  const strangers: Row[] = [];
-  let at = 0;
+): { readonly alone: readonly Seen[]; readonly strangers: readonly Row[] } => {
+  const near: { readonly one: Seen; readonly row: Row; readonly distance: number }[] = [];
+  let first = 0;
   for (const row of rows) {
-    for (let one = seen[at]; one && one.at < row.at - earliest; one = seen[at]) {
-      alone.push(one);
-      at += 1;
+    while ((seen[first]?.at ?? row.at) < row.at - apart) first += 1;
+    for (let at = first; ; at += 1) {
+      const one = seen[at];
+      if (!one || one.at > row.at + apart) break;
+      near.push({ one, row, distance: Math.abs(one.at - row.at) });
     }
-    const candidate = seen[at];
-    if (candidate && candidate.at <= row.at + latest) at += 1;
-    else strangers.push(row);
   }
-  return { alone: [...alone, ...seen.slice(at)], strangers };
+  const paired = new Set<Seen | Row>();
+  for (const { one, row } of near.toSorted((a, b) => a.distance - b.distance))
+    if (!paired.has(one) && !paired.has(row)) paired.add(one).add(row);
+  return {
+    alone: seen.filter((one) => !paired.has(one)),
+    strangers: rows.filter((row) => !paired.has(row)),
+  };
 };
 
-const tell = (entry: {
-  readonly probe: string;
-  readonly place: string;
-  readonly at: number;
-}): string => `${keyOf(entry)} ${new Date(entry.at).toISOString()}`;
+const tell = (entry: Dated): string => `${keyOf(entry)} ${new Date(entry.at).toISOString()}`;
 
 export const balance = (input: {
   readonly seen: readonly Seen[];
@@ -118,6 +120,18 @@ export const balance = (input: {
     const place = placeOf(monitor);
     return place === undefined ? [] : [{ probe, place, at }];
   });
+  const momentOf = (wanted: Dated) => {
+    const isNear = ({ probe, at }: { readonly probe: string; readonly at: number }) =>
+      probe === wanted.probe && Math.abs(at - wanted.at) <= around;
+    const isOfPlace = (entry: Dated) => isNear(entry) && entry.place === wanted.place;
+    return {
+      of: tell(wanted),
+      kills: kills.filter(isNear),
+      requests: seen.filter(isOfPlace),
+      rows: rows.filter(isOfPlace),
+      onDisk: onDisk.filter(isNear),
+    };
+  };
   const savedBy = Map.groupBy([...rows, ...onDisk], ({ probe }) => probe);
   const wasUnderWay = (one: Seen): boolean =>
     kills.some(({ probe, at, goneAt }) => {
@@ -126,9 +140,8 @@ export const balance = (input: {
       return at <= one.at + underWay || !savedBy.get(probe)?.some(isLater);
     });
   const held = new Set(rows.map((row) => `${keyOf(row)} ${row.at}`));
-  const lost = onDisk
-    .filter((entry) => !held.has(`${keyOf(entry)} ${entry.at}`))
-    .map((entry) => `${tell(entry)}, on disk when killed`);
+  const neverStored = onDisk.filter((entry) => !held.has(`${keyOf(entry)} ${entry.at}`));
+  const lost: (Seen | (typeof onDisk)[number])[] = [];
 
   const identities = new Set<string>();
   const doubled: string[] = [];
@@ -139,15 +152,15 @@ export const balance = (input: {
   }
 
   let inFlight = 0;
-  const invented: string[] = [];
+  const invented: Row[] = [];
   const [bySeen, byRow] = [group(seen), group(rows)];
   for (const key of new Set([...bySeen.keys(), ...byRow.keys()])) {
     const { alone, strangers } = pair(bySeen.get(key) ?? [], byRow.get(key) ?? []);
     for (const one of alone.filter(({ at }) => at <= until)) {
       if (wasUnderWay(one)) inFlight += 1;
-      else lost.push(tell(one));
+      else lost.push(one);
     }
-    invented.push(...strangers.filter(({ at }) => at <= until).map(tell));
+    invented.push(...strangers.filter(({ at }) => at <= until));
   }
   const count = (entries: readonly { readonly at: number }[]): number =>
     entries.filter(({ at }) => at <= until).length;
@@ -155,9 +168,13 @@ export const balance = (input: {
     seen: count(seen),
     stored: count(rows),
     in_flight: inFlight,
-    lost: [...new Set(lost)],
+    lost: [
+      ...new Set(neverStored.map((one) => `${tell(one)}, on disk when killed`)),
+      ...lost.map(tell),
+    ],
     doubled,
-    invented,
+    invented: invented.map(tell),
+    moments: [...neverStored, ...lost, ...invented].slice(0, 20).map(momentOf),
   };
 };
 

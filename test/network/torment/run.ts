@@ -306,11 +306,12 @@ export const runTorment = async (options: TormentOptions): Promise<Report> => {
     if (!holds(report)) {
       const kept = await keepLogs(stage.mortal.folder, seed);
       await writeFile(join(kept, 'dates.json'), JSON.stringify(watch.moments(), null, 1));
+      await writeFile(join(kept, 'checks.json'), JSON.stringify(report.balance.moments, null, 1));
       await writeFile(
         join(kept, 'jobs.json'),
         JSON.stringify(await jobsAtEnd(stage, watch.pings()), null, 1),
       );
-      say(`the logs of this run, and what was known where a date was wrong, are in ${kept}`);
+      say(`the logs of this run, and what was known of what was wrong, are in ${kept}`);
     }
     return report;
   } finally {
