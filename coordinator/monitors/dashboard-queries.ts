@@ -200,13 +200,18 @@ export const facetsOf = async (
 const worst = (sql: Queryable) => sql`s.status in ('down', 'verifying')`;
 
 /** A monitor of a page, and its group; further queries start from these. */
-export type FoundMonitor = { readonly id: string; readonly group: string | null };
+export type FoundMonitor = {
+  readonly id: string;
+  readonly key: number;
+  readonly group: string | null;
+};
 
 /** The first page, which is requested most, has no parameter that a shared plan cannot know. */
 const pageOf = (sql: Queryable, offset: number, limit: number) =>
   offset === 0 ? limited(sql, limit) : sql`offset ${offset} ${limited(sql, limit)}`;
 
-const orNotFound = (sql: Queryable) => sql`s.monitor_id as id, s.group_id as "group"`;
+const foundColumns = (sql: Queryable) =>
+  sql`s.monitor_id as id, s.monitor_key as key, s.group_id as "group"`;
 
 /**
  * Trouble first, the newest first; then by group and name. Each half is read from its own index.
@@ -220,10 +225,10 @@ const byState = async (
 ): Promise<readonly FoundMonitor[]> => {
   const where = matching(sql, organisation, filter, covered);
   const inTrouble = (): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
-    select ${orNotFound(sql)} from monitor_status s where ${where} and ${worst(sql)}
+    select ${foundColumns(sql)} from monitor_status s where ${where} and ${worst(sql)}
     order by s.status, s.since desc, s.place ${pageOf(sql, offset, limit)}`;
   const others = (from: number): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
-    select ${orNotFound(sql)} from monitor_status s where ${where} and not ${worst(sql)}
+    select ${foundColumns(sql)} from monitor_status s where ${where} and not ${worst(sql)}
     order by s.place ${pageOf(sql, from, limit)}`;
   // The first page, which is requested most, needs no count, and reads both halves at once.
   if (offset === 0) return (await Promise.all([inTrouble(), others(0)])).flat().slice(0, limit);
@@ -251,7 +256,7 @@ const byDowntime = (
     where organisation_id = ${organisation} and confirmed_at is not null
       and (resolved_at is null or resolved_at > ${new Date(since)})
     group by monitor_id)
-  select ${orNotFound(sql)} from monitor_status s left join downtime d
+  select ${foundColumns(sql)} from monitor_status s left join downtime d
     on d.monitor_id = s.monitor_id
   where ${matching(sql, organisation, filter, covered)}
   order by d.down desc nulls last, s.place ${pageOf(sql, offset, limit)}`;
@@ -268,17 +273,17 @@ export const dashboardPage = async (
   const where = matching(sql, organisation, filter, covered);
   const page = pageOf(sql, offset, limit);
   if (sort === 'group')
-    return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where}
+    return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
     order by s.place ${page}`;
   if (sort === 'state') return byState(sql, organisation, filter, covered, place);
   if (sort === 'downtime') return byDowntime(sql, organisation, filter, covered, place);
   if (sort === 'response')
-    return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where}
+    return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
     order by s.response_ms desc nulls last, s.place ${page}`;
   if (sort === 'changed')
-    return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where}
+    return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
     order by s.since desc, s.monitor_id ${page}`;
-  return sql<FoundMonitor[]>`select ${orNotFound(sql)} from monitor_status s where ${where}
+  return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
   order by s.name_folded, s.monitor_id ${page}`;
 };
 
@@ -302,46 +307,52 @@ export type DashboardRow = ListedRow & {
   readonly muted: MuteColumn | null;
 };
 
-const sparkHours = 24;
+/** A line of fewer hours shows nothing. */
+const leastHours = 3;
 const sparkChecks = 40;
 /** Of a monitor that was paused for long, there is nothing to draw. */
 const sparkMs = 7 * 24 * 3_600_000;
-const hour = 3_600_000;
 
 /** What a row shows beside its history. */
 export const dashboardRows = async (
   sql: Queryable,
   results: Results,
   organisation: string,
-  ids: readonly string[],
+  monitors: readonly FoundMonitor[],
   now: number,
 ): Promise<readonly DashboardRow[]> => {
-  const from = new Date(Math.floor(now / hour) * hour - sparkHours * hour);
-  const rows = await sql<(Omit<DashboardRow, 'looks'> & MonitorKey)[]>`
-    select ${sql.unsafe(listedNames)}, g.name as group_name, i.id as incident, i.cause,
-      i.seen_continent, i.acknowledged_at, i.acknowledged_as, m.key, m.partition, r.hours,
-      (select json_agg(json_build_object('incident', o.id,
-        'confirmed_at', ${ms(sql, 'o.confirmed_at')}, 'resolved_at', ${ms(sql, 'o.resolved_at')})
-        order by o.confirmed_at) from incidents o where o.monitor_id = m.id
-        and o.confirmed_at is not null and o.started_at > ${new Date(now - flappingMemoryMs)})
-        as outages, ${warningsColumn(sql)}, ${muteColumn(sql, new Date(now))}
-    from monitors m
-    left join groups g on g.id = m.group_id
-    left join incidents i on i.monitor_id = m.id and i.resolved_at is null
-    left join lateral (
-      select array_agg(mean order by at) as hours from (
-        select hour as at, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups
-        where monitor_key = m.key and hour >= ${from} group by hour) each_hour
-      having count(mean) > 2) r on true
-    where m.organisation_id = ${organisation} and m.id = any(${[...ids]}::uuid[])`;
+  const [ids, keys] = [monitors.map(({ id }) => id), monitors.map(({ key }) => key)];
+  const [rows, means] = await Promise.all([
+    sql<(Omit<DashboardRow, 'hours' | 'looks'> & MonitorKey)[]>`
+      select ${sql.unsafe(listedNames)}, g.name as group_name, i.id as incident, i.cause,
+        i.seen_continent, i.acknowledged_at, i.acknowledged_as, m.key, m.partition,
+        (select json_agg(json_build_object('incident', o.id,
+          'confirmed_at', ${ms(sql, 'o.confirmed_at')}, 'resolved_at', ${ms(sql, 'o.resolved_at')})
+          order by o.confirmed_at) from incidents o where o.monitor_id = m.id
+          and o.confirmed_at is not null and o.started_at > ${new Date(now - flappingMemoryMs)})
+          as outages, ${warningsColumn(sql)}, ${muteColumn(sql, new Date(now))}
+      from monitors m
+      left join groups g on g.id = m.group_id
+      left join incidents i on i.monitor_id = m.id and i.resolved_at is null
+      where m.organisation_id = ${organisation} and m.id = any(${ids}::uuid[])`,
+    results.hourlyMeans.lastDay(sql, keys, now),
+  ]);
+  const hoursOf = (key: number) => {
+    const hours = means.get(key) ?? [];
+    return hours.filter((mean) => mean !== null).length < leastHours ? null : hours;
+  };
   const newest = await results.newest(
     sql,
-    rows.filter(({ type, hours }) => hours === null && type !== 'heartbeat'),
+    rows.filter(({ key, type }) => type !== 'heartbeat' && hoursOf(key) === null),
     { since: now - sparkMs, limit: sparkChecks, failures: false },
   );
   return rows.map((row) => {
     const times = newest.get(row.key)?.map(({ took_ms }) => took_ms) ?? [];
-    return { ...row, looks: times.length === 0 ? null : times.toReversed() };
+    return {
+      ...row,
+      hours: hoursOf(row.key),
+      looks: times.length === 0 ? null : times.toReversed(),
+    };
   });
 };
 

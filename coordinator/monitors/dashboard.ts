@@ -144,7 +144,7 @@ export const listDashboard = async (
       const ids = found.map(({ id }) => id);
       const groups = [...new Set(found.flatMap(({ group: own }) => (own === null ? [] : [own])))];
       const [rows, histories, standings] = await Promise.all([
-        dashboardRows(sql, results, of, ids, now),
+        dashboardRows(sql, results, of, found, now),
         monitorHistories(sql, results, of, ids, window),
         groupsWithStatus(sql, of, groups),
       ]);

@@ -4,6 +4,7 @@ import type { Phases } from '../../shared/checks/result.ts';
 import { numbersLiteral, type Queryable } from '../database/connect.ts';
 import { type Check, outcomeOf, unionOf } from './check.ts';
 import { hourOf, readChunk } from './chunk.ts';
+import { createHourlyMeans, type HourlyMeans } from './hourly-means.ts';
 
 /**
  * The one reader of stored checks. A check is a row, in a chunk, in the running hours, or in
@@ -34,6 +35,7 @@ export type Results = {
     sql: Queryable,
     monitors: readonly (MonitorKey & { readonly last_result_at: number | null })[],
   ) => Promise<ReadonlyMap<number, number | null>>;
+  readonly hourlyMeans: HourlyMeans;
 };
 
 /** Checks that are committed and may be in no chunk yet. */
@@ -188,6 +190,7 @@ export const createResults = ({
     within,
     newest,
     newestAt,
+    hourlyMeans: createHourlyMeans(),
     reportDay: (key, day, fault) => report('the summary of a day', key, day, fault),
     recent: async (monitor, { from, to }) => {
       await refresh([monitor]);

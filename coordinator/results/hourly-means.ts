@@ -1,0 +1,76 @@
+import type { Queryable } from '../database/connect.ts';
+import { hourOf } from './chunk.ts';
+
+/**
+ * Mean response times of monitors by hour, as lists draw them. Hours that were over long ago hardly
+ * ever change: they are read once an hour and kept in memory, so that a list that is looked at again
+ * and again reads only the newest.
+ */
+export type HourlyMeans = {
+  /**
+   * Those of the last day of each monitor, by its key, oldest first; null for an hour without a
+   * pass. An hour without checks is left out, and so is a monitor without hours.
+   */
+  readonly lastDay: (
+    sql: Queryable,
+    monitors: readonly number[],
+    now: number,
+  ) => Promise<ReadonlyMap<number, Means>>;
+};
+
+type Means = readonly (number | null)[];
+
+const hourMs = 3_600_000;
+const day = 24;
+/** These may still be sealed, or get results that come late: they are always read. */
+const newest = 2;
+/** Some megabytes. */
+const mostKept = 20_000;
+
+const read = async (
+  sql: Queryable,
+  monitors: readonly number[],
+  from: number,
+  to: number,
+): Promise<ReadonlyMap<number, Means>> => {
+  if (monitors.length === 0) return new Map();
+  const rows = await sql<{ key: number; means: Means }[]>`
+    select monitor_key as key, array_agg(mean order by hour) as means from (
+      select monitor_key, hour, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups
+      where monitor_key = any(${[...monitors]}::bigint[])
+        and hour >= ${new Date(from)} and hour < ${new Date(to)}
+      group by monitor_key, hour) each_hour
+    group by monitor_key`;
+  return new Map(rows.map(({ key, means }) => [key, means]));
+};
+
+export const createHourlyMeans = (): HourlyMeans => {
+  /** What is kept of each monitor, and up to which hour. */
+  const kept = new Map<number, { readonly to: number; readonly means: Means }>();
+
+  return {
+    lastDay: async (sql, monitors, now) => {
+      const hour = hourOf(now);
+      const to = hour - newest * hourMs;
+      const unknown = monitors.filter((key) => kept.get(key)?.to !== to);
+      const [past, recent] = await Promise.all([
+        read(sql, unknown, hour - day * hourMs, to),
+        read(sql, monitors, to, hour + hourMs),
+      ]);
+      for (const key of unknown) {
+        kept.delete(key); // The least recently read are the first.
+        kept.set(key, { to, means: past.get(key) ?? [] });
+      }
+      const found = new Map<number, Means>();
+      for (const key of monitors) {
+        const means = [...(kept.get(key)?.means ?? []), ...(recent.get(key) ?? [])];
+        if (means.length > 0) found.set(key, means);
+      }
+      for (const key of kept.keys()) {
+        if (kept.size <= mostKept) break;
+        kept.delete(key);
+      }
+      return found;
+    },
+  };
+};
