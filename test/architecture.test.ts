@@ -97,11 +97,7 @@ const kits: Readonly<Record<string, readonly string[]>> = {
     'coordinator/probes',
     'coordinator/results',
   ],
-  'coordinator/results': [
-    'coordinator/database',
-    'coordinator/engine/result-queries.ts',
-    'coordinator/probes/places.ts',
-  ],
+  'coordinator/results': ['coordinator/database', 'coordinator/probes/places.ts'],
 };
 
 /** Pure rooms: no clock, no chance, no input or output, no waiting. */
@@ -401,7 +397,6 @@ describe('the tree', () => {
 
   test('reads and writes checks in one room: others ask it, but for these', () => {
     const reasons: Readonly<Record<string, string>> = {
-      'coordinator/engine/result-queries.ts': 'writes results, and makes and drops their days',
       'coordinator/backups/write.ts': 'a backup has all tables',
       'coordinator/health/service-record.ts': 'asks for failures alone, which all have rows',
     };

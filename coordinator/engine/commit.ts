@@ -15,7 +15,15 @@ import {
 } from '../incidents/writes.ts';
 import { type AlertWrite, writeAlerts, writeDowns } from '../notifications/release.ts';
 import { insertJournal, type JournalRow, markSealed } from '../results/journal.ts';
+import { markStale, writeRollups } from '../results/rollups.ts';
 import { type Seal, writeChunks } from '../results/sealing.ts';
+import {
+  insertPasses,
+  insertResults,
+  noPasses,
+  type PassColumns,
+  type ResultRow,
+} from '../results/table.ts';
 import {
   type CertificateWrite,
   type WarningWrite,
@@ -31,15 +39,6 @@ import {
   writeCheckpoint,
   writeWatermarks,
 } from './queries.ts';
-import {
-  insertPasses,
-  insertResults,
-  markStale,
-  noPasses,
-  type PassColumns,
-  type ResultRow,
-  writeRollups,
-} from './result-queries.ts';
 
 /**
  * Everything that one decision round of a partition writes: all or nothing, and only while we own

@@ -7,11 +7,11 @@ import type { FirstCheck } from '../core/rechecks.ts';
 import type { Effect, Incident, MonitorEvent, MonitorState, Watched } from '../core/types.ts';
 import { hourOf } from '../results/chunk.ts';
 import type { JournalRow } from '../results/journal.ts';
+import { noPasses, type ResultRow } from '../results/table.ts';
 import type { Unit } from './commit.ts';
 import type { MonitorRow, MonitorSettings } from './monitor-memory.ts';
 import { type Passes, passesOf, samplePasses } from './monitor-memory.ts';
 import type { Watermark } from './queries.ts';
-import { noPasses, type ResultRow } from './result-queries.ts';
 import { type PartitionState, watermarkName } from './state.ts';
 
 /** A probe must check a monitor now. */

@@ -13,7 +13,7 @@ import type {
 } from '../core/types.ts';
 import { reachOf } from '../core/views.ts';
 import { noWarnings } from '../core/warnings.ts';
-import type { PassColumns } from './result-queries.ts';
+import type { PassColumns } from '../results/table.ts';
 
 /** The numbers of a partition's up monitors, one column for each. */
 

@@ -9,16 +9,6 @@ import type { Queryable, Sql } from '../database/connect.ts';
 import { forgetDone } from '../database/outbox.ts';
 import { doAlone, inTransaction } from '../database/sql.ts';
 import { forgetCoordinators, forgetWatermarks } from '../engine/queries.ts';
-import {
-  areBeingRead,
-  dropResultDays,
-  forgetMonitors,
-  forgetOld,
-  makeResultDays,
-  type PlanEnd,
-  pruneChecks,
-  rollUpOneHour,
-} from '../engine/result-queries.ts';
 import { forgetEvents } from '../events/queries.ts';
 import {
   deleteIdempotencyRecords,
@@ -43,6 +33,15 @@ import { convertResults } from '../results/conversion.ts';
 import { forgetDays, makeDays } from '../results/days.ts';
 import { dropJournalHours, makeJournalHours } from '../results/journal.ts';
 import type { Results } from '../results/reading.ts';
+import { forgetOld, rollUpOneHour } from '../results/rollups.ts';
+import {
+  areBeingRead,
+  dropResultDays,
+  forgetMonitors,
+  makeResultDays,
+  type PlanEnd,
+  pruneChecks,
+} from '../results/table.ts';
 import { forgetDeliveries } from '../webhooks/delivery-queries.ts';
 
 /**

@@ -6,7 +6,6 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { isPrivatePlace, regionPlace } from '../../shared/checks/places.ts';
 import { type Stretch, windowOf } from '../core/uptime.ts';
-import { type Percentiles, rawSeries, type SeriesRow } from '../engine/result-queries.ts';
 import { deploysWithin } from '../events/queries.ts';
 import {
   AlternateStatus,
@@ -23,6 +22,7 @@ import { monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
 import { enforceLimit, plans } from '../organisations/plans.ts';
 import { checkersOf, placesAmong, placesOf } from '../probes/places.ts';
 import { yearSeries } from '../results/days.ts';
+import { type Percentiles, rawSeries, type SeriesRow } from '../results/series.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
 import { warningJson } from '../warnings/model.ts';
 import { openWarningsOf } from '../warnings/queries.ts';

@@ -215,3 +215,24 @@ export const writeRegion = async (
   if (row) await sql`select pg_notify(${outboxChannel}, 'probe')`;
   return row;
 };
+
+/** Where each probe that may have checked it sees a monitor from. */
+export async function placesOfProbes(
+  sql: Queryable,
+  monitor: number,
+): Promise<ReadonlyMap<number, string>> {
+  const rows = await sql<{ key: number; place: string }[]>`
+    select p.key, ${seenFrom(sql)} as place from monitors m
+      join probes p on p.organisation_id is null or p.organisation_id = m.organisation_id
+    where m.key = ${monitor}`;
+  return new Map(rows.map(({ key, place }) => [key, place]));
+}
+
+/**
+ * Of results `r` with their probe `p` and monitor `m`: a private place among others sees another
+ * side than its continent. Rollups keep it in the column of continents.
+ */
+export function seenFrom(sql: Queryable) {
+  return sql`case when m.places is null then p.continent
+    else coalesce(${placeOf(sql)}::text, p.continent) end`;
+}

@@ -7,11 +7,11 @@ import {
   textsLiteral,
 } from '../database/connect.ts';
 import { bytesText } from '../database/table.ts';
-import { hourlySeries, placesOfProbes } from '../engine/result-queries.ts';
-import { placeOf } from '../probes/places.ts';
+import { placeOf, placesOfProbes } from '../probes/places.ts';
 import { type Check, unionOf } from './check.ts';
 import { hourMs, readChunk } from './chunk.ts';
 import type { MonitorKey, Results } from './reading.ts';
+import { hourlySeries } from './rollups.ts';
 import type { Series, SeriesRow } from './series.ts';
 import {
   addFigures,

@@ -1,5 +1,8 @@
 import type { Interval } from '../../shared/base/time.ts';
+import type { Queryable } from '../database/connect.ts';
+import { placesOfProbes } from '../probes/places.ts';
 import type { Check } from './check.ts';
+import type { MonitorKey, Results } from './reading.ts';
 
 /** The checks of one continent or private place, summarized for one step of time. */
 export type SeriesRow = {
@@ -31,6 +34,21 @@ export type Series = {
 };
 
 export type PlaceSummary = Percentiles & Pick<SeriesRow, 'phases'>;
+
+/** From single checks, as far as they are kept, with percentiles and phases. */
+export async function rawSeries(
+  sql: Queryable,
+  results: Results,
+  monitor: MonitorKey,
+  window: Interval,
+  step_s: number,
+): Promise<Series> {
+  const [[checks = []], places] = await Promise.all([
+    results.within(sql, [{ ...monitor, ...window }]),
+    placesOfProbes(sql, monitor.key),
+  ]);
+  return seriesOf(checks, places, window, step_s);
+}
 
 /**
  * Of checks in order of start, by place and step. `places`: where each probe sees the monitor from;

@@ -1,10 +1,11 @@
 import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
-import { makeResultDays, rawSeries } from '../../coordinator/engine/result-queries.ts';
 import { type Results, responseChart } from '../../coordinator/monitors/pages/response-chart.ts';
 import { chunksOf, hourMs } from '../../coordinator/results/chunk.ts';
 import { makeDays, yearSeries } from '../../coordinator/results/days.ts';
 import type { Series, SeriesRow } from '../../coordinator/results/series.ts';
+import { rawSeries } from '../../coordinator/results/series.ts';
+import { makeResultDays } from '../../coordinator/results/table.ts';
 import { timesIn } from '../../coordinator/web/times.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeResultDays } from '../../coordinator/engine/result-queries.ts';
 import { type Check, unionOf } from '../../coordinator/results/check.ts';
 import { chunksOf, hourMs, hourOf } from '../../coordinator/results/chunk.ts';
 import { dayMs, makeDays } from '../../coordinator/results/days.ts';
@@ -15,6 +14,7 @@ import {
   makeJournalHours,
 } from '../../coordinator/results/journal.ts';
 import { packBatch } from '../../coordinator/results/packing.ts';
+import { makeResultDays } from '../../coordinator/results/table.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { batchText, passText, readBatch } from '../../shared/bus/batch.ts';

@@ -1,10 +1,10 @@
 import type { Sql } from '../../coordinator/database/connect.ts';
-import { makeResultDays } from '../../coordinator/engine/result-queries.ts';
 import { writeShare } from '../../coordinator/incidents/queries.ts';
 import { newShareText, shareFingerprint } from '../../coordinator/incidents/shared-link.ts';
 import { insertWindow } from '../../coordinator/maintenance/queries.ts';
 import { draftWindow } from '../../coordinator/maintenance/window.ts';
 import { hashPassword } from '../../coordinator/people/secrets.ts';
+import { makeResultDays } from '../../coordinator/results/table.ts';
 import type { Moment } from '../../shared/api/moment.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';

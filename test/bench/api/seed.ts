@@ -1,5 +1,5 @@
 import type { Sql } from '../../../coordinator/database/connect.ts';
-import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 
 const day = 86_400_000;

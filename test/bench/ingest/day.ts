@@ -1,7 +1,6 @@
 import { type Sql, wayOf } from '../../../coordinator/database/connect.ts';
 import { commitUnits, emptyUnit, type Unit } from '../../../coordinator/engine/commit.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
-import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { sealTurn } from '../../../coordinator/engine/sealing.ts';
 import { hourMs, hourOf } from '../../../coordinator/results/chunk.ts';
 import { addBatch } from '../../../coordinator/results/hours.ts';
@@ -12,6 +11,7 @@ import {
 } from '../../../coordinator/results/journal.ts';
 import { packBatch } from '../../../coordinator/results/packing.ts';
 import { createRunningHours } from '../../../coordinator/results/running.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Log } from '../../../shared/base/log.ts';
 import { batchText, passText, readBatch } from '../../../shared/bus/batch.ts';

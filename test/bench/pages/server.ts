@@ -65,7 +65,7 @@ const seedFleet = async (sql: Sql, organisation: string, count: number): Promise
 keepHeapSmall({ youngGrows: true });
 // V8 rejects cached code that was compiled under other flags.
 const [{ makeResultDays }, { createTestOrganisation }, { startWeb }] = await Promise.all([
-  import('../../../coordinator/engine/result-queries.ts'),
+  import('../../../coordinator/results/table.ts'),
   import('../../support/people.ts'),
   import('../../support/web.ts'),
 ]);

@@ -12,8 +12,8 @@ import {
   scratchName,
 } from '../../../coordinator/backups/nightly.ts';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
-import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { operate } from '../../../coordinator/operator/operate.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createTestOrganisation, testSecretKey } from '../../support/people.ts';
 import {

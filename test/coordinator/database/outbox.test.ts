@@ -13,7 +13,7 @@ import { enqueue, markDone, partitionsWaiting } from '../../../coordinator/datab
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { commitUnits, emptyUnit, prepareCommits } from '../../../coordinator/engine/commit.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
-import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { mint } from '../../support/certificates.ts';
 import { createTcpProxy, type TcpProxy } from '../../support/connections.ts';

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { wayOf } from '../../../coordinator/database/connect.ts';
 import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
-import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { sealTurn } from '../../../coordinator/engine/sealing.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
 import { type Check, unionOf } from '../../../coordinator/results/check.ts';
@@ -18,6 +17,7 @@ import {
 import { packBatch } from '../../../coordinator/results/packing.ts';
 import { createResults } from '../../../coordinator/results/reading.ts';
 import { createRunningHours } from '../../../coordinator/results/running.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { batchText, passText, readBatch, wholeText } from '../../../shared/bus/batch.ts';

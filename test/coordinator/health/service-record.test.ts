@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
-import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import {
   createServiceRecord,
   settledDays,
@@ -8,6 +7,7 @@ import {
 } from '../../../coordinator/health/service-record.ts';
 import { sayOutageFalse } from '../../../coordinator/operator/contract.ts';
 import { writeDropped } from '../../../coordinator/probes/queries.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { operations } from '../../../shared/api/index.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';

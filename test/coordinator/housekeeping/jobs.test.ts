@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { executeAll } from '../../../coordinator/database/connect.ts';
-import { insertResults, type ResultRow } from '../../../coordinator/engine/result-queries.ts';
 import { createHousekeeper, oldestAccepted } from '../../../coordinator/housekeeping/jobs.ts';
 import type { Check } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
 import { makeJournalHours } from '../../../coordinator/results/journal.ts';
+import { insertResults, type ResultRow } from '../../../coordinator/results/table.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { testResults } from '../../support/checks.ts';

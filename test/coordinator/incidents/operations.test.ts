@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { dropResultDays, makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import {
   listFoldedIncidents,
   listIncidentChoices,
 } from '../../../coordinator/incidents/contract.ts';
 import { freezeSamples } from '../../../coordinator/incidents/sample-queries.ts';
 import { lastDowns } from '../../../coordinator/incidents/writes.ts';
+import { dropResultDays, makeResultDays } from '../../../coordinator/results/table.ts';
 import {
   acknowledgeIncident,
   assignIncident,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { chunksOf, hourMs } from '../../../coordinator/results/chunk.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { getMonitorChecks } from '../../../shared/api/results.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { figuresText } from '../../../coordinator/api/document-words.ts';
-import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { listMonitorFigures } from '../../../coordinator/monitors/contract.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { operations } from '../../../shared/api/index.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { sealRows } from '../../support/checks.ts';

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
-import { makeResultDays, rollUpOneHour } from '../../../coordinator/engine/result-queries.ts';
 import {
   createRememberedMonitors,
   type RememberedMonitors,
@@ -13,6 +12,8 @@ import { readExport } from '../../../coordinator/organisations/contract.ts';
 import type { Check } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
 import { makeDays } from '../../../coordinator/results/days.ts';
+import { rollUpOneHour } from '../../../coordinator/results/rollups.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorLedger, getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { getMonitorResults } from '../../../shared/api/results.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
-import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { type MonitorHistory, statusOf, uptimeOf } from '../../../coordinator/monitors/status.ts';
 import { markSeen } from '../../../coordinator/monitors/status-queries.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorStatus, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
-import { forgetMonitors } from '../../../coordinator/engine/result-queries.ts';
 import { insertPingTokens } from '../../../coordinator/monitors/queries.ts';
 import {
   beginEnding,
@@ -9,6 +8,7 @@ import {
   undoEnding,
 } from '../../../coordinator/organisations/deletion.ts';
 import { insertAudit } from '../../../coordinator/organisations/queries.ts';
+import { forgetMonitors } from '../../../coordinator/results/table.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { seedDemo } from '../../support/demo.ts';
 import { testLog } from '../../support/network.ts';

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import type { Checker } from '../../../coordinator/monitors/locations.ts';
 import { showOwnProbe } from '../../../coordinator/probes/contract.ts';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
@@ -9,6 +8,7 @@ import {
   unassignableSentence,
   whyUnassignable,
 } from '../../../coordinator/probes/uncheckable.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';

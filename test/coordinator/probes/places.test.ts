@@ -1,10 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { executeAll } from '../../../coordinator/database/connect.ts';
-import {
-  makeResultDays,
-  markStale,
-  rollUpOneHour,
-} from '../../../coordinator/engine/result-queries.ts';
+import { markStale, rollUpOneHour } from '../../../coordinator/results/rollups.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { batchMonitors, createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';

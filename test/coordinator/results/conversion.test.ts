@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { executeAll } from '../../../coordinator/database/connect.ts';
-import { insertResults, makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import type { Check } from '../../../coordinator/results/check.ts';
 import { chunksOf, hourMs, readChunk } from '../../../coordinator/results/chunk.ts';
 import { convertResults } from '../../../coordinator/results/conversion.ts';
+import { insertResults, makeResultDays } from '../../../coordinator/results/table.ts';
 import { minuteChecks } from '../../support/checks.ts';
 import { ownDatabase } from '../../support/services.ts';
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { executeAll } from '../../../coordinator/database/connect.ts';
-import { insertResults, makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { type Check, unionOf } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
 import { createResults, noRunningHours } from '../../../coordinator/results/reading.ts';
+import { insertResults, makeResultDays } from '../../../coordinator/results/table.ts';
 import { minuteChecks } from '../../support/checks.ts';
 import { ownDatabase } from '../../support/services.ts';
 

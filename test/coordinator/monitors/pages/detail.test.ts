@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeResultDays } from '../../../../coordinator/engine/result-queries.ts';
 import { cronTime } from '../../../../coordinator/monitors/pages/heartbeat.ts';
+import { makeResultDays } from '../../../../coordinator/results/table.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import {
   createTestOrganisation,

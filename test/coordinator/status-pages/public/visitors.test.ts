@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { makeResultDays } from '../../../../coordinator/engine/result-queries.ts';
 import { hashPassword } from '../../../../coordinator/people/secrets.ts';
+import { makeResultDays } from '../../../../coordinator/results/table.ts';
 import {
   newPageKey,
   pageKeyFingerprint,

@@ -1,18 +1,17 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { executeAll } from '../../../coordinator/database/connect.ts';
+import { hourOf } from '../../../coordinator/results/chunk.ts';
+import { markStale, rollUpOneHour } from '../../../coordinator/results/rollups.ts';
 import {
   dropResultDays,
   forgetMonitors,
   insertPasses,
   insertResults,
   makeResultDays,
-  markStale,
   noPasses,
   type PassColumns,
   type ResultRow,
-  rollUpOneHour,
-} from '../../../coordinator/engine/result-queries.ts';
-import { hourOf } from '../../../coordinator/results/chunk.ts';
+} from '../../../coordinator/results/table.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
 import { ownDatabase } from '../../support/services.ts';
