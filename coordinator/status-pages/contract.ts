@@ -68,6 +68,7 @@ export const getStatusPageEditor = innerOperation({
     reports: array(StatusPageReportOut),
     waiting: integer(),
     base_url: string(),
+    mail: boolean(),
   }),
   refusals: ['status_page_not_found'],
 });
@@ -123,9 +124,11 @@ export const getStatusPageIncident = innerOperation({
     page: object('StatusPageNameOut', {
       ...named,
       slug: string(),
+      enabled: boolean(),
       language: string(),
       subscribers: integer(),
     }),
+    mail: boolean(),
     incident: PublishedIncidentOut,
     usual: array(object('UsualPostOut', { kind: string(), text: string() })),
   }),

@@ -176,7 +176,7 @@ export const getStatusPageLogo = async (
 };
 
 export const getStatusPageEditor = async (
-  { sql, organisation, now, with: { baseUrl } }: InOrganisation,
+  { sql, organisation, now, with: { baseUrl, door } }: InOrganisation,
   { page_id: page }: InputOf<typeof contract.getStatusPageEditor>,
 ): OperationResult<OutputOf<typeof contract.getStatusPageEditor>> => {
   if (!(await statusPageExists(sql, organisation.id, page)))
@@ -197,6 +197,7 @@ export const getStatusPageEditor = async (
     reports: reports.map(reportJson),
     waiting,
     base_url: baseUrl(),
+    mail: door.mail,
     incidents: incidents.map(({ started_at, resolved_at, posts, ...rest }) => ({
       ...rest,
       started_at: started_at.toISOString(),
@@ -207,7 +208,7 @@ export const getStatusPageEditor = async (
 };
 
 export const getStatusPageIncident = async (
-  { sql, organisation }: InOrganisation,
+  { sql, organisation, with: { door } }: InOrganisation,
   { page_id, incident_id }: InputOf<typeof contract.getStatusPageIncident>,
 ): OperationResult<OutputOf<typeof contract.getStatusPageIncident>> => {
   const page = orNotFound(
@@ -222,9 +223,10 @@ export const getStatusPageIncident = async (
     ({ id }) => id === page_id,
   );
   const { display_name, posts } = orNotFound(shown, 'incident_not_found');
-  const { id, name, slug, language, subscribers } = page;
+  const { id, name, slug, enabled, language, subscribers } = page;
   return {
-    page: { id, name, slug, language, subscribers },
+    page: { id, name, slug, enabled, language, subscribers },
+    mail: door.mail,
     incident: {
       id: incident_id,
       display_name,

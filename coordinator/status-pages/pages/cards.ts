@@ -5,6 +5,7 @@ import { getStatusPage } from '../../../shared/api/status-pages.ts';
 import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
+import { mailMissingWords } from '../../web/layout.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import { getStatusPageEditor } from '../contract.ts';
@@ -94,6 +95,19 @@ export const postLine = ({ kind, text, written_at }: Post, times: Times): Html =
       <span class="note-text soft">${text}</span>
     </p>
   `;
+
+/** Who reads a post and who is notified of it, said before it is sent. */
+export const readersOf = (
+  { enabled, subscribers }: Pick<StatusPage, 'enabled' | 'subscribers'>,
+  mail: boolean,
+): string => {
+  if (!enabled) return 'The status page is off: no one sees this, and no one is notified.';
+  if (subscribers === 0) return 'Visible to every visitor. No one has subscribed yet.';
+  const notified = `${subscribers} ${subscribers === 1 ? 'subscriber is' : 'subscribers are'} notified`;
+  return mail
+    ? `Visible to every visitor. ${notified}.`
+    : `Visible to every visitor. ${notified}, but not by e-mail. ${mailMissingWords}.`;
+};
 
 export const impactWords: Readonly<Record<(typeof impacts)[number], string>> = {
   degraded: 'Degraded',

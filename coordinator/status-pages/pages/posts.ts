@@ -26,6 +26,7 @@ import {
   postKindWords,
   postLine,
   type Report,
+  readersOf,
   reportMark,
   trail,
 } from './cards.ts';
@@ -253,7 +254,7 @@ const postPage = async (
   told: PostedIncident,
   state: FormState,
 ): Promise<PageAnswer> => {
-  const { page, incident, usual } = told;
+  const { page, incident, usual, mail } = told;
   const { times, ask } = request;
   const kind = state.form.value('kind') ?? '';
   const text = (state.form.value('text') ?? '').trim();
@@ -279,10 +280,8 @@ const postPage = async (
                   Down from ${times.moment(incident.started_at)} to
                   ${times.moment(incident.resolved_at)}.
                 `
-            } Visible on ${page.name}${
-              page.subscribers > 0 &&
-              `, sent to ${page.subscribers} ${page.subscribers === 1 ? 'subscriber' : 'subscribers'}`
-            }. <a href="/incidents/${incident.id}">See the incident</a>
+            } ${readersOf(page, mail)}${' '}
+            <a href="/incidents/${incident.id}">See the incident</a>
           `,
           trail: [...trail, { href: `/status-pages/${page.id}`, name: page.name }],
         })}

@@ -32,6 +32,7 @@ import {
   postKindWords,
   postLine,
   type Report,
+  readersOf,
   reportMark,
   trail,
 } from './cards.ts';
@@ -71,11 +72,6 @@ const affectedFields = ({ editor }: Editing, state: FormState): Html | null => {
     `;
 };
 
-const notified = ({ page: { subscribers } }: Editing): string =>
-  subscribers === 0
-    ? 'No one has subscribed yet.'
-    : `${subscribers} ${subscribers === 1 ? 'subscriber is' : 'subscribers are'} notified.`;
-
 type Subject = {
   readonly editing: Editing;
   /** The report to update; without one, the form creates one. */
@@ -110,7 +106,7 @@ const fields = (subject: Subject, state: FormState): Html => {
       state,
       rows: 4,
       required: report === undefined,
-      help: `Visible to every visitor. ${notified(editing)}`,
+      help: readersOf(editing.page, editing.editor.mail),
     })}
     ${affectedFields(editing, state)}
     <details>

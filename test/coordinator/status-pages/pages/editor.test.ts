@@ -271,6 +271,26 @@ describe('the editor of a status page', () => {
     expect(await get(at)).not.toContain('A disk is full.');
   });
 
+  test('says who reads a post and who is notified, before it is sent', async () => {
+    const id = await pageMade();
+    const report = async () => textOf(await get(`/status-pages/${id}/reports/new`));
+    const set = (enabled: boolean) =>
+      web.sql`update status_pages set enabled = ${enabled} where id = ${id}`;
+    await set(true);
+    expect(await report()).toContain('Visible to every visitor. No one has subscribed yet.');
+    await web.sql`insert into status_page_subscribers (id, page_id, email, language, asked_at, confirmed_at)
+      values (${newId()}, ${id}, 'reader@example.org', 'en', now(), now())`;
+    // No mail is set up here.
+    expect(await report()).toContain(
+      '1 subscriber is notified, but not by e-mail. Cannot deliver: e-mail is not set up.',
+    );
+    await set(false);
+    expect(await report()).toContain(
+      'The status page is off: no one sees this, and no one is notified.',
+    );
+    expect(await report()).not.toContain('Visible to every visitor');
+  });
+
   test('deletes a page whose name was typed, and no other', async () => {
     const id = await pageMade();
     expect((await post(`/status-pages/${id}/delete`, { name: 'Shop' })).status).toBe(400);
