@@ -38,6 +38,7 @@ import {
   createHousekeeper,
   createRetryingTicker,
   oldestAccepted,
+  oldestKept,
   type RetentionDays,
 } from './housekeeping/jobs.ts';
 import type { MonitorSecrets } from './monitors/secrets.ts';
@@ -312,6 +313,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     running: options.running,
     keepsJournal: () => ownership.keepsJournal,
     oldestAccepted: (now) => oldestAccepted(kept, now),
+    oldestKept: (now) => oldestKept(kept, now),
   };
   const partitions = createPartitions({ owner, version, ownership, deps, signal });
   const operator = keyFromSeed(nats.operatorSeed, 'operator');

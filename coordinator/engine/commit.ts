@@ -138,7 +138,7 @@ function statementsOf(sql: Queryable, owner: string, units: readonly Unit[]): St
     ),
     ...insertResults(
       sql,
-      all(({ results }) => results),
+      all(({ results, seal }) => [...results, ...(seal?.rows ?? [])]),
     ),
     ...insertPasses(
       sql,
@@ -257,6 +257,7 @@ const sample: Unit = {
   seal: {
     hour: 0,
     chunks: [{ monitor: 0, at: 0, data: new Uint8Array() }],
+    rows: [],
     counts: [
       {
         monitor: 0,

@@ -55,4 +55,6 @@ export type PartitionDependencies = {
   readonly keepsJournal: () => boolean;
   /** Results that started before this are no longer accepted. */
   readonly oldestAccepted: (now: number) => number;
+  /** Results that started before this are kept for nobody. */
+  readonly oldestKept: (now: number) => number;
 };

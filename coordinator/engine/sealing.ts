@@ -1,8 +1,10 @@
 import { isPassing } from '../database/connect.ts';
 import {
+  beginRound,
   beginSealing,
   dropSealed,
   endSealing,
+  hasDue,
   type Sealing,
   sealedUntil,
 } from '../results/hours.ts';
@@ -23,18 +25,19 @@ type SealedState = Pick<PartitionState, 'lease' | 'hours' | 'sealing'>;
 
 type Dependencies = Pick<
   PartitionDependencies,
-  'sql' | 'clock' | 'log' | 'writer' | 'oldestAccepted' | 'keepsJournal'
+  'sql' | 'clock' | 'log' | 'writer' | 'oldestKept' | 'keepsJournal'
 >;
 
 /**
- * The owner of a partition moves the hours that are over from the journal into chunks:
+ * The owner of a partition moves the hours that are over from the journal into chunks, in rounds:
  *
  *   1 bites   of the oldest such hour, a thousand monitors in each turn, with their rollups
- *   2 mark    once no hour is left: all that arrived before a time is in chunks
+ *   2 mark    once no hour of the round is left: all that arrived before a time is in chunks
  *
- * A check that comes late makes its hour such an hour again. What dies in between begins again with
- * all that arrived after the last mark: a chunk takes a check that it has only once. What the
- * database refuses is tried again later, and does not discard the state.
+ * A check that comes late waits for the next round, which is a minute away: its chunk is written
+ * again. What dies in between begins again with all that arrived after the last mark: a chunk takes
+ * a check that it has only once. What the database refuses is tried again later, and does not
+ * discard the state.
  */
 export async function sealTurn(
   state: SealedState,
@@ -46,10 +49,11 @@ export async function sealTurn(
   const { hours, lease } = state;
   const endedBefore = deps.clock.now() - settledMs;
   try {
-    state.sealing ??= beginSealing(hours, endedBefore);
+    if (!state.sealing && !hasDue(hours)) beginRound(hours, endedBefore);
+    state.sealing ??= beginSealing(hours);
     if (state.sealing) {
       await sealBite(state, state.sealing, atOnce, deps);
-      return { is: 'sealed', isMore: true };
+      if (state.sealing || hasDue(hours)) return { is: 'sealed', isMore: true };
     }
     const until = sealedUntil(hours, endedBefore);
     if (until === hours.until) return nothingMore;
@@ -67,20 +71,22 @@ async function sealBite(
   state: SealedState,
   sealing: Sealing,
   atOnce: number,
-  { sql, clock, log, writer, oldestAccepted }: Dependencies,
+  { sql, clock, log, writer, oldestKept }: Dependencies,
 ): Promise<void> {
   const { monitors, hour } = sealing;
   const { partition } = state.lease;
   const bite = monitors.slice(-atOnce);
   // The day of checks that waited too long is no longer kept.
-  if (hour >= oldestAccepted(clock.now())) {
-    const stored = createResults({ running: noRunningHours, clock, log });
+  if (hour >= oldestKept(clock.now())) {
+    const damaged = new Set<number>();
+    const onDamage = (key: number) => damaged.add(key);
+    const stored = createResults({ running: noRunningHours, clock, log, onDamage });
     const keys = bite.map((key) => ({ key, partition }));
-    const seal = await sealOf(sql, stored, sealing, keys);
+    const seal = await sealOf(sql, { stored, damaged }, sealing, keys);
     await writer.commit({ ...emptyUnit(state.lease), seal });
   }
   monitors.length -= bite.length;
   if (monitors.length > 0) return;
-  endSealing(state.hours, sealing);
+  endSealing(state.hours);
   state.sealing = undefined;
 }

@@ -9,6 +9,7 @@ import { bytesText } from '../database/table.ts';
 import { type Check, unionOf } from './check.ts';
 import { type Chunk, chunksOf, hourMs, hourOf, readChunk } from './chunk.ts';
 import { storedRows } from './reading.ts';
+import { dropWholeHours } from './sealing.ts';
 
 /**
  * Puts rows of results into chunks, a day after the other, so that days from before the journal
@@ -124,6 +125,11 @@ async function convertDay(
   const isKnown = ({ key, at }: MadeChunk): boolean =>
     known.get(key)?.some((chunk) => chunk.at.getTime() === at) === true;
   const isNew = (chunk: MadeChunk): boolean => !isKnown(chunk);
+  for (const statement of dropWholeHours(
+    sql,
+    made.map(({ key, at }) => ({ monitor: key, at })),
+  ))
+    await statement;
   await updateChunks(sql, made.filter(isKnown));
   await insertChunks(sql, made.filter(isNew));
 }

@@ -15,8 +15,9 @@ import { readPacked } from './packing.ts';
  * What is committed of a partition and may be in no chunk yet: the checks of each hour, apart by
  * the hour in which they arrived. Pure.
  *
- * Modes of a set of checks: `open` → `sealing` (its chunks are being written; what arrives meanwhile
- * goes into another set) → gone.
+ * Modes of a set of checks: `open` → (its hour is over when a round of sealing begins) `due` →
+ * `sealing` (its chunks are being written) → gone. What arrives for a set that is not open goes into
+ * another one, which is for the next round.
  */
 export type Hours = {
   /** What arrived before is in chunks. */
@@ -24,7 +25,7 @@ export type Hours = {
   held: Held[];
 };
 
-type Held = { readonly arrival: number; readonly arena: Arena; mode: 'open' | 'sealing' };
+type Held = { readonly arrival: number; readonly arena: Arena; mode: 'open' | 'due' | 'sealing' };
 
 /** A batch as the journal keeps it. */
 export type JournalBatch = {
@@ -118,12 +119,22 @@ export type Sealing = {
   readonly checksOf: (monitor: number) => readonly Check[];
 };
 
-/** Begins with the oldest hour that ended before this time; undefined when there is none. */
-export function beginSealing(hours: Hours, endedBefore: number): Sealing | undefined {
-  const ended = hours.held.filter(({ arena: { hour } }) => hour + hourMs <= endedBefore);
-  if (ended.length === 0) return undefined;
-  const hour = Math.min(...ended.map(({ arena }) => arena.hour));
-  const held = ended.filter(({ arena }) => arena.hour === hour);
+/** Begins a round: all hours that ended before this time are due, with what is there of them. */
+export function beginRound(hours: Hours, endedBefore: number): void {
+  for (const each of hours.held) if (each.arena.hour + hourMs <= endedBefore) each.mode = 'due';
+}
+
+const dueIn = ({ held }: Hours): Held[] => held.filter(({ mode }) => mode === 'due');
+
+/** Whether hours of the round are left. */
+export const hasDue = (hours: Hours): boolean => dueIn(hours).length > 0;
+
+/** Begins with the oldest hour that is due; undefined when there is none. */
+export function beginSealing(hours: Hours): Sealing | undefined {
+  const due = dueIn(hours);
+  if (due.length === 0) return undefined;
+  const hour = Math.min(...due.map(({ arena }) => arena.hour));
+  const held = due.filter(({ arena }) => arena.hour === hour);
   for (const each of held) each.mode = 'sealing';
   const monitors = new Set(held.flatMap(({ arena }) => [...arena.newest.keys()]));
   return {
@@ -134,8 +145,8 @@ export function beginSealing(hours: Hours, endedBefore: number): Sealing | undef
 }
 
 /** All of it is in chunks. */
-export function endSealing(hours: Hours, { hour }: Sealing): void {
-  hours.held = hours.held.filter(({ mode, arena }) => mode === 'open' || arena.hour !== hour);
+export function endSealing(hours: Hours): void {
+  hours.held = hours.held.filter(({ mode }) => mode !== 'sealing');
 }
 
 /** Up to which hour of arrival all is in chunks, of the hours that ended before this time. */

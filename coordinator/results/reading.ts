@@ -94,10 +94,13 @@ export const createResults = ({
   running,
   clock,
   log,
+  onDamage = () => undefined,
 }: {
   readonly running: RunningHours;
   readonly clock: Clock;
   readonly log: Pick<Log, 'error'>;
+  /** Called for each damaged chunk that is read, with its monitor. */
+  readonly onDamage?: (monitor: number) => unknown;
 }): Results => {
   const report = createDamageReport(log);
 
@@ -111,7 +114,10 @@ export const createResults = ({
       (rows ?? []).map(checkOf),
       ...(chunks ?? []).map(([at, data]) => {
         const { checks, fault } = readChunk(at, Buffer.from(data, 'base64'));
-        if (fault !== null) report('a chunk', key, at, fault);
+        if (fault !== null) {
+          report('a chunk', key, at, fault);
+          onDamage(key);
+        }
         return checks;
       }),
     );

@@ -168,7 +168,8 @@ export function writeRollups(
         ${all('failed')}::int[], ${all('unknown')}::int[], ${all('took_sum')}::float8[],
         ${all('took_min')}::real[], ${all('took_max')}::real[]
       ) as r (monitor_key, probe_key, ok, failed, unknown, took_sum, took_min, took_max)
-      join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
+      join probes p on p.key = r.probe_key left join monitors m on m.key = r.monitor_key
+      where m.key is not null or r.monitor_key in (select monitor_key from deleted_monitors)
       group by 1, 2 ${putRollup(sql)}`,
     setResponseTimes(sql, at, sql`and monitor_key = any(${all('monitor')}::bigint[])`),
   ];

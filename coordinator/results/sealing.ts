@@ -1,9 +1,10 @@
 import { numbersLiteral, type Queryable, type Statement } from '../database/connect.ts';
 import { type Check, unionOf } from './check.ts';
-import { type Chunk, chunksOf, hourMs } from './chunk.ts';
+import { type Chunk, chunksOf, hourMs, hourOf } from './chunk.ts';
 import type { Sealing } from './hours.ts';
 import { bytesLiteral } from './journal.ts';
 import type { MonitorKey, Results } from './reading.ts';
+import type { ResultRow } from './table.ts';
 
 /**
  * After an hour its checks move from the journal into chunks, a bite of monitors in each
@@ -13,6 +14,8 @@ import type { MonitorKey, Results } from './reading.ts';
 export type Seal = {
   readonly hour: number;
   readonly chunks: readonly (Chunk & { readonly monitor: number })[];
+  /** Of a monitor whose chunk of this hour is damaged: the chunk is evidence, and stays as it is. */
+  readonly rows: readonly ResultRow[];
   /** What the rollups of this hour count, by monitor and probe. */
   readonly counts: readonly Count[];
 };
@@ -30,24 +33,46 @@ export type Count = {
 
 /**
  * What to write for these monitors of the hour that is being sealed. @param stored reads rows and
- * chunks.
+ * chunks. @param damaged gets the monitors of which it read a damaged one.
  */
 export async function sealOf(
   sql: Queryable,
-  stored: Pick<Results, 'within'>,
+  {
+    stored,
+    damaged,
+  }: { readonly stored: Pick<Results, 'within'>; readonly damaged: ReadonlySet<number> },
   { hour, checksOf }: Sealing,
   monitors: readonly MonitorKey[],
 ): Promise<Seal> {
   const windows = monitors.map((monitor) => ({ ...monitor, from: hour, to: hour + hourMs }));
   const existing = await stored.within(sql, windows);
   const chunks: Seal['chunks'][number][] = [];
+  const rows: ResultRow[] = [];
   const counts: Count[] = [];
   for (const [nth, { key }] of monitors.entries()) {
-    const checks = unionOf(existing[nth] ?? [], checksOf(key));
-    for (const chunk of chunksOf(hour, checks)) chunks.push({ ...chunk, monitor: key });
+    const [known, coming] = [existing[nth] ?? [], checksOf(key)];
+    const checks = unionOf(known, coming);
+    if (damaged.has(key)) rows.push(...rowsBeside(key, known, coming));
+    else for (const chunk of chunksOf(hour, checks)) chunks.push({ ...chunk, monitor: key });
     counts.push(...countsOf(key, checks));
   }
-  return { hour, chunks, counts };
+  return { hour, chunks, rows, counts };
+}
+
+/** The checks that are not known yet. */
+function rowsBeside(monitor_key: number, known: readonly Check[], coming: readonly Check[]) {
+  const identityOf = ({ probe, at }: Check): string => `${probe} ${at}`;
+  const held = new Set(known.map(identityOf));
+  return unionOf(coming)
+    .filter((check) => !held.has(identityOf(check)))
+    .map(
+      ({ probe, cause, ...check }): ResultRow => ({
+        ...check,
+        monitor_key,
+        probe_key: probe,
+        cause_class: cause,
+      }),
+    );
 }
 
 /** Of one monitor's checks, each once. */
@@ -70,7 +95,10 @@ export function countsOf(monitor: number, checks: readonly Check[]): Count[] {
   );
 }
 
-/** Only of monitors that still exist, and in the order in which all lock chunks. */
+/**
+ * Only of monitors that still exist or can be restored from the trash, and in the order in which all
+ * lock chunks.
+ */
 export function writeChunks(sql: Queryable, chunks: Seal['chunks']): Statement[] {
   if (chunks.length === 0) return [];
   const statement = sql`
@@ -79,7 +107,37 @@ export function writeChunks(sql: Queryable, chunks: Seal['chunks']): Statement[]
     from unnest(${numbersLiteral(chunks.map(({ monitor }) => monitor))}::bigint[],
       ${numbersLiteral(chunks.map(({ at }) => at))}::float8[],
         ${bytesLiteral(chunks.map(({ data }) => data))}::bytea[]) as t (monitor_key, at, data)
-    where exists (select from monitors m where m.key = t.monitor_key) order by 1, 2
+    where exists (select from monitors m where m.key = t.monitor_key)
+      or t.monitor_key in (select monitor_key from deleted_monitors) order by 1, 2
     on conflict (monitor_key, at) do update set data = excluded.data`;
-  return [statement];
+  return [...dropWholeHours(sql, chunks), statement];
+}
+
+/**
+ * An hour that was one chunk and has grown to several by quarter: where none of them takes its place,
+ * the one of before must go.
+ */
+export function dropWholeHours(
+  sql: Queryable,
+  chunks: readonly Pick<Seal['chunks'][number], 'monitor' | 'at'>[],
+): (Statement & PromiseLike<unknown>)[] {
+  const later = chunks.filter(({ at }) => at !== hourOf(at));
+  if (later.length === 0) return [];
+  const nameOf = (monitor: number, at: number): string => `${monitor} ${hourOf(at)}`;
+  const replaced = new Set(
+    chunks.flatMap(({ monitor, at }) => (at === hourOf(at) ? [nameOf(monitor, at)] : [])),
+  );
+  const gone = new Map(
+    later
+      .filter(({ monitor, at }) => !replaced.has(nameOf(monitor, at)))
+      .map(({ monitor, at }) => [nameOf(monitor, at), { monitor, hour: hourOf(at) }]),
+  );
+  if (gone.size === 0) return [];
+  const all = [...gone.values()];
+  return [
+    sql`delete from chunks c
+      using unnest(${numbersLiteral(all.map(({ monitor }) => monitor))}::bigint[],
+        ${numbersLiteral(all.map(({ hour }) => hour))}::float8[]) as t (monitor_key, hour)
+      where c.monitor_key = t.monitor_key and c.at = to_timestamp(t.hour / 1000.0)`,
+  ];
 }

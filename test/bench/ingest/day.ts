@@ -68,7 +68,7 @@ export const storeDay = async (
     log,
     clock: { now: () => now },
     writer: { commit, prepare: async () => undefined, close: async () => undefined },
-    oldestAccepted: () => 0,
+    oldestKept: () => 0,
     keepsJournal: () => true,
   };
   try {

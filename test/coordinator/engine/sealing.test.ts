@@ -128,7 +128,7 @@ const deps = {
     prepare: async () => undefined,
     close: async () => undefined,
   },
-  oldestAccepted: () => noon - 2 * day,
+  oldestKept: () => noon - 2 * day,
   keepsJournal: () => true,
 };
 
@@ -293,6 +293,104 @@ describe('sealing', () => {
     expect(await sql`select 1 from chunks`).toEqual([]);
     await sealAll(other);
     expect(await sql`select monitor_key from chunks`).toEqual([{ monitor_key: monitors[0]?.key }]);
+  });
+
+  test('keeps what a monitor in the trash got before it was deleted', async () => {
+    await empty();
+    const state = await takeOver();
+    await commit(state, [batchOf(noon, 0, [{ monitor: 9, probe: 0, check: checkOf(0, noon) }])]);
+    await sql`insert into deleted_monitors (monitor_id, monitor_key, organisation_id, name, type, target, deleted_by)
+      select ${deleted.id}, ${deleted.key}, organisation_id, 'deleted', type, target, 'somebody' from monitors limit 1`;
+    now = noon + 2 * hourMs;
+    await sealAll(state);
+    await sql`delete from deleted_monitors`;
+    expect(await sql`select monitor_key from chunks`).toEqual([{ monitor_key: deleted.key }]);
+    expect(await sql`select monitor_key, ok from rollups`).toEqual([
+      { monitor_key: deleted.key, ok: 1 },
+    ]);
+  });
+
+  test('merges what comes late in the next round, not at once', async () => {
+    await empty();
+    const state = await takeOver();
+    const late = (at: number) =>
+      commit(state, [batchOf(now, 0, [{ monitor: 0, probe: 0, check: checkOf(0, at) }])]);
+    const chunk = async () =>
+      (await sql`select data from chunks where monitor_key = ${monitors[0]?.key ?? 0}`)[0]?.data;
+    await late(noon + 5);
+    await commit(state, [
+      batchOf(noon, 0, [{ monitor: 1, probe: 0, check: checkOf(0, noon + 5) }]),
+    ]);
+    now = noon + 2 * hourMs;
+    await makeHours();
+    // The first bite: its round goes on.
+    expect(await sealTurn(state, deps, 1)).toEqual({ is: 'sealed', isMore: true });
+    const before = await chunk();
+    await late(noon + 6);
+    expect(await sealTurn(state, deps, 1)).toEqual({ is: 'sealed', isMore: false });
+    expect(await chunk()).toEqual(before);
+    expect(state.hours.until).toBe(noon + hourMs);
+    await sealAll(state);
+    expect((await readAll())[0]?.map(({ at }) => at)).toEqual([noon + 5, noon + 6]);
+    expect(await chunk()).not.toEqual(before);
+  });
+
+  test('leaves a damaged chunk as it is, and writes what comes beside it', async () => {
+    await empty();
+    const state = await takeOver();
+    const send = (...offsets: readonly number[]) =>
+      commit(state, [
+        batchOf(
+          now,
+          0,
+          offsets.map((ms) => ({ monitor: 0, probe: 0, check: checkOf(0, noon + ms) })),
+        ),
+      ]);
+    await send(1_000);
+    now = noon + 2 * hourMs;
+    await makeHours();
+    await sealAll(state);
+    await sql`update chunks set data = set_byte(data, 0, 99)`;
+    await send(2_000);
+    await sealAll(state);
+    // As after a death before the mark.
+    await sql`update sealed_hours set until = 'epoch'`;
+    await sealAll(await takeOver());
+    expect(await sql`select get_byte(data, 0) as version from chunks`).toEqual([{ version: 99 }]);
+    expect((await readAll())[0]?.map(({ at }) => at - noon)).toEqual([1_000, 2_000]);
+    await sql`update chunks set data = set_byte(data, 0, 1)`;
+    expect((await readAll())[0]?.map(({ at }) => at - noon)).toEqual([1_000, 2_000]);
+    expect(await sql`select ok from rollups`).toEqual([{ ok: 2 }]);
+  });
+
+  test('leaves no chunk of the hour beside those of its quarters', async () => {
+    await empty();
+    const state = await takeOver();
+    // Of a monitor that was created at 12:15: none of its quarters begins with the hour.
+    const checks = Array.from({ length: 500 }, (_, nth) =>
+      checkOf(0, noon + 15 * 60_000 + nth * 5_000 + ((nth * 7_919) % 4_999)),
+    );
+    const send = (some: readonly Check[]) =>
+      commit(state, [
+        batchOf(
+          now,
+          0,
+          some.map((one) => ({ monitor: 0, probe: 0, check: one })),
+        ),
+      ]);
+    const starts = async () =>
+      (await sql<{ at: Date }[]>`select at from chunks order by at`).map(
+        ({ at }) => (at.getTime() - noon) / 60_000,
+      );
+    await send(checks.slice(0, 10));
+    now = noon + 2 * hourMs;
+    await makeHours();
+    await sealAll(state);
+    expect(await starts()).toEqual([0]);
+    await send(checks.slice(10));
+    await sealAll(state);
+    expect(await starts()).toEqual([15, 30, 45]);
+    expect((await readAll())[0]).toEqual(checks);
   });
 
   test('is read whole, although more arrived than is read at once', async () => {

@@ -3,11 +3,13 @@ import { type Check, unionOf } from '../../../coordinator/results/check.ts';
 import { chunksOf, hourMs, hourOf, readChunk } from '../../../coordinator/results/chunk.ts';
 import {
   addBatch,
+  beginRound,
   beginSealing,
   checksIn,
   createHours,
   dropSealed,
   endSealing,
+  hasDue,
   newestIn,
   sealedUntil,
 } from '../../../coordinator/results/hours.ts';
@@ -108,22 +110,26 @@ describe('running hours', () => {
     addBatch(hours, of(2, hour + 6, 1));
     addBatch(hours, of(2, hour + hourMs + 1, 1));
     expect(sealedUntil(hours, hour + hourMs)).toBe(hour);
-    const late = beginSealing(hours, hour + hourMs);
+    beginRound(hours, hour + hourMs);
+    const late = beginSealing(hours);
     expect(late?.hour).toBe(hour - hourMs);
     expect(late?.monitors).toEqual([1]);
-    if (late) endSealing(hours, late);
-    const sealing = beginSealing(hours, hour + hourMs);
+    endSealing(hours);
+    const sealing = beginSealing(hours);
     if (!sealing) throw new Error('nothing to seal');
     expect(sealing.monitors.toSorted()).toEqual([1, 2]);
     addBatch(hours, of(1, hour + 7, 2));
     expect(sealing.checksOf(1).map(({ at }) => at)).toEqual([hour + 5]);
     expect([...newestIn(hours, 1)].map(({ at }) => at)).toEqual([hour + 7, hour + 5]);
-    endSealing(hours, sealing);
+    endSealing(hours);
     expect([...newestIn(hours, 1)].map(({ at }) => at)).toEqual([hour + 7]);
+    expect(hasDue(hours)).toBe(false);
     expect(sealedUntil(hours, hour + hourMs)).toBe(hour);
-    const again = beginSealing(hours, hour + hourMs);
-    if (again) endSealing(hours, again);
-    expect(beginSealing(hours, hour + hourMs)).toBe(undefined);
+    // What came meanwhile is for the next round.
+    expect(beginSealing(hours)).toBe(undefined);
+    beginRound(hours, hour + hourMs);
+    expect(beginSealing(hours)?.monitors).toEqual([1]);
+    endSealing(hours);
     expect(sealedUntil(hours, hour + hourMs)).toBe(hour + hourMs);
     dropSealed(hours, hour + hourMs);
     expect([...newestIn(hours, 2)].map(({ at }) => at)).toEqual([hour + hourMs + 1]);
@@ -138,8 +144,9 @@ describe('running hours', () => {
         const sent: Sent[] = list.flatMap(({ probe, checks }) =>
           checks.map((one) => ({ ...one, probe })),
         );
+        beginRound(hours, hour + 3 * hourMs);
         for (;;) {
-          const sealing = beginSealing(hours, hour + 3 * hourMs);
+          const sealing = beginSealing(hours);
           if (!sealing) break;
           for (const monitor of sealing.monitors) {
             const own = sent.filter(
@@ -151,7 +158,7 @@ describe('running hours', () => {
               unionOf(own.map(checkOf)).length,
             );
           }
-          endSealing(hours, sealing);
+          endSealing(hours);
         }
       }),
       { numRuns: 200 },
