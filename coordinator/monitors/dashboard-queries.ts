@@ -361,6 +361,7 @@ export type GroupWithStatus = {
   /** The statuses of its members, and whether members with that status affect the group. */
   readonly members: readonly { readonly status: Status; readonly affects_group_status: boolean }[];
   readonly count: number;
+  /** Maintenance covers none of them. */
   readonly failing: number;
 };
 
@@ -371,13 +372,15 @@ export const groupsWithStatus = (
   sql: Queryable,
   organisation: string,
   groups: readonly string[],
+  covered: readonly string[],
 ): Promise<GroupWithStatus[]> =>
   groups.length === 0
     ? Promise.resolve([])
     : sql<GroupWithStatus[]>`
         select g.id, coalesce(c.monitors, 0) as count,
           (select count(*) from monitor_status f where f.group_id = g.id
-            and f.status in ('down', 'verifying')) as failing,
+            and f.status in ('down', 'verifying') and ${notCovered(sql, covered, 'f.monitor_id')})
+            as failing,
           (select coalesce(jsonb_agg(jsonb_build_object('status', t.status, 'affects_group_status',
             a.affects)), '[]')
             from unnest(array['down', 'verifying', 'pending', 'up', 'paused']) t (status)

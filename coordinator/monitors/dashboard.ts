@@ -146,7 +146,7 @@ export const listDashboard = async (
       const [rows, histories, standings] = await Promise.all([
         dashboardRows(sql, results, of, found, now),
         monitorHistories(sql, results, of, ids, window),
-        groupsWithStatus(sql, of, groups),
+        cover.then((covered) => groupsWithStatus(sql, of, groups, covered)),
       ]);
       return { ids, rows, histories, standings };
     });

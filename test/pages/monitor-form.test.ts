@@ -178,9 +178,15 @@ describeInBrowser('a monitor', (browser) => {
         name: 'Broken',
       });
       const tab = await comeIn(scripts);
+      const failed = 'All three checks failed. Saved like this, it would be down right away.';
       await tab.page.goto(`${app.url}/monitors/${id}/edit#try`);
       await tab.page.getByRole('button', { name: 'Test from every continent' }).click();
-      await sees(tab, 'All three checks failed. Saved like this, it would be down right away.');
+      await sees(tab, failed);
+      await tab.page.goto(`${app.url}/monitors/${id}`);
+      await tab.page.locator('#more-menu summary').click();
+      await tab.page.getByRole('button', { name: 'Test now' }).click();
+      await sees(tab, failed);
+      expect(await tab.page.getByLabel(/^Name/).inputValue()).toBe('Broken');
       await tab.page.goto(`${app.url}/monitors/new?type=heartbeat`);
       await tab.page.getByLabel(/^Name/).fill('Backup');
       await tab.page.getByRole('button', { name: 'Create monitor' }).click();

@@ -158,7 +158,7 @@ const failingStrip = ({ counts, failing }: Dashboard, view: View, { times }: Mem
                 count > failing.length &&
                 html`
                   <li>
-                    <a href="${safeUrl(addressOf(view, { status: 'down' }))}">Show all</a>
+                    <a href="${safeUrl(addressOf(view, { status: null, sort: 'state' }))}">Show all</a>
                   </li>
                 `
               }

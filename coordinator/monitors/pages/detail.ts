@@ -123,7 +123,11 @@ const actionsOf = (monitor: Monitor, { may }: MembersRequest): Html | null => {
           ${
             enabled &&
             type !== 'heartbeat' &&
-            linkButton(`/monitors/${id}/edit#try`, 'Test now', { symbol: 'again' })
+            html`
+              <form method="post" action="/monitors/${id}/edit#try">
+                <button class="button" name="act" value="try">${icon('again')}Test now</button>
+              </form>
+            `
           }
           ${linkButton(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', {
             symbol: 'maintenance',

@@ -88,6 +88,19 @@ describe('the dashboard', () => {
     expect(groups.find(({ name }) => name === 'Jobs')).toMatchObject({ status: 'up', monitors: 2 });
   });
 
+  test('counts what maintenance covers among the failing of no group', async () => {
+    const login = (await list()).items.find(({ name }) => name === 'Login');
+    const failing = async () =>
+      (await list()).groups.find(({ id }) => id === login?.group)?.failing;
+    const before = await failing();
+    const set = (status: string) =>
+      bench.sql`update monitor_status set status = ${status} where monitor_id = ${login?.id ?? ''}`;
+    await set('down');
+    expect(await failing()).toBe(before);
+    await set('up');
+    expect(before).toBeGreaterThanOrEqual(0);
+  });
+
   test('shows a row with its day, its cause in our words, and what it is covered by', async () => {
     const { items } = await list();
     const rowOf = (name: string) => items.find((each) => each.name === name);
