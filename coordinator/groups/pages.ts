@@ -99,7 +99,7 @@ const pageOf = async (request: MembersRequest, state: FormState): Promise<PageAn
   const common = {
     title: 'Groups',
     place: 'groups',
-    live: state.status === 200,
+    live: true,
     status: state.status,
   } as const;
   const form = may(createGroup) ? makeForm(state, listed.matching === 0) : null;

@@ -424,7 +424,10 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
       .header('speculation-rules', `"${addresses.rules}"`);
     if (reply.getHeader('cache-control') === undefined)
       reply.header('cache-control', 'private, no-cache');
-    const text = documentOf(answer, {
+    // No address shows again what a form's answer shows: a refresh would replace it.
+    const shown =
+      request.method === 'POST' && answer.live === true ? { ...answer, live: false } : answer;
+    const text = documentOf(shown, {
       assets: addresses,
       request: page,
       signedIn,

@@ -178,8 +178,8 @@ export type ShownPage = {
   readonly place?: Section | undefined;
   readonly status?: number;
   /**
-   * The page refreshes itself when something changes in the organisation; if it answers a form,
-   * this address is fetched instead.
+   * The page refreshes itself when something changes in the organisation. The answer of a form does
+   * so only from an address that is named here, as its own shows something else.
    */
   readonly live?: boolean | string;
   /** It has a form that a passkey answers. */

@@ -62,7 +62,7 @@ const wallPage = async (request: MembersRequest, address?: string): Promise<Page
   return show({
     title: 'Wall',
     place: 'monitors',
-    live: address === undefined,
+    live: true,
     ...(address === undefined ? {} : { headers: { 'cache-control': 'no-store' } }),
     main: html`
       <div class="stack wall">

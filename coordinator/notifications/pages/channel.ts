@@ -159,7 +159,7 @@ const pageOf = async (
   return show({
     title: `${channelStateOf(channel, mail).words}: ${channel.name}`,
     place: 'alerts',
-    live: said === undefined,
+    live: true,
     status: state?.status ?? 200,
     main: html`
       <div class="stack" id="channel-${channel.id}">

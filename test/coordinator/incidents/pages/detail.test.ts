@@ -194,6 +194,7 @@ describe('detail', () => {
       const empty = await post(`/incidents/${id}/notes`, { text: '  ' }, web.house.member);
       expect(empty.status).toBe(400);
       expect(empty.text).toContain('aria-invalid="true"');
+      expect(empty.text).not.toContain('data-live');
       const written = await post(
         `/incidents/${id}/notes`,
         { text: `Deployed at noon ${hostile}` },
@@ -211,12 +212,14 @@ describe('detail', () => {
       const made = await post(`/incidents/${id}/share`, {}, web.house.member);
       expect(made.status).toBe(200);
       expect(made.headers.get('cache-control')).toBe('no-store');
+      // A refresh would take the link away.
+      expect(made.text).not.toContain('data-live');
       const [, path = ''] =
         new RegExp(`${web.url}(/shared/incidents/[A-Za-z0-9_-]+)`).exec(made.text) ?? [];
       expect(path).not.toBe('');
-      expect((await web.get(`/incidents/${id}`, { as: web.house.member })).text).not.toContain(
-        path,
-      );
+      const read = await web.get(`/incidents/${id}`, { as: web.house.member });
+      expect(read.text).not.toContain(path);
+      expect(read.text).toContain('data-live');
       const open = await web.get(path);
       expect(open.status).toBe(200);
       expect(open.text).toContain('<h1>Checkout is down from some continents</h1>');

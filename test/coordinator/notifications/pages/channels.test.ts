@@ -238,6 +238,7 @@ describe('channels', () => {
       const enough = await post(`/alerts/${id}/test`, {});
       expect(enough.status).toBe(429);
       expect(enough.text).toContain('10 tests and confirmation mails an hour');
+      for (const { text } of [once, enough]) expect(text).not.toContain('data-live');
     });
 
     test('is deleted from a page of its own', async () => {
