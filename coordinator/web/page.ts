@@ -235,6 +235,8 @@ type Route = {
   readonly path: string;
   /** Its form has a file, as `multipart/form-data`. */
   readonly takesFile?: true;
+  /** Its browser, which no one operates, asks again after these seconds, also after an error. */
+  readonly refreshS?: number;
 };
 
 /**

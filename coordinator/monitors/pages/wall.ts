@@ -6,9 +6,6 @@ import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from 
 import type { Times } from '../../web/times.ts';
 import { stateOf } from './monitor-table.ts';
 
-/** A television has no scripts that it could be trusted with: its browser asks again. */
-const refreshS = 15;
-
 /** Every monitor as a square, by group, on the whole screen. */
 const squares = (
   { groups, is_whole }: Omit<OutputOf<typeof showWall>, 'link'>,
@@ -130,6 +127,8 @@ export const sharedWall: Page = {
   method: 'GET',
   path: '/wall/:secret',
   needs: 'nobody',
+  // A television has no scripts that it could be trusted with.
+  refreshS: 15,
   answer: async ({ path, with: { readWall }, now }) => {
     const headers = {
       'x-robots-tag': 'noindex',
@@ -148,7 +147,7 @@ export const sharedWall: Page = {
     return show({
       title: 'Wall',
       frame: 'bare',
-      headers: { ...headers, refresh: String(refreshS) },
+      headers,
       main: html`<div class="stack wall">${squares(seen, false)}</div>`,
     });
   },

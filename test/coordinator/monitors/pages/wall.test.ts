@@ -63,8 +63,18 @@ test('says who made its link and that they left, so that someone revokes it', as
   await web.sql`insert into memberships (organisation_id, user_id, role) values (${organisation}, ${member.user}, 'member')`;
 });
 
+test('is asked for again by a television that got an error', async () => {
+  const link = linkIn((await post('/wall/link')).text);
+  await web.sql`alter table wall_links rename to wall_links_away`;
+  const failed = await web.get(link);
+  await web.sql`alter table wall_links_away rename to wall_links`;
+  expect([failed.status, failed.headers.get('refresh')]).toEqual([500, '15']);
+});
+
 test('shows nothing by its link while its organisation awaits deletion', async () => {
   const link = linkIn((await post('/wall/link')).text);
   await web.sql`update organisations set ends_at = now() + interval '1 day' where id = ${web.house.organisation}`;
-  expect((await web.get(link)).status).toBe(404);
+  const hidden = await web.get(link);
+  // Its owners may undo that.
+  expect([hidden.status, hidden.headers.get('refresh')]).toEqual([404, '15']);
 });
