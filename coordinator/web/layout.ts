@@ -516,6 +516,7 @@ export const documentOf = (shown: ShownPage, frame: Frame): Html => {
       : html`
         <body class="bare">
           <header class="bare-head">${brand}</header>
+          ${unsentBar}
           <main id="main">${message(said, frame.request.address)}${shown.main}${later(shown)}</main>
           ${bareFoot(frame)}
         </body>

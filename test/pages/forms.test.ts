@@ -307,6 +307,36 @@ describeInBrowser('forms', (browser) => {
       await proxy.close();
     });
 
+    test('does so also on pages without navigation: of a mail’s link, and with a password', async () => {
+      const proxy = await createTcpProxy(web.url);
+      const tab = await openTab(browser(), proxy.through(web.url));
+      const { page } = tab;
+      page.setDefaultTimeout(10_000);
+      const press = async (name: string): Promise<void> => {
+        proxy.cut();
+        await page.getByRole('button', { name, exact: true }).click();
+        await bar(tab).waitFor();
+        expect(await barriers(page)).toEqual([]);
+      };
+      const link = `/acknowledge/${demo.channels.links.acknowledge}`;
+      await page.goto(proxy.through(`${web.url}${link}`));
+      await press('Acknowledge');
+      proxy.heal();
+      await page.getByRole('heading', { name: 'Acknowledged', exact: true }).waitFor();
+
+      await page.goto(proxy.through(`${web.url}/sign-in`));
+      await page.getByLabel('E-mail').fill('ana@shop.example');
+      await page.getByLabel('Password').fill('correct horse');
+      await press('Sign in');
+      expect(await page.getByLabel('Password').inputValue()).toBe('correct horse');
+      const kept = 'JSON.stringify([localStorage, sessionStorage, history.state, location.href])';
+      expect(await page.evaluate(kept)).not.toContain('horse');
+      proxy.heal();
+      await page.getByText('The e-mail address or the password is wrong.').waitFor();
+      await tab.close();
+      await proxy.close();
+    });
+
     test('and whose answer was lost is executed once, and gets the same answer when it is sent again', async () => {
       const tab = await open('/monitors/new');
       const { page } = tab;
