@@ -45,6 +45,34 @@ describeInBrowser('the response chart', (browser) => {
     await tab.close();
   });
 
+  test('says the real value of what is too slow for the axis', async () => {
+    const id = demo.idOf('Staging');
+    // The oldest of sixty took 5 s, nearly all of it to wait.
+    await web.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome, phases)
+      select m.key, now() - n * interval '5 minutes', p.key, case n when 60 then 5000 else 100 end, 0,
+        array[3, 11, 24, case n when 60 then 4862 else 40 end, case n when 60 then 5000 else 100 end]
+      from monitors m, probes p, generate_series(1, 60) n where m.id = ${id} and p.continent = 'Europe'`;
+    const tab = await openTab(browser(), web.url, {
+      cookie: await web.cookieOf(web.house.viewer),
+    });
+    const { page } = tab;
+    await page.goto(`${web.url}/monitors/${id}`);
+    const valuesAt = async (nth: number, key: string) => {
+      const plot = page.locator('[data-chart]').nth(nth);
+      await plot.press(key);
+      return (await plot.locator('output').innerText()).replace(/^[^·]* · /, '');
+    };
+    expect(await valuesAt(0, 'Home')).toBe('Europe 5,000 ms');
+    expect(await valuesAt(0, 'End')).toBe('Europe 100 ms');
+    expect(await valuesAt(1, 'Home')).toBe(
+      'DNS 3.0 ms · Connect 11 ms · TLS 24 ms · Wait 4,862 ms · Download 100 ms',
+    );
+    expect(await valuesAt(1, 'End')).toBe(
+      'DNS 3.0 ms · Connect 11 ms · TLS 24 ms · Wait 40 ms · Download 22 ms',
+    );
+    await tab.close();
+  });
+
   test('chooses what it shows by the address, and is a table without scripts', async () => {
     const tab = await openTab(browser(), web.url, {
       scripts: false,

@@ -69,6 +69,24 @@ const scaleOf = (results: Results): Scale => {
   return { from, to, x: (at) => ((ms(at) - from) / (to - from)) * width };
 };
 
+type Heights = {
+  readonly axis: ReturnType<typeof axisOf>;
+  /** Where a value is drawn. */
+  readonly y: (ms: number) => number;
+  /** Where it would be if the axis had no end: the crosshair says that value. */
+  readonly real: (ms: number) => number;
+};
+
+/** One slow response in a hundred must not flatten all others: the axis may end below it. */
+const heightsOf = (values: readonly number[]): Heights => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const axis = axisOf(
+    Math.min(sorted.at(-1) ?? 1, 1.6 * (sorted[Math.floor(sorted.length * 0.98)] ?? 1)),
+  );
+  const real = (ms: number): number => height - (ms / axis.top) * height;
+  return { axis, y: (ms) => Math.max(0, real(ms)), real };
+};
+
 /** Continents first, then private places. */
 const inOrder = (one: Series, other: Series): number =>
   one.place === null && other.place === null
@@ -89,21 +107,25 @@ export function responseChart(
   const { of, label } = values[value];
   const series = results.series.toSorted(inOrder);
   const scale = scaleOf(results);
-  const all = series
-    .flatMap(({ points }) => points.flatMap((point) => of(point) ?? []))
-    .toSorted((a, b) => a - b);
-  // One slow response in a hundred must not flatten all others.
-  const limit = Math.min(all.at(-1) ?? 1, 1.6 * (all[Math.floor(all.length * 0.98)] ?? 1));
-  const axis = axisOf(limit);
-  const y = (ms: number): number => height - (Math.min(ms, axis.top) / axis.top) * height;
+  const { axis, y, real } = heightsOf(
+    series.flatMap(({ points }) => points.flatMap((point) => of(point) ?? [])),
+  );
   const gap = results.step_s * 1_000 * 3.5 * Math.max(1, series.length);
   const means = series.map((each) => `${nameOf(each)} ${msText(meanOf(each.points))}`).join(', ');
+  const over = ({ points }: Series): string =>
+    points
+      .map((point) => {
+        const ms = of(point) ?? 0;
+        return ms > axis.top ? `M${scale.x(point.at).toFixed(1)} ${real(ms).toFixed(1)}` : '';
+      })
+      .join('');
   const lines = series.map(
     (each) =>
       html`
         <path
           class="line ${classOf(each)}"
           data-name="${nameOf(each)}"
+          data-over="${over(each)}"
           d="${linePath(
             each.points.map((point) => ({ at: Date.parse(point.at), value: of(point) })),
             scale.x,
@@ -169,19 +191,15 @@ export function phaseChart(results: Results, times: Times): Html | null {
   const stacks = stacksOf(results);
   if (stacks.length === 0) return null;
   const scale = scaleOf(results);
-  const tops = stacks.map(({ sums }) => sums.at(-1) ?? 0).toSorted((a, b) => a - b);
-  const limit = Math.min(tops.at(-1) ?? 1, 1.6 * (tops[Math.floor(tops.length * 0.98)] ?? 1));
-  const axis = axisOf(limit);
-  const y = (ms: number): number => height - (Math.min(ms, axis.top) / axis.top) * height;
-  const step = (results.step_s * 1_000 * width) / (scale.to - scale.from);
-  /** A column for each step, from the phases below to this one. */
-  const columns = (phase: number): string =>
+  const { axis, y, real } = heightsOf(stacks.map(({ sums }) => sums.at(-1) ?? 0));
+  const step = ((results.step_s * 1_000 * width) / (scale.to - scale.from)).toFixed(1);
+  /** A column for each step above `least`, from the phases below to this one. */
+  const columns = (phase: number, to: (ms: number) => number, least: number): string =>
     stacks
       .map(({ at, sums }) => {
         const [low, high] = [sums[phase - 1] ?? 0, sums[phase] ?? 0];
-        const [x, top] = [scale.x(at).toFixed(1), y(high).toFixed(1)];
-        return high > low
-          ? `M${x} ${top}h${step.toFixed(1)}v${(y(low) - y(high)).toFixed(1)}h-${step.toFixed(1)}z`
+        return high > Math.max(low, least)
+          ? `M${scale.x(at).toFixed(1)} ${to(high).toFixed(1)}h${step}v${(to(low) - to(high)).toFixed(1)}h-${step}z`
           : '';
       })
       .join('');
@@ -211,7 +229,14 @@ export function phaseChart(results: Results, times: Times): Html | null {
         .join(', ')}`,
       drawn: phases.map(
         ({ key, label }, at) =>
-          html`<path class="phase-${key}" data-name="${label}" d="${columns(at)}"></path>`,
+          html`
+            <path
+              class="phase-${key}"
+              data-name="${label}"
+              data-over="${columns(at, real, axis.top)}"
+              d="${columns(at, y, 0)}"
+            ></path>
+          `,
       ),
     })}
   `;
@@ -220,7 +245,7 @@ export function phaseChart(results: Results, times: Times): Html | null {
 type Plot = {
   readonly results: Results;
   readonly scale: Scale;
-  readonly axis: ReturnType<typeof axisOf>;
+  readonly axis: Heights['axis'];
   readonly times: Times;
   readonly label: string;
   readonly drawn: Html | readonly Html[];

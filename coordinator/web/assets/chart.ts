@@ -16,10 +16,15 @@ const readingAt = (plot: HTMLElement, wanted: number): Reading | undefined => {
   const top = Number(plot.dataset.top);
   const lines = [...plot.querySelectorAll<SVGPathElement>('path[data-name]')].map((path) => ({
     name: path.dataset.name ?? '',
-    isColumn: !path.matches('.line'),
+    // `data-over` has what is beyond the axis, as it would be drawn without an end: it comes first.
     points: [
-      ...(path.getAttribute('d') ?? '').matchAll(/[ML]([\d.]+) ([\d.]+)(?:h[\d.]+v([\d.]+))?/g),
-    ].map(([, x, y, high]) => ({ x: Number(x), y: Number(y), high: Number(high) })),
+      ...`${path.dataset.over}${path.getAttribute('d')}`.matchAll(
+        /[ML]([\d.]+) ([-\d.]+)(?:h[\d.]+v([\d.]+))?/g,
+      ),
+    ].map(([, x, y, high = height - Number(y)]) => ({
+      x: Number(x),
+      ms: (Number(high) / height) * top,
+    })),
   }));
   const xs = lines.flatMap(({ points }) => points.map(({ x }) => x));
   const x = xs.reduce<number | undefined>(
@@ -28,10 +33,9 @@ const readingAt = (plot: HTMLElement, wanted: number): Reading | undefined => {
     undefined,
   );
   if (x === undefined) return undefined;
-  const values = lines.flatMap(({ name, isColumn, points }) => {
+  const values = lines.flatMap(({ name, points }) => {
     const point = points.find((each) => Math.abs(each.x - x) < 0.2);
-    if (!point) return [];
-    return [{ name, ms: ((isColumn ? point.high : height - point.y) / height) * top }];
+    return point ? [{ name, ms: point.ms }] : [];
   });
   return { x, values };
 };
