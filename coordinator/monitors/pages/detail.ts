@@ -296,7 +296,7 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
             ${responseChart(results, ledger, times, value)}
             <details class="as-table">
               <summary>Show as a table</summary>
-              ${responseTable(results, times)}
+              ${responseTable(results, times, value)}
             </details>
             ${
               phases !== null &&

@@ -1,6 +1,6 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import type { getMonitorResults } from '../../../shared/api/results.ts';
-import { durationText } from '../../../shared/base/time.ts';
+import { briefDuration, durationText } from '../../../shared/base/time.ts';
 import { axisOf, linePath, momentsBetween } from '../../web/charts.ts';
 import { byContinent, countText, lineClass, msText, shortName } from '../../web/elements.ts';
 import { type Html, html, joined } from '../../web/html.ts';
@@ -39,13 +39,14 @@ export const valuesOf = ({ series }: Results): readonly ChartValue[] => {
 
 export const valueLabel = (value: ChartValue): string => values[value].label;
 
-/** Of all passes in the window. */
-export const meanOf = (points: readonly Point[]): number | null => {
-  const passed = points.filter(({ mean_ms, ok }) => mean_ms !== null && ok > 0);
+/** Of all passes at these points; of a percentile, the mean of theirs. */
+export const meanOf = (points: readonly Point[], value: ChartValue = 'mean'): number | null => {
+  const { of } = values[value];
+  const passed = points.filter((point) => of(point) !== null && point.ok > 0);
   const count = passed.reduce((sum, { ok }) => sum + ok, 0);
   return count === 0
     ? null
-    : passed.reduce((sum, { mean_ms, ok }) => sum + (mean_ms ?? 0) * ok, 0) / count;
+    : passed.reduce((sum, point) => sum + (of(point) ?? 0) * point.ok, 0) / count;
 };
 
 /** The time that the chart covers: from the first value, so that a young monitor fills it. */
@@ -186,6 +187,12 @@ const stacksOf = ({ series }: Results): readonly Stack[] => {
     .toSorted((a, b) => a.at - b.at);
 };
 
+const phaseMean = (stacks: readonly Stack[], phase: number): number | null =>
+  stacks.length === 0
+    ? null
+    : stacks.reduce((sum, { sums }) => sum + (sums[phase] ?? 0) - (sums[phase - 1] ?? 0), 0) /
+      stacks.length;
+
 /** Where the time of a check goes: null for checks without phases, and where only hours are kept. */
 export function phaseChart(results: Results, times: Times): Html | null {
   const stacks = stacksOf(results);
@@ -203,9 +210,7 @@ export function phaseChart(results: Results, times: Times): Html | null {
           : '';
       })
       .join('');
-  const mean = (phase: number): number =>
-    stacks.reduce((sum, { sums }) => sum + (sums[phase] ?? 0) - (sums[phase - 1] ?? 0), 0) /
-    stacks.length;
+  const mean = (phase: number): number | null => phaseMean(stacks, phase);
   return html`
     <ul class="row chart-legend">
       ${phases.map(
@@ -385,9 +390,11 @@ const deployList = ({ deploys }: Results, times: Times): Html | null =>
 
 const maxRows = 32;
 
-/** The same in numbers, with as many rows as a person reads. */
-export const responseTable = (results: Results, times: Times): Html => {
+/** Both charts in numbers, with as many rows as a person reads. */
+export const responseTable = (results: Results, times: Times, value: ChartValue): Html => {
   const series = results.series.toSorted(inOrder);
+  const stacks = stacksOf(results);
+  const shownPhases = stacks.length === 0 ? [] : phases;
   const [from, to] = spanOf(results);
   const steps = Math.max(1, Math.round((to - from) / (results.step_s * 1_000)));
   const step = (to - from) / Math.min(maxRows, steps);
@@ -395,27 +402,33 @@ export const responseTable = (results: Results, times: Times): Html => {
     { length: Math.round((to - from) / step) },
     (_, at) => from + at * step,
   ).toReversed();
+  const isInside = (at: number, begin: number): boolean => at >= begin && at < begin + step;
   const inside = (points: readonly Point[], begin: number): Point[] =>
-    points.filter(({ at }) => Date.parse(at) >= begin && Date.parse(at) < begin + step);
+    points.filter(({ at }) => isInside(Date.parse(at), begin));
   const cell = (points: readonly Point[]): Html => {
     const failed = points.reduce((sum, point) => sum + point.failed, 0);
     return html`
-      ${msText(meanOf(points))}
+      ${msText(meanOf(points, value))}
       ${failed > 0 && html`<span class="state-down">, ${countText(failed)} failed</span>`}
     `;
   };
   return html`
     <div class="table-scroll" tabindex="0" role="region" aria-label="Response times as a table">
       <table>
+        <caption class="soft">
+          ${valueLabel(value)} response time${value !== 'mean' && ` per ${briefDuration(results.step_s * 1_000)}, averaged over each row`}${shownPhases.length > 0 && '; phases are means of all continents'}
+        </caption>
         <thead>
           <tr>
             <th scope="col">From</th>
             ${series.map((each) => html`<th scope="col" class="number">${each.place?.name ?? each.continent}</th>`)}
+            ${shownPhases.map(({ label }) => html`<th scope="col" class="number">${label}</th>`)}
           </tr>
         </thead>
         <tbody>
           ${rows.flatMap((begin) => {
             const cells = series.map(({ points }) => inside(points, begin));
+            const own = stacks.filter(({ at }) => isInside(at, begin));
             return cells.every((points) => points.length === 0)
               ? []
               : [
@@ -423,6 +436,10 @@ export const responseTable = (results: Results, times: Times): Html => {
                     <tr>
                       <td>${times.moment(begin)}</td>
                       ${cells.map((points) => html`<td class="number">${cell(points)}</td>`)}
+                      ${shownPhases.map(
+                        (_, phase) =>
+                          html`<td class="number">${msText(phaseMean(own, phase))}</td>`,
+                      )}
                     </tr>
                   `,
                 ];
