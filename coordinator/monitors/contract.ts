@@ -59,7 +59,9 @@ const DashboardRowOut = object('DashboardRowOut', {
   /** Milliseconds, oldest first. */
   response: array(nullable(number())),
   response_ms: nullable(number()),
-  percent: nullable(number(), { description: 'Uptime of 30 days.' }),
+  percent: nullable(number(), {
+    description: 'Uptime of 30 days; null while the monitor is younger than an hour.',
+  }),
   /** Of the outages that make it flapping now: how many, and when the first was confirmed. */
   flapping: nullable(object('FlappingOut', { times: integer(), since: dateTime() })),
   muted: StatusOut.shape.muted,

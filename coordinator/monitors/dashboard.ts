@@ -21,7 +21,14 @@ import {
   isFiltered,
 } from './dashboard-queries.ts';
 import { listedJson } from './row.ts';
-import { flappingNow, type MonitorHistory, statusOf, stretchesOf, uptimeOf } from './status.ts';
+import {
+  flappingNow,
+  type MonitorHistory,
+  minUptimeMs,
+  statusOf,
+  stretchesOf,
+  uptimeOf,
+} from './status.ts';
 import { coveredNow, monitorHistories } from './status-queries.ts';
 
 const uptimeDays = 30;
@@ -60,7 +67,10 @@ const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['
     bars: barsOf(stretchesOf(history, day), day, bars, verifying),
     response,
     response_ms: latestOf(response),
-    percent: uptimeOf(history, windowOf(uptimeDays, now)).percent,
+    percent:
+      now - history.created_at < minUptimeMs
+        ? null
+        : uptimeOf(history, windowOf(uptimeDays, now)).percent,
     last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
     flapping: flappingJson(row, now),
     muted:

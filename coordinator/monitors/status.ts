@@ -8,6 +8,9 @@ import { allowedSilence } from '../core/ledger.ts';
 import { type Caused, explained, type Stretch, type Uptime, uptime } from '../core/uptime.ts';
 import { flappingOf, longMs, type Outage, steadyMs } from '../notifications/policy.ts';
 
+/** A percentage of less time says nothing: pages show none. */
+export const minUptimeMs = 3_600_000;
+
 const statuses = ['pending', 'up', 'verifying', 'down', 'paused'] as const;
 export type Status = (typeof statuses)[number];
 

@@ -1,5 +1,6 @@
 import { encode } from 'uqr';
 import type { OutputOf } from '../../shared/api/operation.ts';
+import { durationText } from '../../shared/base/time.ts';
 import type { getChannelChoices } from '../notifications/contract.ts';
 import { choiceField, type FormState } from './forms.ts';
 import { type Html, html, type IconName, icon, type Part, safeUrl } from './html.ts';
@@ -96,15 +97,11 @@ export const percentFigure = (percent: number | null): Part =>
     ? percentText(percent)
     : html`<span title="${percent.toFixed(4)} %">${percentText(percent)}</span>`;
 
-/** With two decimals, rounded down as it is computed; the whole value is its title. */
-export const percentMark = (percent: number | null): Html =>
-  percent === null
-    ? html`–`
-    : html`
-      <span title="${percentText(percent)}">
-        ${percent === 100 ? '100' : (Math.floor(percent * 100) / 100).toFixed(2)} %
-      </span>
-    `;
+/** `30 days`; of a monitor that is younger, which existed for `ms` of them: `18 min`. */
+export const daysText = (days: number, ms = days * 86_400_000): string => {
+  if (ms > 0 && ms < days * 86_400_000) return durationText(ms);
+  return days === 365 ? '1 year' : days === 1 ? '24 hours' : `${days} days`;
+};
 
 export const msText = (ms: number | null): string =>
   ms === null

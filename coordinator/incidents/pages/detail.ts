@@ -18,7 +18,7 @@ import { listMembers } from '../../organisations/contract.ts';
 import { listIncidentPages } from '../../status-pages/contract.ts';
 import { type IncidentPage, incidentPages } from '../../status-pages/pages/posts.ts';
 import { sampleLanes } from '../../web/charts.ts';
-import { heading, notice, percentMark } from '../../web/elements.ts';
+import { daysText, heading, notice, percentFigure } from '../../web/elements.ts';
 import { formOf, inputOf, noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textArea } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
@@ -114,17 +114,16 @@ const mapOf = (incident: Incident): Html | null => {
 
 const effectOf = ({ effect, open }: Incident): Html => {
   const { days, window_s, down_seconds, percent, percent_without } = effect;
-  const isYoung = window_s > 0 && window_s < days * 86_400;
-  const window = isYoung ? durationText(window_s * 1_000) : `${days} days`;
+  const window = daysText(days, window_s * 1_000);
   if (down_seconds === 0)
     return html`
       <p>
-        No downtime counted${open && ' yet'}. Uptime of ${window}: ${percentMark(percent)}.
+        No downtime counted${open && ' yet'}. Uptime of ${window}: ${percentFigure(percent)}.
       </p>
     `;
   return html`
     <p>
-      ${durationText(down_seconds * 1_000)} of downtime. Uptime of ${window}:${' '}<b>${percentMark(percent)}</b>, without this incident ${percentMark(percent_without)}.
+      ${durationText(down_seconds * 1_000)} of downtime. Uptime of ${window}:${' '}<b>${percentFigure(percent)}</b>, without this incident ${percentFigure(percent_without)}.
     </p>
   `;
 };

@@ -16,6 +16,7 @@ import { listCertificates } from '../../warnings/contract.ts';
 import { expiryFigures } from '../../warnings/pages/certificates.ts';
 import {
   chips,
+  daysText,
   figure,
   heading,
   linkButton,
@@ -28,7 +29,7 @@ import {
 import { type Html, html, icon, type Part, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, show } from '../../web/page.ts';
 import { rotatePingAddress } from '../contract.ts';
-import { flappingNow } from '../status.ts';
+import { flappingNow, minUptimeMs } from '../status.ts';
 import { addressFor, addressPart, pingList, rotateForm, runFigures } from './heartbeat.ts';
 import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
 import { flappingBadge, kindWord, muteChoices, mutedWords } from './monitor-table.ts';
@@ -53,15 +54,7 @@ type Status = OutputOf<typeof getMonitorStatus>;
 type Incidents = OutputOf<typeof listIncidents>['items'];
 
 const dayChoices = [1, 7, 30, 90, 365];
-const windowWords = {
-  '24h': '24 hours',
-  '7d': '7 days',
-  '30d': '30 days',
-  '1y': '1 year',
-} as const;
-
-const daysWords = (days: number): string =>
-  days === 365 ? '1 year' : days === 1 ? '24 hours' : `${days} days`;
+const windowDays = { '24h': 1, '7d': 7, '30d': 30, '1y': 365 } as const;
 
 const sentenceOf = ({ name, type }: Monitor, { status, since }: Status, now: number): string => {
   const long = since === null ? '' : ` for ${durationText(now - Date.parse(since))}`;
@@ -158,14 +151,13 @@ const mutedLine = ({ id }: Monitor, { muted }: Status, { may, times }: MembersRe
     </form>
   `;
 
-const uptimeFigures = (ledger: Ledger, days: number): Html =>
-  html`
-    ${figure(`Uptime, ${daysWords(days)}`, percentFigure(ledger.percent))}
-    ${figure(
-      'Down',
-      ledger.down_seconds === 0 ? 'Never' : durationText(ledger.down_seconds * 1_000),
-    )}
+const uptimeFigures = ({ days, from, to, percent, down_seconds }: Ledger): Html => {
+  const ms = Date.parse(to) - Date.parse(from);
+  return html`
+    ${figure(`Uptime, ${daysText(days, ms)}`, percentFigure(ms < minUptimeMs ? null : percent))}
+    ${figure('Down', down_seconds === 0 ? 'Never' : durationText(down_seconds * 1_000))}
   `;
+};
 
 const responseFigures = ({ series, percentiles }: Results): Html => {
   if (percentiles === null)
@@ -284,7 +276,7 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
           'Time range of the chart',
           resultWindows.map((each) => ({
             href: address_({ window: each }),
-            label: windowWords[each],
+            label: daysText(windowDays[each]),
             current: each === window,
           })),
         )}
@@ -351,7 +343,7 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
         }
         ${sidesNotice(status)}
         <dl class="figures">
-          ${uptimeFigures(ledger, days)}
+          ${uptimeFigures(ledger)}
           ${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}
           ${expiryFigures(certificates.items, domains.items, now)}
         </dl>
@@ -363,7 +355,7 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
               'Time range of the log',
               dayChoices.map((each) => ({
                 href: `${address_({ days: String(each) })}#ledger`,
-                label: daysWords(each),
+                label: daysText(each),
                 current: each === days,
               })),
             )}
@@ -372,7 +364,7 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
           ${ledgerTable(ledger, times)}
         </section>
         <section>
-          <div class="section-head"><h2>Incidents in ${daysWords(days)}</h2></div>
+          <div class="section-head"><h2>Incidents in ${daysText(days)}</h2></div>
           ${incidentsOf(items, request)}
         </section>
         ${

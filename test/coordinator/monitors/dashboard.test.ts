@@ -68,6 +68,11 @@ describe('the dashboard', () => {
     }
   });
 
+  test('has no uptime of a monitor younger than an hour', async () => {
+    const [newcomer] = (await list({ q: 'Newcomer' })).items;
+    expect(newcomer).toMatchObject({ name: 'Newcomer', percent: null });
+  });
+
   test('shows monitors by group and name, those without a group at the end, or trouble first', async () => {
     const { items, groups } = await list();
     const troubleFirst = (await namesOf({ sort: 'state' })).slice(0, 4);

@@ -100,6 +100,11 @@ describe('detail', () => {
       await web.sql`update incidents set resolved_at = null where id = ${id}`;
     });
 
+    test('has the whole value of uptime where one points at it', async () => {
+      const { text } = await web.get(`/incidents/${await incident()}`, { as: web.house.viewer });
+      expect(text).toMatch(/Uptime of 1 d: <b><span title="\d+\.\d{4} %">\d+\.\d\d %<\/span><\/b>/);
+    });
+
     test('rule 10: says why one private place confirms another', async () => {
       const id = await incident('Intranet');
       const place = newId();

@@ -83,6 +83,25 @@ describe('detail', () => {
       expect(text).toContain(`<a href="/incidents/${incident}">Incident</a>`);
     });
 
+    test('names the time that its uptime covers, and has no percentage below an hour', async () => {
+      const uptime = async (age: string, query = '') => {
+        const id = await monitor();
+        await web.sql`update monitors set created_at = now() - ${age}::interval where id = ${id}`;
+        await result(id, 'Europe', 0, 20);
+        await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
+        values (${newId()}, ${web.house.organisation}, ${id}, now() - interval '30 minutes', now() - interval '30 minutes', now() - interval '15 minutes')`;
+        const { text } = await web.get(`/monitors/${id}${query}`, { as: web.house.viewer });
+        return /<dt>(Uptime.*?)<\/dt>\s*<dd>(.*?)<\/dd>/s.exec(text)?.slice(1);
+      };
+      expect(await uptime('48 minutes')).toEqual([expect.stringMatching(/^Uptime, 48 min/), '–']);
+      expect(await uptime('2 hours')).toEqual([
+        expect.stringMatching(/^Uptime, 2 h/),
+        expect.stringMatching(/^<span title="87\.5\d{3} %">87\.50 %<\/span>$/),
+      ]);
+      expect((await uptime('31 days'))?.[0]).toBe('Uptime, 30 days');
+      expect((await uptime('31 days', '?days=1'))?.[0]).toBe('Uptime, 24 hours');
+    });
+
     test('warns of settings without effect, with the probable intention', async () => {
       const { text } = await web.get(
         `/monitors/${await monitor({ config: { expectd_status: [200] } })}`,
