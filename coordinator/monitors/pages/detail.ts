@@ -233,11 +233,16 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
   const monitor_id = path.monitor_id;
   const window = resultWindows.find((each) => each === asked.window) ?? '24h';
   const days = dayChoices.find((each) => String(each) === asked.days) ?? 30;
-  const [monitor, status, ledger, results, { items }, told, certificates, domains] =
+  const log = ask(getMonitorLedger, { monitor_id, days });
+  const [monitor, status, ledger, marks, results, { items }, told, certificates, domains] =
     await Promise.all([
       ask(getMonitor, { monitor_id }),
       ask(getMonitorStatus, { monitor_id, days }),
-      ask(getMonitorLedger, { monitor_id, days }),
+      log,
+      // A log as long as the chart has all that the chart marks.
+      windowDays[window] > days
+        ? ask(getMonitorLedger, { monitor_id, days: windowDays[window] })
+        : log,
       ask(getMonitorResults, { monitor_id, window }),
       ask(listIncidents, { monitor: monitor_id, days, limit: 20 }),
       ask(listNotified, { monitor_id }),
@@ -285,7 +290,7 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
         results.series.length === 0
           ? html`<p class="nothing">No data yet for this time.</p>`
           : html`
-            ${responseChart(results, ledger, times, value)}
+            ${responseChart(results, marks, times, value)}
             <details class="as-table">
               <summary>Show as a table</summary>
               ${responseTable(results, times, value)}

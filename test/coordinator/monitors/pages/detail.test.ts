@@ -83,6 +83,27 @@ describe('detail', () => {
       expect(text).toContain(`<a href="/incidents/${incident}">Incident</a>`);
     });
 
+    test('marks the outages of the whole chart, however short the log is', async () => {
+      const id = await monitor();
+      await web.sql`update monitors set created_at = now() - interval '200 days' where id = ${id}`;
+      await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
+      values (${newId()}, ${web.house.organisation}, ${id}, now() - interval '100 days', now() - interval '100 days', now() - interval '99 days')`;
+      await web.sql`insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
+        select key, 'Europe', date_trunc('hour', now()) - n * interval '1 day', 60, 0, 0, 6000, 80, 140
+        from monitors, unnest(array[1, 120]) n where id = ${id}`;
+      const page = async (query: string) =>
+        (await web.get(`/monitors/${id}?${query}`, { as: web.house.viewer })).text;
+      for (const [query, marks] of [
+        ['window=1y&days=7', 1],
+        ['window=1y&days=365', 1],
+        ['window=30d&days=365', 0],
+      ] as const)
+        expect([query, (await page(query)).split('class="band-down"').length - 1]).toEqual([
+          query,
+          marks,
+        ]);
+    });
+
     test('names the time that its uptime covers, and has no percentage below an hour', async () => {
       const uptime = async (age: string, query = '') => {
         const id = await monitor();
