@@ -2,6 +2,7 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { type InOrganisation, notFound, type OperationResult } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
+import { deleteWindow } from '../maintenance/queries.ts';
 import {
   endMute,
   type MonitorMute,
@@ -66,6 +67,10 @@ export const nameMonitors = async (
   })),
 });
 
+/** As the audit log names them. */
+const namesOf = (found: readonly AtOnce[], ids?: readonly string[]): string[] =>
+  found.flatMap(({ id, name }) => (ids === undefined || ids.includes(id) ? [name] : []));
+
 /** What is muted already gets the new end; what is not is not unmuted again. */
 const muteAll = async (
   { sql, organisation, caller, now, note }: InOrganisation,
@@ -92,7 +97,7 @@ const muteAll = async (
         until_resolved,
       })),
     },
-    after: { muted: mute !== null, monitors: ids },
+    after: { muted: mute !== null, monitors: ids, names: namesOf(found, ids) },
   });
   return ids.length;
 };
@@ -101,18 +106,21 @@ const trash = async (context: InOrganisation, found: readonly AtOnce[]): Promise
   const { sql, organisation, note } = context;
   await trashMonitors(sql, organisation.id, found, await deleterOf(context));
   note({
-    before: { names: found.map(({ name }) => name) },
+    before: { names: namesOf(found) },
     after: { deleted: found.map(({ id }) => id) },
   });
   return found.length;
 };
 
+const nothingToUndo = (): Refusal =>
+  new Refusal('nothing_to_undo', 'There is nothing to undo: it was undone, or is too old.');
+
 /** Undone is what this user changed last, if that was a moment ago. */
 const undoneWithinMs = 60_000;
 
 /**
- * Takes back this user's last change of several monitors. What someone else changed since, or
- * deleted, stays.
+ * Takes back this user's last change of several monitors, or their new maintenance window. What
+ * someone else changed since, or deleted, stays.
  */
 export const undoChange = async (context: InOrganisation): OperationResult<Output> => {
   const { sql, organisation, caller, now, note } = context;
@@ -121,9 +129,14 @@ export const undoChange = async (context: InOrganisation): OperationResult<Outpu
     caller.user === null
       ? undefined
       : await lastChangeBy(sql, of, caller.user, new Date(now - undoneWithinMs));
-  if (last === undefined || last.operation === 'undoChange')
-    throw new Refusal('nothing_to_undo', 'There is nothing to undo: it was undone, or is too old.');
+  if (last === undefined || last.operation === 'undoChange') throw nothingToUndo();
   const { about, before, after = {} } = last.changed;
+  if (last.operation === 'createMaintenanceWindow') {
+    const window = about.id ?? '';
+    if (!(await deleteWindow(sql, of, window, now))) throw nothingToUndo();
+    note({ before: {}, after: { deleted_window: window } });
+    return { changed: 1 };
+  }
   const deleted = about.monitor_id === undefined ? after.deleted : [about.monitor_id];
   if (deleted) {
     const restored = await restoreAmong(context, deleted);
@@ -184,7 +197,7 @@ const move = async (
   if (ids.length > 0) await regroupMonitors(sql, organisation.id, ids, group);
   note({
     before: { groups: moved.map(({ id, group_id }) => ({ monitor: id, group: group_id })) },
-    after: { group },
+    after: { group, names: namesOf(moved) },
   });
   return moved.length;
 };
@@ -200,7 +213,8 @@ const switchAll = async (
     await switchMonitors(sql, ids, enabled);
     await notifyOwners(sql, organisation.id, switched, enabled ? 'resumed' : 'paused');
   }
-  note({ before: {}, after: enabled ? { resumed: ids } : { paused: ids } });
+  const names = namesOf(switched);
+  note({ before: {}, after: enabled ? { resumed: ids, names } : { paused: ids, names } });
   return switched.length;
 };
 
@@ -225,7 +239,7 @@ const retag = async (
   );
   note({
     before: { tags: changed.map(({ id, tags }) => ({ monitor: id, tags })) },
-    after: adds ? { added: tag } : { removed: tag },
+    after: { ...(adds ? { added: tag } : { removed: tag }), names: namesOf(changed) },
   });
   return changed.length;
 };

@@ -242,7 +242,7 @@ export const purgeMonitor = innerOperation({
 export const undoChange = innerOperation({
   id: 'undoChange',
   access: 'write',
-  summary: 'Undo your last change of several monitors',
+  summary: 'Undo your last change of several monitors, or your new maintenance window',
   description: 'For a minute. What someone else changed since stays.',
   response: ChangedMonitorsOut,
   refusals: ['nothing_to_undo', 'external_id_taken', 'plan_limit_monitors'],

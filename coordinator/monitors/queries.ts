@@ -102,11 +102,11 @@ export const tagMonitors = (
   tagged: readonly { readonly id: string; readonly tags: readonly string[] }[],
 ): Promise<void> => updateRows(sql, 'monitors', { tags: 'text[]' }, organisation, tagged);
 
-/** A change of several monitors at once, as the audit log has it. */
+/** A change of several monitors at once, or a new window, as the audit log has it. */
 export type LastChange = {
   readonly operation: string;
   readonly changed: {
-    readonly about: { readonly monitor_id?: string };
+    readonly about: { readonly monitor_id?: string; readonly id?: string };
     readonly before: {
       readonly groups?: readonly { readonly monitor: string; readonly group: string | null }[];
       readonly tags?: readonly { readonly monitor: string; readonly tags: readonly string[] }[];
@@ -136,7 +136,8 @@ export const lastChangeBy = async (
 ): Promise<LastChange | undefined> => {
   const [row] = await sql<LastChange[]>`
     select operation, changed from audit_log where organisation_id = ${organisation}
-      and user_id = ${user} and operation in ('changeMonitors', 'deleteMonitor', 'undoChange') and at > ${since}
+      and user_id = ${user} and operation in ('changeMonitors', 'createMaintenanceWindow', 'deleteMonitor', 'undoChange')
+      and at > ${since}
     order by key desc limit 1`;
   return row;
 };

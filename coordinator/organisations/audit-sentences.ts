@@ -173,6 +173,30 @@ export const hasAuditSentence = (operation: string): boolean => Object.hasOwn(se
 /** An operation that no longer exists is called by its id. */
 export const auditSentence = (operation: string): string => sentences[operation] ?? operation;
 
+type Values = Readonly<Record<string, unknown>>;
+
+/** What a change of several monitors did, by what it wrote down. */
+const bulkVerb = (after: Values): string | undefined => {
+  if ('muted' in after) return after.muted === true ? 'Muted' : 'Unmuted';
+  const verbs = {
+    ...{ paused: 'Paused', resumed: 'Resumed', deleted: 'Deleted' },
+    ...{ added: 'Tagged', removed: 'Untagged', group: 'Moved' },
+  };
+  return Object.entries(verbs).find(([key]) => key in after)?.[1];
+};
+
+/** What an entry says. */
+export const entrySentence = (
+  operation: string,
+  { before, after }: { readonly before: Values | null; readonly after: Values | null },
+): string => {
+  const verb = operation === 'changeMonitors' ? bulkVerb(after ?? {}) : undefined;
+  const names = after?.names ?? before?.names;
+  return verb === undefined || !Array.isArray(names)
+    ? auditSentence(operation)
+    : `${verb} ${names.length === 1 ? 'monitor' : `${names.length} monitors`}`;
+};
+
 /** What people are not shown. */
 export const unlistedOperations: readonly string[] = Object.keys(sentences).filter(
   (operation) => sentences[operation] === null,

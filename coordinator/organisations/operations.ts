@@ -44,7 +44,7 @@ import { hashPassword } from '../people/secrets.ts';
 import { linkLives } from '../people/sessions.ts';
 import { type DayRow, percentilesByHour } from '../results/days.ts';
 import { deleteTokensOf } from '../tokens/queries.ts';
-import { auditSentence, unlistedOperations } from './audit-sentences.ts';
+import { auditSentence, entrySentence, unlistedOperations } from './audit-sentences.ts';
 import type * as contract from './contract.ts';
 import { beginEnding, undoEnding } from './deletion.ts';
 import { type ExportPart, exportPage, exportParts, isExportPart, maxRowsOf } from './export.ts';
@@ -426,20 +426,24 @@ const entryJson = ({
   operation,
   changed,
   subject,
-}: AuditRow) => ({
-  id: key,
-  at: at.toISOString(),
-  who,
-  through,
-  token_name,
-  address,
-  operation,
-  what: auditSentence(operation),
-  subject,
-  about: record(changed.about) ?? {},
-  before: record(changed.before),
-  after: record(changed.after) ?? record(changed.sent),
-});
+}: AuditRow) => {
+  const before = record(changed.before);
+  const after = record(changed.after) ?? record(changed.sent);
+  return {
+    id: key,
+    at: at.toISOString(),
+    who,
+    through,
+    token_name,
+    address,
+    operation,
+    what: entrySentence(operation, { before, after }),
+    subject,
+    about: record(changed.about) ?? {},
+    before,
+    after,
+  };
+};
 
 export const listAudit = async (
   { sql, organisation, with: { cursors } }: InOrganisation,

@@ -331,6 +331,7 @@ const save = async (
     said: isNow(form)
       ? 'Maintenance started. Alerts wait until it ends.'
       : 'Maintenance scheduled.',
+    mayUndo: true,
   });
 };
 

@@ -19,8 +19,16 @@ export type Change = {
   readonly after: string | undefined;
 };
 
-const textOf = (value: unknown): string =>
-  typeof value === 'string' ? value : JSON.stringify(value);
+const isId = (text: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(text);
+
+/** Undefined for what tells people nothing: lists of ids, or of objects; the CSV has them. */
+const textOf = (value: unknown): string | undefined => {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value) || value.length === 0) return JSON.stringify(value);
+  if (value.some(isRecord)) return undefined;
+  const texts = value.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
+  return texts.every(isId) ? undefined : texts.join(', ');
+};
 
 /** Flattens nested settings by one level, so that of a long object only changes are shown. */
 const flat = (values: Values | null): ReadonlyMap<string, unknown> =>

@@ -12,12 +12,14 @@ import {
 import { dashboardPage } from '../../../coordinator/monitors/dashboard-queries.ts';
 import { showFrame } from '../../../coordinator/organisations/contract.ts';
 import { search } from '../../../coordinator/search/contract.ts';
+import { createMaintenanceWindow, listMaintenanceWindows } from '../../../shared/api/maintenance.ts';
 import {
   createMonitor,
   deleteMonitor,
   getMonitorStatus,
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
+import { listAudit } from '../../../shared/api/organisations.ts';
 import { type Demo, demoCount, seedDemo } from '../../support/demo.ts';
 import { gateBench } from '../../support/gate.ts';
 import {
@@ -395,6 +397,44 @@ describe('several monitors at once', () => {
     await bench.call(updateMonitor, house.owner, { monitor_id: chosen()[0], enabled: true });
     expect(await undo()).toEqual({ changed: 1 });
     expect(await of()).toEqual(before);
+  });
+
+  test('covered by a new window are not, once their maintenance is undone', async () => {
+    const windows = async () =>
+      (await bench.call(listMaintenanceWindows, house.member)).items.map(({ id }) => id);
+    const before = await windows();
+    const { id } = await bench.call(createMaintenanceWindow, house.member, {
+      monitors: chosen(),
+      starts_at: new Date(bench.now).toISOString(),
+      ends_at: new Date(bench.now + 3_600_000).toISOString(),
+    });
+    expect(await windows()).toContain(id);
+    expect(await bench.refusal(undoChange, house.owner)).toBe('nothing_to_undo');
+    await bench.call(undoChange, house.member);
+    expect(await windows()).toEqual(before);
+    expect(await bench.refusal(undoChange, house.member)).toBe('nothing_to_undo');
+  });
+
+  test('are named in the audit log, with what was done to them', async () => {
+    const newest = async () =>
+      (await bench.call(listAudit, house.owner, { operation: 'changeMonitors', limit: 1 })).items[0];
+    const names = ['Checkout', 'Search API'];
+    const monitors = (await list()).items.flatMap(({ id, name }) =>
+      names.includes(name) ? [id] : [],
+    );
+    for (const [change, what] of [
+      [{ change: 'pause' }, 'Paused 2 monitors'],
+      [{ change: 'resume' }, 'Resumed 2 monitors'],
+      [{ change: 'tag', tag: 'night' }, 'Tagged 2 monitors'],
+      [{ change: 'untag', tag: 'night' }, 'Untagged 2 monitors'],
+      [{ change: 'mute', minutes: 5 }, 'Muted 2 monitors'],
+      [{ change: 'unmute' }, 'Unmuted 2 monitors'],
+    ] as const) {
+      await bench.call(changeMonitors, house.member, { monitors, ...change });
+      const entry = await newest();
+      expect(entry?.what).toBe(what);
+      expect(entry?.after?.names).toEqual(expect.arrayContaining(names));
+    }
   });
 
   test('are all changed or none: one of another organisation changes nothing', async () => {
