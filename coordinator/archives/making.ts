@@ -2,7 +2,7 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../database/connect.ts';
 import { holdAlone } from '../database/sql.ts';
-import { archivableDays, checksOfDay, isKept } from '../results/archive.ts';
+import { checksOfDay, daysOfOrganisation, isKept } from '../results/archive.ts';
 import { dateOf } from '../results/days.ts';
 import { createParquet } from '../results/parquet.ts';
 import {
@@ -13,6 +13,9 @@ import {
   insertPiece,
   oldestWaiting,
 } from './queries.ts';
+
+/** For how long an archive waits for checks that arrive late; then it has their day as it is. */
+const maxWaitMs = 1_800_000;
 
 /**
  * Makes the archives that were asked for, a day at a time: its pieces, then its file, which says
@@ -68,14 +71,20 @@ export const createArchiver = ({
       if (signal.aborted || (await oldestWaiting(sql)) === undefined) return;
       // One coordinator makes them.
       await holdAlone(sql, 'archives', async () => {
+        const postponed: string[] = [];
         for (let archive = await oldestWaiting(sql); archive && !signal.aborted; ) {
+          const now = clock.now();
           const written = new Set(archive.files.map(({ day }) => day));
-          const days = await archivableDays(sql, clock.now());
-          const next = days.find(({ day, is_settled }) => is_settled && !written.has(dateOf(day)));
-          const isTooLarge = next !== undefined && !(await makeDay(archive, next.day));
-          if (next === undefined || isTooLarge)
-            await endArchive(sql, archive, { at: new Date(clock.now()), isTooLarge });
-          archive = await oldestWaiting(sql);
+          const days = await daysOfOrganisation(sql, now, archive.organisation_id);
+          const next = days.find(({ day }) => !written.has(dateOf(day)));
+          const isOverdue = now - archive.created_at.getTime() >= maxWaitMs;
+          if (next !== undefined && !next.is_settled && !isOverdue) postponed.push(archive.id);
+          else {
+            const isTooLarge = next !== undefined && !(await makeDay(archive, next.day));
+            if (next === undefined || isTooLarge)
+              await endArchive(sql, archive, { at: new Date(clock.now()), isTooLarge });
+          }
+          archive = await oldestWaiting(sql, postponed);
         }
       });
     },

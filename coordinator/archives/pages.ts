@@ -109,6 +109,7 @@ function madeOf(archive: Archive, { times }: MembersRequest): Html {
     <section class="after">
       <h2>${ended_at === null ? 'In progress' : 'Files'}</h2>
       <p class="soft">Started ${times.moment(created_at)} by ${created_by}.</p>
+      ${ended_at === null && html`<p class="soft">It waits for checks that arrive late, half an hour at most.</p>`}
       ${is_too_large && html`<p>It was too large: the newest days are missing. Ask the operator.</p>`}
       ${ended_at !== null && files.length === 0 && html`<p>No checks yet. A day is complete about an hour after its end.</p>`}
       ${

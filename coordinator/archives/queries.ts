@@ -55,9 +55,12 @@ export async function pieceOf(
   return row;
 }
 
-export async function oldestWaiting(sql: Queryable): Promise<ArchiveRow | undefined> {
+export async function oldestWaiting(
+  sql: Queryable,
+  postponed: readonly string[] = [],
+): Promise<ArchiveRow | undefined> {
   const [row] = await sql<ArchiveRow[]>`select ${withFiles(sql)} from archives a
-    where a.ended_at is null order by a.created_at limit 1`;
+    where a.ended_at is null and a.id <> all(${[...postponed]}::uuid[]) order by a.created_at limit 1`;
   return row;
 }
 

@@ -140,25 +140,32 @@ function createFiles(folder: string) {
   };
 }
 
-type ArchivableDay = {
+type KeptDay = {
   readonly day: number;
+  /** Each row of it is made, and none is to be made again. */
+  readonly is_settled: boolean;
+};
+type ArchivableDay = KeptDay & {
   /** When the newest of its rows last changed. */
   readonly changed_at: number;
-  readonly is_settled: boolean;
 };
 
 /** No chunk is kept longer. */
 const maxKeptMs = 400 * dayMs;
 
-/** Days whose chunks are kept and of which rows were made, the oldest first. */
-export async function archivableDays(sql: Queryable, now: number): Promise<ArchivableDay[]> {
+/** Days that are over and have chunks. */
+const keptDays = (sql: Queryable, now: number) => sql`
+  kept as materialized (
+    select day::date as day
+    from generate_series(${dateOf(now - maxKeptMs)}::date, ${dateOf(now - settledMs)}::date - 1,
+      '1 day') as day
+    where exists (select 1 from chunks c where c.at >= day::timestamp at time zone 'UTC'
+      and c.at < (day::timestamp + interval '1 day') at time zone 'UTC'))`;
+
+/** Those of which rows were made, the oldest first. */
+async function archivableDays(sql: Queryable, now: number): Promise<ArchivableDay[]> {
   const rows = await sql<{ day: Date; changed_at: Date; is_settled: boolean }[]>`
-    with kept as materialized (
-      select day::date as day
-      from generate_series(${dateOf(now - maxKeptMs)}::date, ${dateOf(now - settledMs)}::date - 1,
-        '1 day') as day
-      where exists (select 1 from chunks c where c.at >= day::timestamp at time zone 'UTC'
-        and c.at < (day::timestamp + interval '1 day') at time zone 'UTC'))
+    with ${keptDays(sql, now)}
     select k.day, r.changed_at,
       not exists (select 1 from stale_days s where s.day = k.day) as is_settled
     from kept k
@@ -169,6 +176,20 @@ export async function archivableDays(sql: Queryable, now: number): Promise<Archi
     changed_at: changed_at.getTime(),
     is_settled,
   }));
+}
+
+/** Those of one organisation, which checks of another never leave unsettled, the oldest first. */
+export async function daysOfOrganisation(
+  sql: Queryable,
+  now: number,
+  organisation: string,
+): Promise<KeptDay[]> {
+  const rows = await sql<{ day: Date; is_settled: boolean }[]>`
+    with ${keptDays(sql, now)}, unsettled as materialized (
+      select distinct s.day from stale_days s join ${everyMonitor(sql)} on m.key = s.monitor_key
+      where m.organisation_id = ${organisation})
+    select day, day not in (select day from unsettled) as is_settled from kept order by day`;
+  return rows.map(({ day, is_settled }) => ({ day: day.getTime(), is_settled }));
 }
 
 /** Whether the chunks of a day are still there. */
@@ -199,9 +220,9 @@ export async function* checksOfDay(
   organisation: string | null,
   warn: (line: string) => void,
 ): AsyncGenerator<readonly NamedCheck[]> {
-  const probes = await probesByKey(sql);
+  const probes = await probesByKey(sql, organisation);
   for (let after = 0; ; ) {
-    const monitors = await monitorsOfDay(sql, day, organisation, after);
+    const monitors = await nextMonitors(sql, organisation, after);
     const last = monitors.at(-1);
     if (last === undefined) return;
     after = last.key;
@@ -227,28 +248,34 @@ export async function* checksOfDay(
   }
 }
 
-const monitorsOfDay = (
+/** Conditions on it stand outside: the planner then reads a piece of it by index. */
+const everyMonitor = (sql: Queryable) => sql`(
+  select key, id, name, organisation_id from monitors
+  union all select monitor_key, monitor_id, name, organisation_id from deleted_monitors) m`;
+
+/** Also those that have no row of a day yet. */
+const nextMonitors = (
   sql: Queryable,
-  day: number,
   organisation: string | null,
   after: number,
 ): Promise<MonitorRow[]> => sql<MonitorRow[]>`
-  select d.monitor_key as key, m.id as monitor_id, m.name as monitor, o.id as organisation_id,
+  select m.key, m.id as monitor_id, m.name as monitor, o.id as organisation_id,
     o.name as organisation
-  from daily_rollups d
-    join (
-      select key, id, name, organisation_id from monitors
-      union all select monitor_key, monitor_id, name, organisation_id from deleted_monitors) m
-      on m.key = d.monitor_key
+  from (
+    select * from ${everyMonitor(sql)} where key > ${after}
+      and ${organisation === null ? sql`true` : sql`organisation_id = ${organisation}`}
+    order by key limit ${atOnce}) m
     join organisations o on o.id = m.organisation_id
-  where d.day = ${dateOf(day)} and d.monitor_key > ${after}
-    and ${organisation === null ? sql`true` : sql`m.organisation_id = ${organisation}`}
-  order by d.monitor_key limit ${atOnce}`;
+  order by m.key`;
 
-async function probesByKey(sql: Queryable): Promise<ReadonlyMap<number, Probe>> {
+async function probesByKey(
+  sql: Queryable,
+  organisation: string | null,
+): Promise<ReadonlyMap<number, Probe>> {
   const rows = await sql<(Probe & { readonly key: number })[]>`
     select p.key, p.continent,
       case when ${placeOf(sql)} is not null then coalesce(l.name, p.name) end as place
-    from probes p left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id`;
+    from probes p left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id
+    where ${organisation === null ? sql`true` : sql`(p.organisation_id is null or p.organisation_id = ${organisation})`}`;
   return new Map(rows.map(({ key, ...probe }) => [key, probe]));
 }

@@ -24,12 +24,27 @@ const log = createLog({ name: 'test', level: 'silent' });
 let ours: TestOrganisation;
 let theirs: TestOrganisation;
 
+const monitors: number[] = [];
+
 const monitorOf = async ({ organisation }: TestOrganisation): Promise<number> => {
   const [row] = await bench.sql<{ key: number }[]>`
     insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
     values (${newId()}, ${organisation}, 0, 'Shop', 'https', 'https://example.org/', 60)
     returning key`;
   return row?.key ?? 0;
+};
+
+let keys: readonly number[];
+
+/** An hour of checks. */
+const store = async (monitor: number, hour: number): Promise<void> => {
+  const checks = minuteChecks(hour, 60_000).map((check) => ({
+    ...check,
+    probe: keys[check.probe - 1] ?? 0,
+  }));
+  for (const { at, data } of chunksOf(hour, checks))
+    await bench.sql`insert into chunks (monitor_key, at, data)
+      values (${monitor}, ${new Date(at)}, ${Buffer.from(data)})`;
 };
 
 beforeAll(async () => {
@@ -41,34 +56,41 @@ beforeAll(async () => {
     await bench.addProbe(continent);
   const probes = await bench.sql<{ key: number }[]>`select key from probes order by key`;
   await bench.sql`create table chunks_of_test partition of chunks default`;
-  for (const monitor of [await monitorOf(ours), await monitorOf(theirs)])
-    for (const day of days)
-      for (const { at, data } of chunksOf(
-        day,
-        minuteChecks(day, 60_000).map((check) => ({
-          ...check,
-          probe: probes[check.probe - 1]?.key ?? 0,
-        })),
-      ))
-        await bench.sql`insert into chunks (monitor_key, at, data)
-          values (${monitor}, ${new Date(at)}, ${Buffer.from(data)})`;
+  keys = probes.map(({ key }) => key);
+  for (const house of [ours, theirs]) {
+    const monitor = await monitorOf(house);
+    for (const day of days) await store(monitor, day);
+    monitors.push(monitor);
+  }
   const now = Date.now() + hourMs;
   while (await bench.sql.begin((transaction) => makeDays(transaction, { now, bite: 10, log })));
 });
 
 beforeEach(async () => {
+  bench.now = today + 2 * hourMs;
   await bench.sql`delete from archives`;
+  await bench.sql`delete from stale_days`;
 });
 
 const archiver = (more: { maxBytes?: number; signal?: AbortSignal } = {}) =>
   createArchiver({
     sql: bench.sql,
-    clock: { now: () => today + 2 * hourMs },
+    clock: { now: () => bench.now },
     log,
     signal: new AbortController().signal,
     ...more,
   });
-const shown = async () => (await bench.call(showArchive, ours.owner)).archive;
+const shown = async (house = ours) => (await bench.call(showArchive, house.owner)).archive;
+const fileOf = (day: number, checks = 60) => ({
+  day: nameOf(day),
+  checks,
+  bytes: expect.any(Number),
+});
+
+const lastDay = days[1] ?? 0;
+/** As a chunk that changes does. */
+const mark = (nth: number, day: number) =>
+  bench.sql`insert into stale_days (day, monitor_key) values (${nameOf(day)}, ${monitors[nth] ?? 0})`;
 
 const contentOf = async (archive: string, day: string) => {
   const pieces: Buffer[] = [];
@@ -118,6 +140,51 @@ describe('an archive of an organisation', () => {
     const entries = await bench.sql<{ changed: object }[]>`select changed from audit_log
       where organisation_id = ${ours.organisation} and operation = 'createArchive' order by key`;
     expect(entries.at(-1)?.changed).toMatchObject({ after: { archive: id } });
+  });
+
+  test('has a day of which checks of another organisation arrived late', async () => {
+    await bench.call(createArchive, ours.owner);
+    await mark(1, lastDay);
+    await archiver().tick();
+    expect(await shown()).toMatchObject({
+      ended_at: new Date(bench.now).toISOString(),
+      files: days.map((day) => fileOf(day)),
+    });
+  });
+
+  test('waits for a day of which its own checks arrived late, and no other archive does', async () => {
+    await bench.call(createArchive, ours.owner);
+    bench.now += 1;
+    await bench.call(createArchive, theirs.owner);
+    await mark(0, lastDay);
+    await archiver().tick();
+    expect(await shown()).toMatchObject({ ended_at: null, files: [fileOf(days[0] ?? 0)] });
+    expect(await shown(theirs)).toMatchObject({
+      ended_at: new Date(bench.now).toISOString(),
+      files: days.map((day) => fileOf(day)),
+    });
+    await bench.sql`delete from stale_days`;
+    await archiver().tick();
+    expect(await shown()).toMatchObject({
+      ended_at: new Date(bench.now).toISOString(),
+      files: days.map((day) => fileOf(day)),
+    });
+  });
+
+  test('has a day that checks keep arriving of as it is after half an hour, with monitors that have no row of it', async () => {
+    const monitor = await monitorOf(ours);
+    await store(monitor, lastDay);
+    await bench.call(createArchive, ours.owner);
+    bench.now += hourMs / 2 - 1;
+    await archiver().tick();
+    expect(await shown()).toMatchObject({ ended_at: null, files: [fileOf(days[0] ?? 0)] });
+    bench.now += 1;
+    await archiver().tick();
+    expect(await shown()).toMatchObject({
+      ended_at: new Date(bench.now).toISOString(),
+      files: [fileOf(days[0] ?? 0), fileOf(lastDay, 120)],
+    });
+    await bench.sql`delete from chunks where monitor_key = ${monitor}`;
   });
 
   test('goes on where a killed coordinator left it', async () => {

@@ -12,7 +12,10 @@ import {
 import { dashboardPage } from '../../../coordinator/monitors/dashboard-queries.ts';
 import { showFrame } from '../../../coordinator/organisations/contract.ts';
 import { search } from '../../../coordinator/search/contract.ts';
-import { createMaintenanceWindow, listMaintenanceWindows } from '../../../shared/api/maintenance.ts';
+import {
+  createMaintenanceWindow,
+  listMaintenanceWindows,
+} from '../../../shared/api/maintenance.ts';
 import {
   createMonitor,
   deleteMonitor,
@@ -417,7 +420,8 @@ describe('several monitors at once', () => {
 
   test('are named in the audit log, with what was done to them', async () => {
     const newest = async () =>
-      (await bench.call(listAudit, house.owner, { operation: 'changeMonitors', limit: 1 })).items[0];
+      (await bench.call(listAudit, house.owner, { operation: 'changeMonitors', limit: 1 }))
+        .items[0];
     const names = ['Checkout', 'Search API'];
     const monitors = (await list()).items.flatMap(({ id, name }) =>
       names.includes(name) ? [id] : [],

@@ -206,12 +206,15 @@ describe('the archive', () => {
     expect((await rowsOf()).length).toBeGreaterThanOrEqual(60);
   });
 
-  test('of one organisation has nothing of another', async () => {
+  test('of one organisation has nothing of another, nor the places of its probes', async () => {
     for (const { key } of monitors) await store(key, day, hourOf(day));
     await make();
-    const of = monitors[1]?.organisation ?? '';
-    const seen = (await Array.fromAsync(checksOfDay(sql, day, of, () => undefined))).flat();
-    expect(seen).toHaveLength(60);
-    expect(new Set(seen.map(({ organisation_id }) => organisation_id))).toEqual(new Set([of]));
+    for (const [nth, places] of [['Office', null], [null]].entries()) {
+      const of = monitors[nth]?.organisation ?? '';
+      const seen = (await Array.fromAsync(checksOfDay(sql, day, of, () => undefined))).flat();
+      expect(seen).toHaveLength(nth === 0 ? 60 : 40);
+      expect(new Set(seen.map(({ organisation_id }) => organisation_id))).toEqual(new Set([of]));
+      expect(new Set(seen.map(({ place }) => place))).toEqual(new Set(places));
+    }
   });
 });
