@@ -11,9 +11,9 @@ import { hourly } from '../gate/attempts.ts';
 import { inSteps } from '../gate/bind.ts';
 import {
   type ChannelConfig,
-  type ChannelsPart,
   type Context,
   type Early,
+  type GateDependencies,
   type InOrganisation,
   notFound,
   type OperationResult,
@@ -47,7 +47,14 @@ import { deleteTokensOf } from '../tokens/queries.ts';
 import { auditSentence, entrySentence, unlistedOperations } from './audit-sentences.ts';
 import type * as contract from './contract.ts';
 import { beginEnding, undoEnding } from './deletion.ts';
-import { type ExportPart, exportPage, exportParts, isExportPart, maxRowsOf } from './export.ts';
+import {
+  type ExportedRow,
+  type ExportPart,
+  exportPage,
+  exportParts,
+  isExportPart,
+  maxRowsOf,
+} from './export.ts';
 import { emailFrom, isSameName, keptMs, passwordFrom, roleFrom, timeZoneFrom } from './model.ts';
 import { refuseLastOwner, refuseUnlessOwner } from './owners.ts';
 import { enforceLimit, planNamed, plans } from './plans.ts';
@@ -376,26 +383,32 @@ export const beginExport = async ({
   };
 };
 
-type Row = Readonly<Record<string, unknown>>;
-
 /**
  * A secret that was stored before its field counted as secret is masked, too. The columns are those
  * of `organisations/export.ts`.
  */
-const masked = (channels: ChannelsPart, part: ExportPart, row: Row): Row => {
+const masked = (
+  { channels, results }: Pick<GateDependencies, 'channels' | 'results'>,
+  part: ExportPart,
+  { key, row }: ExportedRow,
+): ExportedRow['row'] => {
   if (part === 'monitors')
     return { ...row, config: splitSecrets(row.type as Kind, row.config as Config).open };
   if (part === 'channels')
     return { ...row, config: channels.shown(String(row.kind), row.config as ChannelConfig) };
   if (part === 'response_percentiles') {
     const { monitor, days } = row;
-    return { monitor, hours: (days as DayRow[]).flatMap(percentilesByHour) };
+    const report = (day: number, fault: string) => results.reportDay(key, day, fault);
+    return {
+      monitor,
+      hours: (days as DayRow[]).flatMap((each) => percentilesByHour(each, report)),
+    };
   }
   return row;
 };
 
 export const readExport = async (
-  { sql, organisation, with: { channels, cursors } }: InOrganisation,
+  { sql, organisation, with: dependencies }: InOrganisation,
   input: InputOf<typeof contract.readExport>,
 ): OperationResult<OutputOf<typeof contract.readExport>> => {
   const { part } = input;
@@ -405,11 +418,11 @@ export const readExport = async (
       `part: there is none "${part.slice(0, 60)}"; one of ${exportParts.join(', ')} would do.`,
     );
   return pageOf(
-    cursors,
+    dependencies.cursors,
     ['export', organisation.id, part],
     { ...input, limit: maxRowsOf(part, input.limit) },
     (from, limit) => exportPage(sql, organisation.id, part, from ?? beforeAll, limit),
-    ({ row }) => masked(channels, part, row),
+    (row) => masked(dependencies, part, row),
   );
 };
 

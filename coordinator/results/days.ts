@@ -289,14 +289,18 @@ const percentilesOf = (summary: Summary) => ({
 /** A row of a day as it leaves the database in JSON. */
 export type DayRow = { readonly day: string; readonly hours: string };
 
-/** For an export. A damaged row has none. */
-export function percentilesByHour({ day, hours }: DayRow) {
+/** For an export. A damaged row is reported, and has none. */
+export function percentilesByHour(
+  { day, hours }: DayRow,
+  report: (day: number, fault: string) => void,
+) {
   const cells = new Map<string, { readonly place: string; readonly hour: number; sum: Summary }>();
-  readCells(Buffer.from(hours, 'base64'), (place, hour) => {
+  const fault = readCells(Buffer.from(hours, 'base64'), (place, hour) => {
     const cell = { place, hour, sum: emptySummary() };
     return cells.getOrInsertComputed(`${hour} ${place}`, () => cell).sum;
   });
   const start = Date.parse(day);
+  if (fault !== null) report(start, fault);
   return Array.from(cells.values(), ({ place, hour, sum }) => ({
     continent: place,
     hour: new Date(start + hour * hourMs).toISOString(),

@@ -13,6 +13,7 @@ import { createSignInLink, enter } from '../../coordinator/people/contract.ts';
 import { createAccountSecrets } from '../../coordinator/people/secrets.ts';
 import { createSessions, type Sessions, type SignedIn } from '../../coordinator/people/sessions.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
+import type { Results } from '../../coordinator/results/reading.ts';
 import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
 import {
@@ -41,6 +42,7 @@ export type GateBench = {
   readonly gate: Gate;
   readonly secrets: SecretsAtRest;
   readonly database: TestDatabase;
+  readonly results: Results;
   /** The clock of the gate; it stands still unless it is moved. */
   now: number;
   /** Calls an operation with flat arguments. */
@@ -79,6 +81,7 @@ const createGateBench = async (
   const secrets = createSecretsAtRest(testSecretKey);
   const state = { now: Date.now() };
   const clock = { now: () => state.now };
+  const results = testResults(clock);
   const tokens = createTokens({ sql, secretKey: testSecretKey, clock, log });
   const probes = createProbeIdentities({
     account: createKey('account'),
@@ -91,7 +94,7 @@ const createGateBench = async (
     handlers,
     sql,
     clock,
-    results: testResults(clock),
+    results,
     secrets,
     probes,
     identifiesProbes: true,
@@ -112,6 +115,7 @@ const createGateBench = async (
     gate,
     secrets,
     database,
+    results,
     get now() {
       return state.now;
     },
@@ -173,6 +177,9 @@ export const gateBench = (door?: SignUpPolicy, textRecords?: TextRecords): GateB
     },
     get database() {
       return bench().database;
+    },
+    get results() {
+      return bench().results;
     },
     get now() {
       return bench().now;

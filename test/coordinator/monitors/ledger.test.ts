@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import {
   createRememberedMonitors,
@@ -261,17 +261,20 @@ describe('ledger', () => {
         },
       ]);
       expect(percentiles).toMatchObject({ p95_ms: 30, p99_ms: 30 });
-      const exported: unknown[] = [];
-      for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
-        const page: { items: readonly unknown[]; next_cursor: string | null } = await bench.call(
-          readExport,
-          house.owner,
-          { part: 'response_percentiles', ...(cursor === null ? {} : { cursor }) },
-        );
-        exported.push(...page.items);
-        cursor = page.next_cursor;
-      }
-      expect(exported).toContainEqual({
+      const exportAll = async (): Promise<readonly unknown[]> => {
+        const exported: unknown[] = [];
+        for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
+          const page: { items: readonly unknown[]; next_cursor: string | null } = await bench.call(
+            readExport,
+            house.owner,
+            { part: 'response_percentiles', ...(cursor === null ? {} : { cursor }) },
+          );
+          exported.push(...page.items);
+          cursor = page.next_cursor;
+        }
+        return exported;
+      };
+      expect(await exportAll()).toContainEqual({
         monitor: id,
         hours: [
           {
@@ -284,6 +287,11 @@ describe('ledger', () => {
           },
         ],
       });
+      await bench.sql`update daily_rollups set hours = set_byte(hours, 9, get_byte(hours, 9) # 1)
+        where monitor_key = ${key}`;
+      const report = vi.spyOn(bench.results, 'reportDay');
+      expect(await exportAll()).toContainEqual({ monitor: id, hours: [] });
+      expect(report.mock.calls).toEqual([[key, start, 'its checksum is wrong']]);
     });
   });
 });
