@@ -1,15 +1,20 @@
 import type { Sql } from '../../coordinator/database/connect.ts';
 import type { Check } from '../../coordinator/results/check.ts';
 import { chunksOf, hourMs } from '../../coordinator/results/chunk.ts';
-import { createResults, noRunningHours, type Results } from '../../coordinator/results/reading.ts';
+import {
+  createResults,
+  noRunningHours,
+  type Results,
+  type RunningHours,
+} from '../../coordinator/results/reading.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { type Clock, systemClock } from '../../shared/base/time.ts';
 
-/** The reader of a database whose checks are in rows and chunks. */
-export const testResults = (clock: Clock): Results =>
+/** The reader of a database whose checks are in rows and chunks, unless running hours are given. */
+export const testResults = (clock: Clock, running: RunningHours = noRunningHours): Results =>
   createResults({
     clock,
-    running: noRunningHours,
+    running,
     log: createLog({ name: 'test results', level: 'silent' }),
   });
 

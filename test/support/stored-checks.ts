@@ -1,10 +1,18 @@
-import type { Queryable } from '../../coordinator/database/connect.ts';
+import type { Queryable, Sql } from '../../coordinator/database/connect.ts';
 import type { Check } from '../../coordinator/results/check.ts';
+import { chunksOf, hourMs, hourOf } from '../../coordinator/results/chunk.ts';
+import { dayMs, makeDays } from '../../coordinator/results/days.ts';
+import { insertJournal, makeJournalHours } from '../../coordinator/results/journal.ts';
+import { packBatch } from '../../coordinator/results/packing.ts';
 import { createResults, noRunningHours } from '../../coordinator/results/reading.ts';
 import { createRunningHours } from '../../coordinator/results/running.ts';
+import { makeResultDays } from '../../coordinator/results/table.ts';
 import type { Continent } from '../../shared/base/continents.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
+import { batchText, readBatch, wholeText } from '../../shared/bus/batch.ts';
+import { minuteChecks } from './checks.ts';
 
 const log = createLog({ name: 'checks', level: 'silent' });
 
@@ -112,4 +120,57 @@ const storedOf = (
     continent,
     is_private,
   };
+};
+
+/**
+ * Stores checks of a monitor by this probe and the public ones wherever checks can be: an hour of a
+ * day that is over as a chunk, with the row of its day and a rollup; failures of the last hours as
+ * rows; and passes of the last minutes in the journal.
+ */
+export const storeEverywhere = async (
+  sql: Sql,
+  monitor: string,
+  probe: string,
+  now: number,
+): Promise<void> => {
+  const day = Math.floor(now / dayMs - 2) * dayMs;
+  await makeResultDays(sql, day, now + 1);
+  await makeJournalHours(sql, now, now + 1);
+  const [{ key, partition } = { key: 0, partition: 0 }] = await sql<MonitorRow[]>`
+    select key, partition from monitors where id = ${monitor}`;
+  const probes = await sql<{ key: number }[]>`
+    select key from probes where id = ${probe} or organisation_id is null order by key`;
+  const checks = minuteChecks(day, 60_000).map((check, nth) => ({
+    ...check,
+    probe: probes[nth % probes.length]?.key ?? 0,
+  }));
+  for (const { at, data } of chunksOf(day, checks))
+    await sql`insert into chunks (monitor_key, at, data)
+      values (${key}, ${new Date(at)}, ${Buffer.from(data)})`;
+  while (
+    await sql.begin((transaction) => makeDays(transaction, { now: now + hourMs, bite: 9, log }))
+  );
+  await sql`insert into rollups
+    (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
+    values (${key}, 'Europe', ${new Date(day)}, 60, 0, 0, 6000, 90, 110)`;
+  for (const of of probes) {
+    await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome, cause_class)
+      values (${key}, ${new Date(now - hourMs)}, ${of.key}, 5, 1, 'timeout')`;
+    const head = { probe: newId(), generation: newId(), partition, after: null };
+    const result = { monitor, config_version: 1, at: now - 60_000, took_ms: 40 };
+    const more = { outcome: 'ok', cause: null, phases: null, evidence: null, look: null } as const;
+    const sent = Buffer.from(batchText(head, [wholeText(1, { ...result, ...more })]));
+    const batch = readBatch(JSON.parse(sent.toString()));
+    if (!batch) throw new Error('no batch');
+    const row = {
+      arrival: hourOf(now),
+      partition,
+      probe: of.key,
+      checks: 1,
+      passes: 1,
+      oldest: now,
+    };
+    const data = packBatch(sent, batch, [key]);
+    await insertJournal(sql, [{ ...row, data, signature: null, digests: null }])[0];
+  }
 };

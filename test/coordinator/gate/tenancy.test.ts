@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { createArchive, showArchive } from '../../../coordinator/archives/contract.ts';
+import { createArchiver } from '../../../coordinator/archives/making.ts';
 import { type Caller, operatorIn } from '../../../coordinator/gate/caller.ts';
 import { handlers } from '../../../coordinator/operations.ts';
 import {
@@ -6,8 +8,12 @@ import {
   endOrganisation,
   inviteMember,
   keepOrganisation,
+  readExport,
   removeMember,
 } from '../../../coordinator/organisations/contract.ts';
+import { exportParts } from '../../../coordinator/organisations/export.ts';
+import { noRunningHours, type RunningHours } from '../../../coordinator/results/reading.ts';
+import { createRunningHours } from '../../../coordinator/results/running.ts';
 import { setStatusPageLogo } from '../../../coordinator/status-pages/contract.ts';
 import { createTokens, type Tokens } from '../../../coordinator/tokens/authenticate.ts';
 import { revokeToken } from '../../../coordinator/tokens/contract.ts';
@@ -36,8 +42,15 @@ import {
   type TestOrganisation,
   testSecretKey,
 } from '../../support/people.ts';
+import { storeEverywhere } from '../../support/stored-checks.ts';
 
-const bench = gateBench();
+const log = createLog({ name: 't', level: 'silent' });
+let running: RunningHours = noRunningHours;
+const bench = gateBench(undefined, undefined, {
+  refresh: (partitions) => running.refresh(partitions),
+  checksOf: (...window) => running.checksOf(...window),
+  newestOf: (...monitor) => running.newestOf(...monitor),
+});
 const every: readonly Operation[] = Object.values(handlers.organisation).map(
   ({ operation }) => operation,
 );
@@ -54,6 +67,9 @@ const estate = async (): Promise<Estate> => {
   const group_id = (await bench.call(createGroup, as, { name: 'G' })).id;
   const monitor_id = (
     await bench.call(createMonitor, as, { type: 'heartbeat', name: 'M', group: group_id })
+  ).id;
+  const website_id = (
+    await bench.call(createMonitor, as, { type: 'https', target: 'https://example.org/' })
   ).id;
   const times = { starts_at: '2030-01-01T00:00Z', ends_at: '2030-01-01T01:00Z' };
   const window_id = (
@@ -99,6 +115,9 @@ const estate = async (): Promise<Estate> => {
   ).id;
   const ping_key_id = (await bench.call(operations.createPingKey, as, { name: 'Jobs' })).id;
   const probe_id = await bench.addProbe('Africa', { house });
+  // Every organisation's are in one partition.
+  await bench.sql`update monitors set partition = 0 where id = ${website_id}`;
+  await storeEverywhere(bench.sql, website_id, probe_id, bench.now);
   const [token] = await bench.sql<
     { id: string }[]
   >`select id from tokens where organisation_id = ${house.organisation} limit 1`;
@@ -111,6 +130,7 @@ const estate = async (): Promise<Estate> => {
     ids: {
       group_id,
       monitor_id,
+      website_id,
       window_id,
       page_id,
       incident_id,
@@ -134,12 +154,13 @@ const estate = async (): Promise<Estate> => {
 };
 
 beforeAll(async () => {
+  await bench.addProbe('Europe');
   [ours, theirs] = [await estate(), await estate()];
   tokens = createTokens({
     sql: bench.sql,
     secretKey: testSecretKey,
     clock: { now: () => bench.now },
-    log: createLog({ name: 't', level: 'silent' }),
+    log,
   });
 });
 
@@ -498,15 +519,45 @@ test('what an organisation reads is the same where no other is in the database',
   const alone = await estate();
   const reads = every.filter(isReadOnly);
   const answers = async (): Promise<Record<string, unknown>> => {
+    running = createRunningHours({ sql: bench.sql, log });
     const all: Record<string, unknown> = {};
-    for (const operation of reads) {
-      const input = inputFor(operation, alone);
-      all[operation.id] = await bench
-        .call(operation, alone.house.owner, input)
-        .catch((error: unknown) => String(error));
+    for (const operation of reads)
+      for (const monitor of ['monitor_id', 'website_id']) {
+        const ids = { ...alone.ids, monitor_id: alone.ids[monitor] ?? '' };
+        all[`${operation.id} ${monitor}`] = await bench
+          .call(operation, alone.house.owner, inputFor(operation, { ...alone, ids }))
+          .catch((error: unknown) => String(error));
+      }
+    for (const part of exportParts) {
+      const items: unknown[] = [];
+      for (let cursor: string | null = '', next = {}; cursor !== null; next = { cursor }) {
+        const page = await bench.call(readExport, alone.house.owner, { part, ...next });
+        items.push(...page.items);
+        cursor = page.next_cursor;
+      }
+      all[part] = items;
     }
     return all;
   };
+  const archived = async (): Promise<object | null> => {
+    const { id: archive } = await bench.call(createArchive, alone.house.owner);
+    await createArchiver({
+      sql: bench.sql,
+      clock: { now: () => bench.now },
+      log,
+      signal: new AbortController().signal,
+    }).tick();
+    const shown = (await bench.call(showArchive, alone.house.owner)).archive;
+    const pieces = await bench.sql`select day::text, nth, encode(data, 'hex') as data
+      from archive_pieces where archive_id = ${archive} order by day, nth`;
+    await bench.sql`delete from archives`;
+    return shown && { ...shown, id: null, pieces: [...pieces] };
+  };
+  // Of another organisation, an archive waits, and a day has late checks.
+  await bench.call(createArchive, ours.house.owner);
+  await bench.sql`update chunks set data = data where monitor_key = (
+    select key from monitors where id = ${ours.ids.website_id ?? ''})`;
+  const archivedBeside = await archived();
   // The feed of events waits for the transactions before them, those of other databases as well.
   await eventually(async () => {
     const [row] = await bench.sql<{ settled: boolean }[]>`
@@ -518,6 +569,22 @@ test('what an organisation reads is the same where no other is in the database',
   await bench.sql`delete from organisations where id <> ${alone.house.organisation}`;
   await bench.sql`delete from users u
     where not exists (select 1 from memberships m where m.user_id = u.id)`;
+  for (const table of ['chunks', 'results', 'rollups', 'daily_rollups', 'stale_days'])
+    await bench.sql`delete from ${bench.sql(table)}
+      where monitor_key not in (select key from monitors)`;
+  await bench.sql`delete from journal where data not in (
+    select data from journal j join probes p on p.key = j.probe_key)`;
   expect(reads.length).toBeGreaterThan(50);
   expect(await answers()).toEqual(beside);
+  expect(await archived()).toEqual(archivedBeside);
+  const having = (item: object) => expect.arrayContaining([expect.objectContaining(item)]);
+  // None of it compares nothing with nothing.
+  expect(beside).toMatchObject({
+    'getMonitorChecks website_id': { items: having({ took_ms: 40 }) },
+    'getMonitorResults website_id': { series: having({ continent: 'Europe' }) },
+    'listPlaces website_id': { items: [{ monitors: 1 }] },
+    'listMonitorFigures website_id': { items: [{}, { response_ms: 40 }] },
+    response_percentiles: [{}, { hours: having({ continent: 'Europe' }) }],
+  });
+  expect(archivedBeside).toMatchObject({ ended_at: expect.any(String), files: [{ checks: 60 }] });
 });
