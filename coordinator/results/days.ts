@@ -9,7 +9,7 @@ import {
 import { bytesText } from '../database/table.ts';
 import { placeOf, placesOfProbes } from '../probes/places.ts';
 import { type Check, unionOf } from './check.ts';
-import { hourMs, readChunk } from './chunk.ts';
+import { hourMs, hourOf, readChunk } from './chunk.ts';
 import type { MonitorKey, Results } from './reading.ts';
 import { hourlySeries } from './rollups.ts';
 import type { Series, SeriesRow } from './series.ts';
@@ -26,7 +26,9 @@ import {
 
 /**
  * Rows of days (`daily_rollups`): one a monitor and day, made from its chunks once the day is over,
- * and again when one of them changes. The database marks such days (migration 162).
+ * and again when one of them changes. The database marks such days (migration 162). Where chunks
+ * are damaged, or were left out of a backup, the hourly rollups count more checks: then the row has
+ * no figures, and a series takes the rollups.
  */
 
 export const dayMs = 86_400_000;
@@ -81,11 +83,16 @@ async function makeDay(
       ),
     );
   const placeSeenBy = await placesByMonitor(sql, checks);
+  const knownOf = await knownByMonitor(sql, day, [...checks.keys()]);
   const rows = [...checks].flatMap(([monitor, all]) => {
     const made = dayOf(day, all, (probe) => placeSeenBy(monitor, probe));
-    return made === null ? [] : [{ monitor, ...made }];
+    if (made === null) return [];
+    const { rolledUp, inRow } = knownOf(monitor);
+    if (countIn(made.whole) >= Math.max(rolledUp, inRow)) return [{ monitor, ...made }];
+    return inRow > 0 ? [] : [{ monitor, whole: noFigures, hours: noFigures }];
   });
   if (rows.length === 0) return;
+  // One without figures is written each time: to an archive, nothing else says that a chunk changed.
   await sql`
     insert into daily_rollups (day, monitor_key, made_at, whole, hours)
     select ${dateOf(day)}, r.monitor_key, ${new Date(now)}, r.whole::bytea, r.hours::bytea
@@ -96,8 +103,43 @@ async function makeDay(
     where not exists (select 1 from forgotten_monitors f where f.monitor_key = r.monitor_key)
     on conflict (day, monitor_key) do update
     set whole = excluded.whole, hours = excluded.hours, made_at = excluded.made_at
-    where daily_rollups.hours <> excluded.hours`;
+    where (daily_rollups.whole, daily_rollups.hours) <> (excluded.whole, excluded.hours)
+      or excluded.whole = ''`;
 }
+
+const noFigures = new Uint8Array();
+
+/** How many checks of a monitor's day its hourly rollups count, and its row. */
+async function knownByMonitor(
+  sql: Queryable,
+  day: number,
+  monitors: readonly number[],
+): Promise<(monitor: number) => { readonly rolledUp: number; readonly inRow: number }> {
+  const rows = await sql<{ monitor_key: number; rolled_up: number; whole: Uint8Array | null }[]>`
+    select k.monitor_key, d.whole, (
+      select coalesce(sum(u.ok + u.failed + u.unknown), 0)::int from rollups u
+      where u.monitor_key = k.monitor_key
+        and u.hour >= ${new Date(day)} and u.hour < ${new Date(day + dayMs)}) as rolled_up
+    from unnest(${numbersLiteral(monitors)}::bigint[]) as k (monitor_key)
+      left join daily_rollups d on d.day = ${dateOf(day)} and d.monitor_key = k.monitor_key`;
+  const byKey = new Map(
+    rows.map(({ monitor_key, rolled_up, whole }) => [
+      monitor_key,
+      { rolledUp: rolled_up, inRow: whole === null ? 0 : countIn(whole) },
+    ]),
+  );
+  return (monitor) => byKey.get(monitor) ?? { rolledUp: 0, inRow: 0 };
+}
+
+/** How many checks cells count; 0 of damaged ones. */
+function countIn(cells: Uint8Array): number {
+  const sum = emptySummary();
+  readCells(cells, () => sum);
+  return countOf(sum);
+}
+
+const countOf = ({ ok, failed, unknown }: Pick<Summary, 'ok' | 'failed' | 'unknown'>): number =>
+  ok + failed + unknown;
 
 /** In order of monitor and time. */
 export const chunksOfDay = (
@@ -149,9 +191,9 @@ async function placesByMonitor(
 }
 
 /**
- * A series of whole hours with percentiles, from rows of days. Today and yesterday, which may have
- * none yet, are read from single checks; other days without a row from hourly rollups, which have
- * no percentiles.
+ * A series of whole hours with percentiles, from rows of days. Days without a row are read from
+ * hourly rollups, which have no percentiles; today and yesterday, which may have none yet, from
+ * single checks as well, and of each hour what counts more.
  */
 export async function yearSeries(
   sql: Queryable,
@@ -174,57 +216,57 @@ export async function yearSeries(
     select day, ${isByDay ? sql`whole` : sql`hours`} as cells from daily_rollups
     where monitor_key = ${monitor.key} and day = any(array(
       select generate_series(${dateOf(from)}::date, ${dateOf(to - 1)}::date, '1 day')::date))
-    order by day`;
-  const read: number[] = [];
-  const damaged: number[] = [];
+      and whole <> ''`;
+  const read = new Set<number>();
   for (const { day, cells } of days) {
     const start = day.getTime();
     const fault = readCells(cells, (place, hour) => summaryOf(place, start + hour * hourMs));
-    if (fault === null) read.push(start);
-    else {
-      damaged.push(start);
-      results.reportDay(monitor.key, start, fault);
-    }
+    if (fault === null) read.add(start);
+    else results.reportDay(monitor.key, start, fault);
   }
 
-  const { checked, rolledUp } = rangesWithout(read, damaged, { from, to });
-  const [[checks = []], places] = await Promise.all([
-    results.within(sql, [{ ...monitor, ...checked }]),
+  const rolledUp = rangesWithout(read, { from, to });
+  const yesterday = Math.floor((to - 1) / dayMs) * dayMs - dayMs;
+  const recent = rolledUp.filter((range) => range.to > yesterday);
+  const [{ rows: hourly }, places] = await Promise.all([
+    hourlySeries(sql, results, monitor, rolledUp, hourMs / 1_000),
     placesOfProbes(sql, monitor.key),
-    ...rolledUp.map(async (range) => {
-      const { rows } = await hourlySeries(sql, results, monitor, range, hourMs / 1_000);
-      for (const row of rows)
-        addFigures(summaryOf(row.continent, range.from + row.slot * hourMs), figuresOf(row));
-    }),
   ]);
-  for (const check of checks) {
+  // After the rollups, so that none of their checks is missing because it came in between.
+  const checks = await results.within(
+    sql,
+    recent.map((range) => ({ ...monitor, ...range, from: Math.max(range.from, yesterday) })),
+  );
+  const byHour = Map.groupBy(
+    checks.flat().filter(({ probe }) => places.has(probe)),
+    ({ at }) => hourOf(at),
+  );
+  const begin = rolledUp[0]?.from ?? from;
+  for (const [slot, rows] of Map.groupBy(hourly, (row) => row.slot)) {
+    const hour = begin + slot * hourMs;
+    const count = rows.reduce((sum, row) => sum + countOf(row), 0);
+    if (count <= (byHour.get(hour)?.length ?? 0)) continue;
+    byHour.delete(hour);
+    for (const row of rows) addFigures(summaryOf(row.continent, hour), figuresOf(row));
+  }
+  for (const check of [...byHour.values()].flat()) {
     const place = places.get(check.probe);
     if (place !== undefined) countCheck(summaryOf(place, check.at), check);
   }
   return seriesIn(slots);
 }
 
-/** What no readable row has: before the first, after the last, and days whose row is damaged. */
-function rangesWithout(
-  read: readonly number[],
-  damaged: readonly number[],
-  { from, to }: Interval,
-): { readonly checked: Interval; readonly rolledUp: readonly Interval[] } {
-  const yesterday = Math.floor((to - 1) / dayMs) * dayMs - dayMs;
-  const [first, last] = [read[0], read.at(-1)];
-  const after = last === undefined ? from : last + dayMs;
-  const recent = Math.min(to, Math.max(from, after, yesterday));
-  const ranges = [
-    { from, to: first ?? from },
-    ...damaged
-      .filter((day) => first !== undefined && day > first && day < after)
-      .map((day) => ({ from: day, to: day + dayMs })),
-    { from: after, to: recent },
-  ];
-  return {
-    checked: { from: recent, to },
-    rolledUp: ranges.filter((range) => range.from < range.to),
-  };
+/** Of a window, what lies in other days than these; of days in a row one range. */
+function rangesWithout(days: ReadonlySet<number>, { from, to }: Interval): readonly Interval[] {
+  const ranges: { readonly from: number; to: number }[] = [];
+  for (let day = Math.floor(from / dayMs) * dayMs; day < to; day += dayMs) {
+    if (days.has(day)) continue;
+    const end = Math.min(day + dayMs, to);
+    const last = ranges.at(-1);
+    if (last?.to === day) last.to = end;
+    else ranges.push({ from: Math.max(day, from), to: end });
+  }
+  return ranges;
 }
 
 function seriesIn(slots: ReadonlyMap<string, ReadonlyMap<number, Summary>>): Series {

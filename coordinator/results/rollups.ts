@@ -6,33 +6,45 @@ import type { MonitorKey, Results } from './reading.ts';
 import { type Count, countsOf, type Seal } from './sealing.ts';
 import { type Series, type SeriesRow, seriesOf } from './series.ts';
 
-/** From hourly rollups; hours that have none yet, or an old one, are read from single checks. */
+/**
+ * From hourly rollups; hours that have none yet, or an old one, are read from single checks.
+ * `ranges` are in order; slots count from the first of them.
+ */
 export async function hourlySeries(
   sql: Queryable,
   results: Results,
   monitor: MonitorKey,
-  { from, to }: Interval,
+  ranges: readonly Interval[],
   step_s: number,
 ): Promise<Series> {
+  const [first, last] = [ranges[0], ranges.at(-1)];
+  if (first === undefined || last === undefined) return { rows: [], whole: null };
+  const { from } = first;
+  const { to } = last;
   const [begin, end] = [new Date(from), new Date(to)];
   const [recent, stale, places] = await Promise.all([
     results.recent(monitor, { from, to }),
     sql<{ hour: Date }[]>`select hour from stale_hours where hour >= ${begin} and hour < ${end}`,
     placesOfProbes(sql, monitor.key),
   ]);
-  const waiting = new Set([
-    ...stale.map(({ hour }) => hour.getTime()),
-    ...recent.map(({ at }) => hourOf(at)),
-  ]);
+  const waiting = new Set(
+    [...stale.map(({ hour }) => hour.getTime()), ...recent.map(({ at }) => hourOf(at))].filter(
+      (hour) => ranges.some((range) => hour >= range.from && hour < range.to),
+    ),
+  );
   const [rollups, [checks = []]] = await Promise.all([
+    // "offset 0" keeps each range a search of its own. Joined, all hours of the monitor are read.
     sql<RollupRow[]>`
       select u.continent, floor(date_part('epoch', u.hour - ${begin}::timestamptz) / ${step_s})::int
           as slot,
         sum(u.ok)::int as ok, sum(u.failed)::int as failed, sum(u.unknown)::int as unknown,
         sum(u.took_sum) as sum, min(u.took_min) as least, max(u.took_max) as most
-      from rollups u
-      where u.monitor_key = ${monitor.key} and u.hour >= ${begin} and u.hour < ${end}
-        and date_part('epoch', u.hour) * 1000 <> all(${numbersLiteral([...waiting])}::float8[])
+      from unnest(${numbersLiteral(ranges.map((range) => range.from))}::float8[],
+          ${numbersLiteral(ranges.map((range) => range.to))}::float8[]) as w (since, until),
+        lateral (select * from rollups where monitor_key = ${monitor.key}
+          and hour >= to_timestamp(w.since / 1000.0) and hour < to_timestamp(w.until / 1000.0)
+          and date_part('epoch', hour) * 1000 <> all(${numbersLiteral([...waiting])}::float8[])
+          offset 0) u
       group by 1, 2`,
     results.within(
       sql,

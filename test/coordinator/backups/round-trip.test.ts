@@ -6,12 +6,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readBackup } from '../../../coordinator/backups/restore.ts';
 import { tablesInOrder, writeBackup } from '../../../coordinator/backups/write.ts';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
+import type { Check } from '../../../coordinator/results/check.ts';
+import { chunksOf, hourMs } from '../../../coordinator/results/chunk.ts';
+import { dayMs, makeDays, yearSeries } from '../../../coordinator/results/days.ts';
 import { insertJournal, makeJournalHours } from '../../../coordinator/results/journal.ts';
 import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { readSealing, sealEpochOf } from '../../../coordinator/secrets/keys.ts';
 import { handOn } from '../../../coordinator/webhooks/delivery-queries.ts';
 import { insertWebhook } from '../../../coordinator/webhooks/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { testResults } from '../../support/checks.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
@@ -115,6 +121,63 @@ describe('a backup', () => {
       chunks: { count: 0, sum: null },
       journal: { count: 0, sum: null },
     });
+  });
+
+  test('without raw results has charts of every hour that was over, and keeps them', async () => {
+    const file = join(folder, 'charts.backup');
+    const day = Date.UTC(2026, 10, 10);
+    const [{ key } = { key: 0 }] = await sql<{ key: number }[]>`
+      select key from monitors where id = ${monitor}`;
+    const [{ probe } = { probe: 0 }] = await sql<{ probe: number }[]>`
+      insert into probes (id, name, continent) values (${newId()}, 'Tokyo', 'Asia')
+      returning key as probe`;
+    await makeResultDays(sql, day, day + 2 * dayMs);
+    await sql`insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
+      select ${key}, 'Asia', h, 60, 0, 0, 600, 10, 10
+      from generate_series(${new Date(day)}, ${new Date(day + dayMs + 2 * hourMs)}, interval '1 hour') h`;
+    await sql`insert into stale_days (day, monitor_key, since)
+      values (${new Date(day).toISOString().slice(0, 10)}, ${key}, 'epoch')`;
+    await writeBackup(sql, file, quiet, { withResults: false });
+    const restored = await another();
+    await readBackup(restored, file, false, quiet);
+    await makeResultDays(restored, day, day + 2 * dayMs);
+    const seen = async (days: number) => {
+      const window = { from: day, to: day + days * dayMs };
+      const results = testResults(systemClock);
+      const { rows } = await yearSeries(
+        restored,
+        results,
+        { key, partition: 3 },
+        window,
+        hourMs / 1_000,
+      );
+      return rows.map(({ slot, ok }) => [slot, ok]);
+    };
+    const ofBackup = Array.from({ length: 27 }, (_, hour) => [hour, 60]);
+    expect(await seen(2)).toEqual(ofBackup);
+    // The next checks come after it was restored.
+    const at = day + dayMs + 5 * hourMs;
+    const checks = [1, 2, 3].map(
+      (nth): Check => ({
+        probe,
+        at: at + nth,
+        took_ms: 10,
+        outcome: 'ok',
+        cause: null,
+        phases: null,
+      }),
+    );
+    for (const { data } of chunksOf(at, checks))
+      await restored`insert into chunks (monitor_key, at, data)
+        values (${key}, ${new Date(at)}, ${data})`;
+    await restored`insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
+      values (${key}, 'Asia', ${new Date(at)}, 3, 0, 0, 30, 10, 10)`;
+    expect(await seen(2)).toEqual([...ofBackup, [29, 3]]);
+    await restored`update stale_days set since = 'epoch'`;
+    const log = createLog({ name: 'test', level: 'silent' });
+    const now = day + 3 * dayMs;
+    while (await restored.begin((transaction) => makeDays(transaction, { now, bite: 10, log })));
+    for (const days of [2, 100]) expect(await seen(days)).toEqual([...ofBackup, [29, 3]]);
   });
 
   test('is consistent, whatever is written meanwhile', async () => {

@@ -3,6 +3,7 @@ import type { Check } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
 import { forgetDays, makeDays, yearSeries } from '../../../coordinator/results/days.ts';
 import { createResults, noRunningHours } from '../../../coordinator/results/reading.ts';
+import type { Series } from '../../../coordinator/results/series.ts';
 import { countCheck, emptySummary } from '../../../coordinator/results/summary.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Log } from '../../../shared/base/log.ts';
@@ -186,6 +187,33 @@ describe('rows of days', () => {
     expect(rows.filter(({ slot }) => slot === 1).map(({ ok }) => ok)).toEqual([20, 20, 20]);
   });
 
+  test('never count fewer checks than the row that is there', async () => {
+    await store(1, day, hourOf(day));
+    await make();
+    const seen = () => sql`select hours, whole, made_at from daily_rollups`;
+    const before = await seen();
+    await sql`update chunks set data = substr(data, 1, 40)`;
+    await make(Date.now() + 2 * dayMs);
+    expect(await seen()).toEqual(before);
+    await sql`delete from chunks`;
+    await store(1, day + hourMs, hourOf(day + hourMs, 180_000));
+    await make(Date.now() + 2 * dayMs);
+    expect(await seen()).toEqual(before);
+    await store(1, day + hourMs, hourOf(day + hourMs, 30_000));
+    await make();
+    expect((await series(1, day, day + dayMs)).rows.map(({ ok }) => ok)).toEqual([40, 40, 40]);
+  });
+
+  test('are mended when a part of them is damaged', async () => {
+    await store(1, day, hourOf(day));
+    await make();
+    const before = await sql`select hours, whole from daily_rollups`;
+    await sql`update daily_rollups set whole = substr(whole, 1, 40)`;
+    await store(1, day, hourOf(day));
+    await make();
+    expect(await sql`select hours, whole from daily_rollups`).toEqual(before);
+  });
+
   test('are deleted after their time', async () => {
     await store(1, day, hourOf(day));
     await store(1, day + dayMs, hourOf(day + dayMs));
@@ -215,6 +243,55 @@ describe('a year', () => {
   const rollUp = (monitor: number, hour: number, ok: number) =>
     sql`insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
       values (${monitor}, 'Asia', ${new Date(hour)}, ${ok}, 1, 0, ${ok * 200}, 150, 250)`;
+
+  const ofAsia = ({ rows }: Series) =>
+    rows
+      .filter(({ continent }) => continent === 'Asia')
+      .map(({ slot, ok, median }) => [slot, ok, median !== null]);
+
+  test('has hourly figures of days without a row between others', async () => {
+    for (const nth of [0, 2, 4]) await store(1, day + nth * dayMs, hourOf(day + nth * dayMs));
+    await make();
+    for (const nth of [1, 3]) await rollUp(1, day + nth * dayMs, 60);
+    await rollUp(1, day + 3 * dayMs + hourMs, 60);
+    // Of a day with a row.
+    await rollUp(1, day + 2 * dayMs + hourMs, 60);
+    expect(ofAsia(await series(1, day, day + 8 * dayMs))).toEqual([
+      [0, 20, true],
+      [1, 60, false],
+      [2, 20, true],
+      [3, 120, false],
+      [4, 20, true],
+    ]);
+  });
+
+  test('has hourly figures of a day that lost chunks, now and once it is over', async () => {
+    for (const hour of [0, 1, 2]) await rollUp(1, day + hour * hourMs, 60);
+    for (const hour of [2, 3])
+      await store(1, day + hour * hourMs, hourOf(day + hour * hourMs, 60_000));
+    const seen = () => series(1, day, day + dayMs, 3_600);
+    const expected = [
+      [0, 60, false],
+      [1, 60, false],
+      [2, 60, false],
+    ];
+    expect(ofAsia(await seen())).toEqual([...expected, [3, 20, true]]);
+    await rollUp(1, day + 3 * hourMs, 20);
+    await make();
+    // An archive of the day has what is left.
+    expect(await sql`select monitor_key, whole from daily_rollups`).toEqual([
+      { monitor_key: 1, whole: Buffer.alloc(0) },
+    ]);
+    expect(ofAsia(await series(1, day, day + 5 * dayMs, 3_600))).toEqual([
+      ...expected,
+      [3, 20, false],
+    ]);
+    // All of them are there again.
+    for (const hour of [0, 1, 2])
+      await store(1, day + hour * hourMs, hourOf(day + hour * hourMs, 15_000));
+    await make();
+    expect(ofAsia(await seen()).map(([, ok]) => ok)).toEqual([80, 80, 80, 20]);
+  });
 
   test('has hourly figures where no row of a day is yet, without percentiles', async () => {
     await store(1, day, hourOf(day));
