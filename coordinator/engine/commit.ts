@@ -14,6 +14,7 @@ import {
   writeLedger,
 } from '../incidents/writes.ts';
 import { type AlertWrite, writeAlerts, writeDowns } from '../notifications/release.ts';
+import { convertAgain } from '../results/conversion.ts';
 import { insertJournal, type JournalRow, markSealed } from '../results/journal.ts';
 import { markStale, writeRollups } from '../results/rollups.ts';
 import { type Seal, writeChunks } from '../results/sealing.ts';
@@ -55,6 +56,8 @@ export type Unit = {
   readonly sealedUntil: number | null;
   /** Hours of these results, whose rollups must be made or made again. */
   readonly staleHours: readonly number[];
+  /** The day of its oldest result that has a row alone, when that day may be converted already. */
+  readonly convertFrom: number | null;
   readonly watermarks: readonly Watermark[];
   readonly incidents: readonly IncidentWrite[];
   readonly evidence: readonly EvidenceWrite[];
@@ -81,6 +84,7 @@ export function emptyUnit(lease: Lease): Unit {
     seal: null,
     sealedUntil: null,
     staleHours: [],
+    convertFrom: null,
     watermarks: [],
     incidents: [],
     evidence: [],
@@ -135,6 +139,10 @@ function statementsOf(sql: Queryable, owner: string, units: readonly Unit[]): St
       sql,
       owner,
       units.map(({ lease }) => lease),
+    ),
+    ...convertAgain(
+      sql,
+      all(({ convertFrom }) => (convertFrom === null ? [] : [convertFrom])),
     ),
     ...insertResults(
       sql,
@@ -273,6 +281,7 @@ const sample: Unit = {
   },
   sealedUntil: 0,
   staleHours: [0],
+  convertFrom: 0,
   watermarks: [{ probe_key: 0, generation: noOne, partition: 0, seq: 0, ahead: [] }],
   evidence: [
     {

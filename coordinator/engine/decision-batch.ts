@@ -74,6 +74,8 @@ export type DecisionBatch = {
   /** The hours whose samples it changes, and the hour of the last result. */
   readonly hours: Set<number>;
   hour: number;
+  /** When the oldest result that counts otherwise than it was sent began: no journal has it. */
+  oldestRecounted: number;
   /** Rechecks to request once it is committed. */
   readonly rechecks: RecheckRequest[];
   /** Passes that took the fast path. */
@@ -111,6 +113,7 @@ export const beginDecisions = (
   marks: new Map(),
   hours: new Set(),
   hour: Number.NaN,
+  oldestRecounted: Number.POSITIVE_INFINITY,
   rechecks: [],
   routine: [],
   passes: noPasses(),

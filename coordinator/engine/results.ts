@@ -20,6 +20,7 @@ import type { Accepted } from '../probes/directory.ts';
 import type { ProbeRow } from '../probes/queries.ts';
 import { observingProbeOf } from '../probes/roster.ts';
 import { hourOf } from '../results/chunk.ts';
+import { dayMs } from '../results/days.ts';
 import { addBatch } from '../results/hours.ts';
 import { packBatch } from '../results/packing.ts';
 import { emptyUnit, type Unit } from './commit.ts';
@@ -356,6 +357,8 @@ export function decideResults(
         cause_class: seen.cause?.class ?? null,
         phases,
       });
+    if (outcome !== seen.outcome)
+      decisions.oldestRecounted = Math.min(decisions.oldestRecounted, at);
     const { certificate, monitor } = seen;
     const isOfNow = () => seen.config_version === settingsOf(decisions, monitor)?.version;
     if (certificate && outcome === 'ok' && isOfNow())
@@ -426,15 +429,24 @@ export function unitWithCheckpoint(batch: DecisionBatch, takenAt: number): Unit 
   return { ...unitOf(batch), checkpoint: { takenAt, state: pack(future(batch)) } };
 }
 
-export function unitOf({ partition, rows, passes, journal, hours, marks }: DecisionBatch): Unit {
+export function unitOf(batch: DecisionBatch): Unit {
+  const { partition, rows, passes, journal, hours, marks } = batch;
   return {
     ...emptyUnit(partition.lease),
     ...rows,
     passes,
     journal,
     staleHours: [...hours],
+    convertFrom: lateDayOf(batch),
     watermarks: [...marks.values()],
   };
+}
+
+/** The day of the oldest result that has a row alone, unless it is today or later. */
+function lateDayOf({ keepsJournal, oldestRecounted, hours, now }: DecisionBatch): number | null {
+  const oldest = keepsJournal ? oldestRecounted : Math.min(...hours);
+  const day = Math.floor(oldest / dayMs) * dayMs;
+  return day < Math.floor(now / dayMs) * dayMs ? day : null;
 }
 
 /** The partition's monitors as they will be. */

@@ -2,6 +2,7 @@ import type { Log } from '../../shared/base/log.ts';
 import {
   numbersLiteral,
   type Queryable,
+  type Statement,
   type Transaction,
   textsLiteral,
 } from '../database/connect.ts';
@@ -15,7 +16,7 @@ import { dropWholeHours } from './sealing.ts';
  * Puts rows of results into chunks, a day after the other, so that days from before the journal
  * have one form with those after it. The rows stay until their day is dropped: what is in both
  * counts once. How far it is stands in `converted_results`; a bite that is done again changes
- * nothing.
+ * nothing, so rows that come late set it back.
  */
 
 const dayMs = 24 * hourMs;
@@ -61,14 +62,25 @@ export async function convertResults(
   return true;
 }
 
+/**
+ * Has days from this one on converted again. Before chunks are written, which a conversion locks
+ * after its progress.
+ */
+export function convertAgain(sql: Queryable, days: readonly number[]): Statement[] {
+  if (days.length === 0) return [];
+  const first = new Date(Math.min(...days));
+  return [sql`update converted_results set day = ${first}, monitor_key = 0 where day >= ${first}`];
+}
+
 /** The first day with rows that is over and not converted, and from which monitor on. */
 async function nextOf(
   sql: Queryable,
   keptFrom: number,
   settledBefore: number,
 ): Promise<Progress | undefined> {
+  // Locked: rows that come meanwhile set the progress back after this bite.
   const [done] = await sql<{ day: Date; monitor_key: number }[]>`
-    select day, monitor_key from converted_results`;
+    select day, monitor_key from converted_results for update`;
   const first = Math.max(done?.day.getTime() ?? 0, Math.floor(keptFrom / dayMs) * dayMs);
   const [next] = await sql<{ day: Date }[]>`
     select d as day from generate_series(${new Date(first)}::timestamptz,

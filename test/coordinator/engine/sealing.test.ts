@@ -280,6 +280,26 @@ describe('sealing', () => {
     expect((await readAll())[0]).toEqual([both, row, journal]);
   });
 
+  test('has days converted again from the first of which rows came late', async () => {
+    await empty();
+    const { lease } = await takeOver();
+    const progress = () => sql`select day, monitor_key from converted_results`;
+    const [first, second, third] = [2, 3, 4].map((date) => new Date(Date.UTC(2026, 10, date)));
+    const commitFrom = (...days: readonly (Date | undefined)[]) =>
+      commitUnits(
+        { sql, slot },
+        owner,
+        days.map((day) => ({ ...emptyUnit(lease), convertFrom: day?.getTime() ?? null })),
+      );
+    await sql`insert into converted_results (day, monitor_key) values (${second ?? 0}, 7)`;
+    await commitFrom(third, undefined);
+    expect(await progress()).toEqual([{ day: second, monitor_key: 7 }]);
+    await commitFrom(second);
+    expect(await progress()).toEqual([{ day: second, monitor_key: 0 }]);
+    await commitFrom(undefined, third, first);
+    expect(await progress()).toEqual([{ day: first, monitor_key: 0 }]);
+  });
+
   test('forgets monitors that were deleted meanwhile, and writes nothing under a lease of before', async () => {
     await empty();
     const state = await takeOver();

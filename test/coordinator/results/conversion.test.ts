@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
-import { executeAll } from '../../../coordinator/database/connect.ts';
+import { executeAll, type Queryable } from '../../../coordinator/database/connect.ts';
 import type { Check } from '../../../coordinator/results/check.ts';
 import { chunksOf, hourMs, readChunk } from '../../../coordinator/results/chunk.ts';
-import { convertResults } from '../../../coordinator/results/conversion.ts';
+import { convertAgain, convertResults } from '../../../coordinator/results/conversion.ts';
 import { insertResults, makeResultDays } from '../../../coordinator/results/table.ts';
 import { minuteChecks } from '../../support/checks.ts';
 import { ownDatabase } from '../../support/services.ts';
@@ -16,18 +16,18 @@ const log = { error: (entry: object) => logged.push(entry) };
 
 beforeAll(() => makeResultDays(sql, keptFrom, today + day));
 
-const write = (key: number, checks: readonly Check[]) =>
-  executeAll(
-    insertResults(
-      sql,
-      checks.map(({ probe, cause, ...check }) => ({
-        ...check,
-        monitor_key: key,
-        probe_key: probe,
-        cause_class: cause,
-      })),
-    ),
+const rowsOf = (by: Queryable, key: number, checks: readonly Check[]) =>
+  insertResults(
+    by,
+    checks.map(({ probe, cause, ...check }) => ({
+      ...check,
+      monitor_key: key,
+      probe_key: probe,
+      cause_class: cause,
+    })),
   );
+
+const write = (key: number, checks: readonly Check[]) => executeAll(rowsOf(sql, key, checks));
 
 const writeChunk = async (key: number, hour: number, checks: readonly Check[]) => {
   for (const { at, data } of chunksOf(hour, checks))
@@ -67,6 +67,24 @@ test('days that are over are put into chunks, some monitors at a time, and today
   expect(await sql`select monitor_key, at, data, ctid::text from chunks order by 1, 2`).toEqual(
     before,
   );
+});
+
+test('rows that come late for a day that was converted are put into its chunks', async () => {
+  await sql`delete from converted_results`;
+  const from = today - 4 * day;
+  const all = hours(from, 3);
+  await write(5, all.slice(5));
+  await convert(today + hourMs);
+  expect(await checksIn(5)).toEqual(all.slice(5));
+  // They come while the next bite runs: it waits for them.
+  const converted = await sql.begin(async (transaction) => {
+    await executeAll(convertAgain(transaction, [from + day, from]));
+    const converting = convert(today + hourMs);
+    await executeAll(rowsOf(transaction, 5, all.slice(0, 5)));
+    return { converting };
+  });
+  await converted.converting;
+  expect(await checksIn(5)).toEqual(all);
 });
 
 test('what a chunk has already stays in it, and a damaged one stays as it is', async () => {
