@@ -12,6 +12,7 @@ import {
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
+import { minUptimeMs } from '../../monitors/status.ts';
 import { explainNotifications } from '../../notifications/contract.ts';
 import { type Explained, notificationReason } from '../../notifications/pages/parts.ts';
 import { listMembers } from '../../organisations/contract.ts';
@@ -112,18 +113,22 @@ const mapOf = (incident: Incident): Html | null => {
   `;
 };
 
+/** A percentage of less than an hour says nothing. */
 const effectOf = ({ effect, open }: Incident): Html => {
   const { days, window_s, down_seconds, percent, percent_without } = effect;
-  const window = daysText(days, window_s * 1_000);
+  const isLong = window_s * 1_000 >= minUptimeMs;
+  const uptime = html`Uptime of ${daysText(days, window_s * 1_000)}:`;
   if (down_seconds === 0)
     return html`
       <p>
-        No downtime counted${open && ' yet'}. Uptime of ${window}: ${percentFigure(percent)}.
+        No downtime
+        counted${open && ' yet'}.${isLong && html` ${uptime} ${percentFigure(percent)}.`}
       </p>
     `;
   return html`
     <p>
-      ${durationText(down_seconds * 1_000)} of downtime. Uptime of ${window}:${' '}<b>${percentFigure(percent)}</b>, without this incident ${percentFigure(percent_without)}.
+      ${durationText(down_seconds * 1_000)} of
+      downtime.${isLong && html` ${uptime} <b>${percentFigure(percent)}</b>, without this incident ${percentFigure(percent_without)}.`}
     </p>
   `;
 };

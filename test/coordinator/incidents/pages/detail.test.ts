@@ -105,6 +105,20 @@ describe('detail', () => {
       expect(text).toMatch(/Uptime of 1 d: <b><span title="\d+\.\d{4} %">\d+\.\d\d %<\/span><\/b>/);
     });
 
+    test('has no percentage of a monitor younger than an hour', async () => {
+      const id = await incident();
+      const [row] = await web.sql<{ monitor: string; created_at: Date }[]>`
+        select m.id as monitor, m.created_at from incidents i
+        join monitors m on m.id = i.monitor_id where i.id = ${id}`;
+      const set = (at: Date) =>
+        web.sql`update monitors set created_at = ${at} where id = ${row?.monitor ?? ''}`;
+      await set(new Date());
+      const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+      await set(row?.created_at ?? new Date());
+      expect(text).not.toContain('Uptime of');
+      expect(text).toMatch(/of\s+downtime\.|No downtime\s+counted/);
+    });
+
     test('rule 10: says why one private place confirms another', async () => {
       const id = await incident('Intranet');
       const place = newId();
