@@ -50,10 +50,11 @@ export type Balance = {
 };
 
 /**
- * No request and the start of its check are further apart: the machine is busy, and the clock of a
- * probe whose way to the bus stood may be wrong by so much for a while.
+ * No request and the start of its check are further apart: the machine is busy, so that a request
+ * arrives when its check was given up, or the clock of a probe whose way to the bus stood is wrong
+ * for a while.
  */
-const apart = 3_000;
+const apart = 10_000;
 /** A check of a target on this machine and the write to the disk are over by then, as a rule. */
 const underWay = 500;
 /** Longer than its limit of time no check is under way. */
