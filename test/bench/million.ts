@@ -5,7 +5,7 @@ import { copyRate } from './ingest.ts';
 import { type Fed, feed } from './million/feed.ts';
 import { pageTimes } from './million/pages.ts';
 import { cores, find } from './processes.ts';
-import { type Rig, startRig } from './scale/rig.ts';
+import { type ByPart, type Rig, startRig } from './scale/rig.ts';
 
 /**
  * A million monitors in a real Postgres and nats-server, one coordinator and three probes on this
@@ -17,6 +17,8 @@ const size = Number(process.env.MONITORS ?? 1_000_000);
 const base = 1_000;
 const realPerSecond = 250;
 /** Monitors whose target breaks; they are checked every 10 s whatever the others do. */
+/** For each monitor; null where it is told, and no limit is set. */
+const mostBytes = { coordinator: 1_600, probe: null, bus: null, database: null } as const;
 const canaries = 40;
 const usualWindowMs = 20_000;
 
@@ -25,7 +27,7 @@ type Seen = {
   readonly started: { readonly loaded: number; readonly first: number; readonly all: number };
   /** Of assignments, in the stream. */
   readonly messages: number;
-  readonly memory: { readonly coordinator: number; readonly probe: number };
+  readonly memory: Omit<ByPart, 'probes'> & { readonly probe: number };
   /** CPU of all processes for a real check, in milliseconds. */
   readonly check: number;
   readonly fed: Fed;
@@ -65,7 +67,7 @@ const measure = async (
     await passed(windowMs);
     const checks = (await committed()) - before.checks;
     const check = (sum(await rig.cpu()) - before.cpu) / checks;
-    const { coordinator, probes } = rig.memory();
+    const { probes, ...memory } = await rig.memory();
     say('as many results as it takes');
     const fed = await feed(rig);
     const program = find('psql');
@@ -78,7 +80,7 @@ const measure = async (
       count,
       started: { loaded, first, all: assigned },
       messages,
-      memory: { coordinator, probe: probes / 3 },
+      memory: { ...memory, probe: probes / 3 },
       check,
       fed,
       copy,
@@ -153,16 +155,16 @@ function figuresOf(few: Seen, many: Seen): Figure[] {
     goal: '–',
     holds: null,
   });
-  const limited = (what: string, value: number, unit: string, limit: number): Figure => ({
+  const limited = (what: string, value: number, unit: string, limit: number | null): Figure => ({
     what: `${name}: ${what}`,
     ours: `${value.toFixed(0)} ${unit}`,
     against: '–',
     ratio: null,
-    goal: `≤ ${limit} ${unit}`,
+    goal: limit === null ? '–' : `≤ ${limit} ${unit}`,
     // What a process of few monitors holds for other reasons weighs more than they do.
-    holds: many.count < 100_000 ? null : value <= limit,
+    holds: limit === null || many.count < 100_000 ? null : value <= limit,
   });
-  const each = (part: 'coordinator' | 'probe'): number =>
+  const each = (part: keyof Seen['memory']): number =>
     ((many.memory[part] - few.memory[part]) * 1_024 * 1_024) / (many.count - few.count);
   return [
     beside(
@@ -185,9 +187,13 @@ function figuresOf(few: Seen, many: Seen): Figure[] {
     ),
     beside('messages of assignments', (seen) => seen.messages, 'messages', 0),
     beside('CPU of a real check, all processes', ({ check }) => check, 'ms', 2),
-    limited('memory of the coordinator for each', each('coordinator'), 'B', 1_600),
-    beside('memory of the coordinator', ({ memory }) => memory.coordinator, 'MiB', 0),
-    beside('memory of a probe', ({ memory }) => memory.probe, 'MiB', 0),
+    ...(['coordinator', 'probe', 'bus', 'database'] as const).flatMap((part) => {
+      const of = part === 'probe' ? 'a probe' : `the ${part}`;
+      return [
+        beside(`memory of ${of}`, ({ memory }) => memory[part], 'MiB', 0),
+        limited(`memory of ${of} for each`, each(part), 'B', mostBytes[part]),
+      ];
+    }),
     {
       what: `${name}: results a second, beside the real checks`,
       ours: `${many.fed.rate.toFixed(0)}/s of ${many.fed.results}`,

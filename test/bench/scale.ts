@@ -47,7 +47,7 @@ const measure = async (
     await costOfCheck(rig, windowMs / 2);
     say(`${count} monitors: CPU`);
     const cost = await costOfCheck(rig, windowMs);
-    const memory = rig.memory();
+    const memory = await rig.memory();
     const messages = await rig.messages();
     say(`${count} monitors: detection`);
     const found = await detection(rig, canaries);

@@ -1,9 +1,9 @@
 import { eventually, passed } from '../../support/eventually.ts';
 import { storedChecks } from '../../support/stored-checks.ts';
 import { median } from '../figure.ts';
-import type { Cpu, Rig } from './rig.ts';
+import type { ByPart, Rig } from './rig.ts';
 
-export type Cost = Readonly<Record<keyof Cpu | 'all', number>> & { readonly checks: number };
+export type Cost = Readonly<Record<keyof ByPart | 'all', number>> & { readonly checks: number };
 
 const committed = async ({ sql }: Rig): Promise<number> => (await storedChecks(sql)).length;
 
@@ -13,7 +13,7 @@ export const costOfCheck = async (rig: Rig, ms: number): Promise<Cost> => {
   await passed(ms);
   const after = { cpu: await rig.cpu(), rows: await committed(rig) };
   const checks = after.rows - before.rows;
-  const each = (part: keyof Cpu): number => (after.cpu[part] - before.cpu[part]) / checks;
+  const each = (part: keyof ByPart): number => (after.cpu[part] - before.cpu[part]) / checks;
   const parts = {
     coordinator: each('coordinator'),
     probes: each('probes'),

@@ -31,8 +31,9 @@ export type Rig = {
   /** From now on the breakable target fails. */
   readonly breakTarget: () => void;
   /** CPU that each part has used so far, in milliseconds. */
-  readonly cpu: () => Promise<Cpu>;
-  readonly memory: () => { readonly coordinator: number; readonly probes: number };
+  readonly cpu: () => Promise<ByPart>;
+  /** In MiB. */
+  readonly memory: () => Promise<ByPart>;
   /** In the stream of assignments. */
   readonly messages: () => Promise<number>;
   readonly network: Network;
@@ -49,7 +50,7 @@ export type Rig = {
   readonly close: () => Promise<void>;
 };
 
-export type Cpu = {
+export type ByPart = {
   readonly coordinator: number;
   readonly probes: number;
   readonly bus: number;
@@ -87,11 +88,17 @@ const statOf = async (
   };
 };
 
+/** The memory of a process in MiB, of what it shares with others its part. */
+const shareOf = async (pid: number): Promise<number> => {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
+  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1_024;
+};
+
 /**
- * What the bus and the database of this run have used: our own children, and the children of the
- * database.
+ * What the bus and the database of this run have used, and the memory that they hold: our own
+ * children, and the children of the database.
  */
-const servicesCpu = async (): Promise<{ bus: number; database: number }> => {
+const servicesUse = async () => {
   const all = new Map<number, { name: string; parent: number; cpu: number }>();
   for (const pid of await readdir('/proc')) {
     const stat = /^\d+$/.test(pid) ? await statOf(pid) : undefined;
@@ -99,11 +106,20 @@ const servicesCpu = async (): Promise<{ bus: number; database: number }> => {
   }
   const isOurs = (parent: number): boolean =>
     parent === process.pid || all.get(parent)?.parent === process.pid;
-  const sum = (name: string): number =>
-    [...all.values()]
-      .filter((one) => one.name === name && isOurs(one.parent))
-      .reduce((s, { cpu }) => s + cpu, 0);
-  return { bus: sum('nats-server'), database: sum('postgres') };
+  const named = (name: string) =>
+    [...all].filter(([, one]) => one.name === name && isOurs(one.parent));
+  const cpuOfAll = (name: string): number => named(name).reduce((sum, [, { cpu }]) => sum + cpu, 0);
+  const memoryOfAll = async (name: string): Promise<number> => {
+    const shares = await Promise.all(named(name).map(([pid]) => shareOf(pid)));
+    return shares.reduce((sum, share) => sum + share, 0);
+  };
+  return {
+    cpu: { bus: cpuOfAll('nats-server'), database: cpuOfAll('postgres') },
+    memory: {
+      bus: await memoryOfAll('nats-server'),
+      database: await memoryOfAll('postgres'),
+    },
+  };
 };
 
 /** So many at once: each statement has a deadline. */
@@ -240,13 +256,17 @@ export const startRig = async (
       cpu: async () => ({
         coordinator: cpuOf(coordinator.pid),
         probes: probes.reduce((sum, pid) => sum + cpuOf(pid), 0),
-        ...(await servicesCpu()),
+        ...(await servicesUse()).cpu,
       }),
       network,
       coordinator,
       startAnother,
       took: { loaded, assigned },
-      memory: () => ({ coordinator: memory([coordinator.pid]), probes: memory(probes) }),
+      memory: async () => ({
+        coordinator: memory([coordinator.pid]),
+        probes: memory(probes),
+        ...(await servicesUse()).memory,
+      }),
       messages: async () =>
         (await bus.streamState(streams.assignments.name))?.messages ?? Number.NaN,
       close,
