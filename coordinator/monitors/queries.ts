@@ -136,7 +136,8 @@ export const lastChangeBy = async (
 ): Promise<LastChange | undefined> => {
   const [row] = await sql<LastChange[]>`
     select operation, changed from audit_log where organisation_id = ${organisation}
-      and user_id = ${user} and operation in ('changeMonitors', 'createMaintenanceWindow', 'deleteMonitor', 'undoChange')
+      and user_id = ${user} and (operation in ('changeMonitors', 'deleteMonitor', 'undoChange')
+        or operation = 'createMaintenanceWindow' and through = 'page')
       and at > ${since}
     order by key desc limit 1`;
   return row;

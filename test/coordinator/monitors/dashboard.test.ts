@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Caller } from '../../../coordinator/gate/caller.ts';
 import {
   changeMonitors,
   dashboardSorts,
@@ -406,15 +407,20 @@ describe('several monitors at once', () => {
     const windows = async () =>
       (await bench.call(listMaintenanceWindows, house.member)).items.map(({ id }) => id);
     const before = await windows();
-    const { id } = await bench.call(createMaintenanceWindow, house.member, {
-      monitors: chosen(),
-      starts_at: new Date(bench.now).toISOString(),
-      ends_at: new Date(bench.now + 3_600_000).toISOString(),
-    });
+    const plan = (who: Caller) =>
+      bench.call(createMaintenanceWindow, who, {
+        monitors: chosen(),
+        starts_at: new Date(bench.now).toISOString(),
+        ends_at: new Date(bench.now + 3_600_000).toISOString(),
+      });
+    const { caller } = house.member;
+    const { id } = await plan({ ...caller, is: 'session' });
     expect(await windows()).toContain(id);
     expect(await bench.refusal(undoChange, house.owner)).toBe('nothing_to_undo');
     await bench.call(undoChange, house.member);
     expect(await windows()).toEqual(before);
+    // What a program planned is its own.
+    await plan(caller);
     expect(await bench.refusal(undoChange, house.member)).toBe('nothing_to_undo');
   });
 

@@ -322,7 +322,7 @@ describe('a deleted monitor', () => {
     const change = { monitors: ids, change: 'delete' };
     expect(await bench.call(changeMonitors, house.member, change)).toEqual({ changed: 2 });
     expect(await bench.refusal(changeMonitors, house.member, change)).toBe('monitor_not_found');
-    expect(await bench.refusal(undoChange, house.owner)).toBe('nothing_to_undo');
+    expect(await bench.refusal(undoChange, house.admin)).toBe('nothing_to_undo');
     expect(await bench.call(undoChange, house.member)).toEqual({ changed: 2 });
     await bench.call(deleteMonitor, house.member, { monitor_id: ids[0] });
     expect(await bench.call(undoChange, house.member)).toEqual({ changed: 1 });
