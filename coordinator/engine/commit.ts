@@ -264,7 +264,8 @@ const sample: Unit = {
   ],
   seal: {
     hour: 0,
-    chunks: [{ monitor: 0, at: 0, data: new Uint8Array() }],
+    // One that begins later than its hour replaces one of the hour.
+    chunks: [{ monitor: 0, at: 900_000, data: new Uint8Array() }],
     rows: [],
     counts: [
       {

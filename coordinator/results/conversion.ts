@@ -134,12 +134,14 @@ async function convertDay(
         for (const chunk of chunksOf(hour, unionOf(some, before.get(hour) ?? [])))
           made.push({ ...chunk, key });
   }
-  const isKnown = ({ key, at }: MadeChunk): boolean =>
+  const isKnown = ({ key, at }: Pick<MadeChunk, 'key' | 'at'>): boolean =>
     known.get(key)?.some((chunk) => chunk.at.getTime() === at) === true;
   const isNew = (chunk: MadeChunk): boolean => !isKnown(chunk);
+  // Only one that was there, and is locked: another may have been sealed since we read.
+  const grown = made.filter(({ key, at }) => isKnown({ key, at: hourOf(at) }));
   for (const statement of dropWholeHours(
     sql,
-    made.map(({ key, at }) => ({ monitor: key, at })),
+    grown.map(({ key, at }) => ({ monitor: key, at })),
   ))
     await statement;
   await updateChunks(sql, made.filter(isKnown));

@@ -170,18 +170,24 @@ export function writeRollups(
   if (counts.length === 0) return [];
   const all = (name: keyof Count): string => numbersLiteral(counts.map((count) => count[name]));
   const at = new Date(begin);
+  // In the trash a monitor keeps its places, in case it is restored.
+  const hasPlaces = sql`coalesce(t.has_places, m.places is not null)`;
   return [
     sql`
       insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min,
         took_max)
-      select r.monitor_key, ${seenFrom(sql)}, ${at}, sum(r.ok), sum(r.failed), sum(r.unknown),
+      select r.monitor_key, ${seenFrom(sql, hasPlaces)}, ${at}, sum(r.ok), sum(r.failed), sum(r.unknown),
         sum(r.took_sum), min(r.took_min), max(r.took_max)
       from unnest(${all('monitor')}::bigint[], ${all('probe')}::int[], ${all('ok')}::int[],
         ${all('failed')}::int[], ${all('unknown')}::int[], ${all('took_sum')}::float8[],
         ${all('took_min')}::real[], ${all('took_max')}::real[]
       ) as r (monitor_key, probe_key, ok, failed, unknown, took_sum, took_min, took_max)
       join probes p on p.key = r.probe_key left join monitors m on m.key = r.monitor_key
-      where m.key is not null or r.monitor_key in (select monitor_key from deleted_monitors)
+      left join lateral (
+        select x.row->>'places' is not null as has_places from deleted_monitors d
+          join deleted_rows x on x.monitor_id = d.monitor_id and x.source = 'monitors'
+        where m.key is null and d.monitor_key = r.monitor_key) t on true
+      where m.key is not null or t.has_places is not null
       group by 1, 2 ${putRollup(sql)}`,
     setResponseTimes(sql, at, sql`and monitor_key = any(${all('monitor')}::bigint[])`),
   ];

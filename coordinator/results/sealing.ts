@@ -110,7 +110,8 @@ export function writeChunks(sql: Queryable, chunks: Seal['chunks']): Statement[]
     where exists (select from monitors m where m.key = t.monitor_key)
       or t.monitor_key in (select monitor_key from deleted_monitors) order by 1, 2
     on conflict (monitor_key, at) do update set data = excluded.data`;
-  return [...dropWholeHours(sql, chunks), statement];
+  // Afterwards: what is deleted is locked when all that is written is, in order.
+  return [statement, ...dropWholeHours(sql, chunks)];
 }
 
 /**

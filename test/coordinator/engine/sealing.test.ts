@@ -321,6 +321,8 @@ describe('sealing', () => {
     await commit(state, [batchOf(noon, 0, [{ monitor: 9, probe: 0, check: checkOf(0, noon) }])]);
     await sql`insert into deleted_monitors (monitor_id, monitor_key, organisation_id, name, type, target, deleted_by)
       select ${deleted.id}, ${deleted.key}, organisation_id, 'deleted', type, target, 'somebody' from monitors limit 1`;
+    await sql`insert into deleted_rows (monitor_id, source, row)
+      values (${deleted.id}, 'monitors', '{"places": null}')`;
     now = noon + 2 * hourMs;
     await sealAll(state);
     await sql`delete from deleted_monitors`;

@@ -87,6 +87,19 @@ test('rows that come late for a day that was converted are put into its chunks',
   expect(await checksIn(5)).toEqual(all);
 });
 
+test('an hour that grows from one chunk to quarters keeps none of the whole hour', async () => {
+  await sql`delete from converted_results`;
+  const from = today - 5 * day;
+  // None is of the first quarter.
+  const all = minuteChecks(from, 6_000, 7).filter(({ at }) => at >= from + hourMs / 4);
+  await writeChunk(6, from, all.slice(0, 5));
+  expect((await chunks(6)).map(({ at }) => at)).toEqual([from]);
+  await write(6, all);
+  await convert(today + hourMs);
+  expect((await chunks(6)).map(({ at }) => (at - from) / hourMs)).toEqual([0.25, 0.5, 0.75]);
+  expect(await checksIn(6)).toEqual(all);
+});
+
 test('what a chunk has already stays in it, and a damaged one stays as it is', async () => {
   await sql`delete from converted_results`;
   const from = today - 2 * day;
