@@ -21,13 +21,13 @@ export type Change = {
 
 const isId = (text: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(text);
 
-/** Undefined for what tells people nothing: lists of ids, or of objects; the CSV has them. */
-const textOf = (value: unknown): string | undefined => {
+/** Of lists of ids or of objects people learn the length; the CSV has them whole. */
+const textOf = (value: unknown): string => {
   if (typeof value === 'string') return value;
-  if (!Array.isArray(value) || value.length === 0) return JSON.stringify(value);
-  if (value.some(isRecord)) return undefined;
+  if (!Array.isArray(value)) return JSON.stringify(value);
   const texts = value.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
-  return texts.every(isId) ? undefined : texts.join(', ');
+  if (value.length > 0 && !value.some(isRecord) && !texts.every(isId)) return texts.join(', ');
+  return value.length === 0 ? 'none' : `${value.length} ${value.length === 1 ? 'item' : 'items'}`;
 };
 
 /** Flattens nested settings by one level, so that of a long object only changes are shown. */
@@ -44,10 +44,10 @@ const flat = (values: Values | null): ReadonlyMap<string, unknown> =>
 export const changesOf = (before: Values | null, after: Values | null): readonly Change[] => {
   const [was, is] = [flat(before), flat(after)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((key) => {
-    const [from, to] = [was.get(key), is.get(key)].map((value) =>
-      value === undefined || value === null ? undefined : textOf(value),
-    );
-    return from === to ? [] : [{ key, before: from, after: to }];
+    const [from, to] = [was.get(key) ?? undefined, is.get(key) ?? undefined];
+    if (JSON.stringify(from) === JSON.stringify(to)) return [];
+    const text = (value: unknown) => (value === undefined ? undefined : textOf(value));
+    return [{ key, before: text(from), after: text(to) }];
   });
 };
 
@@ -132,9 +132,15 @@ const howOf = ({ through, token_name, address }: Entry): Part =>
     ${address !== null && `, ${address}`}
   `;
 
+const idLists = ['paused', 'resumed', 'deleted', 'monitors', 'groups', 'tags', 'mutes'];
+
 const rowOf = (entry: Entry, { times }: MembersRequest): Html => {
   const name = nameIn(entry);
-  const changes = changesOf(entry.before, entry.after);
+  // Of several monitors their names are listed: lists of their ids say nothing beside them.
+  const isNamed = entry.operation === 'changeMonitors';
+  const changes = changesOf(entry.before, entry.after).filter(
+    ({ key }) => !isNamed || !idLists.includes(key),
+  );
   return html`
     <tr id="entry-${entry.id}">
       <td data-label="Time">${times.clock(entry.at)}</td>

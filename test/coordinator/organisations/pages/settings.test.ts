@@ -54,6 +54,23 @@ describe('the audit log', () => {
     expect(text).not.toMatch(/(^|,)"?[=+@]/m);
   });
 
+  test('tells a change of several monitors by their names, and how long other lists are', async () => {
+    const ids = [1, 2].map(() => '01a21a37-c977-7540-b267-ce568fb87067');
+    for (const [operation, changed] of [
+      ['changeMonitors', { before: {}, after: { paused: ids, names: ['Cart', 'Login'] } }],
+      ['updateMaintenanceWindow', { before: { groups: [] }, after: { groups: ids } }],
+      ['updateMonitor', { before: { json: [{ path: 'a' }] }, after: { json: [{ path: 'b' }] } }],
+    ] as const)
+      await web.sql`insert into audit_log (at, organisation_id, who, through, operation, changed)
+        values (now(), ${web.house.organisation}, 'x', 'page', ${operation}, ${JSON.stringify({ about: {}, ...changed })}::text::jsonb)`;
+    const page = await web.get('/audit', { as: web.house.admin });
+    const text = page.text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+    expect(text).toContain('Paused 2 monitors Names Cart, Login');
+    expect(text).toContain('Groups none to 2 items');
+    expect(text).toContain('Json 1 item to 1 item');
+    expect(text).not.toContain(ids[0]);
+  });
+
   test('is filtered by user, action and time', async () => {
     const page = async (query: string): Promise<string> =>
       (await web.get(`/audit?${query}`, { as: web.house.admin })).text;
