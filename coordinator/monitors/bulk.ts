@@ -14,6 +14,7 @@ import { labelsFrom } from './model.ts';
 import { muteFor } from './mutes.ts';
 import {
   type AtOnce,
+  isWindowChangedSince,
   lastChangeBy,
   monitorsAtOnce,
   notifyOwners,
@@ -133,7 +134,8 @@ export const undoChange = async (context: InOrganisation): OperationResult<Outpu
   const { about, before, after = {} } = last.changed;
   if (last.operation === 'createMaintenanceWindow') {
     const window = about.id ?? '';
-    if (!(await deleteWindow(sql, of, window, now))) throw nothingToUndo();
+    const isChanged = await isWindowChangedSince(sql, of, window, last.key);
+    if (isChanged || !(await deleteWindow(sql, of, window, now))) throw nothingToUndo();
     note({ before: {}, after: { deleted_window: window } });
     return { changed: 1 };
   }

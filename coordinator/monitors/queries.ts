@@ -104,6 +104,8 @@ export const tagMonitors = (
 
 /** A change of several monitors at once, or a new window, as the audit log has it. */
 export type LastChange = {
+  /** Of its entry. */
+  readonly key: number;
   readonly operation: string;
   readonly changed: {
     readonly about: { readonly monitor_id?: string; readonly id?: string };
@@ -135,12 +137,24 @@ export const lastChangeBy = async (
   since: Date,
 ): Promise<LastChange | undefined> => {
   const [row] = await sql<LastChange[]>`
-    select operation, changed from audit_log where organisation_id = ${organisation}
+    select key, operation, changed from audit_log where organisation_id = ${organisation}
       and user_id = ${user} and (operation in ('changeMonitors', 'deleteMonitor', 'undoChange')
         or operation = 'createMaintenanceWindow' and through = 'page')
       and at > ${since}
     order by key desc limit 1`;
   return row;
+};
+
+/** Whether anyone changed this maintenance window after that entry. */
+export const isWindowChangedSince = async (
+  sql: Queryable,
+  organisation: string,
+  window: string,
+  key: number,
+): Promise<boolean> => {
+  const rows = await sql`select from audit_log where organisation_id = ${organisation}
+    and key > ${key} and changed->'about'->>'window_id' = ${window} limit 1`;
+  return rows.length > 0;
 };
 
 export type WallRow = {

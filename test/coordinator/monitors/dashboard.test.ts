@@ -16,6 +16,7 @@ import { search } from '../../../coordinator/search/contract.ts';
 import {
   createMaintenanceWindow,
   listMaintenanceWindows,
+  updateMaintenanceWindow,
 } from '../../../shared/api/maintenance.ts';
 import {
   createMonitor,
@@ -419,6 +420,10 @@ describe('several monitors at once', () => {
     expect(await bench.refusal(undoChange, house.owner)).toBe('nothing_to_undo');
     await bench.call(undoChange, house.member);
     expect(await windows()).toEqual(before);
+    // What someone else changed since stays.
+    const { id: window_id } = await plan({ ...caller, is: 'session' });
+    await bench.call(updateMaintenanceWindow, house.owner, { window_id, name: 'Ours' });
+    expect(await bench.refusal(undoChange, house.member)).toBe('nothing_to_undo');
     // What a program planned is its own.
     await plan(caller);
     expect(await bench.refusal(undoChange, house.member)).toBe('nothing_to_undo');
