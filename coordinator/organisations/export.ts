@@ -90,7 +90,7 @@ const parts = {
   },
   response_percentiles: {
     columns: `m.id as monitor,
-      ${many("d.day, encode(d.hours, 'base64') as hours", 'daily_rollups d where d.monitor_key = m.key', 'day')} as days`,
+      ${many("d.day, encode(d.hours, 'base64') as hours", "daily_rollups d where d.monitor_key = m.key and d.hours <> ''", 'day')} as days`,
     from: 'monitors m',
     key: 'm.key',
     where: of('m'),
