@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/connect.ts';
-import { hourOf } from './chunk.ts';
+import { hourMs, hourOf } from './chunk.ts';
 
 /**
  * Mean response times of monitors by hour, as lists draw them. Hours that were over long ago hardly
@@ -20,7 +20,6 @@ export type HourlyMeans = {
 
 type Means = readonly (number | null)[];
 
-const hourMs = 3_600_000;
 const day = 24;
 /** These may still be sealed, or get results that come late: they are always read. */
 const newest = 2;
@@ -52,18 +51,25 @@ export const createHourlyMeans = (): HourlyMeans => {
     lastDay: async (sql, monitors, now) => {
       const hour = hourOf(now);
       const to = hour - newest * hourMs;
-      const unknown = monitors.filter((key) => kept.get(key)?.to !== to);
+      const known = new Map<number, Means>();
+      for (const key of monitors) {
+        const each = kept.get(key);
+        if (each?.to === to) known.set(key, each.means);
+      }
+      const unknown = monitors.filter((key) => !known.has(key));
       const [past, recent] = await Promise.all([
         read(sql, unknown, hour - day * hourMs, to),
         read(sql, monitors, to, hour + hourMs),
       ]);
       for (const key of unknown) {
+        const means = past.get(key) ?? [];
+        known.set(key, means);
         kept.delete(key); // The least recently read are the first.
-        kept.set(key, { to, means: past.get(key) ?? [] });
+        kept.set(key, { to, means });
       }
       const found = new Map<number, Means>();
       for (const key of monitors) {
-        const means = [...(kept.get(key)?.means ?? []), ...(recent.get(key) ?? [])];
+        const means = [...(known.get(key) ?? []), ...(recent.get(key) ?? [])];
         if (means.length > 0) found.set(key, means);
       }
       for (const key of kept.keys()) {

@@ -16,9 +16,9 @@ import { type ByPart, type Rig, startRig } from './scale/rig.ts';
 const size = Number(process.env.MONITORS ?? 1_000_000);
 const base = 1_000;
 const realPerSecond = 250;
-/** Monitors whose target breaks; they are checked every 10 s whatever the others do. */
 /** For each monitor; null where it is told, and no limit is set. */
 const mostBytes = { coordinator: 1_600, probe: null, bus: null, database: null } as const;
+/** Monitors whose target breaks; they are checked every 10 s whatever the others do. */
 const canaries = 40;
 const usualWindowMs = 20_000;
 

@@ -330,7 +330,7 @@ const bandWords: Readonly<Record<string, string>> = {
   unknown: 'No data',
 };
 
-const maxBands = 200;
+const maxBands = 1_000;
 
 /** Downtime, maintenance and gaps behind the lines: each says its time. */
 const bands = (
