@@ -213,6 +213,7 @@ export function phaseChart(results: Results, times: Times): Html | null {
   const mean = (phase: number): number | null => phaseMean(stacks, phase);
   return html`
     <ul class="row chart-legend">
+      <li class="softer">Mean</li>
       ${phases.map(
         ({ key, label }, at) =>
           html`
@@ -311,6 +312,7 @@ const axisTime = (at: number, times: Times, long: number): string => {
 const legend = (series: readonly Series[]): Html =>
   html`
     <ul class="row chart-legend">
+      <li class="softer">Mean</li>
       ${series.map(
         (each) =>
           html`
