@@ -64,11 +64,13 @@ describe('a check that is stored nowhere', () => {
 
   test('is lost where nobody killed its probe, or killed it before or long after', () => {
     expect(found(null)).toEqual(isLost);
-    expect(found({ at: began - 100, goneAt: began - 50 })).toEqual(isLost);
+    expect(found({ at: began - 400, goneAt: began - 300 })).toEqual(isLost);
     expect(found({ at: began + 3_100, goneAt: began + 3_200 })).toEqual(isLost);
   });
 
   test('was under way when its probe was killed a moment later, or before it had saved any later one', () => {
+    // Its request had left before, and was read afterwards.
+    expect(found({ at: began - 110, goneAt: began - 8 })).toEqual(wasUnderWay);
     expect(found({ at: began + 400, goneAt: began + 450 }, [began + 300])).toEqual(wasUnderWay);
     expect(found({ at: killed, goneAt: killed + 50 }, [began - 100])).toEqual(wasUnderWay);
     expect(found({ at: killed, goneAt: killed + 50 }, [killed + 2_000])).toEqual(wasUnderWay);

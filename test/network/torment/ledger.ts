@@ -57,6 +57,8 @@ export type Balance = {
 const apart = 10_000;
 /** A check of a target on this machine and the write to the disk are over by then, as a rule. */
 const underWay = 500;
+/** A request that left before its probe died is read by the target up to so long afterwards. */
+const arrives = 250;
 /** Longer than its limit of time no check is under way. */
 const longest = 3_000;
 
@@ -136,7 +138,7 @@ export const balance = (input: {
   const savedBy = Map.groupBy([...rows, ...onDisk], ({ probe }) => probe);
   const wasUnderWay = (one: Seen): boolean =>
     kills.some(({ probe, at, goneAt }) => {
-      if (probe !== one.probe || goneAt < one.at || at > one.at + longest) return false;
+      if (probe !== one.probe || goneAt + arrives < one.at || at > one.at + longest) return false;
       const isLater = (saved: { readonly at: number }) => saved.at > one.at && saved.at <= at;
       return at <= one.at + underWay || !savedBy.get(probe)?.some(isLater);
     });
