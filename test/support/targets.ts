@@ -130,6 +130,7 @@ export type TargetOptions = {
     readonly ciphers?: string;
     readonly ecdhCurve?: string;
     readonly ALPNProtocols?: string[];
+    readonly SNICallback?: (name: string, done: (error: null) => void) => void;
   };
 };
 
