@@ -224,7 +224,8 @@ describe('disks', () => {
       await seenFrom(network.sql, monitor, 2);
       const small = createSmallDisk(join(mortal.folder, 'tablespace'), 1_024, noOne);
       disk = small;
-      const [name] = [new Date().toISOString().slice(0, 10).replaceAll('-', '')];
+      const day = new Date().toISOString().slice(0, 10);
+      const name = day.replaceAll('-', '');
       // The files of a database are not to be moved while it runs, but a table may be put on
       // another disk.
       await network.sql.unsafe(`create tablespace small location '${small.folder}'`);
@@ -234,12 +235,12 @@ describe('disks', () => {
       // too.
       await network.sql
         .unsafe(
-          `insert into results select 0, now(), 0, 1, 0, repeat('x', 500), null from generate_series(1, 20)`,
+          `insert into results select 0, '${day}T00:00Z', 0, 1, 0, repeat('x', 500), null from generate_series(1, 20)`,
         )
         .catch(() => undefined);
       await expect(
         network.sql.unsafe(
-          `insert into results select 0, now(), 0, 1, 0, repeat('x', 500), null from generate_series(1, 50)`,
+          `insert into results select 0, '${day}T00:00Z', 0, 1, 0, repeat('x', 500), null from generate_series(1, 50)`,
         ),
       ).rejects.toMatchObject({ code: '53100' });
       target.answer(broken);
