@@ -86,10 +86,13 @@ async function newestMatching(
   for (let span = firstSpanMs; end > from && found.length < most; span *= 4) {
     const begin = Math.max(from, end - span);
     const [checks = []] = await results.within(sql, [{ ...monitor, from: begin, to: end }]);
-    found.push(...checks.filter(matches).toReversed());
+    for (let nth = checks.length - 1; nth >= 0 && found.length < most; nth -= 1) {
+      const check = checks[nth];
+      if (check && matches(check)) found.push(check);
+    }
     end = begin;
   }
-  return found.slice(0, most);
+  return found;
 }
 
 /** The places that a probe belongs to, the widest first. */

@@ -126,6 +126,38 @@ describe('the checks of a monitor', () => {
     expect((await list({ outcome: 'unknown' })).items).toEqual([]);
   });
 
+  test('are found behind a long pause, however many there are in a span', async () => {
+    const { id: fast } = await bench.call(createMonitor, house.owner, {
+      type: 'https',
+      target: 'https://fast.example.com',
+    });
+    const monitor = await keyOf('monitors', fast);
+    await makeResultDays(bench.sql, now - 9 * day, now - 7 * day);
+    const [probe] = await bench.sql<{ key: number }[]>`select key from probes limit 1`;
+    const chunks = Array.from({ length: 40 }, (_, nth) => now - 8 * day + nth * hourMs).flatMap(
+      (hour) =>
+        chunksOf(
+          hour,
+          Array.from({ length: 3_600 }, (_, second) => ({
+            probe: probe?.key ?? 0,
+            at: hour + second * 1_000,
+            took_ms: 100,
+            outcome: 'ok' as const,
+            cause: null,
+            phases: null,
+          })),
+        ),
+    );
+    for (const { at, data } of chunks)
+      await bench.sql`insert into chunks (monitor_key, at, data)
+        values (${monitor}, ${new Date(at)}, ${data})`;
+    const { items } = await list({ monitor_id: fast, limit: 2 });
+    expect(items.map(({ at }) => Date.parse(at) - now + 8 * day)).toEqual([
+      40 * hourMs - 1_000,
+      40 * hourMs - 2_000,
+    ]);
+  });
+
   test('of others, and from places that there are not, are not found', async () => {
     expect(await bench.refusal(getMonitorChecks, elsewhere.owner, { monitor_id: id })).toBe(
       'monitor_not_found',
