@@ -213,13 +213,15 @@ export async function lastPauses(
   );
 }
 
-/** A message that could not be processed, kept for the operator. */
+/** A message that could not be processed, kept for the operator; once, however often it came. */
 export async function setAside(
   sql: Queryable,
   message: { subject: string; reason: string; data: Uint8Array },
 ): Promise<void> {
   await sql`insert into set_aside (subject, reason, data)
-    values (${message.subject}, ${message.reason}, ${message.data})`;
+    select ${message.subject}, ${message.reason}, ${message.data}
+    where not exists (select from set_aside
+      where subject = ${message.subject} and data = ${message.data})`;
 }
 
 export type SetAside = {

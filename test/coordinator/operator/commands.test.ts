@@ -305,8 +305,12 @@ describe('the operator', () => {
 
   test('lists messages that were set aside, retries them, and deletes them', async () => {
     const subject = (partition: string) => `result.europe.${partition}.${newId()}`;
-    for (const data of [Buffer.from('{"v":1}'), Buffer.from([0xff, 0x00])])
-      await setAside(bench.sql, { subject: subject('7'), reason: 'it cannot be', data });
+    for (const data of [Buffer.from('{"v":1}'), Buffer.from([0xff, 0x00])]) {
+      const message = { subject: subject('7'), reason: 'it cannot be', data };
+      await setAside(bench.sql, message);
+      // It came again after a kill.
+      await setAside(bench.sql, message);
+    }
     await setAside(bench.sql, {
       subject: 'nonsense',
       reason: 'no partition',
