@@ -8,6 +8,7 @@ import {
   type MonitorMute,
   monitorMutes,
   muteMonitors,
+  newestMutes,
 } from '../notifications/mute-queries.ts';
 import type * as contract from './contract.ts';
 import { labelsFrom } from './model.ts';
@@ -15,6 +16,7 @@ import { muteFor } from './mutes.ts';
 import {
   type AtOnce,
   isWindowChangedSince,
+  type LastChange,
   lastChangeBy,
   monitorsAtOnce,
   notifyOwners,
@@ -120,8 +122,8 @@ const nothingToUndo = (): Refusal =>
 const undoneWithinMs = 60_000;
 
 /**
- * Takes back this user's last change of several monitors, or their new maintenance window. What
- * someone else changed since, or deleted, stays.
+ * Takes back this user's last change of several monitors, or their new maintenance window, on a
+ * page. What is no longer as they left it stays as it is.
  */
 export const undoChange = async (context: InOrganisation): OperationResult<Output> => {
   const { sql, organisation, caller, now, note } = context;
@@ -142,7 +144,10 @@ export const undoChange = async (context: InOrganisation): OperationResult<Outpu
   const deleted = about.monitor_id === undefined ? after.deleted : [about.monitor_id];
   if (deleted) {
     const restored = await restoreAmong(context, deleted);
-    note({ before: {}, after: { restored } });
+    note({
+      before: {},
+      after: { restored: restored.map(({ id }) => id), names: restored.map(({ name }) => name) },
+    });
     return { changed: restored.length };
   }
   const ids = [
@@ -153,38 +158,74 @@ export const undoChange = async (context: InOrganisation): OperationResult<Outpu
     ...(before.tags ?? []).map(({ monitor }) => monitor),
   ];
   const found = await monitorsAtOnce(sql, of, ids);
-  if (before.mutes) {
-    const at = new Date(now);
-    const again = before.mutes.filter(({ monitor }) => found.some(({ id }) => id === monitor));
-    await endMute(sql, of, at, ids);
-    await muteMonitors(
-      sql,
-      { organisation: of, user: caller.user, at },
-      again.map((each) => ({ ...each, until: each.until === null ? null : new Date(each.until) })),
-    );
-    return { changed: found.length };
-  }
-  const among = (some: readonly string[] | undefined) =>
-    found.filter(({ id }) => some?.includes(id) === true);
-  if (after.paused) return { changed: await switchAll(context, among(after.paused), true) };
-  if (after.resumed) return { changed: await switchAll(context, among(after.resumed), false) };
-  const moved = (before.groups ?? []).filter(({ monitor }) => {
-    const present = found.find(({ id }) => id === monitor);
-    return present !== undefined && present.group_id === (after.group ?? null);
-  });
-  for (const [group, of_] of Map.groupBy(moved, (each) => each.group)) {
-    const ids_ = of_.map(({ monitor }) => monitor);
-    await move(context, among(ids_), group);
-  }
-  const tagged = (before.tags ?? []).filter(({ monitor }) =>
-    found.some(({ id }) => id === monitor),
-  );
-  await tagMonitors(
+  if (before.mutes) return { changed: await muteBack(context, found, last) };
+  if (before.groups) return { changed: await moveBack(context, found, last) };
+  const tag = after.added ?? after.removed;
+  return {
+    changed:
+      tag === undefined
+        ? await switchAll(context, found, after.paused !== undefined)
+        : await retag(context, found, tag, after.removed !== undefined),
+  };
+};
+
+const muteBack = async (
+  { sql, organisation, caller, now, note }: InOrganisation,
+  found: readonly AtOnce[],
+  { at: changedAt, changed: { before, after } }: LastChange,
+): Promise<number> => {
+  const of = organisation.id;
+  const at = new Date(now);
+  const newest = await newestMutes(
     sql,
     of,
-    tagged.map(({ monitor, tags }) => ({ id: monitor, tags })),
+    found.map(({ id }) => id),
   );
-  return { changed: moved.length + tagged.length };
+  const ids = newest.flatMap(({ monitor, began_at, ended_at }) => {
+    const isUnchanged =
+      after?.muted === true
+        ? began_at.getTime() === changedAt.getTime() && ended_at === null
+        : began_at < changedAt;
+    return isUnchanged ? [monitor] : [];
+  });
+  const again = (before.mutes ?? []).filter(({ monitor }) => ids.includes(monitor));
+  await endMute(sql, of, at, ids);
+  await muteMonitors(
+    sql,
+    { organisation: of, user: caller.user, at },
+    again.map((each) => ({ ...each, until: each.until === null ? null : new Date(each.until) })),
+  );
+  note({ before: {}, after: { mutes: again, monitors: ids, names: namesOf(found, ids) } });
+  return ids.length;
+};
+
+const moveBack = async (
+  { sql, organisation, note }: InOrganisation,
+  found: readonly AtOnce[],
+  { changed: { before, after } }: LastChange,
+): Promise<number> => {
+  const of = organisation.id;
+  const former = new Map(before.groups?.map(({ monitor, group }) => [monitor, group]));
+  const groups = await groupsAmong(
+    sql,
+    of,
+    [...former.values()].flatMap((group) => group ?? []),
+  );
+  const moved = found.flatMap(({ id, group_id }) => {
+    const group = former.get(id) ?? null;
+    const isThere = group === null || groups.has(group);
+    return isThere && group_id === (after?.group ?? null) ? [{ monitor: id, group }] : [];
+  });
+  for (const [group, some] of Map.groupBy(moved, (each) => each.group))
+    await regroupMonitors(
+      sql,
+      of,
+      some.map(({ monitor }) => monitor),
+      group,
+    );
+  const ids = moved.map(({ monitor }) => monitor);
+  note({ before: {}, after: { groups: moved, names: namesOf(found, ids) } });
+  return moved.length;
 };
 
 const move = async (

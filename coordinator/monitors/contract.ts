@@ -243,9 +243,10 @@ export const undoChange = innerOperation({
   id: 'undoChange',
   access: 'write',
   summary: 'Undo your last change of several monitors, or your new maintenance window',
-  description: 'For a minute. What someone else changed since stays.',
+  description:
+    'What you did on a page, for a minute. A monitor that is no longer as you left it stays as it is.',
   response: ChangedMonitorsOut,
-  refusals: ['nothing_to_undo', 'external_id_taken', 'plan_limit_monitors'],
+  refusals: ['nothing_to_undo', 'external_id_taken', 'plan_limit_monitors', 'tags_invalid'],
 });
 
 export const getMonitorChoices = innerOperation({

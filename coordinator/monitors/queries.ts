@@ -106,6 +106,7 @@ export const tagMonitors = (
 export type LastChange = {
   /** Of its entry. */
   readonly key: number;
+  readonly at: Date;
   readonly operation: string;
   readonly changed: {
     readonly about: { readonly monitor_id?: string; readonly id?: string };
@@ -122,14 +123,18 @@ export type LastChange = {
       readonly paused?: readonly string[];
       readonly resumed?: readonly string[];
       readonly group?: string | null;
+      /** The tag. */
+      readonly added?: string;
+      readonly removed?: string;
       readonly deleted?: readonly string[];
+      readonly muted?: boolean;
       /** Those that were muted, or unmuted. */
       readonly monitors?: readonly string[];
     };
   };
 };
 
-/** The newest of a user, and whether that was an undo. */
+/** The newest of a user on a page, and whether that was an undo. */
 export const lastChangeBy = async (
   sql: Queryable,
   organisation: string,
@@ -137,10 +142,9 @@ export const lastChangeBy = async (
   since: Date,
 ): Promise<LastChange | undefined> => {
   const [row] = await sql<LastChange[]>`
-    select key, operation, changed from audit_log where organisation_id = ${organisation}
-      and user_id = ${user} and (operation in ('changeMonitors', 'deleteMonitor', 'undoChange')
-        or operation = 'createMaintenanceWindow' and through = 'page')
-      and at > ${since}
+    select key, at, operation, changed from audit_log where organisation_id = ${organisation}
+      and user_id = ${user} and through = 'page' and at > ${since} and operation in
+        ('changeMonitors', 'deleteMonitor', 'createMaintenanceWindow', 'undoChange')
     order by key desc limit 1`;
   return row;
 };

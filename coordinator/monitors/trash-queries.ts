@@ -118,14 +118,14 @@ export const deletedMonitors = (
   select ${shown(sql)} from deleted_monitors d where d.organisation_id = ${organisation}
     and d.key < ${before} order by d.key desc limit ${limit}`;
 
-/** Those of these that are in the trash. */
+/** Those of these that are in the trash; nobody else restores or purges them meanwhile. */
 export const deletedAmong = (
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
 ): Promise<DeletedMonitor[]> => sql<DeletedMonitor[]>`
   select ${shown(sql)} from deleted_monitors d where d.organisation_id = ${organisation}
-    and d.monitor_id = any(${[...ids]}::uuid[]) order by d.key`;
+    and d.monitor_id = any(${[...ids]}::uuid[]) order by d.key for update of d`;
 
 /**
  * Puts them back as they were. What refers to a page, a window or a channel that is gone since is

@@ -78,7 +78,7 @@ export const restoreMonitor = async (
 };
 
 /**
- * Restores those of them that are in the trash, all or none. Returns their ids.
+ * Restores those of them that are in the trash, all or none.
  *
  * @throws Refusal when the plan has no room for them, or another monitor has an external id or a
  * ping alias of theirs now.
@@ -86,7 +86,7 @@ export const restoreMonitor = async (
 export const restoreAmong = async (
   { sql, organisation: { id: of, plan }, with: { secrets } }: InOrganisation,
   ids: readonly string[],
-): Promise<readonly string[]> => {
+): Promise<readonly DeletedMonitor[]> => {
   const found = await deletedAmong(sql, of, ids);
   if (found.length === 0) return [];
   enforceLimit('monitors', plan, (await countMonitors(sql, of)) + found.length - 1);
@@ -97,8 +97,11 @@ export const restoreAmong = async (
       'external_id_taken',
       `external_id: another monitor is "${taken}" now. Change or delete that one first.`,
     );
-  const restored = found.map(({ id }) => id);
-  await restoreMonitors(sql, of, restored);
+  await restoreMonitors(
+    sql,
+    of,
+    found.map(({ id }) => id),
+  );
   const heartbeats = found.flatMap(({ id, type }) => (type === 'heartbeat' ? id : []));
   const aliases: Parameters<typeof followAliases>[2][number][] = [];
   const rows = heartbeats.length === 0 ? [] : await monitorsForChange(sql, of, heartbeats);
@@ -108,7 +111,7 @@ export const restoreAmong = async (
       alias: (await openSecrets(secrets, sql, row.id, row.secrets)).ping_alias,
     });
   await followAliases(sql, of, aliases);
-  return restored;
+  return found;
 };
 
 export const purgeMonitor = async (

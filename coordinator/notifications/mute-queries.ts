@@ -63,6 +63,16 @@ export const monitorMutes = async (
   return rows.map((row) => ({ ...row, until: row.until < never ? row.until : null }));
 };
 
+/** The newest mute of each of these monitors. `ended_at`: null until someone ends or replaces it. */
+export const newestMutes = (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly string[],
+) => sql<{ readonly monitor: string; readonly began_at: Date; readonly ended_at: Date | null }[]>`
+  select distinct on (monitor_id) monitor_id as monitor, began_at, ended_at from mutes
+  where organisation_id = ${organisation} and monitor_id = any(${[...monitors]}::uuid[])
+  order by monitor_id, began_at desc`;
+
 /** As answers show it. */
 export const mutedJson = ({ until, until_resolved, by }: Omit<MonitorMute, 'monitor'>) => ({
   until: until?.toISOString() ?? null,

@@ -132,12 +132,12 @@ const howOf = ({ through, token_name, address }: Entry): Part =>
     ${address !== null && `, ${address}`}
   `;
 
-const idLists = ['paused', 'resumed', 'deleted', 'monitors', 'groups', 'tags', 'mutes'];
+const idLists = ['paused', 'resumed', 'deleted', 'restored', 'monitors', 'groups', 'tags', 'mutes'];
 
 const rowOf = (entry: Entry, { times }: MembersRequest): Html => {
   const name = nameIn(entry);
   // Of several monitors their names are listed: lists of their ids say nothing beside them.
-  const isNamed = entry.operation === 'changeMonitors';
+  const isNamed = Array.isArray(entry.after?.names ?? entry.before?.names);
   const changes = changesOf(entry.before, entry.after).filter(
     ({ key }) => !isNamed || !idLists.includes(key),
   );

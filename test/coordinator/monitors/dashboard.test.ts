@@ -13,6 +13,7 @@ import {
 import { dashboardPage } from '../../../coordinator/monitors/dashboard-queries.ts';
 import { showFrame } from '../../../coordinator/organisations/contract.ts';
 import { search } from '../../../coordinator/search/contract.ts';
+import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import {
   createMaintenanceWindow,
   listMaintenanceWindows,
@@ -45,6 +46,8 @@ beforeAll(async () => {
 });
 
 const list = (input: object = {}, who = house.viewer) => bench.call(listDashboard, who, input);
+/** A member who acts on a page. */
+const onPage = (): Caller => ({ ...house.member.caller, is: 'session' });
 const namesOf = async (input: object) => (await list(input)).items.map(({ name }) => name);
 
 describe('the dashboard', () => {
@@ -381,7 +384,7 @@ describe('several monitors at once', () => {
         tags,
         muted,
       ]);
-    const undo = () => bench.call(undoChange, house.member);
+    const undo = () => bench.call(undoChange, onPage());
     const before = await of();
     const jobs = (await list()).groups.find(({ name }) => name === 'Jobs')?.id;
     for (const change of [
@@ -390,18 +393,72 @@ describe('several monitors at once', () => {
       { change: 'tag', tag: 'night' },
       { change: 'mute', minutes: 60 },
     ]) {
-      await bench.call(changeMonitors, house.member, { monitors: chosen(), ...change });
+      await bench.call(changeMonitors, onPage(), { monitors: chosen(), ...change });
       expect(await of()).not.toEqual(before);
       expect(await bench.refusal(undoChange, house.owner)).toBe('nothing_to_undo');
+      // What a program of the same user changed since is its own.
+      const byProgram = { monitors: chosen(), change: 'untag', tag: 'none' };
+      await bench.call(changeMonitors, house.member, byProgram);
       await undo();
       expect(await of()).toEqual(before);
-      expect(await bench.refusal(undoChange, house.member)).toBe('nothing_to_undo');
+      expect(await bench.refusal(undoChange, onPage())).toBe('nothing_to_undo');
     }
-    await bench.call(changeMonitors, house.member, { monitors: chosen(), change: 'pause' });
+    await bench.call(changeMonitors, onPage(), { monitors: chosen(), change: 'pause' });
     // Someone else resumed one of them since: it stays as it is now.
     await bench.call(updateMonitor, house.owner, { monitor_id: chosen()[0], enabled: true });
     expect(await undo()).toEqual({ changed: 1 });
     expect(await of()).toEqual(before);
+  });
+
+  test('keep the tags, mutes and groups that someone else gave them since, when a change is undone', async () => {
+    const [first = '', second = '', third = ''] = chosen();
+    const change = (who: Person | Caller, input: object) => {
+      bench.now += 1_000;
+      return bench.call(changeMonitors, who, { monitors: chosen(), ...input });
+    };
+    const undo = () => bench.call(undoChange, onPage());
+    const newest = async () =>
+      (await bench.call(listAudit, house.owner, { operation: 'undoChange', limit: 1 })).items[0];
+    const of = async (id: string) => (await list()).items.find((each) => each.id === id);
+    const names = (await list()).items.flatMap(({ id, name }) =>
+      [second, third].includes(id) ? [name] : [],
+    );
+
+    await change(onPage(), { change: 'tag', tag: 'night' });
+    await change(house.owner, { monitors: [first], change: 'tag', tag: 'paid' });
+    await undo();
+    expect((await of(first))?.tags).toEqual(['paid']);
+    await change(house.owner, { monitors: [first], change: 'untag', tag: 'paid' });
+
+    await change(onPage(), { change: 'mute', minutes: 60 });
+    await change(house.owner, { monitors: [first], change: 'mute', minutes: null });
+    expect(await undo()).toEqual({ changed: 2 });
+    expect((await of(first))?.muted).toMatchObject({ until: null });
+    expect((await of(second))?.muted).toBeNull();
+    expect((await newest())?.after?.names).toEqual(expect.arrayContaining(names));
+    expect((await newest())?.after?.names).toHaveLength(2);
+
+    await change(house.owner, { change: 'mute', minutes: 60 });
+    await change(onPage(), { change: 'unmute' });
+    await change(house.owner, { monitors: [first], change: 'mute', minutes: null });
+    expect(await undo()).toEqual({ changed: 2 });
+    expect((await of(first))?.muted).toMatchObject({ until: null });
+    expect((await of(second))?.muted).toMatchObject({ until: expect.any(String) });
+    await change(house.owner, { change: 'unmute' });
+
+    const make = async (name: string) => (await bench.call(createGroup, house.owner, { name })).id;
+    const [kept, gone, target] = [await make('Kept'), await make('Gone'), await make('Target')];
+    await change(house.owner, { monitors: [first], change: 'group', group: gone });
+    await change(house.owner, { monitors: [second], change: 'group', group: kept });
+    await change(onPage(), { change: 'group', group: target });
+    await bench.call(deleteGroup, house.owner, { group_id: gone });
+    expect(await undo()).toEqual({ changed: 2 });
+    expect((await of(first))?.group).toBe(target);
+    expect((await of(second))?.group).toBe(kept);
+    expect((await of(third))?.group).toBeNull();
+    expect((await newest())?.after?.names).toHaveLength(2);
+    await change(house.owner, { change: 'group', group: null });
+    for (const group_id of [kept, target]) await bench.call(deleteGroup, house.owner, { group_id });
   });
 
   test('covered by a new window are not, once their maintenance is undone', async () => {
@@ -414,19 +471,18 @@ describe('several monitors at once', () => {
         starts_at: new Date(bench.now).toISOString(),
         ends_at: new Date(bench.now + 3_600_000).toISOString(),
       });
-    const { caller } = house.member;
-    const { id } = await plan({ ...caller, is: 'session' });
+    const { id } = await plan(onPage());
     expect(await windows()).toContain(id);
     expect(await bench.refusal(undoChange, house.owner)).toBe('nothing_to_undo');
-    await bench.call(undoChange, house.member);
+    await bench.call(undoChange, onPage());
     expect(await windows()).toEqual(before);
     // What someone else changed since stays.
-    const { id: window_id } = await plan({ ...caller, is: 'session' });
+    const { id: window_id } = await plan(onPage());
     await bench.call(updateMaintenanceWindow, house.owner, { window_id, name: 'Ours' });
-    expect(await bench.refusal(undoChange, house.member)).toBe('nothing_to_undo');
+    expect(await bench.refusal(undoChange, onPage())).toBe('nothing_to_undo');
     // What a program planned is its own.
-    await plan(caller);
-    expect(await bench.refusal(undoChange, house.member)).toBe('nothing_to_undo');
+    await plan(house.member.caller);
+    expect(await bench.refusal(undoChange, onPage())).toBe('nothing_to_undo');
   });
 
   test('are named in the audit log, with what was done to them', async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Caller } from '../../../coordinator/gate/caller.ts';
 import {
   changeMonitors,
   getPingAddress,
@@ -22,6 +23,7 @@ import {
 import { addStatusPageMonitor, createStatusPage } from '../../../shared/api/status-pages.ts';
 import { listDeletedMonitors, restoreMonitor } from '../../../shared/api/trash.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { eventually } from '../../support/eventually.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
@@ -317,15 +319,42 @@ describe('a deleted monitor', () => {
     await bench.sql`update organisations set ends_at = null where id = ${other.organisation}`;
   });
 
+  test('is deleted for ever or restored whole, when both are asked for at once', async () => {
+    const id = await create({ name: 'Late' });
+    await addIncident(id);
+    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    const restored = await bench.sql.begin(async (sql) => {
+      expect(await purgeOld(sql, new Date(Date.now() + 60_000), 100)).toBeGreaterThan(0);
+      const restoring = bench.refusal(restoreMonitor, house.member, { monitor_id: id });
+      const waiting = () =>
+        bench.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await eventually(async () => (await waiting()).length > 0);
+      return { restoring };
+    });
+    expect(await restored.restoring).toBe('monitor_not_found');
+    expect(await bench.refusal(getMonitor, house.member, { monitor_id: id })).toBe(
+      'monitor_not_found',
+    );
+  });
+
   test('of several at once, and of one, is restored by the undo of its author', async () => {
+    const onPage: Caller = { ...house.member.caller, is: 'session' };
     const ids = [await create({ name: 'One' }), await create({ name: 'Two' })];
     const change = { monitors: ids, change: 'delete' };
-    expect(await bench.call(changeMonitors, house.member, change)).toEqual({ changed: 2 });
-    expect(await bench.refusal(changeMonitors, house.member, change)).toBe('monitor_not_found');
+    expect(await bench.call(changeMonitors, onPage, change)).toEqual({ changed: 2 });
+    expect(await bench.refusal(changeMonitors, onPage, change)).toBe('monitor_not_found');
     expect(await bench.refusal(undoChange, house.admin)).toBe('nothing_to_undo');
-    expect(await bench.call(undoChange, house.member)).toEqual({ changed: 2 });
+    expect(await bench.call(undoChange, onPage)).toEqual({ changed: 2 });
+    await bench.call(deleteMonitor, onPage, { monitor_id: ids[0] });
+    expect(await bench.call(undoChange, onPage)).toEqual({ changed: 1 });
+    await bench.call(changeMonitors, onPage, { monitors: ids, change: 'mute' });
+    // What a program of theirs deleted is not what they undo.
     await bench.call(deleteMonitor, house.member, { monitor_id: ids[0] });
-    expect(await bench.call(undoChange, house.member)).toEqual({ changed: 1 });
+    expect(await bench.call(undoChange, onPage)).toEqual({ changed: 1 });
+    expect(await bench.refusal(getMonitor, house.member, { monitor_id: ids[0] })).toBe(
+      'monitor_not_found',
+    );
+    await bench.call(restoreMonitor, house.member, { monitor_id: ids[0] });
     for (const monitor_id of ids)
       expect(await bench.call(getMonitor, house.member, { monitor_id })).toMatchObject({
         enabled: true,
