@@ -30,7 +30,7 @@ import { idleMs, oldestMs } from '../people/sessions.ts';
 import { forgetRegistrations } from '../registrations/queries.ts';
 import { hourOf } from '../results/chunk.ts';
 import { convertResults } from '../results/conversion.ts';
-import { forgetDays, makeDays } from '../results/days.ts';
+import { dropRollups, forgetDays, makeDays } from '../results/days.ts';
 import { dropJournalHours, makeJournalHours } from '../results/journal.ts';
 import type { Results } from '../results/reading.ts';
 import { forgetOld, rollUpOneHour } from '../results/rollups.ts';
@@ -366,6 +366,10 @@ export const createHousekeeper = ({
       await repeat(until, () =>
         inTransaction(sql, (transaction) => forgetMonitors(transaction, bite)),
       );
+      if (isLeader())
+        await repeat(until, () =>
+          inTransaction(sql, (transaction) => dropRollups(transaction, { now, bite: daysAtOnce })),
+        );
     },
   };
 };

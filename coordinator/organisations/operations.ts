@@ -340,7 +340,7 @@ const leftOut = [
   },
   {
     what: 'results',
-    why: 'Single results are kept for some days only, and an archive has them; the figures of each hour are in response_times and response_percentiles.',
+    why: 'Single results are kept for some days only, and an archive has them; the figures of each hour are in response_percentiles or response_times, of the last days in both.',
   },
   {
     what: 'sessions, second factors and passkeys of members',

@@ -28,7 +28,8 @@ import {
  * Rows of days (`daily_rollups`): one a monitor and day, made from its chunks once the day is over,
  * and again when one of them changes. The database marks such days (migration 162). Where chunks
  * are damaged, or were left out of a backup, the hourly rollups count more checks: then the row has
- * no figures, and a series takes the rollups.
+ * no figures, and a series takes the rollups. Once a day is long over, rollups are deleted whose
+ * figures are in its row, in a tenth of the space.
  */
 
 export const dayMs = 86_400_000;
@@ -132,10 +133,15 @@ async function knownByMonitor(
 }
 
 /** How many checks cells count; 0 of damaged ones. */
-function countIn(cells: Uint8Array): number {
-  const sum = emptySummary();
-  readCells(cells, () => sum);
-  return countOf(sum);
+const countIn = (cells: Uint8Array): number =>
+  countsByPlace(cells)
+    .values()
+    .reduce((sum, count) => sum + count, 0);
+
+function countsByPlace(cells: Uint8Array): ReadonlyMap<string, number> {
+  const places = new Map<string, Summary>();
+  const fault = readCells(cells, (place) => places.getOrInsertComputed(place, emptySummary));
+  return new Map(fault === null ? [...places].map(([place, sum]) => [place, countOf(sum)]) : []);
 }
 
 const countOf = ({ ok, failed, unknown }: Pick<Summary, 'ok' | 'failed' | 'unknown'>): number =>
@@ -175,12 +181,17 @@ async function placesByMonitor(
   checks: ReadonlyMap<number, readonly Check[]>,
 ): Promise<(monitor: number, probe: number) => string | undefined> {
   const used = new Set([...checks.values()].flatMap((all) => all.map(({ probe }) => probe)));
+  const keys = numbersLiteral([...checks.keys()]);
   const [probes, choosing] = await Promise.all([
     sql<{ key: number; continent: string; place: string | null }[]>`
       select p.key, p.continent, ${placeOf(sql)}::text as place from probes p
       where p.key = any(${numbersLiteral([...used])}::int[])`,
-    sql<{ key: number }[]>`select key from monitors
-      where key = any(${numbersLiteral([...checks.keys()])}::bigint[]) and places is not null`,
+    // In the trash a monitor keeps its places, in case it is restored.
+    sql<{ key: number }[]>`
+      select key from monitors where key = any(${keys}::bigint[]) and places is not null
+      union all select d.monitor_key from deleted_monitors d join deleted_rows x
+        on x.monitor_id = d.monitor_id and x.source = 'monitors' and x.row->>'places' is not null
+      where d.monitor_key = any(${keys}::bigint[])`,
   ]);
   const byKey = new Map(probes.map((probe) => [probe.key, probe]));
   const withPlaces = new Set(choosing.map(({ key }) => key));
@@ -347,6 +358,11 @@ export function percentilesByHour(
     continent: place,
     hour: new Date(start + hour * hourMs).toISOString(),
     ok: sum.ok,
+    failed: sum.failed,
+    unknown: sum.unknown,
+    took_sum: sum.sum / 10,
+    took_min: sum.ok === 0 ? null : sum.least / 10,
+    took_max: sum.ok === 0 ? null : sum.most / 10,
     p50_ms: tenthsOf(percentileOf(sum, 0.5)),
     p95_ms: tenthsOf(percentileOf(sum, 0.95)),
     p99_ms: tenthsOf(percentileOf(sum, 0.99)),
@@ -355,6 +371,74 @@ export function percentilesByHour(
 
 const tenthsOf = (ms: number | null): number | null =>
   ms === null ? null : Math.round(ms * 10) / 10;
+
+/** Late checks of a day are in its row by then. */
+const rollupsKeptMs = 10 * dayMs;
+
+/**
+ * Deletes the hourly rollups of some monitors' days, where the row of the day counts as many checks
+ * of each place. False when no row waits.
+ */
+export async function dropRollups(
+  sql: Transaction,
+  { now, bite }: { readonly now: number; readonly bite: number },
+): Promise<boolean> {
+  const [done] = await sql<{ day: string; monitor_key: number }[]>`
+    select day::text, monitor_key from dropped_rollups for update`;
+  const rows = await sql<(Mark & { readonly is_stale: boolean })[]>`
+    select d.day, d.monitor_key, exists (select from stale_days s
+      where s.day = d.day and s.monitor_key = d.monitor_key) as is_stale
+    from daily_rollups d
+    where (d.day, d.monitor_key) > (${done?.day ?? '1970-01-01'}::date, ${done?.monitor_key ?? 0}::bigint)
+      and d.day < ${dateOf(now - rollupsKeptMs)}
+    order by d.day, d.monitor_key limit ${bite}`;
+  const firstStale = rows.findIndex(({ is_stale }) => is_stale);
+  const made = firstStale < 0 ? rows : rows.slice(0, firstStale);
+  const last = made.at(-1);
+  if (last === undefined) return false;
+  for (const [day, some] of Map.groupBy(made, (row) => row.day.getTime()))
+    await dropRollupsOfDay(
+      sql,
+      day,
+      some.map(({ monitor_key }) => monitor_key),
+    );
+  await sql`insert into dropped_rollups (day, monitor_key)
+    values (${dateOf(last.day.getTime())}, ${last.monitor_key})
+    on conflict (only_row) do update set day = excluded.day, monitor_key = excluded.monitor_key`;
+  return true;
+}
+
+async function dropRollupsOfDay(
+  sql: Queryable,
+  day: number,
+  monitors: readonly number[],
+): Promise<void> {
+  const keys = numbersLiteral(monitors);
+  const ofDay = sql`monitor_key = any(${keys}::bigint[])
+    and hour >= ${new Date(day)} and hour < ${new Date(day + dayMs)}`;
+  const rolledUp = await sql<{ monitor_key: number; place: string; count: number }[]>`
+    select monitor_key, continent as place, sum(ok + failed + unknown)::int as count
+    from rollups where ${ofDay} group by 1, 2`;
+  const rows = await sql<{ monitor_key: number; whole: Uint8Array; hours: Uint8Array }[]>`
+    select monitor_key, whole, hours from daily_rollups
+    where day = ${dateOf(day)} and monitor_key = any(${keys}::bigint[])`;
+  const counts = new Map(
+    rows.map(({ monitor_key, whole, hours }) => [
+      monitor_key,
+      [countsByPlace(whole), countsByPlace(hours)],
+    ]),
+  );
+  const missing = new Set(
+    rolledUp.flatMap(({ monitor_key, place, count }) =>
+      counts.get(monitor_key)?.every((counted) => (counted.get(place) ?? 0) >= count) === true
+        ? []
+        : [monitor_key],
+    ),
+  );
+  const whole = monitors.filter((monitor) => !missing.has(monitor));
+  await sql`delete from rollups where ${ofDay}
+    and monitor_key = any(${numbersLiteral(whole)}::bigint[])`;
+}
 
 /** Deletes the rows of days before this time. */
 export async function forgetDays(sql: Queryable, before: number): Promise<void> {

@@ -1,7 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Check } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
-import { forgetDays, makeDays, yearSeries } from '../../../coordinator/results/days.ts';
+import {
+  dropRollups,
+  forgetDays,
+  makeDays,
+  yearSeries,
+} from '../../../coordinator/results/days.ts';
 import { createResults, noRunningHours } from '../../../coordinator/results/reading.ts';
 import type { Series } from '../../../coordinator/results/series.ts';
 import { countCheck, emptySummary } from '../../../coordinator/results/summary.ts';
@@ -40,7 +45,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  await sql`truncate chunks, stale_days, daily_rollups, rollups`;
+  await sql`truncate chunks, stale_days, daily_rollups, rollups, dropped_rollups`;
 });
 
 /** The checks of an hour by the probes of this test. */
@@ -239,6 +244,30 @@ describe('rows of days', () => {
   });
 });
 
+test('a row of a monitor in the trash has its checks by the places that it chose', async () => {
+  const [office = { key: 0, id: '' }] = await sql<{ key: number; id: string }[]>`
+    insert into probes (id, name, continent, organisation_id)
+    select ${newId()}, 'Office', 'Europe', id from organisations limit 1 returning key, id`;
+  await sql`insert into deleted_monitors (monitor_id, monitor_key, organisation_id, name, type, target, deleted_by)
+    select gen_random_uuid(), 9, id, 'deleted', 'https', 'https://example.org/', 'somebody'
+    from organisations limit 1`;
+  const [deleted] = await sql<{ monitor_id: string }[]>`
+    insert into deleted_rows (monitor_id, source, row)
+    select monitor_id, 'monitors', '{"places": []}' from deleted_monitors returning monitor_id`;
+  await store(
+    9,
+    day,
+    hourOf(day)
+      .slice(0, 1)
+      .map((check) => ({ ...check, probe: office.key })),
+  );
+  await make();
+  await sql`delete from deleted_monitors where monitor_id = ${deleted?.monitor_id ?? ''}`;
+  const { rows } = await series(9, day, day + dayMs);
+  await sql`delete from probes where id = ${office.id}`;
+  expect(rows.map(({ continent }) => continent)).toEqual([office.id]);
+});
+
 describe('a year', () => {
   const rollUp = (monitor: number, hour: number, ok: number) =>
     sql`insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
@@ -334,6 +363,51 @@ describe('a year', () => {
       [60, true],
       [20, false],
     ]);
+  });
+
+  test('has the same figures when rollups are dropped that rows of days count', async () => {
+    const days = [0, 1, 2].map((nth) => day + nth * dayMs);
+    for (const start of days)
+      for (const monitor of [1, 2]) await store(monitor, start, hourOf(start));
+    // Of the second monitor a chunk was lost on the first day.
+    for (const start of days) for (const monitor of [1, 2]) await rollUp(monitor, start, 19);
+    await rollUp(2, day + hourMs, 60);
+    await make();
+    // The rollups say another place, and the figures by hour are damaged.
+    for (const monitor of [3, 4]) await store(monitor, day, hourOf(day));
+    await make();
+    await sql`insert into rollups select 3, 'Africa', hour, 1, 0, 0, 20, 20, 20 from rollups
+      where monitor_key = 1 and hour = ${new Date(day)}`;
+    await rollUp(4, day, 19);
+    await sql`update daily_rollups set hours = substr(hours, 1, 40) where monitor_key = 4`;
+    // A row that is made again waits.
+    await sql`insert into stale_days (day, monitor_key) values (${new Date(day + dayMs)}, 2)`;
+    const all = () =>
+      Promise.all([1, 2, 3, 4].map((monitor) => series(monitor, day, day + 3 * dayMs, 3_600)));
+    const left = () => sql`select monitor_key as monitor, hour from rollups order by hour, 1`;
+    const drop = async (now: number) => {
+      while (await sql.begin((transaction) => dropRollups(transaction, { now, bite: 2 })));
+    };
+    const before = await all();
+    await drop(day + 10 * dayMs);
+    expect(await left()).toHaveLength(9);
+
+    const hourOfLost = [
+      { monitor: 2, hour: new Date(day) },
+      { monitor: 3, hour: new Date(day) },
+      { monitor: 4, hour: new Date(day) },
+      { monitor: 2, hour: new Date(day + hourMs) },
+    ];
+    await drop(day + 14 * dayMs);
+    expect(await left()).toEqual([
+      ...hourOfLost,
+      { monitor: 2, hour: new Date(day + dayMs) },
+      ...[1, 2].map((monitor) => ({ monitor, hour: new Date(day + 2 * dayMs) })),
+    ]);
+    await make();
+    await drop(day + 14 * dayMs);
+    expect(await left()).toEqual(hourOfLost);
+    expect(await all()).toEqual(before);
   });
 
   test('has percentiles of today and yesterday before they have a row', async () => {
