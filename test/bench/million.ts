@@ -135,7 +135,7 @@ async function detectionBesideAKill(rig: Rig): Promise<Seen['found']> {
 export const million: Bench = {
   name: 'million',
   onlyByName: true,
-  about: 'a million monitors against 1,000 (MONITORS=10000: another size; 16 min, 16 GiB)',
+  about: 'a million monitors against 1,000 (MONITORS=10000: another size; 10 to 16 min, 16 GiB)',
   run: async (say, { windowMs = usualWindowMs } = {}) => {
     if (!Number.isInteger(size) || size <= base)
       throw new Error(`MONITORS: give a whole number above ${base}`);
