@@ -300,10 +300,11 @@ export const generalHelp = (paint: Paint): string => {
     ['plan --file antipode.yaml', 'Show what applying a configuration file would change'],
     ['apply --file antipode.yaml', 'Make everything as a configuration file says'],
     ['export --name NAME', 'Print everything that there is as a configuration file'],
+    ['import SOURCE', 'Make a configuration file of what another service has'],
     ['discover kubernetes', 'Monitor what a Kubernetes cluster exposes'],
     ['login [ADDRESS]', 'Save the address of the service and your token'],
     ['run --beat … -- COMMAND', 'Run a job and report its result to a heartbeat'],
-    ['help config TYPE', "Every key of a monitor's config, for https, dns or heartbeat"],
+    ['help config TYPE', "Every key of a monitor's config, by its type"],
     ['completion SHELL', 'Completion for bash, zsh or fish'],
   ] as const;
   return `${paint('antipode', 'bold')}: one command, one call of the Antipode API

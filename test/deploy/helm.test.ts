@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { imageNames } from '../../deploy/image/make.ts';
 import { version } from '../../shared/base/process.ts';
 
-/** What of the charts can be held against our own sources; `npm run test:kubernetes` renders them. */
+/** What of charts and settings can be held against our own sources; `npm run test:kubernetes` renders them. */
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
@@ -16,6 +16,13 @@ const valuesOf = (chart: string) => parse(read(`deploy/helm/${chart}/values.yaml
 /** The variables that a program reads, as its config declares them. */
 const variablesIn = (file: string): readonly string[] =>
   [...read(file).matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(([, name = '']) => name);
+const ofCoordinator = [
+  ...new Set([
+    ...variablesIn('coordinator/config.ts'),
+    ...variablesIn('shared/bus/setup.ts').filter((name) => name.startsWith('NATS_')),
+  ]),
+];
+const ofProbe = [...new Set(variablesIn('probe/config.ts'))];
 
 describe.each(Object.entries(charts))('the chart of %s', (chart, image) => {
   test('has the version of the package, and an image that npm run images makes', () => {
@@ -37,26 +44,33 @@ describe.each(Object.entries(charts))('the chart of %s', (chart, image) => {
 test('settings of the charts are those that the programs read, without secrets and what the charts set', () => {
   const settingsOf = (chart: string): readonly string[] =>
     Object.keys(schemaOf(chart).properties.settings.properties).toSorted();
-  const coordinator = [
-    ...variablesIn('coordinator/config.ts'),
-    ...variablesIn('shared/bus/setup.ts').filter((name) => name.startsWith('NATS_')),
-  ];
   const inSecret =
     /^(?:DATABASE_URL|SECRET_KEY.*|NATS_.*_SEED|NATS_.*CREDENTIALS|SMTP_URL|BACKUP_.*_URL)$/;
   const ofChart = ['HOST', 'PORT', 'DATA_DIR', 'METRICS_PORT', 'METRICS_HOST'];
   // Keys and authorities are files.
   const asFiles = ['NATS_CA', 'MAIL_DKIM_KEY'];
   expect(settingsOf('coordinator')).toEqual(
-    [...new Set(coordinator)]
+    ofCoordinator
       .filter((name) => !inSecret.test(name) && !ofChart.includes(name))
       .map((name) => (asFiles.includes(name) ? `${name}_FILE` : name))
       .toSorted(),
   );
   expect(settingsOf('probe')).toEqual(
-    [...new Set(variablesIn('probe/config.ts'))]
-      .filter((name) => !/CREDENTIALS|IDENTITY|DATA_DIR|NATS_CA/.test(name))
-      .toSorted(),
+    ofProbe.filter((name) => !/CREDENTIALS|IDENTITY|DATA_DIR|NATS_CA/.test(name)).toSorted(),
   );
+});
+
+test('SETTINGS lists every setting of a coordinator and of a probe, and no other', () => {
+  const [, coordinator = '', probe = ''] = read('deploy/SETTINGS.md').split(/^## /m);
+  const listedIn = (chapter: string): readonly string[] =>
+    chapter
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .flatMap((line) => (line.split('|')[1] ?? '').match(/[A-Z][A-Z_]+/g) ?? []);
+  expect(listedIn(coordinator).toSorted()).toEqual(ofCoordinator.toSorted());
+  // A program without an identity reads these two alone.
+  const joining = ['PROBE_JOIN_URL', 'PROBE_JOIN_TOKEN'];
+  expect(listedIn(probe).toSorted()).toEqual([...ofProbe, ...joining].toSorted());
 });
 
 test('the chart of the coordinator has the alerting rules of the monitoring', () => {
