@@ -59,12 +59,13 @@ const repeated = (
   for (const local of recurrences(rule, local_start, low, localOf(to, time_zone) + margin)) {
     if (local === local_start) continue;
     if (rule.count !== null && counted >= rule.count) break;
-    counted += 1;
     if (rule.until?.local && local > rule.until.at) break;
-    if (local < near) continue;
-    const at = instant(local);
-    if (rule.until && !rule.until.local && at > rule.until.at) continue;
-    if (at > starts_at && at >= from && at < to) begins.push({ at, local });
+    const at = local < near ? undefined : instant(local);
+    // One behind the range is left to count, so that the rule has not ended.
+    if (at !== undefined && at >= to) continue;
+    counted += 1;
+    if (at === undefined || (rule.until && !rule.until.local && at > rule.until.at)) continue;
+    if (at > starts_at && at >= from) begins.push({ at, local });
   }
   return { begins, ended: (rule.count !== null && counted >= rule.count) || endOf(rule) < to };
 };

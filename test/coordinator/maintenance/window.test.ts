@@ -22,6 +22,29 @@ describe('window', () => {
     zone = 'Europe/Berlin',
   ) => draftWindow({ name: null, starts_at, ends_at, rrule }, zone).schedule;
 
+  test('a rule with COUNT has all of its occurrences, wherever its times are expanded', () => {
+    const starts_at = utc('2026-11-23T03:00');
+    for (const rrule of ['FREQ=WEEKLY;COUNT=14', 'FREQ=DAILY;COUNT=92', 'FREQ=MONTHLY;COUNT=4'])
+      for (const zone of ['UTC', 'Europe/Berlin', 'Pacific/Auckland']) {
+        const moment = (at: number): Moment => ({ is: 'instant', at });
+        const schedule = window(moment(starts_at), moment(starts_at + hour), rrule, zone);
+        const stored: number[] = [];
+        // As housekeeping does, from the end of what is stored.
+        let range = { from: starts_at, to: starts_at + 90 * day };
+        for (let rounds = 0, ended = false; rounds < 5 && !ended; rounds += 1) {
+          const next = occurrencesOf(schedule, range);
+          stored.push(...next.occurrences.map(({ from }) => from));
+          ended = next.ended;
+          range = { from: range.to, to: range.to + day };
+        }
+        expect([rrule, zone, stored.length]).toEqual([
+          rrule,
+          zone,
+          Number(rrule.split('=').at(-1)),
+        ]);
+      }
+  });
+
   const begins = (schedule: ReturnType<typeof window>, from: string, to: string): string[] =>
     occurrencesOf(schedule, { from: utc(from), to: utc(to) }).occurrences.map(({ from: at }) =>
       new Date(at).toISOString().slice(0, 16),
