@@ -196,12 +196,13 @@ export const askByMail = async (
       dayMs / 1000,
     );
   await countTry(sql, organisation.id, now);
-  await wantVerification(sql, channel, new Date(now + verificationMs));
+  const at = new Date(now);
+  await wantVerification(sql, channel, { at, until: new Date(now + verificationMs) });
   await postMail(sql, {
     kind: 'channel',
     recipient: address,
     about: { channel },
-    at: new Date(now),
+    at,
   });
 };
 

@@ -144,6 +144,14 @@ export type DownMessage = {
 };
 
 /**
+ * Of a "flapping" step: the channel was told since that the monitor is stable again, so that what
+ * comes after is another time.
+ */
+export const isOverSince = (sql: Queryable) => sql`exists (select from alert_steps e
+  where e.channel_id = s.channel_id and e.monitor_id = s.monitor_id and e.event = 'up'
+    and e.flapping <> 'plain' and e.state = 'told' and e.due_at > s.due_at)`;
+
+/**
  * The messages that notified channels of these incidents' "down", or lately that these monitors are
  * flapping. The rows are locked, so no one starts to send one meanwhile.
  */
@@ -166,7 +174,7 @@ export const downMessages = (
       and s.event in ('down', 'flapping') and (
       s.incident_id = any(${[...of.incidents]}::uuid[])
       or s.event = 'flapping' and s.monitor_id = any(${[...of.flapping]}::uuid[])
-      and s.due_at > ${new Date(of.since)})
+      and s.due_at > ${new Date(of.since)} and not ${isOverSince(sql)})
     order by m.key, s.id for update of m`;
 
 /**
@@ -217,6 +225,9 @@ export type Hold = {
  * Holds each step until its next decision. A hold for a different reason is recorded; a hold for
  * the same reason is extended.
  */
+/** Maintenance may end earlier than it says, so what it holds is decided again after this. */
+const maintenanceAgainMs = 5_000;
+
 export const holdSteps = async (
   sql: Queryable,
   holds: readonly Hold[],
@@ -225,15 +236,17 @@ export const holdSteps = async (
   if (holds.length === 0) return;
   const rows = holds.map(({ id, by, until, isNew }) => ({
     id,
-    until: new Date(until).toISOString(),
+    look_at: new Date(
+      by === 'maintenance' ? Math.min(until, now + maintenanceAgainMs) : until,
+    ).toISOString(),
     until_ms: until,
     hold: isNew ? [[by, now, until]] : null,
   }));
   await sql`
-    update alert_steps s set look_at = h.until,
+    update alert_steps s set look_at = h.look_at,
       holds = case when h.hold is null then jsonb_set(s.holds, '{-1,2}', h.until_ms)
         else s.holds || h.hold end
-    from json_to_recordset(${jsonText(rows)}::text::json) as h (id bigint, until timestamptz,
+    from json_to_recordset(${jsonText(rows)}::text::json) as h (id bigint, look_at timestamptz,
       until_ms jsonb, hold jsonb) where s.id = h.id`;
 };
 

@@ -274,7 +274,7 @@ async function readRound(
   const earliest = Math.min(now, ...beginnings.map(({ resolved_at }) => time(resolved_at) ?? now));
   const covers = await coverOfMonitors(sql, monitorsOf(beginnings), {
     from: earliest - 1,
-    to: now + 1,
+    to: now + longestCoverMs,
   });
   const mutes = await mutesOf(
     sql,
@@ -390,6 +390,8 @@ function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round
   );
 }
 
+/** How far ahead it is read when maintenance ends. */
+const longestCoverMs = 86_400_000;
 /** A mute may end earlier than it says, so what it holds is decided again after an hour. */
 const longestHoldMs = 3_600_000;
 

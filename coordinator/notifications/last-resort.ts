@@ -59,7 +59,7 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
         : new Map<string, readonly string[]>();
       const at = new Date(now);
       const mailed = (organisation: string) => owners.get(organisation) ?? [];
-      await writeLastResorts(
+      const written = await writeLastResorts(
         transaction,
         byOrganisation.flatMap(({ organisation, downs }) =>
           downs.map(({ incident }) => ({ incident, organisation, mailed: mailed(organisation) })),
@@ -68,20 +68,24 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
       );
       await postMails(
         transaction,
-        byOrganisation.flatMap(({ organisation, downs }) =>
-          mailed(organisation).map(
+        byOrganisation.flatMap(({ organisation, downs }) => {
+          // Another coordinator may have mailed of the others since they were read.
+          const own = downs.filter(({ incident }) => written.has(incident));
+          const [first] = own;
+          if (first === undefined) return [];
+          return mailed(organisation).map(
             (recipient): NewMail => ({
               kind: 'last-resort',
               recipient,
               about: {
-                incident: downs[0]?.incident ?? '',
-                names: downs.slice(0, 20).map(({ monitor_name }) => monitor_name),
-                count: downs.length,
+                incident: first.incident,
+                names: own.slice(0, 20).map(({ monitor_name }) => monitor_name),
+                count: own.length,
               },
               at,
             }),
-          ),
-        ),
+          );
+        }),
       );
       await writeResortBuckets(transaction, byOrganisation);
       return undelivered.length;
@@ -231,14 +235,15 @@ export async function writeLastResorts(
   sql: Queryable,
   resorts: readonly LastResort[],
   now: number,
-): Promise<void> {
-  if (resorts.length === 0) return;
-  await sql`
+): Promise<ReadonlySet<string>> {
+  if (resorts.length === 0) return new Set();
+  const written = await sql<{ incident: string }[]>`
     insert into last_resorts (incident_id, organisation_id, at, mailed)
     select incident, organisation, ${new Date(now)}, array(select json_array_elements_text(mailed))
     from json_to_recordset(${jsonText([...resorts])}::text::json) as r (incident uuid,
       organisation uuid, mailed json)
-    on conflict do nothing`;
+    on conflict do nothing returning incident_id as incident`;
+  return new Set(written.map(({ incident }) => incident));
 }
 
 export async function writeResortBuckets(

@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { jsonText } from '../incidents/writes.ts';
+import { isOverSince } from './compose-queries.ts';
 import {
   type DisabledReason,
   disabledReasonOf,
@@ -273,9 +274,9 @@ export function flappingNotified(
   monitors: readonly string[],
   since: number,
 ): Promise<{ monitor_id: string; channel_id: string }[]> {
-  return sql`select distinct monitor_id, channel_id from alert_steps
-    where monitor_id = any(${[...monitors]}::uuid[]) and event = 'flapping' and state = 'told'
-      and due_at > ${new Date(since)}`;
+  return sql`select distinct s.monitor_id, s.channel_id from alert_steps s
+    where s.monitor_id = any(${[...monitors]}::uuid[]) and s.event = 'flapping'
+      and s.state = 'told' and s.due_at > ${new Date(since)} and not ${isOverSince(sql)}`;
 }
 
 /**

@@ -484,10 +484,12 @@ function decideOpenStep(
   const isEnded = incident.acknowledged_at !== null && rules.acknowledging_ends;
   // A "down" that is due at once for everyone also goes to a channel planned a moment after someone
   // acknowledged the incident.
+  const acknowledgedAfter = (incident.acknowledged_at ?? 0) - step.due_at;
   const isLater =
     step.event === 'reminder' ||
     channel.delay_s > 0 ||
-    (incident.acknowledged_at ?? 0) > step.due_at + 1_000;
+    acknowledgedAfter < 0 ||
+    acknowledgedAfter > 1_000;
   if (isEnded && isLater && !around.gathered) return dropped('acknowledged');
   return holdOf(step, around, now, rules);
 }

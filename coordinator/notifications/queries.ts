@@ -191,6 +191,21 @@ const askAgain = async (sql: Queryable, channel: string, at: Date): Promise<void
     and event <> 'reminder' and look_at > ${at}`;
 };
 
+/** Messages to channels that get none any more are not tried again. */
+const endWaiting = async (
+  sql: Queryable,
+  channels: ReturnType<Queryable>,
+  at: Date,
+): Promise<void> => {
+  await sql`
+    update messages m set state = 'given_up', settled_at = ${at},
+      words = case when not c.enabled then 'The channel was turned off.'
+        when c.unsubscribed_at is not null then 'The mailbox unsubscribed.'
+        else 'The mailbox has not confirmed that it wants alerts.' end
+    from channels c where c.id = m.channel_id and m.state = 'waiting' and ${channels}
+      and (not c.enabled or c.unsubscribed_at is not null or c.verified_at is null)`;
+};
+
 export const updateChannel = async (
   sql: Queryable,
   channel: ChannelWrite,
@@ -210,6 +225,7 @@ export const updateChannel = async (
     ],
   );
   await writeChosen(sql, channel);
+  await endWaiting(sql, sql`c.id = ${channel.id}`, at);
   await askAgain(sql, channel.id, at);
 };
 
@@ -296,9 +312,14 @@ export const askedMailbox = async (
   return row;
 };
 
-export const wantVerification = async (sql: Queryable, id: string, until: Date): Promise<void> => {
+export const wantVerification = async (
+  sql: Queryable,
+  id: string,
+  { at, until }: { readonly at: Date; readonly until: Date },
+): Promise<void> => {
   await sql`update channels
     set verified_at = null, verification = null, verification_until = ${until} where id = ${id}`;
+  await endWaiting(sql, sql`c.id = ${id}`, at);
 };
 
 /**
@@ -316,6 +337,7 @@ export const suppress = async (
   await sql`update channels set unsubscribed_at = ${at} where organisation_id = ${organisation}
     and kind = 'email'
     and lower(config ->> 'address') = lower(${address}) and unsubscribed_at is null`;
+  await endWaiting(sql, sql`c.organisation_id = ${organisation} and c.unsubscribed_at = ${at}`, at);
 };
 
 const hourMs = 3_600_000;
@@ -546,11 +568,12 @@ export const messageOfLink = async (
       array(select value ->> 'incident'
         from jsonb_array_elements(m.told -> 'monitors')) as incidents,
       (select count(*) from incidents i where i.resolved_at is null and i.acknowledged_at is null
-        and i.id::text in (
-        select value ->> 'incident' from jsonb_array_elements(m.told -> 'monitors'))) as open,
+        and i.organisation_id = m.organisation_id and i.id in (
+        select nullif(value ->> 'incident', '')::uuid
+        from jsonb_array_elements(m.told -> 'monitors'))) as open,
       array(select distinct i.acknowledged_as from incidents i where i.acknowledged_as is not null
-        and i.id::text in (
-        select value ->> 'incident'
+        and i.organisation_id = m.organisation_id and i.id in (
+        select nullif(value ->> 'incident', '')::uuid
         from jsonb_array_elements(m.told -> 'monitors'))) as acknowledged_as
     from messages m join channels c on c.id = m.channel_id join organisations o
       on o.id = c.organisation_id

@@ -10,7 +10,13 @@ import { warningText } from '../warnings/model.ts';
 import { downNow, insertMessages, mutesOf } from './compose-queries.ts';
 import { type Content, lowered, type NotifiedMonitor, warningSentenceOf } from './message.ts';
 import { channelsToPlan, groupsOfMonitors } from './plan.ts';
-import { disabledReasonOf, type Hours, isCovered, withinHours } from './policy.ts';
+import {
+  type ChannelState,
+  disabledReasonOf,
+  type Hours,
+  isCovered,
+  withinHours,
+} from './policy.ts';
 
 /**
  * Tells people of warnings (rule 44), in two steps, each one transaction:
@@ -115,7 +121,7 @@ type Channel = {
   readonly organisation: string;
   readonly time_zone: string;
   readonly hours: Hours | null;
-};
+} & ChannelState;
 
 type Step = {
   readonly id: number;
@@ -138,7 +144,9 @@ type Step = {
 async function tellChannels(sql: Queryable, now: number): Promise<boolean> {
   const at = new Date(now);
   const channels = await sql<Channel[]>`
-    select c.id, c.organisation_id, o.name as organisation, o.time_zone, c.hours
+    select c.id, c.organisation_id, o.name as organisation, o.time_zone, c.hours,
+      c.deleted_at is not null as deleted, c.enabled, c.verified_at is not null as verified,
+      c.unsubscribed_at is not null as unsubscribed
     from channels c join organisations o on o.id = c.organisation_id
     where c.id in (select channel_id from warning_steps where state = 'held' and look_at <= ${at}
       limit ${maxChannels})
@@ -149,7 +157,10 @@ async function tellChannels(sql: Queryable, now: number): Promise<boolean> {
   const organisations = [...new Set(channels.map((channel) => channel.organisation_id))];
   const monitors = new Set([...steps.values()].flat().map(({ monitor_id }) => monitor_id));
   const mutes = await mutesOf(sql, { organisations, monitors: [...monitors] }, now);
-  const covers = await coverOfMonitors(sql, [...monitors], { from: now - 1, to: now + 1 });
+  const covers = await coverOfMonitors(sql, [...monitors], {
+    from: now - 1,
+    to: now + againMs,
+  });
   const down = await downNow(sql, organisations);
   for (const channel of channels) {
     const { organisation_id: organisation } = channel;
@@ -166,6 +177,11 @@ async function tellChannels(sql: Queryable, now: number): Promise<boolean> {
           .map(({ to }) => to),
       );
     const own = steps.get(channel.id) ?? [];
+    const reason = disabledReasonOf(channel);
+    if (reason !== undefined) {
+      await settle(sql, own, { state: 'dropped', because: `channel_${reason}`, look_at: now });
+      continue;
+    }
     const newest = new Map(own.map((step) => [`${step.warning_id} ${step.event}`, step]));
     const dropped = own.filter(
       (step) =>
@@ -175,13 +191,9 @@ async function tellChannels(sql: Queryable, now: number): Promise<boolean> {
     const rest = own.filter((step) => !dropped.includes(step));
     const held = rest.filter((step) => heldUntil(step) > now);
     const leaving = rest.filter((step) => !held.includes(step));
-    await settle(sql, dropped, { state: 'dropped', look_at: now, message: null });
+    await settle(sql, dropped, { state: 'dropped', because: 'over', look_at: now });
     for (const [until, some] of Map.groupBy(held, heldUntil))
-      await settle(sql, some, {
-        state: 'held',
-        look_at: Math.min(until, now + againMs),
-        message: null,
-      });
+      await settle(sql, some, { state: 'held', look_at: Math.min(until, now + againMs) });
     if (leaving.length === 0) continue;
     const id = newId();
     const others = down.filter((each) => each.organisation_id === organisation);
@@ -213,14 +225,15 @@ const settle = async (
   steps: readonly Step[],
   as: {
     readonly state: 'held' | 'told' | 'dropped';
+    readonly because?: string;
     readonly look_at: number;
-    readonly message: string | null;
+    readonly message?: string;
   },
 ): Promise<void> => {
   if (steps.length === 0) return;
   await sql`
     update warning_steps set state = ${as.state}, look_at = ${new Date(as.look_at)},
-      message_id = ${as.message}, because = ${as.state === 'dropped' ? 'over' : null}
+      message_id = ${as.message ?? null}, because = ${as.because ?? null}
     where id = any(${numbersLiteral(steps.map(({ id }) => id))}::bigint[])`;
 };
 

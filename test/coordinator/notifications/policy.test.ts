@@ -54,6 +54,16 @@ describe('step', () => {
         because: 'acknowledged',
       });
     });
+    test('rule 33: not when it was acknowledged before it was due for anyone', () => {
+      const late = { ...down, due_at: 600_000 };
+      expect(decideStep(late, incident({ acknowledged_at: 120_000 }), 600_000)).toEqual({
+        is: 'dropped',
+        because: 'acknowledged',
+      });
+      expect(decideStep(late, incident({ acknowledged_at: 600_500 }), 600_600)).toEqual({
+        is: 'due',
+      });
+    });
   });
 
   test('rule 32: an alert that was due, waited only to be gathered, and is over by then, is sent as past', () => {

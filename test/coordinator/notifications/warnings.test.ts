@@ -132,6 +132,24 @@ describe('rule 44: a warning', async () => {
     expect([heard('chat').length, heard('office').length]).toEqual([1, 1]);
   });
 
+  test('that is held goes to no channel that was turned off meanwhile', async () => {
+    const chat = await bench.channel('chat', {
+      hours: {
+        zone: 'UTC',
+        spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from: '14:00', to: '17:00' }],
+      },
+    });
+    await bench.warn(await bench.monitor('Shop'));
+    await tell();
+    await sql`update channels set enabled = false where id = ${chat}`;
+    bench.now += 180 * minute;
+    await bench.tell();
+    expect(heard('chat')).toEqual([]);
+    expect(await sql`select state, because from warning_steps`).toEqual([
+      { state: 'dropped', because: 'channel_off' },
+    ]);
+  });
+
   test('goes to channels that cover its monitor, and to no other organisation', async () => {
     const [shop, mail] = [await bench.monitor('Shop'), await bench.monitor('Mail')];
     const chosen = await bench.channel('chosen', { covers: 'chosen' });
