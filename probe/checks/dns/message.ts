@@ -26,6 +26,9 @@ const labelText = (bytes: Buffer, start: number, end: number): string => {
     .join('');
 };
 
+/** A name has no more labels, so that no honest one has more pointers. */
+const maxPointers = 127;
+
 /**
  * Reads a name at `start`, in lower case, without the dot at its end; the root is `.`. Before any
  * pointer it must end at or before `limit`. A pointer must lead before the place where its part of
@@ -36,6 +39,7 @@ export const readName = (bytes: Buffer, start: number, limit: number): ReadName 
   let at = start;
   let end = -1;
   let floor = start;
+  let pointers = 0;
   let wire = 1;
   for (;;) {
     const length = bytes[at];
@@ -45,7 +49,8 @@ export const readName = (bytes: Buffer, start: number, limit: number): ReadName 
       const low = bytes[at + 1];
       if (low === undefined || (end < 0 && at + 2 > limit)) return undefined;
       const target = ((length & 0x3f) << 8) | low;
-      if (target >= floor) return undefined;
+      pointers += 1;
+      if (target >= floor || pointers > maxPointers) return undefined;
       if (end < 0) end = at + 2;
       floor = target;
       at = target;

@@ -82,7 +82,8 @@ const sshRefusals = ['Exceeded MaxStartups', 'Not allowed at this time'];
 /** A server may write other lines before that of its version (RFC 4253). */
 const ssh: Reader = (bytes, from) => {
   if (bytes.indexOf(10, from) < 0) return undefined;
-  for (let start = 0; ; ) {
+  // Lines that ended before were judged already.
+  for (let start = from === 0 ? 0 : bytes.lastIndexOf(10, from - 1) + 1; ; ) {
     const end = bytes.indexOf(10, start);
     if (end < 0) return undefined;
     const line = bytes.toString('latin1', start, end).trimEnd();

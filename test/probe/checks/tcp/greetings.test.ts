@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type Exchange, greetings } from '../../../../probe/checks/tcp/greetings.ts';
 import type { Banner } from '../../../../shared/checks/tcp/keys.ts';
 import fc from '../../../support/random.ts';
@@ -73,6 +73,18 @@ describe('a greeting', () => {
       expect(found?.is === 'refused' ? found.code : found?.is).toBe(expected);
     }
   });
+});
+
+test('lines before the version of an SSH server are each read once', () => {
+  const lines = Buffer.alloc(60_000, '\n');
+  const search = vi.spyOn(Buffer.prototype, 'indexOf');
+  const { read } = first('ssh');
+  try {
+    expect(read(lines, lines.length - 1)).toBeUndefined();
+    expect(search.mock.calls.length).toBeLessThan(10);
+  } finally {
+    search.mockRestore();
+  }
 });
 
 describe('a reader of any protocol', () => {
