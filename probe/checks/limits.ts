@@ -4,7 +4,9 @@ import { performance } from 'node:perf_hooks';
 /**
  * Limits the memory that the bodies of all running checks take together. A body of up to 64 KiB is
  * always allowed. For a longer one, its check requests all it may need at once, so no check holds a
- * part while it waits for the rest. It waits in turn while others hold too much.
+ * part while it waits for the rest. It waits in turn while others hold too much. An organisation
+ * whose servers keep its checks waiting leaves memory for others: beyond a quarter it gets more only
+ * while half is free.
  *
  * Modes of a share: small (nothing is held) → (`waiting` → ) granted (all it may need is held) →
  * released.
@@ -16,6 +18,7 @@ type Waiting = { readonly share: BodyShare; readonly granted: () => void };
 export class BodyMemory {
   readonly #most: number;
   #held = 0;
+  readonly #heldBy = new Map<string, number>();
   readonly #waiting = new Set<Waiting>();
 
   constructor(limit: number) {
@@ -27,13 +30,14 @@ export class BodyMemory {
     return this.#held;
   }
 
-  share(whole: number): BodyShare {
-    return new BodyShare(this, whole);
+  share(whole: number, organisation: string): BodyShare {
+    return new BodyShare(this, whole, organisation);
   }
 
   /** For shares only: true when granted at once; otherwise `granted` is called in turn. */
   take(share: BodyShare, granted: () => void): boolean {
-    if (this.#waiting.size === 0 && this.#hasRoom(share)) {
+    const isFirst = [...this.#waiting].every((one) => !this.#isItsTurn(one.share));
+    if (isFirst && this.#hasRoom(share)) {
       this.#grant(share);
       return true;
     }
@@ -42,10 +46,11 @@ export class BodyMemory {
   }
 
   give(share: BodyShare): void {
-    if (share.mode === 'granted') this.#held -= share.whole;
+    if (share.mode === 'granted') this.#hold(share, -share.whole);
     share.mode = 'released';
     for (const one of this.#waiting) {
       if (one.share.mode === 'released') this.#waiting.delete(one);
+      else if (!this.#isItsTurn(one.share)) continue;
       else if (this.#hasRoom(one.share)) {
         this.#waiting.delete(one);
         this.#grant(one.share);
@@ -56,12 +61,26 @@ export class BodyMemory {
 
   /** A share that is alone is always granted, however much it needs. */
   #hasRoom(share: BodyShare): boolean {
-    return this.#held === 0 || this.#held + share.whole <= this.#most;
+    if (this.#held === 0) return true;
+    return this.#held + share.whole <= this.#most && this.#isItsTurn(share);
+  }
+
+  /** Whether its organisation may have more. */
+  #isItsTurn({ whole, organisation }: BodyShare): boolean {
+    const own = this.#heldBy.get(organisation) ?? 0;
+    return own + whole <= this.#most / 4 || this.#held + whole <= this.#most / 2 || own === 0;
   }
 
   #grant(share: BodyShare): void {
     share.mode = 'granted';
-    this.#held += share.whole;
+    this.#hold(share, share.whole);
+  }
+
+  #hold({ organisation }: BodyShare, bytes: number): void {
+    this.#held += bytes;
+    const own = (this.#heldBy.get(organisation) ?? 0) + bytes;
+    if (own === 0) this.#heldBy.delete(organisation);
+    else this.#heldBy.set(organisation, own);
   }
 }
 
@@ -69,11 +88,15 @@ export class BodyMemory {
 export class BodyShare {
   mode: 'small' | 'waiting' | 'granted' | 'released' = 'small';
   readonly whole: number;
+  readonly organisation: string;
+  /** For how long the check has waited: its time, and none of the target's. */
+  waited_ms = 0;
   readonly #memory: BodyMemory;
 
-  constructor(memory: BodyMemory, whole: number) {
+  constructor(memory: BodyMemory, whole: number, organisation: string) {
     this.#memory = memory;
     this.whole = whole;
+    this.organisation = organisation;
   }
 
   /**
@@ -84,7 +107,11 @@ export class BodyShare {
     if (bytes <= anybodys || this.mode === 'granted') return true;
     if (this.mode !== 'small') return false;
     this.mode = 'waiting';
-    return this.#memory.take(this, granted);
+    const since = performance.now();
+    return this.#memory.take(this, () => {
+      this.waited_ms += performance.now() - since;
+      granted();
+    });
   }
 
   release(): void {

@@ -8,6 +8,7 @@ import {
 import { noPhases, type Phases, type Verdict } from '../../../shared/checks/result.ts';
 import { openSocket } from '../connection/connect.ts';
 import { createNotes } from '../connection/notes.ts';
+import { ownCodes } from '../connection/observation.ts';
 import { type ConnectionDependencies, type Endpoint, reach } from '../connection/reach.ts';
 import { BodyMemory, type BodyShare, CheckDeadline } from '../limits.ts';
 import type { Check, CheckContext, ProbeIdentity } from '../types.ts';
@@ -237,6 +238,7 @@ const performHop = async (
     );
   const client = request.trusted ? settings.client_certificate : null;
   const began = performance.now();
+  const waited = memory.waited_ms;
   const { origin } = request.url;
   // Asked once: another check may note it meanwhile, and this connection offers what it offers.
   const byHttp2 = origins.has(origin);
@@ -246,7 +248,7 @@ const performHop = async (
   const hopOf = (rest: Pick<HopSeen, 'beginning' | 'tls' | 'response' | 'failure'>): HopSeen => ({
     url: request.url.href,
     ...reached.seen,
-    phases: { ...phases, total: performance.now() - began },
+    phases: { ...phases, total: performance.now() - began - memory.waited_ms + waited },
     ...rest,
   });
   if (!socket) {
@@ -276,7 +278,12 @@ const performHop = async (
     origins,
     context.deadline,
   );
-  const { reader, failure, tls } = seen;
+  const { reader, tls } = seen;
+  // A server may have given up on a connection on which we did not read.
+  const failure =
+    seen.failure !== null && memory.waited_ms > waited
+      ? { ...seen.failure, code: ownCodes.memory }
+      : seen.failure;
   phases = { ...phases, tls: seen.tls_ms, first_byte: seen.first_byte_ms };
   const rest = { beginning: reader.beginning, tls, failure };
   if (reader.status === 0) return { hop: hopOf({ ...rest, response: null }), free };
@@ -302,7 +309,7 @@ export const createHttpsCheck = (dependencies: HttpsDependencies): Check => {
   const note = createNotes(dependencies);
   const once = async (context: CheckContext, plan: Plan): Promise<Performed> => {
     // Three copies: the body as it came, unpacked, and as text.
-    const memory = bodies.share(3 * readerLimits.body);
+    const memory = bodies.share(3 * readerLimits.body, context.assignment.organisation);
     try {
       return await perform(context, plan, memory, prepared);
     } finally {
@@ -409,7 +416,7 @@ const perform = async (
     limit_ms: context.assignment.timeout_ms,
     hops,
     redirects,
-    phases: { ...phases, total: performance.now() - began },
+    phases: { ...phases, total: performance.now() - began - memory.waited_ms },
   };
   const verdict = judgeHttps(plan.settings, observation, context.evidence_wanted);
   for (const free of bodies) free();

@@ -6,6 +6,7 @@ import { createHeartbeatCheck } from '../../../probe/checks/heartbeat.ts';
 import {
   type Alarm,
   BodyMemory,
+  type BodyShare,
   type CheckDeadline,
   clearAlarm,
   newAlarm,
@@ -29,7 +30,7 @@ describe('body memory', () => {
           const memory = new BodyMemory(10);
           const granted: number[] = [];
           const open = wholes.map((whole, nth) => {
-            const share = memory.share(whole);
+            const share = memory.share(whole, `shop ${nth % 3}`);
             if (share.allows(100_000, () => granted.push(nth))) granted.push(nth);
             expect(memory.held).toBeLessThanOrEqual(10);
             return share;
@@ -50,9 +51,33 @@ describe('body memory', () => {
 
     test('leaves short bodies alone', () => {
       const memory = new BodyMemory(1);
-      memory.share(1).allows(100_000, () => undefined);
-      expect(memory.share(1).allows(65_536, () => undefined)).toBe(true);
+      memory.share(1, 'shop').allows(100_000, () => undefined);
+      expect(memory.share(1, 'shop').allows(65_536, () => undefined)).toBe(true);
       expect(memory.held).toBe(1);
+    });
+
+    test('has room for others, however many bodies of one organisation hang', () => {
+      const memory = new BodyMemory(16);
+      const take = (organisation: string, count: number): readonly BodyShare[] =>
+        Array.from({ length: count }, () => {
+          const share = memory.share(1, organisation);
+          share.allows(100_000, () => undefined);
+          return share;
+        });
+      const granted = (shares: readonly BodyShare[]) =>
+        shares.filter(({ mode }) => mode === 'granted').length;
+      const hanging = take('hanging', 40);
+      expect(granted(hanging)).toBe(8);
+      const [one, two] = [take('one', 4), take('two', 4)];
+      expect([granted(one), granted(two)]).toEqual([4, 4]);
+      const late = take('late', 1);
+      expect(granted(late)).toBe(0);
+      one[0]?.release();
+      expect(granted(late)).toBe(1);
+      for (const share of [...one, ...two, ...late]) share.release();
+      expect(granted(hanging)).toBe(8);
+      hanging[0]?.release();
+      expect([granted(hanging), memory.held]).toEqual([8, 8]);
     });
   });
 
@@ -113,6 +138,31 @@ describe('body memory', () => {
       });
       expect(await holder).toMatchObject({ outcome: 'fail', cause: { class: 'timed_out' } });
       expect(memory.held).toBe(0);
+    });
+
+    test('say nothing of a target that gave up while its answer waited', async () => {
+      const memory = new BodyMemory(1);
+      const other = memory.share(1, 'another');
+      expect(other.allows(100_000, () => undefined)).toBe(true);
+      const waitMs = 50;
+      const take = memory.take.bind(memory);
+      memory.take = (share, granted) => {
+        setTimeout(() => other.release(), waitMs);
+        return take(share, granted);
+      };
+      const target = await serveRaw((socket) => {
+        socket.on('error', () => undefined);
+        socket.once('data', () => {
+          socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`);
+          socket.end(body.slice(0, 200_000));
+        });
+      });
+      const began = performance.now();
+      const verdict = await httpsChecker({ memory })(target.url(), { body_contains: 'the end' });
+      const all = performance.now() - began;
+      expect(verdict).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_held_up' } });
+      // The wait is none of the target's time; timers may ring a millisecond early.
+      expect(all - (verdict.phases?.total ?? all)).toBeGreaterThanOrEqual(waitMs - 2);
     });
 
     test('of one byte a chunk are ended early', async () => {

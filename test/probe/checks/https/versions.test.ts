@@ -196,7 +196,7 @@ describe('a server that takes HTTP/2 alone', () => {
 
   test('may close after its answer, while that waits for memory', async () => {
     const memory = new BodyMemory(1);
-    const other = memory.share(1);
+    const other = memory.share(1, 'another');
     expect(other.allows(100_000, () => undefined)).toBe(true);
     const parts = Array.from({ length: 10 }, () => data(Buffer.alloc(10_000, 97)));
     const answer = Buffer.concat([begun, ...parts, data('needle', endStream)]);
