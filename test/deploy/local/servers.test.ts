@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +22,7 @@ import {
 import { awaitReady, type Child, startChild } from '../../../deploy/local/processes.ts';
 import { createBusIdentity } from '../../../shared/bus/identity.ts';
 import { issueCredentials, keyFromSeed, withRevocations } from '../../../shared/bus/nkeys.ts';
+import { eventually } from '../../support/eventually.ts';
 import { hasBinaries, pushAccount } from '../../support/services.ts';
 import { removeHome } from '../service.ts';
 
@@ -174,6 +175,15 @@ describe('postgres', () => {
     return child;
   };
 
+  /** Its processes outlive a killed server for a moment, and hold its memory. */
+  const isAtWorkIn = async (folder: string): Promise<boolean> => {
+    const names = await readdir('/proc').catch(() => []);
+    const folders = names
+      .filter((name) => /^\d+$/.test(name))
+      .map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => ''));
+    return (await Promise.all(folders)).includes(folder);
+  };
+
   const ask = async (url: string, query: string): Promise<unknown> => {
     const sql = postgres(url, { max: 1, onnotice: () => undefined, connect_timeout: 5 });
     return await sql.unsafe(query).finally(() => sql.end());
@@ -189,6 +199,7 @@ describe('postgres', () => {
       );
       process.kill(first.pid, 'SIGKILL');
       await first.exited;
+      await eventually(async () => !(await isAtWorkIn(join(prepared.folder, 'data'))));
       const again = await prepare();
       await start(again);
       expect(await ask(again.url, 'select n from kept')).toEqual([{ n: 7 }]);
