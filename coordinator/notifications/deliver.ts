@@ -102,7 +102,8 @@ export type DelivererDependencies = {
     /** The monitors, where it is about warnings. */
     readonly warned: readonly string[] | null;
     readonly mayAcknowledge: boolean;
-    readonly isMail: boolean;
+    /** The address that can unsubscribe from it; null where it is no mail. */
+    readonly mailbox: string | null;
   }) => Promise<MessageLinks>;
   readonly figures?: Figures;
 };
@@ -121,7 +122,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
 
   const notificationOf = async (
     message: ClaimedMessage,
-    isMail: boolean,
+    mailbox: string | null,
   ): Promise<Notification> => {
     const content = contentFrom(message.told);
     const { id, key, channel_id: channel, thread_id, thread_reference } = message;
@@ -136,7 +137,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
       incidents,
       warned: isWarning(content) ? content.monitors.map((monitor) => monitor.id) : null,
       mayAcknowledge: open.length > 0,
-      isMail,
+      mailbox,
     });
     const monitors = newestOfEach(content.monitors, ({ id: monitor }) => monitor);
     const earlier = content.monitors.filter((monitor) => !monitors.includes(monitor));
@@ -160,7 +161,10 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
     if (kind === undefined) return refused('This version does not support this kind of channel.');
     const secrets =
       message.secrets === null ? {} : await openSecrets(message.channel_id, message.secrets);
-    const notification = await notificationOf(message, kind.id === 'email');
+    const notification = await notificationOf(
+      message,
+      kind.id === 'email' ? (message.config.address ?? null) : null,
+    );
     let outgoing: Outgoing;
     try {
       outgoing = kind.message(notification, { ...message.config, ...secrets }, clock.now());

@@ -2,7 +2,7 @@ import { createECDH, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Queryable } from '../database/connect.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
 import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
-import { messageOfKey } from './queries.ts';
+import { mailboxOfMessage, messageOfKey } from './queries.ts';
 
 /**
  * The links of a message. Each is signed, and valid only for what that message covers: anyone who
@@ -12,13 +12,19 @@ import { messageOfKey } from './queries.ts';
 export type AlertLinkFor = 'acknowledge' | 'unsubscribe';
 
 export type AlertLinks = {
-  readonly sign: (what: AlertLinkFor, message: string) => Promise<string>;
+  readonly signAcknowledge: (message: string) => Promise<string>;
+  /** For the address that the mail goes to: valid while the channel has it. */
+  readonly signUnsubscribe: (message: string, address: string) => Promise<string>;
   /** A shorter acknowledge link: the running number of the message, and 96 bits of signature. */
   readonly signShort: (message: { readonly id: string; readonly key: number }) => Promise<string>;
-  /** The message that a link is valid for; undefined when we did not sign it. */
+  /**
+   * The message that a link is valid for; undefined when we did not sign it, or when the channel no
+   * longer has the address that the mail went to.
+   */
   readonly read: (what: AlertLinkFor, text: string) => Promise<string | undefined>;
 };
 
+const signedUuid = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([A-Za-z0-9_-]{22})$/;
 const signatureLength = 16;
 const shortLength = 12;
 
@@ -30,11 +36,11 @@ export function createAlertLinks(sql: Queryable, keys: MasterKeys): AlertLinks {
   const key = createKeptKey(sql, keys, 'alert links');
   const signature = async (
     what: AlertLinkFor | 'acknowledge short',
-    message: string,
+    about: string,
     length = signatureLength,
   ): Promise<Buffer> =>
     createHmac('sha256', await key())
-      .update(`${what} ${message}`)
+      .update(`${what} ${about}`)
       .digest()
       .subarray(0, length);
   const readShort = async (number: string, signed: string): Promise<string | undefined> => {
@@ -47,22 +53,34 @@ export function createAlertLinks(sql: Queryable, keys: MasterKeys): AlertLinks {
       ? id
       : undefined;
   };
+  const toMailbox = (message: string, address: string): string =>
+    `${message} ${address.toLowerCase()}`;
+  /** What the link that unsubscribes may have signed, while the channel is as it is now. */
+  const unsubscribable = async (message: string): Promise<readonly string[]> => {
+    const mailbox = await mailboxOfMessage(sql, message);
+    if (mailbox === undefined) return [];
+    const { address, is_unmoved } = mailbox;
+    // Older mails signed the message alone: their links hold where the address is surely the same.
+    return is_unmoved ? [toMailbox(message, address), message] : [toMailbox(message, address)];
+  };
   return {
-    sign: async (what, message) =>
-      `${message}.${(await signature(what, message)).toString('base64url')}`,
+    signAcknowledge: async (message) =>
+      `${message}.${(await signature('acknowledge', message)).toString('base64url')}`,
+    signUnsubscribe: async (message, address) =>
+      `${message}.${(await signature('unsubscribe', toMailbox(message, address))).toString('base64url')}`,
     signShort: async ({ id, key: number }) =>
       `${number.toString(36)}${(await signature('acknowledge short', id, shortLength)).toString('base64url')}`,
     read: async (what, text) => {
       const [, number, short] = /^([0-9a-z]{1,10})([A-Za-z0-9_-]{16})$/.exec(text) ?? [];
       if (what === 'acknowledge' && number !== undefined && short !== undefined)
         return readShort(number, short);
-      const [, message, signed] = /^([0-9a-f-]{36})\.([A-Za-z0-9_-]{22})$/.exec(text) ?? [];
+      const [, message, signed] = signedUuid.exec(text) ?? [];
       if (message === undefined || signed === undefined) return undefined;
       const given = Buffer.from(signed, 'base64url');
-      return given.length === signatureLength &&
-        timingSafeEqual(given, await signature(what, message))
-        ? message
-        : undefined;
+      if (given.length !== signatureLength) return undefined;
+      for (const about of what === 'acknowledge' ? [message] : await unsubscribable(message))
+        if (timingSafeEqual(given, await signature(what, about))) return message;
+      return undefined;
     },
   };
 }
@@ -77,8 +95,7 @@ async function signatureOf(secrets: AccountSecrets, subscriber: string): Promise
 
 /** The subscriber that the link is valid for; undefined when we did not sign it. */
 export async function leaverOf(secrets: AccountSecrets, link: string): Promise<string | undefined> {
-  const [, subscriber, signed] =
-    /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([A-Za-z0-9_-]{22})$/.exec(link) ?? [];
+  const [, subscriber, signed] = signedUuid.exec(link) ?? [];
   if (subscriber === undefined || signed === undefined) return undefined;
   const given = Buffer.from(signed, 'base64url');
   return given.length === signatureLength &&

@@ -283,7 +283,9 @@ export const showUnsubscribing = async (
   return { organisation, address };
 };
 
-/** Unsubscribes that address alone. Owners are notified, because alerts may now reach no one. */
+/**
+ * Unsubscribes that address alone. Owners are notified once, because alerts may now reach no one.
+ */
 export const unsubscribe = async (
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.unsubscribe>,
@@ -296,8 +298,8 @@ export const unsubscribe = async (
   } = await messageOf(context, 'unsubscribe', secret);
   if (address === null) throw deadLink();
   note({ organisation });
-  await suppress(sql, organisation, address, new Date(now));
-  if (instruments.door.mail) {
+  const isNew = await suppress(sql, organisation, address, new Date(now));
+  if (isNew && instruments.door.mail) {
     const owners = (await ownersOf(sql, [organisation])).get(organisation) ?? [];
     const about = { organisation: name, address };
     await postMails(

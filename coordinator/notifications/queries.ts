@@ -324,20 +324,22 @@ export const wantVerification = async (
 
 /**
  * Unsubscribes this address from all channels of the organisation that write to it, present and
- * future.
+ * future. Returns whether that changes anything.
  */
 export const suppress = async (
   sql: Queryable,
   organisation: string,
   address: string,
   at: Date,
-): Promise<void> => {
-  await sql`insert into suppressions (organisation_id, address, at)
-    values (${organisation}, lower(${address}), ${at}) on conflict do nothing`;
-  await sql`update channels set unsubscribed_at = ${at} where organisation_id = ${organisation}
-    and kind = 'email'
-    and lower(config ->> 'address') = lower(${address}) and unsubscribed_at is null`;
+): Promise<boolean> => {
+  const added = await sql`insert into suppressions (organisation_id, address, at)
+    values (${organisation}, lower(${address}), ${at}) on conflict do nothing returning at`;
+  const ended = await sql`
+    update channels set unsubscribed_at = ${at} where organisation_id = ${organisation}
+    and kind = 'email' and lower(config ->> 'address') = lower(${address})
+    and unsubscribed_at is null returning id`;
   await endWaiting(sql, sql`c.organisation_id = ${organisation} and c.unsubscribed_at = ${at}`, at);
+  return added.length + ended.length > 0;
 };
 
 const hourMs = 3_600_000;
@@ -555,6 +557,22 @@ export type LinkedMessage = {
 export const messageOfKey = async (sql: Queryable, key: number): Promise<string | undefined> => {
   const [row] = await sql<{ id: string }[]>`select id from messages where key = ${key}`;
   return row?.id;
+};
+
+/**
+ * The mailbox of the channel that a message went to; `is_unmoved`: it was confirmed before the
+ * message was written, and every change of its address asks again.
+ */
+export const mailboxOfMessage = async (
+  sql: Queryable,
+  id: string,
+): Promise<{ address: string; is_unmoved: boolean } | undefined> => {
+  const [row] = await sql<{ address: string; is_unmoved: boolean }[]>`
+    select c.config ->> 'address' as address,
+      coalesce(c.verified_at <= m.created_at, false) as is_unmoved
+    from messages m join channels c on c.id = m.channel_id
+    where m.id = ${id} and c.kind = 'email' and c.deleted_at is null`;
+  return row;
 };
 
 /** The message that a signed link belongs to. */

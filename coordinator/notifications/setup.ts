@@ -137,25 +137,24 @@ export const createNotifications = ({
     readonly incidents: readonly string[];
     readonly warned: readonly string[] | null;
     readonly mayAcknowledge: boolean;
-    readonly isMail: boolean;
+    /** The address that can unsubscribe from it; null where it is no mail. */
+    readonly mailbox: string | null;
   }): Promise<MessageLinks> => {
-    const { id, key, channel, incidents, warned, mayAcknowledge, isMail } = message;
+    const { id, key, channel, incidents, warned, mayAcknowledge, mailbox } = message;
     const base = baseUrl();
     const [only, ...more] = warned ?? incidents;
     const [one, all] = warned === null ? ['incidents', 'incidents'] : ['monitors', '?warning=any'];
     return {
       incident:
         only !== undefined && more.length === 0 ? `${base}/${one}/${only}` : `${base}/${all}`,
-      acknowledge: mayAcknowledge
-        ? `${base}/acknowledge/${await links.sign('acknowledge', id)}`
-        : null,
+      acknowledge: mayAcknowledge ? `${base}/acknowledge/${await links.signAcknowledge(id)}` : null,
       acknowledge_short:
         mayAcknowledge && key !== null ? `${base}/a/${await links.signShort({ id, key })}` : null,
       why: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}/messages/${id}`,
       channel: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}`,
       unsubscribe:
-        isMail && channel !== null
-          ? `${base}/unsubscribe/${await links.sign('unsubscribe', id)}`
+        mailbox !== null && channel !== null
+          ? `${base}/unsubscribe/${await links.signUnsubscribe(id, mailbox)}`
           : null,
     };
   };
@@ -174,7 +173,7 @@ export const createNotifications = ({
       incidents: [],
       warned: null,
       mayAcknowledge: false,
-      isMail: false,
+      mailbox: null,
     });
     const notification: Notification = {
       event: 'test',

@@ -93,10 +93,11 @@ export const seedDemoChannels = async (
     { verified_at: null },
   );
 
+  const nightMailbox = 'night@shop.example';
   const night = channel(
     'email',
     'Night shift',
-    { address: 'night@shop.example' },
+    { address: nightMailbox },
     { enabled: false, covers: 'chosen', hours },
   );
   await sql`insert into channels ${sql([ops, pager, ana, night])}`;
@@ -170,8 +171,8 @@ export const seedDemoChannels = async (
     values (${organisation}, ${told.monitor}, ${told.incident}, 'down', 'sent', ${at(due)}, ${created}, ${created})`;
   const links = createAlertLinks(sql, { secretKey: testSecretKey });
   const [acknowledge, unsubscribe] = [
-    await links.sign('acknowledge', message),
-    await links.sign('unsubscribe', mailed),
+    await links.signAcknowledge(message),
+    await links.signUnsubscribe(mailed, nightMailbox),
   ];
   const [{ key } = { key: 0 }] = await sql<
     { key: number }[]

@@ -11,7 +11,9 @@ import {
   listNotified,
   showConfirmation,
   tryChannel,
+  unsubscribe,
 } from '../../../coordinator/notifications/contract.ts';
+import { createAlertLinks } from '../../../coordinator/notifications/links.ts';
 import { linkChannel } from '../../../coordinator/notifications/queries.ts';
 import { createUser } from '../../../coordinator/organisations/contract.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
@@ -522,6 +524,42 @@ describe('asking mailboxes', () => {
     });
   });
 
+  const asVisitor = async (
+    operation: typeof showConfirmation | typeof confirmChannel | typeof unsubscribe,
+    secret: string,
+  ): Promise<unknown> => {
+    try {
+      const visitor = { address: '127.0.0.1', device: '', cookie: undefined };
+      return (
+        await bench.gate.executeForVisitor(operation, visitor, rawInput(operation, { secret }))
+      ).body;
+    } catch (error) {
+      return error instanceof Refusal ? error.code : error;
+    }
+  };
+
+  test('a mailbox that unsubscribes again mails the owners no second time', async () => {
+    const { owner, organisation } = await createTestOrganisation(bench.sql);
+    const [to, message] = [address(), newId()];
+    const { id } = await bench.call(createChannel, owner, email(to));
+    await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told,
+      state, due_at, created_at, next_at)
+      values (${message}, ${organisation}, ${id}, 'down', ${message}, '{"monitors": []}', 'taken',
+        now(), now(), now())`;
+    const links = createAlertLinks(bench.sql, { secretKey: testSecretKey });
+    const link = await links.signUnsubscribe(message, to);
+    const mailed = () => bench.sql`
+      select 1 from mails where kind = 'unsubscribed' and recipient = ${owner.email}`;
+    for (const _ of ['first', 'again']) {
+      expect(await asVisitor(unsubscribe, link)).toEqual({ address: to });
+      expect(await mailed()).toHaveLength(1);
+    }
+    // Subscribed again, it ends alerts again.
+    await bench.sql`update channels set unsubscribed_at = null where id = ${id}`;
+    await asVisitor(unsubscribe, link);
+    expect(await mailed()).toHaveLength(2);
+  });
+
   test('a mail to confirm is shown until it expires or a newer one replaces it; then, and once confirmed, the page says so', async () => {
     const secrets = createAccountSecrets(bench.sql, { secretKey: testSecretKey });
     const to = address();
@@ -530,19 +568,6 @@ describe('asking mailboxes', () => {
       const { text, fingerprint } = await secrets.mint('channel');
       await linkChannel(bench.sql, id, fingerprint);
       return text;
-    };
-    const asVisitor = async (
-      operation: typeof showConfirmation | typeof confirmChannel,
-      secret: string,
-    ): Promise<unknown> => {
-      try {
-        const visitor = { address: '127.0.0.1', device: '', cookie: undefined };
-        return (
-          await bench.gate.executeForVisitor(operation, visitor, rawInput(operation, { secret }))
-        ).body;
-      } catch (error) {
-        return error instanceof Refusal ? error.code : error;
-      }
     };
     const first = await mailed();
     expect(await asVisitor(showConfirmation, first)).toMatchObject({ address: to, said: false });

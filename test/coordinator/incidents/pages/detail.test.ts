@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { notificationInWords } from '../../../../coordinator/notifications/pages/recipients.ts';
+import { createKeptKey } from '../../../../coordinator/secrets/keys.ts';
 import { createChannel, deleteChannel } from '../../../../shared/api/channels.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';
@@ -9,6 +11,7 @@ import {
   createTestOrganisation,
   type Person,
   type TestOrganisation,
+  testSecretKey,
 } from '../../../support/people.ts';
 import { sameSite, startWeb, type TestWeb } from '../../../support/web.ts';
 
@@ -490,6 +493,39 @@ describe('notifications of an incident', () => {
           404,
           404,
         ]);
+    });
+
+    test('unsubscribes the address that the mail went to, not the one that the channel has now', async () => {
+      const id = demo.channels.links.unsubscribe.slice(0, 36);
+      const key = createKeptKey(web.sql, { secretKey: testSecretKey }, 'alert links');
+      const signed = createHmac('sha256', await key())
+        .update(`unsubscribe ${id}`)
+        .digest();
+      const ofBefore = `/unsubscribe/${id}.${signed.subarray(0, 16).toString('base64url')}`;
+      const move = (address: string, days: number) => web.sql`
+        update channels set config = ${web.sql.json({ address })},
+          verified_at = now() + ${days} * interval '1 day' where name = 'Night shift'`;
+      const answers = async () => {
+        const pages = await Promise.all([web.get(unsubscribe()), web.get(ofBefore)]);
+        return pages.map(({ status, text }) => [status, /\w+@shop\.example/.exec(text)?.[0]]);
+      };
+      const night = [200, 'night@shop.example'];
+      expect(await answers()).toEqual([night, night]);
+      await move('new@shop.example', 1);
+      expect(await answers()).toEqual([
+        [404, undefined],
+        [404, undefined],
+      ]);
+      for (const path of [unsubscribe(), ofBefore])
+        expect((await fromOutside(path)).status).toBe(404);
+      expect(await web.sql`select 1 from suppressions`).toHaveLength(0);
+      // Back at the address, the older link alone cannot say where its mail went.
+      await move('Night@shop.example', 1);
+      expect(await answers()).toEqual([
+        [200, 'Night@shop.example'],
+        [404, undefined],
+      ]);
+      await move('night@shop.example', -40);
     });
 
     test('ends the mails of one address in one click, however the mail service sends it', async () => {
