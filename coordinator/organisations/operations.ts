@@ -27,11 +27,13 @@ import { ownersOf } from '../notifications/last-resort.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
 import {
   countMembers,
+  deleteInvitationsBy,
   deleteMember,
   insertInvitation,
   insertMember,
   insertUser,
   invitationsOf,
+  type MemberRow,
   memberByEmail,
   memberOf,
   membersOf,
@@ -55,7 +57,16 @@ import {
   isExportPart,
   maxRowsOf,
 } from './export.ts';
-import { emailFrom, isSameName, keptMs, passwordFrom, roleFrom, timeZoneFrom } from './model.ts';
+import {
+  emailFrom,
+  isSameName,
+  keptMs,
+  mayManage,
+  passwordFrom,
+  type Role,
+  roleFrom,
+  timeZoneFrom,
+} from './model.ts';
 import { refuseLastOwner, refuseUnlessOwner } from './owners.ts';
 import { enforceLimit, planNamed, plans } from './plans.ts';
 import {
@@ -105,6 +116,20 @@ export const createUser = async (
 };
 
 /**
+ * Ends the invitations that the member may not make any more: one of their own, to another mailbox,
+ * would give the role back.
+ */
+const endInvitations = async (
+  { sql, organisation }: InOrganisation,
+  { user_id, role }: MemberRow,
+  next: Role | null,
+): Promise<void> => {
+  if (next === 'owner' || !mayManage(role)) return;
+  const ofOwners = next !== null && mayManage(next);
+  await deleteInvitationsBy(sql, organisation.id, user_id, { ofOwners });
+};
+
+/**
  * The member's own things in the organisation are deleted: tokens, assistants, their own channels.
  */
 export const leaveOrganisation = async (
@@ -118,6 +143,7 @@ export const leaveOrganisation = async (
   await refuseLastOwner(context, member);
   note({ before: { email: member.email, role: member.role } });
   await deleteMember(sql, organisation.id, member.user_id);
+  await endInvitations(context, member, null);
   return { id: organisation.id };
 };
 
@@ -134,6 +160,7 @@ export const removeMember = async (
   refuseUnlessOwner(context, member.role);
   context.note({ before: { email: member.email, role: member.role } });
   await deleteMember(sql, organisation.id, member.user_id);
+  await endInvitations(context, member, null);
   return { id: member.user_id };
 };
 
@@ -164,6 +191,7 @@ export const setMemberRole = async (
     refuseUnlessOwner(context, member.role, role);
     await writeRole(sql, organisation.id, member.user_id, role);
     await deleteTokensOf(sql, organisation.id, member.user_id);
+    await endInvitations(context, member, role);
   }
   return { id: member.user_id, email: member.email, role };
 };

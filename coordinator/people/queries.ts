@@ -334,6 +334,17 @@ export const useInvitation = async (
   (await sql`delete from invitations where organisation_id = ${organisation} and id = ${id}`)
     .count > 0;
 
+/** Deletes the user's invitations; `ofOwners`: only those that make an owner. */
+export const deleteInvitationsBy = async (
+  sql: Queryable,
+  organisation: string,
+  user: string,
+  { ofOwners }: { readonly ofOwners: boolean },
+): Promise<void> => {
+  await sql`delete from invitations where organisation_id = ${organisation}
+    and invited_by = ${user} and (role = 'owner' or not ${ofOwners})`;
+};
+
 export type NewSignInLink = {
   readonly fingerprint: Buffer;
   readonly user: string;

@@ -4,8 +4,11 @@ import { createMailSender, type MailSender } from '../../../coordinator/mail/sen
 import {
   createUser,
   inviteMember,
+  leaveOrganisation,
   listInvitations,
   listMembers,
+  removeMember,
+  setMemberRole,
   withdrawInvitation,
 } from '../../../coordinator/organisations/contract.ts';
 import {
@@ -206,6 +209,41 @@ describe('an invitation', () => {
         ),
       );
     expect(many.at(-1)).toBe('too_many_attempts');
+  });
+
+  test('ends with the right of whoever made it: a former admin does not come back by it', async () => {
+    const shop = await createTestOrganisation(bench.sql);
+    const { owner, admin } = shop;
+    const manager = async (role: string) => {
+      const email = fresh();
+      const { id } = await bench.call(createUser, owner, { email, role, password });
+      return { ...(role === 'owner' ? owner : admin), email, user: id };
+    };
+    const invited = async (who: Awaited<ReturnType<typeof manager>>, role: string) => {
+      const by = { ...who.caller, user: who.user };
+      return (await bench.call(inviteMember, by, { email: fresh(), role })).id;
+    };
+    const pending = async () =>
+      (await bench.call(listInvitations, owner)).items.map(({ id }) => id);
+    const kept = await invited(admin, 'admin');
+
+    const removed = await manager('admin');
+    await invited(removed, 'admin');
+    await bench.call(removeMember, owner, { email: removed.email });
+    expect(await pending()).toEqual([kept]);
+
+    const left = await manager('admin');
+    await invited(left, 'member');
+    await bench.call(leaveOrganisation, { ...left.caller, user: left.user });
+    expect(await pending()).toEqual([kept]);
+
+    const lowered = await manager('owner');
+    await invited(lowered, 'owner');
+    const asAdmin = await invited(lowered, 'admin');
+    await bench.call(setMemberRole, owner, { email: lowered.email, role: 'admin' });
+    expect(await pending()).toEqual([kept, asAdmin]);
+    await bench.call(setMemberRole, owner, { email: lowered.email, role: 'member' });
+    expect(await pending()).toEqual([kept]);
   });
 
   test('adds no one when the plan is full by then, also when two are used at once', async () => {
