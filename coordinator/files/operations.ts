@@ -4,6 +4,7 @@ import { type FileKind, fileKinds, fileObjects, isFileName } from '../../shared/
 import { type InputOf, InvalidInput, type OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord, memberOf } from '../../shared/base/json.ts';
+import { storable } from '../../shared/base/names.ts';
 import {
   differences,
   type InOrganisation,
@@ -163,7 +164,8 @@ const begin = async (context: InOrganisation, file: string, input: Input): Promi
         called.set(name, typeof external_id === 'string' ? external_id : externalIdOf(file, key));
     }
   const referred = referencesIn(input);
-  const found = await thingsCalled(sql, of, [...called.values(), ...referred]);
+  // What cannot be stored names nothing; the operations of the objects refuse it.
+  const found = await thingsCalled(sql, of, [...called.values(), ...referred].filter(storable));
   const byExternalId = new Map(found.map((each) => [`${each.kind} ${each.external_id}`, each.id]));
   const all = new Map(
     (
@@ -217,7 +219,7 @@ const referencesIn = (input: Input): readonly string[] => {
           add(memberOf(row, 'group'));
         }
     }
-  return [...texts].filter((text) => text.isWellFormed() && !text.includes('\0'));
+  return [...texts];
 };
 
 const unknownCodes = {

@@ -1,4 +1,5 @@
 import { Refusal } from '../../shared/base/errors.ts';
+import { storable } from '../../shared/base/names.ts';
 import type { PlanName } from './plans.ts';
 
 /**
@@ -126,7 +127,7 @@ export const emailFrom = (text: string): string => {
   if (
     email.length <= 254 &&
     /^[^\s@<>()",;:\\[\]]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(email) &&
-    email.isWellFormed()
+    storable(email)
   )
     return email;
   throw new Refusal(

@@ -1,6 +1,7 @@
 import type { WebAuthnCredential } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { Refusal } from '../../shared/base/errors.ts';
+import { storable } from '../../shared/base/names.ts';
 import { type Queryable, type Sql, textsLiteral } from '../database/connect.ts';
 import type { Context, GateDependencies } from '../gate/context.ts';
 import { linkLives } from './sessions.ts';
@@ -45,6 +46,7 @@ export const passkeyByCredential = async (
   sql: Queryable,
   credential: string,
 ): Promise<PasskeyRow | undefined> => {
+  if (!storable(credential)) return undefined;
   const [row] = await sql<PasskeyRow[]>`select * from passkeys where credential_id = ${credential}`;
   return row;
 };

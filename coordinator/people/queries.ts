@@ -401,6 +401,7 @@ export const insertUser = async (
 };
 
 export const userByEmail = async (sql: Queryable, email: string): Promise<UserRow | undefined> => {
+  if (!storable(email)) return undefined;
   const [row] = await sql<
     UserRow[]
   >`select id, email from users where lower(email) = lower(${email})`;
@@ -418,6 +419,7 @@ export const credentialsByEmail = async (
   sql: Queryable,
   email: string,
 ): Promise<{ id: string; password_hash: string } | undefined> => {
+  if (!storable(email)) return undefined;
   const [row] = await sql<{ id: string; password_hash: string }[]>`
     select id, password_hash from users where lower(email) = lower(${email})`;
   return row;

@@ -1,3 +1,4 @@
+import { storable } from '../../shared/base/names.ts';
 import type { Queryable, Transaction } from '../database/connect.ts';
 import type { PageLanguage, UpdateKind } from './model.ts';
 
@@ -134,7 +135,7 @@ export const confirmSubscriber = async (
     from l join status_pages p on p.organisation_id = l.organisation_id
     where s.page_id = p.id and lower(s.email) = lower(l.email) and s.confirmed_at is null
       and s.asked_at > ${link.askedSince}
-      and (p.id = l.page_id or (p.enabled and p.slug = any(${[...slugs]})))`;
+      and (p.id = l.page_id or (p.enabled and p.slug = any(${slugs.filter(storable)})))`;
   return rows.count > 0;
 };
 

@@ -188,6 +188,7 @@ describe('files', () => {
         good: { type: 'https', target: 'https://good.example/', group: 'web' },
         bad: { type: 'https', target: 'ftp://bad.example/' },
         lost: { type: 'https', target: 'https://lost.example/', group: 'nowhere' },
+        nul: { type: 'https', target: 'https://nul.example/', external_id: '\0' },
       },
       channels: {
         pager: {
@@ -202,12 +203,13 @@ describe('files', () => {
     const errors = Object.fromEntries(
       answer.objects.flatMap(({ key, error }) => (error ? [[key, error]] : [])),
     );
-    expect(Object.keys(errors).toSorted()).toEqual(['bad', 'lost', 'pager']);
+    expect(Object.keys(errors).toSorted()).toEqual(['bad', 'lost', 'nul', 'pager']);
     expect(errors.bad?.code).toBe('target_invalid');
     expect(errors.lost).toEqual({
       code: 'reference_unknown',
       message: 'there is no group "nowhere" in the file, and none has it as its external id.',
     });
+    expect(errors.nul?.code).toBe('external_id_invalid');
     expect(errors.pager?.message).toBe('the monitor "bad" is refused itself.');
     expect((await bench.call(listMonitors, house.owner)).items).toEqual([]);
     expect((await bench.call(getFile, house.owner, { file: 'shop' })).objects).toEqual([]);

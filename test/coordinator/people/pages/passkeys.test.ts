@@ -41,6 +41,7 @@ describe('passkeys', () => {
         '[]',
         'null',
         JSON.stringify({ id: 'x', rawId: 'x', type: 'public-key', response }),
+        JSON.stringify({ id: '\0', rawId: 'x', type: 'public-key', response }),
       ]) {
         const { status, text, headers } = await web.post(
           '/sign-in/passkey',

@@ -149,7 +149,7 @@ describe('updates by e-mail', () => {
     // Asked for after the link was opened: not shown, so not confirmed.
     clock.at += minute;
     await web.post('/status/shared-fifth/subscribe', { email: address, lang: 'en' });
-    expect((await web.post(link, { page: shown })).status).toBe(200);
+    expect((await web.post(link, { page: ['\0', ...shown] })).status).toBe(200);
     expect(await confirmed()).toEqual(slugs.slice(0, 4).toSorted());
     // A page of another organisation is not confirmed, whatever is sent.
     const { organisation } = await createTestOrganisation(web.sql);
