@@ -1,4 +1,4 @@
-import type { ObjectField, Shape, ValueOf } from '../../shared/api/fields.ts';
+import { type Field, uuid } from '../../shared/api/fields.ts';
 import type * as api from '../../shared/api/files.ts';
 import { type FileKind, fileKinds, fileObjects, isFileName } from '../../shared/api/files.ts';
 import { type InputOf, InvalidInput, type OutputOf } from '../../shared/api/operation.ts';
@@ -159,7 +159,7 @@ const begin = async (context: InOrganisation, file: string, input: Input): Promi
     for (const [key, { id, external_id }] of Object.entries(input[kind])) {
       const name = nameOf(kind, key);
       if (own.has(name)) continue;
-      if (typeof id === 'string') adopted.set(name, id);
+      if (typeof id === 'string') adopted.set(name, read(anyId, id));
       else
         called.set(name, typeof external_id === 'string' ? external_id : externalIdOf(file, key));
     }
@@ -263,8 +263,10 @@ const resolveIn =
     );
   };
 
-/** As the field of its kind reads it; every object was judged by it when the input was read. */
-const read = <S extends Shape>(field: ObjectField<S>, raw: Raw): ValueOf<ObjectField<S>> => {
+const anyId = uuid();
+
+/** As its field reads it; every object was judged by it when the input was read. */
+const read = <Value>(field: Field<Value>, raw: unknown): Value => {
   const parsed = field.parse(raw, ['body']);
   if (!parsed.ok) throw new InvalidInput(parsed.faults);
   return parsed.value;

@@ -244,6 +244,13 @@ describe('files', () => {
       config: channel.config,
     });
     expect(differences(await planned(file))).toEqual([]);
+    for (const id of [byId.id.toUpperCase(), byId.id.replaceAll('-', ''), `urn:uuid:${byId.id}`]) {
+      const monitors = { ...file.monitors, one: { ...file.monitors.one, id } };
+      // In a file of its own nothing is managed yet, so that the id decides.
+      await bench.sql`delete from file_objects where organisation_id = ${house.organisation}`;
+      const again = await applied({ ...file, monitors });
+      expect([id, idOf(again, 'one')]).toEqual([id, byId.id]);
+    }
     expect(
       (await planned({ monitors: { theirs: { ...https, id: byId.id } } }, 'other')).objects,
     ).toEqual([
