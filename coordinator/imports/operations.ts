@@ -84,8 +84,8 @@ const download = async (
   if (!isService(source)) throw invalid('document: choose a file.');
   if (key === null || !/^[\x21-\x7e]{1,500}$/.test(key.trim()))
     throw invalid('key: enter a key of its API.');
-  if (url !== null && !/^https:\/\/[^/]/.test(url))
-    throw invalid('url: enter an address that begins with https://.');
+  if (url !== null && !(/^https:\/\/[^/]/.test(url) && URL.canParse(url)))
+    throw invalid('url: enter a valid address that begins with https://.');
   const wait = async (seconds: number): Promise<void> => {
     if (seconds > longestWaitS)
       throw invalid(`${sourceNames[source]} allows no more calls for now; try again later.`);

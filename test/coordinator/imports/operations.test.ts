@@ -238,6 +238,8 @@ describe('an import', () => {
       [{}, 'enter a key'],
       [{ key: ' ' }, 'enter a key'],
       [{ key: 'k', url: 'http://hc.example' }, 'begins with https://'],
+      [{ key: 'k', url: 'https://my server' }, 'enter a valid address'],
+      [{ key: 'k', url: 'https://[' }, 'enter a valid address'],
       [{ key: 'k' }, 'Healthchecks answers 503'],
     ] as const)
       await expect(by(input)).rejects.toMatchObject({
