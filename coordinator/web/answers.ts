@@ -25,7 +25,7 @@ import type { AssetStore } from './assets.ts';
 import { cookie, cookieOf, recentCookie } from './cookies.ts';
 import { heading, linkButton } from './elements.ts';
 import { type Form, formFrom, Multipart, noForm } from './form-data.ts';
-import { html, type Part, safeUrl } from './html.ts';
+import { asciiOf, html, type Part, safeUrl } from './html.ts';
 import { documentOf, type Frame, laterMark } from './layout.ts';
 import type { ChangeStream } from './live.ts';
 import { askFirst, mustAsk, objectsOf } from './managed.ts';
@@ -402,7 +402,7 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
         );
       return reply
         .code(303)
-        .header('location', safeUrl(answer.to))
+        .header('location', asciiOf(safeUrl(answer.to)))
         .header('cache-control', 'no-store')
         .send();
     }

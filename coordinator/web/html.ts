@@ -96,6 +96,10 @@ export const safeUrl = (address: string): string => {
   return /^(https?:\/\/|mailto:)/i.test(address) ? address : '#';
 };
 
+/** An address as a header can hold it: Node refuses most other characters there. */
+export const asciiOf = (address: string): string =>
+  address.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+
 /** `?a=1&b=2` of the values present; empty without any. */
 export const query = (
   values: Readonly<Record<string, string | number | null | undefined>>,

@@ -49,6 +49,16 @@ describe('an anonymous user', () => {
     }
   });
 
+  test('is redirected, too, where the address has characters that no header can hold', async () => {
+    for (const path of ['/verify/%E2%82%AC', '/verify/%00', '/verify/%C3%A9%20']) {
+      const { status, headers } = await web.get(path);
+      expect([path, status, headers.get('x-content-type-options')]).toEqual([path, 303, 'nosniff']);
+      expect(headers.get('location')).toMatch(/^\/[\x21-\x7e]*$/);
+    }
+    const { headers } = await web.get('/sign-in?next=/%E2%82%AC', { as: web.house.owner });
+    expect(headers.get('location')).toBe('/%E2%82%AC');
+  });
+
   test('learns nothing of changes', async () => {
     expect((await web.get('/live')).status).toBe(204);
   });
