@@ -88,6 +88,7 @@ const sentences: Readonly<Record<string, string | null>> = {
   updateStatusPageReport: 'Edited report on a status page:',
   addStatusPageReportUpdate: 'Posted an update to report',
   deleteStatusPageReport: 'Deleted report from a status page:',
+  // It reads now; entries of before are stored.
   previewStatusPage: null,
   createStatusPagePost: 'Posted to status page',
   deleteStatusPagePost: 'Deleted post from status page',

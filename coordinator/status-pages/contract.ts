@@ -76,6 +76,7 @@ export const getStatusPageEditor = innerOperation({
 export const previewStatusPage = innerOperation({
   id: 'previewStatusPage',
   access: 'read',
+  does: 'looks',
   summary: 'Show a status page as visitors would see it, with changes that are not saved',
   params: pageId,
   body: object('StatusPagePreviewIn', {

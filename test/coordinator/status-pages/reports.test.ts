@@ -165,5 +165,8 @@ describe('a report on a status page', () => {
     expect(html).toContain('Another name');
     expect(html).toContain('Checkout (partial outage)');
     expect((await seen()).incidents).toEqual([]);
+    expect(
+      await bench.sql`select 1 from audit_log where operation = 'previewStatusPage'`,
+    ).toHaveLength(0);
   });
 });
