@@ -215,7 +215,7 @@ const download = async (
     throw new UsageFault(
       `import ${source} needs a key of its API: set ${variable}, or give a file with it by --key-file, or give what was downloaded by --export.`,
     );
-  if (url !== undefined && !/^https?:\/\/[^/]/.test(url))
+  if (url !== undefined && !(/^https?:\/\/[^/]/.test(url) && URL.canParse(url)))
     throw new UsageFault('--url: give the address of the service, as https://hc.example.com');
   const wait =
     world.wait ??

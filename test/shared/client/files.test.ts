@@ -529,6 +529,15 @@ describe('a move', () => {
     expect(refused).toMatchObject({ code: 3, out: '' });
     expect(refused.err).toContain('Healthchecks does not accept this key');
     expect(keys).toEqual(['hc-right-key', 'hc-wrong-key']);
+    const mistyped = [
+      'import',
+      'healthchecks',
+      '--url',
+      'https://my server',
+      '--key-file',
+      keyFile,
+    ];
+    expect((await command.run(mistyped)).err).toContain('--url: give the address of the service');
     expect(found.out + found.err + refused.err).not.toMatch(/hc-(?:right|wrong)-key/);
     await new Promise((resolve) => service.close(resolve));
   });
