@@ -2,7 +2,6 @@ import { createECDH, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Queryable } from '../database/connect.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
 import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
-import { mailboxOfMessage, messageOfKey } from './queries.ts';
 
 /**
  * The links of a message. Each is signed, and valid only for what that message covers: anyone who
@@ -127,3 +126,60 @@ export function createVapidPair(sql: Queryable, keys: MasterKeys): () => Promise
     };
   };
 }
+
+export type LinkedMessage = {
+  readonly organisation_id: string;
+  readonly organisation: string;
+  readonly channel: string;
+  readonly address: string | null;
+  readonly sentence: string;
+  readonly incidents: readonly string[];
+  readonly open: number;
+  readonly acknowledged_as: readonly string[];
+};
+
+/** The message with this running number. */
+const messageOfKey = async (sql: Queryable, key: number): Promise<string | undefined> => {
+  const [row] = await sql<{ id: string }[]>`select id from messages where key = ${key}`;
+  return row?.id;
+};
+
+/**
+ * The mailbox of the channel that a message went to; `is_unmoved`: it was confirmed before the
+ * message was written, and every change of its address asks again.
+ */
+const mailboxOfMessage = async (
+  sql: Queryable,
+  id: string,
+): Promise<{ address: string; is_unmoved: boolean } | undefined> => {
+  const [row] = await sql<{ address: string; is_unmoved: boolean }[]>`
+    select c.config ->> 'address' as address,
+      coalesce(c.verified_at <= m.created_at, false) as is_unmoved
+    from messages m join channels c on c.id = m.channel_id
+    where m.id = ${id} and c.kind = 'email' and c.deleted_at is null`;
+  return row;
+};
+
+/** The message that a signed link belongs to. */
+export const messageOfLink = async (
+  sql: Queryable,
+  id: string,
+): Promise<LinkedMessage | undefined> => {
+  const [row] = await sql<LinkedMessage[]>`
+    select o.id as organisation_id, o.name as organisation, c.name as channel,
+      c.config ->> 'address' as address, m.told ->> 'sentence' as sentence,
+      array(select value ->> 'incident'
+        from jsonb_array_elements(m.told -> 'monitors')) as incidents,
+      (select count(*) from incidents i where i.resolved_at is null and i.acknowledged_at is null
+        and i.organisation_id = m.organisation_id and i.id in (
+        select nullif(value ->> 'incident', '')::uuid
+        from jsonb_array_elements(m.told -> 'monitors'))) as open,
+      array(select distinct i.acknowledged_as from incidents i where i.acknowledged_as is not null
+        and i.organisation_id = m.organisation_id and i.id in (
+        select nullif(value ->> 'incident', '')::uuid
+        from jsonb_array_elements(m.told -> 'monitors'))) as acknowledged_as
+    from messages m join channels c on c.id = m.channel_id join organisations o
+      on o.id = c.organisation_id
+    where m.id = ${id} and c.deleted_at is null`;
+  return row;
+};

@@ -17,7 +17,7 @@ import { coverOfMonitors } from '../maintenance/queries.ts';
 import { monitorById } from '../monitors/queries.ts';
 import type * as contract from './contract.ts';
 import { ownersOf } from './last-resort.ts';
-import type { AlertLinkFor } from './links.ts';
+import { type AlertLinkFor, type LinkedMessage, messageOfLink } from './links.ts';
 import { beginMute, endMute, muteOf } from './mute-queries.ts';
 import { disabledReasonOf, isCovered, muteFrom, obstacleOf } from './policy.ts';
 import {
@@ -27,11 +27,9 @@ import {
   channelsEver,
   type DownOfIncident,
   downsOfIncidents,
-  type LinkedMessage,
   lastMessages,
   type MessageRow,
   messageById,
-  messageOfLink,
   messagesOfIncident,
   type StepRow,
   stepsToShow,

@@ -6,6 +6,7 @@ import {
   type DnsRecord,
   flagBits,
   readMessage,
+  readName,
   withId,
   write,
   writeQuestion,
@@ -16,6 +17,15 @@ import { causeLayer, causeSentence } from '../../../../shared/checks/causes.ts';
 import { dnsSettings } from '../../../../shared/checks/dns/config.ts';
 import { recordTypes } from '../../../../shared/checks/dns/keys.ts';
 import fc from '../../../support/random.ts';
+
+test('a name has no more pointers than it may have labels', () => {
+  // A root, and pointers that each lead to the one before.
+  const chain = Buffer.alloc(1 + 2 * 128);
+  for (let nth = 0; nth < 128; nth += 1)
+    chain.writeUInt16BE(0xc000 | Math.max(0, 2 * nth - 1), 1 + 2 * nth);
+  const nameAt = (nth: number) => readName(chain, 1 + 2 * nth, chain.length)?.name;
+  expect([nameAt(126), nameAt(127)]).toEqual(['.', undefined]);
+});
 
 describe('the verdict of a DNS check', () => {
   const a = (value: string, ttl = 300, name = 'example.test'): DnsRecord => ({
