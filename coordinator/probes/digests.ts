@@ -28,7 +28,7 @@ export type DigestCheck = { readonly tick: () => Promise<void> };
 
 type Dependencies = {
   readonly sql: Sql;
-  readonly directory: Directory;
+  readonly directory: Pick<Directory, 'all'>;
   readonly keyOf: KeyOf;
   readonly roster: () => Roster;
   /** How long it may take until everything has arrived again. */
@@ -67,6 +67,28 @@ const assignedOf = (row: AssignedRow): Assigned => ({
   key: null,
 });
 
+/**
+ * How what a probe holds differs from what is wanted; undefined: not at all. Other changes leave it
+ * as it is once they are delivered: on a busy installation the two never stay the same themselves.
+ */
+const differenceOf = (
+  wanted: Digest,
+  { count, digest: held, roster_epoch }: Present['message']['assignments'],
+  epoch: number,
+): string | undefined => {
+  const wants = assignmentsDigest(wanted);
+  const missing = wanted.count() - count;
+  const late = roster_epoch < epoch ? `${epoch} ${roster_epoch}` : '';
+  // Of digests of another form only the counts can be compared.
+  if (!isComparable(held))
+    return missing === 0 && late === '' ? undefined : `${missing} ${held} ${late}`;
+  if (missing === 0 && wants === held && late === '') return undefined;
+  const difference = createDigest();
+  difference.addAll(wanted.count(), wants);
+  difference.removeAll(count, held);
+  return `${missing} ${difference.text()} ${late}`;
+};
+
 export const createDigestCheck = ({
   sql,
   directory,
@@ -77,8 +99,8 @@ export const createDigestCheck = ({
   resync,
 }: Dependencies): DigestCheck => {
   /**
-   * Probe → what was wanted and held when they differed, when the probe reported it, and how often
-   * everything was sent again.
+   * Probe → how what it held differed, when it reported that, and how often everything was sent
+   * again.
    */
   const differing = new Map<
     string,
@@ -133,14 +155,11 @@ export const createDigestCheck = ({
         if (!present || probe.revoked_at !== null) continue;
         const digest = digestFor(probe, present.message.kinds?.includes(placesAbility) === true);
         const { epoch } = roster();
-        const { count, digest: held, roster_epoch } = present.message.assignments;
-        const wants = isComparable(held) ? assignmentsDigest(digest) : held;
-        const signature = `${digest.count()} ${wants} ${epoch} ${count} ${held} ${roster_epoch}`;
+        const signature = differenceOf(digest, present.message.assignments, epoch);
         const before = differing.get(probe.id);
         // A probe that has reported nothing since may have corrected it, or be gone.
         if (before && (before.at === present.at || performance.now() < before.restUntil)) continue;
-        if (wants === held && digest.count() === count && roster_epoch >= epoch)
-          differing.delete(probe.id);
+        if (signature === undefined) differing.delete(probe.id);
         else if (before?.signature !== signature)
           differing.set(probe.id, {
             signature,

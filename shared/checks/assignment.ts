@@ -107,6 +107,8 @@ export type Digest = {
   readonly remove: (element: Element) => void;
   /** Adds all of a set that has nothing in common with this one, by its `assignmentsDigest`. */
   readonly addAll: (count: number, text: string) => void;
+  /** The opposite. Of a set that lacks some of it, what is left tells two differences apart. */
+  readonly removeAll: (count: number, text: string) => void;
   readonly count: () => number;
   readonly text: () => string;
 };
@@ -138,15 +140,18 @@ export const createDigest = (): Digest => {
       sums[at] = (sums[at] ?? 0) + sign * (element[at] ?? 0);
     count += sign;
   };
+  const putAll = (more: number, text: string, sign: 1 | -1): void => {
+    for (let at = 0; at < sums.length; at += 1)
+      sums[at] =
+        (sums[at] ?? 0) +
+        sign * Number.parseInt(text.slice(form.length).slice(8 * at, 8 * at + 8), 16);
+    count += sign * more;
+  };
   return {
     add: (element) => put(element, 1),
     remove: (element) => put(element, -1),
-    addAll: (more, text) => {
-      for (let at = 0; at < sums.length; at += 1)
-        sums[at] =
-          (sums[at] ?? 0) + Number.parseInt(text.slice(form.length).slice(8 * at, 8 * at + 8), 16);
-      count += more;
-    },
+    addAll: (more, text) => putAll(more, text, 1),
+    removeAll: (more, text) => putAll(more, text, -1),
     count: () => count,
     text: () => [...sums].map((sum) => sum.toString(16).padStart(8, '0')).join(''),
   };
