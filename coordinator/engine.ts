@@ -480,10 +480,9 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     roster,
     resyncMs: timing.resyncMs,
     presentOf: network.presentOf,
-    resync: async (probe, times) => {
-      // The stream itself may lack assignments, or hold unknown ones: every owner checks all of it
-      // again.
-      if (times > 1) {
+    resync: async (probe, isStreamDoubted) => {
+      // Every owner checks all of the stream again.
+      if (isStreamDoubted) {
         left.times += 1;
         await doubtMarkers(bus);
       }

@@ -1,4 +1,5 @@
 import { folded } from '../../shared/base/names.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
 import { enqueue, enqueueAll, type MonitorChange } from '../database/outbox.ts';
 import { lookedFor, utcText } from '../database/sql.ts';
@@ -21,6 +22,7 @@ import type { Status } from './status.ts';
 export type AssignedRow = {
   readonly id: string;
   readonly key: number;
+  readonly type: Kind;
   readonly config_version: number;
   readonly interval_s: number;
   readonly continents: readonly unknown[] | null;
@@ -35,7 +37,7 @@ export const assignedRows = (sql: Queryable): AsyncGenerator<AssignedRow[]> =>
     0,
     ({ key }) => key,
     (after) => sql<AssignedRow[]>`
-      select id, key, config_version, interval_s, config -> 'continents' as continents,
+      select id, key, type, config_version, interval_s, config -> 'continents' as continents,
         config ->> 'probe' as probe, places,
         secrets is not null as has_secrets
       from monitors where paused_at is null and key > ${after} order by key limit 1000`,

@@ -9,6 +9,7 @@ import {
   type Element,
   isComparable,
 } from '../../shared/checks/assignment.ts';
+import { isForSome } from '../../shared/checks/kinds.ts';
 import { placesAbility } from '../../shared/checks/placement.ts';
 import type { Sql } from '../database/connect.ts';
 import { type AssignedRow, assignedRows, openMonitorLines } from '../monitors/queries.ts';
@@ -34,7 +35,8 @@ type Dependencies = {
   /** How long it may take until everything has arrived again. */
   readonly resyncMs: number;
   readonly presentOf: (probe: string) => Present | undefined;
-  readonly resync: (probe: ProbeRow, times: number) => Promise<void>;
+  /** `isStreamDoubted`: the stream itself may lack assignments, or hold unknown ones. */
+  readonly resync: (probe: ProbeRow, isStreamDoubted: boolean) => Promise<void>;
 };
 
 type AssignmentPlace = Continent | string;
@@ -67,6 +69,15 @@ const assignedOf = (row: AssignedRow): Assigned => ({
   key: null,
 });
 
+/** For which difference everything was sent again, how often, and until when not once more. */
+type Sent = { readonly signature: string; readonly times: number; readonly until: number };
+
+/**
+ * Sending everything again is work for the whole installation, so where it does not help it is done
+ * ever less often, down to once in about 18 minutes.
+ */
+const maxRests = 64;
+
 /**
  * How what a probe holds differs from what is wanted; undefined: not at all. Other changes leave it
  * as it is once they are delivered: on a busy installation the two never stay the same themselves.
@@ -98,24 +109,22 @@ export const createDigestCheck = ({
   presentOf,
   resync,
 }: Dependencies): DigestCheck => {
-  /**
-   * Probe → how what it held differed, when it reported that, and how often everything was sent
-   * again.
-   */
+  /** Probe → how what it held differed, when it reported that, and what was done about it. */
   const differing = new Map<
     string,
-    { readonly signature: string; at: number; times: number; restUntil: number }
+    {
+      readonly signature: string;
+      readonly at: number;
+      readonly restUntil: number;
+      readonly sent: Sent | undefined;
+    }
   >();
   let restUntil = 0;
   let rows = 0;
 
-  /** By place; a probe that does not read places holds the same without them. */
+  /** By place; a probe of the first version reads no places, and holds the first kinds without them. */
   const wanted = async (): Promise<(probe: ProbeRow, readsPlaces: boolean) => Digest> => {
     const [digests, earlier] = [digestsByPlace(), digestsByPlace()];
-    const add = (place: AssignmentPlace, element: Element, older = element): void => {
-      digests(place).add(element);
-      earlier(place).add(older);
-    };
     const publicContinents = new Set(
       directory.all().flatMap((row) => (row.organisation_id === null ? [row.continent] : [])),
     );
@@ -124,6 +133,11 @@ export const createDigestCheck = ({
       rows += page.length;
       for (const row of page) {
         const assigned = assignedOf(row);
+        const isReadEarlier = !isForSome(row.type);
+        const add = (place: AssignmentPlace, element: Element, older = element): void => {
+          digests(place).add(element);
+          if (isReadEarlier) earlier(place).add(older);
+        };
         // Without sealed secrets an assignment is the same everywhere, and is hashed once.
         const plain = row.has_secrets ? undefined : assignedElement(assigned);
         const elementFor = (place: AssignmentPlace) =>
@@ -164,14 +178,22 @@ export const createDigestCheck = ({
           differing.set(probe.id, {
             signature,
             at: present.at,
-            times: before?.times ?? 0,
             restUntil: 0,
+            sent: before?.sent,
           });
         else {
-          before.times += 1;
-          before.at = present.at;
-          before.restUntil = performance.now() + resyncMs;
-          await resync(probe, before.times);
+          const sent = before.sent?.signature === signature ? before.sent : undefined;
+          if (sent && performance.now() < sent.until) continue;
+          const times = (sent?.times ?? 0) + 1;
+          await resync(probe, times === 2);
+          const now = performance.now();
+          const until = now + resyncMs * Math.min(2 ** (times - 1), maxRests);
+          differing.set(probe.id, {
+            signature,
+            at: present.at,
+            restUntil: now + resyncMs,
+            sent: { signature, times, until },
+          });
         }
       }
     },

@@ -20,7 +20,8 @@ describe('the comparison of what a probe holds with what is wanted', () => {
   const resyncMs = 17_000;
   let organisation: string;
   let check: DigestCheck;
-  let sent: number[];
+  /** Of each time that everything was sent again: whether the markers were doubted. */
+  let sent: boolean[];
   let now: number;
   let epoch: number;
   let kinds: string[];
@@ -67,8 +68,8 @@ describe('the comparison of what a probe holds with what is wanted', () => {
           },
         };
       },
-      resync: (_, times) => {
-        sent.push(times);
+      resync: (_, isStreamDoubted) => {
+        sent.push(isStreamDoubted);
         return Promise.resolve();
       },
     });
@@ -100,7 +101,7 @@ describe('the comparison of what a probe holds with what is wanted', () => {
       held = { assigned: [...held.assigned, await addMonitor()], roster: 1 };
     }
     await compare();
-    expect(sent).toEqual([1]);
+    expect(sent).toEqual([false]);
   });
 
   test('takes nothing for lost that is always another assignment on its way', async () => {
@@ -118,15 +119,56 @@ describe('the comparison of what a probe holds with what is wanted', () => {
     epoch = 2;
     held = { ...held, roster: 2 };
     await compare();
-    expect(sent).toEqual([1]);
+    expect(sent).toEqual([false]);
     held = { assigned: [lost], roster: 2 };
     await compare(resyncMs);
     epoch = 3;
     await compare();
     epoch = 4;
     await compare();
-    expect(sent).toEqual([1]);
+    expect(sent).toEqual([false]);
     await compare();
-    expect(sent).toEqual([1, 1]);
+    expect(sent).toEqual([false, false]);
+  });
+
+  test('misses nothing at a probe of 0.1.0 that skips monitors of later kinds', async () => {
+    kinds = [];
+    held = { assigned: [await addMonitor('heartbeat')], roster: 1 };
+    await addMonitor('tcp');
+    for (let times = 0; times < 4; times += 1) await compare(resyncMs);
+    expect(sent).toEqual([]);
+  });
+
+  test('sends all of it ever less often where that does not help, and doubts the stream once', async () => {
+    await addMonitor();
+    const hourMs = 3_600_000;
+    for (let ms = 0; ms < 24 * hourMs; ms += resyncMs) await compare(resyncMs);
+    expect(sent.length).toBeGreaterThan(24);
+    expect(sent.length).toBeLessThan(24 * 5);
+    expect(sent.flatMap((isStreamDoubted, at) => (isStreamDoubted ? [at] : []))).toEqual([1]);
+  });
+
+  test('does so while others are on their way now and then', async () => {
+    await addMonitor();
+    const hourMs = 3_600_000;
+    for (let ms = 0; ms < 3 * hourMs; ms += 3 * resyncMs) {
+      const next = await addMonitor();
+      await compare(resyncMs);
+      held = { assigned: [...held.assigned, next], roster: 1 };
+      await compare(resyncMs);
+      await compare(resyncMs);
+    }
+    expect(sent.length).toBeLessThan(20);
+    expect(sent.filter(Boolean)).toEqual([true]);
+  });
+
+  test('sends all of it at once where something else is missing', async () => {
+    await addMonitor();
+    for (let times = 0; times < 60; times += 1) await compare(resyncMs);
+    const before = sent.length;
+    await addMonitor();
+    await compare(resyncMs);
+    await compare(resyncMs);
+    expect(sent.slice(before)).toEqual([false]);
   });
 });
