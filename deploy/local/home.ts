@@ -10,10 +10,10 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { readEnvironment } from '../../shared/base/env.ts';
 import { codeOf } from '../../shared/base/errors.ts';
+import { type Lock, lockFile } from '../../shared/base/lock.ts';
 import { postgresAddress } from '../../shared/base/network.ts';
 import { listenObstacle, makeFolder } from '../../shared/base/process.ts';
 import type { BusEntry } from '../../shared/bus/dialling.ts';
@@ -340,34 +340,14 @@ export const openState = (home: string, now: number): HomeState => {
 export const keepState = (home: string, state: HomeState): void =>
   writeJson(stateFile(home), state);
 
-/**
- * Ensures one launcher for a home. The lock is the operating system's own lock on a file, taken
- * through SQLite because Node offers none. It is free the moment its holder is gone, for whatever
- * reason, and a reused process number cannot be mistaken for the holder.
- */
-
-export type Lock = { readonly release: () => void };
-
-const openLock = (home: string): DatabaseSync => {
+/** Ensures one launcher for a home; undefined when another has it. */
+export const lockHome = (home: string): Lock | undefined => {
   try {
-    return new DatabaseSync(join(home, 'launcher.lock'));
+    return lockFile(join(home, 'launcher.lock'));
   } catch (cause) {
     // Root appears to have write access everywhere, even where the system lets no one make a file.
     throw unwritable(home, 'ANTIPODE_HOME', cause);
   }
-};
-
-/** undefined when another launcher has the home. */
-export const lockHome = (home: string): Lock | undefined => {
-  const file = openLock(home);
-  try {
-    file.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
-  } catch (error) {
-    file.close();
-    if (error instanceof Error && /locked|busy/i.test(error.message)) return undefined;
-    throw error;
-  }
-  return { release: () => file.close() };
 };
 
 /** Free ports below 32768, a range from which the system does not assign ports itself. */

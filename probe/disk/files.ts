@@ -4,6 +4,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { codeOf } from '../../shared/base/errors.ts';
+import { type Lock, lockFile } from '../../shared/base/lock.ts';
 import { makeFolder } from '../../shared/base/process.ts';
 
 /**
@@ -85,16 +86,24 @@ export const eachWholeLine = (
  * Reserves a data folder for one probe and one process at a time. If two shared it, they would give
  * the same numbers to different results, and the coordinator would take half of them for repeats.
  *
- * Modes: free → `claim` → held (a socket in the folder answers) → `release` → free. A killed
- * process leaves a socket that does not answer.
+ * Modes: free → `claim` → held (its lock is taken) → `release` → free. A killed process gives the
+ * lock back, and leaves a socket that does not answer.
  */
 export type Claim = { readonly release: () => Promise<void> };
 
 const refused = (why: string): ConfigurationFault =>
   new ConfigurationFault([`PROBE_DATA_DIR: ${why}`]);
 
+const inUse = (folder: string): ConfigurationFault =>
+  refused(`another process of this probe uses ${folder}`);
+
 /** Answers anyone who connects with the probe's health. */
 export const socketName = 'in-use';
+/**
+ * The socket is no lock: of two processes that find a killed one's, each would remove that of the
+ * other.
+ */
+const lockName = 'in-use.lock';
 /** The limit of our systems for the path of a socket. */
 const longestPath = 100;
 
@@ -120,23 +129,27 @@ const listen = (path: string, say: () => string): Promise<Server | undefined> =>
     server.listen(path, () => resolve(server));
   });
 
-const hold = async (folder: string, say: () => string): Promise<Server | undefined> => {
+/** For the holder of the lock. */
+const answerAt = async (folder: string, say: () => string): Promise<Server | undefined> => {
   const path = join(folder, socketName);
-  // Where the path is too long for a socket, only the owner's name guards the folder.
+  // Where the path is too long for a socket, no one can ask for the probe's health.
   if (Buffer.byteLength(path) > longestPath) return undefined;
   const first = await listen(path, say);
   if (first) return first;
-  if (await answers(path)) throw refused(`another process of this probe uses ${folder}`);
+  // A process of an earlier version takes no lock.
+  if (await answers(path)) throw inUse(folder);
   await rm(path, { force: true });
   const second = await listen(path, say);
   if (!second) throw refused(`another process of this probe has just taken ${folder}`);
   return second;
 };
 
-const openFolder = (folder: string): void => {
+/** The folder's lock; undefined when another process holds it. */
+const lockFolder = (folder: string): Lock | undefined => {
   try {
     makeFolder(folder);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return lockFile(join(folder, lockName));
   } catch (error) {
     throw refused(
       `${folder} cannot be written to (${error instanceof Error ? error.message : String(error)})`,
@@ -153,19 +166,26 @@ export const claimDataFolder = async (
   probe: string,
   say: () => string = () => '',
 ): Promise<Claim> => {
-  openFolder(folder);
-  const ownerFile = join(folder, 'probe.id');
-  const owner = (await readIfThere(ownerFile))?.trim();
-  if (owner !== undefined && owner !== probe)
-    throw refused(
-      `${folder} holds the data of another probe (${owner}); each needs a folder of its own`,
-    );
-  if (owner === undefined) await replaceFile(ownerFile, `${probe}\n`, { durable: true });
-  const server = await hold(folder, say);
-  server?.unref();
-  return {
-    release: async () => {
-      await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
-    },
-  };
+  const lock = lockFolder(folder);
+  try {
+    const ownerFile = join(folder, 'probe.id');
+    const owner = (await readIfThere(ownerFile))?.trim();
+    if (owner !== undefined && owner !== probe)
+      throw refused(
+        `${folder} holds the data of another probe (${owner}); each needs a folder of its own`,
+      );
+    if (!lock) throw inUse(folder);
+    if (owner === undefined) await replaceFile(ownerFile, `${probe}\n`, { durable: true });
+    const server = await answerAt(folder, say);
+    server?.unref();
+    return {
+      release: async () => {
+        await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
 };

@@ -1,9 +1,21 @@
 import { execFile } from 'node:child_process';
-import { appendFile, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { claimDataFolder } from '../../../probe/disk/files.ts';
 import { type Journal, openJournal } from '../../../probe/disk/journal.ts';
 import { canMakeDisks, createSmallDisk } from '../../support/hosts.ts';
 
@@ -38,6 +50,46 @@ process.stdout.write(made);`;
       const shell = ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, ...node];
       const { stdout } = await promisify(execFile)('/bin/sh', shell, { timeout: 20_000 });
       expect(stdout).toBe('EMFILE');
+    });
+  });
+
+  describe('a data folder', () => {
+    const probe = '0198c0de-0000-7000-8000-000000000001';
+
+    /** How many of the processes that start at nearly the same time have the folder. */
+    const holders = async (data: string, apartMs = 0): Promise<number> => {
+      const claims = await Promise.allSettled(
+        [0, 1, 2].map(async (nth) => {
+          await setTimeout(nth * apartMs);
+          return claimDataFolder(data, probe);
+        }),
+      );
+      const held = claims.flatMap((claim) => (claim.status === 'fulfilled' ? [claim.value] : []));
+      for (const { release } of held) await release();
+      for (const claim of claims)
+        if (claim.status === 'rejected')
+          expect(String(claim.reason)).toContain('another process of this probe uses');
+      return held.length;
+    };
+
+    test('whose process was killed goes to one of those that start at once', async () => {
+      const stale = join(folder, 'stale');
+      const listening = `require('node:net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`;
+      const killed = promisify(execFile)(process.execPath, ['--eval', listening, stale]);
+      await expect(killed).rejects.toMatchObject({ signal: 'SIGKILL' });
+      for (let times = 0; times < 30; times += 1) {
+        const data = join(folder, `data-${times}`);
+        await mkdir(data);
+        await link(stale, join(data, 'in-use'));
+        await writeFile(join(data, 'probe.id'), probe);
+        expect(await holders(data, times % 3)).toBe(1);
+      }
+    });
+
+    test('is held by one process also where its path is too long for a socket', async () => {
+      const data = join(folder, 'long'.repeat(30));
+      expect(await holders(data)).toBe(1);
+      expect(await holders(data)).toBe(1);
     });
   });
 
