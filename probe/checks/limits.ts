@@ -4,14 +4,16 @@ import { performance } from 'node:perf_hooks';
 /**
  * Limits the memory that the bodies of all running checks take together. A body of up to 64 KiB is
  * always allowed. For a longer one, its check requests all it may need at once, so no check holds a
- * part while it waits for the rest. It waits in turn while others hold too much. An organisation
- * whose servers keep its checks waiting leaves memory for others: beyond a quarter it gets more only
- * while half is free.
+ * part while it waits for the rest. It waits in turn while others hold too much. Where several
+ * organisations ask for memory, the hanging servers of one leave some for the others: beyond a
+ * quarter an organisation gets more only while half is free.
  *
  * Modes of a share: small (nothing is held) → (`waiting` → ) granted (all it may need is held) →
  * released.
  */
 const anybodys = 65_536;
+/** For how long an organisation that asked for memory is reckoned with. */
+const rememberedMs = 3_600_000;
 
 type Waiting = { readonly share: BodyShare; readonly granted: () => void };
 
@@ -19,6 +21,8 @@ export class BodyMemory {
   readonly #most: number;
   #held = 0;
   readonly #heldBy = new Map<string, number>();
+  /** When each organisation last asked for memory; the newest comes last. */
+  readonly #askedAt = new Map<string, number>();
   readonly #waiting = new Set<Waiting>();
 
   constructor(limit: number) {
@@ -36,6 +40,8 @@ export class BodyMemory {
 
   /** For shares only: true when granted at once; otherwise `granted` is called in turn. */
   take(share: BodyShare, granted: () => void): boolean {
+    this.#askedAt.delete(share.organisation);
+    this.#askedAt.set(share.organisation, performance.now());
     const isFirst = [...this.#waiting].every((one) => !this.#isItsTurn(one.share));
     if (isFirst && this.#hasRoom(share)) {
       this.#grant(share);
@@ -67,8 +73,18 @@ export class BodyMemory {
 
   /** Whether its organisation may have more. */
   #isItsTurn({ whole, organisation }: BodyShare): boolean {
+    if (!this.#isWantedByOthers(organisation)) return true;
     const own = this.#heldBy.get(organisation) ?? 0;
     return own + whole <= this.#most / 4 || this.#held + whole <= this.#most / 2 || own === 0;
+  }
+
+  #isWantedByOthers(organisation: string): boolean {
+    const since = performance.now() - rememberedMs;
+    for (const [other, at] of this.#askedAt) {
+      if (at < since) this.#askedAt.delete(other);
+      else if (other !== organisation) return true;
+    }
+    return false;
   }
 
   #grant(share: BodyShare): void {

@@ -95,7 +95,7 @@ const refused = (why: string): ConfigurationFault =>
   new ConfigurationFault([`PROBE_DATA_DIR: ${why}`]);
 
 const inUse = (folder: string): ConfigurationFault =>
-  refused(`another process of this probe uses ${folder}`);
+  refused(`another process of this probe uses ${folder}, or its file system has no locks`);
 
 /** Answers anyone who connects with the probe's health. */
 export const socketName = 'in-use';

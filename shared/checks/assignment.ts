@@ -107,7 +107,7 @@ export type Digest = {
   readonly remove: (element: Element) => void;
   /** Adds all of a set that has nothing in common with this one, by its `assignmentsDigest`. */
   readonly addAll: (count: number, text: string) => void;
-  /** The opposite. Of a set that lacks some of it, what is left tells two differences apart. */
+  /** Removes all of a set, which need not be part of this one: equal rests are equal differences. */
   readonly removeAll: (count: number, text: string) => void;
   readonly count: () => number;
   readonly text: () => string;

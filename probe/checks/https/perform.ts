@@ -215,6 +215,22 @@ type HopResult = { readonly hop: HopSeen; readonly free: () => void };
 
 const free = (): void => undefined;
 
+/** Servers wait for a reader that stands for some seconds at least. */
+const patienceMs = 1_000;
+
+/**
+ * Whether a failure may come from our wait for memory: the server gave up on a connection on which
+ * we did not read, or the wait took much of the time.
+ */
+const isOfWait = (
+  code: string,
+  waited_ms: number,
+  { assignment: { timeout_ms } }: CheckContext,
+): boolean =>
+  code === ownCodes.incomplete
+    ? waited_ms >= patienceMs
+    : code === ownCodes.deadline && waited_ms >= timeout_ms / 4;
+
 /** One hop: resolve, vet, connect, handshake, send, read. */
 const performHop = async (
   request: Request,
@@ -279,9 +295,8 @@ const performHop = async (
     context.deadline,
   );
   const { reader, tls } = seen;
-  // A server may have given up on a connection on which we did not read.
   const failure =
-    seen.failure !== null && memory.waited_ms > waited
+    seen.failure !== null && isOfWait(seen.failure.code, memory.waited_ms - waited, context)
       ? { ...seen.failure, code: ownCodes.memory }
       : seen.failure;
   phases = { ...phases, tls: seen.tls_ms, first_byte: seen.first_byte_ms };
