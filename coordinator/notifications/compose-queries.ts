@@ -144,12 +144,13 @@ export type DownMessage = {
 };
 
 /**
- * Of a "flapping" step: the channel was told since that the monitor is stable again, so that what
- * comes after is another time.
+ * Of a "flapping" step: the channel was told since that the monitor is stable again, or down for
+ * long, so that what comes after is another time.
  */
 export const isOverSince = (sql: Queryable) => sql`exists (select from alert_steps e
-  where e.channel_id = s.channel_id and e.monitor_id = s.monitor_id and e.event = 'up'
-    and e.flapping <> 'plain' and e.state = 'told' and e.due_at > s.due_at)`;
+  where e.channel_id = s.channel_id and e.monitor_id = s.monitor_id and e.state = 'told'
+    and e.flapping <> 'plain' and (e.event = 'up' and e.due_at > s.due_at
+      or e.event = 'down' and e.due_at >= s.due_at))`;
 
 /**
  * The messages that notified channels of these incidents' "down", or lately that these monitors are
@@ -221,13 +222,13 @@ export type Hold = {
   readonly isNew: boolean;
 };
 
+/** Maintenance may end earlier than it says, so what it holds is decided again after this. */
+const maintenanceAgainMs = 5_000;
+
 /**
  * Holds each step until its next decision. A hold for a different reason is recorded; a hold for
  * the same reason is extended.
  */
-/** Maintenance may end earlier than it says, so what it holds is decided again after this. */
-const maintenanceAgainMs = 5_000;
-
 export const holdSteps = async (
   sql: Queryable,
   holds: readonly Hold[],

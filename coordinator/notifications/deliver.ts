@@ -393,8 +393,8 @@ export async function writeOutcomes(sql: Queryable, outcomes: readonly Outcome[]
     from json_to_recordset(${rows}::text::json) as o (message uuid, attempt int, at timestamptz,
       state text, next_at timestamptz, words text,
       reference text)
-    where m.id = o.message and m.state = 'waiting'
-      and (m.attempts = o.attempt or o.state = 'taken')`;
+    where m.id = o.message and (m.state = 'waiting' and m.attempts = o.attempt
+      or m.state in ('waiting', 'given_up') and o.state = 'taken')`;
 }
 
 export type Delivery = {

@@ -146,7 +146,7 @@ const messageOfKey = async (sql: Queryable, key: number): Promise<string | undef
 
 /**
  * The mailbox of the channel that a message went to; `is_unmoved`: it was confirmed before the
- * message was written, and every change of its address asks again.
+ * message was written, and every change of its address confirms it anew or asks again.
  */
 const mailboxOfMessage = async (
   sql: Queryable,

@@ -30,7 +30,7 @@ import { createWarningTeller, type GatheringTimes } from './warnings.ts';
  *   messages, of a channel   waiting   for its first or next attempt; `claimed_until`: in delivery
  *                            taken     the receiver accepted it
  *                            refused   the receiver refused it for good
- *                            given_up  not accepted in 24 h
+ *                            given_up  not accepted in 24 h, or its channel gets nothing any more
  *                            overtaken its incidents ended first: the merged steps were its own
  *
  * What happens when a step fails, or its process dies:

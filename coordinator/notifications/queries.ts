@@ -489,6 +489,7 @@ export type StepRow = {
     readonly created_at: number;
     readonly next_at: number;
     readonly settled_at: number | null;
+    readonly words: string | null;
     readonly together: number;
     readonly attempts: readonly AttemptRow[];
   } | null;
@@ -507,6 +508,9 @@ export const stepsToShow = (
         (extract(epoch from m.created_at) * 1000)::bigint,
         'next_at', (extract(epoch from m.next_at) * 1000)::bigint, 'settled_at',
           (extract(epoch from m.settled_at) * 1000)::bigint,
+        'words', case when m.state = 'given_up' and m.words is distinct from (
+          select a.words from message_attempts a where a.message_id = m.id
+          order by a.attempt desc limit 1) then m.words end,
         'together', json_array_length((m.told -> 'monitors')::json), 'attempts',
           ${attempts(sql)}) end as message
     from alert_steps s left join messages m on m.id = s.message_id

@@ -26,6 +26,8 @@ export type StoredStep = {
     readonly created_at: number;
     readonly next_at: number;
     readonly settled_at: number | null;
+    /** Why it was given up, where that was not for the time. */
+    readonly words: string | null;
     /** How many steps the message covered. */
     readonly together: number;
     readonly attempts: readonly Attempt[];
@@ -175,7 +177,13 @@ function messageLines(message: NonNullable<StoredStep['message']>): StoryLine[] 
   if (message.state === 'waiting' && message.attempts.length > 0)
     return [...lines, { at: message.next_at, text: 'Next attempt.' }];
   if (message.state === 'given_up')
-    return [...lines, { at: message.settled_at, text: 'Gave up: not delivered within a day.' }];
+    return [
+      ...lines,
+      {
+        at: message.settled_at,
+        text: `Gave up: ${message.words ?? 'not delivered within a day.'}`,
+      },
+    ];
   return lines;
 }
 

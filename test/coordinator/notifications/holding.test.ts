@@ -7,6 +7,7 @@ import {
   updateChannel,
 } from '../../../coordinator/notifications/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { eventually } from '../../support/eventually.ts';
 import { answered, notificationBench } from '../../support/notification-parts.ts';
 import { ownDatabase } from '../../support/services.ts';
 
@@ -29,11 +30,12 @@ describe('an alert that is held', async () => {
       },
     });
     const shop = await bench.monitor('Shop');
-    const three = async () => {
+    const three = async (lastMs = minute) => {
       for (let times = 0; times < 3; times += 1) {
         const incident = await bench.down(shop);
         await bench.tell();
-        bench.now += minute;
+        bench.now += times < 2 ? minute : lastMs;
+        await bench.tell();
         await bench.up(incident);
         await bench.tell();
         bench.now += 3 * minute;
@@ -48,6 +50,14 @@ describe('an alert that is held', async () => {
     bench.now += 5 * 60 * minute;
     await three();
     expect(events('chat')).toHaveLength(6);
+    // So it is after a time that ended in an outage of some minutes.
+    bench.now = Date.UTC(2026, 10, 24, 12);
+    await three(6 * minute);
+    const noon = events('chat').slice(6);
+    expect(noon).toEqual(['down', 'up', 'down', 'up', 'flapping', 'down', 'up']);
+    bench.now += 5 * 60 * minute;
+    await three();
+    expect(events('chat').slice(6)).toEqual(noon);
   });
 
   test('rule 36: what maintenance holds is decided again every few seconds, and says until when', async () => {
@@ -92,5 +102,16 @@ describe('an alert that is held', async () => {
       { state: 'given_up', words: 'The channel was turned off.' },
       { state: 'given_up', words: 'The mailbox unsubscribed.' },
     ]);
+    // One that its receiver takes meanwhile is taken, so that its end is sent, too.
+    const late = await bench.channel('late');
+    bench.answers.of = async () => {
+      const channel = (await channelsEver(sql, bench.organisation)).find(({ id }) => id === late);
+      if (channel) await updateChannel(sql, { ...channel, ...of }, new Date(bench.now));
+      return answered(202);
+    };
+    await bench.down(await bench.monitor('Mail'));
+    await bench.tell();
+    const stateOf = () => sql`select state from messages where channel_id = ${late}`;
+    await eventually(async () => (await stateOf())[0]?.state === 'taken');
   });
 });

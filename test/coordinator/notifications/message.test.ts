@@ -181,6 +181,7 @@ describe('rule 40: why a channel was notified, and why not', () => {
         created_at: 5_000,
         next_at: 0,
         settled_at: 7_000,
+        words: null,
         together: 3,
         attempts: [
           { at: 5_001, status: 503, class: 'answer', verdict: 'retry', words: null },
@@ -197,6 +198,18 @@ describe('rule 40: why a channel was notified, and why not', () => {
       'Attempt 1: not delivered, retrying (HTTP 503).',
       'Attempt 2: delivered (HTTP 204).',
     ]);
+    const { message } = told;
+    if (message === null) throw new Error('no message');
+    const ended = (words: string | null): StoredStep => ({
+      ...told,
+      message: { ...message, state: 'given_up', words },
+    });
+    expect(texts({ ...way, steps: [ended('The channel was turned off.')] }).at(-1)).toBe(
+      'Gave up: The channel was turned off.',
+    );
+    expect(texts({ ...way, steps: [ended(null)] }).at(-1)).toBe(
+      'Gave up: not delivered within a day.',
+    );
   });
 
   test.each([
