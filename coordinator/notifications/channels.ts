@@ -153,7 +153,6 @@ const nothing: Notification = {
   event: 'test',
   sentence: '',
   monitors: [],
-  earlier: [],
   time_zone: 'UTC',
   others_down: { count: 0, names: [] },
   organisation: '',

@@ -61,8 +61,8 @@ const ends: readonly StepEvent[] = ['up', 'was_down', 'closed'];
 type Dependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
-  /** Whether a message to a channel of this kind is limited to one thread. */
-  readonly isByThread: (kind: string) => boolean;
+  /** Whether what becomes due together for a channel of this kind is told together. */
+  readonly gathers: (kind: string) => boolean;
 };
 
 type Composed = {
@@ -72,7 +72,7 @@ type Composed = {
   readonly merged: DownMessage[];
 };
 
-export function createComposer({ sql, clock, isByThread }: Dependencies): Composer {
+export function createComposer({ sql, clock, gathers }: Dependencies): Composer {
   const write = async (
     transaction: Queryable,
     left: readonly { readonly channel: ComposedChannel; readonly leaving: readonly Leaving[] }[],
@@ -87,49 +87,34 @@ export function createComposer({ sql, clock, isByThread }: Dependencies): Compos
       .flatMap(({ leaving }) => leaving.map(({ thread }) => thread))
       .filter((thread) => thread !== '');
     const open = await openInThreads(transaction, [...new Set(threads)]);
-    const drops: { readonly id: number; readonly because: Because }[] = [];
-    /**
-     * Where the receiver keeps something open until everything is over, the end of a part makes no
-     * message.
-     */
-    const withoutPartialEnds = (leaving: readonly Leaving[]): Leaving[] =>
-      leaving.filter(({ event, thread, step }) => {
-        const isPart = (event === 'up' || event === 'closed') && (open.get(thread) ?? 0) > 0;
-        if (isPart) drops.push({ id: step.id, because: 'others_open' });
-        return !isPart;
-      });
-    const messages = left.flatMap(({ channel, leaving }) => {
-      const byThread = isByThread(channel.kind);
-      return messagesOf(byThread ? withoutPartialEnds(leaving) : leaving, byThread).map(
-        ({ event, items }): NewMessage => {
-          const id = newId();
-          const begins = items.some(({ thread }) => thread === '');
-          const thread = begins ? id : (items[0]?.thread ?? id);
-          const over =
-            items.every((item) => ends.includes(item.event)) &&
-            (begins || (open.get(thread) ?? 0) === 0);
-          const around = {
-            organisation: channel.organisation,
-            time_zone: channel.time_zone,
-            down: down.get(channel.organisation_id) ?? [],
-            over,
-            now,
-          };
-          const content = contentOf({ event, items }, around);
-          return {
-            id,
-            event,
-            thread,
-            told: content,
-            organisation: channel.organisation_id,
-            channel: channel.id,
-            due_at: content.at,
-            steps: items.map((item) => ({ id: item.step.id, event: item.event })),
-          };
-        },
-      );
-    });
-    await dropSteps(transaction, drops, now);
+    const messages = left.flatMap(({ channel, leaving }) =>
+      messagesOf(leaving, gathers(channel.kind)).map(({ event, items }): NewMessage => {
+        const id = newId();
+        const begins = items.some(({ thread }) => thread === '');
+        const thread = begins ? id : (items[0]?.thread ?? id);
+        const over =
+          items.every((item) => ends.includes(item.event)) &&
+          (begins || (open.get(thread) ?? 0) === 0);
+        const around = {
+          organisation: channel.organisation,
+          time_zone: channel.time_zone,
+          down: down.get(channel.organisation_id) ?? [],
+          over,
+          now,
+        };
+        const content = contentOf({ event, items }, around);
+        return {
+          id,
+          event,
+          thread,
+          told: content,
+          organisation: channel.organisation_id,
+          channel: channel.id,
+          due_at: content.at,
+          steps: items.map((item) => ({ id: item.step.id, event: item.event })),
+        };
+      }),
+    );
     await insertMessages(transaction, messages, now);
     await insertSteps(
       transaction,
@@ -157,6 +142,11 @@ export function createComposer({ sql, clock, isByThread }: Dependencies): Compos
           all.holds.push(...composed.holds);
           all.drops.push(...composed.drops);
           if (composed.leaving.length === 0) continue;
+          if (!gathers(channel.kind)) {
+            left.push({ channel, leaving: composed.leaving });
+            all.merged.push(...composed.merged);
+            continue;
+          }
           const gathered = gather(bucketOf(channel), {
             now,
             more: composed.leaving.some(({ step }) => step.held_by !== 'bucket'),

@@ -140,11 +140,9 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
       mailbox,
     });
     const monitors = newestOfEach(content.monitors, ({ id: monitor }) => monitor);
-    const earlier = content.monitors.filter((monitor) => !monitors.includes(monitor));
     return {
       ...content,
       monitors,
-      earlier,
       links,
       key: id,
       thread: { key: thread_id, reference: thread_reference, over: content.thread.over },

@@ -18,24 +18,15 @@ export type Item = {
   readonly started_at: number;
 };
 
-/**
- * The messages for what is due: one, or one per thread where the receiver keeps something open
- * until its end.
- */
+/** The messages for what is due: one for people, and one for each of it where a program reads. */
 export function messagesOf<Due extends Item>(
   due: readonly Due[],
-  isByThread: boolean,
+  gathers: boolean,
 ): { readonly event: StepEvent; readonly items: readonly Due[] }[] {
-  const threads = isByThread
-    ? [...Map.groupBy(due, ({ thread }) => thread).values()]
-    : due.length === 0
-      ? []
-      : [due];
-  return threads.map((items) => {
-    const sorted = items.toSorted(order);
-    const [gravest] = newestOfEach(sorted, ({ monitor_id }) => monitor_id);
-    return { event: gravest?.event ?? 'down', items: sorted };
-  });
+  if (!gathers) return due.map((item) => ({ event: item.event, items: [item] }));
+  const items = due.toSorted(order);
+  const [gravest] = newestOfEach(items, ({ monitor_id }) => monitor_id);
+  return gravest === undefined ? [] : [{ event: gravest.event, items }];
 }
 
 /** Gravest first: the first event gives the message its colour and its title. */
@@ -215,11 +206,6 @@ export type Notification = {
    * only for a `test`.
    */
   readonly monitors: readonly NotifiedMonitor[];
-  /**
-   * Earlier states of these monitors that became due together with the newest: for programs, which
-   * count every incident.
-   */
-  readonly earlier: readonly NotifiedMonitor[];
   /** What else is down: some names, and how many in all. 0 means that everything else is up. */
   readonly others_down: { readonly count: number; readonly names: readonly string[] };
   readonly links: MessageLinks;
@@ -240,7 +226,7 @@ export type Notification = {
  * What a message says, as it is stored: the same for every attempt. Its links are signed when it is
  * sent.
  */
-export type Content = Omit<Notification, 'links' | 'thread' | 'key' | 'earlier'> & {
+export type Content = Omit<Notification, 'links' | 'thread' | 'key'> & {
   readonly thread: { readonly over: boolean };
 };
 

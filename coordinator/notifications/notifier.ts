@@ -44,13 +44,10 @@ import { createWarningTeller, type GatheringTimes } from './warnings.ts';
 export function createNotifier(deps: NotifierDependencies): Notifier {
   const { sql, clock, log, kindOf } = deps;
   const planner = createPlanner({ sql, clock, log });
-  const composer = createComposer({
-    sql,
-    clock,
-    isByThread: (kind) => kindOf(kind)?.resolves === true,
-  });
+  const gathers = (kind: string): boolean => kindOf(kind)?.gathers !== false;
+  const composer = createComposer({ sql, clock, gathers });
   const deliverer = createDeliverer(deps);
-  const warnings = createWarningTeller({ sql, clock, times: deps.warningTimes });
+  const warnings = createWarningTeller({ sql, clock, gathers, times: deps.warningTimes });
   const fallback = createOwnerFallback({ sql, clock, log, hasMail: deps.hasMail });
 
   /** Steps 2 to 4. The events that are planned first leave first, and wait for no others. */

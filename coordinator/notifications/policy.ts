@@ -381,7 +381,6 @@ export type Because =
   | 'handed_back'
   | 'down_again'
   | 'never_told'
-  | 'others_open'
   | `channel_${DisabledReason}`;
 
 export type Step = {

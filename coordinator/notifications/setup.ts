@@ -178,7 +178,6 @@ export const createNotifications = ({
     const notification: Notification = {
       event: 'test',
       monitors: [],
-      earlier: [],
       organisation,
       time_zone: 'UTC',
       key,

@@ -209,8 +209,6 @@ function droppedWords(because: Because | null): string {
   if (because === 'acknowledged') return 'it was already acknowledged';
   if (because === 'handed_back') return 'the incident was handed back before';
   if (because === 'down_again') return 'the monitor went down again before it was stable';
-  if (because === 'others_open')
-    return 'others in the same thread were still down, and the last of them ends it';
   if (because === 'never_told')
     return 'the alert that it is down was never delivered to this channel';
   const shut = (['deleted', 'off', 'unproven', 'unsubscribed'] as const).find(

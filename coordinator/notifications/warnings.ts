@@ -7,7 +7,7 @@ import { inTransaction } from '../database/sql.ts';
 import { jsonText } from '../incidents/writes.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
 import { warningText } from '../warnings/model.ts';
-import { downNow, insertMessages, mutesOf } from './compose-queries.ts';
+import { downNow, insertMessages, mutesOf, type NewMessage } from './compose-queries.ts';
 import { type Content, lowered, type NotifiedMonitor, warningSentenceOf } from './message.ts';
 import { channelsToPlan, groupsOfMonitors } from './plan.ts';
 import {
@@ -47,14 +47,18 @@ const maxChannels = 50;
 export function createWarningTeller(deps: {
   readonly sql: Sql;
   readonly clock: Clock;
+  /** Whether what becomes due together for a channel of this kind is told together. */
+  readonly gathers: (kind: string) => boolean;
   readonly times?: GatheringTimes | undefined;
 }): WarningTeller {
-  const { sql, clock, times = gatheringTimes } = deps;
+  const { sql, clock, gathers, times = gatheringTimes } = deps;
   return {
     tell: async () => {
       const now = clock.now();
       const isPlanned = await inTransaction(sql, (transaction) => plan(transaction, now, times));
-      const isTold = await inTransaction(sql, (transaction) => tellChannels(transaction, now));
+      const isTold = await inTransaction(sql, (transaction) =>
+        tellChannels(transaction, gathers, now),
+      );
       return isPlanned || isTold;
     },
   };
@@ -117,6 +121,7 @@ async function plan(sql: Queryable, now: number, times: GatheringTimes): Promise
 
 type Channel = {
   readonly id: string;
+  readonly kind: string;
   readonly organisation_id: string;
   readonly organisation: string;
   readonly time_zone: string;
@@ -141,10 +146,14 @@ type Step = {
 };
 
 /** Step 2. */
-async function tellChannels(sql: Queryable, now: number): Promise<boolean> {
+async function tellChannels(
+  sql: Queryable,
+  gathers: (kind: string) => boolean,
+  now: number,
+): Promise<boolean> {
   const at = new Date(now);
   const channels = await sql<Channel[]>`
-    select c.id, c.organisation_id, o.name as organisation, o.time_zone, c.hours,
+    select c.id, c.kind, c.organisation_id, o.name as organisation, o.time_zone, c.hours,
       c.deleted_at is not null as deleted, c.enabled, c.verified_at is not null as verified,
       c.unsubscribed_at is not null as unsubscribed
     from channels c join organisations o on o.id = c.organisation_id
@@ -162,6 +171,8 @@ async function tellChannels(sql: Queryable, now: number): Promise<boolean> {
     to: now + againMs,
   });
   const down = await downNow(sql, organisations);
+  const messages: NewMessage[] = [];
+  const told: { readonly id: number; readonly message: string }[] = [];
   for (const channel of channels) {
     const { organisation_id: organisation } = channel;
     const opens = channel.hours === null ? now : withinHours(channel.hours, now);
@@ -194,15 +205,21 @@ async function tellChannels(sql: Queryable, now: number): Promise<boolean> {
     await settle(sql, dropped, { state: 'dropped', because: 'over', look_at: now });
     for (const [until, some] of Map.groupBy(held, heldUntil))
       await settle(sql, some, { state: 'held', look_at: Math.min(until, now + againMs) });
-    if (leaving.length === 0) continue;
-    const id = newId();
     const others = down.filter((each) => each.organisation_id === organisation);
-    const content = contentOf(channel, leaving, others, now);
-    const message = { id, organisation, channel: channel.id, thread: id, told: content };
-    const { event } = content;
-    await insertMessages(sql, [{ ...message, event, due_at: now, steps: [] }], now);
-    await settle(sql, leaving, { state: 'told', look_at: now, message: id });
+    const parts = Map.groupBy(leaving, (step) => (gathers(channel.kind) ? '' : step.monitor_id));
+    for (const part of parts.values()) {
+      const id = newId();
+      const content = contentOf(channel, part, others, now);
+      const message = { id, organisation, channel: channel.id, thread: id, told: content };
+      messages.push({ ...message, event: content.event, due_at: now, steps: [] });
+      told.push(...part.map((step) => ({ id: step.id, message: id })));
+    }
   }
+  await insertMessages(sql, messages, now);
+  await sql`
+    update warning_steps s set state = 'told', look_at = ${at}, message_id = t.message
+    from json_to_recordset(${jsonText(told)}::text::json) as t (id bigint, message uuid)
+    where s.id = t.id`;
   return true;
 }
 
@@ -224,16 +241,15 @@ const settle = async (
   sql: Queryable,
   steps: readonly Step[],
   as: {
-    readonly state: 'held' | 'told' | 'dropped';
+    readonly state: 'held' | 'dropped';
     readonly because?: string;
     readonly look_at: number;
-    readonly message?: string;
   },
 ): Promise<void> => {
   if (steps.length === 0) return;
   await sql`
     update warning_steps set state = ${as.state}, look_at = ${new Date(as.look_at)},
-      message_id = ${as.message ?? null}, because = ${as.because ?? null}
+      because = ${as.because ?? null}
     where id = any(${numbersLiteral(steps.map(({ id }) => id))}::bigint[])`;
 };
 

@@ -50,7 +50,6 @@ export const toldOf = (more: Partial<Notification> = {}): Notification => ({
   event: 'down',
   sentence: 'Checkout is down: status 503, expected 2xx.',
   monitors: [monitorOf()],
-  earlier: [],
   others_down: { count: 0, names: [] },
   links: {
     incident: 'https://antipode.example/incidents/0190c0de-0000-7000-8000-00000000000a',

@@ -6,8 +6,13 @@
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { createComposer } from '../../coordinator/notifications/compose.ts';
 import { createDeliverer } from '../../coordinator/notifications/deliver.ts';
-import { kindOf } from '../../coordinator/notifications/kinds/index.ts';
-import type { Outgoing, SendOutcome } from '../../coordinator/notifications/kinds/types.ts';
+import { kindOf as kindOfProduct } from '../../coordinator/notifications/kinds/index.ts';
+import type {
+  ChannelKind,
+  Outgoing,
+  SendOutcome,
+} from '../../coordinator/notifications/kinds/types.ts';
+import { webhook } from '../../coordinator/notifications/kinds/webhook.ts';
 import { createOwnerFallback } from '../../coordinator/notifications/last-resort.ts';
 import { createPlanner } from '../../coordinator/notifications/plan.ts';
 import { createWarningTeller } from '../../coordinator/notifications/warnings.ts';
@@ -21,6 +26,11 @@ export const answered = (status: number): SendOutcome => ({
   headers: {},
   body: '',
 });
+
+/** People, to whom things are told together (rule 32), in a form that a test can read. */
+const readablePeople = 'readable_people';
+const kindOf = (id: string): ChannelKind | undefined =>
+  id === readablePeople ? { ...webhook, id, gathers: true } : kindOfProduct(id);
 
 type ChannelChanges = {
   readonly user_id?: string;
@@ -63,6 +73,7 @@ export const notificationBench = async (sql: Sql) => {
       },
       openSecrets: async () => ({
         key: 'R'.repeat(32),
+        token: 'T'.repeat(32),
         secret: `whsec_${Buffer.alloc(32).toString('base64')}`,
       }),
       linksOf: async ({ id }) => ({
@@ -75,16 +86,13 @@ export const notificationBench = async (sql: Sql) => {
       }),
     });
     const planner = createPlanner({ sql, clock, log });
-    const composer = createComposer({
-      sql,
-      clock,
-      isByThread: (kind) => kindOf(kind)?.resolves === true,
-    });
+    const gathers = (kind: string): boolean => kindOf(kind)?.gathers !== false;
+    const composer = createComposer({ sql, clock, gathers });
     return {
       courier,
       planner,
       composer,
-      warnings: createWarningTeller({ sql, clock }),
+      warnings: createWarningTeller({ sql, clock, gathers }),
       rescue: createOwnerFallback({ sql, clock, log, hasMail: true }),
     };
   };
@@ -116,7 +124,7 @@ export const notificationBench = async (sql: Sql) => {
         reminder_s = null,
         enabled = true,
         hours = null,
-        kind = 'webhook',
+        kind = readablePeople,
       } = changes;
       await sql`insert into channels (id, organisation_id, user_id, kind, name, config, secrets, covers, delay_s, reminder_s, enabled, hours, verified_at)
         values (${id}, ${organisation}, ${user_id}, ${kind}, ${name}, ${JSON.stringify({ url: `https://${name}.test/` })}::text::jsonb,

@@ -55,6 +55,6 @@ export const apprise: ChannelKind = {
         ? { is: 'refused', words: 'Apprise has no configuration with this key (204)' }
         : undefined,
   }),
-  resolves: false,
+  gathers: true,
   safe: 'none',
 };

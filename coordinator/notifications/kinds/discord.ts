@@ -79,6 +79,6 @@ export const discord: ChannelKind = {
     reference: ({ body }) => member(body, 'id'),
     after_s: ({ body }) => member(body, 'retry_after'),
   }),
-  resolves: false,
+  gathers: true,
   safe: 'none',
 };

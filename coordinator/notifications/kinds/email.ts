@@ -185,6 +185,6 @@ export const email: ChannelKind = {
         : `the mail server did not accept it (${code})`,
     );
   },
-  resolves: false,
+  gathers: true,
   safe: 'message_id',
 };

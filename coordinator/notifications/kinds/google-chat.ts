@@ -113,6 +113,6 @@ export const googleChat: ChannelKind = {
     },
     reference: ({ body }) => member(body, 'name'),
   }),
-  resolves: false,
+  gathers: true,
   safe: 'none',
 };

@@ -44,6 +44,6 @@ export const gotify: ChannelKind = {
     },
     reference: ({ body }) => member(body, 'id'),
   }),
-  resolves: false,
+  gathers: true,
   safe: 'none',
 };

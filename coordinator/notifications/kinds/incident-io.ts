@@ -1,29 +1,6 @@
-import type { Notification } from '../message.ts';
-import {
-  clean,
-  cut,
-  cutFor,
-  facts,
-  fitting,
-  isWarning,
-  links,
-  listed,
-  markdown,
-  others,
-  subject,
-} from './text.ts';
+import { clean, cut, cutFor, facts, isWarning, links, markdown, others, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { jsonPost, judgeHttp, member, secretField, urlField, value } from './types.ts';
-
-/** What still fires there, in a message about an end. */
-const stillDown = ({ others_down: { count, names } }: Notification): string => {
-  if (count === 0) return 'Some monitors are still down';
-  const shown = names.slice(0, 5).map((name) => cut(clean(name), 80));
-  const more = count - shown.length;
-  const list =
-    shown.length === 0 ? '' : `: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return `${count} ${count === 1 ? 'monitor is' : 'monitors are'} still down${list}`;
-};
 
 export const incidentIo: ChannelKind = {
   id: 'incident_io',
@@ -41,21 +18,13 @@ export const incidentIo: ChannelKind = {
   },
   hosts: ['api.incident.io', '*.incident.io'],
   message: (notification, config) => {
-    const [only] = notification.monitors;
     const last = others(notification);
-    const lines =
-      notification.monitors.length === 1 && only !== undefined
-        ? facts(only, notification).map(
-            ({ label, value }) => `- ${label}: ${cutFor(value, 1_000, markdown)}`,
-          )
-        : fitting(
-            listed(
-              notification,
-              (name, what) => `- **${markdown(name)}**: ${markdown(what)}`,
-              (group) => `- ${markdown(group)}:`,
-            ),
-            8_000,
-          );
+    // A test is about no monitor.
+    const lines = notification.monitors.flatMap((monitor) =>
+      facts(monitor, notification).map(
+        ({ label, value }) => `- ${label}: ${cutFor(value, 1_000, markdown)}`,
+      ),
+    );
     const description = [
       lines.join('\n'),
       ...(last === undefined ? [] : [cutFor(last, 1_000, markdown)]),
@@ -63,14 +32,10 @@ export const incidentIo: ChannelKind = {
         .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
         .join(' · '),
     ];
-    const isEnd = notification.event === 'up' || notification.event === 'closed';
     const isOver =
-      notification.event === 'was_down' ||
-      notification.event === 'test' ||
-      isWarning(notification) ||
-      (isEnd && notification.thread.over);
+      isWarning(notification) || ['up', 'closed', 'was_down', 'test'].includes(notification.event);
     const event = {
-      title: cut(isEnd && !isOver ? stillDown(notification) : subject(notification), 250),
+      title: cut(subject(notification), 250),
       description: description.filter((part) => part !== '').join('\n\n'),
       deduplication_key: notification.thread.key,
       status: isOver ? 'resolved' : 'firing',
@@ -78,14 +43,10 @@ export const incidentIo: ChannelKind = {
       metadata: {
         event: notification.event,
         organisation: cut(clean(notification.organisation), 200),
-        monitors: notification.monitors.slice(0, 100).map(({ name }) => cut(clean(name), 200)),
-        groups: [
-          ...new Set(
-            notification.monitors
-              .slice(0, 100)
-              .flatMap(({ group }) => (group === null ? [] : [cut(clean(group), 200)])),
-          ),
-        ],
+        monitors: notification.monitors.map(({ name }) => cut(clean(name), 200)),
+        groups: notification.monitors.flatMap(({ group }) =>
+          group === null ? [] : [cut(clean(group), 200)],
+        ),
       },
     };
     const headers = { authorization: `Bearer ${value(config, 'token')}` };
@@ -107,6 +68,6 @@ export const incidentIo: ChannelKind = {
     },
     reference: ({ body }) => member(body, 'deduplication_key'),
   }),
-  resolves: true,
+  gathers: false,
   safe: 'key',
 };

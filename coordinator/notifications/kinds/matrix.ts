@@ -93,6 +93,6 @@ export const matrix: ChannelKind = {
       return typeof ms === 'number' ? ms / 1_000 : undefined;
     },
   }),
-  resolves: false,
+  gathers: true,
   safe: 'key',
 };

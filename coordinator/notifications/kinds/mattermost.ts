@@ -72,6 +72,6 @@ export const mattermost: ChannelKind = {
       404: 'Mattermost no longer knows this webhook',
     },
   }),
-  resolves: false,
+  gathers: true,
   safe: 'none',
 };

@@ -81,6 +81,6 @@ export const ntfy: ChannelKind = {
     },
     reference: ({ body }) => member(body, 'id'),
   }),
-  resolves: false,
+  gathers: true,
   safe: 'none',
 };

@@ -1,42 +1,21 @@
 import type { Notification, NotifiedEvent } from '../message.ts';
-import { clean, cut, facts, isWarning, links, outcome, subject } from './text.ts';
+import { clean, cut, facts, isWarning, links, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { choiceField, jsonPost, judgeHttp, member, secretField, value } from './types.ts';
 
-const most = 50;
-
-const details = (notification: Notification): { readonly [name: string]: string } => {
-  const [only] = notification.monitors;
-  if (notification.monitors.length === 1 && only !== undefined)
-    return Object.fromEntries(
-      facts(only, notification).map(({ label, value }) => [label, cut(value, 1_000)]),
-    );
-  // Identified by number, because several may have the same name.
-  const shown = notification.monitors
-    .slice(0, most)
-    .map((monitor, index) => [
-      String(index + 1).padStart(2, '0'),
-      cut(`${clean(monitor.name)}: ${outcome(monitor, notification.at)}`, 400),
-    ]);
-  return Object.fromEntries(
-    notification.monitors.length > most
-      ? [...shown, ['more', `and ${notification.monitors.length - most} more`]]
-      : shown,
+/** A test is about no monitor. */
+const details = (notification: Notification): { readonly [name: string]: string } =>
+  Object.fromEntries(
+    notification.monitors.flatMap((monitor) =>
+      facts(monitor, notification).map(({ label, value }) => [label, cut(value, 1_000)]),
+    ),
   );
-};
 
-/**
- * `change`: PagerDuty records it and pages no one, even when the incident was resolved by hand
- * meanwhile.
- */
-const actionOf = ({
-  event,
-  thread,
-}: Notification): 'trigger' | 'acknowledge' | 'resolve' | 'change' => {
+/** `change`: PagerDuty records it and pages no one. */
+const actionOf = ({ event }: Notification): 'trigger' | 'acknowledge' | 'resolve' | 'change' => {
   if (event === 'acknowledged') return 'acknowledge';
   if (event === 'was_down' || isWarning({ event })) return 'change';
-  if (event === 'up' || event === 'closed') return thread.over ? 'resolve' : 'change';
-  return 'trigger';
+  return event === 'up' || event === 'closed' ? 'resolve' : 'trigger';
 };
 
 const severities: Readonly<Partial<Record<NotifiedEvent, 'critical' | 'warning'>>> = {
@@ -111,6 +90,6 @@ export const pagerduty: ChannelKind = {
     },
     reference: ({ body }) => member(body, 'dedup_key'),
   }),
-  resolves: true,
+  gathers: false,
   safe: 'key',
 };

@@ -95,6 +95,6 @@ export const pushover: ChannelKind = {
     },
     reference: ({ body }) => member(body, 'receipt') ?? member(body, 'request'),
   }),
-  resolves: false,
+  gathers: true,
   safe: 'none',
 };

@@ -99,6 +99,6 @@ export const slack: ChannelKind = {
         ? { is: 'refused', words: `Slack no longer knows this webhook (${status})` }
         : undefined,
   }),
-  resolves: false,
+  gathers: true,
   safe: 'none',
 };

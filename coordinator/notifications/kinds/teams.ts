@@ -118,6 +118,6 @@ export const teams: ChannelKind = {
       410: 'the workflow no longer exists',
     },
   }),
-  resolves: false,
+  gathers: true,
   safe: 'none',
 };

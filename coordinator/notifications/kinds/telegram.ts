@@ -101,6 +101,6 @@ export const telegram: ChannelKind = {
         : undefined;
     },
   }),
-  resolves: false,
+  gathers: true,
   safe: 'none',
 };

@@ -168,6 +168,6 @@ export const twilio: ChannelKind = {
       return undefined;
     },
   }),
-  resolves: false,
+  gathers: true,
   safe: 'none',
 };

@@ -155,11 +155,10 @@ export type ChannelKind = {
   readonly message: (notification: Notification, config: ChannelConfig, now: number) => Outgoing;
   readonly judge: (answer: SendOutcome) => Verdict;
   /**
-   * Whether the receiver keeps something open until an "up" closes it (PagerDuty). A message to
-   * such a channel covers one thread alone: notifications of several threads leave as one message
-   * for each.
+   * Whether people read it, to whom what becomes due together is told together (rule 32). A program
+   * gets one message for each event of each monitor, at once.
    */
-  readonly resolves: boolean;
+  readonly gathers: boolean;
   /** How the receiver recognises a message that comes a second time. */
   readonly safe: 'key' | 'message_id' | 'none';
 };

@@ -66,6 +66,6 @@ export const webPush: ChannelKind = {
       413: 'the message is too large for the push service',
     },
   }),
-  resolves: false,
+  gathers: true,
   safe: 'key',
 };

@@ -39,10 +39,7 @@ const content = (notification: Notification) => ({
           })),
         }
       : {}),
-    incidents: (isWarning(notification)
-      ? []
-      : [...notification.monitors, ...notification.earlier]
-    ).map((monitor) => ({
+    incidents: (isWarning(notification) ? [] : notification.monitors).map((monitor) => ({
       id: monitor.incident,
       event: types[monitor.event],
       monitor: { id: monitor.id, name: monitor.name, group: monitor.group, target: monitor.target },
@@ -115,7 +112,7 @@ export const webhook: ChannelKind = {
   fields: {
     url: secretUrlField(
       'URL',
-      'Receives a POST with JSON for every message; of several incidents in one message, type is only the most severe: read the event of each in data.incidents. Only the host is shown later, because the URL is often a secret.',
+      'Receives a POST with JSON for every event of every monitor, at once. Only the host is shown later, because the URL is often a secret.',
     ),
     secret: {
       ...secretField(
@@ -147,6 +144,6 @@ export const webhook: ChannelKind = {
     }),
   // Other answers of someone's program may be gone tomorrow; 410 alone is final.
   judge: judgeHttp({ refused: { 410: 'the server says that this URL is gone' } }),
-  resolves: false,
+  gathers: false,
   safe: 'key',
 };

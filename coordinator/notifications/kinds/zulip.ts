@@ -102,6 +102,6 @@ export const zulip: ChannelKind = {
     reference: ({ body }) => member(body, 'id'),
     after_s: ({ body }) => member(body, 'retry-after'),
   }),
-  resolves: false,
+  gathers: true,
   safe: 'none',
 };

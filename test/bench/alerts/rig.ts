@@ -30,6 +30,8 @@ export type Rig = {
     readonly monitors: number;
     readonly each: number;
     readonly slow?: boolean;
+    /** Whether people read the channels, to whom things are told together (rule 32). */
+    readonly people?: boolean;
   }) => Promise<Group>;
   /** These go down now, all in one transaction, and their "down" is due. */
   readonly down: (monitors: readonly string[]) => Promise<void>;
@@ -76,6 +78,7 @@ export const startRig = async (say: (progress: string) => void): Promise<Rig> =>
       monitors: count,
       each,
       slow = false,
+      people = false,
     }) => {
       const organisation = newId();
       await sql`insert into organisations (id, name, plan, time_zone) values (${organisation}, ${organisation}, 'self_hosted', 'UTC')`;
@@ -89,7 +92,7 @@ export const startRig = async (say: (progress: string) => void): Promise<Rig> =>
         };
       });
       await sql`insert into channels (id, organisation_id, kind, name, config, covers, verified_at)
-        select id, ${organisation}, 'webhook', name, config, 'chosen', now()
+        select id, ${organisation}, ${people ? 'mattermost' : 'webhook'}, name, config, 'chosen', now()
         from json_to_recordset(${JSON.stringify(rows)}::text::json) as c (id uuid, name text, config jsonb)`;
       const channels = rows.map(({ id }) => id);
       const monitors = Array.from({ length: count }, (_, index) => ({

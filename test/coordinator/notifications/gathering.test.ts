@@ -73,6 +73,37 @@ describe('gathering', async () => {
     });
   });
 
+  describe('a channel that a program reads', () => {
+    test.each(['webhook', 'pagerduty', 'incident_io'])(
+      'rule 32: %s gets each of 50 outages within 100 s as a message of its own, at once, and each end',
+      async (kind) => {
+        await bench.channel('duty', { kind });
+        const incidents: string[] = [];
+        const monitors = await Promise.all(
+          Array.from({ length: 50 }, (_, index) => bench.monitor(`Shop ${index}`)),
+        );
+        for (const [index, monitor] of monitors.entries()) {
+          incidents.push(await bench.down(monitor));
+          await bench.tell();
+          expect(bench.sent).toHaveLength(index + 1);
+          bench.now += 2 * second;
+        }
+        for (const incident of incidents) await bench.up(incident);
+        await bench.tell();
+        await eventually(async () => bench.sent.length === 100);
+        const rows = await sql<{ event: string; named: number; threads: number }[]>`
+          select event, max(jsonb_array_length(told -> 'monitors')) as named,
+            count(distinct thread_id)::int as threads
+          from messages group by event order by event`;
+        expect([...rows]).toEqual([
+          { event: 'down', named: 1, threads: 50 },
+          { event: 'up', named: 1, threads: 50 },
+        ]);
+        expect(await sql`select 1 from alert_steps where holds <> '[]'`).toEqual([]);
+      },
+    );
+  });
+
   describe('what is sent together', () => {
     /** All that was sent to a channel that shows text, as one. */
     const said = (): string[] =>

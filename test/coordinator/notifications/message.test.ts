@@ -39,7 +39,7 @@ describe('rule 32: what leaves together', () => {
       item({ name: 'a', group: 'Shop', cause: 'timed out' }),
       item({ name: 'z', group: 'Shop', cause: 'refused' }),
     ];
-    const [message, ...others] = messagesOf(due, false);
+    const [message, ...others] = messagesOf(due, true);
     expect(others).toEqual([]);
     expect(message?.event).toBe('down');
     expect(message?.items.map(({ name }) => name)).toEqual(['z', 'a', 'b', 'c2', 'c10', 'up']);
@@ -49,7 +49,7 @@ describe('rule 32: what leaves together', () => {
     const flap = { name: 'Flap', monitor_id: 'flap' };
     const down = item({ ...flap, event: 'flapping', started_at: 1 });
     const up = item({ ...flap, event: 'up', started_at: 2 });
-    const [message] = messagesOf([down, up, item({ event: 'up' })], false);
+    const [message] = messagesOf([down, up, item({ event: 'up' })], true);
     expect(message?.event).toBe('up');
     expect(message?.items).toHaveLength(3);
     const newest = newestOfEach(
@@ -59,12 +59,13 @@ describe('rule 32: what leaves together', () => {
     expect(newest).toEqual([up]);
   });
 
-  test('rule 32: one message for each thread, where the receiver keeps open alerts', () => {
-    const messages = messagesOf(
-      [item({ thread: 'a' }), item({ thread: 'b' }), item({ thread: 'a', event: 'up' })],
-      true,
-    );
-    expect(messages.map(({ items }) => items.length)).toEqual([2, 1]);
+  test('rule 32: a program gets one message for each event', () => {
+    const messages = messagesOf([item({}), item({}), item({ event: 'up' })], false);
+    expect(messages.map(({ event, items }) => [event, items.length])).toEqual([
+      ['down', 1],
+      ['down', 1],
+      ['up', 1],
+    ]);
   });
 
   test.each([

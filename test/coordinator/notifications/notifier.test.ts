@@ -339,35 +339,6 @@ describe('notifier', async () => {
         { payload: { custom_details: { Started: '2026-11-23 13:00:00 (12:00:00 UTC)' } } },
       ]);
     });
-
-    test('where the receiver keeps open alerts, each thread has its own message, and is closed when all of it is over', async () => {
-      await bench.channel('duty', { kind: 'pagerduty' });
-      const [one, two] = [
-        await bench.down(await bench.monitor('One')),
-        await bench.down(await bench.monitor('Two')),
-      ];
-      await bench.tell();
-      const over = async () =>
-        await sql<{ over: boolean; thread: boolean }[]>`
-      select (told -> 'thread' ->> 'over')::bool as over, thread_id = first_value(thread_id) over (order by key) as thread from messages order by key`;
-      bench.now += minute;
-      await bench.up(one);
-      await bench.tell();
-      bench.now += minute;
-      await bench.up(two);
-      await bench.tell();
-      expect(await over()).toEqual([
-        { over: false, thread: true },
-        { over: true, thread: true },
-      ]);
-      expect(await sql`select because from alert_steps where state = 'dropped'`).toEqual([
-        { because: 'others_open' },
-      ]);
-      const paged = bench.sent.flatMap((outgoing) =>
-        outgoing.by === 'https' ? [JSON.parse(outgoing.body).event_action] : [],
-      );
-      expect(paged).toEqual(['trigger', 'resolve']);
-    });
   });
 });
 

@@ -297,7 +297,7 @@ describe('channel messages', () => {
   });
 
   describe('an end uses the key of its beginning', () => {
-    test('PagerDuty and incident.io: one key opens, acknowledges and closes, and closes only when all of it is over', () => {
+    test('PagerDuty and incident.io: one key opens, acknowledges and closes', () => {
       const actions = (id: string, notification: Notification) => jsonOf(id, notification);
       expect(actions('pagerduty', toldOf())).toMatchObject({
         event_action: 'trigger',
@@ -330,25 +330,6 @@ describe('channel messages', () => {
         deduplication_key: 'a-41',
       });
     });
-
-    test.each(['up', 'closed'] as const)(
-      'PagerDuty and incident.io: an "%s" while others of the incident are down pages no one',
-      (event) => {
-        const half = overOf({
-          event,
-          sentence: 'Shop m80 is up again after 1 min.',
-          others_down: { count: 2, names: ['Search', 'Mail'] },
-          thread: { key: 'a-41', reference: null, over: false },
-        });
-        const { url, body } = requestOf(made('pagerduty', half));
-        expect(url).toBe('https://events.pagerduty.com/v2/change/enqueue');
-        expect(body).not.toMatch(/event_action|severity/);
-        expect(jsonOf('incident_io', half)).toMatchObject({
-          status: 'firing',
-          title: '2 monitors are still down: Search, Mail',
-        });
-      },
-    );
 
     test.each([
       ['down', 'critical'],
@@ -472,21 +453,10 @@ describe('channel messages', () => {
         'matrix',
         'zulip',
         'ntfy',
-        'incident_io',
       ])
         expect(textsOf(jsonOf(id, many)).join('\n'), id).toContain(
           'Since 2026-11-22 18:04:59 UTC (first)',
         );
-    });
-
-    test('a webhook gets every state of a monitor, the newest first', () => {
-      const notification = toldOf({
-        monitors: [monitorOf({ event: 'up' })],
-        earlier: [monitorOf({ event: 'was_down', incident: 'i0' })],
-      });
-      expect(jsonOf('webhook', notification)).toMatchObject({
-        data: { incidents: [{ event: 'incident.up' }, { event: 'incident.was_down', id: 'i0' }] },
-      });
     });
 
     test('stand under their groups, and what does not fit is counted', () => {
