@@ -121,6 +121,7 @@ const pureFiles = new Set([
   'coordinator/monitors/locations.ts',
   'coordinator/monitors/model.ts',
   'coordinator/monitors/status.ts',
+  'coordinator/notifications/hours.ts',
   'coordinator/notifications/policy.ts',
   'coordinator/notifications/story.ts',
   'coordinator/organisations/model.ts',

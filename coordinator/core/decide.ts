@@ -11,7 +11,7 @@ import {
   passWhileDown,
   passWhileVerifying,
 } from './outage.ts';
-import { askAgain, askFirst, nextSample } from './rechecks.ts';
+import { askAgain, askFirst, nextSample, slowSampling } from './rechecks.ts';
 import { isDoubted, retimeIncident } from './retime.ts';
 import { isAside, sideOf, vantageOf } from './sides.ts';
 import type {
@@ -341,6 +341,7 @@ function moveIncident(draft: Draft, result: SeenResult, { ok, wasFailing }: Move
   } else if (!incident) openWith(draft, result);
   else if (incident.confirmed_at === null) failWhileVerifying(draft, incident, result);
   else failWhileDown(draft, incident, result);
+  if (!ok) slowSampling(draft, result);
 }
 
 /**
@@ -392,7 +393,7 @@ function catchUp(draft: Draft): void {
   draft.state = { ...draft.state, restored: false };
   if (!incident || incident.seen === null) return;
   const { seen } = incident;
-  const asOf = { at: viewOf(draft.state, seen)?.at ?? clock, handed_over: false };
+  const asOf = { at: viewOf(draft.state, seen)?.at ?? clock, handed_over: false, cause: null };
   if (incident.confirmed_at === null && incident.progress.asked_at === 0)
     askFirst(draft, incident, seen, asOf);
   else if (restored) askAgain(draft, incident, seen, asOf);

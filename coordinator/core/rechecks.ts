@@ -1,6 +1,7 @@
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { nextTurn, type Placed, placesOf, probeOf, turns } from '../../shared/checks/placement.ts';
 import { isPrivatePlace, type Place } from '../../shared/checks/places.ts';
+import type { Cause } from '../../shared/checks/result.ts';
 import { ask, type Draft, progressLightly } from './draft.ts';
 import { isAside, vantageOf } from './sides.ts';
 import type {
@@ -70,6 +71,33 @@ function notifyAlone(draft: Draft, { continent, place }: ObservingProbe): void {
     draft.effects.push({ is: 'notice', about: 'alone', continent });
 }
 
+/** However long a target wants to be left alone, its recovery must be noticed. */
+const leftAloneAtMost = 600_000;
+
+/**
+ * How long a target that failed wants no more than its turns, because it limits our probes: by its
+ * `Retry-After`, or by a firewall's page; 0 for any other failure.
+ */
+function leftAlone({ interval_ms }: Watched, cause: Cause | null): number {
+  if (cause === null) return 0;
+  const { status, retry_after_s } = cause.params;
+  if (typeof retry_after_s === 'number') return Math.min(retry_after_s * 1_000, leftAloneAtMost);
+  const isLimited =
+    cause.class === 'blocked_by_firewall' ||
+    (cause.class === 'unexpected_status' && status === 429);
+  return isLimited ? Math.min(interval_ms, leftAloneAtMost) : 0;
+}
+
+/** Rule 13: our own checks must not prolong an outage. */
+export function slowSampling(draft: Draft, { cause }: Pick<SeenResult, 'cause'>): void {
+  const { incident, watched } = draft.state;
+  const wait = leftAlone(watched, cause);
+  const sampling = incident?.progress.sampling;
+  if (!incident || !sampling || sampling.next_at === null || wait === 0) return;
+  const next_at = Math.max(sampling.next_at, draft.moment.now + wait);
+  progressLightly(draft, incident, { sampling: { ...sampling, next_at } });
+}
+
 /** Answers take a moment: within it the same recheck is not requested again. */
 const patience = 1_000;
 
@@ -81,11 +109,12 @@ export function askAgain(
   draft: Draft,
   incident: Incident,
   from: ObservingProbe,
-  result: Pick<SeenResult, 'at' | 'handed_over'>,
+  result: Pick<SeenResult, 'at' | 'handed_over' | 'cause'>,
 ): Incident {
   const { now } = draft.moment;
   if (!isCurrent(draft, result)) return incident;
   if (incident.progress.asked_at === 0) return askFirst(draft, incident, from, result);
+  if (leftAlone(draft.state.watched, result.cause) > 0) return incident;
   if (now - incident.progress.asked_at < patience || !draft.rules.others_look_at_once)
     return incident;
   const places = others(draft, from);

@@ -25,9 +25,10 @@ import { mayManage } from '../organisations/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 import type * as contract from './contract.ts';
+import { hoursFrom } from './hours.ts';
 import { wantsWarnings } from './kinds/index.ts';
 import { newSigningSecret } from './kinds/webhook.ts';
-import { delayFrom, hoursFrom, isDelivering, reminderFrom } from './policy.ts';
+import { delayFrom, isDelivering, reminderFrom } from './policy.ts';
 import {
   type ChannelRow,
   channelById,

@@ -6,8 +6,9 @@ import { numbersLiteral } from '../database/connect.ts';
 import { continentsOf } from '../incidents/queries.ts';
 import { type StoredSides, sidesOf } from '../incidents/sides.ts';
 import { jsonText } from '../incidents/writes.ts';
+import type { Hours } from './hours.ts';
 import { muteEnd } from './mute-queries.ts';
-import type { Because, Bucket, Flapping, HeldBy, Hours, StepEvent } from './policy.ts';
+import type { Because, Bucket, Flapping, HeldBy, StepEvent } from './policy.ts';
 
 /** The queries that turn due steps into messages. */
 

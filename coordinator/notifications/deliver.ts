@@ -7,7 +7,7 @@ import { jsonText } from '../incidents/writes.ts';
 import { isWarning } from './kinds/text.ts';
 import type { ChannelConfig, ChannelKind, Outgoing, SendOutcome, Verdict } from './kinds/types.ts';
 import { contentFrom, type MessageLinks, type Notification, newestOfEach } from './message.ts';
-import { afterAttempt, tryAgain } from './policy.ts';
+import { afterAttempt, isBelieved, tryAgain } from './policy.ts';
 import { atOnceToOneHost } from './transport.ts';
 
 export type ClaimedMessage = {
@@ -181,11 +181,15 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
 
   const outcomeOf = (
     message: ClaimedMessage,
-    { status, class: kind, verdict }: Sent,
+    { status, class: kind, verdict: said }: Sent,
     began: number,
   ): Outcome => {
     const at = clock.now();
     const { id, channel_id: channel, attempts } = message;
+    const verdict: Verdict =
+      said.is === 'refused' && said.doubted === true && !isBelieved({ attempts })
+        ? { is: 'retry', words: said.words }
+        : said;
     const again =
       verdict.is === 'retry' ? tryAgain({ attempts, after_s: verdict.after_s }, at) : undefined;
     return {

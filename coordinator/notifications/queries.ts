@@ -2,7 +2,8 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Queryable } from '../database/connect.ts';
 import { bytesText, insertRows, namesOf, updateRows } from '../database/table.ts';
-import type { Because, HeldBy, Hours, StepEvent } from './policy.ts';
+import type { Hours } from './hours.ts';
+import type { Because, HeldBy, StepEvent } from './policy.ts';
 import type { Attempt } from './story.ts';
 
 /** Channels as people configure them (rule 30). */

@@ -8,15 +8,10 @@ import { jsonText } from '../incidents/writes.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
 import { warningText } from '../warnings/model.ts';
 import { downNow, insertMessages, mutesOf, type NewMessage } from './compose-queries.ts';
+import { type Hours, withinHours } from './hours.ts';
 import { type Content, lowered, type NotifiedMonitor, warningSentenceOf } from './message.ts';
 import { channelsToPlan, groupsOfMonitors } from './plan.ts';
-import {
-  type ChannelState,
-  disabledReasonOf,
-  type Hours,
-  isCovered,
-  withinHours,
-} from './policy.ts';
+import { type ChannelState, disabledReasonOf, isCovered } from './policy.ts';
 
 /**
  * Tells people of warnings (rule 44), in two steps, each one transaction:

@@ -24,6 +24,10 @@ const probeCauses = {
     layer: 'probe',
     sentence: () => 'The host of this probe does not allow that address',
   },
+  probe_no_socket: {
+    layer: 'probe',
+    sentence: ({ code }) => `The probe could not open a connection of its own (${code})`,
+  },
   probe_held_up: { layer: 'probe', sentence: () => 'The probe itself was held up' },
   probe_clock_wrong: {
     layer: 'probe',

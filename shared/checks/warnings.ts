@@ -6,6 +6,8 @@ export const warningCodes = [
   'certificate_expires',
   'certificate_chain_incomplete',
   'one_family_fails',
+  'one_address_fails',
+  'rate_limited',
   'name_server_silent',
   'domain_expires',
   'redirects_insecurely',
@@ -51,6 +53,9 @@ const sentences: Readonly<Record<WarningCode, Sentence>> = {
     'Certificate chain is incomplete: the issuer of the certificate was not sent',
   one_family_fails: ({ family }) =>
     `IPv${family} does not answer, IPv${family === '6' ? '4' : '6'} does`,
+  one_address_fails: ({ address, addresses }) =>
+    `Address ${address} does not answer, 1 of ${addresses}`,
+  rate_limited: ({ status }) => `The target limits our probes (status ${status})`,
   name_server_silent: ({ server, servers }) =>
     `Name server ${server} does not answer, 1 of ${servers}`,
   domain_expires: ({ ends_at }, now) => endWords('Domain', ends_at, now),
@@ -69,6 +74,8 @@ export const warningNames: Readonly<Record<WarningCode, string>> = {
   certificate_expires: 'Certificate expires',
   certificate_chain_incomplete: 'Certificate chain incomplete',
   one_family_fails: 'IPv4 or IPv6 fails',
+  one_address_fails: 'One address fails',
+  rate_limited: 'Target limits our probes',
   name_server_silent: 'Name server silent',
   domain_expires: 'Domain expires',
   redirects_insecurely: 'Insecure redirect',

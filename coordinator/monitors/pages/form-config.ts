@@ -66,13 +66,15 @@ const expiring = setting(
   'Warn when the certificate expires within',
   number('days'),
 );
-const failing = setting(
+const failures = {
+  slow: 'Slower than the maximum response time',
+  certificate: 'Certificate that expires soon',
+};
+const failing = setting('fail_on', 'Failures instead of warnings', several(failures));
+const httpsFailing = setting(
   'fail_on',
   'Failures instead of warnings',
-  several({
-    slow: 'Slower than the maximum response time',
-    certificate: 'Certificate that expires soon',
-  }),
+  several({ ...failures, rate_limited: 'The target limits our probes (429)' }),
 );
 const family = plain(
   'ip_family',
@@ -141,7 +143,7 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
         setting('header_contains', 'Response headers', pairs),
         verified,
         expiring,
-        failing,
+        httpsFailing,
       ],
     },
     {

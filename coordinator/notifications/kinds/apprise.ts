@@ -43,6 +43,7 @@ export const apprise: ChannelKind = {
       ...(config.tag === undefined ? {} : { tag: config.tag }),
     }),
   judge: judgeHttp({
+    selfHosted: true,
     refused: {
       400: 'Apprise rejected this message',
       401: 'Apprise requires authentication',

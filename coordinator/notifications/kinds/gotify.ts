@@ -37,6 +37,7 @@ export const gotify: ChannelKind = {
     );
   },
   judge: judgeHttp({
+    selfHosted: true,
     refused: {
       400: 'Gotify rejected this message',
       401: 'Gotify does not know this token',

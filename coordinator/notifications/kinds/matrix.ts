@@ -82,6 +82,7 @@ export const matrix: ChannelKind = {
     };
   },
   judge: judgeHttp({
+    selfHosted: true,
     refused: {
       401: 'the homeserver does not know this token',
       403: 'the account has no permission to post in this room',

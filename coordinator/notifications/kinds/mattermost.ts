@@ -66,6 +66,7 @@ export const mattermost: ChannelKind = {
     });
   },
   judge: judgeHttp({
+    selfHosted: true,
     refused: {
       400: 'Mattermost rejected this webhook or this message',
       403: 'Mattermost denied access to this webhook',

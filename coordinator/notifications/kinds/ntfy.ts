@@ -73,6 +73,7 @@ export const ntfy: ChannelKind = {
     );
   },
   judge: judgeHttp({
+    selfHosted: true,
     refused: {
       400: 'ntfy rejected this message',
       401: 'ntfy does not know this token',

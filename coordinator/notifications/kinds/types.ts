@@ -1,3 +1,4 @@
+import { retryAfter_s } from '../../../shared/base/retry-after.ts';
 import type { Notification } from '../message.ts';
 
 /**
@@ -134,8 +135,11 @@ export type Verdict =
   | { readonly is: 'taken'; readonly reference?: string }
   /** `after_s`: the earliest that the receiver wants another attempt. */
   | { readonly is: 'retry'; readonly words: string; readonly after_s?: number }
-  /** It will never be accepted like this: someone has to act. */
-  | { readonly is: 'refused'; readonly words: string };
+  /**
+   * It will never be accepted like this: someone has to act. `doubted`: unless a proxy in front of
+   * the receiver said so, because the receiver restarts.
+   */
+  | { readonly is: 'refused'; readonly words: string; readonly doubted?: boolean };
 
 /** Its icon, and whether it gets warnings, follow from it. */
 export const families = ['mail', 'chat', 'webhook', 'pager', 'phone', 'browser'] as const;
@@ -189,19 +193,10 @@ export const judgeFailure = (failure: SendFailure): Verdict => ({
 
 const longestPause = 24 * 3_600;
 
-/**
- * `Retry-After`: seconds, or an instant by the receiver's own clock; undefined when it is absent or
- * unreadable.
- */
+/** When the receiver wants the next attempt. */
 export const retryAfter = ({ headers }: HttpAnswer): number | undefined => {
-  const text = headers['retry-after']?.trim() ?? '';
-  const isSeconds = /^\d{1,9}(\.\d+)?$/.test(text);
-  const instantOf = (date: string): number =>
-    /^[A-Z][a-z]{2}, .* GMT$/.test(date) ? Date.parse(date) : Number.NaN;
-  const after = isSeconds
-    ? Number(text)
-    : (instantOf(text) - instantOf(headers.date ?? '')) / 1_000;
-  return Number.isFinite(after) ? Math.min(longestPause, Math.max(0, Math.ceil(after))) : undefined;
+  const after = retryAfter_s(headers['retry-after'], headers.date);
+  return after === undefined ? undefined : Math.min(longestPause, after);
 };
 
 export const later = (words: string, after_s?: number): Verdict =>
@@ -247,6 +242,8 @@ const statusWords = (status: number): string => {
 export type HttpJudging = {
   /** Statuses that the vendor documents as final, with their meaning. */
   readonly refused: { readonly [status: number]: string };
+  /** People run it themselves, behind a proxy of their own. */
+  readonly selfHosted?: true;
   /** The vendor's name for the message. */
   readonly reference?: (answer: HttpAnswer) => unknown;
   /** A verdict from the body, which takes precedence over the status. */
@@ -255,12 +252,15 @@ export type HttpJudging = {
   readonly after_s?: (answer: HttpAnswer) => unknown;
 };
 
+/** What a proxy answers while the server behind it is away. */
+const saidByProxies = [403, 404];
+
 /**
  * 2xx is accepted; statuses that the vendor documents as final are refused; everything else may be
  * temporary and is tried again.
  */
 export const judgeHttp =
-  ({ refused, reference, first, after_s }: HttpJudging) =>
+  ({ refused, selfHosted, reference, first, after_s }: HttpJudging) =>
   (answer: SendOutcome): Verdict => {
     if (answer.is === 'failure') return judgeFailure(answer.failure);
     if (answer.is === 'mail') return { is: 'refused', words: 'it was sent by mail' };
@@ -269,7 +269,10 @@ export const judgeHttp =
     const { status } = answer;
     if (status >= 200 && status < 300) return taken(reference?.(answer));
     const words = refused[status];
-    if (words !== undefined) return { is: 'refused', words: `${words} (${status})` };
+    if (words !== undefined) {
+      const doubted = selfHosted === true && saidByProxies.includes(status);
+      return { is: 'refused', words: `${words} (${status})`, ...(doubted ? { doubted } : {}) };
+    }
     const inBody = after_s?.(answer);
     return later(
       statusWords(status),

@@ -94,6 +94,7 @@ export const zulip: ChannelKind = {
     );
   },
   judge: judgeHttp({
+    selfHosted: true,
     refused: {
       400: 'Zulip does not find this channel, or rejected this message',
       401: 'Zulip does not know this bot or its key',

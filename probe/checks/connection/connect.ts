@@ -6,7 +6,7 @@ import type { ClientCertificate } from '../../../shared/checks/connection/client
 import type { Guard } from '../guard.ts';
 import type { CheckDeadline } from '../limits.ts';
 import { type Families, interleave } from './lookup.ts';
-import { type AttemptSeen, ownCodes } from './observation.ts';
+import { type AttemptSeen, isOwnSocketCode, ownCodes } from './observation.ts';
 import { readCertificateLazily, type Trust } from './trust.ts';
 
 /**
@@ -88,6 +88,8 @@ export type Connected = {
   readonly at: number;
 };
 
+type Attempt = { -readonly [Key in keyof AttemptSeen]: AttemptSeen[Key] };
+
 /** How long an attempt may be silent before the next address is tried in parallel. */
 const patience = 250;
 /**
@@ -126,8 +128,8 @@ export const connectFirst = (
   late?: Promise<readonly string[]>,
 ): Promise<Connected> =>
   new Promise((resolve, reject) => {
-    const attempts: { address: string; code: string | null; ms: number }[] = [];
-    const trying = new Set<Socket>();
+    const attempts: Attempt[] = [];
+    const trying = new Map<Socket, { readonly attempt: Attempt; readonly began: number }>();
     const ofOwnFamilies = (some: readonly string[]): readonly string[] =>
       some.filter((address) => hasFamily(address, families));
     let addresses = known;
@@ -142,11 +144,19 @@ export const connectFirst = (
       if (over) return;
       over = true;
       clearTimeout(timer);
-      for (const other of trying) if (other !== socket) other.destroy();
+      for (const [other, { attempt, began }] of trying)
+        if (other !== socket) {
+          other.destroy();
+          attempt.code = ownCodes.unanswered;
+          attempt.ms = performance.now() - began;
+        }
       resolve({ socket, code, attempts, addresses, at: performance.now() });
     };
-    const firstFailure = (): string | undefined =>
-      attempts.find(({ code }) => code !== null)?.code ?? undefined;
+    /** What an address of the target answered counts before what this machine could not do. */
+    const firstFailure = (): string | undefined => {
+      const codes = attempts.flatMap(({ code }) => (code === null ? [] : [code]));
+      return codes.find((code) => !isOwnSocketCode(code)) ?? codes[0];
+    };
     // Reports a connection that was made meanwhile first: after a pause of this process, its
     // deadline fires before its sockets.
     const stop = () =>
@@ -166,14 +176,10 @@ export const connectFirst = (
       next += 1;
       if (!guard.allows(address, port)) return finish(null, ownCodes.notPublic);
       const began = performance.now();
-      const attempt: { address: string; code: string | null; ms: number } = {
-        address,
-        code: null,
-        ms: 0,
-      };
+      const attempt: Attempt = { address, code: null, ms: 0 };
       attempts.push(attempt);
       const socket = open(address, port);
-      trying.add(socket);
+      trying.set(socket, { attempt, began });
       const failed = (error: unknown) => {
         attempt.code = codeOf(error, 'EUNKNOWN');
         attempt.ms = performance.now() - began;

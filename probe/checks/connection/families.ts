@@ -1,34 +1,15 @@
 import { isIP } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import { hashOf } from '../../../shared/checks/assignment.ts';
 import type { Warning } from '../../../shared/checks/result.ts';
-import { CheckDeadline } from '../limits.ts';
 import type { CheckContext } from '../types.ts';
-import { connectFirst, openSocket } from './connect.ts';
 import type { Families } from './lookup.ts';
-import { ownCodes, type ReachSeen } from './observation.ts';
+import type { ReachSeen } from './observation.ts';
 import type { Endpoint } from './reach.ts';
-import type { Trust } from './trust.ts';
+import { codesOfTarget, isDue, type Trial, untried } from './trial.ts';
 
-/** How long the other family has to take a connection. */
-const patience = 2_000;
-/** How often the other family of a monitor is tried, each continent in its turns. */
-const everyMs = 900_000;
 /** How long ago this machine reached another host by a family, to believe it when one fails. */
 const vouchedMs = 600_000;
 const maxFailing = 10_000;
-
-const untried = 'UNTRIED';
-/** What says that an address does not answer, and not that we may not or cannot ask it. */
-const codesOfTarget: readonly string[] = [
-  ownCodes.deadline,
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'ENETUNREACH',
-  'ETIMEDOUT',
-];
 
 /**
  * Whether a name with addresses of both families answers by both (rule 44). A check connects by one;
@@ -42,7 +23,7 @@ export type FamilyWatch = (
 
 type Seen = { readonly host: string; readonly at: number };
 
-export const createFamilyWatch = (families: () => Families, trust: Trust): FamilyWatch => {
+export const createFamilyWatch = (families: () => Families, tryAddresses: Trial): FamilyWatch => {
   const failing = new Set<string>();
   const never: Seen = { host: '', at: Number.NEGATIVE_INFINITY };
   /** The two hosts that were reached last: for any host, one of them is another. */
@@ -61,7 +42,7 @@ export const createFamilyWatch = (families: () => Families, trust: Trust): Famil
     noteReached(used, host);
     const other = used === 4 ? 6 : 4;
     const addresses = all.filter((address) => isIP(address) === other);
-    const { monitor, interval_ms } = context.assignment;
+    const { monitor } = context.assignment;
     if (
       outgoing === null ||
       addresses.length === 0 ||
@@ -71,10 +52,8 @@ export const createFamilyWatch = (families: () => Families, trust: Trust): Famil
       failing.delete(monitor);
       return undefined;
     }
-    const isDue =
-      hashOf(`${monitor} ${context.started_at}`) % Math.max(1, Math.round(everyMs / interval_ms));
-    if (isDue !== 0 && !failing.has(monitor)) return undefined;
-    const code = await tryFamily(context, addresses.slice(0, 2), port);
+    if (!isDue(context) && !failing.has(monitor)) return undefined;
+    const code = await tryAddresses(context, addresses.slice(0, 2), port);
     if (code === '') noteReached(other, host);
     const warning = { code: 'one_family_fails', details: { family: String(other) } };
     if (code === untried) return failing.has(monitor) ? warning : undefined;
@@ -85,29 +64,4 @@ export const createFamilyWatch = (families: () => Families, trust: Trust): Famil
     if (failing.size < maxFailing) failing.add(monitor);
     return warning;
   };
-
-  /** Empty when one of them took a connection. */
-  async function tryFamily(
-    { deadline, guard }: CheckContext,
-    addresses: readonly string[],
-    port: number,
-  ): Promise<string> {
-    const began = performance.now();
-    if (deadline.isOver() || deadline.due - began < patience) return untried;
-    const own = new CheckDeadline(began, began + patience);
-    const whole = { expire: () => own.end() };
-    deadline.listen(whole);
-    own.listenInSteps();
-    try {
-      const open = (address: string) => openSocket(address, port, null, trust);
-      const { socket, code } = await connectFirst(addresses, port, guard, families(), own, open);
-      socket?.destroy();
-      // Ended by the check's own time, or because the probe stops: nothing is known.
-      const isCut = code === ownCodes.deadline && performance.now() - began < patience - 50;
-      return isCut ? untried : code;
-    } finally {
-      deadline.unlisten(whole);
-      own.settle();
-    }
-  }
 };

@@ -23,7 +23,7 @@ const frameHead = 9;
 /** The largest frame that a server may send to those who allow no larger ones, as we do. */
 const maxFrame = 16_384;
 /** All header blocks together, trailers and interim responses included. */
-export const maxHeaderBytes = 32_768;
+export const maxHeaderBytes = 131_072;
 /** How many bytes of framing may exceed the body, as in HTTP/1.1. */
 const maxFramingBeyondBody = 32_768;
 /** Enough to show what came, even if it contains a secret. */

@@ -54,7 +54,7 @@ export const loadHttp2 = async (): Promise<Library> => {
 };
 
 /** A response has as many headers as one of HTTP/1.1. */
-const maxHeaders = 256;
+const maxHeaders = 1_024;
 /** What the library may hold of one connection. */
 const maxMegabytes = 1;
 /** As much as a body may have, so that a distant server need not wait for our consent. */

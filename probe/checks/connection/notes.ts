@@ -1,14 +1,16 @@
 import { hashOf } from '../../../shared/checks/assignment.ts';
 import type { CertificateNote, Verdict } from '../../../shared/checks/result.ts';
 import type { CheckContext } from '../types.ts';
+import { createAddressWatch } from './addresses.ts';
 import { clean } from './evidence.ts';
 import { createFamilyWatch } from './families.ts';
 import type { ReachSeen, TlsSeen } from './observation.ts';
 import type { ConnectionDependencies, Endpoint } from './reach.ts';
+import { createTrial } from './trial.ts';
 
 /**
  * Adds to the verdict of a check that passed what is known beside it: which certificate the server
- * has, and whether its other address family answers. One for all checks of a kind.
+ * has, and whether its other addresses answer. One for all checks of a kind.
  */
 export type Notes = (
   verdict: Verdict,
@@ -21,15 +23,20 @@ export type Notes = (
 
 export const createNotes = ({ families, trust }: ConnectionDependencies): Notes => {
   const certificateOf = createCertificateNotes();
-  const otherFamily = createFamilyWatch(families, trust);
+  const tryAddresses = createTrial(families, trust);
+  const otherFamily = createFamilyWatch(families, tryAddresses);
+  const otherAddresses = createAddressWatch(tryAddresses);
   return async (verdict, context, endpoint, seen, handshakes) => {
     if (verdict.outcome !== 'ok') return verdict;
     const { started_at, assignment } = context;
     const certificate = certificateOf(assignment.monitor, started_at, handshakes);
     const noted = certificate ? { ...verdict, certificate } : verdict;
-    const warning =
-      endpoint.ip_family === 'any' ? await otherFamily(context, endpoint, seen) : undefined;
-    return warning ? { ...noted, warnings: [...(noted.warnings ?? []), warning] } : noted;
+    const found = await Promise.all([
+      endpoint.ip_family === 'any' ? otherFamily(context, endpoint, seen) : undefined,
+      otherAddresses(context, endpoint.port, seen),
+    ]);
+    const warnings = [...(noted.warnings ?? []), ...found.filter((one) => one !== undefined)];
+    return warnings.length > 0 ? { ...noted, warnings } : noted;
   };
 };
 

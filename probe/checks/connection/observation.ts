@@ -7,6 +7,8 @@ export const ownCodes = {
   deadline: 'DEADLINE',
   notPublic: 'NOT_PUBLIC',
   noFamily: 'NO_FAMILY',
+  /** An address that had not answered when another one did, or when the time was over. */
+  unanswered: 'UNANSWERED',
   /** The probe's own resolver answers for no name. */
   resolver: 'OWN_RESOLVER',
   /** Not public either, but other probes that check this target may reach it. */
@@ -30,6 +32,13 @@ export const ownCodes = {
    */
   clientCertificate: 'CLIENT_CERTIFICATE',
 } as const;
+
+/**
+ * What the system says when this machine has no socket, port or leave for a connection: nothing left
+ * it.
+ */
+const ownSocketCodes: readonly string[] = ['EMFILE', 'ENFILE', 'ENOBUFS', 'EADDRNOTAVAIL', 'EPERM'];
+export const isOwnSocketCode = (code: string): boolean => ownSocketCodes.includes(code);
 
 export type CertificateSeen = {
   readonly subject: string;
@@ -77,6 +86,7 @@ export type AnsweredBy = {
 
 export type AttemptSeen = {
   readonly address: string;
+  /** null where it connected. */
   readonly code: string | null;
   readonly ms: number;
 };

@@ -2,7 +2,7 @@ import type { ConnectionCause } from '../../../shared/checks/connection/causes.t
 import type { FailOn } from '../../../shared/checks/connection/keys.ts';
 import type { Cause, Phases, Verdict } from '../../../shared/checks/result.ts';
 import { roundedPhases } from './evidence.ts';
-import { type Failure, ownCodes, type TlsSeen } from './observation.ts';
+import { type Failure, isOwnSocketCode, ownCodes, type TlsSeen } from './observation.ts';
 import { connectionWarnings, firstEnd, type WarningSettings } from './warnings.ts';
 
 /**
@@ -41,7 +41,6 @@ export const connectionPhases = {
       EHOSTUNREACH: 'host_unreachable',
       EHOSTDOWN: 'host_unreachable',
       ENETUNREACH: 'network_unreachable',
-      EADDRNOTAVAIL: 'network_unreachable',
       ETIMEDOUT: 'host_unreachable',
     },
     otherwise: 'connection_failed',
@@ -103,7 +102,12 @@ const alertOf = (code: string): string | undefined => {
  * A failure that is this probe's own, which says nothing about the target (rule 1): the cause of an
  * unknown result; undefined for any other.
  */
-export const ownFault = ({ code }: Failure, addresses: readonly string[]): Cause | undefined => {
+export const ownFault = (
+  { phase, code }: Failure,
+  addresses: readonly string[],
+): Cause | undefined => {
+  if (phase === 'tcp' && isOwnSocketCode(code))
+    return { class: 'probe_no_socket', params: { code } };
   switch (code) {
     case ownCodes.noFamily:
       return {

@@ -35,7 +35,7 @@ export type ReaderLimits = {
   readonly keep: number;
 };
 
-export const readerLimits = { head: 32_768, headers: 256, body: 1_048_576 } as const;
+export const readerLimits = { head: 131_072, headers: 1_024, body: 1_048_576 } as const;
 
 export type Header = readonly [name: string, value: string];
 

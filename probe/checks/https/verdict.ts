@@ -1,3 +1,4 @@
+import { retryAfter_s } from '../../../shared/base/retry-after.ts';
 import type { HttpsCause } from '../../../shared/checks/https/causes.ts';
 import {
   atJsonPath,
@@ -25,7 +26,7 @@ import {
   type Saw,
 } from './evidence.ts';
 import { interference } from './interference.ts';
-import { httpsWarnings } from './warnings.ts';
+import { httpsWarnings, isRateLimited } from './warnings.ts';
 
 /** Pure tables from codes of the system, the resolver and OpenSSL to the closed list of causes. */
 
@@ -211,12 +212,22 @@ const assertionBroken = (
   return undefined;
 };
 
+/** Statuses with which a server may say when it wants to be asked again. */
+const asksToWait = [429, 503];
+const longestWait_s = 3_600;
+
+const waitOf = (response: ResponseSeen): number | undefined => {
+  const after = retryAfter_s(headerOf(response, 'retry-after')[0], headerOf(response, 'date')[0]);
+  return after === undefined ? undefined : Math.min(after, longestWait_s);
+};
+
 const responseBroken = (
   settings: HttpsSettings,
   seen: HttpsObservation,
   response: ResponseSeen,
   body: string,
 ): Broken | undefined => {
+  if (isRateLimited(settings, response)) return undefined;
   const { status } = response;
   const expected = settings.expected.matches(status);
   if (!expected || !settings.expected_given) {
@@ -230,10 +241,16 @@ const responseBroken = (
       );
     }
   }
-  if (!expected)
+  if (!expected) {
+    const after = asksToWait.includes(status) ? waitOf(response) : undefined;
     return broken(
-      cause('unexpected_status', { status, expected: quoted(settings.expected.words) }),
+      cause('unexpected_status', {
+        status,
+        expected: quoted(settings.expected.words),
+        ...(after === undefined ? {} : { retry_after_s: after }),
+      }),
     );
+  }
   return (
     assertionBroken(settings, response, body) ??
     broken(

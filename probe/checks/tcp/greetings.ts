@@ -154,11 +154,17 @@ const packet = (
   return bytes.length < end ? undefined : { body: bytes.subarray(4, end), end };
 };
 
+/** "Host is not allowed to connect": that is about who asks, and nothing about the server. */
+const mysqlHostUnknown = 1_130;
+
 const mysqlGreeting: Reader = (bytes) => {
   const one = packet(bytes);
   if (!one) return one === null ? unexpected : undefined;
   const { body, end } = one;
-  if (body[0] === 0xff && body.length >= 3) return { is: 'refused', code: body.readUInt16LE(1) };
+  if (body[0] === 0xff && body.length >= 3) {
+    const code = body.readUInt16LE(1);
+    return code === mysqlHostUnknown ? right(end) : { is: 'refused', code };
+  }
   return body[0] === 9 || body[0] === 10 ? right(end) : unexpected;
 };
 

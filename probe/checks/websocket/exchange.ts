@@ -12,7 +12,7 @@ import { type Conversation, type WebsocketFailure, websocketCodes } from './verd
 const maxMessage = 65_536;
 /** How much of a connection is read in all: heads, frames and messages. */
 const maxRead = 1_048_576;
-const maxHead = 32_768;
+const maxHead = 131_072;
 /** Each part of a message costs more memory than it has bytes. */
 const maxParts = 4_096;
 /** Enough of the page of a refusal to recognise a firewall. */

@@ -9,7 +9,15 @@ import {
   valueAt,
 } from '../kind-config.ts';
 import type { Json } from '../result.ts';
-import { type connectionKeys, type FailOn, failures, ipFamilies } from './keys.ts';
+import { type connectionKeys, type FailOn, failures, httpsFailures, ipFamilies } from './keys.ts';
+
+/** Some of these, none twice. */
+export function someOf<Choice extends string>(choices: readonly [Choice, ...Choice[]]) {
+  return z
+    .array(z.enum(choices))
+    .refine((list) => new Set(list).size === list.length)
+    .meta({ uniqueItems: true });
+}
 
 /** What the configs of kinds that connect have in common. */
 export const connectionSchemas = {
@@ -18,10 +26,7 @@ export const connectionSchemas = {
   tls_expires_within_days: z.int().min(0).max(365),
   max_response_ms: z.int().min(1).max(60_000),
   warn: z.strictObject({ response_ms: z.int().min(1).max(60_000) }),
-  fail_on: z
-    .array(z.enum(failures))
-    .refine((list) => new Set(list).size === list.length)
-    .meta({ uniqueItems: true }),
+  fail_on: someOf(failures),
 } satisfies KeySchemas<Exclude<keyof typeof connectionKeys, 'encoding' | 'server_name'>>;
 
 export const serverNameSchema = z
@@ -78,7 +83,7 @@ export const limitFaults = (config: Config, interval_s: number): ConfigFault[] =
 };
 
 const failsOn = (config: Config): readonly FailOn[] =>
-  failures.filter((one) => Array.isArray(config.fail_on) && config.fail_on.includes(one));
+  httpsFailures.filter((one) => Array.isArray(config.fail_on) && config.fail_on.includes(one));
 
 const responseLimit = (config: Config): number | undefined => {
   const limit = valueAt(config, ['warn', 'response_ms']);

@@ -2,7 +2,9 @@ import { type ConfigKeys, yesOrNo } from '../config-key.ts';
 
 /** Warnings that an owner may count as failures (rule 44). */
 export const failures = ['slow', 'certificate'] as const;
-export type FailOn = (typeof failures)[number];
+/** Of https alone: that a target limits our probes (status 429). */
+export const httpsFailures = [...failures, 'rate_limited'] as const;
+export type FailOn = (typeof httpsFailures)[number];
 
 export const ipFamilies = ['any', '4', '6'] as const;
 

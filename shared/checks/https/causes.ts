@@ -51,7 +51,8 @@ export const httpsCauses = {
   },
   blocked_by_firewall: {
     layer: 'http',
-    sentence: ({ vendor, status }) => `Blocked by ${vendor} (status ${status})`,
+    sentence: ({ vendor, status }) =>
+      `Blocked by ${vendor} (status ${status}): the target limits our probes`,
   },
   origin_unreachable: {
     layer: 'http',
@@ -60,7 +61,8 @@ export const httpsCauses = {
   },
   unexpected_status: {
     layer: 'http',
-    sentence: ({ status, expected }) => `Status ${status}, expected ${expected}`,
+    sentence: ({ status, expected, retry_after_s }) =>
+      `Status ${status}, expected ${expected}${status === 429 || retry_after_s !== undefined ? ': the target limits our probes' : ''}`,
   },
 
   header_missing: {

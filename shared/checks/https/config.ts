@@ -17,6 +17,7 @@ import {
   given,
   isTooLong,
   limitFaults,
+  someOf,
   strange,
 } from '../connection/config.ts';
 import {
@@ -28,6 +29,7 @@ import {
   secretHeaderPaths,
   secretHeaderValues,
 } from '../connection/headers.ts';
+import { httpsFailures } from '../connection/keys.ts';
 import {
   type ConfigContext,
   type ConfigFault,
@@ -192,7 +194,7 @@ const schemas = {
   client_certificate: z.string().min(1).max(maxClientCertificate),
   max_response_ms: connectionSchemas.max_response_ms,
   warn: connectionSchemas.warn,
-  fail_on: connectionSchemas.fail_on,
+  fail_on: someOf(httpsFailures),
 } satisfies KeySchemas<keyof typeof httpsKeys>;
 
 /**

@@ -1,5 +1,5 @@
 import { type ConfigKeys, everyKindKeys, yesOrNo } from '../config-key.ts';
-import { connectionKeys, ipFamilies } from '../connection/keys.ts';
+import { connectionKeys, httpsFailures, ipFamilies } from '../connection/keys.ts';
 
 export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
@@ -157,5 +157,11 @@ export const httpsKeys = {
   },
   max_response_ms: connectionKeys.max_response_ms,
   warn: connectionKeys.warn,
-  fail_on: connectionKeys.fail_on,
+  fail_on: {
+    ...connectionKeys.fail_on,
+    meaning:
+      'What counts as a failure instead of a warning: "slow" (with `max_response_ms`), ' +
+      '"certificate" (with `tls_expires_within_days`), "rate_limited" (status 429).',
+    allowed: `a list of ${httpsFailures.join(', ')}, none twice`,
+  },
 } as const satisfies ConfigKeys;

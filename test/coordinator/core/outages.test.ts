@@ -144,6 +144,31 @@ describe('decide outages', () => {
       ]);
     });
 
+    test.each([
+      ['a 503 with Retry-After', { status: 503, retry_after_s: 40 }, [40, 45]],
+      ['a 503 that asks for longer than ten minutes', { status: 503, retry_after_s: 3_600 }, [600]],
+      ['a 429 without it', { status: 429 }, [60, 65]],
+      ['a 503 without it', { status: 503 }, [5, 10]],
+    ])('rule 13: slows down where the target limits our probes: %s', (_, params, first) => {
+      const told = story(['Europe', 'Asia', 'North America']);
+      const cause = { class: 'unexpected_status', params: { expected: '2xx', ...params } };
+      told.fail('Europe', 0, { arrives: 0, cause });
+      told.fail('Asia', 0.5, { arrives: 0, cause });
+      expect(samples(told, 700).slice(0, first.length)).toEqual(first);
+    });
+
+    test('rule 13: a page of a firewall slows it down, and asks no others again', () => {
+      const told = story(['Europe', 'Asia', 'North America']);
+      const cause = { class: 'blocked_by_firewall', params: { vendor: 'Cloudflare', status: 403 } };
+      told.fail('Europe', 0, { arrives: 0, cause });
+      told.pass('Asia', 0.5);
+      told.pass('North America', 0.5);
+      const asked = told.effects('look').length;
+      told.fail('Europe', 30, { arrives: 30, cause });
+      expect(told.effects('look')).toHaveLength(asked);
+      expect(samples(told, 200)[0]).toBe(90);
+    });
+
     test('rule 13: it goes round the continents', () => {
       const told = down({});
       samples(told, 26);

@@ -258,6 +258,33 @@ describe('notifier', async () => {
       ]);
     });
 
+    test.each([403, 404])(
+      'rule 31: %i of a receiver that people host themselves is believed after two minutes',
+      async (status) => {
+        await bench.channel('room', { kind: 'mattermost' });
+        bench.answers.of = () => answered(status);
+        await bench.down(await bench.monitor('Shop'));
+        await bench.tell();
+        const states: [attempts: number, state: string][] = [];
+        for (const pause of [0, 1_000, 5_000, 30_000, 120_000, 600_000]) {
+          bench.now += pause;
+          await bench.tell();
+          const [row] = await sql<
+            { attempts: number; state: string }[]
+          >`select attempts, state from messages`;
+          states.push([row?.attempts ?? 0, row?.state ?? '']);
+        }
+        expect(states).toEqual([
+          [1, 'waiting'],
+          [2, 'waiting'],
+          [3, 'waiting'],
+          [4, 'waiting'],
+          [5, 'refused'],
+          [5, 'refused'],
+        ]);
+      },
+    );
+
     test('two coordinators at once notify each channel of each incident once', async () => {
       await Promise.all(['a', 'b', 'c'].map((name) => bench.channel(name)));
       const monitors = await Promise.all(

@@ -1,15 +1,14 @@
 import { describe, expect, test } from 'vitest';
+import { hoursFrom, withinHours } from '../../../coordinator/notifications/hours.ts';
 import {
   decideStep,
   delayFrom,
   flappingOf,
   fullBucket,
   gather,
-  hoursFrom,
   muteFrom,
   reminderFrom,
   type Surroundings,
-  withinHours,
 } from '../../../coordinator/notifications/policy.ts';
 import fc from '../../support/random.ts';
 

@@ -51,6 +51,7 @@ export const serveHttp2 = async (
         cert: certificate.chain,
         key: certificate.key,
         allowHTTP1: allowHTTP1 !== undefined,
+        maxSendHeaderBlockLength: 200_000,
         ...(clients === undefined ? {} : { requestCert: true, ca: [clients] }),
       })
     : createServer();

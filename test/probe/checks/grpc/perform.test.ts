@@ -295,7 +295,7 @@ describe('the answer of a server', () => {
       },
       {},
       'blocked_by_firewall',
-      'Blocked by Cloudflare (status 403)',
+      'Blocked by Cloudflare (status 403): the target limits our probes',
     ],
   ])('%s', async (_what, health, config, cause, sentence) => {
     expect(await checkOf(health, config)).toMatchObject({
@@ -501,7 +501,7 @@ describe('a server that', () => {
       Buffer.concat([
         settings,
         headers(statusOf(200), 0),
-        times(10, continuation(Buffer.alloc(10_000))),
+        times(20, continuation(Buffer.alloc(10_000))),
       ]),
       undefined,
       'response_headers_too_large',
@@ -510,7 +510,7 @@ describe('a server that', () => {
       'floods with interim responses',
       Buffer.concat([settings, times(10_000, headers(statusOf(103)))]),
       undefined,
-      'response_headers_too_large',
+      'response_framing_too_large',
     ],
   ])('%s', async (_what, says, ends, cause, params = {}) => {
     const { port } = await serveScript([{ wants, says, ...(ends ? { ends } : {}) }]);

@@ -150,10 +150,23 @@ describe('perform', () => {
       });
     });
 
+    test.each([
+      ['one header of 64 KB', [`X-Large: ${'a'.repeat(65_536)}`]],
+      ['64 KB in 100 headers', Array.from({ length: 100 }, (_, i) => `X-${i}: ${'a'.repeat(655)}`)],
+      ['400 headers', Array.from({ length: 400 }, (_, i) => `X-${i}: a`)],
+    ])('%s', async (_what, lines) => {
+      const target = await serveRaw((socket) =>
+        socket.once('data', () =>
+          socket.end(['HTTP/1.1 200 OK', ...lines, 'Content-Length: 2', '', 'ok'].join('\r\n')),
+        ),
+      );
+      expect(await check(target.url(), { body_contains: 'ok' })).toMatchObject({ outcome: 'ok' });
+    });
+
     test('a flood of headers', async () => {
       const target = await serveRaw((socket) =>
         socket.once('data', () =>
-          socket.write(`HTTP/1.1 200 OK\r\n${'X-Flood: 1234567890\r\n'.repeat(5_000)}\r\n`),
+          socket.write(`HTTP/1.1 200 OK\r\n${'X-Flood: 1234567890\r\n'.repeat(10_000)}\r\n`),
         ),
       );
       expect(await check(target.url())).toMatchObject({

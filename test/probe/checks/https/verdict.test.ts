@@ -234,7 +234,7 @@ describe('verdict', () => {
     ],
     [
       'blocked_by_firewall',
-      'Blocked by Cloudflare (status 403)',
+      'Blocked by Cloudflare (status 403): the target limits our probes',
       answered(response(403, 'Just a moment...', [['server', 'cloudflare']])),
     ],
     [

@@ -42,6 +42,18 @@ const only = (answer: Answer, options: Serving = {}) =>
   serveHttp2(answer, { certificate, ...options });
 
 describe('a server that takes HTTP/2 alone', () => {
+  test.each([
+    ['one header of 64 KB', { 'x-large': 'a'.repeat(65_000) }],
+    [
+      '64 KB in 100 headers',
+      Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`x-${i}`, 'a'.repeat(655)])),
+    ],
+    ['400 headers', Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`x-${i}`, 'a']))],
+  ])('may send %s', async (_what, head) => {
+    const { port } = await only(saying('hello', head));
+    expect(await check(`https://localhost:${port}/`)).toMatchObject({ outcome: 'ok' });
+  });
+
   test('is checked by it, and the evidence says so', async () => {
     const { port, requests } = await only(saying('hello', { server: 'x', 'x-hidden': 'y' }));
     const config = {
@@ -330,7 +342,7 @@ describe('a server that answers HTTP/1.1 in HTTP/2', () => {
       Buffer.concat([
         settings,
         headers(statusOf(200), 0),
-        times(10, continuation(Buffer.alloc(10_000))),
+        times(20, continuation(Buffer.alloc(10_000))),
       ]),
       'response_headers_too_large',
     ],
@@ -344,7 +356,7 @@ describe('a server that answers HTTP/1.1 in HTTP/2', () => {
       Buffer.concat([
         settings,
         headers(
-          Buffer.concat([statusOf(200), ...Array<Buffer>(600).fill(fields(['a', 'b']))]),
+          Buffer.concat([statusOf(200), ...Array<Buffer>(1_100).fill(fields(['a', 'b']))]),
           endHeaders | endStream,
         ),
       ]),

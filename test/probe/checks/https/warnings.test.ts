@@ -1,11 +1,14 @@
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { Lookup } from '../../../../probe/checks/connection/lookup.ts';
 import { createTrust } from '../../../../probe/checks/connection/trust.ts';
 import { createGuard } from '../../../../probe/checks/guard.ts';
 import type { HttpsObservation } from '../../../../probe/checks/https/evidence.ts';
 import { createHttpsCheck } from '../../../../probe/checks/https/perform.ts';
 import { systemClock } from '../../../../shared/base/time.ts';
 import type { Config } from '../../../../shared/checks/assignment.ts';
+import { causeSentence } from '../../../../shared/checks/causes.ts';
 import {
   isWarningCode,
   warningCodes,
@@ -41,6 +44,9 @@ const two = (first: string, second: string): HttpsObservation =>
     hop({ url: second, response: response(200), tls: null }),
   ]);
 
+const limited = (status: number): HttpsObservation =>
+  seen([hop({ response: response(status, '', [['retry-after', '30']]) })]);
+
 const rows: readonly (readonly [
   name: string,
   observation: HttpsObservation,
@@ -48,6 +54,13 @@ const rows: readonly (readonly [
   sentences: readonly string[],
 ])[] = [
   ['nothing', withCertificate(300), {}, []],
+  [
+    'status 429',
+    limited(429),
+    { body_contains: 'fine' },
+    ['The target limits our probes (status 429)'],
+  ],
+  ['status 429 that is expected', limited(429), { expected_status: [429] }, []],
   ['a certificate of 31 days', withCertificate(31), {}, []],
   ['a certificate of under 30 days', withCertificate(29.9), {}, ['Certificate expires in 29 days']],
   ['one of under 7 days', withCertificate(5), {}, ['Certificate expires in 5 days']],
@@ -213,9 +226,9 @@ describe('on real sockets', () => {
   });
 
   /** A check every quarter of an hour always tries the other family. */
-  const checker = () => {
+  const checker = (lookup: Lookup = dual) => {
     const check = createHttpsCheck({
-      lookup: dual,
+      lookup,
       resolver: { works: async () => true },
       families: () => ({ 4: true, 6: true }),
       trust: createTrust(),
@@ -251,6 +264,33 @@ describe('on real sockets', () => {
       warnings: [{ code: 'one_family_fails', details: { family: '6' } }],
     });
     expect(await check('a.example', four.port, { ip_family: '4' })).not.toHaveProperty('warnings');
+  });
+
+  test.each([
+    [429, { fail_on: ['rate_limited'] }, 'Status 429, expected 2xx: the target limits our probes'],
+    [503, {}, 'Status 503, expected 2xx: the target limits our probes'],
+  ])('rule 13: status %i that asks to wait and fails says so', (status, config, sentence) => {
+    const verdict = judge(limited(status), config);
+    expect(verdict).toMatchObject({ outcome: 'fail', cause: { params: { retry_after_s: 30 } } });
+    expect(verdict.cause && causeSentence(verdict.cause)).toBe(sentence);
+  });
+
+  test('rule 44: one address of several that refuses is warned of, whichever took the check, and until it answers', async () => {
+    const target = await serve({ host: '127.0.0.1' });
+    let names: readonly string[] = ['127.0.0.2', '127.0.0.1'];
+    const check = checker(async () => ({ addresses: names }));
+    const warned = {
+      outcome: 'ok',
+      warnings: [{ code: 'one_address_fails', details: { address: '127.0.0.2', addresses: 2 } }],
+    };
+    expect(await check('a.example', target.port)).toMatchObject(warned);
+    names = ['127.0.0.1', '127.0.0.2'];
+    expect(await check('a.example', target.port)).toMatchObject(warned);
+    expect(await check('a.example', target.port, { ip_family: '4' })).toMatchObject(warned);
+    const other = createServer((socket) => socket.destroy()).listen(target.port, '127.0.0.2');
+    open.push(other);
+    await once(other, 'listening');
+    expect(await check('a.example', target.port)).not.toHaveProperty('warnings');
   });
 
   test('a name that answers by both is warned of nothing', async () => {

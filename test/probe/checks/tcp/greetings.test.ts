@@ -64,6 +64,7 @@ describe('a greeting', () => {
     ['mysql', mysql('\x0a8.4.0\0abcdefgh'), right],
     ['mysql', mysql('\xff\x10\x04Too many connections'), 1_040],
     ['mysql', mysql('\xff\x69\x04Host is blocked'), 1_129],
+    ['mysql', mysql("\xff\x6a\x04Host '192.0.2.1' is not allowed to connect"), right],
     ['mysql', Buffer.from([5, 0, 0, 0, 0x0b, 8, 5, 0x1a, 0]), unexpected],
     ['mysql', 'SSH-2.0-OpenSSH\r\n', unexpected],
     ['mysql', Buffer.alloc(4), unexpected],
