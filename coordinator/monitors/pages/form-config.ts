@@ -17,6 +17,7 @@ import {
   numberIn,
   pairs,
   type Reading,
+  seconds,
   secret,
   several,
   statuses,
@@ -122,10 +123,20 @@ const from: SettingGroup = {
 /** The group of the monitor is here, too. */
 export const toldTitle = 'Alerting and group';
 
+const delays = new Map([
+  ['0', 'at once'],
+  ['15', '15 s'],
+  ['30', '30 s'],
+  ['120', '2 min'],
+]);
+
+/** What a new monitor of this form has: a blip of some seconds, as of a deploy, wakes nobody. */
+export const firstDelay = { 'config.alert_after_s': '15' };
+
 const told: SettingGroup = {
   title: toldTitle,
   holds: 'delay, group',
-  settings: [setting('alert_after_s', 'Alert delay', number('s'))],
+  settings: [setting('alert_after_s', 'Alert after', seconds(delays))],
 };
 
 export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {

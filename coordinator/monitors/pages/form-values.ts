@@ -99,6 +99,18 @@ export const choice = (words: Readonly<Record<string, string>> = {}, none?: stri
   ...(none === undefined ? { unset: 'initial' as const } : {}),
 });
 
+/** A number of seconds: some in words, and whatever else was stored. */
+export const seconds = (words: ReadonlyMap<string, string>): Widget => ({
+  ...field((drawn) => {
+    const chosen = drawn.state.form.value(drawn.name) ?? '';
+    const other = chosen === '' || words.has(chosen) ? [] : [[chosen, `${chosen} s`] as const];
+    const choices = [...words, ...other].map(([value, label]) => ({ value, label }));
+    return selectField({ ...drawn, choices });
+  }, numberOr),
+  isShort: true,
+  unset: 'initial',
+});
+
 export const yesNo: Widget = {
   ...field(
     (drawn) => html`${hiddenField(drawn.name, 'false')}${checkField(drawn)}`,

@@ -18,6 +18,7 @@ import { findSameTarget, getMonitorChoices } from '../contract.ts';
 import {
   configFrom,
   emptyForm,
+  firstDelay,
   formOfConfig,
   nameOf,
   otherName,
@@ -283,6 +284,7 @@ const filled = (subject: Subject, given: Parameters<typeof emptyForm>[2]): Form 
     type: subject.kind,
     affects_group_status: 'true',
     interval_s: firstInterval(subject.kind, subject.choices.min_interval_s),
+    ...firstDelay,
     ...given,
   });
 

@@ -231,6 +231,27 @@ describe('the form of a new monitor', () => {
     });
   });
 
+  test('offers to alert after 15 s where a monitor is new, and keeps what was stored', async () => {
+    const select = (page: string): string =>
+      /<select id="field-config-alert-after-s"[\s\S]*?<\/select>/.exec(page)?.[0] ?? '';
+    const chosen = (page: string) =>
+      [...select(page).matchAll(/<option value="(\d+)"( selected)?/g)].map(
+        ([, value, selected]) => `${value}${selected ?? ''}`,
+      );
+    const fresh = (await web.get('/monitors/new', { as: web.house.member })).text;
+    expect(chosen(fresh)).toEqual(['0', '15 selected', '30', '120']);
+    expect(select(fresh)).toContain('at once');
+    const id = await forms.made({ 'config.alert_after_s': '15' });
+    expect((await forms.rowOf(id))?.config).toEqual({ alert_after_s: 15 });
+    const atOnce = await forms.made({ 'config.alert_after_s': '0' });
+    expect((await forms.rowOf(atOnce))?.config).toEqual({});
+    await web.sql`update monitors set config = '{"alert_after_s": 90}' where id = ${atOnce}`;
+    const again = (await web.get(`/monitors/${atOnce}/edit`, { as: web.house.member })).text;
+    expect(chosen(again)).toEqual(['0', '15', '30', '120', '90 selected']);
+    const without = (await web.get(`/monitors/${id}/edit`, { as: web.house.member })).text;
+    expect(chosen(without)).toEqual(['0', '15 selected', '30', '120']);
+  });
+
   test('chooses public and private places by one list of boxes, and says a refusal beside it', async () => {
     const own = { id: newId(), organisation_id: web.house.organisation, continent: 'Europe' };
     await web.sql`insert into probes ${web.sql({ ...own, name: 'Cellar', kinds: ['places'] })}`;
