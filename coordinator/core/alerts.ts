@@ -4,9 +4,9 @@ import { allRules, type Rules } from './types.ts';
 /**
  * Which alerts an incident causes (rules 25 and 28). A "down" is one row for each channel. Modes of
  * a row: held (due later, or inside cover) → due (to be sent) → sent; held → dropped (over before
- * it was due).
+ * it was due). A "was_down" is due from the beginning.
  */
-export type AlertEvent = 'down' | 'up' | 'closed';
+export type AlertEvent = 'down' | 'up' | 'closed' | 'was_down';
 export type AlertState = 'held' | 'due' | 'sent' | 'dropped';
 export type Alert = {
   readonly event: AlertEvent;
@@ -34,6 +34,19 @@ export const downs = (
         .filter((row) => row.event === 'down' && row.state === 'held' && row.due_at !== due_at)
         .map((row) => ({ ...row, due_at }))
     : channels.map((channel) => ({ event: 'down', channel, state: 'held', due_at }));
+
+/**
+ * The rows of an outage that became known when it was over (rule 4). They are due: whether something
+ * held it to its end is decided for each channel.
+ */
+export const late = (
+  rows: readonly Alert[],
+  channels: readonly string[],
+  due_at: number,
+): Alert[] =>
+  rows.length > 0
+    ? []
+    : channels.map((channel) => ({ event: 'was_down', channel, state: 'due', due_at }));
 
 /**
  * Whether what we know of an incident is current, so that its "down" may leave. While a partition's
@@ -68,7 +81,8 @@ export function release(
 
 /**
  * The incident has ended: held rows are dropped, and exactly the channels that accepted its "down"
- * are notified. Returns changed and new rows.
+ * are notified. A held row that was due before the end, while nobody knew whether it lasted, is told
+ * late (rule 4). Returns changed and new rows.
  */
 export function settle(
   rows: readonly Alert[],
@@ -80,11 +94,16 @@ export function settle(
   const dropped = rows
     .filter((row) => row.state === 'held')
     .map((row): Alert => ({ ...row, state: 'dropped' }));
+  const missed =
+    event === 'up' && rules.late_is_told
+      ? rows.filter((row) => row.state === 'held' && row.due_at < at)
+      : [];
   const took = rows.filter(
     (row) => row.state === 'due' || row.state === 'sent' || !rules.up_only_to_who_took_down,
   );
   return [
     ...dropped,
+    ...missed.map((row): Alert => ({ ...row, event: 'was_down', state: 'due' })),
     ...took.map(({ channel }): Alert => ({ event, channel, state: 'due', due_at: at })),
   ];
 }

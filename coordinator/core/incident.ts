@@ -22,8 +22,12 @@ export function reschedule(draft: Draft, before: Incident | null): void {
 }
 
 function notifyDown(draft: Draft, { id }: Incident, confirmed_at: number): void {
-  const due_at = confirmed_at + draft.state.watched.alert_after_ms;
+  const due_at = dueAt(draft, confirmed_at);
   draft.effects.push({ is: 'alert', event: 'down', incident: id, due_at });
+}
+
+function dueAt({ state: { watched } }: Draft, confirmed_at: number): number {
+  return confirmed_at + watched.alert_after_ms;
 }
 
 /** Rule 8: an incident opens with the first failure. */
@@ -178,7 +182,22 @@ export function close(
     draft.state = { ...draft.state, last_down: { from: next.started_at, to: resolved_at } };
   if (incident.progress.alerted)
     draft.effects.push({ is: 'alert', event, incident: incident.id, at: resolved_at });
+  else if (event === 'up') tellLate(draft, next, resolved_at);
   return next;
+}
+
+/** What is older than this is history. */
+const toldLateAtMost = 86_400_000;
+
+/**
+ * Rule 4: an outage that became known only when it was over is told late, once. One that was over
+ * before it was due is told to nobody, as ever.
+ */
+function tellLate(draft: Draft, { id, confirmed_at, note }: Incident, resolved_at: number): void {
+  if (confirmed_at === null || note !== null || !draft.rules.late_is_told) return;
+  const due_at = dueAt(draft, confirmed_at);
+  if (due_at < resolved_at && draft.moment.now - resolved_at < toldLateAtMost)
+    draft.effects.push({ is: 'alert', event: 'was_down', incident: id, due_at });
 }
 
 /** How many ended incidents of a heartbeat are remembered. */
@@ -193,8 +212,8 @@ export function remember(draft: Draft, ended: Incident): void {
 }
 
 /**
- * Rules 4 and 25: creates the "down" alerts once the outage is current. An outage that is over by
- * then is never alerted.
+ * Rules 4 and 25: creates the "down" alerts once the outage is current. One that is over by then is
+ * told late.
  */
 export function raise(draft: Draft, incident: Incident, handedOver: boolean): Incident {
   const past = draft.rules.past_is_not_alerted && (handedOver || !isOfNow(draft, incident));

@@ -24,6 +24,7 @@ export const ruleNames = [
   'late_dates_anew', // 3
   'older_version_to_charts', // 3
   'past_is_not_alerted', // 4
+  'late_is_told', // 4
   'kept_waits_for_others', // 4
   'live_goes_ahead', // 4
   'waits_for_who_may_tell', // 4
@@ -54,6 +55,7 @@ export const allRules: Rules = {
   late_dates_anew: true,
   older_version_to_charts: true,
   past_is_not_alerted: true,
+  late_is_told: true,
   kept_waits_for_others: true,
   live_goes_ahead: true,
   waits_for_who_may_tell: true,
@@ -445,11 +447,18 @@ export type Effect =
     }
   /**
    * See core/incident.ts. `down` makes rows held until `due_at`, and moves rows that are held
-   * already. `up` and `closed` go to the recipients of the down, and drop held rows.
+   * already. `up` and `closed` go to the recipients of the down, and drop held rows. `was_down`
+   * tells of an outage that became known when it was over.
    */
   | {
       readonly is: 'alert';
       readonly event: 'down';
+      readonly incident: string;
+      readonly due_at: number;
+    }
+  | {
+      readonly is: 'alert';
+      readonly event: 'was_down';
       readonly incident: string;
       readonly due_at: number;
     }

@@ -90,7 +90,7 @@ export const countDay = async (sql: Queryable, day: string): Promise<void> => {
   await sql`
     with span as (select (${day}::date)::timestamp at time zone 'UTC' as began,
       (${day}::date + 1)::timestamp at time zone 'UTC' as ended),
-    -- The "down" is written in the transaction that confirms an outage of now; one of the past is never told, and has none.
+    -- The "down" is written in the transaction that confirms an outage of now; one of the past is told late, and has none.
     confirmed as (
       select i.id, i.monitor_id, i.started_at, i.seen_continent,
         case when i.confirmed_place is null then i.confirmed_continent end as confirmed_continent,

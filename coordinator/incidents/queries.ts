@@ -403,7 +403,7 @@ export async function incidentEvidence(
 }
 
 export type NotificationState = {
-  readonly event: 'down' | 'up' | 'closed';
+  readonly event: 'down' | 'up' | 'closed' | 'was_down';
   readonly channel: string;
   readonly state: 'held' | 'due' | 'sent' | 'dropped';
   readonly due_at: Date | null;

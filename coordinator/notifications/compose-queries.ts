@@ -58,6 +58,8 @@ export type WaitingStep = {
   readonly seq: number;
   readonly due_at: Date;
   readonly look_at: Date;
+  /** When its alert became known to be due. */
+  readonly created_at: Date;
   readonly flapping: Flapping;
   readonly held_by: HeldBy | null;
   /** Null once the monitor, and its incidents with it, was deleted. */
@@ -90,7 +92,7 @@ export const waitingSteps = (
 ): Promise<WaitingStep[]> =>
   sql<WaitingStep[]>`
     select s.id, s.channel_id, s.organisation_id, s.monitor_id, s.incident_id, s.event, s.seq,
-      s.due_at, s.look_at, s.flapping,
+      s.due_at, s.look_at, s.created_at, s.flapping,
       s.holds -> -1 ->> 0 as held_by,
       i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause,
         i.scope,

@@ -26,6 +26,7 @@ import {
 import {
   contentFrom,
   contentOf,
+  isOld,
   type Leaving,
   leavingOf,
   matrixLine,
@@ -336,6 +337,7 @@ function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round:
             // name.
             thread: begins ? '' : begun.thread_id,
             steady: step.event === 'up' && step.flapping !== 'plain',
+            waited: isOvertaken && isOld(contentFrom(begun.told).at, round.now),
             matrix: round.matrices.get(step.incident_id) ?? null,
             before,
           }),

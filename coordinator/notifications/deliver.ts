@@ -224,6 +224,11 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
     await inTransaction(sql, async (transaction) => {
       const channels = await deliveringOf(transaction, [...byChannel.keys()]);
       await writeOutcomes(transaction, outcomes);
+      await hurryOthers(
+        transaction,
+        outcomes.flatMap(({ verdict, channel }) => (verdict === 'taken' ? [channel] : [])),
+        clock.now(),
+      );
       await writeDelivering(
         transaction,
         channels.map(({ id, failing_since, refused_at }) => {
@@ -397,6 +402,19 @@ export async function writeOutcomes(sql: Queryable, outcomes: readonly Outcome[]
       reference text)
     where m.id = o.message and (m.state = 'waiting' and m.attempts = o.attempt
       or m.state in ('waiting', 'given_up') and o.state = 'taken')`;
+}
+
+/** Who takes a message again takes what waits for its next attempt as well. */
+export async function hurryOthers(
+  sql: Queryable,
+  channels: readonly string[],
+  now: number,
+): Promise<void> {
+  if (channels.length === 0) return;
+  const at = new Date(now);
+  await sql`
+    update messages set next_at = ${at} where state = 'waiting' and claimed_until is null
+      and next_at > ${at} and channel_id = any(${[...channels]}::uuid[])`;
 }
 
 export type Delivery = {

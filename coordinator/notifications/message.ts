@@ -3,6 +3,7 @@ import { type Continents, downFrom } from '../../shared/base/text.ts';
 import { briefDuration } from '../../shared/base/time.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import { sidesFrom } from '../incidents/sides.ts';
+import { localOf } from '../maintenance/zones.ts';
 import type { WaitingStep } from './compose-queries.ts';
 import type { StepEvent } from './policy.ts';
 
@@ -92,6 +93,10 @@ export type Said = Item & {
   readonly acknowledged_as: string | null;
   /** Sent only after the monitor was steady for a while. */
   readonly steady: boolean;
+  /**
+   * Of one that was down: that it is told late, and when we learned of it where that was late.
+   */
+  readonly late: { readonly learned_at: number | null } | null;
 };
 
 /**
@@ -257,7 +262,7 @@ export function contentOf(
     event,
     sentence: sentenceOf(
       items.map(({ said }) => said),
-      around.now,
+      around,
     ),
     monitors: items.map(({ monitor }) => monitor),
     others_down: { count: others.length, names: others.slice(0, maxNames).map(({ name }) => name) },
@@ -285,7 +290,12 @@ const verbs: Readonly<Record<StepEvent, readonly [one: string, many: string]>> =
 const withCause: readonly StepEvent[] = ['down', 'reminder', 'was_down'];
 
 /** One sentence: the newest state of each monitor, and the cause where all share one. */
-export function sentenceOf(told: readonly Said[], now: number): string {
+export function sentenceOf(
+  told: readonly Said[],
+  { now, time_zone }: { readonly now: number; readonly time_zone: string },
+): string {
+  if (told.some(({ late }) => late) && told.every(({ late }) => late))
+    return lateSentence(told, time_zone);
   const items = newestOfEach(told, ({ monitor_id }) => monitor_id);
   const [first] = items;
   if (first !== undefined && items.length === 1) return one(first, now);
@@ -299,6 +309,33 @@ export function sentenceOf(told: readonly Said[], now: number): string {
     first !== undefined &&
     items.every(({ event, cause }) => event === first.event && cause === first.cause);
   return `${parts.join(', ')}${isOne && withCause.includes(first.event) ? `: ${first.cause}` : ''}.`;
+}
+
+/** Of outages that are over, when they were: nobody shall take them for one of now (rule 4). */
+function lateSentence(told: readonly Said[], zone: string): string {
+  const [first] = told;
+  if (first === undefined) return '';
+  const from = Math.min(...told.map(({ started_at }) => started_at));
+  const to = Math.max(...told.map(({ ended_at, started_at }) => ended_at ?? started_at));
+  const learned = told.flatMap(({ late }) => late?.learned_at ?? []);
+  const days = new Set([from, to, ...learned].map((at) => localText(at, zone).slice(0, 10)));
+  const clock = (at: number): string => localText(at, zone).slice(days.size > 1 ? 0 : 11, 16);
+  const monitors = new Set(told.map(({ monitor_id }) => monitor_id)).size;
+  const who =
+    monitors > 1
+      ? `${monitors} monitors were down`
+      : `${first.name} was down${told.length > 1 ? ` ${told.length} times` : ''}`;
+  const when =
+    told.length > 1
+      ? `between ${clock(from)} and ${clock(to)}`
+      : `from ${clock(from)} to ${clock(to)}`;
+  const known = learned.length === 0 ? '' : `; we learned it at ${clock(Math.max(...learned))}`;
+  const cause = told.every((each) => each.cause === first.cause) ? `: ${first.cause}` : '';
+  return `${who} ${when}${known} (${zone})${cause}.`;
+}
+
+function localText(at: number, zone: string): string {
+  return new Date(localOf(at, zone)).toISOString().replace('T', ' ');
 }
 
 function one(
@@ -392,6 +429,8 @@ export function leavingOf(
     readonly event: StepEvent;
     readonly thread: string;
     readonly steady: boolean;
+    /** Whether its "down" waited for long, because nobody could deliver it. */
+    readonly waited: boolean;
     readonly matrix: string | null;
     readonly before: NotifiedMonitor | undefined;
   },
@@ -415,6 +454,7 @@ export function leavingOf(
       ended_at: resolved_at,
       acknowledged_as: step.acknowledged_as,
       steady: as.steady,
+      late: event === 'was_down' ? lateness(step, resolved_at, as.waited) : null,
     },
     monitor: {
       id: step.monitor_id,
@@ -440,6 +480,18 @@ export function leavingOf(
     },
   };
 }
+
+/** A message takes less, as does a bucket (rule 32). */
+const lateAfter = 120_000;
+
+function lateness(step: WaitingStep, resolved_at: number | null, waited: boolean): Said['late'] {
+  const known = step.created_at.getTime();
+  const isLate = resolved_at !== null && known - resolved_at > lateAfter;
+  return isLate || waited ? { learned_at: isLate ? known : null } : null;
+}
+
+/** Whether something that was due then is told late now. */
+export const isOld = (due_at: number, now: number): boolean => now - due_at > lateAfter;
 
 /**
  * Causes are full sentences; inside another sentence they begin in lower case and have no full

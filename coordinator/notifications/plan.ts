@@ -19,7 +19,7 @@ export type DueEvent = {
   readonly organisation_id: string;
   readonly monitor_id: string;
   readonly incident_id: string;
-  readonly event: 'down' | 'up' | 'closed';
+  readonly event: 'down' | 'up' | 'closed' | 'was_down';
   readonly due_at: Date;
 };
 
@@ -95,7 +95,7 @@ export function createPlanner({
       groups: new Map(groups.map(({ id, group_id }) => [id, group_id])),
       flapping: flappingOfEach(outages),
     };
-    return events.flatMap((event) => stepsOfDown(event, known));
+    return events.flatMap((event) => stepsOfDown(event, known, now));
   };
 
   const endsOf = async (
@@ -131,14 +131,10 @@ export function createPlanner({
         const events = await takeDueEvents(transaction, most);
         if (events.length === 0) return undefined;
         const steps = [
-          ...(await downsOf(
-            transaction,
-            events.filter(({ event }) => event === 'down'),
-            now,
-          )),
+          ...(await downsOf(transaction, events.filter(isBeginning), now)),
           ...(await endsOf(
             transaction,
-            events.filter(({ event }) => event !== 'down'),
+            events.filter((event) => !isBeginning(event)),
             now,
           )),
         ];
@@ -155,6 +151,13 @@ export function createPlanner({
     },
   };
 }
+
+function isBeginning({ event }: DueEvent): boolean {
+  return event === 'down' || event === 'was_down';
+}
+
+/** What became known late became so together: of one backlog there is one message (rule 4). */
+const lateTogether = 20_000;
 
 function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)];
@@ -224,6 +227,7 @@ function flappingOfEach(outages: readonly StoredOutage[]): ReadonlyMap<string, F
 function stepsOfDown(
   event: DueEvent,
   { channels, groups, flapping: ofEach }: PlanningData,
+  now: number,
 ): NewStep[] {
   const monitor = { id: event.monitor_id, group: groups.get(event.monitor_id) ?? null };
   const flapping = ofEach.get(event.incident_id) ?? 'plain';
@@ -233,7 +237,8 @@ function stepsOfDown(
   );
   return covering.flatMap((channel) => {
     const disabledReason = disabledReasonOf({ ...channel, deleted: false });
-    const step = { ...baseOf(event), channel: channel.id, flapping, shut: disabledReason };
+    const base = { ...baseOf(event), channel: channel.id, flapping, shut: disabledReason };
+    const step = event.event === 'was_down' ? { ...base, look_at: now + lateTogether } : base;
     return [
       ...(flapping === 'flapping' ? [{ ...step, event: 'flapping' } as const] : []),
       { ...step, event: 'down' } as const,

@@ -543,6 +543,7 @@ export const downsOfIncidents = (
       i.acknowledged_as, a.state as down_state,
       a.due_at as down_due_at, l.at as resort_at, l.mailed as resort_mailed
     from incidents i join monitors m on m.id = i.monitor_id left join alerts a
-      on a.incident_id = i.id and a.event = 'down'
+      on a.id = (select max(id) from alerts where incident_id = i.id
+        and event in ('down', 'was_down'))
       left join last_resorts l on l.incident_id = i.id
     where i.organisation_id = ${organisation} and i.id = any(${[...incidents]}::uuid[])`;

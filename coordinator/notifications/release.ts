@@ -5,6 +5,7 @@ import {
   type AlertEvent,
   type AlertState,
   downs,
+  late,
   mayNotify,
   release,
   settle,
@@ -20,6 +21,7 @@ import { coverOfMonitors } from '../maintenance/queries.ts';
  */
 export type AlertWrite =
   | { readonly event: 'down'; readonly incident: string; readonly due_at: number }
+  | { readonly event: 'was_down'; readonly incident: string; readonly due_at: number }
   | { readonly event: 'up' | 'closed'; readonly incident: string; readonly at: number };
 
 /** The planner chooses the channels later; until then one name represents all. */
@@ -70,7 +72,9 @@ export async function writeAlerts(sql: Queryable, writes: readonly AlertWrite[])
     const now =
       write.event === 'down'
         ? downs(before, channels, write.due_at)
-        : settle(before, write.event, write.at);
+        : write.event === 'was_down'
+          ? late(before, channels, write.due_at)
+          : settle(before, write.event, write.at);
     const isChanged = ({ event, channel }: Alert) =>
       now.some((row) => row.event === event && row.channel === channel);
     rows.set(incident, [...before.filter((row) => !isChanged(row)), ...now]);

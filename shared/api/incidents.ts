@@ -355,7 +355,10 @@ const SampleOut = object('SampleOut', {
 });
 
 const ToldOut = object('ToldOut', {
-  event: string({ description: '`down`, `up` or `closed`.', example: 'down' }),
+  event: string({
+    description: '`down`, `up`, `closed`, or `was_down` of what became known late.',
+    example: 'down',
+  }),
   channel: string({ meaning: 'The channel that it went to.', example: 'ada@harbour.example.com' }),
   state: string({ description: '`held`, `due`, `sent` or `dropped`.', example: 'sent' }),
   due_at: nullable(dateTime({ meaning: 'When it was due.', example: '2026-11-18T04:03:36.410Z' })),

@@ -47,18 +47,21 @@ describe('alerts that come due during an absence', () => {
     await incidentThat(network.sql, monitor, isConfirmed);
     expect(await alertsOf(network.sql, monitor)).toEqual([{ event: 'down', state: 'held' }]);
     await first.close();
-    target.answer(then);
     await network.sql`update alerts set due_at = now() where monitor_id = ${monitor}`;
+    target.answer(then);
     // So long that what is told of then is the past.
     await hits(10);
     await network.startCoordinator();
     return monitor;
   };
 
-  test('a "down" that came due meanwhile is dropped when the outage ended meanwhile: the past is decided first', async () => {
+  test('a "down" that came due meanwhile is told late when the outage ended meanwhile: the past is decided first', async () => {
     const monitor = await outageWhileAway(fine);
     await incidentThat(network.sql, monitor, isResolved, 40_000);
-    expect(await alertsOf(network.sql, monitor)).toEqual([{ event: 'down', state: 'dropped' }]);
+    expect(await alertsOf(network.sql, monitor)).toEqual([
+      { event: 'down', state: 'dropped' },
+      { event: 'was_down', state: 'due' },
+    ]);
   });
 
   test('a "down" that came due meanwhile goes out when the outage lasts', async () => {

@@ -105,6 +105,12 @@ export const createAlerter = (parts: {
           mark(incident, row, 'due');
           send(incident, row);
         }
+      } else if (row.event === 'was_down') {
+        // What held it to its end drops it, as it would have then.
+        const end = database.incidents.get(incident)?.incident.resolved_at ?? now;
+        const answer = release(row.due_at, database.cover(known.monitor), end, rules);
+        if (answer.is === 'held') mark(incident, row, 'dropped');
+        else send(incident, row);
       } else if (
         known.rows.some(
           ({ event, channel, state }) =>

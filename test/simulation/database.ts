@@ -1,4 +1,4 @@
-import { type Alert, downs, settle } from '../../coordinator/core/alerts.ts';
+import { type Alert, type AlertEvent, downs, late, settle } from '../../coordinator/core/alerts.ts';
 import {
   allRules,
   type Checkpoint,
@@ -47,7 +47,7 @@ export type Made = {
 /** A message delivered to somebody outside. */
 export type Delivered = {
   readonly incident: string;
-  readonly event: 'down' | 'up' | 'closed';
+  readonly event: AlertEvent;
   readonly channel: string;
   readonly at: number;
   /**
@@ -167,7 +167,9 @@ export const createDatabase = (
     const changed =
       effect.event === 'down'
         ? downs(rows, channels[monitor] ?? [], effect.due_at)
-        : settle(rows, effect.event, effect.at, rules);
+        : effect.event === 'was_down'
+          ? late(rows, channels[monitor] ?? [], effect.due_at)
+          : settle(rows, effect.event, effect.at, rules);
     const kept = rows.filter(
       (row) => !changed.some((other) => other.event === row.event && other.channel === row.channel),
     );

@@ -11,7 +11,10 @@ export type Expected = {
   readonly to: number | null;
   readonly by: 'job' | 'silence';
 };
-export type Alert = { readonly event: 'down' | 'up' | 'closed'; readonly incident: string };
+export type Alert = {
+  readonly event: 'down' | 'up' | 'closed' | 'was_down';
+  readonly incident: string;
+};
 export type Outcome = {
   readonly incidents: readonly {
     readonly incident: Incident;
@@ -110,7 +113,11 @@ export const faultsOfHeartbeat = (
     const real = expected.find((each) => isOf(incident, each));
     const name = `incident ${id} from ${started_at} to ${resolved_at}`;
     const downs = alerts.filter(({ incident: of, event }) => of === id && event === 'down').length;
-    const ends = alerts.filter(({ incident: of, event }) => of === id && event !== 'down').length;
+    const lates = alerts.filter(
+      ({ incident: of, event }) => of === id && event === 'was_down',
+    ).length;
+    const ends =
+      alerts.filter(({ incident: of, event }) => of === id && event !== 'down').length - lates;
     // It was late for us alone, and nothing is left of it but its note.
     const isOver =
       note === 'the beat had come in time and reached us late' &&
@@ -137,7 +144,9 @@ export const faultsOfHeartbeat = (
       !story.pings.some(({ at, kind }) => kind === 'fail' && at === confirmed_at)
     )
       faults.push(`${name}: confirmed by one continent`);
-    // What was over before anybody could be told of it is told to nobody (rule 4).
+    if (lates > 1 || (lates > 0 && (downs > 0 || resolved_at === null)))
+      faults.push(`${name}: told late ${lates} times beside ${downs} downs`);
+    // What was over before anybody could be told of it is told late, if at all (rule 4).
     const isPast = real !== undefined && isFelt(story, real.from);
     if (downs !== 1 && !(downs === 0 && isPast && resolved_at !== null))
       faults.push(`${name}: ${downs} downs`);

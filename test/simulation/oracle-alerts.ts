@@ -11,6 +11,10 @@ import type { Truth } from './truth.ts';
 /** What passes between the decision that an alert is due and its arrival. */
 const onItsWay = 2_000;
 
+const aDay = 86_400_000;
+/** What is known late is known by then, whatever was away for how long. */
+const tellingLate = 60 * 60_000;
+
 export const faultsOfAlerts = (
   story: Story,
   truth: Truth,
@@ -37,7 +41,15 @@ export const faultsOfAlerts = (
           each.channel === channel &&
           each.at <= at,
       );
-      if (!took) faults.push(`${name}: this channel never got the "down"`);
+      if (event !== 'was_down' && !took) faults.push(`${name}: this channel never got the "down"`);
+      if (event === 'was_down' && took) faults.push(`${name}: this channel got the "down"`);
+      if (
+        event === 'was_down' &&
+        (incident.confirmed_at ?? at) + after >= (incident.resolved_at ?? 0)
+      )
+        faults.push(`${name}: told late, and it was over before it was due`);
+      if (event === 'was_down' && at - (incident.resolved_at ?? at) > aDay)
+        faults.push(`${name}: told more than a day late`);
       continue;
     }
     if (confirmed_at === null || incident.confirmed_at === null)
@@ -51,6 +63,21 @@ export const faultsOfAlerts = (
       (each) => each.incident === id && each.event !== 'down' && each.channel === channel,
     );
     if (!ended) faults.push(`${name}: nobody told this channel of the end`);
+  }
+  for (const [id, { incident, monitor }] of database.incidents) {
+    const { confirmed_at, resolved_at, note } = incident;
+    const after = story.monitors[monitor]?.alert_after_ms ?? 0;
+    const isDue =
+      confirmed_at !== null &&
+      resolved_at !== null &&
+      note === null &&
+      resolved_at < settledBy - tellingLate &&
+      confirmed_at + after < resolved_at &&
+      !truth.isCovered(monitor, resolved_at) &&
+      !truth.isCovered(monitor, resolved_at - onItsWay);
+    for (const channel of isDue ? (story.monitors[monitor]?.channels ?? []) : [])
+      if (!record.delivered.some((each) => each.incident === id && each.channel === channel))
+        faults.push(`incident ${id}: over since ${resolved_at}, and ${channel} never heard of it`);
   }
   for (const [id, { rows, monitor }] of database.alerts) {
     const incident = database.incidents.get(id)?.incident;

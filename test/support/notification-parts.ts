@@ -147,6 +147,19 @@ export const notificationBench = async (sql: Sql) => {
         values (${organisation}, ${monitor}, ${id}, 'down', 'due', ${at})`;
       return id;
     },
+    /** What becomes known now, and was over so long ago. */
+    wasDown: async (
+      monitor: string,
+      { from_ms, for_ms }: { readonly from_ms: number; readonly for_ms: number },
+    ): Promise<string> => {
+      const id = newId();
+      const [from, to] = [new Date(state.now - from_ms), new Date(state.now - from_ms + for_ms)];
+      await sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, seen_continent, seen_probe, cause)
+        values (${id}, ${organisation}, ${monitor}, ${from}, ${from}, ${to}, 'Europe', 'Frankfurt', '{"class": "heartbeat_late", "params": {}}')`;
+      await sql`insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at)
+        values (${organisation}, ${monitor}, ${id}, 'was_down', 'due', ${from})`;
+      return id;
+    },
     up: async (incident: string): Promise<void> => {
       const at = new Date(state.now);
       await sql`update incidents set resolved_at = ${at} where id = ${incident}`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { downs, mayNotify, release, settle } from '../../../coordinator/core/alerts.ts';
+import { downs, late, mayNotify, release, settle } from '../../../coordinator/core/alerts.ts';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { counted, scopeOf } from '../../../coordinator/core/incident.ts';
 import { checkpointOf, nextTick, restore } from '../../../coordinator/core/lifecycle.ts';
@@ -65,6 +65,19 @@ describe('incident alerts', () => {
       expect(settle(downs([], ['mail'], 90), 'up', 80)).toEqual([
         { event: 'down', channel: 'mail', state: 'dropped', due_at: 90 },
       ]);
+    });
+
+    test('rule 4: one that was due before the end, while the past was being decided, is told late', () => {
+      const rows = downs([], ['mail'], 90);
+      const ended = settle(rows, 'up', 120);
+      expect(ended).toEqual([
+        { event: 'down', channel: 'mail', state: 'dropped', due_at: 90 },
+        { event: 'was_down', channel: 'mail', state: 'due', due_at: 90 },
+      ]);
+      expect(settle(ended, 'up', 120)).toEqual([]);
+      expect(settle(rows, 'closed', 120)).toMatchObject([{ event: 'down', state: 'dropped' }]);
+      expect(late([], ['mail'], 90)).toEqual([ended[1]]);
+      expect(late(ended, ['mail'], 90)).toEqual([]);
     });
 
     test('rule 25: one that waits follows what confirmed it; one that left has left', () => {

@@ -110,7 +110,7 @@ describe('decide results', () => {
   });
 
   describe('rule 4: the past is decided as the past', () => {
-    test('rule 4: a past outage seen from two continents is recorded, resolved, and not alerted', () => {
+    test('rule 4: a past outage seen from two continents is recorded, resolved, not alerted as one of now, and told late once', () => {
       const told = story(['Europe', 'Asia', 'Africa']);
       const past = { handed_over: true, arrives: 3600 };
       for (const place of ['Europe', 'Asia'] as const)
@@ -123,8 +123,25 @@ describe('decide results', () => {
       expect(told.incidents()).toMatchObject([
         { started_at: at(100), confirmed_at: at(160), resolved_at: at(340) },
       ]);
-      expect(told.effects('alert')).toEqual([]);
+      expect(told.effects('alert')).toEqual([
+        { is: 'alert', event: 'was_down', incident: told.incidents()[0]?.id, due_at: at(160) },
+      ]);
       expect(told.effects('look')).toEqual([]);
+    });
+
+    test.each([
+      ['that was over before it was due', { alert_after_ms: 200_000 }, 3_600],
+      ['of the day before', {}, 90_000],
+    ])('rule 4: an outage %s is not told late', (_, watched, arrives) => {
+      const told = story(['Europe', 'Asia'], watched);
+      const past = { handed_over: true, arrives };
+      told.fail('Europe', 100, past);
+      told.fail('Asia', 160, past);
+      told.pass('Asia', 340, past);
+      told.pass('Europe', 350, past);
+      told.tick(arrives);
+      expect(told.incidents()).toMatchObject([{ confirmed_at: at(160), resolved_at: at(340) }]);
+      expect(told.effects('alert')).toEqual([]);
     });
 
     test('rule 4: an outage that began in the absence and still lasts is dated right and alerted when the past has been decided', () => {

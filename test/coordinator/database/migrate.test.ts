@@ -137,6 +137,11 @@ describe('a migration', () => {
       why: 'allows more names than the one before it',
     },
     {
+      file: '175-late-alerts.sql',
+      what: 'alerts_event_check',
+      why: 'allows one more event than the one before it',
+    },
+    {
       file: '106-page-webhooks.sql',
       what: 'alter column email drop not null',
       why: 'every row of the version before has an address, and no release is out that meets another',

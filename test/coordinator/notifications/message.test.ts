@@ -27,8 +27,21 @@ describe('rule 32: what leaves together', () => {
       ended_at: null,
       acknowledged_as: null,
       steady: false,
+      late: null,
       ...changes,
     }) as Parameters<typeof sentenceOf>[0][number];
+
+  /** In minutes after eight o'clock. */
+  const late = (from: number, to: number, learned: number) => {
+    const at = (minutes: number) => (8 * 60 + minutes) * 60_000;
+    return item({
+      event: 'was_down',
+      monitor_id: 'checkout',
+      started_at: at(from),
+      ended_at: at(to),
+      late: { learned_at: at(learned) },
+    });
+  };
 
   test('rule 32: one message, ordered by group and by common cause, the gravest first', () => {
     const due = [
@@ -121,6 +134,26 @@ describe('rule 32: what leaves together', () => {
       'Checkout was down for 6 min: status 503, expected 2xx.',
       [item({ event: 'was_down', ended_at: 360_000 })],
     ],
+    [
+      'Checkout was down from 08:01 to 08:09; we learned it at 09:25 (UTC): status 503, expected 2xx.',
+      [late(1, 9, 85)],
+    ],
+    [
+      'Checkout was down from 08:01 to 08:09 (UTC): status 503, expected 2xx.',
+      [item({ ...late(1, 9, 85), late: { learned_at: null } })],
+    ],
+    [
+      'Checkout was down 2 times between 08:01 and 08:30; we learned it at 09:25 (UTC): status 503, expected 2xx.',
+      [late(1, 9, 85), late(20, 30, 85)],
+    ],
+    [
+      '2 monitors were down between 08:01 and 08:30; we learned it at 09:25 (UTC).',
+      [late(1, 9, 85), item({ ...late(20, 30, 85), monitor_id: 'mail', cause: 'refused' })],
+    ],
+    [
+      'Checkout was down from 1970-01-01 08:01 to 1970-01-02 08:00; we learned it at 1970-01-02 08:01 (UTC): status 503, expected 2xx.',
+      [late(1, 1_440, 1_441)],
+    ],
     ['Checkout is up again after 12 s.', [item({ event: 'up', ended_at: 12_000 })]],
     [
       'Checkout is up again, and has been stable for 15 min.',
@@ -150,7 +183,7 @@ describe('rule 32: what leaves together', () => {
       ],
     ],
   ] as const)('rules 31 and 32: it says %s', (sentence, items) => {
-    expect(sentenceOf(items, 600_000)).toBe(sentence);
+    expect(sentenceOf(items, { now: 600_000, time_zone: 'UTC' })).toBe(sentence);
   });
 });
 
