@@ -56,6 +56,8 @@ export type Caller = {
   readonly person?: Person;
   /** The address that the call came from, if it came over a network. */
   readonly address?: string | undefined;
+  /** Aborts when the caller has gone and nobody waits for the answer any more. */
+  readonly gone?: AbortSignal;
 };
 
 /** The operator acting in an organisation. */

@@ -56,12 +56,12 @@ export function filledWith(given: Objects, values: Readonly<Record<string, unkno
 export const without = (
   given: Objects,
   refused: readonly { readonly kind: string; readonly key: string }[],
-): Objects =>
-  consistent(
-    byKind(given, (kind, key, object) =>
-      refused.some((each) => each.kind === kind && each.key === key) ? undefined : object,
-    ),
+): Objects => {
+  const names = new Set(refused.map(({ kind, key }) => `${kind} ${key}`));
+  return consistent(
+    byKind(given, (kind, key, object) => (names.has(`${kind} ${key}`) ? undefined : object)),
   );
+};
 
 const byKind = (
   given: Objects,

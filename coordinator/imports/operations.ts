@@ -2,19 +2,12 @@ import { applyFile, fileKinds, planFile } from '../../shared/api/files.ts';
 import type { InputOf, Operation, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { readDocument } from '../../shared/imports/document.ts';
-import { downloadFrom, isService, SourceRefused } from '../../shared/imports/download.ts';
+import { isService } from '../../shared/imports/download.ts';
 import type { Imported, Omission } from '../../shared/imports/result.ts';
-import {
-  convert,
-  isYaml,
-  readAnswer,
-  type Source,
-  sourceNames,
-  unreadable,
-} from '../../shared/imports/sources.ts';
+import { type Source, sourceNames } from '../../shared/imports/sources.ts';
 import { removeManaged } from '../files/queries.ts';
 import { rawOf, removalOf } from '../files/steps.ts';
+import { hourly } from '../gate/attempts.ts';
 import { inSteps } from '../gate/bind.ts';
 import {
   type Early,
@@ -34,69 +27,56 @@ import {
   markApplied,
   markUndone,
 } from './queries.ts';
+import { readImport } from './reading.ts';
 
 type Output = OutputOf<typeof contract.showImport>;
 type Preview = InputOf<typeof contract.previewImport>;
 
 const invalid = (message: string): Refusal => new Refusal('import_invalid', message);
 
+const triesAnHour = 20;
+const mostObjects = 10_000;
+
 /** Other services are asked before the transaction; what they say is kept without their key. */
 const read = async (
-  { now, with: { reachSource } }: Early<OrganisationScope>,
+  early: Early<OrganisationScope>,
   { source, document, key, url }: Preview,
 ): Promise<Imported> => {
-  const found =
-    document === null
-      ? await download(source, key, url, reachSource)
-      : documentOf(source, document);
-  const imported = convert(source, [found], new Date(now).toISOString().slice(0, 10));
-  if (typeof imported === 'string') throw invalid(imported);
+  const { now, organisation, caller, with: dependencies } = early;
+  const today = new Date(now).toISOString().slice(0, 10);
+  const from = document === null ? serviceOf(source, key, url) : { document: documentOf(document) };
+  await dependencies.attempts.count([hourly(`imports of ${organisation.id}`, triesAnHour)]);
+  const { reachSource: reach } = dependencies;
+  const imported = await readImport({ source, today, ...from }, { reach, gone: caller.gone });
+  const count = listed(imported.objects).length;
+  if (count > mostObjects)
+    throw invalid(`It has ${count} objects; ${mostObjects} are the most. Import it in parts.`);
   return imported;
 };
 
-const documentOf = (source: Source, text: string): unknown => {
+const documentOf = (text: string): string => {
   if (text.startsWith('SQLite format 3'))
     throw invalid(
       'document: this is a database. The command line reads it: antipode import uptime-kuma kuma.db',
     );
   if (Buffer.byteLength(text) > contract.maxDocumentBytes)
     throw invalid('document: the file is larger than 2 MiB; use the command line for it.');
-  if (isYaml(source)) {
-    const { value, faults } = readDocument('file', text);
-    const [fault] = faults;
-    if (fault) throw invalid(`document: line ${fault.line}: ${fault.message}`);
-    return value;
-  }
-  const value = readAnswer(source, text);
-  if (value === undefined) throw invalid(`document: the file ${unreadable(source)}`);
-  return value;
+  return text;
 };
 
-/** Nobody waits for a page longer. */
-const longestWaitS = 5;
-
-const download = async (
+const serviceOf = (
   source: Source,
   key: string | null,
   url: string | null,
-  reach: InOrganisation['with']['reachSource'],
-): Promise<unknown> => {
+): { readonly key: string; readonly host: string | undefined } => {
   if (!isService(source)) throw invalid('document: choose a file.');
   if (key === null || !/^[\x21-\x7e]{1,500}$/.test(key.trim()))
     throw invalid('key: enter a key of its API.');
+  if (url !== null && source !== 'healthchecks')
+    throw invalid(`url: ${sourceNames[source]} has one address; leave this empty.`);
   if (url !== null && !(/^https:\/\/[^/]/.test(url) && URL.canParse(url)))
     throw invalid('url: enter a valid address that begins with https://.');
-  const wait = async (seconds: number): Promise<void> => {
-    if (seconds > longestWaitS)
-      throw invalid(`${sourceNames[source]} allows no more calls for now; try again later.`);
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
-  };
-  try {
-    return await downloadFrom(source, { key: key.trim(), host: url ?? undefined }, { reach, wait });
-  } catch (error) {
-    if (error instanceof SourceRefused) throw invalid(error.message);
-    throw error;
-  }
+  return { key: key.trim(), host: url ?? undefined };
 };
 
 /** More rounds than references are deep. */

@@ -4,9 +4,9 @@ import type { DocumentReader } from '../outbound/documents.ts';
 /** Asks other services over TLS, never at an address of this network, with their answer in memory. */
 export const createSourceReach =
   ({ read }: Pick<DocumentReader, 'read'>): Reach =>
-  async ({ url, ...request }) => {
+  async ({ url, ...request }, signal) => {
     try {
-      const { status, headers, body } = await read(url, request);
+      const { status, headers, body } = await read(url, { ...request, signal });
       return {
         status,
         retryAfter: headers['retry-after'] ?? null,

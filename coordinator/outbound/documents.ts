@@ -14,6 +14,8 @@ export type DocumentRequest = {
   readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
+  /** Ends it earlier than its time limit does. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 export type DocumentReader = {
@@ -58,7 +60,7 @@ export const createDocumentReader = ({
   };
   let agent: Promise<Agent> | undefined;
   return {
-    read: async (text, { method = 'GET', headers: own = {}, body = null } = {}) => {
+    read: async (text, { method = 'GET', headers: own = {}, body = null, signal } = {}) => {
       const url = new URL(text);
       if (url.protocol !== 'https:') throw new Error('a document is read over TLS alone');
       agent ??= agentMade();
@@ -67,7 +69,7 @@ export const createDocumentReader = ({
         body,
         origin: url.origin,
         path: `${url.pathname}${url.search}`,
-        signal: AbortSignal.timeout(limitMs),
+        signal: AbortSignal.any([AbortSignal.timeout(limitMs), ...(signal ? [signal] : [])]),
         headers: {
           'user-agent': `Antipode/${version}`,
           accept,

@@ -516,7 +516,9 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
           reply,
         );
       }
-      const { caller } = signedIn;
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      const caller = signedIn.caller && { ...signedIn.caller, gone: gone.signal };
       const isRead = request.method === 'GET';
       const everyAsk = caller ? asksOf(caller, common.form) : undefined;
       const ask = isRead && everyAsk ? askingOnce(everyAsk) : everyAsk;

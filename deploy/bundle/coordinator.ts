@@ -4,7 +4,7 @@
  * replacement modules provide it.
  */
 import { join, resolve } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { bundleDownload, downloadNames } from '../../coordinator/api/bundles.ts';
 import { migrationNames, migrationText } from '../../coordinator/database/migration-files.ts';
 import { styleText } from '../../coordinator/status-pages/public/style.ts';
@@ -23,6 +23,7 @@ const inPlaces = async (): Promise<ReadonlyMap<string, string>> => {
   const built = (await builtFiles()).map(([name, bytes]) => [name, base64(bytes)] as const);
   const files = Object.fromEntries(drawingNames().map((file) => [file, base64(fileBytes(file))]));
   const downloads: Record<string, string> = {};
+  const thread = await bundleImportThread();
   for (const name of downloadNames) downloads[name] = await bundleDownload(name);
   return new Map([
     [
@@ -40,6 +41,12 @@ const inPlaces = async (): Promise<ReadonlyMap<string, string>> => {
       `const files = ${JSON.stringify(files)}, built = ${JSON.stringify(built)};
        export const fileBytes = (file) => Buffer.from(files[file], 'base64');
        export const builtFiles = async () => built.map(([name, bytes]) => [name, Buffer.from(bytes, 'base64')]);`,
+    ],
+    [
+      'coordinator/imports/thread-start.ts',
+      `import { Worker } from 'node:worker_threads';
+       const text = ${JSON.stringify(thread)};
+       export const startThread = (options) => new Worker(text, { ...options, eval: true });`,
     ],
     [
       'coordinator/api/bundles.ts',
@@ -92,26 +99,35 @@ const head = [
   'const __filename = import.meta.filename, __dirname = import.meta.dirname;',
 ].join('\n');
 
-export const bundleCoordinator = async (): Promise<string> => {
+const bundled = async (entry: string, own: BuildOptions): Promise<string> => {
   const { outputFiles } = await build({
     absWorkingDir: root,
-    entryPoints: [join(root, 'coordinator/main.ts')],
+    entryPoints: [join(root, entry)],
     bundle: true,
-    write: false,
     platform: 'node',
     // Compiles to syntax that an older Node can parse, so the version check at the head runs.
     target: 'node20',
-    format: 'esm',
     minify: true,
     // Logs show the names of errors and classes.
     keepNames: true,
     charset: 'utf8',
     legalComments: 'inline',
-    banner: { js: head },
-    plugins: [requiredOfNode, inTheirPlaces(await inPlaces())],
     logLevel: 'silent',
+    ...own,
+    write: false,
   });
   const text = outputFiles[0]?.text;
-  if (text === undefined) throw new Error('the coordinator could not be bundled');
+  if (text === undefined) throw new Error(`${entry} could not be bundled`);
   return text;
 };
+
+/** A thread that is started from its text cannot be a module. */
+export const bundleImportThread = (): Promise<string> =>
+  bundled('coordinator/imports/thread.ts', { format: 'cjs' });
+
+export const bundleCoordinator = async (): Promise<string> =>
+  bundled('coordinator/main.ts', {
+    format: 'esm',
+    banner: { js: head },
+    plugins: [requiredOfNode, inTheirPlaces(await inPlaces())],
+  });

@@ -1,12 +1,15 @@
 import {
   type Alias,
+  type Document,
   isAlias,
+  isCollection,
   isMap,
   isScalar,
   isSeq,
   LineCounter,
   type Node,
   parseDocument,
+  visit,
 } from 'yaml';
 
 /** A YAML document as a value, with the place of everything in it. */
@@ -59,7 +62,12 @@ export function readDocument(file: string, text: string): Source {
       `it has ${(bytes / 1024 / 1024).toFixed(1)} MiB; 2 MiB are the most. Split it into several files.`,
     );
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, strict: true });
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    strict: true,
+    // It would compare each key with all before it; `mapOf` remembers them.
+    uniqueKeys: false,
+  });
   const placeAt = (offset: number | undefined): Place => {
     const { line, col } = lines.linePos(offset ?? 0);
     return { line: Math.max(1, line), column: Math.max(1, col) };
@@ -72,7 +80,7 @@ export function readDocument(file: string, text: string): Source {
   }));
   if (faults.length > 0) return { ...hopeless(''), faults };
   const places = new Map<string, number>();
-  const walk = walkOf(document.contents, (alias) => alias.resolve(document), places);
+  const walk = walkOf(document.contents, targetsOf(document), places);
   try {
     return {
       file,
@@ -91,6 +99,27 @@ export function readDocument(file: string, text: string): Source {
     if (error instanceof Hopeless) return hopeless(error.message, placeAt(error.node.range?.[0]));
     throw error;
   }
+}
+
+/** What each alias stands for: the last anchor of its name before it. Read once, if at all. */
+function targetsOf(document: Document): (alias: Alias) => Node | undefined {
+  let targets: Map<Alias, Node | undefined> | undefined;
+  const read = (): Map<Alias, Node | undefined> => {
+    const found = new Map<Alias, Node | undefined>();
+    const anchors = new Map<string, Node>();
+    visit(document, {
+      Node: (_key, node) => {
+        if (isAlias(node)) found.set(node, anchors.get(node.source));
+        else if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined)
+          anchors.set(node.anchor, node);
+      },
+    });
+    return found;
+  };
+  return (alias) => {
+    targets ??= read();
+    return targets.get(alias);
+  };
 }
 
 /** The value of a document. Aliases are followed by hand, so that a cycle or a bomb has a place. */
@@ -142,6 +171,7 @@ function walkOf(
   const mapOf = (items: readonly { key: unknown; value: unknown }[], path: Path): unknown => {
     const own: Record<string, unknown> = {};
     const merged: Record<string, unknown> = {};
+    const keys = new Set<unknown>();
     for (const { key, value } of items) {
       const name = isScalar(key) ? String(key.value) : undefined;
       if (name === undefined) {
@@ -149,6 +179,8 @@ function walkOf(
           throw new Hopeless(value, 'a key must be a word.');
         continue;
       }
+      if (isScalar(key) && keys.has(key.value)) throw new Hopeless(key, 'Map keys must be unique');
+      if (isScalar(key)) keys.add(key.value);
       if (name === '<<') {
         const sources = isSeq(value) ? value.items : [value];
         for (const source of sources) Object.assign(merged, read(source, path));

@@ -7,13 +7,16 @@ export const services = ['uptimerobot', 'healthchecks', 'better-stack'] as const
 export type Service = (typeof services)[number];
 export const isService = (text: string): text is Service => services.some((one) => one === text);
 
-/** One request; its caller decides what may be reached. */
-export type Reach = (request: {
-  readonly url: string;
-  readonly method: 'GET' | 'POST';
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-}) => Promise<{
+/** One request, until the signal ends it; its caller decides what may be reached. */
+export type Reach = (
+  request: {
+    readonly url: string;
+    readonly method: 'GET' | 'POST';
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body?: string;
+  },
+  signal?: AbortSignal,
+) => Promise<{
   readonly status: number;
   readonly retryAfter: string | null;
   readonly text: string;

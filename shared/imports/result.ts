@@ -44,14 +44,28 @@ export function beginImport({
   const omissions = new Map<string, Set<string>>();
   const variables = new Map<string, string>();
   const byValue = new Map<string, string>();
+  const numbers = new Map<string, number>();
 
+  /** The name itself, or with a number that nothing else has. */
+  const free = (wanted: string, joined: '-' | '_', isTaken: (name: string) => boolean): string => {
+    if (!isTaken(wanted)) return wanted;
+    // Many have one name: each goes on counting where the one before stopped.
+    for (let number = numbers.get(wanted) ?? 2; ; number += 1) {
+      const name = `${wanted}${joined}${number}`;
+      if (isTaken(name)) continue;
+      numbers.set(wanted, number + 1);
+      return name;
+    }
+  };
   const omit = (name: string, why: string): void => {
     const of = omissions.get(why) ?? new Set();
     omissions.set(why, of.add(name === '' ? '(without a name)' : name));
   };
   const nameVariable = (wanted: string, what: string): string => {
     const word = wanted.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_');
-    const name = free(/^[A-Z]/.test(word) ? word : `IMPORT_${word}`, variables, '_');
+    const name = free(/^[A-Z]/.test(word) ? word : `IMPORT_${word}`, '_', (one) =>
+      variables.has(one),
+    );
     variables.set(name, what);
     return name;
   };
@@ -114,7 +128,9 @@ export function beginImport({
     add: (kind, name, given) => {
       const [title, key] = [
         name.trim().slice(0, 200),
-        free(keyFrom(name) || kind.replace(/s$/, ''), objects[kind], '-'),
+        free(keyFrom(name) || kind.replace(/s$/, ''), '-', (one) =>
+          Object.hasOwn(objects[kind], one),
+        ),
       ];
       const named = title === '' || title === key ? {} : { name: title };
       const finished = finish({ ...named, ...given }, name);
@@ -146,19 +162,6 @@ const marker = '\u0000';
 const mark = (variable: string): string => `${marker}${variable}${marker}`;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the marker.
 const markers = /\u0000(\w+)\u0000/g;
-
-/** The name itself, or with a number that nothing else has. */
-const free = (
-  wanted: string,
-  taken: Raw | ReadonlyMap<string, unknown>,
-  joined: '-' | '_',
-): string => {
-  const isTaken = (name: string): boolean =>
-    taken instanceof Map ? taken.has(name) : Object.hasOwn(taken, name);
-  let name = wanted;
-  for (let number = 2; isTaken(name); number += 1) name = `${wanted}${joined}${number}`;
-  return name;
-};
 
 const isEmpty = (value: unknown): boolean =>
   value === undefined ||

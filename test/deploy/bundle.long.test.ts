@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { bundleDownload, downloadNames } from '../../coordinator/api/bundles.ts';
 import { connect } from '../../coordinator/database/connect.ts';
 import { migrationNames } from '../../coordinator/database/migration-files.ts';
-import { bundleCoordinator } from '../../deploy/bundle/coordinator.ts';
+import { bundleCoordinator, bundleImportThread } from '../../deploy/bundle/coordinator.ts';
 import { isWell } from '../support/network.ts';
 import { testSecretKey } from '../support/people.ts';
 import { runProgram, startChildProgram } from '../support/processes.ts';
@@ -49,6 +51,15 @@ const emptyDatabase = async (): Promise<{ url: string; drop: () => Promise<void>
     drop: () => admin(`drop database if exists ${name} with (force)`),
   };
 };
+
+test('an import is read by the thread that it brings along', async () => {
+  const importing = { source: 'healthchecks', today: '2026-11-27', document: '{}' };
+  const thread = new Worker(await bundleImportThread(), { eval: true, workerData: { importing } });
+  const [said] = await once(thread, 'message');
+  expect(said).toMatchObject({ is: 'refused' });
+  expect(text).toContain('eval:!0');
+  await thread.terminate();
+});
 
 /** Their sums: a difference of megabytes would be no help to whoever reads it. */
 const sumOf = (bundle: string): string => createHash('sha256').update(bundle).digest('hex');
