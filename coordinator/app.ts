@@ -220,6 +220,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     accountSecrets,
     notifications,
     sourceReader,
+    ownPlaces,
   } = createGateSetup({
     config,
     sql,
@@ -232,7 +233,14 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       hear: async (...asked) => engine?.trials.hear(...asked),
     },
   });
-  const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, previousKey });
+  const assistants = createAssistants({
+    sql,
+    clock,
+    accountSecrets,
+    secretKey,
+    previousKey,
+    ownPlaces,
+  });
   const webhookParts = {
     sql,
     clock,
@@ -247,6 +255,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     accept: 'application/rdap+json, application/json',
     // IANA's list has 70 KB.
     maxBytes: 1_048_576,
+    ownPlaces,
   });
   const ends: End[] = [
     () => sql.end({ timeout: isEntered ? 5 : 0 }),

@@ -15,6 +15,7 @@ import {
   createTextRecords,
   type DocumentReader,
 } from './outbound/documents.ts';
+import { createOwnPlaces } from './outbound/own-places.ts';
 import { type AccountSecrets, createAccountSecrets } from './people/secrets.ts';
 import { createSessions, type Sessions } from './people/sessions.ts';
 import { createProbeIdentities } from './probes/identities.ts';
@@ -37,6 +38,7 @@ export type GateSetup = {
   readonly notifications: Notifications;
   /** What asks other services for imports. */
   readonly sourceReader: DocumentReader;
+  readonly ownPlaces: ReturnType<typeof createOwnPlaces>;
 };
 
 type Dependencies = {
@@ -66,7 +68,19 @@ export const createGateSetup = ({
   const accountSecrets = createAccountSecrets(sql, { secretKey, previousKey });
   const sessions = createSessions({ sql, clock, log, accountSecrets });
   const connections = createConnections({ sql, secretKey, previousKey, clock, log, baseUrl });
-  const notifications = createNotifications({ config, sql, clock, log, secrets, baseUrl });
+  const ownPlaces = createOwnPlaces({
+    servers: [config.NATS_URL, config.DATABASE_URL],
+    baseUrl,
+  });
+  const notifications = createNotifications({
+    config,
+    sql,
+    clock,
+    log,
+    secrets,
+    baseUrl,
+    ownPlaces,
+  });
   const account = keyFromSeed(config.NATS_ACCOUNT_SEED, 'account');
   const probes = createProbeIdentities({
     account,
@@ -79,7 +93,7 @@ export const createGateSetup = ({
     requireSigned: config.REQUIRE_SIGNED,
   });
   // An answer is a page of a list, and larger ones are in pages.
-  const sourceReader = createDocumentReader({ maxBytes: 4_194_304 });
+  const sourceReader = createDocumentReader({ maxBytes: 4_194_304, ownPlaces });
   const gate = createOperations({
     handlers,
     sql,
@@ -112,5 +126,6 @@ export const createGateSetup = ({
     accountSecrets,
     notifications,
     sourceReader,
+    ownPlaces,
   };
 };

@@ -9,6 +9,7 @@ import type { Sql } from '../database/connect.ts';
 import { createAttempts } from '../gate/attempts.ts';
 import { type Count, subjectOfAddress } from '../gate/rate-limit.ts';
 import { createDocumentReader } from '../outbound/documents.ts';
+import type { createOwnPlaces } from '../outbound/own-places.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
 import type { MasterKeys } from '../secrets/keys.ts';
 import { createAssistantKey } from './connections.ts';
@@ -29,6 +30,7 @@ type Dependencies = MasterKeys & {
   readonly accountSecrets: AccountSecrets;
   /** Tests replace the usual way to addresses of others here. */
   readonly readDocument?: OauthDependencies['readDocument'] | undefined;
+  readonly ownPlaces?: ReturnType<typeof createOwnPlaces>;
 };
 
 const hour = 3_600_000;
@@ -41,9 +43,10 @@ export const createAssistants = ({
   secretKey,
   previousKey,
   readDocument,
+  ownPlaces,
 }: Dependencies) => {
   const key = createAssistantKey(sql, { secretKey, previousKey });
-  const documents = createDocumentReader();
+  const documents = createDocumentReader(ownPlaces && { ownPlaces });
   return {
     records: createOauthRecords(sql, clock, key),
     secrets: createAssistantSecrets(key),

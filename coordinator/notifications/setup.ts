@@ -13,7 +13,13 @@ import { channelKinds, kindOf } from './kinds/index.ts';
 import { createAlertLinks, createVapidPair } from './links.ts';
 import type { MessageLinks, Notification } from './message.ts';
 import { createNotifier, type Notifier } from './notifier.ts';
-import { createSender, mailsAtOnce, prepareSending, type Sender } from './transport.ts';
+import {
+  createSender,
+  mailsAtOnce,
+  prepareSending,
+  type Sender,
+  type SenderDependencies,
+} from './transport.ts';
 import type { GatheringTimes } from './warnings.ts';
 
 /** Everything that sends messages: for the notifier, and for testing a channel. */
@@ -44,6 +50,7 @@ type Dependencies = {
   readonly log: Log;
   readonly secrets: SecretsAtRest;
   readonly baseUrl: () => string;
+  readonly ownPlaces?: SenderDependencies['ownPlaces'];
 };
 
 const prepareAfterMs = 3_000;
@@ -79,6 +86,7 @@ export const createNotifications = ({
   log,
   secrets,
   baseUrl,
+  ownPlaces,
 }: Dependencies): Notifications => {
   const keys = { secretKey: config.SECRET_KEY, previousKey: config.SECRET_KEY_PREVIOUS };
   const links = createAlertLinks(sql, keys);
@@ -100,6 +108,7 @@ export const createNotifications = ({
     return baseUrl().startsWith('https:') ? baseUrl() : 'mailto:antipode@localhost';
   };
 
+  const reaching = ownPlaces === undefined ? {} : { ownPlaces };
   let made: Promise<Sender> | undefined;
   const sender = (): Promise<Sender> => {
     made ??= vapid()
@@ -107,6 +116,7 @@ export const createNotifications = ({
         createSender({
           clock,
           allow: config.ALERT_ALLOW_CIDRS,
+          ...reaching,
           mail,
           vapid: { ...pair, subject: subject() },
         }),
@@ -123,6 +133,7 @@ export const createNotifications = ({
   const events = createSender({
     clock,
     allow: config.ALERT_ALLOW_CIDRS,
+    ...reaching,
     mail: undefined,
     vapid: undefined,
     limitMs: eventLimitMs,

@@ -16,11 +16,13 @@ import type { Clock } from '../../shared/base/time.ts';
 import { MailRefused, type MailSender, mailCodeOf } from '../mail/sender.ts';
 import {
   BlockedAddress,
+  type ConnectionDependencies,
   createConnector,
   createLookup,
   type Lookup,
   UnknownName,
 } from '../outbound/connection.ts';
+import { createOwnPlaces } from '../outbound/own-places.ts';
 import type {
   Outgoing,
   OutgoingMail,
@@ -54,6 +56,7 @@ export type SenderDependencies = {
   /** The most at once to one host. */
   readonly toOneHost?: number;
   readonly lookup?: Lookup;
+  readonly ownPlaces?: ConnectionDependencies['ownPlaces'];
 };
 
 /**
@@ -83,12 +86,13 @@ export function createSender({
   limitMs = usualLimitMs,
   toOneHost = atOnceToOneHost,
   lookup = createLookup(),
+  ownPlaces = createOwnPlaces(),
 }: SenderDependencies): Sender {
   const agentMade = async (): Promise<Agent> => {
     const undici = await load();
     // One connection each: none is reused, and each is judged.
     return new undici.Agent({
-      connect: createConnector(undici.buildConnector, { allow, lookup }),
+      connect: createConnector(undici.buildConnector, { allow, lookup, ownPlaces }),
       pipelining: 0,
       connections: toOneHost,
       maxHeaderSize: 16 * 1_024,

@@ -3,7 +3,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import pLimit from 'p-limit';
 import type { buildConnector as BuildConnector } from 'undici';
 import { codeOf } from '../../shared/base/errors.ts';
-import { mayReach, parseAddress, parseCidr } from '../../shared/base/network.ts';
+import { isNamed, mayReach, parseAddress, parseCidr } from '../../shared/base/network.ts';
 
 /**
  * Connects to other people's addresses under the rules of public probes. The name is resolved,
@@ -67,36 +67,57 @@ export const createLookup = (): Lookup => {
   };
 };
 
-export type ConnectionDependencies = { readonly allow: readonly string[]; readonly lookup: Lookup };
+/**
+ * Whether an address and port are this service's own: a public address of this machine, where
+ * services listen behind its firewall, the bus, the database, or another port of the host that
+ * serves the base URL, which may be this machine behind a translated address.
+ */
+export type IsOwnPlace = (
+  address: NonNullable<ReturnType<typeof parseAddress>>,
+  port: number,
+) => boolean;
+
+export type ConnectionDependencies = {
+  readonly allow: readonly string[];
+  readonly lookup: Lookup;
+  /** Closed unless `allow` names one by one. */
+  readonly ownPlaces: (lookup: Lookup) => Promise<IsOwnPlace>;
+};
 
 export const createConnector = (
   build: typeof BuildConnector,
-  { allow, lookup }: ConnectionDependencies,
+  { allow, lookup, ownPlaces }: ConnectionDependencies,
 ): BuildConnector.connector => {
   const ranges = allow.flatMap((range) => {
     const read = parseCidr(range);
     return read === undefined ? [] : [read];
   });
-  const allows = (text: string): boolean => {
+  const allows = (text: string, port: number, isOwn: IsOwnPlace): boolean => {
     const address = parseAddress(text);
-    return address !== undefined && mayReach(address, ranges);
+    if (address === undefined || !mayReach(address, ranges)) return false;
+    return !isOwn(address, port) || isNamed(address, ranges);
   };
 
   /**
    * The allowed addresses. One forbidden address refuses all: a name that also leads inside is
    * suspicious.
    */
-  const judged = async (host: string): Promise<readonly string[]> => {
+  const judged = async (
+    host: string,
+    port: number,
+  ): Promise<{ readonly addresses: readonly string[]; readonly isOwn: IsOwnPlace }> => {
+    const isOwn = await ownPlaces(lookup);
     const addresses = isIP(host) === 0 ? await lookup(host) : [host];
     if (addresses.length === 0) throw new UnknownName();
-    if (!addresses.every(allows)) throw new BlockedAddress();
-    return addresses;
+    if (!addresses.every((address) => allows(address, port, isOwn))) throw new BlockedAddress();
+    return { addresses, isOwn };
   };
 
   return (options, callback) => {
     const host = options.hostname.replace(/^\[(.*)\]$/, '$1');
-    judged(host).then(
-      (addresses) => {
+    const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
+    judged(host, port).then(
+      ({ addresses, isOwn }) => {
         const given = addresses.map((address) => ({ address, family: isIP(address) }));
         const judgedLookup: LookupFunction = (_name, { all }, done) => {
           const [first] = given;
@@ -113,7 +134,7 @@ export const createConnector = (
         connect(options, (...[error, socket]) => {
           if (error !== null) return callback(error, null);
           // No socket continues to an address that was not judged, whatever led it there.
-          if (socket.remoteAddress !== undefined && !allows(socket.remoteAddress)) {
+          if (socket.remoteAddress !== undefined && !allows(socket.remoteAddress, port, isOwn)) {
             socket.destroy();
             return callback(new BlockedAddress(), null);
           }

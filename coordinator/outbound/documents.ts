@@ -1,7 +1,13 @@
 import { Resolver } from 'node:dns/promises';
 import type { Agent } from 'undici';
 import { version } from '../../shared/base/process.ts';
-import { createConnector, createLookup, type Lookup } from './connection.ts';
+import {
+  type ConnectionDependencies,
+  createConnector,
+  createLookup,
+  type Lookup,
+} from './connection.ts';
+import { createOwnPlaces } from './own-places.ts';
 
 /** Another party's document as answered: of a client that identifies itself by an address. */
 export type ReadDocument = {
@@ -35,6 +41,7 @@ const atOnce = 10;
 type Dependencies = {
   readonly allow?: readonly string[];
   readonly lookup?: Lookup;
+  readonly ownPlaces?: ConnectionDependencies['ownPlaces'];
   readonly maxBytes?: number;
   /** Which kinds of documents are wanted. */
   readonly accept?: string;
@@ -43,12 +50,13 @@ type Dependencies = {
 export const createDocumentReader = ({
   allow = [],
   lookup = createLookup(),
+  ownPlaces = createOwnPlaces(),
   maxBytes = usualMaxBytes,
   accept = 'application/json',
 }: Dependencies = {}): DocumentReader => {
   const agentMade = async (): Promise<Agent> => {
     const undici = await import('undici');
-    const connect = createConnector(undici.buildConnector, { allow, lookup });
+    const connect = createConnector(undici.buildConnector, { allow, lookup, ownPlaces });
     return new undici.Agent({
       connect,
       pipelining: 0,

@@ -4,10 +4,11 @@ import {
   inRange,
   isLoopback,
   isMetadata,
+  isNamed,
   isPrivateUse,
   isPublic,
+  isPublicOf,
   isUnspecified,
-  namesOne,
   parseAddress,
   parseCidr,
   sameAddress,
@@ -87,13 +88,12 @@ export const createGuard = (dependencies: GuardDependencies): Guard => {
     .map((range) => parseCidr(range))
     .filter((range) => range !== undefined);
   type Address = NonNullable<ReturnType<typeof parseAddress>>;
-  const named = (address: Address): boolean =>
-    allowed.some((range) => namesOne(range) && sameAddress(range[0], address));
+  const named = (address: Address): boolean => isNamed(address, allowed);
   const listed = (address: Address): boolean =>
     allowed.some((range) => inRange(address, range) || inRange(unmapped(address), range));
 
   let ownList: readonly string[] | undefined;
-  let ownPublic: ReadonlySet<string> = new Set();
+  let isPublicOfOwn = isPublicOf([]);
   /**
    * Runs before every connection, so it reads the list once for as long as the list is the same.
    */
@@ -101,10 +101,9 @@ export const createGuard = (dependencies: GuardDependencies): Guard => {
     const own = dependencies.own();
     if (own !== ownList) {
       ownList = own;
-      const addresses = own.flatMap((text) => parseAddress(text) ?? []);
-      ownPublic = new Set(addresses.filter(isPublic).map((one) => one.toNormalizedString()));
+      isPublicOfOwn = isPublicOf(own);
     }
-    return ownPublic.size > 0 && ownPublic.has(unmapped(address).toNormalizedString());
+    return isPublicOfOwn(address);
   };
 
   const isBus = (address: Address, port: number): boolean => {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
-import { hostname, networkInterfaces } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
+import { ownAddresses } from '../../shared/base/network.ts';
 import type { AnnouncementTrust } from '../../shared/bus/announcement.ts';
 import {
   type PresenceMessage,
@@ -57,9 +58,6 @@ export const hostIdentity = async (): Promise<string> => {
     .update(`antipode: host ${run?.trim() ?? hostname()}`)
     .digest('base64url');
 };
-
-const ownAddresses = (): string[] =>
-  Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
 
 export const watchBusEndpoints = async (url: string, log: Log): Promise<BusEndpoints> => {
   let bus: readonly Endpoint[] = [];

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import ip from 'ipaddr.js';
 import { z } from 'zod';
@@ -164,17 +165,38 @@ export const isPrivateUse = (address: Address): boolean =>
  * others that the ranges name. Metadata addresses open only to a range that names one address.
  */
 export const mayReach = (address: Address, ranges: readonly Cidr[]): boolean => {
-  if (isMetadata(address) || isUnspecified(address))
-    return ranges.some((range) => namesOne(range) && sameAddress(range[0], address));
+  if (isMetadata(address) || isUnspecified(address)) return isNamed(address, ranges);
   if (isPublic(address)) return true;
   const plain = unmapped(address);
   if (!ranges.some((range) => inRange(address, range) || inRange(plain, range))) return false;
   return plain !== address || carriedIpv4(address).every((inside) => mayReach(inside, ranges));
 };
 
+/** Whether a range names this one address. */
+export const isNamed = (address: Address, ranges: readonly Cidr[]): boolean =>
+  ranges.some((range) => namesOne(range) && sameAddress(range[0], address));
+
 export const sameAddress = (a: Address, b: Address): boolean => {
   const [x, y] = [unmapped(a), unmapped(b)];
   return x.kind() === y.kind() && x.toNormalizedString() === y.toNormalizedString();
+};
+
+/** This machine's own addresses now. */
+export const ownAddresses = (): string[] =>
+  Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
+
+/**
+ * Whether an address is a public one among these. Services of a machine listen on its own public
+ * addresses behind its firewall.
+ */
+export const isPublicOf = (own: readonly string[]): ((address: Address) => boolean) => {
+  const known = new Set(
+    own
+      .flatMap((text) => parseAddress(text) ?? [])
+      .filter(isPublic)
+      .map((one) => one.toNormalizedString()),
+  );
+  return (address) => known.size > 0 && known.has(unmapped(address).toNormalizedString());
 };
 
 const made = new Map<string | undefined, SecureContext>();
