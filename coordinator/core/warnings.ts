@@ -96,9 +96,13 @@ function move(
   return { ...warning, views: [...views.filter((one) => one !== before), view] };
 }
 
-/** `slow` is what the median is: of five checks, three; of fewer, the missing ones were not slow. */
-function isSeenIn(code: WarningCode, checks: readonly boolean[]): boolean {
-  return code === 'slow' ? checks.filter(Boolean).length > medianOf / 2 : checks[0] === true;
+/**
+ * `slow` is what the median is: of five checks, three; of fewer, the missing ones were not slow. Two
+ * in a row are enough, so that it is known after two turns.
+ */
+function isSeenIn(code: WarningCode, [newest, before, ...older]: readonly boolean[]): boolean {
+  if (code !== 'slow' || (newest && before)) return newest === true;
+  return [newest, before, ...older].filter(Boolean).length > medianOf / 2;
 }
 
 /** What the views make of it: it begins, changes or ends; undefined when it is held no more. */

@@ -17,8 +17,9 @@ import { type ChannelState, disabledReasonOf, isCovered } from './policy.ts';
  * Tells people of warnings (rule 44), in two steps, each one transaction:
  *
  *   1 gather   an organisation's alerts wait until none came for a while, so that one certificate on
- *              40 monitors, which are checked one after the other, is one message; then each gets a
- *              step for every channel that wants warnings and covers the monitor
+ *              40 monitors, which are checked one after the other, is one message (one that became
+ *              slow alone hardly waits); then each gets a step for every channel that wants warnings
+ *              and covers the monitor
  *   2 tell     a channel's steps that nothing holds (hours, mute, maintenance) leave as one message
  *
  * A process that dies wrote nothing; the next one does it. A warning that is over before it leaves
@@ -33,6 +34,9 @@ export type GatheringTimes = { readonly quietMs: number; readonly mostMs: number
 
 /** Most monitors are checked from all continents within this time. */
 export const gatheringTimes: GatheringTimes = { quietMs: 180_000, mostMs: 900_000 };
+
+/** A monitor that alone became slow is slow now, and waits for no other. */
+const aloneMs = 10_000;
 
 /** A mute or maintenance may end before its time. */
 const againMs = 60_000;
@@ -75,7 +79,10 @@ async function plan(sql: Queryable, now: number, times: GatheringTimes): Promise
       select organisation_id from warning_alerts where planned_at is null
       group by organisation_id
       having max(created_at) <= ${new Date(now - times.quietMs)}
-        or min(created_at) <= ${new Date(now - times.mostMs)})
+        or min(created_at) <= ${new Date(now - times.mostMs)}
+        or count(*) = 1 and max(created_at) <= ${new Date(now - aloneMs)} and bool_and(
+          event = 'warning' and exists (select from warnings w where w.id = warning_id
+            and w.code = 'slow')))
     order by id limit ${maxAlerts} for update skip locked`;
   if (alerts.length === 0) return false;
   const unique = (texts: readonly string[]) => [...new Set(texts)];

@@ -90,10 +90,10 @@ type Warned = {
 };
 type Open = { -readonly [Key in keyof Warned]: Warned[Key] };
 
-const median = (checks: readonly Check[]): boolean => {
+const isSlow = (checks: readonly Check[]): boolean => {
   const last = checks.slice(-5).map(({ is }) => (is === 'warned' ? 1 : 0));
   const five = [0, 0, 0, 0, 0, ...last].slice(-5).toSorted((a, b) => a - b);
-  return five[2] === 1;
+  return five[2] === 1 || last.slice(-2).reduce<number>((sum, one) => sum + one, 0) === 2;
 };
 
 /** What the rule says, by looking back at each pass over all that came since it mattered. */
@@ -124,7 +124,7 @@ const expected = ({ code, places, interval_ms, checks }: WarningStory): Warned[]
       return line;
     };
     const seesAfter = (line: readonly Known[]): boolean =>
-      code === 'slow' ? median(line) : line.at(-1)?.is === 'warned';
+      code === 'slow' ? isSlow(line) : line.at(-1)?.is === 'warned';
     const lines = places.map(lineOf).filter((line) => line.length > 0);
     const seeing = lines.filter(seesAfter);
     const mine = lineOf(check.continent);

@@ -40,7 +40,7 @@ export const connectionKeys = {
   },
   max_response_ms: {
     meaning:
-      'Warns when the median check took longer, in milliseconds; each such check fails where ' +
+      'Warns when the median check, or two in a row, took longer, in milliseconds; each such check fails where ' +
       '`fail_on` has "slow".',
     allowed: 'a whole number of milliseconds from 1 to 60,000, at most the time limit',
     otherwise: 'fails only at the time limit',
@@ -48,7 +48,7 @@ export const connectionKeys = {
   },
   warn: {
     meaning:
-      'Warns when the median check took longer, in milliseconds; wins over `max_response_ms`.',
+      'Warns when the median check, or two in a row, took longer, in milliseconds; wins over `max_response_ms`.',
     allowed: 'an object with `response_ms`, from 1 to 60,000 and at most the time limit',
     otherwise: '`max_response_ms`, or no warning of slow responses',
     example: { response_ms: 1_500 },

@@ -76,16 +76,26 @@ describe('rule 44: a warning', () => {
       life.pass('Europe', second, warnings);
       life.pass('Asia', second + 60, warnings);
     };
-    for (const [nth, isSlow] of [true, true, false].entries()) turn(nth * 120, isSlow);
+    for (const [nth, isSlow] of [true, false, true, false].entries()) turn(nth * 120, isSlow);
     expect(life.effects('warning')).toEqual([]);
-    turn(360, true);
+    turn(480, true);
     expect(life.effects('warning')).toMatchObject([
-      { change: 'begun', warning: { code: 'slow', since: at(360), begun_at: at(420) } },
+      { change: 'begun', warning: { code: 'slow', since: at(480), begun_at: at(540) } },
     ]);
-    turn(480, false);
-    expect(life.effects('warning')).toHaveLength(1);
     turn(600, false);
+    turn(720, false);
     expect(life.effects('warning').at(-1)).toMatchObject({ change: 'ended' });
+  });
+
+  test('of slowness begins with two slow checks in a row of each of two continents: after 40 s at an interval of 10 s', () => {
+    const life = story(['Europe', 'Asia', 'Africa'], { interval_ms: 10_000 });
+    const turns = ['Europe', 'Asia', 'Africa', 'Europe'] as const;
+    for (const [nth, place] of turns.entries()) life.pass(place, nth * 10, { warnings: [slow] });
+    expect(life.effects('warning')).toEqual([]);
+    life.pass('Asia', 40, { warnings: [slow] });
+    expect(life.effects('warning')).toMatchObject([
+      { change: 'begun', warning: { code: 'slow', begun_at: at(40) } },
+    ]);
   });
 
   test('of a certificate becomes more urgent once all observing continents say so', () => {

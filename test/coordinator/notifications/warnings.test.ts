@@ -56,6 +56,26 @@ describe('rule 44: a warning', async () => {
     expect(message?.names).toHaveLength(40);
   });
 
+  test('of a monitor that alone became slow leaves after ten seconds, and of several that did together', async () => {
+    await bench.channel('chat');
+    const warning = await bench.warn(await bench.monitor('Shop'));
+    bench.now += 10_000;
+    await bench.tell();
+    expect(bench.heard('chat').map(({ names }) => names)).toEqual([['Shop']]);
+    // Its end is in no hurry: it may become slow again.
+    await bench.endWarning(warning);
+    bench.now += minute;
+    await bench.tell();
+    expect(bench.heard('chat')).toHaveLength(1);
+    await tell();
+    for (const name of ['One', 'Two']) await bench.warn(await bench.monitor(name));
+    bench.now += minute;
+    await bench.tell();
+    expect(bench.heard('chat')).toHaveLength(2);
+    await tell();
+    expect(bench.heard('chat').at(-1)?.names).toEqual(['One', 'Two']);
+  });
+
   test('and another of one monitor are one message with both', async () => {
     await bench.channel('chat');
     const shop = await bench.monitor('Shop');

@@ -37,8 +37,8 @@ export const warningMutations: readonly Mutation[] = [
   ),
   warning(
     'one slow check of five is slow',
-    'checks.filter(Boolean).length > medianOf / 2',
-    'checks.filter(Boolean).length > medianOf / 6',
+    'filter(Boolean).length > medianOf / 2',
+    'filter(Boolean).length > medianOf / 6',
     1,
   ),
   warning(
