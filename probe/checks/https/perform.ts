@@ -1,5 +1,6 @@
 import { createRecentCache } from '../../../shared/base/async.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
+import { isMailPort } from '../../../shared/checks/connection/config.ts';
 import {
   type HttpsSettings,
   httpsSettings,
@@ -169,7 +170,9 @@ export const nextRequest = (
     !url ||
     (url.protocol !== 'http:' && url.protocol !== 'https:') ||
     url.hostname === '' ||
-    url.port === '0'
+    url.port === '0' ||
+    // A redirect may keep method and body.
+    isMailPort(url.port)
   )
     return 'invalid';
   url.hash = '';

@@ -15,8 +15,10 @@ import {
   connectionSchemas,
   connectionSettings,
   given,
+  isMailPort,
   isTooLong,
   limitFaults,
+  mailPortFault,
   someOf,
   strange,
 } from '../connection/config.ts';
@@ -416,6 +418,7 @@ export const httpsTarget: KindTarget = {
     if (!url) return `\`target\` must be a whole http:// or https:// address, ${example}`;
     if (url.username !== '' || url.password !== '')
       return '`target` must not contain a user name or password; give them as `basic_auth`';
+    if (isMailPort(url.port)) return mailPortFault;
     if (isTooLong(url.hostname))
       return '`target` must name a host of at most 253 characters, and 63 between two dots';
     return undefined;

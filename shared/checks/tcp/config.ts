@@ -7,6 +7,7 @@ import {
   connectionSettings,
   given,
   hostAndPort,
+  isMailPort,
   limitFaults,
   portTarget,
   serverNameIn,
@@ -45,8 +46,8 @@ const schemas = {
 const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
   const faults: ConfigFault[] = payloadFaults(config);
   const say = (key: string, remedy: string) => faults.push({ key, remedy });
-  if (given(config, 'send') && hostAndPort('tcp', target)?.port === 25)
-    say('send', 'leave it out on port 25; `banner` "smtp" checks a mail server');
+  if (given(config, 'send') && isMailPort(hostAndPort('tcp', target)?.port ?? 0))
+    say('send', 'leave it out on ports of mail; `banner` "smtp" checks a mail server');
   const tls = asText(config.tls) ?? 'none';
   const banner = asText(config.banner);
   if (banner !== undefined && tls !== 'none' && tls !== 'implicit' && banner !== tls)

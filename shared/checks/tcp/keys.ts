@@ -25,7 +25,7 @@ export const tcpKeys = {
   },
   send: {
     meaning: 'Bytes to send once connected; stored encrypted, and shown as `***`.',
-    allowed: `${payloadWords}; not on port 25, where mail is delivered`,
+    allowed: `${payloadWords}; not on ports 25, 465, 587 and 2525, where mail is delivered`,
     otherwise: 'nothing',
     example: 'PING\\r\\n',
   },

@@ -8,8 +8,10 @@ import {
   connectionSchemas,
   connectionSettings,
   given,
+  isMailPort,
   isTooLong,
   limitFaults,
+  mailPortFault,
   strange,
 } from '../connection/config.ts';
 import {
@@ -147,6 +149,7 @@ export const websocketTarget: KindTarget = {
       return '`target` must be a whole ws:// or wss:// address, such as wss://example.com/socket';
     if (url.username !== '' || url.password !== '')
       return '`target` must not contain a user name or password; give them as an Authorization header in `headers`';
+    if (isMailPort(url.port)) return mailPortFault;
     if (isTooLong(url.hostname))
       return '`target` must name a host of at most 253 characters, and 63 between two dots';
     return undefined;

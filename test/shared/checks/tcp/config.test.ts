@@ -11,6 +11,18 @@ import { hostAndPort } from '../../../../shared/checks/connection/config.ts';
 import { bytesOf } from '../../../../shared/checks/connection/payload.ts';
 import { tcpSettings } from '../../../../shared/checks/tcp/config.ts';
 
+describe('a port of mail', () => {
+  test.each([25, 465, 587, 2525])('%d gets no words of ours', (port) => {
+    expect(targetFault('https', `http://mail.example:${port}/`)).toContain('a port of mail');
+    const target = `mail.example:${port}`;
+    const faultsOf = (config: Config) =>
+      configFaults('tcp', target, config, 60).map(({ key }) => key);
+    expect(faultsOf({ send: 'MAIL FROM:<a@b.example>' })).toEqual(['send']);
+    expect(faultsOf({ banner: 'smtp' })).toEqual([]);
+    expect(targetFault('tcp', target)).toBeUndefined();
+  });
+});
+
 describe('a target with a port', () => {
   test.each([
     ['db.example.com:5432', 'db.example.com', 5_432],

@@ -31,6 +31,8 @@ describe('the target of a websocket check', () => {
     ['wss://shop.example/a b', 'blanks'],
     ['wss://ana:secret@shop.example/', 'Authorization header'],
     [`wss://${'a'.repeat(64)}.example/`, '63 between two dots'],
+    ['ws://shop.example:25/', 'a port of mail'],
+    ['wss://shop.example:465/', 'a port of mail'],
   ])('%j is refused, and told what would do', (target, remedy) => {
     expect(targetFault('websocket', target)).toContain(remedy);
   });
