@@ -80,6 +80,7 @@ export const createGateSetup = ({
     secrets,
     baseUrl,
     ownPlaces,
+    results,
   });
   const account = keyFromSeed(config.NATS_ACCOUNT_SEED, 'account');
   const probes = createProbeIdentities({

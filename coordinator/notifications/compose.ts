@@ -3,6 +3,8 @@ import type { Clock, Interval } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
+import type { Results } from '../results/reading.ts';
+import { ratesOf } from './brownout.ts';
 import {
   type ComposedChannel,
   type DownMessage,
@@ -64,6 +66,7 @@ type Dependencies = {
   readonly clock: Clock;
   /** Whether what becomes due together for a channel of this kind is told together. */
   readonly gathers: (kind: string) => boolean;
+  readonly results: Pick<Results, 'within'>;
 };
 
 type Composed = {
@@ -73,7 +76,7 @@ type Composed = {
   readonly merged: DownMessage[];
 };
 
-export function createComposer({ sql, clock, gathers }: Dependencies): Composer {
+export function createComposer({ sql, clock, gathers, results }: Dependencies): Composer {
   const write = async (
     transaction: Queryable,
     left: readonly { readonly channel: ComposedChannel; readonly leaving: readonly Leaving[] }[],
@@ -133,7 +136,10 @@ export function createComposer({ sql, clock, gathers }: Dependencies): Composer 
         const channels = await takeChannelsWithSteps(transaction, now, maxChannels);
         if (channels.length === 0) return false;
         const { steps, matrices } = await takeSteps(transaction, channels, now);
-        const round = { ...(await readRound(transaction, channels, steps, now)), matrices };
+        const round = {
+          ...(await readRound(transaction, results, channels, steps, now)),
+          matrices,
+        };
         const ofChannel = Map.groupBy(steps, ({ channel_id }) => channel_id);
         const left: { channel: ComposedChannel; leaving: readonly Leaving[] }[] = [];
         const buckets: { readonly id: string; readonly bucket: Bucket }[] = [];
@@ -244,21 +250,25 @@ type Round = {
   readonly lastDown: ReadonlyMap<string, number>;
   readonly downs: readonly DownMessage[];
   readonly matrices: ReadonlyMap<string, string | null>;
+  /** Of incidents that are told as flapping, how much passes (brownout.ts). */
+  readonly rates: ReadonlyMap<string, string>;
 };
 
 async function readRound(
   sql: Queryable,
+  results: Pick<Results, 'within'>,
   channels: readonly ComposedChannel[],
   steps: readonly WaitingStep[],
   now: number,
 ): Promise<Omit<Round, 'matrices'>> {
-  const incidents = [...new Set(steps.map(({ incident_id }) => incident_id))];
+  const incidentsOf = (some: readonly WaitingStep[]) => [
+    ...new Set(some.map(({ incident_id }) => incident_id)),
+  ];
+  const incidents = incidentsOf(steps);
   const monitorsOf = (some: readonly WaitingStep[]) => [
     ...new Set(some.map(({ monitor_id }) => monitor_id)),
   ];
-  const flapping = monitorsOf(
-    steps.filter((step) => step.flapping !== 'plain' && ends.includes(step.event)),
-  );
+  const flapping = monitorsOf(steps.filter((step) => step.flapping !== 'plain'));
   const since = now - flappingMemoryMs;
   const beginnings = steps.filter(({ event }) => !ends.includes(event));
   // For incidents that are over, mutes and maintenance count as they were at the end.
@@ -281,11 +291,18 @@ async function readRound(
     { channels: channels.map(({ id }) => id), incidents, flapping, since },
     now,
   );
+  const rates = await ratesOf(
+    sql,
+    results,
+    incidentsOf(steps.filter(({ event }) => event === 'flapping')),
+    now,
+  );
   return {
     now,
     covers,
     mutes,
     downs,
+    rates,
     lastDown: new Map(
       outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at.getTime()]),
     ),
@@ -322,8 +339,12 @@ function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round:
         out.drops.push({ id: step.id, because: 'never_told' });
       else {
         if (isOvertaken) out.merged.push(begun);
+        // One that stays down after it was told as flapping goes on in that thread, whose end is its.
         const begins =
-          step.event === 'down' || step.event === 'flapping' || isOvertaken || begun === undefined;
+          step.event === 'flapping' ||
+          (step.event === 'down' && step.flapping === 'plain') ||
+          isOvertaken ||
+          begun === undefined;
         const before =
           begun === undefined || step.started_at !== null
             ? undefined
@@ -337,6 +358,7 @@ function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round:
             // name.
             thread: begins ? '' : begun.thread_id,
             steady: step.event === 'up' && step.flapping !== 'plain',
+            rate: step.event === 'flapping' ? (round.rates.get(step.incident_id) ?? null) : null,
             waited: isOvertaken && isOld(contentFrom(begun.told).at, round.now),
             matrix: round.matrices.get(step.incident_id) ?? null,
             before,

@@ -97,6 +97,8 @@ export type Said = Item & {
    * Of one that was down: that it is told late, and when we learned of it where that was late.
    */
   readonly late: { readonly learned_at: number | null } | null;
+  /** Of one that flaps: how much of it passes, where that is known. */
+  readonly rate: string | null;
 };
 
 /**
@@ -338,6 +340,11 @@ function localText(at: number, zone: string): string {
   return new Date(localOf(at, zone)).toISOString().replace('T', ' ');
 }
 
+/** Hours and minutes of the clock there. */
+export function localClock(at: number, zone: string): string {
+  return localText(at, zone).slice(11, 16);
+}
+
 function one(
   {
     event,
@@ -350,6 +357,7 @@ function one(
     ended_at,
     acknowledged_as,
     steady,
+    rate,
   }: Said,
   now: number,
 ): string {
@@ -360,7 +368,7 @@ function one(
   if (event === 'reminder')
     return `${name} is still down after ${briefDuration(now - started_at)}: ${cause}.`;
   if (event === 'flapping')
-    return `${name} is flapping: it went down three times within 30 min. You will hear again once it is stable for 15 min or down for 5.`;
+    return `${name} is flapping: it ${rate ?? 'went down three times within 30 min'}. You will hear again once it is stable for 15 min or down for 5.`;
   if (event === 'was_down') return `${name} was down for ${after}: ${cause}.`;
   if (event === 'acknowledged')
     return `${name} is acknowledged by ${acknowledged_as ?? 'someone'}.`;
@@ -431,13 +439,14 @@ export function leavingOf(
     readonly steady: boolean;
     /** Whether its "down" waited for long, because nobody could deliver it. */
     readonly waited: boolean;
+    readonly rate: string | null;
     readonly matrix: string | null;
     readonly before: NotifiedMonitor | undefined;
   },
 ): Leaving {
   const { event, thread, before } = as;
   const isGone = step.started_at === null;
-  const cause = isGone ? (before?.cause ?? 'it failed') : causeWords(step);
+  const cause = isGone ? (before?.cause ?? 'it failed') : (as.rate ?? causeWords(step));
   const name = step.monitor_name ?? before?.name ?? 'A deleted monitor';
   const group = step.monitor_name === null ? (before?.group ?? null) : step.group_name;
   const started_at = step.started_at?.getTime() ?? before?.started_at ?? step.due_at.getTime();
@@ -455,6 +464,7 @@ export function leavingOf(
       acknowledged_as: step.acknowledged_as,
       steady: as.steady,
       late: event === 'was_down' ? lateness(step, resolved_at, as.waited) : null,
+      rate: as.rate,
     },
     monitor: {
       id: step.monitor_id,

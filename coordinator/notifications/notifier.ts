@@ -1,5 +1,6 @@
 import type { Ticker } from '../../shared/actor/mailbox.ts';
 import { createRetryingTicker } from '../housekeeping/jobs.ts';
+import type { Results } from '../results/reading.ts';
 import { createComposer } from './compose.ts';
 import { createDeliverer, type DelivererDependencies } from './deliver.ts';
 import { createOwnerFallback } from './last-resort.ts';
@@ -45,7 +46,7 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
   const { sql, clock, log, kindOf } = deps;
   const planner = createPlanner({ sql, clock, log });
   const gathers = (kind: string): boolean => kindOf(kind)?.gathers !== false;
-  const composer = createComposer({ sql, clock, gathers });
+  const composer = createComposer({ sql, clock, gathers, results: deps.results });
   const deliverer = createDeliverer(deps);
   const warnings = createWarningTeller({ sql, clock, gathers, times: deps.warningTimes });
   const fallback = createOwnerFallback({ sql, clock, log, hasMail: deps.hasMail });
@@ -96,4 +97,5 @@ export type NotifierDependencies = DelivererDependencies & {
   /** Whether owners can be mailed. */
   readonly hasMail: boolean;
   readonly warningTimes?: GatheringTimes;
+  readonly results: Pick<Results, 'within'>;
 };

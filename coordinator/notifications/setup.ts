@@ -12,7 +12,7 @@ import { classOf } from './deliver.ts';
 import { channelKinds, kindOf } from './kinds/index.ts';
 import { createAlertLinks, createVapidPair } from './links.ts';
 import type { MessageLinks, Notification } from './message.ts';
-import { createNotifier, type Notifier } from './notifier.ts';
+import { createNotifier, type Notifier, type NotifierDependencies } from './notifier.ts';
 import {
   createSender,
   mailsAtOnce,
@@ -50,6 +50,7 @@ type Dependencies = {
   readonly log: Log;
   readonly secrets: SecretsAtRest;
   readonly baseUrl: () => string;
+  readonly results: NotifierDependencies['results'];
   readonly ownPlaces?: SenderDependencies['ownPlaces'];
 };
 
@@ -86,6 +87,7 @@ export const createNotifications = ({
   log,
   secrets,
   baseUrl,
+  results,
   ownPlaces,
 }: Dependencies): Notifications => {
   const keys = { secretKey: config.SECRET_KEY, previousKey: config.SECRET_KEY_PREVIOUS };
@@ -251,6 +253,7 @@ export const createNotifications = ({
         place,
         everyMs,
         fallbackMs,
+        results,
         figures,
         ...times,
         hasMail: mail !== undefined,

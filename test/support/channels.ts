@@ -23,6 +23,7 @@ export const testChannels = (
     secrets: createSecretsAtRest(secretKey),
     config: { SECRET_KEY: secretKey, ALERT_ALLOW_CIDRS: ['127.0.0.0/8', '::1'] },
     baseUrl: () => 'https://antipode.test',
+    results: { within: async () => [] },
   }).channels;
 
 /** For tests of channels: what is told, and a config for each kind. */

@@ -446,16 +446,35 @@ describe('alerts', async () => {
   );
 
   test('rule 25: one that is over before it is due is dropped, without a message', async () => {
-    await write({ ...down, incident });
+    await write({ ...down, due_at: up.at, incident });
     await write({ ...up, incident });
     expect(await rows()).toEqual([{ event: 'down', state: 'dropped', settled: true }]);
     expect(await releaseAlerts(sql, owned, await ids())).toBe(0);
   });
 
-  test('rule 25: what is raised and over in one transaction is dropped', async () => {
-    await write({ ...down, incident }, { ...up, incident });
-    expect(await rows()).toMatchObject([{ event: 'down', state: 'dropped' }]);
-  });
+  test.each([
+    [
+      'in one transaction',
+      (one: Down, end: Parameters<typeof writeAlerts>[1][number]) => write(one, end),
+    ],
+    [
+      'before it was released',
+      async (one: Down, end: Parameters<typeof writeAlerts>[1][number]) => {
+        await write(one);
+        await write(end);
+      },
+    ],
+  ])(
+    'rule 4: what is raised and over %s, and was due before its end, is told late once',
+    async (_, tell) => {
+      await tell({ ...down, incident }, { ...up, incident });
+      await write({ ...up, incident }, { event: 'was_down', due_at: time, incident });
+      expect(await rows()).toMatchObject([
+        { event: 'down', state: 'dropped' },
+        { event: 'was_down', state: 'due' },
+      ]);
+    },
+  );
 
   test('rule 25: recipients of a "down" get the end, once', async () => {
     await write({ ...down, incident });
@@ -498,7 +517,7 @@ describe('alerts', async () => {
     expect(await rows()).toMatchObject([{ state: 'held' }]);
   });
 
-  test('rule 25: one that is released while its incident ends is either dropped or sent', async () => {
+  test('rules 4 and 25: one that is released while its incident ends is sent, or told late, and never both', async () => {
     await write({ ...down, incident });
     const held = await ids();
     let released: Promise<number> = Promise.resolve(0);
@@ -509,6 +528,9 @@ describe('alerts', async () => {
       await transaction`select pg_sleep(0)`;
     });
     expect(await released).toBe(0);
-    expect(await rows()).toMatchObject([{ event: 'down', state: 'dropped' }]);
+    expect(await rows()).toMatchObject([
+      { event: 'down', state: 'dropped' },
+      { event: 'was_down', state: 'due' },
+    ]);
   });
 });

@@ -28,6 +28,7 @@ describe('rule 32: what leaves together', () => {
       acknowledged_as: null,
       steady: false,
       late: null,
+      rate: null,
       ...changes,
     }) as Parameters<typeof sentenceOf>[0][number];
 

@@ -156,6 +156,38 @@ describe('notifier', async () => {
       expect(events('chat').slice(6)).toEqual(['down', 'up']);
     });
 
+    test('rule 37: a brownout is told as its rate, and its end once', async () => {
+      await sql`update organisations set time_zone = 'Europe/Berlin'`;
+      await sql`create table results_brownout partition of results
+        for values from ('2026-11-23') to ('2026-11-24')`;
+      await bench.channel('chat');
+      const shop = await bench.monitor('Shop');
+      const check = async (second: number, outcome: 0 | 1) => {
+        const at = new Date(bench.now + second * 1_000);
+        const cause = outcome === 0 ? null : 'unexpected_status';
+        await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome, cause_class)
+          select key, ${at}, 1, 20, ${outcome}, ${cause} from monitors where id = ${shop}`;
+      };
+      for (let times = 0; times < 3; times += 1) {
+        const incident = await bench.down(shop);
+        const cause = { class: 'unexpected_status', params: { status: 500, expected: '2xx' } };
+        await sql`update incidents set cause = ${sql.json(cause)} where id = ${incident}`;
+        await check(0, 1);
+        for (let second = 10; second < 50 && times < 2; second += 10) await check(second, 0);
+        await bench.tell();
+        bench.now += minute;
+        await bench.up(incident);
+        await bench.tell();
+        bench.now += minute;
+      }
+      expect(bench.heard('chat').at(-1)?.sentence).toBe(
+        'Shop is flapping: it answers 8 of 11 requests, 3 with status 500, since 13:00 (Europe/Berlin). You will hear again once it is stable for 15 min or down for 5.',
+      );
+      bench.now += 16 * minute;
+      await bench.tell();
+      expect(events('chat')).toEqual(['down', 'up', 'down', 'up', 'flapping', 'up']);
+    });
+
     test('rule 37: one that stays down for five minutes is sent all the same', async () => {
       await bench.channel('chat');
       const shop = await bench.monitor('Shop');
@@ -167,11 +199,18 @@ describe('notifier', async () => {
         await bench.tell();
         bench.now += minute;
       }
-      await bench.down(shop);
+      const long = await bench.down(shop);
       await bench.tell();
       bench.now += 5 * minute;
       await bench.tell();
       expect(events('chat').slice(4)).toEqual(['flapping', 'down']);
+      // What the flapping opened at a receiver ends with it.
+      await bench.up(long);
+      await bench.tell();
+      const threads = await sql<{ event: string; thread_id: string }[]>`
+        select event, thread_id from messages order by key`;
+      expect(new Set(threads.slice(4).map(({ thread_id }) => thread_id)).size).toBe(1);
+      expect(threads.slice(4).map(({ event }) => event)).toEqual(['flapping', 'down', 'up']);
     });
   });
 
