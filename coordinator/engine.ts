@@ -29,6 +29,7 @@ import type { Figures } from './health/meters.ts';
 import { installationId } from './health/meters.ts';
 import { createClockNotice, createDebouncedNotice, createZoneNotice } from './health/notices.ts';
 import { createRefusals } from './health/refusals.ts';
+import { systemZoneVersion } from './health/system-zones.ts';
 import type { DatabaseClock } from './health/watches.ts';
 import { createWatchdog, watchDatabase, watchStreams } from './health/watches.ts';
 import { type Pings, startPings } from './heartbeats/intake.ts';
@@ -522,7 +523,14 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   every(
     'zones',
     timing.refreshMs,
-    createZoneNotice({ sql, owner, clock, version: process.versions.tz, isLeader }).tick,
+    createZoneNotice({
+      sql,
+      owner,
+      clock,
+      version: process.versions.tz,
+      systemVersion: systemZoneVersion,
+      isLeader,
+    }).tick,
   );
   every('notices', timing.refreshMs, async () => {
     if (!isLeader()) return;

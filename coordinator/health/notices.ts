@@ -190,7 +190,7 @@ export const createDebouncedNotice = ({
 };
 
 /**
- * A notice while a coordinator's time zone data is old: windows and schedules would follow clocks
+ * A notice while a coordinator's time zone data is old, or older than that of its machine: windows and schedules would follow clocks
  * that have changed since.
  */
 export const createZoneNotice = (parts: {
@@ -198,19 +198,28 @@ export const createZoneNotice = (parts: {
   readonly owner: string;
   readonly clock: Clock;
   readonly version: string | undefined;
+  /** The version that the machine has beside it. */
+  readonly systemVersion: () => Promise<string | null>;
   readonly isLeader: () => boolean;
 }): { readonly tick: () => Promise<void> } => {
-  const { sql, owner, clock, version, isLeader } = parts;
+  const { sql, owner, clock, version, systemVersion, isLeader } = parts;
   let told: string | undefined;
   return {
     tick: async () => {
       const data = zoneDataAt(version, clock.now());
+      const system = await systemVersion();
+      const isBehind = version !== undefined && system !== null && system > version;
+      const why = isBehind
+        ? `and this machine has ${system}`
+        : isOldZoneData(data)
+          ? `over ${oldZoneDays} days old`
+          : undefined;
       // Its words stay the same from day to day, so that it is written once.
-      const message = isOldZoneData(data)
-        ? `The time zones of the coordinator on ${hostname()} are of version ` +
-          `${data.version}${data.released_on === null ? '' : ` of ${data.released_on}`}, over ` +
-          `${oldZoneDays} days old; clocks may have changed since`
-        : undefined;
+      const message =
+        why &&
+        `The time zones of the coordinator on ${hostname()} are of version ` +
+          `${data.version}${data.released_on === null ? '' : ` of ${data.released_on}`}, ${why}; ` +
+          'clocks may have changed since';
       if (message !== undefined && message !== told)
         await openNotice(sql, 'time_zones_old', owner, message);
       if (message === undefined && told !== undefined)

@@ -338,7 +338,7 @@ describe.concurrent('a coordinator that was away', () => {
     );
   });
 
-  test('records the outage that came and went, resolved and without an alert', async ({
+  test('records the outage that came and went, resolved, and tells of it late', async ({
     onTestFinished,
   }) => {
     const { network, target } = await begin(onTestFinished);
@@ -363,7 +363,7 @@ describe.concurrent('a coordinator that was away', () => {
     expect(incident.confirmed_at).not.toBeNull();
     // By what was seen then, and not when somebody heard of it.
     expect(Number(incident.resolved_at)).toBeLessThan(target.hits[healed + 4]?.at ?? 0);
-    expect(await alertsOf(network.sql, monitor)).toEqual([]);
+    expect(await alertsOf(network.sql, monitor)).toEqual([{ event: 'was_down', state: 'due' }]);
   });
 });
 

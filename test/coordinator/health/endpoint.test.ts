@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -7,6 +10,7 @@ import {
   versions,
 } from '../../../coordinator/health/endpoint.ts';
 import { createZoneNotice } from '../../../coordinator/health/notices.ts';
+import { systemZoneVersion } from '../../../coordinator/health/system-zones.ts';
 import {
   createDatabaseClock,
   createWatchdog,
@@ -333,8 +337,16 @@ describe('zone notice', async () => {
   test('a notice comes when the time zones are over 120 days old, once, and goes when a coordinator has newer ones', async () => {
     const owner = newId();
     let now = Date.parse('2026-11-01T00:00:00Z');
+    let system: string | null = null;
     const of = (version: string) =>
-      createZoneNotice({ sql, owner, clock: { now: () => now }, version, isLeader: () => false });
+      createZoneNotice({
+        sql,
+        owner,
+        clock: { now: () => now },
+        version,
+        systemVersion: async () => system,
+        isLeader: () => false,
+      });
     const notices = () => sql<{ message: string; over: boolean }[]>`
     select message, ended_at is not null as over from notices where kind = 'time_zones_old' order by id`;
     const old = of('2026c');
@@ -352,5 +364,25 @@ describe('zone notice', async () => {
     now = Date.parse('2026-10-01T00:00:00Z');
     await old.tick();
     expect(await notices()).toEqual([{ message, over: true }]);
+    // This machine was updated, and Node was not.
+    system = '2026f';
+    await old.tick();
+    expect(await notices()).toMatchObject([
+      { over: true },
+      { message: expect.stringContaining('2026c of 2026-07-08, and this machine has 2026f;') },
+    ]);
+    system = '2026c';
+    await old.tick();
+    expect((await notices()).map(({ over }) => over)).toEqual([true, true]);
+  });
+
+  test('the version of the time zones of a machine is read from where it keeps them', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'antipode-zones-'));
+    expect(await systemZoneVersion(folder)).toBeNull();
+    await writeFile(join(folder, 'tzdata.zi'), '# version 2026f\n# This zic input file');
+    expect(await systemZoneVersion(folder)).toBe('2026f');
+    await writeFile(join(folder, 'tzdata.zi'), '# version unknown');
+    expect(await systemZoneVersion(folder)).toBeNull();
+    await rm(folder, { recursive: true });
   });
 });

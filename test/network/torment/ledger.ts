@@ -273,23 +273,29 @@ export const readExpectedMessages = (sql: Sql, placeOf: PlaceOf) =>
         confirmed: Date | null;
         resolved: Date | null;
         is_due: boolean;
+        is_late: boolean;
       }[]
     >`
       select i.id, i.monitor_id as monitor, i.confirmed_at as confirmed, i.resolved_at as resolved,
-        exists (select 1 from alerts a where a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent')) as is_due
+        exists (select 1 from alerts a where a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent')) as is_due,
+        exists (select 1 from alerts a where a.incident_id = i.id and a.event = 'was_down') as is_late
       from incidents i`;
     const overtaken = await transaction<
       { id: string }[]
     >`select id from messages where state = 'overtaken'`;
     return {
-      incidents: rows.flatMap(({ id, monitor, confirmed, resolved, is_due: isDue }) => {
-        const place = placeOf(monitor);
-        const [confirmed_at, resolved_at] = [
-          confirmed && Number(confirmed),
-          resolved && Number(resolved),
-        ];
-        return place === undefined ? [] : [{ id, place, confirmed_at, resolved_at, isDue }];
-      }),
+      incidents: rows.flatMap(
+        ({ id, monitor, confirmed, resolved, is_due: isDue, is_late: isLate }) => {
+          const place = placeOf(monitor);
+          const [confirmed_at, resolved_at] = [
+            confirmed && Number(confirmed),
+            resolved && Number(resolved),
+          ];
+          return place === undefined
+            ? []
+            : [{ id, place, confirmed_at, resolved_at, isDue, isLate }];
+        },
+      ),
       overtaken: new Set(overtaken.map(({ id }) => id)),
     };
   });

@@ -173,6 +173,8 @@ export type ExpectedMessage = {
   readonly confirmed_at: number | null;
   readonly resolved_at: number | null;
   readonly isDue: boolean;
+  /** It became known when it was over (rule 4). */
+  readonly isLate?: boolean;
 };
 
 export type MessagesVerdict = {
@@ -222,8 +224,8 @@ export const judgeMessages = (input: {
   readonly overtaken: ReadonlySet<string>;
 }): MessagesVerdict => {
   const { channels, got, incidents, overtaken } = input;
-  const due = incidents.filter(({ isDue }) => isDue);
-  const ways = waysOf(due);
+  const due = incidents.filter(({ isDue, isLate }) => isDue || isLate);
+  const ways = waysOf(incidents.filter(({ isDue }) => isDue));
   const existing = new Map(due.map((incident) => [incident.id, incident]));
   const [lost, wrong]: [string[], string[]] = [[], []];
 
@@ -260,11 +262,13 @@ export const judgeMessages = (input: {
       if (count(ends) > 1) wrong.push(`${tell}: its end was told twice`);
       if (ends.includes(events[0]?.event ?? '') && ways.get(id) === 'plain')
         wrong.push(`${tell}: its end was told first`);
+      if (incident?.isLate && events.some(({ event }) => event !== 'was_down'))
+        wrong.push(`${tell}, of what became known when it was over`);
       const [down] = events.filter(({ event }) => event === 'down');
       const at = incident?.confirmed_at ?? 0;
       if (down && down.at < at + 1_000 * delay_s)
         wrong.push(`${tell}: it was told ${down.at - at} ms after it was confirmed`);
-      if (down && incident && ways.get(id) !== 'plain' && down.at < at + 5 * minute)
+      if (down && incident && (ways.get(id) ?? 'plain') !== 'plain' && down.at < at + 5 * minute)
         wrong.push(`${tell}, of a monitor that flaps`);
     }
     for (const { id, place, confirmed_at, resolved_at } of due) {

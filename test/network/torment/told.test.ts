@@ -99,6 +99,19 @@ describe('faults that torment finds in the messages', () => {
     ]);
   });
 
+  test('an outage that became known late, and was told as one of now or to nobody', () => {
+    const late = [outage('a', 500, { isDue: false, isLate: true })];
+    expect(judged(late, [got('m1', 700_000, 'a', 'was_down')])).toEqual({
+      taken: 1,
+      lost: [],
+      wrong: [],
+    });
+    expect(judged(late, []).lost).toEqual(['well: /failing/0 a was told to nobody']);
+    expect(judged(late, right).wrong).toEqual([
+      expect.stringContaining('became known when it was over'),
+    ]);
+  });
+
   test('a message that a channel does not cover, or that comes early', () => {
     expect(judged([first], right, { ...everywhere, covers: ['/steady/0'] }).wrong).toEqual([
       expect.stringContaining('does not cover'),
