@@ -227,7 +227,6 @@ const responseBroken = (
   response: ResponseSeen,
   body: string,
 ): Broken | undefined => {
-  if (isRateLimited(settings, response)) return undefined;
   const { status } = response;
   const expected = settings.expected.matches(status);
   if (!expected || !settings.expected_given) {
@@ -241,6 +240,7 @@ const responseBroken = (
       );
     }
   }
+  if (isRateLimited(settings, response)) return undefined;
   if (!expected) {
     const after = asksToWait.includes(status) ? waitOf(response) : undefined;
     return broken(

@@ -197,7 +197,9 @@ describe("an origin's own error stays one, whatever proxy is before it", () => {
     '$vendor',
     ({ headers, page }) => {
       for (const status of [403, 429, 503])
-        expect(judge(answered(response(status, page, headers)))).toMatchObject({
+        expect(
+          judge(answered(response(status, page, headers)), { fail_on: ['rate_limited'] }),
+        ).toMatchObject({
           cause: { class: 'unexpected_status', params: { status } },
         });
     },
