@@ -249,7 +249,8 @@ export const createNetwork = async ({
     SECRET_KEY: testSecretKey,
     PORT: '0',
     LOG_LEVEL: 'silent',
-    ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
+    // The bus and the database are on the first address, too, so that it is named alone.
+    ALERT_ALLOW_CIDRS: '127.0.0.0/8,127.0.0.1,::1',
     DATA_DIR: join(folder, 'coordinator'),
     ...(baseUrl === undefined ? {} : { BASE_URL: baseUrl }),
   };
