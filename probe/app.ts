@@ -267,6 +267,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     const keys = await openReceiverKeys({
       folder,
       probe: { id, organisation },
+      key,
       announcements,
       log,
     });

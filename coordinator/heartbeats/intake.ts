@@ -10,7 +10,7 @@ import type { Sql } from '../database/connect.ts';
 import type { Partitions } from '../engine/ownership.ts';
 import type { Refusals } from '../health/refusals.ts';
 import type { Announcements } from '../probes/announcements.ts';
-import type { Directory } from '../probes/directory.ts';
+import { type Directory, senderOf } from '../probes/directory.ts';
 import { createForwardedPings, type ForwardedPings } from './forwarded.ts';
 import { openPingBook } from './keys.ts';
 import { type CreateHeartbeat, createNaming } from './naming.ts';
@@ -119,17 +119,15 @@ export const startPings = async (dependencies: Dependencies): Promise<Pings> => 
   });
 
   const lacking = new Map<string, { readonly digest: string; readonly times: number }>();
-  const hearReceiver = async ({
-    subject,
-    data,
-  }: Pick<Message, 'subject' | 'data'>): Promise<void> => {
+  const hearReceiver = async (message: Message): Promise<void> => {
     if (!isLeader()) return;
+    const { subject, data } = message;
     const { probe, count, digest } = receiverKeysMessage.parse(jsonOf(data));
-    const row = directory.byId(probe);
-    if (!row || row.revoked_at !== null) return;
     // A probe may only speak for itself: each such message has all keys sent again.
     if (subject !== subjects.receiverKeys(probe))
       return refusals.count(lastTokenOf(subject), 'wrong_subject');
+    const row = await senderOf(probe, message, directory, clock.now());
+    if ('refused' in row) return refusals.count(probe, row.refused);
     const expected = book.digestOf(row.organisation_id);
     if (expected.count === count && expected.digest === digest) return void lacking.delete(probe);
     const before = lacking.get(probe);

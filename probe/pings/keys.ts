@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
+import { signatureOf } from '../../shared/bus/identity.ts';
 import { jsonOf, pingKeyMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Pull } from '../../shared/bus/nats.ts';
+import type { Key } from '../../shared/bus/nkeys.ts';
 import type { KnownKey } from '../../shared/bus/pings.ts';
 import { lastTokenOf, probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
 import { createDigest, elementOf } from '../../shared/checks/assignment.ts';
@@ -32,10 +34,11 @@ const reportEveryMs = 10_000;
 export const openReceiverKeys = async (options: {
   readonly folder: string;
   readonly probe: { readonly id: string; readonly organisation: string | null };
+  readonly key: Key;
   readonly announcements: Pick<Announcements, 'read' | 'isOutdated'>;
   readonly log: Log;
 }): Promise<ReceiverKeys> => {
-  const { folder, probe, announcements, log } = options;
+  const { folder, probe, key: ownKey, announcements, log } = options;
   const keys = new Map<string, KnownKey>();
   /** Revisions of the held keys, and of those revoked since this process began. */
   const revisions = new Map<string, number>();
@@ -94,10 +97,10 @@ export const openReceiverKeys = async (options: {
       });
       const report = () => {
         if (!bus.isConnected()) return;
-        bus.publish(
-          subjects.receiverKeys(probe.id),
+        const body = Buffer.from(
           JSON.stringify({ v: 1, probe: probe.id, count: digest.count(), digest: digest.text() }),
         );
+        bus.publish(subjects.receiverKeys(probe.id), body, signatureOf(ownKey, body));
       };
       timer = setInterval(report, reportEveryMs);
       report();

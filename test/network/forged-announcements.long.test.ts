@@ -7,8 +7,10 @@ import {
   isAnnounced,
   judgeAnnouncement,
 } from '../../shared/bus/announcement.ts';
+import { parseProbeCredentials, signatureOf } from '../../shared/bus/identity.ts';
 import { rosterMessage } from '../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { keyFromSeed, parseCredentials } from '../../shared/bus/nkeys.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import { addHeartbeat, type Heartbeat, incidentsOf, ping, resultsOf } from '../support/monitors.ts';
@@ -250,15 +252,31 @@ describe('with the credentials of a private probe', () => {
       ({ subject }) => void asked.push(subject),
     );
     await listener.flush();
+    const { nats_credentials } = parseProbeCredentials(private_.credentials);
+    const key = keyFromSeed(parseCredentials(nats_credentials).seed, 'user');
+    const unsigned = async (): Promise<number> => {
+      const [row] = await network.sql<{ count: number }[]>`
+        select count from refused where probe = ${private_.id} and reason = 'not_signed'`;
+      return row?.count ?? 0;
+    };
+    const say = (id: string, isSigned: boolean): void => {
+      const body = Buffer.from(JSON.stringify({ v: 1, probe: id, count: 99, digest: 'other' }));
+      const headers = isSigned ? signatureOf(key, body) : {};
+      rogue.relay(subjects.receiverKeys(private_.id), body, { reply: undefined, headers });
+    };
+    const before = await unsigned();
+    await eventually(
+      async () => {
+        for (const { id } of [asia, asia, asia, private_, private_]) say(id, false);
+        return (await unsigned()) > before + 4;
+      },
+      20_000,
+      1_000,
+    );
+    expect(asked).toEqual([]);
     await eventually(
       () => {
-        for (const { id } of [asia, asia, asia, private_, private_]) {
-          const body = JSON.stringify({ v: 1, probe: id, count: 99, digest: 'other' });
-          rogue.relay(subjects.receiverKeys(private_.id), Buffer.from(body), {
-            reply: undefined,
-            headers: {},
-          });
-        }
+        for (const { id } of [asia, asia, asia, private_, private_]) say(id, true);
         return asked.some((subject) => subject.endsWith(private_.id));
       },
       20_000,
