@@ -11,6 +11,7 @@ import type { Partitions } from '../engine/ownership.ts';
 import type { Refusals } from '../health/refusals.ts';
 import type { Announcements } from '../probes/announcements.ts';
 import { type Directory, senderOf } from '../probes/directory.ts';
+import { startCreating } from './creating.ts';
 import { createForwardedPings, type ForwardedPings } from './forwarded.ts';
 import { openPingBook } from './keys.ts';
 import { type CreateHeartbeat, createNaming } from './naming.ts';
@@ -110,12 +111,20 @@ export const startPings = async (dependencies: Dependencies): Promise<Pings> => 
     sql,
     bus,
     records,
-    create: createNaming({ sql, clock, log, createHeartbeat }),
     clock,
     log,
     refusals,
     owns: partitions.owns,
     tell: partitions.tell,
+  });
+  const creating = startCreating({
+    sql,
+    bus,
+    pingBus,
+    create: createNaming({ sql, clock, log, createHeartbeat }),
+    log,
+    refusals,
+    isLeader,
   });
 
   const lacking = new Map<string, { readonly digest: string; readonly times: number }>();
@@ -157,7 +166,7 @@ export const startPings = async (dependencies: Dependencies): Promise<Pings> => 
     close: async () => {
       receivers.stop();
       await intake.close();
-      await relay.stop();
+      await Promise.all([relay.stop(), creating.stop()]);
       await book.close();
     },
   };

@@ -2,7 +2,7 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { type PingMessage, pingMessage, strictJsonOf } from '../../shared/bus/messages.ts';
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
-import { createPingBus, type PingRecords } from '../../shared/bus/pings.ts';
+import type { PingRecords } from '../../shared/bus/pings.ts';
 import { partitionCount, pingsConsumer, streams } from '../../shared/bus/subjects.ts';
 import { pingSettings } from '../../shared/checks/heartbeat/config.ts';
 import {
@@ -21,7 +21,6 @@ import { inTransaction } from '../database/sql.ts';
 import type { PartitionMessage } from '../engine/messages.ts';
 import { setAside } from '../engine/queries.ts';
 import type { Refusals } from '../health/refusals.ts';
-import type { CreateNamed } from './naming.ts';
 import {
   keptPingsOf,
   lockedStates,
@@ -56,7 +55,6 @@ type Dependencies = {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly records: PingRecords;
-  readonly create: CreateNamed;
   readonly clock: Clock;
   readonly log: Log;
   readonly refusals: Refusals;
@@ -86,32 +84,12 @@ export function startPingRelay({
   sql,
   bus,
   records,
-  create,
   clock,
   log,
   refusals,
   owns,
   tell,
 }: Dependencies): PingRelay {
-  const pingBus = createPingBus(bus, records, 'coordinator');
-  /**
-   * A ping that creates its monitor is in no partition of a monitor: it is handed over anew, as one
-   * of the monitor that there is now.
-   */
-  const createMonitors = async (
-    come: readonly ReceivedPing[],
-  ): Promise<readonly ReceivedPing[]> => {
-    for (const { ping } of come) {
-      if (ping.create === undefined) continue;
-      const owner = await create(ping, ping.create);
-      if (owner === undefined) continue; // The log of the organisation says why.
-      const { create: _done, ...plain } = ping;
-      const { organisation, monitor } = owner;
-      await pingBus.handOver({ organisation, monitor, ping: plain }, 'created');
-    }
-    return come.filter(({ ping }) => ping.create === undefined);
-  };
-
   /** The pings of this partition's monitors, in the order of the bus. */
   const recognise = async (
     come: readonly ReceivedPing[],
@@ -217,7 +195,7 @@ export function startPingRelay({
   };
 
   const relay = async (come: readonly ReceivedPing[], partition: number): Promise<void> => {
-    const known = await recognise(await createMonitors(come), partition);
+    const known = await recognise(come, partition);
     if (known.length === 0) return;
     const { seen, states } = await write(known);
     await tell(partition, { is: 'pings', pings: seen });
@@ -228,8 +206,8 @@ export function startPingRelay({
     if (!owns(partition)) throw new Error(`partition ${partition} belongs to another coordinator`);
     const read: { readonly ping: PingMessage; readonly delivered: Delivered }[] = [];
     for (const delivered of deliveries) {
-      const ping = parse(delivered.data);
-      if (ping && delivered.subject.endsWith(`.${ping.key}`)) read.push({ ping, delivered });
+      const ping = readPing(delivered);
+      if (ping && ping.create === undefined) read.push({ ping, delivered });
       else {
         refusals.count('beat', 'malformed');
         delivered.ack();
@@ -364,10 +342,14 @@ export function seenOf(
   return [first, ...later.map((stretch) => ({ ...first, ...stretch })), ...bad.map(seen)];
 }
 
-function parse(data: Uint8Array): PingMessage | undefined {
+/** The ping of a message; undefined when it is malformed, or its subject names another key. */
+export function readPing({
+  subject,
+  data,
+}: Pick<Delivered, 'subject' | 'data'>): PingMessage | undefined {
   try {
     const read = pingMessage.safeParse(strictJsonOf(data));
-    return read.success ? read.data : undefined;
+    return read.success && subject.endsWith(`.${read.data.key}`) ? read.data : undefined;
   } catch {
     return undefined; // An unreadable message is refused as malformed, like one of the wrong form.
   }

@@ -3,6 +3,7 @@ import type * as api from '../../shared/api/webhooks.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { eventCursors } from '../events/position.ts';
+import { hourly } from '../gate/attempts.ts';
 import { inSteps } from '../gate/bind.ts';
 import {
   type Context,
@@ -276,19 +277,24 @@ export const listWebhookDeliveries = async (
   );
 };
 
-const existingOn = async (context: InOrganisation, id: string): Promise<WebhookRow> => {
-  const row = await existing(context, id);
-  if (!row.enabled)
+const existingOn = async (
+  scope: Pick<InOrganisation, 'sql' | 'organisation'>,
+  id: string,
+): Promise<void> => {
+  const { enabled } = await existing(scope, id);
+  if (!enabled)
     throw new Refusal('webhook_disabled', 'This webhook is turned off. Turn it on first.');
-  return row;
 };
 
-export const resendWebhookDelivery = async (
+/** Its address was never asked whether it wants them. */
+const resendsAnHour = 60;
+const replaysAnHour = 10;
+
+const resend = async (
   context: InOrganisation,
   { webhook_id: id, delivery_id }: InputOf<typeof api.resendWebhookDelivery>,
 ): OperationResult<OutputOf<typeof api.resendWebhookDelivery>> => {
   const { sql, organisation, now, note } = context;
-  await existingOn(context, id);
   const row = orNotFound(
     await resendDelivery(sql, organisation.id, id, delivery_id, new Date(now)),
     'webhook_delivery_not_found',
@@ -297,12 +303,21 @@ export const resendWebhookDelivery = async (
   return deliveryJson(context, row);
 };
 
-export const replayWebhook = async (
-  context: InOrganisation,
+export const resendWebhookDelivery = inSteps({
+  before: async (
+    { pool: sql, organisation, with: { attempts } }: Early<OrganisationScope>,
+    { webhook_id: id }: InputOf<typeof api.resendWebhookDelivery>,
+  ): Promise<void> => {
+    await existingOn({ sql, organisation }, id);
+    await attempts.count([hourly(`resends of ${organisation.id}`, resendsAnHour)]);
+  },
+  act: resend,
+});
+
+const replay = async (
+  { sql, organisation, note, with: dependencies }: InOrganisation,
   { webhook_id: id, after, since }: InputOf<typeof api.replayWebhook>,
 ): OperationResult<OutputOf<typeof api.replayWebhook>> => {
-  const { sql, organisation, note, with: dependencies } = context;
-  await existingOn(context, id);
   const from =
     after === null
       ? since &&
@@ -319,3 +334,16 @@ export const replayWebhook = async (
   note({ after: { events } });
   return { events };
 };
+
+export const replayWebhook = inSteps({
+  before: async (
+    { pool: sql, organisation, with: { attempts } }: Early<OrganisationScope>,
+    { webhook_id: id }: InputOf<typeof api.replayWebhook>,
+  ): Promise<void> => {
+    await existingOn({ sql, organisation }, id);
+    // One after the other: what the first refuses takes none of the hour's.
+    await attempts.count([{ what: `replays of webhook ${id}`, most: 1, withinMs: 60_000 }]);
+    await attempts.count([hourly(`replays of ${organisation.id}`, replaysAnHour)]);
+  },
+  act: replay,
+});

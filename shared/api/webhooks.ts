@@ -297,11 +297,17 @@ export const resendWebhookDelivery = operation({
   tag: 'Webhooks',
   access: 'manage',
   summary: 'Send an event to a webhook again',
-  description: 'Under the same `webhook-id`, whatever became of it, and with all its attempts.',
+  description:
+    'Under the same `webhook-id`, whatever became of it, and with all its attempts. An organisation can ask for 60 an hour.',
   params: { ...webhookId, delivery_id: uuid() },
   response: WebhookDeliveryOut,
   success: 200,
-  refusals: ['webhook_not_found', 'webhook_delivery_not_found', 'webhook_disabled'],
+  refusals: [
+    'webhook_not_found',
+    'webhook_delivery_not_found',
+    'webhook_disabled',
+    'too_many_attempts',
+  ],
 });
 
 const ReplayIn = object(
@@ -330,12 +336,12 @@ export const replayWebhook = operation({
   access: 'manage',
   summary: 'Send all events since a moment to a webhook',
   description:
-    'Whether they were sent before or not, each under its own `webhook-id`. Events are kept for 90 days.',
+    'Whether they were sent before or not, each under its own `webhook-id`. Events are kept for 90 days. A webhook can be replayed once a minute, and an organisation can replay ten times an hour.',
   params: webhookId,
   body: ReplayIn,
   response: object('WebhookReplayOut', {
     events: integer({}, { meaning: 'How many events that is, as of now.', example: 12 }),
   }),
   success: 200,
-  refusals: ['webhook_not_found', 'webhook_disabled'],
+  refusals: ['webhook_not_found', 'webhook_disabled', 'too_many_attempts'],
 });

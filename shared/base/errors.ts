@@ -209,7 +209,7 @@ export const refusalCodes = {
     'An organisation asks mailboxes and tests channels and webhooks ten times an hour, and one mailbox three times a day.',
   ],
   rate_limited: ['limited', 'Too many calls; wait as long as `Retry-After` says.'],
-  too_many_attempts: ['limited'],
+  too_many_attempts: ['limited', 'Too many tries; wait as long as `Retry-After` says.'],
   body_too_large: [
     'too_large',
     'The body is larger than 64 KiB, or than 2 MiB where many things may be named.',

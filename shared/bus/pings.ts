@@ -245,7 +245,11 @@ export const createPingBus = (bus: Bus, records: PingRecords, place: PingPlace):
         monitor,
         (state) => foldPing(state ?? noPings, ping).state,
       );
-    await bus.store(subjects.ping(place, partitionOf(monitor), ping.key), JSON.stringify(ping), {
+    const subject =
+      ping.create === undefined
+        ? subjects.ping(place, partitionOf(monitor), ping.key)
+        : subjects.creatingPing(place, ping.key);
+    await bus.store(subject, JSON.stringify(ping), {
       // The bus drops a message whose id it has had.
       id: again === undefined ? ping.id : `${ping.id} ${again}`,
       timeoutMs,

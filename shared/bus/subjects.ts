@@ -55,6 +55,9 @@ export const subjects = {
   /** A ping as a probe's ping receiver or a coordinator accepted it. */
   ping: (place: PingPlace, partition: number, key: string) =>
     `beat.${pingPlaceToken(place)}.${partition}.${key}`,
+  /** One that creates its monitor, which is in no partition yet. */
+  creatingPing: (place: PingPlace, key: string) => `beat.${pingPlaceToken(place)}.create.${key}`,
+  creatingPings: 'beat.*.create.*',
   pingsTakenIn: (place: PingPlace) => `beat.${pingPlaceToken(place)}.*.*`,
   pingsOfPartition: (partition: number) => `beat.*.${partition}.*`,
   allPings: 'beat.>',
@@ -203,6 +206,18 @@ export const pingsConsumer = (partition: number): ConsumerOptions => ({
   ackWaitMs: 5_000,
   maxAckPending: 1_000,
 });
+
+/**
+ * The pings that create monitors, for the leader. Those that wait for their turn are pending, and
+ * must not keep out those of other ping keys.
+ */
+export const creatingPingsConsumer: ConsumerOptions = {
+  name: 'beats-create',
+  filter: subjects.creatingPings,
+  deliver: 'all',
+  ackWaitMs: 30_000,
+  maxAckPending: 100_000,
+};
 
 /**
  * On one server each: a probe has four, and each replicated one would be a voting group. The

@@ -257,6 +257,38 @@ describe.concurrent('a heartbeat', () => {
     expect(await pingsWritten(network.sql, monitor, 4)).toHaveLength(4);
   });
 
+  test('waits for no flood of pings that create monitors, of which none is lost', async () => {
+    const key = newPingKey();
+    const fingerprint = pingFingerprint(key);
+    await insertPingKey(network.sql, network.organisation, {
+      id: newId(),
+      name: 'Flood',
+      shown: key.slice(0, 8),
+      fingerprint,
+      creating: creatingFingerprint(fingerprint),
+      created_at: new Date(),
+    });
+    const other = await addHeartbeat(network, {}, 3_600);
+    await ping(coordinator, other);
+    const count = 45;
+    await eventually(
+      async () => (await call(coordinator, `${key}/flood-0?create=1`)).status === 200,
+    );
+    for (let at = 1; at < count; at += 1)
+      await ping(coordinator, { token: `${key}/flood-${at}` }, '?create=1');
+    const made = async (): Promise<string[]> => {
+      const rows = await network.sql<{ id: string }[]>`
+        select id from monitors where external_id like 'flood-%'
+          and organisation_id = ${network.organisation}`;
+      return rows.map(({ id }) => id);
+    };
+    await ping(coordinator, other);
+    await pingsWritten(network.sql, other.monitor, 2);
+    expect((await made()).length).toBeLessThan(count);
+    await eventually(async () => (await made()).length === count, 60_000);
+    for (const id of await made()) await pingsWritten(network.sql, id, 1);
+  });
+
   test('that comes to the address that its job had elsewhere counts at every receiver', async () => {
     const { monitor } = await addHeartbeat(network, {}, 3_600);
     const alias = crypto.randomUUID();

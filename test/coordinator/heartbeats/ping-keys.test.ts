@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createTurns } from '../../../coordinator/heartbeats/creating.ts';
 import { createNaming } from '../../../coordinator/heartbeats/naming.ts';
 import { allPingKeys, endOldPingKeys, pingKey } from '../../../coordinator/heartbeats/queries.ts';
 import {
@@ -266,6 +267,18 @@ describe('the first ping under a name', () => {
     await create(...first(key, 'job-39'));
     expect(await refused()).toHaveLength(2);
   });
+});
+
+test('pings that create monitors take turns: three a second of each ping key', () => {
+  let now = 0;
+  const delayOf = createTurns(() => now);
+  const burst = Array.from({ length: 7 }, () => delayOf('one'));
+  expect(burst).toEqual([0, 0, 0, 1_000, 1_000, 1_000, 2_000]);
+  expect(delayOf('other')).toBe(0);
+  now = 1_000;
+  expect([1, 2, 3, 4].map(() => delayOf('one'))).toEqual([0, 0, 0, 1_000]);
+  const flood = Array.from({ length: 1_000 }, () => delayOf('one'));
+  expect(Math.max(...flood)).toBe(60_000);
 });
 
 describe('the page of ping keys', () => {

@@ -149,10 +149,45 @@ describe('webhooks', () => {
     const { after } = await bench.call(listEvents, of.viewer);
     const { after: foreign } = await bench.call(listEvents, other.viewer);
     expect(await replayed({ after })).toBe('taken');
+    bench.now += 60_000;
     expect(await replayed({ since: '2026-01-01T00:00Z' })).toBe('taken');
     expect(await replayed({})).toBe('faults');
     expect(await replayed({ after, since: '2026-01-01T00:00Z' })).toBe('faults');
     expect(await replayed({ after: foreign })).toBe('faults');
+  });
+
+  test('are replayed once a minute each, and ten times an hour by an organisation', async () => {
+    const own = await createTestOrganisation(bench.sql);
+    const hook = async () => (await bench.call(createWebhook, own.owner, { url })).id;
+    const [one, other] = [await hook(), await hook()];
+    const replayed = (webhook_id: string) =>
+      bench.call(replayWebhook, own.owner, { webhook_id, since: '2026-01-01T00:00Z' });
+    await replayed(one);
+    await expect(replayed(one)).rejects.toMatchObject({
+      code: 'too_many_attempts',
+      kind: 'limited',
+      waitS: 60,
+      message: 'Too many tries; wait a minute, then try again.',
+    });
+    await replayed(other);
+    for (let count = 2; count < 10; count += 1) {
+      bench.now += 60_000;
+      await replayed(one);
+    }
+    bench.now += 60_000;
+    await expect(replayed(other)).rejects.toMatchObject({ waitS: 3_600 - 9 * 60 });
+    bench.now += 51 * 60_000;
+    await replayed(other);
+  });
+
+  test('are sent again 60 events an hour by an organisation', async () => {
+    const own = await createTestOrganisation(bench.sql);
+    const { id } = await bench.call(createWebhook, own.owner, { url });
+    const resent = () =>
+      bench.refusal(resendWebhookDelivery, own.owner, { webhook_id: id, delivery_id: newId() });
+    for (let count = 0; count < 60; count += 1)
+      expect(await resent()).toBe('webhook_delivery_not_found');
+    expect(await resent()).toBe('too_many_attempts');
   });
 
   test('are tested by a signed POST, and the answer is told; ten an hour are the most', async () => {
