@@ -1,6 +1,6 @@
 import { createDraft, type Draft, placeIn, progress, progressLightly } from './draft.ts';
 import { isVoid, onPing } from './heartbeat.ts';
-import { countAcross, lapse, raise, reschedule } from './incident.ts';
+import { close, countAcross, lapse, notes, raise, reschedule } from './incident.ts';
 import { allowedSilence, cover, gapNoticed, passTime } from './ledger.ts';
 import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './lifecycle.ts';
 import { observationOf, remembersOf, withObservation } from './observations.ts';
@@ -37,7 +37,7 @@ import {
   wasClockSetBack,
   withoutFuture,
 } from './views.ts';
-import { noteWarnings } from './warnings.ts';
+import { notePlaces, noteWarnings } from './warnings.ts';
 
 /**
  * Nearly every result is a pass of an up monitor by a probe that has seen it before. For such a
@@ -127,6 +127,7 @@ export function decide(known: MonitorState, event: MonitorEvent, moment: Moment)
   );
   switch (event.is) {
     case 'result':
+      closeRegional(draft);
       onResult(draft, event.result);
       if (event.result.handed_over && draft.state.incident)
         progressLightly(draft, draft.state.incident, { past_at: moment.now });
@@ -160,6 +161,14 @@ export function decide(known: MonitorState, event: MonitorEvent, moment: Moment)
   };
 }
 
+/** Rule 45: what one place has seen alone for long is no incident any more. */
+function closeRegional(draft: Draft): void {
+  const { incident, watched, clock } = draft.state;
+  if (incident?.confirmed_at !== null || incident.seen === null) return;
+  if (draft.reach.regional.has(vantageOf(watched, incident.seen)))
+    close(draft, incident, clock, notes.oneContinent);
+}
+
 function onResult(draft: Draft, result: SeenResult): void {
   const usable = isUsable(draft, result);
   addToMatrix(draft, result, usable);
@@ -173,6 +182,7 @@ function onResult(draft: Draft, result: SeenResult): void {
   retimeIfLate(draft, result);
   noteWarnings(draft, result);
   judge(draft, result);
+  notePlaces(draft);
 }
 
 /** It is known what the inside sees, and nothing follows from it: not even how late it is. */
@@ -344,6 +354,9 @@ function moveIncident(draft: Draft, result: SeenResult, { ok, wasFailing }: Move
   if (!ok) slowSampling(draft, result);
 }
 
+/** Whether a place fails alone is told by what all saw since it began to (rule 45). */
+const whileFailing = 86_400_000;
+
 /**
  * Probes come and go: views of probes that have not checked for long are dropped, so that a state
  * stays small.
@@ -353,7 +366,11 @@ function forget(
   clock: number,
   { places, turn_ms }: Draft['reach'],
 ): readonly ProbeView[] {
-  return views.length > places ? views.filter(({ at }) => clock - at <= 10 * turn_ms) : views;
+  if (views.length <= places) return views;
+  const turns = 10 * turn_ms;
+  const isFailing = views.some(({ at, ok }) => !ok && clock - at <= whileFailing);
+  const kept = isFailing ? Math.max(turns, whileFailing) : turns;
+  return views.filter(({ at }) => clock - at <= kept);
 }
 
 function olderThanView(draft: Draft, result: SeenResult, newest: boolean): void {
@@ -377,6 +394,7 @@ function isOfAnother({ state, reach }: Draft, { seen }: Incident, { from }: Seen
 function onTick(draft: Draft): void {
   if (draft.state.watched.paused_at !== null) return;
   const { now } = draft.moment;
+  closeRegional(draft);
   catchUp(draft);
   const { covered, effects } = passTime(draft.state, now);
   draft.state = { ...draft.state, ...covered };

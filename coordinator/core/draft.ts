@@ -1,4 +1,5 @@
 import type { Place } from '../../shared/checks/places.ts';
+import { regionalPlaces } from './regional.ts';
 import type {
   Effect,
   EvidenceRow,
@@ -28,7 +29,7 @@ export const createDraft = (state: MonitorState, moment: Moment): Draft => ({
   effects: [],
   moment,
   rules: moment.rules ?? allRules,
-  reach: reachOf(state.watched, moment.network),
+  reach: reachOf(state.watched, moment.network, regionalPlaces(state)),
 });
 
 /** Progress that must survive a restart. */

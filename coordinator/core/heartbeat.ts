@@ -1,6 +1,7 @@
 import { ask, type Draft, keepEvidence, put } from './draft.ts';
 import { begun, close, confirm, isSaidByTheJob, notes, open, raise, remember } from './incident.ts';
 import { cover } from './ledger.ts';
+import { nothingKnown } from './observations.ts';
 import {
   type Failure,
   heartbeatParams,
@@ -160,7 +161,7 @@ export function confirmedBefore({ confirmed, confirmed_at }: Incident, at: numbe
 function lateFrom(draft: Draft, began_at: number, at: number, until: number): void {
   const { deadline, after } = heartbeatParams;
   const cause = { class: 'heartbeat_late', params: { [deadline]: began_at, [after]: at } };
-  const failure: Failure = { began_at, took_ms: 0, cause, phases: null, evidence: null };
+  const failure = { ...nothingKnown, began_at, cause };
   write(draft, past(draft, draft.moment.newId(), failure, began_at, until), 'opened');
 }
 
@@ -181,7 +182,7 @@ function past(
 function bad(draft: Draft, ping: SeenPing): void {
   const { incident } = draft.state;
   const { began_at, at, id, cause, evidence } = ping;
-  const failure: Failure = { began_at, took_ms: 0, cause, phases: null, evidence };
+  const failure = { ...nothingKnown, began_at, cause, evidence };
   const until = madeUpAt(draft, ping);
   // Repeated after an older good ping split it from the outage that it had confirmed.
   const own = draft.state.closed.some((other) => other.id === id) ? draft.moment.newId() : id;

@@ -272,10 +272,12 @@ export function confirm(
     : incident;
   const next: Incident = {
     ...seen,
+    ...(by?.failure && by.at >= seenLastAt(draft, incident) ? told(by.failure) : {}),
     confirmed_at: Math.max(at, incident.started_at),
     confirmed: by?.from ?? null,
     progress: {
       ...seen.progress,
+      ...(draft.reach.regional.size > 0 ? { regional: [...draft.reach.regional] } : {}),
       run: 0,
       sampling:
         sampling.next_at === null
@@ -292,6 +294,17 @@ export function confirm(
   put(draft, next, 'confirmed');
   if (by?.failure) keepEvidence(draft, incident.id, 'confirmed', by.from, by.at, by.failure);
   return next;
+}
+
+/** The newest failing check of the place that saw it first. */
+function seenLastAt({ state }: Draft, { seen, started_at }: Incident): number {
+  const view = seen ? viewOf(state, seen) : undefined;
+  return view?.ok === false ? view.at : started_at;
+}
+
+/** Rule 10: what is told is the cause of the newest failure. */
+function told({ cause }: Failure): Partial<Pick<Incident, 'cause' | 'layer'>> {
+  return cause === null ? {} : { cause, layer: layerOf(cause) };
 }
 
 /**

@@ -161,7 +161,8 @@ export function restore(from: Restoring): MonitorState {
     config_version === watched.config_version && decided(at) && mayCheck(watched, from);
   let views: MonitorState['views'] = state.views.filter((view) => decided(view.at));
   let { clock, covered_until } = state;
-  for (const result of results.toSorted((a, b) => a.at - b.at)) {
+  const vouched = asVouched(incident);
+  for (const result of results.toSorted((a, b) => a.at - b.at).map(vouched)) {
     if (result.outcome === 'unknown' || result.quarantined) continue;
     const isBeside = isAside(watched, result.from);
     if (!isBeside && (watched.kind !== 'heartbeat' || result.outcome === 'fail'))
@@ -176,7 +177,7 @@ export function restore(from: Restoring): MonitorState {
   );
   const observations = observationsAfterRestart(
     { incident, views, watched },
-    stored.map(observationOf),
+    stored.map(vouched).map(observationOf),
   );
   return {
     ...state,
@@ -186,6 +187,16 @@ export function restore(from: Restoring): MonitorState {
     decides_from,
     covered_until: openGap?.from ?? covered_until,
   };
+}
+
+/**
+ * Stored results do not say how the probe's other targets fared. During an incident they fared well,
+ * unless that was in doubt (rule 46).
+ */
+function asVouched(incident: Incident | null): (result: SeenResult) => SeenResult {
+  if (incident === null || incident.progress.doubted) return (result) => result;
+  return (result) =>
+    result.outcome === 'fail' ? { ...result, others: { passed: 1, failed: 0 } } : result;
 }
 
 /**

@@ -29,6 +29,7 @@ export function observationOf(result: SeenResult): Observation {
     cause,
     phases: ok ? null : phases,
     evidence: ok ? null : evidence,
+    others: result.others ?? null,
   };
 }
 
@@ -54,13 +55,8 @@ export function observationBy(
   at: number,
   failure: Failure | null,
 ): Observation {
-  const { took_ms, cause, phases, evidence } = failure ?? {
-    took_ms: 0,
-    cause: null,
-    phases: null,
-    evidence: null,
-  };
-  return { from, at, ok: failure === null, took_ms, cause, phases, evidence };
+  const { took_ms, cause, phases, evidence, others } = failure ?? nothingKnown;
+  return { from, at, ok: failure === null, took_ms, cause, phases, evidence, others };
 }
 
 /**
@@ -177,8 +173,9 @@ export function observationsAfterRestart(
 ): readonly Observation[] {
   if (!incident?.seen || watched.kind === 'heartbeat') return [];
   const { started_at, seen, confirmed_at, confirmed, cause } = incident;
+  const others = incident.progress.doubted ? null : { passed: 1, failed: 0 };
   const failed = (from: ObservingProbe, at: number): Observation =>
-    observationBy(from, at, { began_at: at, took_ms: 0, cause, phases: null, evidence: null });
+    observationBy(from, at, { ...nothingKnown, began_at: at, cause, others });
   const told = [
     failed(seen, started_at),
     ...(confirmed && confirmed_at !== null ? [failed(confirmed, confirmed_at)] : []),
@@ -215,11 +212,15 @@ export function failureAt({ state }: Draft, from: ObservingProbe, at: number): F
     (observation) =>
       !observation.ok && observation.at === at && observation.from.probe === from.probe,
   );
-  const { took_ms, cause, phases, evidence } = found ?? {
-    took_ms: 0,
-    cause: null,
-    phases: null,
-    evidence: null,
-  };
-  return { began_at: at, took_ms, cause, phases, evidence };
+  const { took_ms, cause, phases, evidence, others } = found ?? nothingKnown;
+  return { began_at: at, took_ms, cause, phases, evidence, others };
 }
+
+/** A failure of which nothing but its time is known. */
+export const nothingKnown: Omit<Failure, 'began_at'> = {
+  took_ms: 0,
+  cause: null,
+  phases: null,
+  evidence: null,
+  others: null,
+};

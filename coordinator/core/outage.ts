@@ -39,6 +39,9 @@ export function openWith(draft: Draft, result: SeenResult): void {
 function confirmIfSeenByTwo(draft: Draft, incident: Incident, result: SeenResult): Incident {
   const pair = confirming(draft, incident, result.from);
   if (!pair) return incident;
+  const isDoubted = areDoubted(draft, incident, pair, result);
+  if (isDoubted && (incident.progress.doubted || !isOfSide(draft, incident, result.from)))
+    return incident;
   const parted = isOfSide(draft, incident, result.from)
     ? partFromLonely(draft, incident, pair)
     : takeOver(draft, incident, pair);
@@ -46,7 +49,67 @@ function confirmIfSeenByTwo(draft: Draft, incident: Incident, result: SeenResult
     parted.incident.id === incident.id
       ? parted.incident
       : askFirst(draft, parted.incident, parted.incident.seen ?? pair.second.from, result);
+  if (isDoubted) return doubt(draft, asked, result);
   return raise(draft, confirm(draft, asked, parted.second, parted.second.at), result.handed_over);
+}
+
+/**
+ * Rule 46: two places alone fail, neither of them is shown to be well, and most of the others pass,
+ * or have not answered yet.
+ */
+function areDoubted(
+  draft: Draft,
+  incident: Incident,
+  { second, partner }: Pair,
+  { from, handed_over }: SeenResult,
+): boolean {
+  const { watched, clock } = draft.state;
+  if (watched.kind === 'heartbeat') return false;
+  if (isWell(second) && isWell(partner)) return false;
+  const { failing, passing } = tallyOf(draft, from);
+  if (countApart(failing, draft.moment.network) > 2) return false;
+  const others = placesBut(draft, from, failing);
+  const passed = placesOf(
+    draft,
+    passing.filter(({ at }) => at >= incident.started_at),
+  );
+  const { matrix } = incident.progress;
+  const answersUntil =
+    (matrix?.asked_at ?? incident.started_at + draft.reach.turn_ms) + watched.timeout_ms + onTheWay;
+  const mayAnswer = (handed_over ? clock : draft.moment.now) < answersUntil;
+  const isAwaited = (place: Place) =>
+    mayAnswer && !passed.includes(place) && matrix?.waiting.includes(place) !== false;
+  const against = others.filter((place) => passed.includes(place) || isAwaited(place));
+  return against.length > others.length / 2;
+}
+
+/** Whether its probe passed most of its other targets when it failed here. */
+function isWell({ failure }: ProbeView): boolean {
+  const others = failure?.others ?? null;
+  return others !== null && others.passed > others.failed;
+}
+
+/** How long an answer may take beside its check. */
+const onTheWay = 2_000;
+
+function placesOf({ state }: Draft, views: readonly ProbeView[]): readonly Place[] {
+  return views.map(({ from }) => vantageOf(state.watched, from));
+}
+
+/** The places of this probe's side that can check, without those of these views. */
+function placesBut(
+  draft: Draft,
+  from: ObservingProbe,
+  views: readonly ProbeView[],
+): readonly Place[] {
+  const left = placesOf(draft, views);
+  return sideReach(draft.reach, from).able.filter((place) => !left.includes(place));
+}
+
+/** Asks those who fail once more: by then their probes know how their other targets fare. */
+function doubt(draft: Draft, incident: Incident, { from, handed_over }: SeenResult): Incident {
+  if (!handed_over) ask(draft, placesOf(draft, tallyOf(draft, from).failing), 'again');
+  return progress(draft, incident, { doubted: true });
 }
 
 type Pair = { readonly second: ProbeView; readonly partner: ProbeView };
@@ -151,6 +214,8 @@ function partFromLonely(
   if (
     !draft.rules.lonely_failure_is_another_matter ||
     !incident.progress.refuted ||
+    // Two failed together all the while, and it was open whether they could be believed.
+    incident.progress.doubted ||
     !first.failure ||
     began_at <= incident.started_at
   )
@@ -216,8 +281,11 @@ export function passWhileVerifying(draft: Draft, incident: Incident, result: See
     incident.seen === null ||
     vantageOf(watched, result.from) !== vantageOf(watched, incident.seen)
   ) {
-    if (result.at > incident.started_at && !incident.progress.refuted)
-      progress(draft, seen, { refuted: true });
+    const doubted =
+      seen.progress.doubted === true && tallyOf(draft, result.from).failing.length > 1;
+    const refuted = seen.progress.refuted || result.at > incident.started_at;
+    if (refuted !== seen.progress.refuted || doubted !== (seen.progress.doubted ?? false))
+      progress(draft, seen, { refuted, doubted });
     return;
   }
   if (!draft.rules.passing_continent_closes) return;

@@ -154,16 +154,16 @@ export function shownBy(result: SeenResult, of: Of): readonly ShownOf[] {
     handed_over && !ok ? [] : [{ probe, shown: { at, ok, others, turn_ms } }];
   if (!ok) return own;
   const outside = of.state.views.filter(({ from }) => sideOf(from) === 'outside');
-  const [lonely, another] = tally(outside, of.state.clock, turn_ms).failing;
-  if (!lonely || another || lonely.from.continent === continent) return own;
-  const said = othersOf(
-    of,
-    lonely.from.continent,
-    rightAfterThat({ at: lonely.at, took_ms: lonely.failure?.took_ms ?? 0 }),
+  const failing = tally(outside, of.state.clock, turn_ms).failing.filter(
+    ({ from }) => from.continent !== continent,
   );
   return [
     ...own,
-    { probe: lonely.from.probe, shown: { at: lonely.at, ok: false, others: said, turn_ms } },
+    ...failing.map(({ from, at: failedAt, failure }): ShownOf => {
+      const counts = rightAfterThat({ at: failedAt, took_ms: failure?.took_ms ?? 0 });
+      const others = othersOf(of, from.continent, counts);
+      return { probe: from.probe, shown: { at: failedAt, ok: false, others, turn_ms } };
+    }),
   ];
 }
 
@@ -178,16 +178,17 @@ function othersOf(
     ({ from }) => from.continent !== continent && sideOf(from) === 'outside',
   );
   const { failing, passing } = tally(elsewhere, state.clock, reach.turn_ms);
-  if (failing.length > 0) return 'fail';
   // A continent that cannot check now is not awaited.
   const asked = passing.filter(({ from }) => reach.able.includes(from.continent));
+  if (failing.length > asked.length) return 'fail';
   return asked.length > 0 && asked.every(counts) ? 'pass' : 'nothing';
 }
 
 /**
  * What checks of one target show about the probes that made them (rule 16). A failure is refuted
- * when every other continent passed right after it. Earlier passes prove nothing, because every
- * outage begins after a pass. A continent that has not answered yet may have seen it too.
+ * when at least as many other continents pass right after it as fail: probes that are sick in the
+ * same way must not vouch for each other. Earlier passes prove nothing, because every outage begins
+ * after a pass. A continent that has not answered yet may have seen it too.
  */
 
 /**

@@ -132,7 +132,10 @@ function unconfirmed(incident: Incident): Incident {
   return { ...incident, confirmed_at: null, confirmed: null };
 }
 
-function resultOf({ from, ok, ...seen }: Observation, { watched }: MonitorState): SeenResult {
+function resultOf(
+  { from, ok, others, ...seen }: Observation,
+  { watched }: MonitorState,
+): SeenResult {
   return {
     seq: 0,
     monitor: watched.id,
@@ -141,6 +144,7 @@ function resultOf({ from, ok, ...seen }: Observation, { watched }: MonitorState)
     quarantined: false,
     handed_over: true,
     ...seen,
+    ...(others && { others }),
     from,
     outcome: ok ? 'ok' : 'fail',
   };
@@ -209,6 +213,7 @@ function viewOf(draft: Draft, from: ObservingProbe, at: number): ProbeView {
     at,
     ok: false,
     ok_at: null,
+    failing_since: at,
     failure: failureAt(draft, from, at),
   };
 }

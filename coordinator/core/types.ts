@@ -8,6 +8,7 @@ import type {
   CauseParams,
   Evidence,
   Layer,
+  OtherTargets,
   Outcome,
   Phases,
   Result,
@@ -197,6 +198,8 @@ export type ProbeView = {
   readonly ok: boolean;
   /** Start of this probe's newest known pass, or null. */
   readonly ok_at: number | null;
+  /** Start of the first of its failures in a row; null while it passes. */
+  readonly failing_since: number | null;
   readonly failure: Failure | null;
 };
 
@@ -210,6 +213,8 @@ export type Failure = {
   readonly cause: Cause | null;
   readonly phases: Phases | null;
   readonly evidence: Evidence | null;
+  /** How the probe's other targets fared then (rule 46); null when that is not known. */
+  readonly others: OtherTargets | null;
 };
 
 /** What an open incident needs to continue after a restart; stored as `incidents.progress`. */
@@ -252,6 +257,10 @@ export type Progress = {
   readonly alerted: boolean;
   /** Whether the operator was notified that no continent is left to confirm it (rule 14). */
   readonly told_alone: boolean;
+  /** Places that were regional when it was confirmed, and are as long as they fail (rule 45). */
+  readonly regional?: readonly Place[];
+  /** Whether the places that fail were asked to show that they are well (rule 46). */
+  readonly doubted?: boolean;
   /**
    * Continents, or private places, that failed since the incident began, and those that passed: they
    * decide the scope (rule 15).
@@ -299,7 +308,7 @@ export type Incident = {
 export type Observation = Pick<
   SeenResult,
   'from' | 'at' | 'took_ms' | 'cause' | 'phases' | 'evidence'
-> & { readonly ok: boolean };
+> & { readonly ok: boolean; readonly others: OtherTargets | null };
 
 /**
  * Time without a usable result; `to` is null while it is open. `interval_ms`: the interval in force

@@ -4,6 +4,7 @@ import { ableToCheck, placeFor, placesOf } from '../../shared/checks/placement.t
 import { isPrivatePlace, type Place, publicPlace } from '../../shared/checks/places.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
 import { allowedSilence } from './ledger.ts';
+import { regionalPlaces } from './regional.ts';
 import { countApart, countSites, isPrivate, type Side, sideOf, vantageOf } from './sides.ts';
 import {
   type Failure,
@@ -38,6 +39,7 @@ export function see(
     at: result.at,
     ok,
     ok_at,
+    failing_since: ok ? null : (before?.failing_since ?? result.at),
     failure: ok ? null : failureOf(result),
   };
   return { views: before ? views.with(index, view) : [...views, view], newest: true };
@@ -53,6 +55,7 @@ export function failureOf(result: SeenResult): Failure {
     cause: result.cause,
     phases: result.phases,
     evidence: result.evidence,
+    others: result.others ?? null,
   };
 }
 
@@ -95,10 +98,10 @@ export function tally(
 
 type Seen = {
   readonly state: Pick<MonitorState, 'watched' | 'views' | 'clock'>;
-  readonly reach: Pick<Reach, 'turn_ms' | 'inside'>;
+  readonly reach: Pick<Reach, 'turn_ms' | 'inside' | 'regional'>;
 };
 
-/** F and P as the side of this probe sees them. */
+/** F and P as the side of this probe sees them, without regional places (rule 45). */
 export function tallyOf(
   { state, reach }: Seen,
   from: Pick<ObservingProbe, 'place'>,
@@ -106,7 +109,11 @@ export function tallyOf(
 ): Tally {
   const { views, watched } = state;
   const own = reach.inside ? views.filter((view) => sideOf(view.from) === sideOf(from)) : views;
-  return tally(own, time, reach.turn_ms, vantageIn(watched));
+  const counted =
+    reach.regional.size === 0
+      ? own
+      : own.filter((view) => !reach.regional.has(vantageOf(watched, view.from)));
+  return tally(counted, time, reach.turn_ms, vantageIn(watched));
 }
 
 /** Nearly always the continent, which needs no function of its own. */
@@ -243,6 +250,8 @@ export type Reach = SideReach & {
   readonly turn_ms: number;
   /** How many places take turns. */
   readonly places: number;
+  /** Places that decide nothing for now (rule 45): they are not among those that are able. */
+  readonly regional: ReadonlySet<Place>;
   /** Its private places beside public ones; `counts`: they decide as well. */
   readonly inside: (SideReach & { readonly counts: boolean }) | null;
 };
@@ -273,7 +282,14 @@ export type Watching = Pick<
   | 'ability'
 >;
 
-export function reachOf(watched: Watching, roster: Roster): Reach {
+const noPlaces: ReadonlySet<Place> = new Set();
+
+/** `regional`: places that decide nothing for now (rule 45). */
+export function reachOf(
+  watched: Watching,
+  roster: Roster,
+  regional: ReadonlySet<Place> = noPlaces,
+): Reach {
   const { id, kind, interval_ms, continents: allowed, probe, places, inside, ability } = watched;
   const all = placesOf(
     {
@@ -290,16 +306,15 @@ export function reachOf(watched: Watching, roster: Roster): Reach {
     roster,
   );
   const turn_ms = kind === 'heartbeat' ? heartbeatTurn : Math.max(1, all.length) * interval_ms;
-  if (places) return { ...sidesOf(watched, places, all, roster), turn_ms, places: all.length };
+  const counted = { turn_ms, places: all.length, regional };
+  if (places) return { ...sidesOf(watched, places, all, { roster, regional }), ...counted };
   const registered = continentsAble(watched, roster) ?? registeredContinents(roster);
-  const configured =
-    probe !== null
-      ? 1
-      : allowed === null
-        ? registered.length
-        : registered.filter((continent) => allowed.includes(continent)).length;
-  const lone = configured <= 1;
-  return { able: all, apart: all.length, lone, turn_ms, places: all.length, inside: null };
+  const configured = registered.filter(
+    (continent) => allowed?.includes(continent) !== false && !regional.has(continent),
+  );
+  const lone = probe !== null || configured.length <= 1;
+  const able = all.filter((place) => !regional.has(place));
+  return { able, apart: able.length, lone, ...counted, inside: null };
 }
 
 /** What is able on each side of a monitor with chosen places; the only side, or outside first. */
@@ -307,23 +322,26 @@ function sidesOf(
   watched: Watching,
   chosen: readonly Place[],
   all: readonly Place[],
-  roster: Roster,
+  { roster, regional }: { readonly roster: Roster } & Pick<Reach, 'regional'>,
 ): SideReach & Pick<Reach, 'inside'> {
-  const able = all.filter(isPrivatePlace);
+  const privateOnes = (some: readonly Place[]): readonly Place[] =>
+    some.filter((place) => isPrivatePlace(place) && !regional.has(place));
+  const able = privateOnes(all);
   const inside = {
     able,
     apart: countSites(able, roster),
-    lone: countSites(chosen.filter(isPrivatePlace), roster) <= 1,
+    lone: countSites(privateOnes(chosen), roster) <= 1,
   };
   if (chosen.every(isPrivatePlace)) return { ...inside, inside: null };
   const continentsOf = (places: readonly Place[]): readonly Place[] => [
     ...new Set(places.flatMap((place) => publicPlace(place)?.continent ?? [])),
   ];
-  const outside = continentsOf(all);
+  const counts = (continent: Place): boolean => !regional.has(continent);
+  const outside = continentsOf(all).filter(counts);
   return {
     able: outside,
     apart: outside.length,
-    lone: publicOnes(watched, roster).size <= 1,
+    lone: [...publicOnes(watched, roster)].filter(counts).length <= 1,
     inside: chosen.some(isPrivatePlace)
       ? { ...inside, counts: watched.inside_counts === true }
       : null,
@@ -331,7 +349,7 @@ function sidesOf(
 }
 
 /** The continents with a public probe, healthy or not, that its chosen places allow. */
-function publicOnes(watched: Watching, roster: Roster): ReadonlySet<string> {
+function publicOnes(watched: Watching, roster: Roster): ReadonlySet<Place> {
   const able = ableToCheck(watched, roster);
   return new Set(
     roster.probes.flatMap((probe) =>
@@ -436,6 +454,7 @@ export function viewsOfSides(
 ): Readonly<Record<Side, SideView | null>> {
   const reach = reachOf(state.watched, roster);
   const seen = { state: { ...state, clock: Math.max(time, state.clock) }, reach };
+  const decided = { ...seen, reach: reachOf(state.watched, roster, regionalPlaces(state)) };
   const awaited = (side: Side, able: readonly Place[]): readonly Place[] =>
     state.watched.places
       ? state.watched.places.flatMap((place) => {
@@ -451,7 +470,7 @@ export function viewsOfSides(
       failing: failing.map((view) => view.from),
       passing: passing.map((view) => view.from),
       unseen: [...new Set(awaited(side, able))].filter((place) => !known.includes(place)),
-      isDown: isFailing(seen, from, roster),
+      isDown: isFailing(decided, from, roster),
     };
   };
   if (reach.inside) return { outside: of('outside', reach), inside: of('inside', reach.inside) };

@@ -1,7 +1,11 @@
+import { isContinent } from '../../shared/base/continents.ts';
+import { causeSentence } from '../../shared/checks/causes.ts';
 import { isWarningCode, type WarningCode } from '../../shared/checks/warnings.ts';
 import type { Draft } from './draft.ts';
-import { countApart } from './sides.ts';
-import type { HeldWarning, SeenResult, WarningView } from './types.ts';
+import { failsItselfSince, placesOf, type SeenPlace } from './regional.ts';
+import { countApart, sideOf } from './sides.ts';
+import type { HeldWarning, SeenResult, WarningView, Watched } from './types.ts';
+import { mayCheck, reachOf } from './views.ts';
 
 /**
  * Rule 44. A warning is held from the first check that sees it; nothing is held of a monitor that
@@ -23,12 +27,17 @@ export function noteWarnings(draft: Draft, result: SeenResult): void {
   if (draft.reach.inside && result.from.place !== undefined) return;
   if (result.outcome !== 'ok' || (state.warnings.length === 0 && said.length === 0)) return;
   const details = new Map(
-    said.flatMap(({ code, details }) => (isWarningCode(code) ? [[code, details]] : [])),
+    said.flatMap(({ code, details }) =>
+      isWarningCode(code) && code !== placeFails ? [[code, details]] : [],
+    ),
   );
-  const held = new Map(state.warnings.map((each) => [each.code, each]));
+  const ofPlaces = state.warnings.filter(({ code }) => code === placeFails);
+  const held = new Map(
+    state.warnings.flatMap((each) => (each.code === placeFails ? [] : [[each.code, each]])),
+  );
   const oldest = Math.max(state.clock, result.at) - 2 * draft.reach.turn_ms;
   if (result.at < oldest) return;
-  const warnings: HeldWarning[] = [];
+  const warnings: HeldWarning[] = [...ofPlaces];
   for (const code of new Set([...held.keys(), ...details.keys()])) {
     const told = details.get(code);
     const before = held.get(code) ?? (told && firstSeen(code, told));
@@ -37,6 +46,71 @@ export function noteWarnings(draft: Draft, result: SeenResult): void {
     if (next) warnings.push(next);
   }
   draft.state = { ...draft.state, warnings: warnings.length > 0 ? warnings : noWarnings };
+}
+
+const placeFails = 'place_fails' satisfies WarningCode;
+
+/** How long a place fails alone before anybody is told; of slow monitors, so many turns. */
+const placeFailsMs = 600_000;
+const placeFailsTurns = 3;
+
+/**
+ * Rule 44.8: a place fails for long while others pass. It is told by the views, and by no probe; it
+ * ends when the place passes, or is not to check any more.
+ */
+export function notePlaces(draft: Draft): void {
+  const { state, reach, moment } = draft;
+  const { watched, clock, incident } = state;
+  const held = state.warnings.find(({ code }) => code === placeFails);
+  if (watched.kind === 'heartbeat' || (!held && state.views.every(({ ok }) => ok))) return;
+  if (incident !== null && incident.confirmed_at !== null) return;
+  const places = placesOf(state);
+  const after = Math.max(placeFailsMs, placeFailsTurns * reach.turn_ms);
+  const named = held ? String(held.details.places).split(', ') : [];
+  const failing = places.filter((one) => {
+    const since = failsItselfSince(one, state);
+    return since !== null && (named.includes(nameOf(one)) || clock - since >= after);
+  });
+  const [first] = failing;
+  if (!first) {
+    if (!held || named.some((name) => isAwaited(name, places, watched))) return;
+    const passed = places
+      .filter((one) => named.includes(nameOf(one)))
+      .map(({ newest }) => newest.at);
+    put(draft, held, 'ended', Math.max(held.since, ...(passed.length > 0 ? passed : [clock])));
+    draft.state = { ...state, warnings: state.warnings.filter((one) => one !== held) };
+    return;
+  }
+  const details = {
+    places: failing.map(nameOf).join(', '),
+    cause: first.newest.failure?.cause ? causeSentence(first.newest.failure.cause) : '',
+  };
+  if (held) {
+    if (held.details.places === details.places) return;
+    const changed = put(draft, { ...held, details }, 'changed', null);
+    draft.state = {
+      ...state,
+      warnings: state.warnings.map((one) => (one === held ? changed : one)),
+    };
+    return;
+  }
+  const areOthersWell = places.some(
+    ({ newest }) => newest.ok && sideOf(newest.from) === sideOf(first.newest.from),
+  );
+  if (!areOthersWell) return;
+  const since = Math.min(...failing.map((one) => failsItselfSince(one, state) ?? clock));
+  const begun = { ...firstSeen(placeFails, details), id: moment.newId(), since, begun_at: clock };
+  put(draft, begun, 'begun', null);
+  draft.state = { ...state, warnings: [...state.warnings, begun] };
+}
+
+const nameOf = ({ newest: { from } }: SeenPlace): string =>
+  from.place === undefined ? from.continent : from.name;
+
+/** Whether this place may still check it and has not been heard of yet. */
+function isAwaited(name: string, places: readonly SeenPlace[], watched: Watched): boolean {
+  if (places.some((one) => nameOf(one) === name)) return false;
+  return isContinent(name) && mayCheck(watched, { probe: '', continent: name });
 }
 
 /** One for all monitors without any. */
@@ -107,7 +181,10 @@ function isSeenIn(code: WarningCode, [newest, before, ...older]: readonly boolea
 
 /** What the views make of it: it begins, changes or ends; undefined when it is held no more. */
 function settle(draft: Draft, warning: HeldWarning, result: SeenResult): HeldWarning | undefined {
-  const { reach, moment } = draft;
+  const { state, moment } = draft;
+  // What a regional place saw of a warning counts (rule 45 is about failures).
+  const reach =
+    draft.reach.regional.size === 0 ? draft.reach : reachOf(state.watched, moment.network);
   const { views } = warning;
   const seeing = views.filter(({ sees }) => sees);
   const apart = (some: readonly WarningView[]) =>

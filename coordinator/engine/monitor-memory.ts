@@ -111,7 +111,7 @@ export type Monitors = {
   readonly slots: () => Iterable<number>;
 };
 
-/** What many monitors have in common. */
+/** What many have in common. */
 export type MonitorSettings = Omit<Watched, 'id' | 'config_version' | 'created_at' | 'paused_at'>;
 
 export function createMonitors(): Monitors {
@@ -403,8 +403,9 @@ export function createViews(initial: number): Views {
       const first = slot * width;
       for (let place = first; place < first + (count[slot] ?? 0); place += 1) {
         const from = observers[observer[place] ?? 0];
-        const passed = at[place] ?? 0;
-        if (from) views.push({ from, at: passed, ok: true, ok_at: passed, failure: null });
+        const ok_at = at[place] ?? 0;
+        if (from)
+          views.push({ from, at: ok_at, ok: true, ok_at, failing_since: null, failure: null });
       }
       return views;
     },

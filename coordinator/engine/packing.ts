@@ -14,12 +14,13 @@ import type {
  * A partition's knowledge in one piece. It is written often, so rows are arrays and each probe is
  * named once.
  */
-const version = 2;
+const version = 3;
 
 const view = z.tuple([
   z.int(),
   z.number(),
   z.boolean(),
+  z.number().nullable(),
   z.number().nullable(),
   z.custom<Failure>((value) => value !== undefined).nullable(),
 ]);
@@ -52,11 +53,12 @@ export function pack(monitors: Iterable<Packed>): Uint8Array {
   const rowOf = (key: number, changedAt: number, state: MonitorState): z.infer<typeof row> => {
     const { views, clock, covered_until, decides_from, beat_at } = checkpointOf(state);
     const packedViews = views.map(
-      ({ from, at, ok, ok_at, failure }): z.infer<typeof view> => [
+      ({ from, at, ok, ok_at, failing_since, failure }): z.infer<typeof view> => [
         indexOf(from),
         at,
         ok,
         ok_at,
+        failing_since,
         failure,
       ],
     );
@@ -105,9 +107,11 @@ export function unpack(
   const read = packed.safeParse(JSON.parse(inflateRawSync(bytes).toString()));
   if (!read.success) return undefined;
   const observers = read.data.seers.map(intern);
-  const viewOf = ([index, at, ok, ok_at, failure]: z.infer<typeof view>): ProbeView[] => {
+  const viewOf = ([index, at, ok, ok_at, failing_since, failure]: z.infer<
+    typeof view
+  >): ProbeView[] => {
     const from = observers[index];
-    return from ? [{ from, at, ok, ok_at, failure }] : [];
+    return from ? [{ from, at, ok, ok_at, failing_since, failure }] : [];
   };
   return new Map(
     read.data.rows.map(

@@ -4,7 +4,7 @@ import { bucketLength } from '../../shared/bus/envelope.ts';
 import { type Config, hashOf } from '../../shared/checks/assignment.ts';
 import { defaultName } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
-import type { Kind } from '../../shared/checks/kinds.ts';
+import { isHarmless, type Kind } from '../../shared/checks/kinds.ts';
 import { abilityFor, insideOf, type Placed } from '../../shared/checks/placement.ts';
 import type { Watched } from '../core/types.ts';
 import {
@@ -397,19 +397,6 @@ export function continentsIn(config: Config): readonly Continent[] | null {
 export function placeIn(config: Config): string | null {
   return typeof config.probe === 'string' ? config.probe : null;
 }
-
-/** Whether one check more changes nothing at the target. */
-const isHarmless: Readonly<Record<Kind, (config: Config) => boolean>> = {
-  https: ({ method }) => method === undefined || method === 'GET' || method === 'HEAD',
-  dns: () => true,
-  tcp: ({ send }) => send === undefined || send === null,
-  tls: () => true,
-  websocket: ({ send }) => send === undefined || send === null,
-  grpc: () => true,
-  heartbeat: () => false,
-  domain: () => true,
-  icmp: () => true,
-};
 
 /** Equal for targets on the same host. */
 export const targetHash = ({ type, target }: Pick<MonitorRow, 'type' | 'target'>): number =>

@@ -10,7 +10,8 @@ import { CheckDeadline, chargedTo, uncharged } from '../checks/limits.ts';
 import type { Check, ProbeIdentity } from '../checks/types.ts';
 import { createPulse } from '../presence/clock.ts';
 import { createLanes, type Lane, slowAfterMs } from './lanes.ts';
-import { createSelfCheck, type Reachability } from './self-check.ts';
+import { type Checked, createOtherTargets } from './other-targets.ts';
+import { createSelfCheck, hostOf, type Reachability } from './self-check.ts';
 
 /**
  * Performs checks: scheduled turns and rechecks, never two of one monitor at once.
@@ -18,7 +19,7 @@ import { createSelfCheck, type Reachability } from './self-check.ts';
  *   1 due      a turn has come, or the coordinator asked for a recheck     wheel.ts, app.ts
  *   2 enter    a lane with a free place                                    lanes.ts
  *   3 check    within its deadline, by its own guard: a verdict            checks/kinds.ts
- *   4 judge    whether the probe itself was at fault (rule 2)              self-check.ts
+ *   4 judge    whether the probe itself was at fault (rules 2 and 46)      self-check.ts, other-targets.ts
  *   5 report   to the spool; a failure and the end of one are urgent       spool/reporter.ts
  *
  * What happens when a step fails:
@@ -44,6 +45,9 @@ export function createRunner(options: RunnerOptions): Runner {
   const perform = createPerform(options);
   const lastChecks = createLastChecks();
   const tally = createTally();
+  const others = createOtherTargets();
+  /** Settles when other targets, of which nothing was known, have been checked. */
+  let askedOthers: Promise<void> | undefined;
   /** The run of each monitor that is not at rest. */
   const busy = new Map<string, Run>();
   let mode: 'running' | 'closing' | 'cut' = 'running';
@@ -140,11 +144,46 @@ export function createRunner(options: RunnerOptions): Runner {
       const ended = performance.now();
       run.deadline.settle();
       const judged = await selfCheck(verdict, { assignment, asked: guard.asked, began, ended });
-      return end(run, judged, startedAt, ended - began);
+      const checked = { assignment, verdict: judged, ended };
+      if (assignment.kind !== 'heartbeat') others.note(hostOf(assignment), checked);
+      const vouched =
+        judged.outcome === 'fail' && !run.isTest ? await withOthers(checked, judged) : judged;
+      return end(run, vouched, startedAt, ended - began);
     } finally {
       if (busy.get(assignment.monitor) === run) busy.delete(assignment.monitor);
       place.leave();
     }
+  }
+
+  /**
+   * Rule 46: says with a failure how the other targets fare. Where that is not known they are
+   * checked: the first failure does not wait for it, and the next one does.
+   */
+  async function withOthers(checked: Checked, judged: Verdict): Promise<Verdict> {
+    const { assignment } = checked;
+    if (assignment.kind === 'heartbeat') return judged;
+    const host = hostOf(assignment);
+    if (askedOthers === undefined) {
+      const unknown = others.unknown(host, checked);
+      if (unknown.length > 0) askedOthers = checkOnce(unknown);
+    }
+    if (askedOthers && lastChecks.isFailing(assignment.monitor)) await askedOthers;
+    const known = others.besides(host, { ...checked, ended: performance.now() });
+    return known ? { ...judged, others: known } : judged;
+  }
+
+  /** Checks other targets beside their turns, and reports nothing of it. */
+  async function checkOnce(targets: readonly Assignment[]): Promise<void> {
+    const timeout_ms = Math.min(othersTakeMs, ...targets.map((target) => target.timeout_ms));
+    const runs = targets.flatMap((target) => {
+      const check = checks[target.kind];
+      const assignment = { ...target, monitor: `${target.monitor} once`, timeout_ms };
+      return check && mode === 'running'
+        ? [begin({ assignment, check, lane: 'recheck', rechecks: [], isTest: true }).ended]
+        : [];
+    });
+    await Promise.all(runs);
+    askedOthers = undefined;
   }
 
   /** Nothing here may be awaited: a recheck that finds the run still adds itself to it. */
@@ -202,6 +241,9 @@ export type Runner = {
 };
 
 type Reported = Omit<Result, 'seq'>;
+
+/** How long a check of another target may take. */
+const othersTakeMs = 2_000;
 
 const slotMs = 50;
 const graceMs = 3_000;
@@ -341,7 +383,7 @@ const maxOtherRechecks = 64;
 /** @param lastedMs by our own clock, for a check that measured nothing. */
 function resultOf(
   run: Run,
-  { outcome, cause, phases, evidence, warnings, certificate }: Verdict,
+  { outcome, cause, phases, evidence, warnings, certificate, others: besides }: Verdict,
   startedAt: number,
   lastedMs: number,
 ): Reported {
@@ -360,6 +402,7 @@ function resultOf(
     look: recheck,
     ...(warnings && { warnings }),
     ...(certificate && { certificate }),
+    ...(besides && { others: besides }),
   };
   return others.length === 0
     ? result
@@ -375,6 +418,7 @@ function createLastChecks() {
   const failing = new Set<string>();
   return {
     isSlow: (monitor: string): boolean => slow.has(monitor),
+    isFailing: (monitor: string): boolean => failing.has(monitor),
     /** @returns whether the outcome is urgent: a failure, or the first pass after failures. */
     note: (monitor: string, outcome: Outcome, lastedMs: number): boolean => {
       if (lastedMs > slowAfterMs) slow.add(monitor);

@@ -175,15 +175,6 @@ export function createSelfCheck(deps: {
   readonly pulse: Pulse;
 }): SelfCheck {
   const { guard, reachability, pulse } = deps;
-  const hosts = new WeakMap<Assignment, string>();
-  const hostKnown = (assignment: Assignment): string => {
-    const known = hosts.get(assignment);
-    if (known !== undefined) return known;
-    const host = hostsOf[assignment.kind](assignment);
-    hosts.set(assignment, host);
-    return host;
-  };
-
   const withReachability = async (
     verdict: Verdict,
     { assignment, asked, began, ended }: Ended,
@@ -192,7 +183,7 @@ export function createSelfCheck(deps: {
     const wasRefused = verdict.cause?.class === 'connection_refused';
     const isInside = asked.length > 0 && !asked.some((address) => guard.isOutside(address));
     const reached_other = await reachability.reachedOther({
-      host: hostKnown(assignment),
+      host: hostOf(assignment),
       since: began,
       wasRefused,
       isInside,
@@ -210,12 +201,22 @@ export function createSelfCheck(deps: {
     // A check that went to no address (a heartbeat's) vouches for nothing.
     if (asked.length > 0 && reachedTarget(verdict))
       reachability.reached(
-        hostKnown(assignment),
+        hostOf(assignment),
         ended,
         !asked.every((address) => guard.isOutside(address)),
       );
     return needsSelfCheck(verdict) ? withReachability(verdict, check) : verdict;
   };
+}
+
+const hosts = new WeakMap<Assignment, string>();
+
+export function hostOf(assignment: Assignment): string {
+  const known = hosts.get(assignment);
+  if (known !== undefined) return known;
+  const host = hostsOf[assignment.kind](assignment);
+  hosts.set(assignment, host);
+  return host;
 }
 
 /** The name of the target's host. Reaching a host of another name vouches for the probe. */

@@ -143,6 +143,7 @@ export const resultMessage = z.object({
   other_looks: z.array(id).max(64).exactOptional(),
   warnings: z.array(warning).min(1).max(maxWarnings).exactOptional(),
   certificate: certificate.exactOptional(),
+  others: z.object({ passed: z.int().min(0), failed: z.int().min(0) }).exactOptional(),
 });
 
 /** In one batch. */

@@ -23,3 +23,18 @@ const firstKinds: readonly Kind[] = ['https', 'dns', 'heartbeat'];
 export const isForSome = (kind: Kind): boolean => !firstKinds.includes(kind);
 
 export const isKind = (text: unknown): text is Kind => kinds.some((kind) => kind === text);
+
+/** Whether one check more changes nothing at the target. */
+export const isHarmless: Readonly<
+  Record<Kind, (config: Readonly<Record<string, unknown>>) => boolean>
+> = {
+  https: ({ method }) => method === undefined || method === 'GET' || method === 'HEAD',
+  dns: () => true,
+  tcp: ({ send }) => send === undefined || send === null,
+  tls: () => true,
+  websocket: ({ send }) => send === undefined || send === null,
+  grpc: () => true,
+  heartbeat: () => false,
+  domain: () => true,
+  icmp: () => true,
+};

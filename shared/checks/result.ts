@@ -71,6 +71,12 @@ export type Json =
 export type Evidence = { readonly [key: string]: Json };
 
 /**
+ * How a probe's newest checks of its other targets, in the last minute, fared in the layer in which
+ * this check failed: it tells a target that is down from a probe that is sick (rule 46).
+ */
+export type OtherTargets = { readonly passed: number; readonly failed: number };
+
+/**
  * The outcome of performing and judging one check; the reporter adds probe, time and place to make
  * a result of it.
  */
@@ -82,6 +88,8 @@ export type Verdict = {
   /** Of a pass (rule 44); absent when there is none. */
   readonly warnings?: readonly Warning[];
   readonly certificate?: CertificateNote;
+  /** Of a failure; absent when the probe knows of no other target in that layer. */
+  readonly others?: OtherTargets;
 };
 
 /**
@@ -108,6 +116,8 @@ export type Result = {
   /** Of a pass (rule 44); absent when there is none. */
   readonly warnings?: readonly Warning[];
   readonly certificate?: CertificateNote;
+  /** Of a failure. */
+  readonly others?: OtherTargets;
 };
 
 export const noPhases: Phases = { dns: null, tcp: null, tls: null, first_byte: null, total: null };

@@ -11,6 +11,7 @@ export const warningCodes = [
   'name_server_silent',
   'domain_expires',
   'redirects_insecurely',
+  'place_fails',
 ] as const;
 export type WarningCode = (typeof warningCodes)[number];
 
@@ -59,6 +60,8 @@ const sentences: Readonly<Record<WarningCode, Sentence>> = {
   name_server_silent: ({ server, servers }) =>
     `Name server ${server} does not answer, 1 of ${servers}`,
   domain_expires: ({ ends_at }, now) => endWords('Domain', ends_at, now),
+  place_fails: ({ places, cause }) =>
+    `Fails from ${places}, passes elsewhere${cause ? `: ${cause}` : ''}`,
   redirects_insecurely: ({ redirect }) => `Redirect ${redirect} leads from https to http`,
 };
 
@@ -79,6 +82,7 @@ export const warningNames: Readonly<Record<WarningCode, string>> = {
   name_server_silent: 'Name server silent',
   domain_expires: 'Domain expires',
   redirects_insecurely: 'Insecure redirect',
+  place_fails: 'A place fails alone',
 };
 
 /**

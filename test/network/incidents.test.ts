@@ -34,6 +34,10 @@ beforeAll(async () => {
   await network.startCoordinator();
   for (const continent of places) await network.addProbe(continent);
   leaving = await network.addProbe('Africa');
+  // By this target of another host the probes show that they are well (rule 46).
+  const well = await network.startTarget({ host: '127.0.0.2' });
+  const other = await network.addMonitor({ target: well.url(), interval_s: 1 });
+  await seenFrom(network.sql, other, places.length + 1);
 });
 afterAll(async () => {
   await network.close();

@@ -227,7 +227,7 @@ describeInBrowser('forms', (browser) => {
         await tab.page.getByLabel('Address', { exact: true }).press('Enter');
         const id = await saved(tab, /^\/monitors\/[0-9a-f-]{36}$/);
         expect(await web.sql`select target, config from monitors where id = ${id}`).toEqual([
-          { target: 'https://enter.shop.example/', config: {} },
+          { target: 'https://enter.shop.example/', config: { alert_after_s: 15 } },
         ]);
         await web.sql`delete from monitors where id = ${id}`;
         await tab.close();

@@ -140,7 +140,10 @@ describeInBrowser('a monitor', (browser) => {
       await page.getByRole('button', { name: 'Save', exact: true }).click();
       await sees(tab, 'Checkout saved.');
       const [row] = await network.sql`select interval_s, config from monitors`;
-      expect(row).toEqual({ interval_s: 90, config: { body_contains: ['fine'] } });
+      expect(row).toEqual({
+        interval_s: 90,
+        config: { alert_after_s: 15, body_contains: ['fine'] },
+      });
 
       await page.getByRole('button', { name: 'Pause' }).click();
       await sees(tab, 'Checkout is paused.');

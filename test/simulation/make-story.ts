@@ -303,6 +303,41 @@ const makeMonitor = (chance: Chance, index: number, places: readonly Continent[]
 };
 
 /**
+ * Places that fail although the target does not: two whose probes are sick in the same way, or one
+ * that cannot reach it while others have a blip, and then an outage (rules 45 and 46).
+ */
+const placesAtFault = (
+  chance: Chance,
+  { from, probes, places }: Pick<Scene, 'from' | 'probes' | 'places'>,
+  make: (spec: Pick<MonitorSpec, 'interval_ms' | 'continents' | 'sampled'>) => MonitorSpec,
+): readonly Happening[] => {
+  const spec = { interval_ms: chance.pick([10, 20]) * second, continents: null, sampled: true };
+  const [one, other, ...rest] = chance.some(places, places.length, places.length);
+  if (one === undefined || other === undefined) return [];
+  if (chance.happens(0.4)) {
+    for (let count = 0; count < 3; count += 1) make(spec);
+    const until = from + chance.pick([40, 300]) * second;
+    return probes
+      .filter(({ continent }) => continent === one || continent === other)
+      .map(
+        ({ index }) => ({ is: 'probe sick', at: from, until, probe: index, lies: true }) as const,
+      );
+  }
+  const { index: monitor } = make(spec);
+  const outageOf = (where: readonly Continent[], at: number, until: number): Happening => ({
+    ...{ is: 'outage', at, until, monitor },
+    ...{ where: [...where], slow: [], every: null },
+  });
+  const blip = from + chance.between(400 * second, 800 * second);
+  const gone = blip + chance.between(60 * second, 200 * second);
+  return [
+    outageOf([one], from, gone + 20 * minute),
+    outageOf([other], blip, blip + chance.between(3 * second, 40 * second)),
+    ...(chance.happens(0.6) ? [outageOf([other, ...rest], gone, gone + 3 * minute)] : []),
+  ];
+};
+
+/**
  * Clusters of trouble, hours of calm between them: a fault alone seldom shows what two at once do.
  */
 export const makeStory = (seed: number): Story => {
@@ -417,6 +452,11 @@ export const makeStory = (seed: number): Story => {
         make: makeWith(named),
       }),
     );
+    from += 180 * minute;
+  }
+  const apart = createChance(seed + 6_000_003);
+  if (!wheel && places.length >= 3 && apart.happens(0.3)) {
+    happenings.push(...placesAtFault(apart, { from, probes, places }, makeWith(apart)));
     from += 180 * minute;
   }
   const end =

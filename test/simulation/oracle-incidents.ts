@@ -1,6 +1,7 @@
 import type { Incident } from '../../coordinator/core/types.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Made } from './database.ts';
+import type { Outages } from './oracle-regional.ts';
 import type { Round } from './round.ts';
 import type { Truth } from './truth.ts';
 
@@ -16,6 +17,14 @@ export type Known = {
   /** Results before this moment belong to a life before a pause. */
   since: number;
   isPaused: boolean;
+  /** The same with what regional places saw, which decides nothing (rule 45). */
+  all: Made[];
+  regional: readonly Continent[];
+  /** The same before this round. */
+  regionalBefore: readonly Continent[];
+  regionalInOutage: readonly Continent[];
+  /** The last confirmed outage that ended. */
+  lastDown: Outages['last'];
 };
 
 /** A start so far ahead tells of the probe's clock. */
@@ -203,7 +212,9 @@ const loneStep = 4_500;
 const late = 12_000;
 const isFail = ({ outcome }: Made): boolean => outcome === 'fail';
 
-const fails = ({ known }: Scene): Made[] => recent(known.decided, 2000).filter(isFail);
+const fails = ({ known }: Scene): Made[] => [
+  ...new Set([...recent(known.decided, 2000), ...known.all].filter(isFail)),
+];
 
 const opened = (incident: Incident, scene: Scene): string[] => {
   const { seen, started_at, confirmed_at } = incident;
@@ -255,6 +266,12 @@ const confirmed = (incident: Incident, scene: Scene): string[] => {
   if (!by) return confirmedAlone(incident, scene);
   const lonely = lonelyBefore(incident, scene.known.decided, scene.fresh);
   if (lonely.length > 0) return lonely;
+  const { regional, regionalBefore } = scene.known;
+  const alone = [seen, by].find(
+    ({ continent }) => regional.includes(continent) && regionalBefore.includes(continent),
+  );
+  if (alone)
+    return [`it was confirmed with ${alone.continent}, which had failed alone for five minutes`];
   if (by.continent === seen.continent) return ['it was confirmed from the continent that saw it'];
   const all = fails(scene);
   const seconds = all.filter(
@@ -273,9 +290,28 @@ const confirmed = (incident: Incident, scene: Scene): string[] => {
     return ['no failure of another continent lies within a minute of the one that confirmed'];
   const isReal = ({ monitor, continent, started }: Made) =>
     scene.truth.isDown(monitor, continent, started);
-  return [...seconds, ...together].some(isReal)
-    ? []
-    : ['a fault on our side alone was confirmed as an outage'];
+  if ([...seconds, ...together].some(isReal)) return confirmedBySick(incident, scene);
+  // Where there are no others to ask, nothing tells two that lie from an outage.
+  return scene.places.length <= 2 ? [] : ['a fault on our side alone was confirmed as an outage'];
+};
+
+/** Rule 46: two that fail confirm nothing if one of them is sick and most of the others pass. */
+const confirmedBySick = ({ started_at }: Incident, scene: Scene): string[] => {
+  const { known, places, able, interval_ms, truth } = scene;
+  const now = clockOf(known.decided);
+  const views = newestByContinent(known.decided, places).filter(
+    ({ at }) => now - at <= 2 * Math.max(1, able.length) * interval_ms,
+  );
+  const failing = views.filter(isFail);
+  const others = able.filter((place) => !failing.some(({ continent }) => continent === place));
+  const passing = views.filter(
+    ({ outcome, at, continent }) =>
+      outcome === 'ok' && at >= started_at && others.includes(continent),
+  );
+  const sick = failing.find(({ probe, started }) => truth.sickness(probe, started) === 'lies');
+  return sick && failing.length === 2 && passing.length > others.length / 2
+    ? [`${sick.continent} is sick and confirmed, although ${passing.length} others pass`]
+    : [];
 };
 
 /** The results of this round one after the other: whether at some point of it this was so. */
@@ -441,6 +477,7 @@ export type Decided = {
   readonly after: Incident | undefined;
   /** When others were last asked about it, this round included. */
   readonly askedAt: number;
+  readonly truth: Truth;
 };
 
 const together = 60_000;
@@ -466,7 +503,7 @@ const clockOf = (known: readonly Made[]): number =>
  * end it.
  */
 const standsTooLong = (of: Decided): string[] => {
-  const { known, fresh, before, after, places, able, over } = of;
+  const { known, fresh, before, after, places, able, over, truth } = of;
   const last = fresh.at(-1);
   if (!last || last.stale || before?.id !== after?.id || !after || places.length < 2) return [];
   if (newest(known.decided, ({ continent }) => continent === last.continent) !== last) return [];
@@ -482,7 +519,12 @@ const standsTooLong = (of: Decided): string[] => {
         ({ continent, at }) => continent !== made.continent && Math.abs(at - made.at) <= together,
       ),
     );
-    return isFail(last) && pairs.length >= 2
+    // Rule 46: of two, one that is sick confirms nothing while others may pass.
+    const isHeld =
+      pairs.length === 2 &&
+      places.length > 2 &&
+      pairs.some(({ probe, started }) => truth.sickness(probe, started) === 'lies');
+    return isFail(last) && pairs.length >= 2 && !isHeld
       ? [`it is not confirmed, although ${pairs.length} continents failed within a minute`]
       : [];
   }

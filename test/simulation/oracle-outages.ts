@@ -112,6 +112,17 @@ const faultsOfEnd = (given: Case, incident: Incident): string[] => {
   const firstPass = Math.min(
     ...made.filter((each) => each.outcome === 'ok' && each.started >= outage.until).map(decidedAt),
   );
+  // One that failed and was heard only after the first pass may have been the last to end it.
+  if (
+    made.some(
+      (each) =>
+        each.outcome === 'fail' &&
+        each.started < outage.until &&
+        each.started >= outage.at &&
+        decidedAt(each) > firstPass,
+    )
+  )
+    return [];
   const failing = places.filter((place) => {
     const known = made.filter(
       (each) =>

@@ -1,7 +1,8 @@
 import type { Incident } from '../../coordinator/core/types.ts';
+import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Agenda } from './agenda.ts';
-import type { Database, Record } from './database.ts';
+import type { Database, Made, Record } from './database.ts';
 import type { Network } from './network.ts';
 import {
   createQuarantineOracle,
@@ -22,6 +23,7 @@ import {
   saysSomething,
 } from './oracle-incidents.ts';
 import { faultsOfOutages, faultsOfUptime } from './oracle-outages.ts';
+import { regionalIn } from './oracle-regional.ts';
 import type { Round } from './round.ts';
 import type { Story } from './story.ts';
 import type { Truth } from './truth.ts';
@@ -47,6 +49,9 @@ type Dependencies = {
   readonly agenda: Agenda;
 };
 
+const decidingOf = ({ regional }: Known, places: readonly Continent[]): readonly Continent[] =>
+  places.filter((place) => !regional.includes(place));
+
 /** What an ordinary decision may take. */
 const soon = 10_000;
 const settled = 60_000;
@@ -64,6 +69,11 @@ export const createOracle = ({
     decided: [],
     since: story.start,
     isPaused: false,
+    all: [],
+    regional: [],
+    regionalBefore: [],
+    regionalInOutage: [],
+    lastDown: null,
   }));
   const askedAt = story.monitors.map(() => Number.NEGATIVE_INFINITY);
   const quarantine = createQuarantineOracle(database);
@@ -91,20 +101,49 @@ export const createOracle = ({
 
   const learn = (round: Round): Map<number, (typeof record.made)[number]> => {
     const fresh = new Map<number, (typeof record.made)[number]>();
+    for (const about of known) about.regionalBefore = about.regional;
     for (const { made } of round.results) {
       made.decided_at = round.decidedAt;
       const about = known[made.monitor];
       if (!about || !saysSomething(made) || made.version !== about.version || made.at < about.since)
         continue;
       made.stale =
-        newest(about.decided, ({ probe, at }) => probe === made.probe && at >= made.at) !==
-        undefined;
+        newest(about.all, ({ probe, at }) => probe === made.probe && at >= made.at) !== undefined;
+      if (leaveOut(about, made)) continue;
       about.decided.push(made);
       const list = fresh.get(made.monitor) ?? [];
       list.push(made);
       fresh.set(made.monitor, list);
     }
     return fresh;
+  };
+
+  /** Rule 45: what a regional place sees decides nothing, as long as it fails. */
+  const leaveOut = (about: Known, made: Made): boolean => {
+    const open = openOf(made.monitor);
+    const here = places[made.monitor] ?? [];
+    // In a calm time that was jumped over all passed.
+    const calm = record.calm[made.monitor]?.at(-1)?.to ?? 0;
+    about.all = about.all.filter(({ at }) => at >= calm);
+    about.regional = regionalIn(about.all, here, {
+      open:
+        open && open.confirmed_at !== null
+          ? { since: open.started_at, regional: about.regionalInOutage }
+          : null,
+      last: about.lastDown,
+    });
+    about.all.push(made);
+    if (about.all.length > 500) about.all.splice(0, 100);
+    if (about.regional.length === 0) return false;
+    const passed = (place: Continent) =>
+      newest(about.all, ({ continent, outcome }) => continent === place && outcome === 'ok')?.at;
+    about.decided = about.decided.filter(
+      ({ continent, outcome, at }) =>
+        outcome === 'ok' || !about.regional.includes(continent) || at < (passed(continent) ?? 0),
+    );
+    if (!about.regional.includes(made.continent)) return false;
+    made.stale = true;
+    return made.outcome === 'fail';
   };
 
   const followOperations = () => {
@@ -115,11 +154,14 @@ export const createOracle = ({
         // What it saw counts for nothing any more.
         const sick = story.probes.findIndex(({ id }) => id === event.probe);
         about.decided = about.decided.filter(({ probe }) => probe !== sick);
+        about.all = about.all.filter(({ probe }) => probe !== sick);
       }
       if (event.is === 'paused' || event.is === 'resumed') about.isPaused = event.is === 'paused';
       if (event.is === 'edited') about.version = event.watched.config_version;
       if (event.is !== 'edited' && event.is !== 'resumed') continue;
       about.decided = [];
+      about.all = [];
+      about.regional = [];
       about.since = event.at;
     }
     drained = database.outboxDone;
@@ -152,7 +194,10 @@ export const createOracle = ({
    */
   const followClock = ({ decidedAt }: Round) => {
     if (decidedAt < clock) {
-      for (const about of known) about.decided = forgetAhead(about.decided, decidedAt);
+      for (const about of known) {
+        about.decided = forgetAhead(about.decided, decidedAt);
+        about.all = forgetAhead(about.all, decidedAt);
+      }
       for (const [monitor, at] of askedAt.entries()) askedAt[monitor] = Math.min(at, decidedAt);
     }
     clock = decidedAt;
@@ -174,8 +219,8 @@ export const createOracle = ({
       const scene = {
         monitor,
         known: about,
-        places: places[monitor] ?? [],
-        able: ableOf(monitor, network.roster()),
+        places: decidingOf(about, places[monitor] ?? []),
+        able: decidingOf(about, ableOf(monitor, network.roster())),
         interval_ms: spec.interval_ms,
         fresh: fresh.get(monitor) ?? [],
         wasOpen: openBefore[monitor] !== undefined,
@@ -183,12 +228,16 @@ export const createOracle = ({
       };
       const before = incidents.get(incident.id);
       record.violations.push(...faultsOf(incident, before, scene));
-      if (incident.confirmed_at !== null && (before?.confirmed_at ?? null) === null)
+      if (incident.confirmed_at !== null && (before?.confirmed_at ?? null) === null) {
         confirmed.set(incident.id, round.decidedAt);
+        about.regionalInOutage = about.regional;
+      }
       incidents.set(incident.id, incident);
       if (incident.resolved_at === null) open[monitor]?.add(incident.id);
       else {
         open[monitor]?.delete(incident.id);
+        if (incident.confirmed_at !== null && incident.resolved_at >= (about.lastDown?.to ?? 0))
+          about.lastDown = { from: incident.started_at, to: incident.resolved_at };
         over[monitor] = {
           at: Math.max(over[monitor]?.at ?? 0, incident.resolved_at),
           decided_at: round.decidedAt,
@@ -214,7 +263,8 @@ export const createOracle = ({
       const about = known[monitor];
       const [before, after] = [openBefore[monitor], openOf(monitor)];
       if (!about || (!before && !after)) continue;
-      const [here, able] = [places[monitor] ?? [], ableOf(monitor, round.network)];
+      const here = decidingOf(about, places[monitor] ?? []);
+      const able = decidingOf(about, ableOf(monitor, round.network));
       const decided = {
         monitor,
         known: about,
@@ -223,6 +273,7 @@ export const createOracle = ({
         interval_ms: spec.interval_ms,
         fresh: fresh.get(monitor) ?? [],
         over: over[monitor] ?? never,
+        truth,
       };
       record.violations.push(
         ...faultsOfDecision({ ...decided, before, after, askedAt: askedAt[monitor] ?? 0 }, round),

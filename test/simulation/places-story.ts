@@ -192,6 +192,7 @@ export const placesFault = (story: PlacesStory): string | undefined => {
       outcome: isDown ? 'fail' : 'ok',
       cause: isDown ? { class: 'connection_refused', params: {} } : null,
       ...{ phases: null, evidence: null, quarantined: false, handed_over: isLate },
+      ...(isDown ? { others: { passed: 3, failed: 0 } } : {}),
     };
     const arrives = at + delay + (isLate ? 30 * second : 0);
     waiting = [...waiting, { arrives, result }].toSorted((a, b) => a.arrives - b.arrives);

@@ -104,6 +104,10 @@ export const createProbe = (
     return sickness === 'lies' || truth.isDown(monitor, continent, started) ? 'fail' : 'ok';
   };
 
+  /** A probe that lies fails its other targets too, of which there always are some. */
+  const otherTargets = (started: number) =>
+    truth.sickness(index, started) === 'lies' ? { passed: 0, failed: 3 } : { passed: 3, failed: 0 };
+
   const finish = (made: Made, took_ms: number) => {
     running -= 1;
     seq += 1;
@@ -120,6 +124,7 @@ export const createProbe = (
       phases: null,
       evidence: null,
       look: recheck,
+      ...(outcome === 'fail' ? { others: otherTargets(made.started) } : {}),
     };
     spool.push({ result, made });
     record.made[made.monitor]?.push(made);

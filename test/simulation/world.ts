@@ -41,6 +41,7 @@ export const afterCalm = (
         at,
         ok: true,
         ok_at: at,
+        failing_since: null,
         failure: null,
       },
     ];

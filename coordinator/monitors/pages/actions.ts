@@ -11,6 +11,7 @@ import { html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
 import type { Monitor } from './detail.ts';
 import { muteInputOf } from './monitor-table.ts';
+import { checkedFrom } from './settings.ts';
 
 const monitorOf = async (
   request: MembersRequest,
@@ -138,8 +139,26 @@ const muting: readonly Page[] = [
   },
 ];
 
+/** Checks go on from everywhere but this continent, where it fails alone (rule 44.8). */
+const leaveOut: Page = {
+  method: 'POST',
+  path: '/monitors/:monitor_id/leave-out',
+  needs: 'member',
+  answer: async (request) => {
+    const { id, config } = await monitorOf(request, updateMonitor);
+    const left = request.form.value('continent');
+    const checked = checkedFrom(config).filter((continent) => continent !== left);
+    await request.ask(updateMonitor, {
+      monitor_id: id,
+      config: { ...config, continents: checked },
+    });
+    return seeOther(`/monitors/${id}`, { said: `No longer checked from ${left}.` });
+  },
+};
+
 export const monitorActs: readonly Page[] = [
   ...muting,
+  leaveOut,
   ...switching('pause'),
   ...switching('resume'),
   deletePage,

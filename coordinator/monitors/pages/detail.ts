@@ -8,6 +8,7 @@ import {
 } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { getMonitorPings, getMonitorResults, resultWindows } from '../../../shared/api/results.ts';
+import { isContinent } from '../../../shared/base/continents.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
@@ -42,9 +43,33 @@ import {
   valueLabel,
   valuesOf,
 } from './response-chart.ts';
-import { changedMeaning, settingsList, unknownKeysNotice } from './settings.ts';
+import { changedMeaning, checkedFrom, settingsList, unknownKeysNotice } from './settings.ts';
 
 export type Monitor = OutputOf<typeof getMonitor>;
+
+/** Where one continent alone fails, checks from there can end with one click. */
+const leavingOut = (
+  { id, config }: Monitor,
+  { code, details }: Status['warnings'][number],
+  { may }: MembersRequest,
+): Part => {
+  const place = details.places;
+  const isOffered =
+    code === 'place_fails' &&
+    isContinent(place) &&
+    config.places == null &&
+    checkedFrom(config).length > 1 &&
+    may(updateMonitor);
+  return (
+    isOffered &&
+    html`
+      <form class="actions" method="post" action="/monitors/${id}/leave-out">
+        <input type="hidden" name="continent" value="${place}">
+        <button class="button">Leave ${place} out</button>
+      </form>
+    `
+  );
+};
 
 /** `every minute`, `every 10 s`. */
 export const everyText = (interval_s: number): string =>
@@ -325,11 +350,14 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
         })}
         ${mutedLine(monitor, status, request)}
         ${unknownKeysNotice(monitor)}
-        ${status.warnings.map(({ text, since }) =>
+        ${status.warnings.map((warning) =>
           notice(
             'verifying',
-            text,
-            html`Since ${times.whole(since)}. A warning does not count as downtime.`,
+            warning.text,
+            html`
+              Since ${times.whole(warning.since)}. A warning does not count as downtime.
+              ${leavingOut(monitor, warning, request)}
+            `,
           ),
         )}
         ${changedMeaning(monitor)}

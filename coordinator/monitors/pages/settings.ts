@@ -1,4 +1,5 @@
 import { configKeys, unknownConfigKeys } from '../../../shared/api/config-keys.ts';
+import { type Continent, continents, isContinent } from '../../../shared/base/continents.ts';
 import { isKind } from '../../../shared/checks/kinds.ts';
 import { notice } from '../../web/elements.ts';
 import { type Html, html, type Part } from '../../web/html.ts';
@@ -33,6 +34,10 @@ export const settingsList = ({ type, config }: Settings): Html | null => {
     ? html`<p class="soft">Default settings</p>`
     : html`<table><tbody>${rows}</tbody></table>`;
 };
+
+/** The continents that may check it, as it is configured. */
+export const checkedFrom = ({ continents: chosen }: Settings['config']): readonly Continent[] =>
+  Array.isArray(chosen) ? chosen.filter(isContinent) : continents;
 
 /** Keys without effect, with what was probably meant. */
 export const unknownKeysNotice = ({ type, config }: Settings): Part => {

@@ -410,6 +410,7 @@ describe('a routine pass', () => {
       at: now - 30_000 * (nth + 1),
       ok: true,
       ok_at: now - 30_000 * (nth + 1),
+      failing_since: null,
       failure: null,
     })),
   };

@@ -35,6 +35,7 @@ describe('rule 4: an outage that begins while a backlog is awaited', () => {
     cause: outcome === 'fail' ? refused : null,
     phases: null,
     evidence: { from: continent, second },
+    others: { passed: 5, failed: 0 },
     look: null,
     quarantined: false,
     handed_over: false,

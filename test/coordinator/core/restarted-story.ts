@@ -30,6 +30,7 @@ const resultOf = ([place, second, ok]: Seen): SeenResult => ({
   cause: ok ? null : refused,
   phases: null,
   evidence: ok ? null : { from: place, second },
+  ...(ok ? {} : { others: { passed: 5, failed: 0 } }),
   look: null,
   quarantined: false,
   handed_over: false,
@@ -56,7 +57,8 @@ export const told = () => {
       const result = resultOf(seen);
       const decision = decide(state, { is: 'result', result }, moment);
       state = decision.state;
-      stored.push({ ...result, evidence: null });
+      const { others: _, ...kept } = result;
+      stored.push({ ...kept, evidence: null });
       effects.push(...decision.effects);
       for (const effect of decision.effects)
         if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);

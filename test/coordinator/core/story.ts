@@ -48,7 +48,10 @@ export const rosterOf = (
 });
 
 type Extra = Partial<
-  Pick<SeenResult, 'look' | 'config_version' | 'handed_over' | 'quarantined' | 'cause' | 'warnings'>
+  Pick<
+    SeenResult,
+    'look' | 'config_version' | 'handed_over' | 'quarantined' | 'cause' | 'warnings' | 'others'
+  >
 > & {
   probe?: string;
   /** Of a private probe. */
@@ -138,6 +141,7 @@ export const story = (places: readonly Continent[], watched: Partial<Watched> = 
       cause: outcome === 'fail' ? refused : null,
       phases: null,
       evidence: outcome === 'fail' ? { from: continent, second } : null,
+      ...(outcome === 'fail' ? { others: { passed: 5, failed: 0 } } : {}),
       look: null,
       from: {
         probe: probe ?? place ?? `probe-${continent}`,

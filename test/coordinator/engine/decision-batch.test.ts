@@ -113,7 +113,14 @@ const state = fc
         covered_until: gap && gap.to === null ? gap.from : covered_until,
         decides_from,
         gaps: gap ? [gap] : [],
-        views: views.map(({ from, at }) => ({ from, at, ok: true, ok_at: at, failure: null })),
+        views: views.map(({ from, at }) => ({
+          from,
+          at,
+          ok: true,
+          ok_at: at,
+          failing_since: null,
+          failure: null,
+        })),
       };
     },
   );

@@ -43,12 +43,14 @@ const failure = fc.constantFrom(null, {
   cause: { class: 'http_status', params: {} },
   phases: null,
   evidence: null,
+  others: null,
 });
 const view = fc.record({
   from: fc.constantFrom(...observingProbes),
   at: time,
   ok: fc.boolean(),
   ok_at: fc.option(time),
+  failing_since: fc.option(time),
   failure,
 });
 const gap = fc.record({ from: time, to: fc.option(time), interval_ms: fc.constant(60_000) });

@@ -79,7 +79,18 @@ const stateFor = (known: readonly number[]): MonitorState => ({
   views: known.flatMap((nth) => {
     const probe = probes[nth];
     const from = probe && { probe: probe.id, name: probe.name, continent: probe.continent };
-    return from ? [{ from, at: now - 60_000, ok: true, ok_at: now - 60_000, failure: null }] : [];
+    return from
+      ? [
+          {
+            from,
+            at: now - 60_000,
+            ok: true,
+            ok_at: now - 60_000,
+            failing_since: null,
+            failure: null,
+          },
+        ]
+      : [];
   }),
 });
 

@@ -56,6 +56,21 @@ describe('detail', () => {
     web.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
     select m.key, now() - ${`${minutes} minutes`}::interval, p.key, ${took_ms}, ${outcome} from monitors m, probes p where m.id = ${of} and p.continent = ${continent}`;
 
+  test('rule 44.8: a continent that fails alone is left out with one click', async () => {
+    const id = await monitor({ config: { method: 'HEAD' } });
+    const details = { places: 'Asia', cause: 'Status 403, expected 2xx' };
+    await web.sql`insert into warnings (id, organisation_id, monitor_id, code, details, began_at, confirmed_at)
+      values (${newId()}, ${web.house.organisation}, ${id}, 'place_fails', ${JSON.stringify(details)}::text::jsonb, now(), now())`;
+    const page = await web.get(`/monitors/${id}`, { as: web.house.member });
+    expect(page.text).toContain('Fails from Asia, passes elsewhere: Status 403, expected 2xx');
+    expect(page.text).toContain('Leave Asia out');
+    await post(`/monitors/${id}/leave-out`, { continent: 'Asia' }, web.house.member);
+    const [row] = await web.sql`select config from monitors where id = ${id}`;
+    expect(row?.config).toMatchObject({ method: 'HEAD' });
+    expect(row?.config.continents).toContain('Europe');
+    expect(row?.config.continents).not.toContain('Asia');
+  });
+
   describe('the page of a monitor', () => {
     test('says how it is and for how long, with its response by continent as a picture and as a table', async () => {
       const id = await monitor();
