@@ -150,7 +150,7 @@ describe('compose', async () => {
           `postgres://antipode:${database?.environment.POSTGRES_PASSWORD}@database:5432/antipode`,
         );
       }
-      expect(coordinator?.environment.TRUSTED_PROXIES).toBe('uniquelocal');
+      expect(coordinator?.environment.TRUSTED_PROXIES).toBe('');
       expect(bus?.networks.default?.aliases).toEqual([settings.BUS_HOST]);
       const open = Object.values(services).flatMap(({ ports }) =>
         ports.map(({ host_ip, published }) => `${host_ip ?? 'everywhere'}:${published}`),
@@ -394,11 +394,14 @@ describe('proxies', () => {
 
   test.each([
     ['systemd/antipode-coordinator.service', /^Environment=TRUSTED_PROXIES=(.+)$/m, 'loopback'],
-    // The network's own address on the host, which docker chooses.
-    ['compose/compose.yaml', /^ {6}TRUSTED_PROXIES: (.+)$/m, `\${TRUSTED_PROXIES:-uniquelocal}`],
-  ])('%s trusts the proxy before it', (file, line, value) => {
-    expect(line.exec(read(file))?.[1]).toBe(value);
-  });
+    // Of a network nobody but the host knows the proxy's address: the file of settings names it.
+    ['compose/compose.yaml', /^ {6}TRUSTED_PROXIES: (.+)$/m, `\${TRUSTED_PROXIES:-}`],
+  ])(
+    '%s trusts no proxy but those that it knows, and those that are named',
+    (file, line, value) => {
+      expect(line.exec(read(file))?.[1]).toBe(value);
+    },
+  );
 
   test('the proxy that the guide shows says who asks, added to what came, and hands the host on', () => {
     const [, nginx = ''] = /```nginx\n([^`]+)```/.exec(read('GUIDE.md')) ?? [];

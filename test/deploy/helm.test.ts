@@ -60,6 +60,10 @@ test('settings of the charts are those that the programs read, without secrets a
   );
 });
 
+test('the chart of the coordinator trusts no proxy that nobody named', () => {
+  expect(Object.keys(valuesOf('coordinator').settings)).not.toContain('TRUSTED_PROXIES');
+});
+
 test('SETTINGS lists every setting of a coordinator and of a probe, and no other', () => {
   const [, coordinator = '', probe = ''] = read('deploy/SETTINGS.md').split(/^## /m);
   const listedIn = (chapter: string): readonly string[] =>

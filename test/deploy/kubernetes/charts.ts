@@ -53,6 +53,8 @@ const cases: readonly (readonly [string, Case])[] = [
         'ingress.tlsSecret=certificate',
         'ingress.annotations.a=b',
         'metrics.enabled=true',
+        'metrics.from[0].podSelector.matchLabels.app=prometheus',
+        'service.from[0].namespaceSelector.matchLabels.name=ingress',
         'metrics.serviceMonitor.enabled=true',
         'metrics.serviceMonitor.labels.release=prometheus',
         'metrics.alerts.enabled=true',
@@ -73,6 +75,7 @@ const cases: readonly (readonly [string, Case])[] = [
         'authority.secret=authority',
         'settings.PROBE_ALLOW_CIDRS=10.0.0.0/8',
         'settings.PROBE_SPOOL_MB=1000000',
+        'settings.PROBE_EAR_PORT=8080',
         'data.storageClass=fast',
       ],
     },
@@ -116,7 +119,10 @@ const render = async (one: Case): Promise<readonly KubernetesObject[]> => {
 const isOwn = ({ apiVersion }: KubernetesObject): boolean =>
   apiVersion !== 'monitoring.coreos.com/v1';
 
-const plurals: Readonly<Record<string, string>> = { Ingress: 'ingresses' };
+const plurals: Readonly<Record<string, string>> = {
+  Ingress: 'ingresses',
+  NetworkPolicy: 'networkpolicies',
+};
 
 const pathOf = ({ apiVersion, kind, metadata }: KubernetesObject): string => {
   const plural = plurals[kind] ?? `${kind.toLowerCase()}s`;
@@ -170,9 +176,12 @@ describe.skipIf(helm === undefined)('helm', () => {
   });
 
   test('has Prometheus scrape each coordinator as the job that the alerting rules ask for', async () => {
-    const values = ['enabled', 'serviceMonitor.enabled', 'alerts.enabled'].map(
-      (name) => `metrics.${name}=true`,
-    );
+    const values = [
+      ...['enabled', 'serviceMonitor.enabled', 'alerts.enabled'].map(
+        (name) => `metrics.${name}=true`,
+      ),
+      'metrics.from[0].podSelector.matchLabels.app=prometheus',
+    ];
     const objects = await render({ chart: 'coordinator', values });
     const specOf = (kind: string) => objects.find((object) => object.kind === kind)?.spec;
     const rules = readFileSync(join(folder, '../monitoring/alerts.yml'), 'utf8');
@@ -196,6 +205,30 @@ describe.skipIf(helm === undefined)('helm', () => {
     expect(rules).toContain('up{job="antipode"}');
   });
 
+  test('lets nobody reach a port that is for others', async () => {
+    const open = async (chart: string, values: readonly string[] = []) => {
+      const objects = await render({ chart, values });
+      return objects.find(({ kind }) => kind === 'NetworkPolicy')?.spec;
+    };
+    const http = { ports: [{ protocol: 'TCP', port: 'http' }] };
+    expect(await open('coordinator')).toMatchObject({ policyTypes: ['Ingress'], ingress: [http] });
+    const prometheus = { podSelector: { matchLabels: { app: 'prometheus' } } };
+    expect(
+      await open('coordinator', [
+        'metrics.enabled=true',
+        'metrics.from[0].podSelector.matchLabels.app=prometheus',
+      ]),
+    ).toMatchObject({
+      ingress: [http, { ports: [{ protocol: 'TCP', port: 'metrics' }], from: [prometheus] }],
+    });
+    for (const chart of ['probe', 'discover'])
+      expect(await open(chart)).toMatchObject({ policyTypes: ['Ingress'] });
+    expect(await open('probe')).not.toHaveProperty('ingress');
+    expect(await open('probe', ['settings.PROBE_EAR_PORT=8080'])).toMatchObject({
+      ingress: [{ ports: [{ protocol: 'TCP', port: 8080 }] }],
+    });
+  });
+
   test.each<[string, string, string]>([
     ['coordinator', 'secret=', 'name an existing Secret with the lines of coordinator.env'],
     ['coordinator', 'secret=S3cret+Value', "at '/secret'"],
@@ -206,6 +239,7 @@ describe.skipIf(helm === undefined)('helm', () => {
     ['coordinator', 'replica=2', "'replica' not allowed"],
     ['coordinator', 'ingress.enabled=true', 'ingress.host: give the host of BASE_URL'],
     ['coordinator', 'metrics.alerts.enabled=true', 'metrics.enabled: without it'],
+    ['coordinator', 'metrics.enabled=true', 'metrics.from: name who may read them'],
     ['probe', 'url=http://antipode.example', "at '/url'"],
     ['probe', 'url=', 'url: give the address of the service'],
     ['probe', 'joinToken.secret=', 'name an existing Secret with the join token'],
