@@ -51,10 +51,7 @@ export type CommitSlot = {
   readonly end: () => Promise<void>;
 };
 
-type Held = {
-  readonly session: Awaited<ReturnType<Sql['reserve']>>;
-  readonly lost: PromiseWithResolvers<never>;
-};
+type Held = { readonly session: Sql; readonly lost: Promise<never> };
 
 /** A statement after a failed one of the same transaction fails only because of that. */
 const isFollowing = (error: unknown): boolean => codeOf(error) === '25P02';
@@ -62,39 +59,53 @@ const isFollowing = (error: unknown): boolean => codeOf(error) === '25P02';
 const lostSlot = (): LostConnection =>
   new LostConnection('the connection to the database was lost', 'CONNECTION_CLOSED');
 
-/** `open`: a pool of one connection, which reports when that is lost. */
-export const createCommitSlot = (open: (onClose: () => void) => Sql): CommitSlot => {
+/** What the client of one session calls. */
+type SessionEvents = {
+  /** @throws once the session is over. */
+  readonly onDial: () => void;
+  readonly onClose: () => void;
+};
+
+/**
+ * `open`: a client of one connection. It serves one session and ends with it. A connection that is
+ * reserved from a pool would not do: the client goes on writing to its socket when that is gone,
+ * and the error is no statement's, so it ends the process.
+ */
+export const createCommitSlot = (open: (events: SessionEvents) => Sql): CommitSlot => {
   let held: Promise<Held> | undefined;
-  let current: Held | undefined;
+  let current: Sql | undefined;
 
-  const sql = open(() => {
-    current?.lost.reject(lostSlot());
-    current = undefined;
-    held = undefined;
-  });
-
-  const reserve = async (): Promise<Held> => {
-    // The client never reserves a connection that it made for that purpose. So a query makes one,
-    // which is there once it is answered.
-    await sql`select 1`;
-    const session = await sql.reserve();
+  const begin = async (): Promise<Held> => {
     const lost = Promise.withResolvers<never>();
     // No one may be waiting when it is lost.
     lost.promise.catch(() => undefined);
-    current = { session, lost };
-    return current;
+    let isOver = false;
+    const session = open({
+      // Statements that still wait in the client are the rest of a lost transaction.
+      onDial: () => {
+        if (isOver) throw lostSlot();
+      },
+      onClose: () => {
+        if (isOver) return;
+        isOver = true;
+        lost.reject(lostSlot());
+        if (current === session) held = undefined;
+        void session.end({ timeout: 0 });
+      },
+    });
+    current = session;
+    await Promise.race([session`select 1`, lost.promise]);
+    return { session, lost: lost.promise };
   };
 
-  const hold = async (): Promise<Held> => {
-    for (;;) {
-      held ??= reserve();
-      const mine = held;
-      const got = await mine.catch((error: unknown) => {
-        if (held === mine) held = undefined;
-        throw error;
-      });
-      if (got === current) return got;
-    }
+  const hold = (): Promise<Held> => {
+    if (held) return held;
+    const mine = begin();
+    held = mine;
+    mine.catch(() => {
+      if (held === mine) held = undefined;
+    });
+    return mine;
   };
 
   return {
@@ -106,7 +117,7 @@ export const createCommitSlot = (open: (onClose: () => void) => Sql): CommitSlot
       const all: Statement[] = [begin, ...statements(session), ended];
       const outcomes = await Promise.race([
         Promise.allSettled(all.map((statement) => statement.execute())),
-        lost.promise,
+        lost,
       ]);
       const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
       const cause = failed.find(({ reason }) => !isFollowing(reason)) ?? failed[0];
@@ -115,18 +126,17 @@ export const createCommitSlot = (open: (onClose: () => void) => Sql): CommitSlot
     },
     ask: async (question) => {
       const { session, lost } = await hold();
-      return Promise.race([question(session), lost.promise]);
+      return Promise.race([question(session), lost]);
     },
     prepare: async (statements) => {
       const { session, lost } = await hold();
       const all: Statement[] = [session`begin`, ...statements(session), session`commit`];
       const described = Promise.all(all.map((statement) => statement.describe()));
       // A description arrives a moment before the database is ready for more.
-      await Promise.race([described.then(() => session`select 1`), lost.promise]);
+      await Promise.race([described.then(() => session`select 1`), lost]);
     },
     end: async () => {
-      current?.session.release();
-      await sql.end({ timeout: 1 });
+      await current?.end({ timeout: 1 });
     },
   };
 };
@@ -331,7 +341,11 @@ export const connect = (url: string, options: ConnectOptions = { name: 'antipode
   const socketsFor = (how: StartupTimeout) =>
     createDatabaseSockets({ tls, settings: settingsOf(how), silentMs: how.silentMs });
   const sockets = socketsFor(patience);
-  const open = ({ dial }: DatabaseSockets, connections: number, onclose?: () => void): Sql => {
+  const open = (
+    { dial }: Pick<DatabaseSockets, 'dial'>,
+    connections: number,
+    onclose?: () => void,
+  ): Sql => {
     const all = {
       types: { bigint, ...arrayTypes },
       fetch_types: false,
@@ -345,7 +359,7 @@ export const connect = (url: string, options: ConnectOptions = { name: 'antipode
       connection: { application_name: name, ...startupFiller },
       // The client's types lack this option.
       socket: dial,
-      ...(onclose ? { onclose, idle_timeout: 0 } : {}),
+      ...(onclose ? { onclose, idle_timeout: 0, max_lifetime: null } : {}),
     };
     const pool: Sql = postgres(url, all);
     lightenQueries(pool`select`);
@@ -356,7 +370,14 @@ export const connect = (url: string, options: ConnectOptions = { name: 'antipode
     sockets,
     openAnother: () => open(socketsFor(patience), 1),
     openBeside: () => open(sockets, 1),
-    openSlot: () => createCommitSlot((onClose) => open(sockets, 1, onClose)),
+    openSlot: () =>
+      createCommitSlot(({ onDial, onClose }) => {
+        const dial: DatabaseSockets['dial'] = (to) => {
+          onDial();
+          return sockets.dial(to);
+        };
+        return open({ dial }, 1, onClose);
+      }),
     openPatient: () => open(socketsFor(maintenanceSettings), 1),
   });
   return sql;

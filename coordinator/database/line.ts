@@ -161,8 +161,11 @@ export class DatabaseLine extends EventEmitter {
   #heardAt = 0;
   #isGivenUp = false;
   #timer: NodeJS.Timeout | undefined;
+  /** A new statement is first described, with a flush; its sync follows once that is answered. */
+  #isFlushed = false;
   readonly #readSent = createFrameReader((letter) => {
-    if (letter === 'Q' || letter === 'S') this.#expect();
+    if (letter === 'Q' || letter === 'H' || (letter === 'S' && !this.#isFlushed)) this.#expect();
+    if (letter === 'H' || letter === 'S') this.#isFlushed = letter === 'H';
   });
   readonly #readHeard = createFrameReader((letter) => {
     if (letter === 'Z') this.#asked -= 1;

@@ -45,7 +45,7 @@ export const holdAlone = async <Result>(
 ): Promise<Result | undefined> => {
   const own = wayOf(sql).openPatient();
   try {
-    const done = await own.begin(async (transaction) => {
+    const done = await once(own, async (transaction) => {
       const [row] = await transaction<
         { mine: boolean }[]
       >`select pg_try_advisory_xact_lock(${numbers[what]}) as mine`;
@@ -99,6 +99,61 @@ const isConflict = (error: unknown): boolean =>
 const isCutOff = (error: unknown): boolean =>
   error instanceof LostConnection || /^CONNECTION_(CLOSED|ENDED|DESTROYED)$/.test(codeOf(error));
 
+const never = new Promise<never>(() => undefined);
+
+/**
+ * The same transaction, whose statements fail once its connection is gone. The client would write
+ * them to a socket that is no more, which ends the process, or to the next session, outside of any
+ * transaction. Its own rollback to a savepoint is such a statement, so a savepoint of a lost
+ * transaction never ends.
+ */
+const guarded = (
+  transaction: Transaction,
+  isGone: () => boolean,
+  lose: (error: unknown) => void,
+): Transaction =>
+  new Proxy(transaction, {
+    apply: (target, self, parts) => guardQuery(Reflect.apply(target, self, parts), isGone),
+    get: (target, key) => {
+      if (key === 'unsafe')
+        return (...call: Parameters<Transaction['unsafe']>) =>
+          guardQuery(target.unsafe(...call), isGone);
+      if (key === 'savepoint')
+        return (work: (part: Transaction) => Promise<unknown>) =>
+          target.savepoint(async (part) => {
+            try {
+              return await work(guarded(part, isGone, lose));
+            } catch (error) {
+              if (!isGone() && !isCutOff(error)) throw error;
+              lose(error);
+              return await never;
+            }
+          });
+      return Reflect.get(target, key);
+    },
+  });
+
+type Sent = { readonly reject: (error: unknown) => void } & PromiseLike<unknown>;
+
+/** `handler`: what the client (postgres.js 3.4.9) calls when a query is to be sent. */
+const guardQuery = <Query>(query: Query, isGone: () => boolean): Query => {
+  if (!(query instanceof Promise)) return query;
+  const send: unknown = Reflect.get(query, 'handler');
+  if (typeof send !== 'function') throw new Error('the client sends queries in another way');
+  Reflect.set(query, 'handler', (sent: Sent) => {
+    if (!isGone()) {
+      send(sent);
+      return;
+    }
+    // As for every query of a transaction, someone need not wait for it.
+    sent.then(undefined, () => undefined);
+    sent.reject(
+      new LostConnection('the connection of the transaction was lost', 'CONNECTION_CLOSED'),
+    );
+  });
+  return query;
+};
+
 /**
  * One transaction. When its connection is lost, its caller learns so at once. The client never
  * does: it would send a rollback or a commit to a closed socket, which ends the process. The server
@@ -109,22 +164,25 @@ const once = async <Result>(
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> => {
   const cutOff = Promise.withResolvers<never>();
-  const never = new Promise<never>(() => undefined);
   let isGone = false;
+  const lose = (error: unknown): void => {
+    isGone = true;
+    cutOff.reject(error);
+  };
   const done = sql.begin(async (transaction) => {
     try {
-      const result = await work(transaction);
+      const result = await work(guarded(transaction, () => isGone, lose));
       return isGone ? await never : { result };
     } catch (error) {
       if (!isGone && !isCutOff(error)) throw error;
-      cutOff.reject(error);
+      lose(error);
       return never;
     }
   });
   // The connection may be lost while the work waits for something else, such as the bus; the work
   // itself would not show it.
   const watched = done.catch((error: unknown) => {
-    isGone = isCutOff(error);
+    isGone ||= isCutOff(error);
     throw error;
   });
   return (await Promise.race([watched, cutOff.promise])).result;

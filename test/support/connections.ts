@@ -27,6 +27,8 @@ export type TcpProxy = {
   /** RST to whoever dialled, on every connection that is open now; how many there were. */
   readonly reset: () => number;
   readonly freeze: () => number;
+  /** FIN to whoever dialled, on every connection; what it says still passes. */
+  readonly halfClose: () => number;
   /** How many connections are open, and how often it was dialled at all. */
   readonly open: () => number;
   readonly calls: () => number;
@@ -187,6 +189,10 @@ export const createTcpProxy = async (
     },
     freeze: () => {
       for (const pair of pairs) pair.isFrozen = true;
+      return pairs.size;
+    },
+    halfClose: () => {
+      for (const { from } of pairs) from.end();
       return pairs.size;
     },
     open: () => pairs.size,
