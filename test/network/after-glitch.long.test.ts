@@ -4,6 +4,7 @@ import type { Continent } from '../../shared/base/continents.ts';
 import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
 import {
+  checkAnotherHost,
   incidentsOf,
   incidentThat,
   isConfirmed,
@@ -45,6 +46,7 @@ describe('after a glitch', () => {
     coordinator = await network.startCoordinator({ timing });
     for (const { continent, relay } of relays)
       await network.addProbe(continent, continent, { url: relay.url });
+    await checkAnotherHost(network, places.length);
   });
   afterEach(async () => {
     for (const { relay } of relays) relay.heal();
@@ -266,6 +268,7 @@ describe('late results that retime an outage', () => {
     await network.startProbe(await network.makeProbe('Europe'), { url: relay.url });
     await network.addProbe('Asia');
     await network.addProbe('Africa');
+    await checkAnotherHost(network, 3);
   });
   afterEach(async () => {
     relay.heal();

@@ -4,6 +4,7 @@ import type { Continent } from '../../shared/base/continents.ts';
 import { eventually, type Standstill, watchStandstill } from '../support/eventually.ts';
 import {
   alertsOf,
+  checkAnotherHost,
   incidentsOf,
   incidentThat,
   isConfirmed,
@@ -34,10 +35,7 @@ beforeAll(async () => {
   await network.startCoordinator();
   for (const continent of places) await network.addProbe(continent);
   leaving = await network.addProbe('Africa');
-  // By this target of another host the probes show that they are well (rule 46).
-  const well = await network.startTarget({ host: '127.0.0.2' });
-  const other = await network.addMonitor({ target: well.url(), interval_s: 1 });
-  await seenFrom(network.sql, other, places.length + 1);
+  await checkAnotherHost(network, places.length + 1);
 });
 afterAll(async () => {
   await network.close();

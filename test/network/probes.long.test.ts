@@ -8,6 +8,7 @@ import { turns } from '../../shared/checks/placement.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import {
   alertsOf,
+  checkAnotherHost,
   incidentsOf,
   incidentThat,
   isConfirmed,
@@ -384,6 +385,7 @@ describe('a doubted place', () => {
     app = await network.startCoordinator();
     for (const continent of ['Europe', 'Africa', 'Oceania'] as const)
       made.push((await network.addProbe(continent)).made);
+    await checkAnotherHost(network, 3);
   });
   afterAll(() => network.close());
 

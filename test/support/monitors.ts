@@ -381,3 +381,13 @@ export const publishedFor = async (
 /** The subject of a monitor's delta there, whatever its bucket. */
 export const deltaSubject = (place: Continent, monitor: string): string =>
   subjects.inBucket(place, { partition: '*', bucket: '*', item: monitor });
+
+/** A target of another host, by which the probes show that they are well (rule 46). */
+export const checkAnotherHost = async (
+  network: Pick<Network, 'startTarget' | 'addMonitor' | 'sql'>,
+  places: number,
+): Promise<void> => {
+  const target = await network.startTarget({ host: '127.0.0.2' });
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+  await seenFrom(network.sql, monitor, places);
+};

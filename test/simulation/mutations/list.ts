@@ -1,3 +1,4 @@
+import { apartMutations } from './list-apart.ts';
 import { jobMutations } from './list-jobs.ts';
 import { placesMutations } from './list-places.ts';
 import { warningMutations } from './list-warnings.ts';
@@ -10,6 +11,7 @@ export const mutations: readonly Mutation[] = [
   ...jobMutations,
   ...warningMutations,
   ...placesMutations,
+  ...apartMutations,
   {
     name: 'a view lasts for four turns',
     file: core('views'),
@@ -32,7 +34,7 @@ export const mutations: readonly Mutation[] = [
     text: 'const largeShare = 0.4;',
     instead: 'const largeShare = 0.8;',
     tells: 'network',
-    seed: 85,
+    seed: 3,
   },
   {
     name: 'others are asked again after a minute only',
@@ -101,7 +103,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'an incident is dated by what was heard since the last restart alone',
     file: core('lifecycle'),
-    text: 'stored.map(observationOf)',
+    text: 'stored.map(vouched).map(observationOf)',
     instead: '[]',
     tells: 'network',
     seed: 3,
