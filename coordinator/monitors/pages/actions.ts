@@ -147,7 +147,10 @@ const leaveOut: Page = {
   answer: async (request) => {
     const { id, config } = await monitorOf(request, updateMonitor);
     const left = request.form.value('continent');
-    const checked = checkedFrom(config).filter((continent) => continent !== left);
+    const before = checkedFrom(config);
+    const checked = before.filter((continent) => continent !== left);
+    // Somebody else was faster, or it is none of its continents.
+    if (checked.length === before.length) return seeOther(`/monitors/${id}`);
     await request.ask(updateMonitor, {
       monitor_id: id,
       config: { ...config, continents: checked },

@@ -77,6 +77,7 @@ const expected: Readonly<Record<string, string>> = {
   'POST /monitors/:monitor_id/edit': writersOfOurs,
   'POST /monitors/:monitor_id/mute': writersOfOurs,
   'POST /monitors/:monitor_id/unmute': writersOfOurs,
+  'POST /monitors/:monitor_id/leave-out': writersOfOurs,
   'GET /monitors/:monitor_id/pause': writersOfOurs,
   'POST /monitors/:monitor_id/pause': writersOfOurs,
   'GET /monitors/:monitor_id/resume': writersOfOurs,
