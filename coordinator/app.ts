@@ -175,7 +175,6 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         streams = false,
         partitions = false,
         resting = false,
-        circling = false,
         probes = [],
         busFault,
       } = seen ?? {};
@@ -186,7 +185,6 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         partitions,
         probes,
         resting,
-        circling,
         busFault,
       };
     },

@@ -1,4 +1,4 @@
-import { createPump, createTicker } from '../../shared/actor/mailbox.ts';
+import { createTicker } from '../../shared/actor/mailbox.ts';
 import type { Bus, Subscription } from '../../shared/bus/nats.ts';
 import {
   partitionConsumer,
@@ -15,19 +15,9 @@ import type { Assignments } from '../probes/assignments.ts';
 import type { Directory } from '../probes/directory.ts';
 import { holdAgain } from './deliveries.ts';
 import type { PartitionDependencies } from './dependencies.ts';
-import {
-  circling,
-  countedLeases,
-  divide,
-  fairShare,
-  type History,
-  type Others,
-  remember,
-} from './division.ts';
 import type { PartitionMessage } from './messages.ts';
 import {
   beAlive,
-  freeLeases,
   type Lease,
   leasesChannel,
   releaseLeases,
@@ -68,8 +58,6 @@ export type Partitions = {
   readonly held: () => readonly number[];
   /** Whether it leaves its partitions to others, because too many of them stalled. */
   readonly isResting: () => boolean;
-  /** Whether it takes the same partitions again and again. */
-  readonly isCircling: () => boolean;
   /** Settles when the partition has processed all earlier messages, and rejects when it cannot. */
   readonly pass: (partition: number) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -119,10 +107,9 @@ export const owns = (ownership: Ownership, partition: number): boolean =>
 export function createPartitions({ owner, version, ownership, deps, signal }: Options): Partitions {
   const { sql, bus, log, timing } = deps;
   const { running } = ownership;
-  const stopping = new Map<number, Promise<void>>();
+  const stopping = new Set<number>();
   const stops: { readonly stop: () => Promise<void> | void }[] = [];
-  let others: Others = { heard: 0, counted: 0 };
-  let history: History = { takes: [], givenUp: [] };
+  let balancing: Promise<void> = Promise.resolve();
   /** Since when there is no bus; undefined while it is connected. */
   let cutOffAt: number | undefined;
   /** When partitions stalled; simultaneous stalls count once. */
@@ -130,32 +117,21 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
   let restsUntil = 0;
   const isResting = (): boolean => performance.now() < restsUntil;
 
-  /**
-   * A partition must finish its work before it starts again, so that it never runs twice. Its lease
-   * is renewed until then.
-   */
-  const end = async (
-    partition: number,
-    { leaveCheckpoint, release }: { leaveCheckpoint: boolean; release: boolean },
-  ): Promise<void> => {
+  const drop = async (partition: number, leaveCheckpoint: boolean): Promise<void> => {
     const held = running.get(partition);
     if (!held) return;
     running.delete(partition);
-    const ending = stopPartition(held, leaveCheckpoint)
-      .then(() => (release ? releaseLeases(sql, owner, [partition]) : undefined))
-      .finally(() => stopping.delete(partition));
-    stopping.set(partition, ending);
-    await ending;
+    // A partition must finish its work before it starts again, so that it never runs twice.
+    stopping.add(partition);
+    await stopPartition(held, leaveCheckpoint).finally(() => stopping.delete(partition));
   };
-  const drop = (partition: number): void =>
-    void end(partition, { leaveCheckpoint: false, release: false }).catch(onFailure);
 
   const begin = (lease: Lease, isTaken: boolean): void => {
     const { partition } = lease;
     const onFenced = () => {
       if (running.get(partition) !== mine) return;
       log.warn({ partition }, 'the partition now belongs to another coordinator');
-      drop(partition);
+      void drop(partition, false);
     };
     const onGivenUp = () => {
       log.error(
@@ -173,12 +149,10 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       onGivenUp,
     });
     running.set(partition, mine);
-    // What is loaded makes room for the next bite.
-    void mine.began.then(division.run);
   };
 
   /**
-   * A partition that still stops starts afterwards: the next renewal finds that we hold
+   * A partition that still stops starts afterwards: the next run of balance() finds that we hold
    * its lease.
    */
   const beginUnlessStopping = (lease: Lease, isTaken = false): void => {
@@ -186,99 +160,74 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
   };
 
   /**
-   * Says that we are alive, renews the leases we hold, and forgets partitions that others took. It
-   * waits for nothing but the database: whoever is late here loses all that it holds.
+   * Renews the leases we hold, forgets partitions that others took, gives up those beyond the fair
+   * share, takes free ones.
    */
-  const renew = async (): Promise<void> => {
+  const balance = async (): Promise<void> => {
     const askedAt = performance.now();
     cutOffAt = bus.isConnected() ? undefined : (cutOffAt ?? askedAt);
-    // What starts, ends or gets a new epoch meanwhile is left for the next time.
-    const asked = [...running].map(([partition, held]) => ({ partition, held, lease: held.lease }));
-    const ending = new Set(stopping.keys());
-    const alive = await beAlive(
+    const rests = isResting();
+    const { others, keepJournal } = await beAlive(
       sql,
-      { owner, version, hasBus: cutOffAt === undefined && !isResting() },
-      { heardMs: timing.leaseMs, countedMs: countedLeases * timing.leaseMs },
+      { owner, version, hasBus: cutOffAt === undefined && !rests },
+      timing.leaseMs,
     );
-    if (ownership.keepsJournal !== alive.keepJournal)
+    if (ownership.keepsJournal !== keepJournal)
       log.info(
-        { journal: alive.keepJournal },
+        { journal: keepJournal },
         'every coordinator knows the journal of results, or one does not: results are written as all can read them',
       );
-    ownership.keepsJournal = alive.keepJournal;
-    others = alive.others;
+    ownership.keepsJournal = keepJournal;
     const leases = new Map(
       (await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]),
     );
-    if (ownership.isClosing) return;
     ownership.validUntil = askedAt + timing.leaseMs;
-    for (const { partition, held, lease } of asked)
-      if (
-        running.get(partition) === held &&
-        held.lease === lease &&
-        held.epoch !== 'renewing' &&
-        leases.get(partition)?.epoch !== lease.epoch
-      )
-        drop(partition);
-    for (const lease of leases.values())
-      if (!ending.has(lease.partition)) beginUnlessStopping(lease);
-    void division.run();
-  };
-
-  /** Gives up, in the background, what is beyond the share, or takes what is free. */
-  const balance = async (): Promise<void> => {
-    if (!mayWork(ownership)) return;
-    const free = await freeLeases(sql);
-    if (ownership.isClosing) return;
-    const now = performance.now();
-    const rests = isResting();
+    const lost = [...running].filter(
+      ([partition, { lease, epoch }]) =>
+        epoch !== 'renewing' && leases.get(partition)?.epoch !== lease.epoch,
+    );
+    await Promise.all(lost.map(([partition]) => drop(partition, false)));
+    for (const lease of leases.values()) beginUnlessStopping(lease);
     const cutOffMs = rests
       ? Number.POSITIVE_INFINITY
       : cutOffAt === undefined
         ? null
-        : now - cutOffAt;
-    const { giveUp: extra, take } = divide({
-      now,
-      leaseMs: timing.leaseMs,
-      running: [...running.keys()],
-      loading: [...running.values()].filter(({ mode }) => mode === 'loading').length,
-      leaving: stopping.size,
-      free: free.filter(({ partition }) => !stopping.has(partition)),
-      share: fairShare(partitionCount, { cutOffMs, others, reportedWithinMs: 2 * timing.leaseMs }),
-      isUnable: cutOffMs !== null,
-      history,
+        : performance.now() - cutOffAt;
+    const { most: limit, takes } = fairShare(partitionCount, {
+      cutOffMs,
+      others,
+      reportedWithinMs: 2 * timing.leaseMs,
     });
+    const extra = [...running.keys()].slice(limit);
     if (extra.length > 0) {
       log.info(
         { partitions: extra, others, cut_off_ms: cutOffMs },
-        'releasing partitions to another coordinator',
+        'released partitions to another coordinator',
       );
-      history = { ...history, givenUp: remember(history.givenUp, extra, now) };
-      for (const partition of extra)
-        void end(partition, { leaveCheckpoint: !rests, release: true }).catch(onFailure);
+      const dropped = Promise.all(extra.map((partition) => drop(partition, !rests)));
       // A stalled partition may take its time to end: the next owner of the lease has another
       // epoch, which fences it off.
-      if (rests) await releaseLeases(sql, owner, extra);
+      if (rests) dropped.catch(onFailure);
+      else await dropped;
+      await releaseLeases(sql, owner, extra);
+    } else if (takes && running.size < limit) {
+      const taken = await takeLeases(sql, owner, limit - running.size, timing.leaseMs);
+      if (taken.length > 0)
+        log.info(
+          { partitions: taken.map(({ partition }) => partition), others },
+          'took partitions',
+        );
+      for (const lease of taken) beginUnlessStopping(lease, true);
     }
-    if (take.length === 0) return;
-    const taken = await takeLeases(sql, owner, take, timing.leaseMs);
-    if (taken.length === 0) return;
-    const partitions = taken.map(({ partition }) => partition);
-    log.info({ partitions, others }, 'took partitions');
-    deps.figures.took(partitions.length);
-    history = { ...history, takes: remember(history.takes, partitions, performance.now()) };
-    for (const lease of taken) beginUnlessStopping(lease, true);
+  };
+  const balanceSoon = (): Promise<void> => {
+    balancing = balancing
+      .catch(() => undefined)
+      .then(() => (ownership.isClosing ? undefined : balance()));
+    return balancing;
   };
 
   const onFailure = (error: unknown) => log.error({ err: error }, 'could not renew the leases');
-  let dividing: Promise<void> = Promise.resolve();
-  const division = createPump({
-    once: () => {
-      dividing = balance();
-      return dividing;
-    },
-    onFailure,
-  });
 
   /**
    * The lease is released, so that a stalled write can no longer commit: its epoch has ended when
@@ -296,19 +245,19 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       restsUntil = now + restTimeouts * timing.stallMs;
       log.error('partitions stalled repeatedly: releasing all of them and reconnecting to the bus');
     }
+    const leave = async (): Promise<void> => {
+      await drop(partition, false);
+      await releaseLeases(sql, owner, [partition]);
+      await balanceSoon();
+    };
     // A stalled partition may need a new connection before it can end.
-    await Promise.all([
-      end(partition, { leaveCheckpoint: false, release: true }),
-      isTrouble ? bus.reconnect() : undefined,
-    ]);
-    await division.run();
+    await Promise.all([leave(), isTrouble ? bus.reconnect() : undefined]);
   };
   return {
     start: async () => {
-      await renew();
-      await division.run();
+      await balanceSoon();
       if (ownership.isClosing) return;
-      const ticker = createTicker({ everyMs: timing.renewMs, tick: renew, onFailure });
+      const ticker = createTicker({ everyMs: timing.renewMs, tick: balanceSoon, onFailure });
       const again = createTicker({
         everyMs: timing.refreshMs,
         tick: async () => {
@@ -332,7 +281,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       };
       const listening = await listenTo(sql, outboxChannel, onLine, { log, signal });
       stops.push({ stop: listening.unlisten });
-      const leases = await listenTo(sql, leasesChannel, () => void division.run(), {
+      const leases = await listenTo(sql, leasesChannel, () => void balanceSoon().catch(onFailure), {
         log,
         signal,
       });
@@ -358,7 +307,6 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     },
     held: () => [...running.keys()],
     isResting,
-    isCircling: () => circling(history, performance.now()).length > 0,
     pass: async (partition) => {
       const held = running.get(partition);
       if (!held) throw new Error(`partition ${partition} belongs to another coordinator`);
@@ -367,23 +315,44 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     close: async () => {
       await Promise.all(stops.map(({ stop }) => stop()));
       ownership.isClosing = true;
-      // Waits for the last run.
-      division.stop();
-      await dividing.catch(() => undefined);
+      await balancing.catch(() => undefined);
       const held = [...running.keys()];
       const isThere = await answersSoon(sql);
-      const ending = isResting() ? [] : [...stopping.values()];
-      await Promise.all([
-        ...held.map((partition) => end(partition, { leaveCheckpoint: isThere, release: false })),
-        // Who started these reports their failure.
-        Promise.allSettled(ending),
-      ]);
+      await Promise.all(held.map((partition) => drop(partition, isThere)));
       // The others notice by themselves.
       if (!isThere) return;
       await releaseLeases(sql, owner, held).catch(onFailure);
       await sayGoodbye(sql, owner).catch(onFailure);
     },
   };
+}
+
+/**
+ * How many partitions a coordinator should hold. A coordinator without the bus decides nothing. It
+ * still holds its leases, because it has the database, and leaves them to coordinators with the
+ * bus. While no coordinator has the bus, none gives up anything.
+ */
+export type OwnershipInput = {
+  /** How long it has been without the bus; null while it is connected. */
+  readonly cutOffMs: number | null;
+  /** How many other coordinators are alive and have the bus. */
+  readonly others: number;
+  /** By then any other coordinator that lost the bus in the same moment has reported it. */
+  readonly reportedWithinMs: number;
+};
+
+/**
+ * `most`: it gives away what it holds beyond that; `takes`: whether it takes free ones up to there.
+ */
+export type FairShare = { readonly most: number; readonly takes: boolean };
+
+export function fairShare(
+  partitions: number,
+  { cutOffMs, others, reportedWithinMs: patienceMs }: OwnershipInput,
+): FairShare {
+  if (cutOffMs === null) return { most: Math.ceil(partitions / (1 + others)), takes: true };
+  if (others === 0) return { most: partitions, takes: true };
+  return { most: cutOffMs < patienceMs ? partitions : 0, takes: false };
 }
 
 /**

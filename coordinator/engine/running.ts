@@ -1,6 +1,5 @@
-import pLimit, { type LimitFunction } from 'p-limit';
 import { type Actor, createActor, createPump, type Pump } from '../../shared/actor/mailbox.ts';
-import type { Bus, Pull } from '../../shared/bus/nats.ts';
+import type { Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
 import type { PartitionBacklog } from '../notifications/release.ts';
 import {
@@ -224,25 +223,15 @@ async function seal(running: RunningPartition): Promise<void> {
 
 const pollBatch = 16;
 
-/** Many renewals at once make the bus slow for all of them. */
-const renewals = new WeakMap<Bus, LimitFunction>();
-
-function renewing(bus: Bus): LimitFunction {
-  const queue = renewals.get(bus) ?? pLimit(4);
-  renewals.set(bus, queue);
-  return queue;
-}
-
 async function begin(running: RunningPartition): Promise<void> {
   const { deps, actor, deliveries, mayWork } = running;
   const { bus, log, loaded } = deps;
   const { partition } = running.lease;
   const consumer = partitionConsumer(partition);
   // Messages that an owner before us still holds come back at once, and its pulls end.
-  await renewing(bus)(async () => {
-    if (!isStopped(running)) await bus.renewConsumer(streams.results.name, consumer);
-  }).catch((error: unknown) => failed(running, 'consumer', error));
-  if (isStopped(running)) return becomeLoaded(running);
+  await bus
+    .renewConsumer(streams.results.name, consumer)
+    .catch((error: unknown) => failed(running, 'consumer', error));
   await actor.tell({ is: 'warm' });
   becomeLoaded(running);
   log.debug(
@@ -295,7 +284,6 @@ export async function stopPartition(
   leaveCheckpoint: boolean,
 ): Promise<void> {
   const { outbox, reconciling, ticker, deliveries, actor, deps } = running;
-  const wasLoaded = isLoaded(running);
   becomeStopped(running);
   outbox.stop();
   reconciling.stop();
@@ -303,7 +291,7 @@ export async function stopPartition(
   await running.began;
   await running.pull?.stop();
   await closeDeliveries(deliveries);
-  if (leaveCheckpoint && wasLoaded) await tell(running, { is: 'checkpoint' });
+  if (leaveCheckpoint && isLoaded(running)) await tell(running, { is: 'checkpoint' });
   await actor.close();
   // An actor that just failed has discarded its state and closes nothing; its entry in the counts
   // must go all the same.

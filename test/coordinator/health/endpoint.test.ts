@@ -33,7 +33,6 @@ describe('endpoint', () => {
     partitions: true,
     probes: [{ name: 'Frankfurt', continent: 'Europe', present: true }],
     resting: false,
-    circling: false,
     busFault: undefined,
   };
 
