@@ -54,7 +54,7 @@ function confirmIfSeenByTwo(draft: Draft, incident: Incident, result: SeenResult
 }
 
 /**
- * Rule 46: two places alone fail, neither of them is shown to be well, and most of the others pass,
+ * Rule 46: two places alone fail, not both are shown to be well, and most of the others pass,
  * or have not answered yet.
  */
 function areDoubted(
