@@ -64,6 +64,7 @@ const byHand: Readonly<Record<string, readonly string[] | string>> = {
   '/connect/:secret': ['connectAssistant'],
   '/sign-in/second-step': ['finishSignIn'],
   '/monitors/:monitor_id/edit': ['updateMonitor', 'setMonitorChannels', 'createTest'],
+  '/monitors/:monitor_id/leave-out': ['updateMonitor'],
   '/alerts/new': ['createChannel', 'tryChannel'],
   '/alerts/this-browser': ['createChannel'],
   '/alerts/this-browser/test': ['tryChannel'],
