@@ -175,6 +175,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         streams = false,
         partitions = false,
         resting = false,
+        circling = false,
         probes = [],
         busFault,
       } = seen ?? {};
@@ -185,6 +186,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         partitions,
         probes,
         resting,
+        circling,
         busFault,
       };
     },

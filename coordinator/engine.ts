@@ -584,6 +584,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
         streamWatch,
         roster,
         isResting: partitions.isResting,
+        isCircling: partitions.isCircling,
         entrances: [nats.entrance.url, nats.publicUrl ?? nats.entrance.url],
       }),
     close: () => endAll([...ends, bus.hurry, system.hurry]),

@@ -15,9 +15,12 @@ import type { Assignments } from '../probes/assignments.ts';
 import type { Directory } from '../probes/directory.ts';
 import { holdAgain } from './deliveries.ts';
 import type { PartitionDependencies } from './dependencies.ts';
+import { circling, countedLeases } from './division.ts';
+import { createHolding, type Holding, type Renewal } from './holding.ts';
 import type { PartitionMessage } from './messages.ts';
 import {
   beAlive,
+  freeLeases,
   type Lease,
   leasesChannel,
   releaseLeases,
@@ -58,6 +61,8 @@ export type Partitions = {
   readonly held: () => readonly number[];
   /** Whether it leaves its partitions to others, because too many of them stalled. */
   readonly isResting: () => boolean;
+  /** Whether it takes the same partitions again and again. */
+  readonly isCircling: () => boolean;
   /** Settles when the partition has processed all earlier messages, and rejects when it cannot. */
   readonly pass: (partition: number) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -72,105 +77,40 @@ type Options = {
   readonly signal?: AbortSignal;
 };
 
-/**
- * After this many stalls, within this many stall timeouts, the coordinator itself is the likely
- * cause.
- */
-const maxStalls = 3;
-const withinTimeouts = 10;
-/** It takes its share again after this many stall timeouts. */
-const restTimeouts = 2;
-
 /** What this coordinator holds, for those who ask before its partitions are started. */
 export type Ownership = {
   readonly running: Map<number, RunningPartition>;
-  /** Until when the leases hold, by performance.now(). */
-  validUntil: number;
-  isClosing: boolean;
+  /** Whether the leases hold, by our own clock. */
+  mayWork: () => boolean;
   /** Whether every coordinator that lives knows the journal. */
   keepsJournal: boolean;
 };
 
 export const createOwnership = (): Ownership => ({
   running: new Map(),
-  validUntil: 0,
-  isClosing: false,
+  mayWork: () => false,
   keepsJournal: false,
 });
 
-const mayWork = ({ isClosing, validUntil }: Ownership): boolean =>
-  !isClosing && performance.now() < validUntil;
-
 export const owns = (ownership: Ownership, partition: number): boolean =>
-  mayWork(ownership) && ownership.running.has(partition);
+  ownership.mayWork() && ownership.running.has(partition);
 
 export function createPartitions({ owner, version, ownership, deps, signal }: Options): Partitions {
   const { sql, bus, log, timing } = deps;
   const { running } = ownership;
-  const stopping = new Set<number>();
   const stops: { readonly stop: () => Promise<void> | void }[] = [];
-  let balancing: Promise<void> = Promise.resolve();
-  /** Since when there is no bus; undefined while it is connected. */
-  let cutOffAt: number | undefined;
-  /** When partitions stalled; simultaneous stalls count once. */
-  let stalls: readonly number[] = [];
-  let restsUntil = 0;
-  const isResting = (): boolean => performance.now() < restsUntil;
+  const ending = new Map<number, Promise<void>>();
+  let renewing: Promise<void> = Promise.resolve();
+  let dividing: Promise<void> = Promise.resolve();
+  let isClosed = false;
+  const now = (): number => performance.now();
+  const onFailure = (error: unknown) => log.error({ err: error }, 'could not renew the leases');
 
-  const drop = async (partition: number, leaveCheckpoint: boolean): Promise<void> => {
-    const held = running.get(partition);
-    if (!held) return;
-    running.delete(partition);
-    // A partition must finish its work before it starts again, so that it never runs twice.
-    stopping.add(partition);
-    await stopPartition(held, leaveCheckpoint).finally(() => stopping.delete(partition));
-  };
-
-  const begin = (lease: Lease, isTaken: boolean): void => {
-    const { partition } = lease;
-    const onFenced = () => {
-      if (running.get(partition) !== mine) return;
-      log.warn({ partition }, 'the partition now belongs to another coordinator');
-      void drop(partition, false);
-    };
-    const onGivenUp = () => {
-      log.error(
-        { partition },
-        'a partition has stalled: releasing it, to restart here or elsewhere',
-      );
-      void giveUp(partition, mine).catch(onFailure);
-    };
-    const mine = startPartition({
-      lease,
-      isTaken,
-      deps,
-      mayWork: () => mayWork(ownership),
-      onFenced,
-      onGivenUp,
-    });
-    running.set(partition, mine);
-  };
-
-  /**
-   * A partition that still stops starts afterwards: the next run of balance() finds that we hold
-   * its lease.
-   */
-  const beginUnlessStopping = (lease: Lease, isTaken = false): void => {
-    if (!running.has(lease.partition) && !stopping.has(lease.partition)) begin(lease, isTaken);
-  };
-
-  /**
-   * Renews the leases we hold, forgets partitions that others took, gives up those beyond the fair
-   * share, takes free ones.
-   */
-  const balance = async (): Promise<void> => {
-    const askedAt = performance.now();
-    cutOffAt = bus.isConnected() ? undefined : (cutOffAt ?? askedAt);
-    const rests = isResting();
+  const renew = async (hasBus: boolean): Promise<Renewal> => {
     const { others, keepJournal } = await beAlive(
       sql,
-      { owner, version, hasBus: cutOffAt === undefined && !rests },
-      timing.leaseMs,
+      { owner, version, hasBus },
+      { heardMs: timing.leaseMs, countedMs: countedLeases * timing.leaseMs },
     );
     if (ownership.keepsJournal !== keepJournal)
       log.info(
@@ -178,86 +118,118 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
         'every coordinator knows the journal of results, or one does not: results are written as all can read them',
       );
     ownership.keepsJournal = keepJournal;
-    const leases = new Map(
-      (await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]),
-    );
-    ownership.validUntil = askedAt + timing.leaseMs;
-    const lost = [...running].filter(
-      ([partition, { lease, epoch }]) =>
-        epoch !== 'renewing' && leases.get(partition)?.epoch !== lease.epoch,
-    );
-    await Promise.all(lost.map(([partition]) => drop(partition, false)));
-    for (const lease of leases.values()) beginUnlessStopping(lease);
-    const cutOffMs = rests
-      ? Number.POSITIVE_INFINITY
-      : cutOffAt === undefined
-        ? null
-        : performance.now() - cutOffAt;
-    const { most: limit, takes } = fairShare(partitionCount, {
-      cutOffMs,
-      others,
-      reportedWithinMs: 2 * timing.leaseMs,
-    });
-    const extra = [...running.keys()].slice(limit);
-    if (extra.length > 0) {
-      log.info(
-        { partitions: extra, others, cut_off_ms: cutOffMs },
-        'released partitions to another coordinator',
-      );
-      const dropped = Promise.all(extra.map((partition) => drop(partition, !rests)));
-      // A stalled partition may take its time to end: the next owner of the lease has another
-      // epoch, which fences it off.
-      if (rests) dropped.catch(onFailure);
-      else await dropped;
-      await releaseLeases(sql, owner, extra);
-    } else if (takes && running.size < limit) {
-      const taken = await takeLeases(sql, owner, limit - running.size, timing.leaseMs);
-      if (taken.length > 0)
-        log.info(
-          { partitions: taken.map(({ partition }) => partition), others },
-          'took partitions',
+    return { others, leases: await renewLeases(sql, owner, timing.leaseMs) };
+  };
+
+  const take = async (partitions: readonly number[]): Promise<readonly Lease[]> => {
+    const taken = await takeLeases(sql, owner, partitions, timing.leaseMs);
+    if (taken.length > 0) {
+      deps.figures.took(taken.length);
+      log.info({ partitions: taken.map(({ partition }) => partition) }, 'took partitions');
+    }
+    return taken;
+  };
+
+  const begin = (lease: Lease, isTaken: boolean): RunningPartition => {
+    const { partition } = lease;
+    const part = startPartition({
+      lease,
+      isTaken,
+      deps,
+      mayWork: ownership.mayWork,
+      onFenced: () => {
+        if (running.get(partition) !== part) return;
+        log.warn({ partition }, 'the partition now belongs to another coordinator');
+        holding.fenced(partition);
+      },
+      onGivenUp: () => {
+        if (running.get(partition) !== part) return;
+        log.error(
+          { partition },
+          'a partition has stalled: releasing it, to restart here or elsewhere',
         );
-      for (const lease of taken) beginUnlessStopping(lease, true);
-    }
-  };
-  const balanceSoon = (): Promise<void> => {
-    balancing = balancing
-      .catch(() => undefined)
-      .then(() => (ownership.isClosing ? undefined : balance()));
-    return balancing;
+        deps.figures.gaveUp();
+        holding.stalled(partition, now());
+      },
+    });
+    // What is loaded makes room for more.
+    void part.began.then(holding.look);
+    return part;
   };
 
-  const onFailure = (error: unknown) => log.error({ err: error }, 'could not renew the leases');
+  const holding: Holding = createHolding<RunningPartition>({
+    running,
+    timing,
+    acts: {
+      renew: (hasBus) => {
+        renewing = renew(hasBus).then(
+          (answer) => holding.renewed(answer, now()),
+          (error: unknown) => {
+            onFailure(error);
+            holding.renewed(undefined, now());
+          },
+        );
+      },
+      find: () => {
+        dividing = freeLeases(sql).then(
+          (free) => holding.found(free, now()),
+          (error: unknown) => {
+            onFailure(error);
+            holding.found(undefined, now());
+          },
+        );
+      },
+      take: (partitions) => {
+        dividing = take(partitions).then(
+          (leases) => holding.took(leases, now()),
+          (error: unknown) => {
+            onFailure(error);
+            holding.took(undefined, now());
+          },
+        );
+      },
+      release: (partitions) =>
+        void releaseLeases(sql, owner, partitions)
+          .catch(onFailure)
+          .then(() => holding.released(partitions)),
+      begin,
+      end: (part, leaveCheckpoint) => {
+        const { partition } = part.lease;
+        ending.set(
+          partition,
+          stopPartition(part, leaveCheckpoint)
+            .catch(onFailure)
+            .then(() => {
+              ending.delete(partition);
+              holding.ended(partition);
+            }),
+        );
+      },
+      gaveUp: (partitions, cutOffMs) =>
+        log.info(
+          { partitions, cut_off_ms: cutOffMs },
+          'releasing partitions to another coordinator',
+        ),
+      startResting: () => {
+        log.error(
+          'partitions stalled repeatedly: releasing all of them and reconnecting to the bus',
+        );
+        // A stalled partition may need a new connection before it can end.
+        void bus.reconnect().catch(onFailure);
+      },
+    },
+  });
+  ownership.mayWork = () => holding.mayWork(now());
+  const tick = (): void => holding.tick(now(), bus.isConnected());
 
-  /**
-   * The lease is released, so that a stalled write can no longer commit: its epoch has ended when
-   * the lease is taken again.
-   */
-  const giveUp = async (partition: number, given: RunningPartition): Promise<void> => {
-    if (ownership.isClosing || running.get(partition) !== given) return;
-    deps.figures.gaveUp();
-    const now = performance.now();
-    if (now - (stalls.at(-1) ?? Number.NEGATIVE_INFINITY) >= timing.stallMs / 2)
-      stalls = [...stalls.filter((at) => now - at < withinTimeouts * timing.stallMs), now];
-    const isTrouble = stalls.length >= maxStalls;
-    if (isTrouble) {
-      stalls = [];
-      restsUntil = now + restTimeouts * timing.stallMs;
-      log.error('partitions stalled repeatedly: releasing all of them and reconnecting to the bus');
-    }
-    const leave = async (): Promise<void> => {
-      await drop(partition, false);
-      await releaseLeases(sql, owner, [partition]);
-      await balanceSoon();
-    };
-    // A stalled partition may need a new connection before it can end.
-    await Promise.all([leave(), isTrouble ? bus.reconnect() : undefined]);
-  };
   return {
     start: async () => {
-      await balanceSoon();
-      if (ownership.isClosing) return;
-      const ticker = createTicker({ everyMs: timing.renewMs, tick: balanceSoon, onFailure });
+      tick();
+      await renewing;
+      await dividing;
+      const ticker = setInterval(tick, timing.renewMs);
+      stops.push({ stop: () => clearInterval(ticker) });
+      if (isClosed) return;
       const again = createTicker({
         everyMs: timing.refreshMs,
         tick: async () => {
@@ -273,7 +245,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       });
       // This comes first: leases are renewed even before there is a connection for notifications of
       // the database.
-      stops.push(ticker, again, status);
+      stops.push(again, status);
       const onLine = (line: string): void => {
         const [topic, partition] = line.split(':');
         if ((topic === 'monitor' || topic === 'set_aside') && partition !== undefined)
@@ -281,14 +253,14 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       };
       const listening = await listenTo(sql, outboxChannel, onLine, { log, signal });
       stops.push({ stop: listening.unlisten });
-      const leases = await listenTo(sql, leasesChannel, () => void balanceSoon().catch(onFailure), {
+      const leases = await listenTo(sql, leasesChannel, holding.look, {
         log,
         signal,
       });
       stops.push({ stop: leases.unlisten });
     },
     owns: (partition) => owns(ownership, partition),
-    known: () => (mayWork(ownership) ? [...running.values()].map(backlogStateOf) : []),
+    known: () => (ownership.mayWork() ? [...running.values()].map(backlogStateOf) : []),
     tell: async (partition, message) => {
       const held = running.get(partition);
       if (!held) throw new Error(`partition ${partition} belongs to another coordinator`);
@@ -306,54 +278,33 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       for (const { reconciling } of running.values()) void reconciling.run();
     },
     held: () => [...running.keys()],
-    isResting,
+    isResting: () => holding.isResting(now()),
+    isCircling: () => circling(holding.history(), now()).length > 0,
     pass: async (partition) => {
       const held = running.get(partition);
       if (!held) throw new Error(`partition ${partition} belongs to another coordinator`);
       await passThrough(held);
     },
     close: async () => {
+      isClosed = true;
       await Promise.all(stops.map(({ stop }) => stop()));
-      ownership.isClosing = true;
-      await balancing.catch(() => undefined);
-      const held = [...running.keys()];
+      holding.close();
+      await Promise.all([renewing, dividing]);
       const isThere = await answersSoon(sql);
-      await Promise.all(held.map((partition) => drop(partition, isThere)));
+      const held = [...running];
+      running.clear();
+      // Nobody knows when what stalled ends.
+      const others = holding.isResting(now()) ? [] : [...ending.values()];
+      await Promise.all([...held.map(([, part]) => stopPartition(part, isThere)), ...others]);
       // The others notice by themselves.
       if (!isThere) return;
-      await releaseLeases(sql, owner, held).catch(onFailure);
+      await releaseLeases(sql, owner, everyPartition).catch(onFailure);
       await sayGoodbye(sql, owner).catch(onFailure);
     },
   };
 }
 
-/**
- * How many partitions a coordinator should hold. A coordinator without the bus decides nothing. It
- * still holds its leases, because it has the database, and leaves them to coordinators with the
- * bus. While no coordinator has the bus, none gives up anything.
- */
-export type OwnershipInput = {
-  /** How long it has been without the bus; null while it is connected. */
-  readonly cutOffMs: number | null;
-  /** How many other coordinators are alive and have the bus. */
-  readonly others: number;
-  /** By then any other coordinator that lost the bus in the same moment has reported it. */
-  readonly reportedWithinMs: number;
-};
-
-/**
- * `most`: it gives away what it holds beyond that; `takes`: whether it takes free ones up to there.
- */
-export type FairShare = { readonly most: number; readonly takes: boolean };
-
-export function fairShare(
-  partitions: number,
-  { cutOffMs, others, reportedWithinMs: patienceMs }: OwnershipInput,
-): FairShare {
-  if (cutOffMs === null) return { most: Math.ceil(partitions / (1 + others)), takes: true };
-  if (others === 0) return { most: partitions, takes: true };
-  return { most: cutOffMs < patienceMs ? partitions : 0, takes: false };
-}
+const everyPartition = [...Array(partitionCount).keys()];
 
 /**
  * The watchdog's subjects: each partition of this coordinator, and the pull that reads for it from

@@ -16,6 +16,7 @@ import {
 import { enqueue } from '../database/outbox.ts';
 import { inPages } from '../gate/cursors.ts';
 import type { Bucket } from '../probes/envelopes.ts';
+import type { FreeLease, Others } from './division.ts';
 
 /** What the owner of a partition knew at `takenAt`, packed by it. */
 export type StoredCheckpoint = { readonly takenAt: number; readonly state: Uint8Array };
@@ -48,19 +49,24 @@ type Alive = { readonly owner: string; readonly version: string; readonly hasBus
 export async function beAlive(
   sql: Queryable,
   { owner, version, hasBus }: Alive,
-  aliveMs: number,
-): Promise<{ readonly others: number; readonly keepJournal: boolean }> {
-  const [row] = await sql<{ others: number; keep_journal: boolean }[]>`
+  { heardMs, countedMs }: { readonly heardMs: number; readonly countedMs: number },
+): Promise<{ readonly others: Others; readonly keepJournal: boolean }> {
+  const [row] = await sql<{ heard: number; counted: number; keep_journal: boolean }[]>`
     with mine as (
       insert into coordinators (id, version, seen_at, has_bus, signs, keeps_journal, envelopes)
       values (${owner}, ${version}, now(), ${hasBus}, true, true, true)
       on conflict (id) do update set seen_at = excluded.seen_at, has_bus = excluded.has_bus
     )
-    select count(*) filter (where has_bus) as others,
+    select count(*) filter (where has_bus) as counted,
+      count(*) filter (where has_bus
+        and seen_at > now() - ${heardMs} * interval '1 millisecond') as heard,
       coalesce(bool_and(keeps_journal), true) as keep_journal
     from coordinators
-    where id <> ${owner} and seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
-  return { others: row?.others ?? 0, keepJournal: row?.keep_journal ?? false };
+    where id <> ${owner} and seen_at > now() - ${countedMs} * interval '1 millisecond'`;
+  return {
+    others: { heard: row?.heard ?? 0, counted: row?.counted ?? 0 },
+    keepJournal: row?.keep_journal ?? false,
+  };
 }
 
 /** Whether a coordinator of the version before, which knows single assignments alone, is running. */
@@ -108,22 +114,27 @@ export const renewLeases = (sql: Queryable, owner: string, lastsMs: number): Pro
       order by partition for no key update)
     returning partition, epoch`;
 
+export const freeLeases = (sql: Queryable): Promise<FreeLease[]> =>
+  sql<FreeLease[]>`
+    select partition, extract(epoch from now() - expires_at)::float8 * 1000 as "freeMs"
+    from leases where expires_at < now() order by partition`;
+
 /**
- * Takes up to `most` free or expired partitions. Those that are being written to are left for the
- * next time.
+ * Takes those of these partitions that are still free. Those that are being written to are left for
+ * the next time.
  */
 export const takeLeases = (
   sql: Queryable,
   owner: string,
-  limit: number,
+  partitions: readonly number[],
   lastsMs: number,
 ): Promise<Lease[]> =>
   sql<Lease[]>`
     update leases
     set owner = ${owner}, epoch = epoch + 1,
       expires_at = now() + ${lastsMs} * interval '1 millisecond'
-    where partition in (select partition from leases where expires_at < now() order by partition
-      limit ${limit} for update skip locked)
+    where partition in (select partition from leases where expires_at < now()
+      and partition = any(${[...partitions]}) order by partition for update skip locked)
     returning partition, epoch`;
 
 export class Fenced extends Error {
@@ -158,7 +169,7 @@ export async function releaseLeases(
   owner: string,
   partitions: readonly number[],
 ): Promise<void> {
-  await sql`update leases set owner = null, expires_at = 'epoch' where owner = ${owner}
+  await sql`update leases set owner = null, expires_at = now() where owner = ${owner}
     and partition = any(${[...partitions]})`;
   await sql`select pg_notify(${leasesChannel}, '')`;
 }

@@ -1,5 +1,6 @@
+import pLimit, { type LimitFunction } from 'p-limit';
 import { type Actor, createActor, createPump, type Pump } from '../../shared/actor/mailbox.ts';
-import type { Pull } from '../../shared/bus/nats.ts';
+import type { Bus, Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
 import type { PartitionBacklog } from '../notifications/release.ts';
 import {
@@ -54,6 +55,8 @@ export type RunningPartition = Pick<RunningOptions, 'deps' | 'mayWork'> & {
   pull: Pull | undefined;
   /** Settles when it runs, or cannot. */
   began: Promise<void>;
+  /** Settles when it is stopped. */
+  readonly stopped: PromiseWithResolvers<void>;
   nextCheckpoint: number;
   nextSeal: number;
   restUntil: number;
@@ -111,6 +114,7 @@ export function startPartition({
     ticker: setInterval(() => tick(running), timing.tickMs),
     pull: undefined,
     began: Promise.resolve(),
+    stopped: Promise.withResolvers(),
     nextCheckpoint: performance.now() + timing.checkpointMs * (0.5 + partition / 64),
     nextSeal: performance.now() + timing.sealMs * ((partition + 1) / 32),
     restUntil: 0,
@@ -223,15 +227,31 @@ async function seal(running: RunningPartition): Promise<void> {
 
 const pollBatch = 16;
 
+/** Many renewals at once make the bus slow for all of them. */
+const renewals = new WeakMap<Bus, LimitFunction>();
+
+function renewing(bus: Bus): LimitFunction {
+  const queue = renewals.get(bus) ?? pLimit(8);
+  renewals.set(bus, queue);
+  return queue;
+}
+
 async function begin(running: RunningPartition): Promise<void> {
   const { deps, actor, deliveries, mayWork } = running;
   const { bus, log, loaded } = deps;
   const { partition } = running.lease;
   const consumer = partitionConsumer(partition);
+  let isAsked = false;
   // Messages that an owner before us still holds come back at once, and its pulls end.
-  await bus
-    .renewConsumer(streams.results.name, consumer)
-    .catch((error: unknown) => failed(running, 'consumer', error));
+  const renewed = renewing(bus)(async () => {
+    if (isStopped(running)) return;
+    isAsked = true;
+    await bus.renewConsumer(streams.results.name, consumer);
+  }).catch((error: unknown) => failed(running, 'consumer', error));
+  // One that is stopped while it waits for its turn holds nothing up.
+  await Promise.race([renewed, running.stopped.promise]);
+  if (isAsked) await renewed;
+  if (isStopped(running)) return becomeLoaded(running);
   await actor.tell({ is: 'warm' });
   becomeLoaded(running);
   log.debug(
@@ -284,6 +304,7 @@ export async function stopPartition(
   leaveCheckpoint: boolean,
 ): Promise<void> {
   const { outbox, reconciling, ticker, deliveries, actor, deps } = running;
+  const wasLoaded = isLoaded(running);
   becomeStopped(running);
   outbox.stop();
   reconciling.stop();
@@ -291,7 +312,7 @@ export async function stopPartition(
   await running.began;
   await running.pull?.stop();
   await closeDeliveries(deliveries);
-  if (leaveCheckpoint && isLoaded(running)) await tell(running, { is: 'checkpoint' });
+  if (leaveCheckpoint && wasLoaded) await tell(running, { is: 'checkpoint' });
   await actor.close();
   // An actor that just failed has discarded its state and closes nothing; its entry in the counts
   // must go all the same.
@@ -306,4 +327,5 @@ function becomeStopped(running: RunningPartition): void {
   if (mode !== 'loading' && mode !== 'loaded')
     throw new Error(`partition ${lease.partition} is ${mode}, and was stopped again`);
   running.mode = afterStop[mode];
+  running.stopped.resolve();
 }

@@ -28,6 +28,8 @@ export type HealthInput = {
   }[];
   /** Whether this coordinator leaves its partitions to others, because they stalled repeatedly. */
   readonly resting: boolean;
+  /** Whether it takes the same partitions again and again. */
+  readonly circling: boolean;
   /** Why the bus must not be used, in words. */
   readonly busFault: string | undefined;
 };
@@ -71,6 +73,7 @@ const faultsOf = ({
   partitions,
   probes,
   resting,
+  circling,
   busFault,
 }: HealthInput): readonly string[] => [
   ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
@@ -83,6 +86,9 @@ const faultsOf = ({
     ? [
         'This coordinator leaves its partitions to others for a while: work on them stood again and again.',
       ]
+    : []),
+  ...(circling
+    ? ['Coordinators take the same partitions from each other again and again: results come late.']
     : []),
   // However healthy the rest is, nothing is checked then.
   ...(probes.some(({ present }) => present)
@@ -106,7 +112,7 @@ export const healthRoutes = (web: FastifyInstance, health: Health, beside: SayBe
   // Load balancers often send HEAD.
   web.get('/health', { exposeHeadRoute: true }, async (request, reply) => {
     const standing = await look();
-    const { busFault: _, resting: __, ...parts } = standing;
+    const { busFault: _, resting: __, circling: ___, ...parts } = standing;
     const why = faultsOf(standing);
     const status = why.length === 0 ? 'ok' : 'degraded';
     return fresh(request, reply, why.length === 0).send({
@@ -138,6 +144,7 @@ type Dependencies = {
   readonly streamWatch: StreamWatch;
   readonly roster: () => Roster;
   readonly isResting: () => boolean;
+  readonly isCircling: () => boolean;
 };
 
 /** The health of a coordinator's engine. */
@@ -149,6 +156,7 @@ export const healthOf = async ({
   streamWatch,
   roster,
   isResting,
+  isCircling,
 }: Dependencies): Promise<Omit<HealthInput, 'database'>> => {
   const standing = movement.standing();
   const stands = (what: string) => standing.some((name) => name.startsWith(what));
@@ -158,6 +166,7 @@ export const healthOf = async ({
     partitions: (await ownedPartitions(sql)) === partitionCount && !stands('partition'),
     streams: streamWatch.areLed() && !stands('stream'),
     resting: isResting(),
+    circling: isCircling(),
     probes: roster()
       .probes.filter(({ organisation }) => organisation === null)
       .map(({ name, continent, healthy }) => ({ name, continent, present: healthy })),

@@ -28,6 +28,8 @@ export type Figures = {
   readonly checkpointed: (tookMs: number) => void;
   /** A partition stalled and was given up. */
   readonly gaveUp: () => void;
+  /** Partitions were taken. */
+  readonly took: (count: number) => void;
   readonly refused: (reason: string, count: number) => void;
   /** A recheck was requested. */
   readonly asked: (why: RecheckReason, outcome: RecheckOutcome) => void;
@@ -39,6 +41,7 @@ export const noFigures: Figures = {
   committed: () => undefined,
   checkpointed: () => undefined,
   gaveUp: () => undefined,
+  took: () => undefined,
   refused: () => undefined,
   asked: () => undefined,
   told: () => undefined,

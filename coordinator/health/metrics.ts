@@ -141,6 +141,11 @@ export const createLive = (registry: Registry): Live => {
     help: 'Partitions whose work stood, and which were restarted',
     registers,
   });
+  const taken = new Counter({
+    name: 'antipode_partitions_taken_total',
+    help: 'Partitions that this coordinator took',
+    registers,
+  });
   const refused = new Counter({
     name: 'antipode_batches_refused_total',
     help: 'What came over the bus and was refused',
@@ -201,6 +206,7 @@ export const createLive = (registry: Registry): Live => {
     },
     checkpointed: (tookMs) => checkpoints.observe(tookMs / 1_000),
     gaveUp: () => givenUp.inc(),
+    took: (count) => taken.inc(count),
     refused: (reason, count) => refused.inc({ reason }, count),
     asked: (why, outcome) => looks.inc({ why, outcome }),
     told: (channel, result, lateMs) => {

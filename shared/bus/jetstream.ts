@@ -194,8 +194,8 @@ const codes = {
   streamNameInUse: 10058,
 } as const;
 
-/** Without a leader nobody answers at all. */
-const isLedMs = 1_000;
+/** Servers that choose a leader are waited for as long. */
+const electionMs = 20_000;
 
 const nanoseconds = (ms: number): number => ms * 1_000_000;
 
@@ -388,7 +388,7 @@ export const createManagement = (
   };
 
   const isLed = async (name: string): Promise<boolean> => {
-    const { cluster } = await call(`STREAM.INFO.${name}`, undefined, streamAsIs, isLedMs);
+    const { cluster } = await call(`STREAM.INFO.${name}`, undefined, streamAsIs);
     return cluster === undefined || Boolean(cluster.leader);
   };
 
@@ -397,10 +397,8 @@ export const createManagement = (
    * answers.
    */
   const untilLed = async (name: string): Promise<void> => {
-    for (let tries = 0; tries < 20; tries += 1) {
+    for (const end = performance.now() + electionMs; performance.now() < end; await pause(100))
       if (await isLed(name).catch(() => false)) return; // Not led is all that a failure says here.
-      await pause(100);
-    }
   };
 
   const refused = new Set<string>();

@@ -49,7 +49,7 @@ export const storeDay = async (
   let now = begin;
   const partition = 0;
   await sql`update leases set owner = null, expires_at = 'epoch'`;
-  const [lease] = await takeLeases(sql, owner, 1, day);
+  const [lease] = await takeLeases(sql, owner, [0], day);
   if (!lease) throw new Error('no lease');
   await sql`truncate results, chunks, journal, rollups`;
   await sql`update sealed_hours set until = ${new Date(begin)}`;
@@ -145,7 +145,7 @@ export const readHour = async (
   const slot = wayOf(sql).openSlot();
   const partition = 0;
   await sql`update leases set owner = null, expires_at = 'epoch'`;
-  const [lease] = await takeLeases(sql, owner, 1, day);
+  const [lease] = await takeLeases(sql, owner, [0], day);
   if (!lease) throw new Error('no lease');
   const hour = hourOf(Date.now());
   await sql`update sealed_hours set until = ${new Date(hour)}`;

@@ -395,6 +395,7 @@ describe('rate headers', () => {
       partitions: true,
       probes: [],
       resting: false,
+      circling: false,
       busFault: undefined,
     };
     const timeZones = () => ({ version: null, released_on: null, least_age_days: null });

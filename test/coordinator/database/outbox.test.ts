@@ -425,7 +425,7 @@ describe('commit slot', () => {
   describe('a commit', () => {
     test('of everything that leads to a confirmation is one round trip', async () => {
       const owner = newId();
-      const [lease] = await takeLeases(sql, owner, 1, 60_000);
+      const [lease] = await takeLeases(sql, owner, [0], 60_000);
       if (!lease) throw new Error('no lease');
       await makeResultDays(sql, Date.now(), Date.now() + 60_000);
       await prepareCommits(slot);

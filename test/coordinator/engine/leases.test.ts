@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { connect, wayOf } from '../../../coordinator/database/connect.ts';
 import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
-import { fairShare } from '../../../coordinator/engine/ownership.ts';
+import { fairShare } from '../../../coordinator/engine/division.ts';
 import {
   beAlive,
   Fenced,
@@ -27,14 +27,16 @@ describe('leases', async () => {
     await sql`update leases set owner = null, expires_at = 'epoch'`;
   });
   const live = async (owner: string, hasBus = true): Promise<number> =>
-    (await beAlive(sql, { owner, version: '1', hasBus }, 60_000)).others;
+    (await beAlive(sql, { owner, version: '1', hasBus }, { heardMs: 60_000, countedMs: 180_000 }))
+      .others.heard;
+  const first = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
   const expire = () => sql`update leases set expires_at = now() - interval '1 second'`;
 
   test('are taken once each, however many ask at the same time', async () => {
     const others = [connect(database.url), connect(database.url)];
     const taken = await Promise.all(
       [sql, ...others].map((each, index) =>
-        takeLeases(each, index === 0 ? ada : newId(), 16, 60_000),
+        takeLeases(each, index === 0 ? ada : newId(), first(16), 60_000),
       ),
     );
     const partitions = taken.flat().map(({ partition }) => partition);
@@ -44,17 +46,17 @@ describe('leases', async () => {
   });
 
   test('that expired hold until another coordinator takes them, which raises the epoch', async () => {
-    const [mine] = await takeLeases(sql, ada, 1, 60_000);
+    const [mine] = await takeLeases(sql, ada, first(1), 60_000);
     await expire();
     expect(await renewLeases(sql, ada, 60_000)).toEqual([mine]);
     await expire();
-    const [his] = await takeLeases(sql, bob, 1, 60_000);
+    const [his] = await takeLeases(sql, bob, first(1), 60_000);
     expect(his).toEqual({ partition: mine?.partition, epoch: (mine?.epoch ?? 0) + 1 });
     expect(await renewLeases(sql, ada, 60_000)).toEqual([]);
   });
 
   test('released are free at once, and listeners are notified', async () => {
-    const taken = await takeLeases(sql, ada, 32, 60_000);
+    const taken = await takeLeases(sql, ada, first(32), 60_000);
     const heard = Promise.withResolvers<void>();
     const listening = await sql.listen('leases', () => heard.resolve());
     await releaseLeases(
@@ -63,14 +65,14 @@ describe('leases', async () => {
       taken.map(({ partition }) => partition),
     );
     await heard.promise;
-    expect(await takeLeases(sql, bob, 32, 60_000)).toHaveLength(32);
+    expect(await takeLeases(sql, bob, first(32), 60_000)).toHaveLength(32);
     await listening.unlisten();
   });
 
   test('are renewed beside a commit that locks several of them, in whatever order', async () => {
     await sql`delete from leases where partition = 0`;
     await sql`insert into leases (partition) values (0)`;
-    await takeLeases(sql, ada, 32, 60_000);
+    await takeLeases(sql, ada, first(32), 60_000);
     // Without gaps before it, the newest row lies last.
     await sql`vacuum full leases`;
     await sql`update leases set expires_at = expires_at where partition = 0`;
@@ -95,7 +97,7 @@ describe('leases', async () => {
   });
 
   test('under a new epoch keep out what was sent under the old one, and wait for what is under way', async () => {
-    const [lease] = await takeLeases(sql, ada, 1, 60_000);
+    const [lease] = await takeLeases(sql, ada, first(1), 60_000);
     if (!lease) throw new Error('no lease');
     const other = connect(database.url);
     const done: string[] = [];
@@ -123,9 +125,9 @@ describe('leases', async () => {
   });
 
   test('are named for partitions of an older version beside those of today, so that no coordinator retries both without end', async () => {
-    const [older] = await takeLeases(sql, ada, 1, 60_000);
+    const [older] = await takeLeases(sql, ada, first(1), 60_000);
     await expire();
-    const [newer] = await takeLeases(sql, ada, 1, 60_000);
+    const [newer] = await takeLeases(sql, ada, first(1), 60_000);
     if (!older || !newer) throw new Error('no lease');
     expect(newer.epoch).toBeGreaterThan(older.epoch);
     const commit = commitUnits({ sql, slot }, ada, [emptyUnit(older), emptyUnit(newer)]);
@@ -133,12 +135,12 @@ describe('leases', async () => {
   });
 
   test('let a commit through only for their owner of today', async () => {
-    const [lease] = await takeLeases(sql, ada, 1, 60_000);
+    const [lease] = await takeLeases(sql, ada, first(1), 60_000);
     if (!lease) throw new Error('no lease');
     const unit = { ...emptyUnit(lease), staleHours: [3_600_000] };
     await commitUnits({ sql, slot }, ada, [unit]);
     await expire();
-    await takeLeases(sql, bob, 1, 60_000);
+    await takeLeases(sql, bob, first(1), 60_000);
     await expect(commitUnits({ sql, slot }, ada, [unit])).rejects.toThrow(Fenced);
     await expect(
       commitUnits({ sql, slot }, bob, [{ ...unit, staleHours: [7_200_000] }]),
@@ -147,11 +149,11 @@ describe('leases', async () => {
   });
 
   test('cannot be taken in the middle of a commit of their owner', async () => {
-    const [lease] = await takeLeases(sql, ada, 1, 60_000);
+    const [lease] = await takeLeases(sql, ada, first(1), 60_000);
     await expire();
     await sql.begin(async (transaction) => {
       await transaction`select 1 from leases where partition = ${lease?.partition ?? 0} for share`;
-      const taken = await takeLeases(sql, bob, 32, 60_000);
+      const taken = await takeLeases(sql, bob, first(32), 60_000);
       expect(taken.map(({ partition }) => partition)).not.toContain(lease?.partition);
       expect(taken).toHaveLength(31);
     });
@@ -176,7 +178,13 @@ describe('leases', async () => {
 
   test('say whether a coordinator of the version before lives, which does not know the journal', async () => {
     const keep = async () =>
-      (await beAlive(sql, { owner: ada, version: '1', hasBus: true }, 60_000)).keepJournal;
+      (
+        await beAlive(
+          sql,
+          { owner: ada, version: '1', hasBus: true },
+          { heardMs: 60_000, countedMs: 60_000 },
+        )
+      ).keepJournal;
     expect(await keep()).toBe(true);
     await live(bob);
     expect(await keep()).toBe(true);
@@ -200,20 +208,24 @@ describe('leases', async () => {
 
 describe('the fair share of a coordinator', () => {
   const share = (cutOffMs: number | null, others: number) =>
-    fairShare(32, { cutOffMs, others, reportedWithinMs: 12_000 });
+    fairShare(32, {
+      cutOffMs,
+      others: { heard: others, counted: others },
+      reportedWithinMs: 12_000,
+    });
 
   test('is the same for all that have the bus, rounded up so that none is left over', () => {
-    expect([0, 1, 2, 31, 40].map((others) => share(null, others).most)).toEqual([32, 16, 11, 1, 1]);
-    expect(share(null, 2).takes).toBe(true);
+    expect([0, 1, 2, 31, 40].map((others) => share(null, others).keep)).toEqual([32, 16, 11, 1, 1]);
+    expect(share(null, 2)).toEqual({ keep: 11, take: 11 });
   });
 
   test('is zero without the bus for a while, if another coordinator has it', () => {
-    expect(share(11_999, 1)).toEqual({ most: 32, takes: false });
-    expect(share(12_000, 1)).toEqual({ most: 0, takes: false });
+    expect(share(11_999, 1)).toEqual({ keep: 32, take: 0 });
+    expect(share(12_000, 1)).toEqual({ keep: 0, take: 0 });
   });
 
   test('is what it holds and what is free, while no coordinator has the bus', () => {
-    expect(share(0, 0)).toEqual({ most: 32, takes: true });
-    expect(share(3_600_000, 0)).toEqual({ most: 32, takes: true });
+    expect(share(0, 0)).toEqual({ keep: 32, take: 32 });
+    expect(share(3_600_000, 0)).toEqual({ keep: 32, take: 32 });
   });
 });

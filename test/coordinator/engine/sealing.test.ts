@@ -107,7 +107,7 @@ type State = Pick<PartitionState, 'lease' | 'hours' | 'sealing'>;
 const takeOver = async (): Promise<State> => {
   await sql`update leases set expires_at = 'epoch' where partition = ${partition}`;
   await sql`update leases set expires_at = 'infinity' where partition <> ${partition}`;
-  const [lease] = await takeLeases(sql, owner, 1, 60_000);
+  const [lease] = await takeLeases(sql, owner, [partition], 60_000);
   if (!lease) throw new Error('no lease');
   const hours = await createRunningHours({ sql, log }).read(partition);
   return { lease, hours, sealing: undefined };

@@ -33,6 +33,7 @@ describe('endpoint', () => {
     partitions: true,
     probes: [{ name: 'Frankfurt', continent: 'Europe', present: true }],
     resting: false,
+    circling: false,
     busFault: undefined,
   };
 

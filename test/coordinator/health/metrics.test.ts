@@ -85,12 +85,14 @@ describe('metrics', async () => {
       live.answered('/api/v1/monitors/:monitor_id', 404, 12);
       live.checkpointed(40);
       live.gaveUp();
+      live.took(4);
       const text = await registry.metrics();
       expect(figureOf(text, 'antipode_alerts_total', 'channel="slack"')).toBe(2);
       expect(figureOf(text, 'antipode_alert_delay_seconds_sum')).toBe(3);
       expect(figureOf(text, 'antipode_http_request_seconds_count', 'code="4xx"')).toBe(1);
       expect(figureOf(text, 'antipode_checkpoint_seconds_sum')).toBe(0.04);
       expect(figureOf(text, 'antipode_partitions_given_up_total')).toBe(1);
+      expect(figureOf(text, 'antipode_partitions_taken_total')).toBe(4);
     });
 
     test('rechecks by outcome', async () => {

@@ -394,7 +394,7 @@ describe('alerts', async () => {
   beforeEach(async () => {
     await sql`delete from alerts`;
     await sql`update leases set owner = null, expires_at = 'epoch'`;
-    owned = { owner, leases: await takeLeases(sql, owner, 32, 60_000) };
+    owned = { owner, leases: await takeLeases(sql, owner, [...Array(32).keys()], 60_000) };
     incident = newId();
     const [organisation, monitor] = [newId(), newId()];
     await sql`insert into organisations (id, name, plan, time_zone) values (${organisation}, ${organisation}, 'team', 'UTC')`;
@@ -512,7 +512,7 @@ describe('alerts', async () => {
       { partition: 3, by_target: true },
     ]);
     await sql`update leases set expires_at = now() - interval '1 second'`;
-    await takeLeases(sql, newId(), 32, 60_000);
+    await takeLeases(sql, newId(), [...Array(32).keys()], 60_000);
     expect(await releaseAlerts(sql, owned, await ids())).toBe(0);
     expect(await rows()).toMatchObject([{ state: 'held' }]);
   });

@@ -21,7 +21,7 @@ test('a clock that is set back while alerts are held does not prolong the wait u
   await inTransaction(sql, (transaction) =>
     writeAlerts(transaction, [{ event: 'down', incident, due_at: now - 2 * hour }]),
   );
-  const leases = await takeLeases(sql, owner, 32, 60_000);
+  const leases = await takeLeases(sql, owner, [...Array(32).keys()], 60_000);
   let isCaughtUp = false;
   const known = () => leases.map((lease) => ({ lease, isCaughtUp, isDecidedEarly: () => false }));
   const alerter = createAlerter({ sql, clock: { now: () => now }, log: testLog(), owner, known });

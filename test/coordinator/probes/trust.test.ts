@@ -46,7 +46,8 @@ describe('rule 16: a probe is judged by the observations of all coordinators', a
   /** One that decides about monitors of these hosts. */
   const coordinator = async (hosts: readonly number[]) => {
     const owner = newId();
-    const live = () => beAlive(sql, { owner, version: '1', hasBus: true }, aliveMs);
+    const live = () =>
+      beAlive(sql, { owner, version: '1', hasBus: true }, { heardMs: aliveMs, countedMs: aliveMs });
     await live();
     const directory = await createDirectory({ sql, log: testLog() });
     const clock = { now: () => at(102) };
