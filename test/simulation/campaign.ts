@@ -1,4 +1,5 @@
 import { allRules, type Rules } from '../../coordinator/core/types.ts';
+import { fleetFault, makeFleetStory } from './fleet.ts';
 import { jobDays, makeHeartbeatStory } from './heartbeat-story.ts';
 import { heartbeatFault } from './heartbeat-world.ts';
 import { makeStory } from './make-story.ts';
@@ -11,6 +12,8 @@ import { type Lived, live } from './world.ts';
  * Many stories, one after the other, from consecutive seeds, until enough time has been lived or
  * one ends badly.
  */
+export type Tells = 'network' | 'job' | 'warning' | 'places' | 'fleet' | 'all';
+
 export type Sum = {
   stories: number;
   monitorDays: number;
@@ -26,7 +29,7 @@ export type Sum = {
   failed: {
     readonly seed: number;
     readonly violation: string;
-    readonly of: 'network' | 'job' | 'warning' | 'places';
+    readonly of: Exclude<Tells, 'all'>;
   } | null;
 };
 
@@ -69,15 +72,20 @@ const addPlaces = (sum: Sum, seed: number): void => {
   if (violation !== undefined) sum.failed = { seed, violation, of: 'places' };
 };
 
+const addFleet = (sum: Sum, seed: number): void => {
+  const violation = fleetFault(makeFleetStory(seed));
+  if (violation !== undefined) sum.failed = { seed, violation, of: 'fleet' };
+};
+
 export const campaign = (options: {
   readonly seed: number;
   readonly isEnough: (sum: Sum) => boolean;
   readonly rules?: Rules;
   /**
    * Networks that check monitors (the default), jobs that ping, passes with warnings, monitors with
-   * chosen places, or one of each for every seed.
+   * chosen places, fleets of coordinators, or one of each for every seed.
    */
-  readonly tells?: 'network' | 'job' | 'warning' | 'places' | 'all';
+  readonly tells?: Tells;
   readonly onStory?: (sum: Sum) => void;
 }): Sum => {
   const sum: Sum = {
@@ -103,6 +111,7 @@ export const campaign = (options: {
     if (isTold('job')) addJob(sum, seed);
     if (isTold('warning')) addWarnings(sum, seed);
     if (isTold('places')) addPlaces(sum, seed);
+    if (isTold('fleet')) addFleet(sum, seed);
     options.onStory?.(sum);
   }
   return sum;

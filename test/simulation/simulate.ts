@@ -1,6 +1,7 @@
 import { allRules, type RuleName, ruleNames, without } from '../../coordinator/core/types.ts';
 import { endWithUsage, numberOf, readCommandLine } from '../support/command-line.ts';
 import { campaign, type Sum, shrink } from './campaign.ts';
+import { describeFleet, makeFleetStory, shrinkFleet } from './fleet.ts';
 import { makeHeartbeatStory } from './heartbeat-story.ts';
 import { describeHeartbeat, shrinkHeartbeat } from './heartbeat-world.ts';
 import { makeStory } from './make-story.ts';
@@ -109,6 +110,9 @@ else {
   } else if (sum.failed.of === 'places') {
     const { story, fault } = shrinkPlaces(makePlacesStory(sum.failed.seed));
     say(`\nthe shortest story that ends so:\n${describePlaces(story)}\n${fault}`);
+  } else if (sum.failed.of === 'fleet') {
+    const { story, fault } = shrinkFleet(makeFleetStory(sum.failed.seed));
+    say(`\nthe shortest story that ends so:\n${describeFleet(story)}\n${fault}`);
   } else if (sum.failed.of === 'warning') {
     const { story, fault } = shrinkWarnings(makeWarningStory(sum.failed.seed));
     say(`\nthe shortest story that ends so:\n${describeWarnings(story)}\n${fault}`);

@@ -20,6 +20,18 @@ describe('the simulation', () => {
     expect(sum.fenced).toBeGreaterThan(5);
   });
 
+  test('every fleet of coordinators is at rest 30 s after the last fault', {
+    timeout: 120_000,
+  }, () => {
+    const { failed, stories } = campaign({
+      seed: 1,
+      tells: 'fleet',
+      isEnough: (soFar) => soFar.stories >= 300,
+    });
+    expect(failed).toBeNull();
+    expect(stories).toBe(300);
+  });
+
   test('the same seed gives the same life, to the last check', () => {
     const told = (seed: number) => {
       const { record, database } = live(makeStory(seed));

@@ -1,4 +1,5 @@
 import { apartMutations } from './list-apart.ts';
+import { fleetMutations } from './list-fleet.ts';
 import { jobMutations } from './list-jobs.ts';
 import { placesMutations } from './list-places.ts';
 import { warningMutations } from './list-warnings.ts';
@@ -8,6 +9,7 @@ import { core, type Mutation } from './types.ts';
  * Mistakes that somebody could make. Each must be found by a simulation that was not told of it.
  */
 export const mutations: readonly Mutation[] = [
+  ...fleetMutations,
   ...jobMutations,
   ...warningMutations,
   ...placesMutations,

@@ -36,7 +36,7 @@ export const tryKnownSeeds = async (): Promise<string[]> => {
   const { campaign } = await loadMutant(null);
   const seedsOf = (tells: Mutation['tells']) =>
     new Set(mutations.flatMap((each) => (each.tells === tells ? (each.seed ?? []) : [])));
-  for (const tells of ['network', 'job', 'warning', 'places'] as const)
+  for (const tells of ['network', 'job', 'warning', 'places', 'fleet'] as const)
     for (const seed of seedsOf(tells)) {
       const { failed } = campaign({ seed, tells, isEnough: ({ stories }) => stories > 0 });
       if (failed)

@@ -1,3 +1,5 @@
+import type { Tells } from '../campaign.ts';
+
 /**
  * One expression of the core, and a wrong one in its place. `text` stands exactly once in the file:
  * when it is gone, the mutation has to be written anew.
@@ -8,10 +10,10 @@ export type Mutation = {
   readonly text: string;
   readonly instead: string;
   /**
-   * Stories, lives of jobs that ping, passes with warnings, or monitors with chosen places, are told
-   * until one ends badly.
+   * Stories, lives of jobs that ping, passes with warnings, monitors with chosen places, or fleets of
+   * coordinators are told until one ends badly.
    */
-  readonly tells: 'network' | 'job' | 'warning' | 'places';
+  readonly tells: Exclude<Tells, 'all'>;
   /** A seed that finds it, so that the tests need not search; null: it survives. */
   readonly seed: number | null;
 };
