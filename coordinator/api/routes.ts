@@ -331,7 +331,8 @@ const carry = async <Caller extends TokenCaller>(
   const caller = request.getDecorator<Caller>('caller');
   if (operation.calls && caller.token) {
     // The first call was counted before anything of the request was read.
-    for (let call = 1; call < operation.calls(sent.body); call += 1)
+    const calls = operation.calls(sent.body);
+    for (let call = 1; call < calls; call += 1)
       noteCount(reply, await dependencies.limiter.count(`token:${caller.token.id}`));
   }
   const raw = { path, query: queryOf(request.raw.url ?? ''), ...sent };

@@ -141,8 +141,8 @@ type Work = {
   readonly managed: readonly Managed[];
   /** What it manages already, by kind and key. */
   readonly owned: ReadonlySet<string>;
-  /** What it cannot take, found before anything is made. */
-  readonly refusedEarly: ReadonlySet<string>;
+  /** What it cannot take, by kind and key. */
+  readonly refused: Set<string>;
   readonly outcomes: Outcome[];
 };
 
@@ -198,8 +198,12 @@ const begin = async (context: InOrganisation, file: string, input: Input): Promi
       else if (thing?.file) outcomes.push(refused(kind, key, id, managedBySomeone(thing.file)));
       else take(kind, key, id);
     }
-  const refusedEarly = new Set(outcomes.map(({ kind, key }) => nameOf(kind, key)));
-  return { context, file, known, managed, owned: new Set(own.keys()), refusedEarly, outcomes };
+  const work = { context, file, known, managed, owned: new Set(own.keys()) };
+  return {
+    ...work,
+    refused: new Set(outcomes.map(({ kind, key }) => nameOf(kind, key))),
+    outcomes,
+  };
 };
 
 /** Texts by which objects of the file name others. */
@@ -249,13 +253,18 @@ const refused = (
   { code, message }: Pick<Refusal, 'code' | 'message'>,
 ): Outcome => ({ kind, key, id, result: 'refused', changes: {}, error: { code, message } });
 
+const conclude = ({ outcomes, refused: all }: Work, outcome: Outcome): void => {
+  outcomes.push(outcome);
+  if (outcome.result === 'refused') all.add(nameOf(outcome.kind, outcome.key));
+};
+
 const resolveIn =
-  ({ known, outcomes }: Work): Resolve =>
+  ({ known, refused }: Work): Resolve =>
   (kind, key) => {
     const thing = known.get(nameOf(kind, key));
     if (thing) return thing;
     const one = kind === 'groups' ? 'group' : 'monitor';
-    if (outcomes.some((each) => each.kind === kind && each.key === key))
+    if (refused.has(nameOf(kind, key)))
       throw new Refusal('reference_unknown', `the ${one} "${key}" is refused itself.`);
     throw new Refusal(
       'reference_unknown',
@@ -278,7 +287,7 @@ const makeOne = async (
   key: string,
   raw: Raw,
 ): Promise<void> => {
-  if (work.refusedEarly.has(nameOf(kind, key))) return;
+  if (work.refused.has(nameOf(kind, key))) return;
   const present = work.known.get(nameOf(kind, key));
   try {
     const steps = stepsOf(work, kind, key, raw);
@@ -292,9 +301,9 @@ const makeOne = async (
       : await takeSteps(work, steps.create, null);
     const name = typeof raw.name === 'string' ? raw.name : key;
     work.known.set(nameOf(kind, key), { kind, key, id: done.id, name, type: null });
-    work.outcomes.push(adopting(work, { kind, key, ...done, error: null }));
+    conclude(work, adopting(work, { kind, key, ...done, error: null }));
   } catch (error) {
-    work.outcomes.push(refused(kind, key, present?.id ?? null, refusalIn(error)));
+    conclude(work, refused(kind, key, present?.id ?? null, refusalIn(error)));
   }
 };
 
@@ -366,13 +375,13 @@ const makeMonitors = async (work: Work, given: Input['monitors']): Promise<void>
   const resolve = resolveIn(work);
   const asked: { key: string; id: string | null; item: ReturnType<typeof monitorItem> }[] = [];
   for (const [key, raw] of Object.entries(given)) {
-    if (work.refusedEarly.has(nameOf('monitors', key))) continue;
+    if (work.refused.has(nameOf('monitors', key))) continue;
     const id = work.known.get(nameOf('monitors', key))?.id ?? null;
     try {
       const item = monitorItem(key, read(fileObjects.monitors, raw), work.file, resolve);
       asked.push({ key, id, item });
     } catch (error) {
-      work.outcomes.push(refused('monitors', key, id, refusalIn(error)));
+      conclude(work, refused('monitors', key, id, refusalIn(error)));
     }
   }
   if (asked.length === 0) return;
@@ -386,7 +395,7 @@ const makeMonitors = async (work: Work, given: Input['monitors']): Promise<void>
     const { result, id, error } = answer;
     const changes =
       result === 'changed' ? changesOf(differences(answer.before ?? {}, answer.after ?? {})) : {};
-    work.outcomes.push(adopting(work, { kind: 'monitors', key, id, result, changes, error }));
+    conclude(work, adopting(work, { kind: 'monitors', key, id, result, changes, error }));
     if (id !== null)
       work.known.set(nameOf('monitors', key), {
         kind: 'monitors',

@@ -1,4 +1,10 @@
-import { applyFile, fileKinds, planFile } from '../../shared/api/files.ts';
+import {
+  applyFile,
+  type FileKind,
+  fileKinds,
+  mostOfKind,
+  planFile,
+} from '../../shared/api/files.ts';
 import type { InputOf, Operation, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -36,6 +42,13 @@ const invalid = (message: string): Refusal => new Refusal('import_invalid', mess
 
 const triesAnHour = 20;
 const mostObjects = 10_000;
+const kindNames: Readonly<Record<FileKind, string>> = {
+  groups: 'groups',
+  monitors: 'monitors',
+  channels: 'channels',
+  maintenance: 'maintenance windows',
+  status_pages: 'status pages',
+};
 
 /** Other services are asked before the transaction; what they say is kept without their key. */
 const read = async (
@@ -51,6 +64,11 @@ const read = async (
   const count = listed(imported.objects).length;
   if (count > mostObjects)
     throw invalid(`It has ${count} objects; ${mostObjects} are the most. Import it in parts.`);
+  for (const kind of fileKinds) {
+    const [has, most] = [Object.keys(imported.objects[kind]).length, mostOfKind[kind]];
+    if (has > most)
+      throw invalid(`It has ${has} ${kindNames[kind]}; ${most} are the most. Import it in parts.`);
+  }
   return imported;
 };
 
@@ -102,8 +120,10 @@ const accepted = async (
     for (const { key, error } of refused) omissions.push({ why: error?.message ?? '', of: [key] });
     objects = without(objects, refused);
   }
-  const text = JSON.stringify(objects);
-  const variables = imported.variables.filter(({ name }) => text.includes(`\${${name}}`));
+  const used = new Set(
+    Array.from(JSON.stringify(objects).matchAll(/\$\{(\w+)\}/g), ([, name]) => name),
+  );
+  const variables = imported.variables.filter(({ name }) => used.has(name));
   return { objects, omissions, variables };
 };
 

@@ -108,6 +108,15 @@ const missing = (place: FieldPath, key: string, enclosing: unknown): Fault => ({
   input: enclosing,
 });
 
+/** So many faults of an input are told: nobody reads more, and each may repeat what was sent. */
+export const mostFaults = 1_000;
+
+/** Adds faults. @returns whether more are wanted. */
+export const addFaults = (faults: Fault[], more: readonly Fault[]): boolean => {
+  faults.push(...more.slice(0, mostFaults - faults.length));
+  return faults.length < mostFaults;
+};
+
 /**
  * Reads each field of a shape from a record and collects every fault in field order; ignores
  * unknown keys.
@@ -127,7 +136,7 @@ export const parseShape = <S extends Shape>(
     }
     const parsed = field.parse(record[key], [...place, key]);
     if (parsed.ok) entries.push([key, parsed.value]);
-    else faults.push(...parsed.faults);
+    else if (!addFaults(faults, parsed.faults)) break;
   }
   return faults.length === 0 ? good(assembled<S>(entries)) : { ok: false, faults };
 };
@@ -200,7 +209,7 @@ export const array = <T>(item: Field<T>, more: More = {}): Field<readonly T[]> =
     for (const [position, element] of input.entries()) {
       const parsed = item.parse(element, [...place, position]);
       if (parsed.ok) values.push(parsed.value);
-      else faults.push(...parsed.faults);
+      else if (!addFaults(faults, parsed.faults)) break;
     }
     return faults.length === 0 ? good(values) : { ok: false, faults };
   },

@@ -2,6 +2,7 @@ import { isRecord } from '../base/json.ts';
 import { nearest } from '../base/text.ts';
 import { ChannelIn } from './channels.ts';
 import {
+  addFaults,
   array,
   boolean,
   dict,
@@ -9,6 +10,7 @@ import {
   type Field,
   type FieldPath,
   maybe,
+  mostFaults,
   nullable,
   type ObjectField,
   object,
@@ -155,19 +157,19 @@ export const objectFaults = (
 ): readonly Fault[] => {
   const field: ObjectField<Shape> = fileObjects[kind];
   const parsed = field.parse(input, place);
-  return [
-    ...(isRecord(input) ? unknownFields(field.shape, input, place) : []),
-    ...(parsed.ok ? [] : parsed.faults),
-  ];
+  const faults = isRecord(input) ? unknownFields(field.shape, input, place) : [];
+  if (!parsed.ok) addFaults(faults, parsed.faults);
+  return faults;
 };
 
 const unknownFields = (
   shape: Shape,
   input: Readonly<Record<string, unknown>>,
   place: FieldPath,
-): readonly Fault[] =>
+): Fault[] =>
   Object.keys(input)
     .filter((one) => !Object.hasOwn(shape, one))
+    .slice(0, mostFaults)
     .map((one) => {
       const meant = nearest(one, Object.keys(shape));
       return valueFault(
@@ -177,13 +179,26 @@ const unknownFields = (
       );
     });
 
+/**
+ * The most of each kind in one call, which holds the organisation's lock: monitors are made together,
+ * the others one by one, and a status page costs the most.
+ */
+export const mostOfKind = {
+  groups: 2_000,
+  monitors: 10_000,
+  channels: 2_000,
+  maintenance: 2_000,
+  status_pages: 200,
+} as const satisfies Readonly<Record<FileKind, number>>;
+
 /** Objects by their keys, as they were sent, once each has the form of its kind. */
 const objects = (
   kind: FileKind,
 ): Field<Readonly<Record<string, Readonly<Record<string, unknown>>>>> => {
   const item = fileObjects[kind];
+  const most = mostOfKind[kind];
   return {
-    schema: { type: 'object', additionalProperties: item.schema, maxProperties: 10_000 },
+    schema: { type: 'object', additionalProperties: item.schema, maxProperties: most },
     documented: { meaning: 'By their keys.' },
     components: item.components,
     absent: { value: {} },
@@ -193,12 +208,19 @@ const objects = (
           ok: false,
           faults: [valueFault(place, `${kind}: give objects by their keys`, input)],
         };
+      const entries = Object.entries(input);
+      if (entries.length > most)
+        return {
+          ok: false,
+          faults: [valueFault(place, `${kind}: send at most ${most} in one call`, entries.length)],
+        };
       const value: Record<string, Readonly<Record<string, unknown>>> = {};
       const faults: Fault[] = [];
-      for (const [one, given] of Object.entries(input)) {
-        if (!isFileKey(one))
-          faults.push(valueFault([...place, one], `"${one}" is no key: ${keyWords}`, one));
-        faults.push(...objectFaults(kind, given, [...place, one]));
+      for (const [one, given] of entries) {
+        const ofKey = isFileKey(one)
+          ? []
+          : [valueFault([...place, one], `"${one}" is no key: ${keyWords}`, one)];
+        if (!addFaults(faults, [...ofKey, ...objectFaults(kind, given, [...place, one])])) break;
         if (isRecord(given)) value[one] = given;
       }
       return faults.length === 0 ? { ok: true, value } : { ok: false, faults };

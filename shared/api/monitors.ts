@@ -530,10 +530,10 @@ export const batchMonitors = operation({
   }),
   success: 200,
   takesMuch: true,
-  calls: (body) =>
-    Math.ceil(
-      (isRecord(body) && Array.isArray(body.items) ? body.items.length : 1) / monitorsForACall,
-    ),
+  calls: (body) => {
+    const items = isRecord(body) && Array.isArray(body.items) ? body.items.length : 1;
+    return Math.ceil(Math.min(items, maxInBatch) / monitorsForACall);
+  },
   columns: ['result', 'name', 'external_id', 'error', 'id'],
 });
 

@@ -1,12 +1,14 @@
 import type { RefusalCode, RefusalKind } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
 import {
+  addFaults,
   array,
   type Fault,
   type Field,
   integer,
   type JsonSchema,
   maybe,
+  mostFaults,
   nullable,
   type ObjectField,
   object,
@@ -204,7 +206,7 @@ const parseAll = (
   const value: Record<string, unknown> = {};
   for (const part of parts) {
     if (part.ok) Object.assign(value, part.value);
-    else faults.push(...part.faults);
+    else addFaults(faults, part.faults);
   }
   return faults.length === 0 ? { ok: true, value } : { ok: false, faults: redactFaults(faults) };
 };
@@ -369,7 +371,7 @@ export const validationSchemas = {
       detail: {
         type: 'array',
         items: { $ref: '#/components/schemas/ValidationError' },
-        description: 'Every fault.',
+        description: `Every fault, up to ${mostFaults}.`,
       },
       error: { $ref: '#/components/schemas/ErrorDetail' },
     },
@@ -460,4 +462,4 @@ export const nullableString = (description: string, more: JsonSchema = {}) =>
 export const apiVersion = '1.1.9';
 
 /** Counts our additions to that version: one more with every change of the document. */
-export const apiRevision = 60;
+export const apiRevision = 61;

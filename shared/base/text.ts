@@ -144,6 +144,8 @@ export const nearest = (word: string, known: Iterable<string>): string | undefin
   let best: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of known) {
+    // Each letter more or less is a step, however long the word is.
+    if (Math.abs(word.length - candidate.length) >= least) continue;
     const away = distance(word.toLowerCase(), candidate.toLowerCase());
     if (away < least) [best, least] = [candidate, away];
   }

@@ -221,12 +221,15 @@ type NetworkOptions = {
   readonly services?: Services;
   /** How probes reach the coordinators by HTTP, if not where those listen. */
   readonly baseUrl?: string;
+  /** What coordinators have in their environment besides. */
+  readonly settings?: Readonly<Record<string, string>>;
 };
 
 export const createNetwork = async ({
   busVia,
   services = servicesHere(),
   baseUrl,
+  settings = {},
 }: NetworkOptions = {}): Promise<Network> => {
   const database = await createDatabase(services);
   const own = await createAccount(services);
@@ -253,6 +256,7 @@ export const createNetwork = async ({
     ALERT_ALLOW_CIDRS: '127.0.0.0/8,127.0.0.1,::1',
     DATA_DIR: join(folder, 'coordinator'),
     ...(baseUrl === undefined ? {} : { BASE_URL: baseUrl }),
+    ...settings,
   };
   const near = (continent: Continent, credentials: string): string => {
     const nats_url = busVia ? undefined : services.nats.near?.[continent];

@@ -404,3 +404,20 @@ describe('stored bounds', () => {
     expect([...new Set(refused)].toSorted()).toEqual(exceptions.toSorted());
   });
 });
+
+test('a body of very many faults is refused with the first thousand of them', () => {
+  const junk = Array.from({ length: 200_000 }, () => 0);
+  const many = operations.batchMonitors.parse({ body: { items: junk } });
+  expect(many.ok ? 0 : many.faults.length).toBe(1_000);
+  const unknown = Object.fromEntries(junk.slice(0, 20_000).map((_, at) => [`x${at}`, 0]));
+  const file = operations.planFile.parse({
+    path: { file: 'shop' },
+    body: { monitors: { web: unknown, db: unknown } },
+  });
+  expect(file.ok ? 0 : file.faults.length).toBe(1_000);
+  const groups = Object.fromEntries(Array.from({ length: 2_001 }, (_, at) => [`k${at}`, {}]));
+  const tooMany = operations.planFile.parse({ path: { file: 'shop' }, body: { groups } });
+  expect(tooMany.ok ? [] : tooMany.faults.map(({ msg }) => msg)).toEqual([
+    'Value error, groups: send at most 2000 in one call',
+  ]);
+});
