@@ -21,12 +21,27 @@ const things = (sql: Queryable, organisation: string) => sql`
   union all select 'status_pages', id, name, null, null from status_pages
     where organisation_id = ${organisation}`;
 
-/** What a file manages, of what still exists. */
+/**
+ * What a file manages, of what still exists. Each object is looked up by its id: a join of as many
+ * rows as a file has just written would be planned for one.
+ */
 export const managedBy = (sql: Queryable, organisation: string, file: string): Promise<Managed[]> =>
   sql<Managed[]>`
     select f.kind, f.key, f.object_id as id from file_objects f
-    join (${things(sql, organisation)}) t on t.id = f.object_id and t.kind = f.kind
-    where f.organisation_id = ${organisation} and f.file = ${file} order by f.kind, f.key`;
+    where f.organisation_id = ${organisation} and f.file = ${file} and case f.kind
+      when 'groups' then exists (select from groups t
+        where t.id = f.object_id and t.organisation_id = f.organisation_id)
+      when 'monitors' then exists (select from monitors t
+        where t.id = f.object_id and t.organisation_id = f.organisation_id)
+      when 'channels' then exists (select from channels t
+        where t.id = f.object_id and t.organisation_id = f.organisation_id
+          and t.deleted_at is null and t.user_id is null)
+      when 'maintenance' then exists (select from maintenance_windows t
+        where t.id = f.object_id and t.organisation_id = f.organisation_id
+          and t.deleted_at is null)
+      else exists (select from status_pages t
+        where t.id = f.object_id and t.organisation_id = f.organisation_id) end
+    order by f.kind, f.key`;
 
 /** What other files manage. */
 export const managedElsewhere = (
