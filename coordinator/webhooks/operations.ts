@@ -15,6 +15,7 @@ import {
 } from '../gate/context.ts';
 import { afterAll, beforeAll, pageOf } from '../gate/cursors.ts';
 import { epochOf } from '../maintenance/zones.ts';
+import { challenge } from '../notifications/challenge.ts';
 import { newSigningSecret, signedPost } from '../notifications/kinds/webhook.ts';
 import { countTry } from '../notifications/queries.ts';
 import { mayManage } from '../organisations/model.ts';
@@ -101,17 +102,41 @@ export const getWebhook = async (
 ): OperationResult<OutputOf<typeof api.getWebhook>> =>
   webhookJson(context, await existing(context, id));
 
-export const createWebhook = async (
+/** How often an organisation, and all of them together, may have us knock at an address. */
+const challengesAnHour = { organisation: 30, host: 60 };
+
+/** Only what its server wants is sent anywhere. @throws Refusal `webhook_unproved`. */
+const prove = async (
+  { organisation, now, with: { attempts, channels } }: Early<OrganisationScope>,
+  to: { readonly url: URL; readonly id: string; readonly secrets: readonly string[] },
+): Promise<void> => {
+  await attempts.count([
+    hourly(`webhook challenges of ${organisation.id}`, challengesAnHour.organisation),
+    hourly(`webhook challenges of ${to.url.host} from everywhere`, challengesAnHour.host),
+  ]);
+  const refused = await challenge(channels.sendEvent, {
+    ...to,
+    url: to.url.href,
+    now,
+    type: 'webhook.challenge',
+  });
+  if (refused !== undefined)
+    throw new Refusal(
+      'webhook_unproved',
+      `url: the address must answer a POST of the type webhook.challenge with 2xx and the text of data.challenge. It did not: ${refused}.`,
+    );
+};
+
+const create = async (
   context: InOrganisation,
   input: InputOf<typeof api.createWebhook>,
+  { url, id, secret }: { readonly url: URL; readonly id: string; readonly secret: string },
 ): OperationResult<OutputOf<typeof api.createWebhook>> => {
   const { sql, organisation, now, note, with: dependencies } = context;
-  const url = webhookUrlFrom(input.url);
   const description = webhookDescriptionFrom(input.description);
   const { enabled } = input;
   const event_types = [...new Set(input.event_types)];
   enforceLimit('webhooks', organisation.plan, await countWebhooks(sql, organisation.id));
-  const [id, secret] = [newId(), newSigningSecret()];
   const box = { url: url.href, secrets: [{ secret, until: null }] };
   await insertWebhook(
     sql,
@@ -130,7 +155,23 @@ export const createWebhook = async (
   return { ...(await webhookJson(context, await existing(context, id))), secret };
 };
 
-export const updateWebhook = async (
+export const createWebhook = inSteps({
+  before: async (
+    early: Early<OrganisationScope>,
+    input: InputOf<typeof api.createWebhook>,
+  ): Promise<Parameters<typeof create>[2]> => {
+    const { pool, organisation } = early;
+    const url = webhookUrlFrom(input.url);
+    webhookDescriptionFrom(input.description);
+    enforceLimit('webhooks', organisation.plan, await countWebhooks(pool, organisation.id));
+    const [id, secret] = [newId(), newSigningSecret()];
+    await prove(early, { url, id, secrets: [secret] });
+    return { url, id, secret };
+  },
+  act: create,
+});
+
+const update = async (
   context: InOrganisation,
   input: InputOf<typeof api.updateWebhook>,
 ): OperationResult<OutputOf<typeof api.updateWebhook>> => {
@@ -169,6 +210,23 @@ export const updateWebhook = async (
   });
   return webhookJson(context, await existing(context, before.id));
 };
+
+export const updateWebhook = inSteps({
+  before: async (
+    early: Early<OrganisationScope>,
+    { webhook_id: id, url: given, description }: InputOf<typeof api.updateWebhook>,
+  ): Promise<void> => {
+    if (given === null) return;
+    const { pool: sql, organisation, now, with: dependencies } = early;
+    const row = await existing({ sql, organisation }, id);
+    const stored = await openWebhook(dependencies.secrets, sql, id, row.secrets);
+    const url = webhookUrlFrom(given);
+    if (description !== null) webhookDescriptionFrom(description);
+    const secrets = validSecrets(stored.secrets, now).map(({ secret }) => secret);
+    if (url.href !== stored.url) await prove(early, { url, id: newId(), secrets });
+  },
+  act: update,
+});
 
 export const deleteWebhook = async (
   context: InOrganisation,
@@ -286,7 +344,7 @@ const existingOn = async (
     throw new Refusal('webhook_disabled', 'This webhook is turned off. Turn it on first.');
 };
 
-/** Its address was never asked whether it wants them. */
+/** No webhook becomes a hose. */
 const resendsAnHour = 60;
 const replaysAnHour = 10;
 

@@ -130,11 +130,11 @@ export const createWebhook = operation({
   access: 'manage',
   summary: 'Create a webhook',
   description:
-    'Every event of `GET /api/v1/events` that comes from now on is sent there as a signed POST (Standard Webhooks): `webhook-id` is the id of the event and the same at each attempt, the body is `WebhookEventOut`. An answer of 2xx within 15 seconds means that it is delivered; otherwise it is sent again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, later where `Retry-After` says so. An event may come twice, and out of order. For owners and admins.',
+    'First the address is asked whether it wants them: it gets a signed POST of the type `webhook.challenge`, and must answer 2xx with the text of `data.challenge` as its body. Your program has no secret yet to verify it with, and none is needed. Then every event of `GET /api/v1/events` that comes from now on is sent there as a signed POST (Standard Webhooks): `webhook-id` is the id of the event and the same at each attempt, the body is `WebhookEventOut`. An answer of 2xx within 15 seconds means that it is delivered; otherwise it is sent again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, later where `Retry-After` says so. An event may come twice, and out of order. For owners and admins.',
   body: WebhookIn,
   response: object('WebhookMadeOut', { ...webhookShape, secret }),
   success: 201,
-  refusals: ['plan_limit_webhooks', 'webhook_invalid'],
+  refusals: ['plan_limit_webhooks', 'webhook_invalid', 'webhook_unproved', 'too_many_attempts'],
 });
 
 export const getWebhook = operation({
@@ -157,11 +157,12 @@ export const updateWebhook = operation({
   tag: 'Webhooks',
   access: 'manage',
   summary: 'Change a webhook',
+  description: 'A new address is asked first, as when a webhook is created.',
   params: webhookId,
   body: WebhookPatch,
   response: WebhookOut,
   success: 200,
-  refusals: ['webhook_not_found', 'webhook_invalid'],
+  refusals: ['webhook_not_found', 'webhook_invalid', 'webhook_unproved', 'too_many_attempts'],
 });
 
 export const deleteWebhook = operation({

@@ -149,6 +149,10 @@ export const refusalCodes = {
     'invalid',
     'The URL is no address that events can be sent to, or the description is too long.',
   ],
+  webhook_unproved: [
+    'invalid',
+    'The address did not answer the challenge with its text; the message says what it did.',
+  ],
   channel_kind_unknown: ['invalid', 'There is no such kind of channel.'],
   mute_invalid: ['invalid', 'The minutes of a mute are none, or more than a week.'],
   already_published: ['conflict', 'It is published on this page already.'],

@@ -5,18 +5,19 @@ import { createNotifications } from '../../coordinator/notifications/setup.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { type Clock, systemClock } from '../../shared/base/time.ts';
+import { challengeIn } from './receivers.ts';
 
 /**
  * For test files: the kinds of channels and their sender, as the server has them; they reach this
- * machine.
+ * machine, and hooks.example.org, which no test can run, wants every event.
  */
 
 export const testChannels = (
   sql: Sql,
   secretKey: string,
   clock: Clock = systemClock,
-): ChannelsPart =>
-  createNotifications({
+): ChannelsPart => {
+  const { channels } = createNotifications({
     sql,
     clock,
     log: createLog({ name: 'notifier', level: 'silent' }),
@@ -24,7 +25,16 @@ export const testChannels = (
     config: { SECRET_KEY: secretKey, ALERT_ALLOW_CIDRS: ['127.0.0.0/8', '::1'] },
     baseUrl: () => 'https://antipode.test',
     results: { within: async () => [] },
-  }).channels;
+  });
+  const sendEvent: ChannelsPart['sendEvent'] = async (outgoing) => {
+    const isThere = outgoing.by === 'https' && new URL(outgoing.url).host === 'hooks.example.org';
+    const body = isThere ? challengeIn({ body: Buffer.from(outgoing.body ?? '') }) : undefined;
+    return body === undefined
+      ? channels.sendEvent(outgoing)
+      : { is: 'answer', status: 200, headers: {}, body };
+  };
+  return { ...channels, sendEvent };
+};
 
 /** For tests of channels: what is told, and a config for each kind. */
 

@@ -6,6 +6,7 @@ import type { Email } from 'postal-mime';
 import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import type { Outgoing, OutgoingRequest } from '../../coordinator/notifications/kinds/types.ts';
+import { memberOf } from '../../shared/base/json.ts';
 import { mint } from './certificates.ts';
 import { eventually } from './eventually.ts';
 
@@ -224,10 +225,21 @@ export const breaksOff =
     response.write('{"half":', () => response.destroy());
   };
 
+/** The text that proves an address, where it is asked for by a webhook of events. */
+export const challengeIn = ({ body }: Pick<Got, 'body'>): string | undefined => {
+  const text = body.toString();
+  if (!text.startsWith('{"type":"webhook.challenge"')) return undefined;
+  const asked: unknown = JSON.parse(text);
+  const challenge = memberOf(memberOf(asked, 'data'), 'challenge');
+  return typeof challenge === 'string' ? challenge : undefined;
+};
+
 export const openReceiver = async (
   parts: {
     readonly host?: string;
     readonly tls?: { readonly certificate: string; readonly key: string };
+    /** Challenges of webhooks are for the test to answer, too. */
+    readonly isChallenged?: boolean;
   } = {},
 ): Promise<Receiver> => {
   const got: Got[] = [];
@@ -248,8 +260,10 @@ export const openReceiver = async (
         body: Buffer.concat(chunks),
         at: socket.localAddress ?? '',
       };
+      const text = parts.isChallenged ? undefined : challengeIn(one);
+      if (text !== undefined) return void response.end(text);
       got.push(one);
-      behaviour(response, one);
+      return behaviour(response, one);
     });
   };
   const server =

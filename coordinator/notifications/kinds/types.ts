@@ -186,7 +186,9 @@ const failures: Readonly<Record<SendFailure, string>> = {
 /** Failures that no retry will change; all others may be temporary. */
 const forGood: readonly SendFailure[] = ['bad_address', 'mail_not_set_up', 'push_not_set_up'];
 
-export const judgeFailure = (failure: SendFailure): Verdict => ({
+export const judgeFailure = (
+  failure: SendFailure,
+): Extract<Verdict, { readonly words: string }> => ({
   is: forGood.includes(failure) ? 'refused' : 'retry',
   words: failures[failure],
 });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { createTicker } from '../../../shared/actor/mailbox.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -7,6 +6,7 @@ import type { Clock } from '../../../shared/base/time.ts';
 import type { Sql } from '../../database/connect.ts';
 import { inTransaction } from '../../database/sql.ts';
 import { type Attempts, hostOf, hourly } from '../../gate/attempts.ts';
+import { challenge } from '../../notifications/challenge.ts';
 import { newSigningSecret, signedPost } from '../../notifications/kinds/webhook.ts';
 import { leavingLink } from '../../notifications/links.ts';
 import type { Sender } from '../../notifications/transport.ts';
@@ -55,8 +55,7 @@ const urlFrom = (given: string): URL | undefined => {
 };
 
 /**
- * Subscribes an address whose server answers a challenge: it gets a signed POST, and must answer
- * with the text of `data.challenge`. Nothing is stored before.
+ * Subscribes an address whose server answers a challenge. Nothing is stored before.
  * @throws Refusal `too_many_attempts`.
  */
 export const createWebhookSubscribing =
@@ -85,32 +84,17 @@ export const createWebhookSubscribing =
     const fingerprint = await accountSecrets.fingerprint('page webhook', url.href);
     const { isTaken, others } = await webhookPlace(sql, page, fingerprint);
     if (isTaken || others >= maxWebhooks) return { is: isTaken ? 'taken' : 'full' };
-    const [id, secret, challenge] = [
-      newId(),
-      newSigningSecret(),
-      randomBytes(32).toString('base64url'),
-    ];
-    const now = clock.now();
+    const [id, secret] = [newId(), newSigningSecret()];
     const origin = originOf({ slug, domain }, baseUrl());
-    const answer = await send(
-      signedPost({
-        url: url.href,
-        secrets: [secret],
-        id,
-        now,
-        content: {
-          type: 'subscription.challenge',
-          timestamp: new Date(now).toISOString(),
-          data: { challenge, page: { name: title, url: origin } },
-        },
-      }),
-    );
-    const isProved =
-      answer.is === 'answer' &&
-      answer.status >= 200 &&
-      answer.status < 300 &&
-      answer.body.trim() === challenge;
-    if (!isProved) return { is: 'unproved' };
+    const refused = await challenge(send, {
+      url: url.href,
+      secrets: [secret],
+      id,
+      now: clock.now(),
+      type: 'subscription.challenge',
+      data: { page: { name: title, url: origin } },
+    });
+    if (refused !== undefined) return { is: 'unproved' };
     const isNew = await inTransaction(sql, async (transaction) =>
       insertWebhook(transaction, {
         id,

@@ -1,6 +1,8 @@
+import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readExport } from '../../../coordinator/organisations/contract.ts';
 import { eventTypes, listEvents } from '../../../shared/api/events.ts';
+import type { Operation } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';
 import {
   createWebhook,
@@ -15,9 +17,10 @@ import {
   updateWebhook,
 } from '../../../shared/api/webhooks.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
-import { openReceiver, type Receiver, says } from '../../support/receivers.ts';
+import { type Behaviour, openReceiver, type Receiver, says } from '../../support/receivers.ts';
 
 const bench = gateBench();
 const url = 'https://hooks.example.org/in?key=s3cret';
@@ -120,9 +123,9 @@ describe('webhooks', () => {
       event_types: ['deploy'],
       enabled: true,
     });
-    expect(await change({ event_types: [], url: 'http://other.example.org/' })).toMatchObject({
+    expect(await change({ event_types: [], url: 'http://hooks.example.org/other' })).toMatchObject({
       description: 'Tickets',
-      url: 'http://other.example.org/',
+      url: 'http://hooks.example.org/other',
       event_types: [],
     });
     expect(await change({ enabled: false })).toMatchObject({
@@ -212,17 +215,6 @@ describe('webhooks', () => {
     expect(codes.filter((code) => code === 'taken')).toHaveLength(9);
     expect(codes.at(-1)).toBe('channel_test_limit');
   });
-
-  test('reach no private address where the operator allows none', async () => {
-    const own = await createTestOrganisation(bench.sql);
-    // Of this machine's own network, which the bench does not allow.
-    const { id } = await bench.call(createWebhook, own.owner, { url: 'http://169.254.169.254/' });
-    expect(await bench.call(testWebhook, own.owner, { webhook_id: id })).toMatchObject({
-      delivered: false,
-      status: null,
-      failure: 'blocked_address',
-    });
-  });
 });
 
 test('every type of event that the database writes can be chosen', async () => {
@@ -235,4 +227,82 @@ test('every type of event that the database writes can be chosen', async () => {
   const types = new Set(written.filter((type) => type !== 'antipode.restoring'));
   expect(types.size).toBeGreaterThan(15);
   expect([...types].toSorted()).toEqual(eventTypes.filter((type) => type !== 'deploy').toSorted());
+});
+
+describe('the address of a webhook', () => {
+  let own: TestOrganisation;
+  let asked: Receiver;
+  beforeAll(async () => {
+    own = await createTestOrganisation(bench.sql);
+    asked = await openReceiver({ isChallenged: true });
+  });
+  afterAll(() => asked.close());
+
+  const contentOf = (body: Buffer | undefined) => JSON.parse(body?.toString() ?? '{}');
+  const answersWell: Behaviour = (response, { body }) => {
+    response.end(`${contentOf(body).data.challenge}\n`);
+  };
+  const refusalOf = (operation: Operation, input: object): Promise<string> =>
+    bench.call(operation, own.owner, input).then(
+      () => 'taken',
+      (error: unknown) => (error instanceof Refusal ? `${error.code} ${error.message}` : 'a fault'),
+    );
+
+  test('answers a signed challenge before anything is stored', async () => {
+    bench.now = Date.now();
+    asked.answer(answersWell);
+    const { id, secret } = await bench.call(createWebhook, own.owner, { url: `${asked.url}/in` });
+    const [got] = asked.got;
+    const { type, data } = contentOf(got?.body);
+    expect([type, data]).toEqual(['webhook.challenge', { challenge: expect.any(String) }]);
+    const headers = Object.fromEntries(
+      Object.entries(got?.headers ?? {}).map(([name, value]) => [name, String(value)]),
+    );
+    expect(new Webhook(secret).verify(got?.body.toString() ?? '', headers)).toBeTruthy();
+
+    const before = asked.got.length;
+    await bench.call(updateWebhook, own.owner, { webhook_id: id, description: 'Other' });
+    await bench.call(updateWebhook, own.owner, { webhook_id: id, url: `${asked.url}/in` });
+    expect(asked.got.length).toBe(before);
+    await bench.call(updateWebhook, own.owner, { webhook_id: id, url: `${asked.url}/other` });
+    expect(asked.got.slice(before).map(({ path }) => path)).toEqual(['/other']);
+  });
+
+  test('is refused in words when it answers otherwise, and nothing changes', async () => {
+    asked.answer(answersWell);
+    const { id } = await bench.call(createWebhook, own.owner, { url: `${asked.url}/kept` });
+    const count = async () => (await bench.call(listWebhooks, own.owner)).items.length;
+    const before = await count();
+    for (const [behaviour, words] of [
+      [says(200, 'ok'), 'HTTP 200 with another text'],
+      [says(404), 'HTTP 404'],
+      [says(302, '', { location: 'https://other.example/' }), 'HTTP 302'],
+    ] as const) {
+      asked.answer(behaviour);
+      const refusal = await refusalOf(createWebhook, { url: `${asked.url}/x` });
+      expect(refusal).toMatch(/^webhook_unproved .*webhook\.challenge.*data\.challenge/);
+      expect(refusal).toContain(words);
+      expect(await refusalOf(updateWebhook, { webhook_id: id, url: `${asked.url}/x` })).toContain(
+        words,
+      );
+    }
+    // Of this machine's own network, which the bench does not allow.
+    expect(await refusalOf(createWebhook, { url: 'http://169.254.169.254/' })).toContain(
+      'ALERT_ALLOW_CIDRS',
+    );
+    expect(await count()).toBe(before);
+    expect((await bench.call(getWebhook, own.owner, { webhook_id: id })).url).toBe(
+      `${asked.url}/kept`,
+    );
+  });
+
+  test('is asked thirty times an hour for an organisation', async () => {
+    const other = await createTestOrganisation(bench.sql);
+    asked.answer(says(404));
+    const tries = [];
+    for (let count = 0; count < 31; count += 1)
+      tries.push(await bench.refusal(createWebhook, other.owner, { url: `${asked.url}/${count}` }));
+    expect(new Set(tries.slice(0, 30))).toEqual(new Set(['webhook_unproved']));
+    expect(tries[30]).toBe('too_many_attempts');
+  });
 });

@@ -134,7 +134,7 @@ const furnish = async (): Promise<{
   );
   const hook = ['--kind', 'webhook', '--config', '{"url":"http://127.0.0.1:9/hook"}'];
   const channel_id = await made('channels', 'create', ...hook, '--try', 'false', '--name', b);
-  const webhook_id = await made('webhooks', 'create', '--url', 'http://127.0.0.1:9/hook');
+  const webhook_id = await made('webhooks', 'create', '--url', 'http://hooks.example.org/');
   const delivery_id = newId();
   await sql`insert into webhook_deliveries (id, organisation_id, webhook_id, event_key, event_id, event, created_at, next_at)
     values (${delivery_id}, ${house.organisation}, ${webhook_id}, 1, ${newId()}, 'deploy', now(), now())`;
@@ -206,7 +206,7 @@ const sayingOf = (
     name: called,
     display_name: called,
     description: called,
-    url: 'http://127.0.0.1:9/',
+    url: 'http://hooks.example.org/',
     type: 'https',
     starts_at: '+1d',
     ends_at: '+2d',
