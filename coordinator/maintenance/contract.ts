@@ -63,6 +63,9 @@ export const showMaintenanceWindow = innerOperation({
   response: object('MaintenanceShownOut', {
     window: MaintenanceOut,
     state,
+    /** The local times that repeat. The first occurrence may have had to move. */
+    local_start: string(),
+    local_end: string(),
     last_ended_at: nullable(dateTime({ description: 'When its last occurrence so far was over.' })),
     monitors: array(NamedOut),
     groups: array(NamedOut),

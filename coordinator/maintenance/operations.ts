@@ -286,6 +286,8 @@ export const showMaintenanceWindow = async (
   return {
     window: windowJson(row, now),
     state: stateAt(row, now),
+    local_start: localText(row.schedule.local_start),
+    local_end: localText(row.schedule.local_end),
     last_ended_at: ended?.toISOString() ?? null,
     ...names,
   };
@@ -309,7 +311,11 @@ export const startMaintenanceNow = async (
       'window_invalid',
       'What it covered is deleted; choose monitors or groups for it first.',
     );
-  const ends = now + schedule.ends_at - schedule.starts_at;
+  const lasts =
+    rrule === null
+      ? schedule.ends_at - schedule.starts_at
+      : schedule.local_end - schedule.local_start;
+  const ends = now + lasts;
   const times = {
     starts_at: { is: 'instant', at: now },
     ends_at: { is: 'instant', at: ends },

@@ -37,34 +37,39 @@ const scheduleColumns = {
   starts_at: 'timestamptz',
   ends_at: 'timestamptz',
   local_start: 'timestamp',
+  local_end: 'timestamp',
   rrule: 'text',
   time_zone: 'text',
 } as const;
 /** What a past version of it keeps. */
 const copiedColumns = { name: 'text', ...scheduleColumns, created_at: 'timestamptz' } as const;
 
-const scheduleRecord = ({ starts_at, ends_at, local_start, rrule, time_zone }: Schedule) => ({
-  starts_at: instant(starts_at),
-  ends_at: instant(ends_at),
-  local_start: instant(local_start).slice(0, -1),
-  rrule,
-  time_zone,
+const scheduleRecord = (schedule: Schedule) => ({
+  starts_at: instant(schedule.starts_at),
+  ends_at: instant(schedule.ends_at),
+  local_start: instant(schedule.local_start).slice(0, -1),
+  local_end: instant(schedule.local_end).slice(0, -1),
+  rrule: schedule.rrule,
+  time_zone: schedule.time_zone,
 });
 
 type Row = Omit<WindowRow, 'schedule' | 'cut_at'> & {
   readonly local_start: string;
+  readonly local_end: string;
   readonly cut_at: Date | null;
 };
 
-const localStart = (sql: Queryable) =>
-  sql`to_char(w.local_start, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as local_start`;
+const localTimes = (sql: Queryable) => {
+  const format = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"';
+  return sql`to_char(w.local_start, ${format}) as local_start,
+    to_char(coalesce(w.local_end, w.local_start + (w.ends_at - w.starts_at)), ${format}) as local_end`;
+};
 
-export const scheduleFrom = (
-  row: Pick<Row, 'starts_at' | 'ends_at' | 'local_start' | 'rrule' | 'time_zone'>,
-): Schedule => ({
+export const scheduleFrom = (row: Pick<Row, keyof typeof scheduleColumns>): Schedule => ({
   starts_at: row.starts_at.getTime(),
   ends_at: row.ends_at.getTime(),
   local_start: Date.parse(row.local_start),
+  local_end: Date.parse(row.local_end),
   rrule: row.rrule,
   time_zone: row.time_zone,
 });
@@ -82,7 +87,7 @@ const shownFrom = (row: Row): WindowRow => ({
 const shown = (
   sql: Queryable,
 ) => sql`w.key, w.id, w.name, w.starts_at, w.ends_at, w.rrule, w.time_zone, w.cut_at,
-  ${localStart(sql)},
+  ${localTimes(sql)},
   array(select m.monitor_id from maintenance_monitors m where m.window_id = w.id
     order by m.monitor_id) as monitors,
   array(select g.group_id from maintenance_groups g join groups x on x.id = g.group_id
@@ -217,13 +222,7 @@ export const deleteWindow = async (
   return true;
 };
 
-type Expanding = {
-  readonly id: string;
-  readonly starts_at: Date;
-  readonly ends_at: Date;
-  readonly local_start: string;
-  readonly rrule: string | null;
-  readonly time_zone: string;
+type Expanding = Pick<Row, 'id' | keyof typeof scheduleColumns> & {
   readonly expanded_until: Date;
 };
 
@@ -243,7 +242,7 @@ export const expandWindows = async (sql: Sql, now: number, limit = 500): Promise
 
 const expandWindow = async (sql: Queryable, id: string, now: number): Promise<void> => {
   const [row] = await sql<Expanding[]>`
-    select w.id, w.starts_at, w.ends_at, ${localStart(sql)}, w.rrule, w.time_zone, w.expanded_until
+    select w.id, w.starts_at, w.ends_at, ${localTimes(sql)}, w.rrule, w.time_zone, w.expanded_until
     from maintenance_windows w
     where w.id = ${id} and w.deleted_at is null
       and w.expanded_until < ${instant(now + expandAgainBelow)} for no key update skip locked`;
@@ -273,6 +272,7 @@ export type WindowByTime = {
   readonly starts_at: Date;
   readonly ends_at: Date;
   readonly local_start: string;
+  readonly local_end: string;
   readonly rrule: string | null;
   readonly time_zone: string;
   readonly covers: readonly string[];
@@ -333,7 +333,7 @@ export const windowsByTime = (
       ended_at desc, key desc
     offset ${offset} limit ${limit})
   select w.id, w.name, w.state, w.began_at, w.ended_at, w.starts_at, w.ends_at,
-    to_char(w.local_start, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as local_start, w.rrule, w.time_zone,
+    ${localTimes(sql)}, w.rrule, w.time_zone,
     (select count(*) from maintenance_monitors m where m.window_id = w.id) as monitors,
     (select count(*) from maintenance_groups g join groups x on x.id = g.group_id
       where g.window_id = w.id) as groups,

@@ -10,14 +10,15 @@ import { clockOf, epochOf, instantsIn, localOf, margin } from './zones.ts';
  * 27).
  */
 export type Schedule = {
-  /** The first occurrence, whatever the rule says; the others have the same length. */
+  /** The first occurrence, whatever the rule says. */
   readonly starts_at: number;
   readonly ends_at: number;
   /**
-   * The local time that repeats, as the milliseconds that it would be in UTC; it differs from
-   * `starts_at` where the first occurrence had to move.
+   * The local times that repeat, as the milliseconds that they would be in UTC. They differ from
+   * the first occurrence where it had to move, and their distance where the clock is changed in it.
    */
   readonly local_start: number;
+  readonly local_end: number;
   readonly rrule: string | null;
   readonly time_zone: string;
 };
@@ -33,6 +34,12 @@ export type Occurrences = {
   /** Nothing begins after the range. */
   readonly ended: boolean;
 };
+
+/** How long an occurrence lasts on a day without a clock change. */
+const lengthOf = ({ local_start, local_end }: Schedule): number => local_end - local_start;
+
+const longestOf = (schedule: Schedule): number =>
+  Math.max(schedule.ends_at - schedule.starts_at, lengthOf(schedule));
 
 /** When UNTIL has passed for certain, whatever the zone. */
 const endOf = ({ until }: Rule): number =>
@@ -85,11 +92,15 @@ export const plannedIn = (
     rrule === null
       ? { begins: [], ended: starts_at < range.to }
       : repeated(schedule, ruleFrom(rrule), range);
-  const lasts = ends_at - starts_at;
   // Two local times within the same gap can be the same instant.
   const unique = new Map([...first, ...begins].map(({ at, local }) => [at, local]));
   const inOrder = [...unique].toSorted(([a], [b]) => a - b);
-  return { planned: inOrder.map(([at, local]) => ({ from: at, to: at + lasts, local })), ended };
+  const planned = inOrder.map(([at, local]) => ({
+    from: at,
+    to: at === starts_at ? ends_at : at + lengthOf(schedule),
+    local,
+  }));
+  return { planned, ended };
 };
 
 /** The occurrences in the range without their local times. */
@@ -103,7 +114,7 @@ export const occurrencesOf = (schedule: Schedule, range: Interval): Occurrences 
  * backwards in growing steps: a dense rule has thousands there.
  */
 export const latestBegun = (schedule: Schedule, now: number): Planned | undefined => {
-  const lasts = schedule.ends_at - schedule.starts_at;
+  const lasts = longestOf(schedule);
   for (let back = Math.min(lasts, day); ; back = Math.min(lasts, back * 4)) {
     const last = plannedIn(schedule, {
       from: Math.max(schedule.starts_at, now - back + 1),
@@ -115,7 +126,8 @@ export const latestBegun = (schedule: Schedule, now: number): Planned | undefine
 
 /**
  * What is stored when a window is created: its first occurrence, the running one, and those of the
- * next months. All have the same length, so of several running ones the latest suffices.
+ * next months. All but the first have the same length, so of several running ones the latest
+ * suffices.
  */
 export const occurrencesToCome = (
   schedule: Schedule,
@@ -125,7 +137,7 @@ export const occurrencesToCome = (
   const until = Math.max(now, starts_at) + expandedAhead;
   // COUNT is counted from the beginning each time, so it is done only once.
   const isCounted = rrule !== null && ruleFrom(rrule).count !== null;
-  const from = isCounted ? now - (ends_at - starts_at) + 1 : now + 1;
+  const from = isCounted ? now - longestOf(schedule) + 1 : now + 1;
   const { occurrences, ended } = occurrencesOf(schedule, {
     from: Math.max(starts_at, from),
     to: until,
@@ -182,8 +194,8 @@ const maxInYear = 20_000;
 const longestRepeated = 366 * day;
 
 const refuseUseless = (schedule: Schedule, rule: Rule): void => {
-  const { starts_at, ends_at, local_start } = schedule;
-  if (ends_at - starts_at > longestRepeated)
+  const { starts_at, local_start } = schedule;
+  if (longestOf(schedule) > longestRepeated)
     throw new Refusal(
       'window_invalid',
       'ends_at: a window that repeats may last 366 days at most; end it earlier, or leave out rrule.',
@@ -242,15 +254,38 @@ type WindowInput = {
 const earliest = Date.UTC(1970, 0, 2);
 const latest = Date.UTC(2900, 0, 1);
 
-const localFrom = (moment: Moment, zone: string): number =>
-  moment.is === 'local' ? Date.parse(`${moment.local}Z`) : localOf(moment.at, zone);
+/** The beginning or the end of the first occurrence; `isLocal`: given as a local time. */
+type Edge = { readonly at: number; readonly local: number; readonly isLocal: boolean };
+
+const edgeOf = (moment: Moment, zone: string): Edge => {
+  const at = epochOf(moment, zone);
+  return moment.is === 'local'
+    ? { at, local: Date.parse(`${moment.local}Z`), isLocal: true }
+    : { at, local: localOf(at, zone), isLocal: false };
+};
+
+/**
+ * From local times follows the length that everyone reads there, whatever the clock does that
+ * night; from instants their real distance. An end that a moved beginning has overtaken moves with
+ * it.
+ */
+const firstOf = (starts: Edge, ends: Edge) => {
+  const isRead = starts.isLocal && ends.isLocal;
+  const lasts = isRead ? ends.local - starts.local : ends.at - starts.at;
+  return {
+    starts_at: starts.at,
+    ends_at: ends.at > starts.at ? ends.at : starts.at + lasts,
+    local_start: starts.local,
+    local_end: starts.local + lasts,
+  };
+};
 
 const checked = (schedule: Schedule): Schedule => {
-  const { starts_at, ends_at, rrule } = schedule;
+  const { starts_at, ends_at, local_start, local_end, rrule } = schedule;
   for (const [key, value] of Object.entries({ starts_at, ends_at }))
     if (!(value >= earliest && value <= latest))
       throw new Refusal('window_invalid', `${key}: must lie between the years 1970 and 2900.`);
-  if (ends_at <= starts_at)
+  if (local_end <= local_start)
     throw new Refusal('window_invalid', 'ends_at: must be after starts_at.');
   if (rrule !== null) refuseUseless(schedule, ruleFrom(rrule));
   return schedule;
@@ -262,13 +297,9 @@ const checked = (schedule: Schedule): Schedule => {
  */
 export const draftWindow = (input: WindowInput, time_zone: string): WindowDraft => {
   const name = input.name === null ? null : nameFrom(input.name);
-  const [starts_at, ends_at] = [
-    epochOf(input.starts_at, time_zone),
-    epochOf(input.ends_at, time_zone),
-  ];
-  const local_start = localFrom(input.starts_at, time_zone);
+  const first = firstOf(edgeOf(input.starts_at, time_zone), edgeOf(input.ends_at, time_zone));
   const rrule = input.rrule === null ? null : ruleValue(input.rrule);
-  return { name, schedule: checked({ starts_at, ends_at, local_start, rrule, time_zone }) };
+  return { name, schedule: checked({ ...first, rrule, time_zone }) };
 };
 
 /** Null leaves a value as it is; an empty text removes it. */
@@ -285,25 +316,24 @@ export type WindowChange = {
  */
 export const changedWindow = (before: WindowDraft, change: WindowChange): WindowDraft => {
   const { time_zone, ...was } = before.schedule;
-  const moved = change.starts_at;
   const name =
     change.name === null ? before.name : change.name.trim() === '' ? null : nameFrom(change.name);
   const rrule =
     change.rrule === null ? was.rrule : change.rrule.trim() === '' ? null : ruleValue(change.rrule);
-  const schedule = {
-    starts_at: moved === null ? was.starts_at : epochOf(moved, time_zone),
-    local_start: moved === null ? was.local_start : localFrom(moved, time_zone),
-    ends_at: change.ends_at === null ? was.ends_at : epochOf(change.ends_at, time_zone),
-    rrule,
-    time_zone,
-  };
-  return { name, schedule: checked(schedule) };
+  const edge = (moment: Moment | null, at: number, local: number): Edge =>
+    moment === null ? { at, local, isLocal: true } : edgeOf(moment, time_zone);
+  const first = firstOf(
+    edge(change.starts_at, was.starts_at, was.local_start),
+    edge(change.ends_at, was.ends_at, was.local_end),
+  );
+  return { name, schedule: checked({ ...first, rrule, time_zone }) };
 };
 
 export const isSameSchedule = (a: Schedule, b: Schedule): boolean =>
   a.starts_at === b.starts_at &&
   a.ends_at === b.ends_at &&
   a.local_start === b.local_start &&
+  a.local_end === b.local_end &&
   a.rrule === b.rrule &&
   a.time_zone === b.time_zone;
 

@@ -1,6 +1,5 @@
 import {
   createMaintenanceWindow,
-  getMaintenanceWindow,
   previewMaintenanceWindow,
   updateMaintenanceWindow,
 } from '../../../shared/api/maintenance.ts';
@@ -24,6 +23,7 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import { showMaintenanceWindow } from '../contract.ts';
 import {
   formOfNew,
   formOfWindow,
@@ -31,6 +31,7 @@ import {
   isNow,
   preview,
   repeatOf,
+  type Shown,
   timesIn,
   titleOf,
   usualLengths_s,
@@ -366,15 +367,17 @@ const newSubject = async (request: MembersRequest): Promise<Subject> => {
 
 const editSubject = async (
   request: MembersRequest,
-): Promise<Subject & { readonly window: Window }> => {
-  const [window, choices] = await Promise.all([
-    request.ask(getMaintenanceWindow, { window_id: request.path.window_id }),
+): Promise<Subject & { readonly shown: Shown }> => {
+  const [shown, choices] = await Promise.all([
+    request.ask(showMaintenanceWindow, { window_id: request.path.window_id }),
     request.ask(getChannelChoices),
   ]);
   refuseUnlessMay(request, updateMaintenanceWindow);
+  const { window } = shown;
   const tickedFirst = [...window.monitors, ...window.groups];
   return {
     choices,
+    shown,
     window,
     zone: window.time_zone,
     action: `/maintenance/${window.id}/edit`,
@@ -409,7 +412,7 @@ const editPage: Page = {
   needs: 'member',
   answer: async (request) => {
     const subject = await editSubject(request);
-    return shownWith(request, subject, freshForm(formOfWindow(subject.window)));
+    return shownWith(request, subject, freshForm(formOfWindow(subject.shown)));
   },
 };
 

@@ -1,4 +1,3 @@
-import type { getMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { capital } from '../../../shared/base/text.ts';
 import type { Choices } from '../../web/elements.ts';
@@ -6,6 +5,7 @@ import { type Form, formOf } from '../../web/form-data.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import { timesIn as timesInImport } from '../../web/times.ts';
+import type { showMaintenanceWindow } from '../contract.ts';
 
 /** How a window repeats: the usual choices, and the rule of each. */
 
@@ -140,7 +140,8 @@ export const chosenOf = (
 
 /** Converts between a window and the fields of its form. */
 
-export type Window = OutputOf<typeof getMaintenanceWindow>;
+export type Shown = OutputOf<typeof showMaintenanceWindow>;
+export type Window = Shown['window'];
 
 export const usualLengths_s = [900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400];
 
@@ -219,22 +220,20 @@ export const formOfNew = (
   });
 };
 
+const fieldLength = '2026-11-24T02:00'.length;
+
 export const formOfWindow = ({
-  name,
-  starts_at,
-  ends_at,
-  rrule,
-  monitors,
-  groups,
-  time_zone,
-}: Window): Form => {
-  const starts = fieldTime(starts_at, time_zone);
+  window: { name, rrule, monitors, groups },
+  local_start,
+  local_end,
+}: Shown): Form => {
+  const starts = local_start.slice(0, fieldLength);
   const { repeats, days, until, rrule: own } = chosenOf(rrule, starts);
   return formOf({
     name,
     when: 'planned',
     starts_at: starts,
-    ends_at: fieldTime(ends_at, time_zone),
+    ends_at: local_end.slice(0, fieldLength),
     repeats,
     until,
     rrule: own,

@@ -25,6 +25,14 @@ const titleOf = ({ window, groups, monitors }: WindowDetail): string =>
     groups.length + monitors.length,
   );
 
+/** Of each occurrence; one that does not repeat lasts as long as its night. */
+const lengthText = ({ window, local_start, local_end }: WindowDetail): string =>
+  durationText(
+    window.rrule === null
+      ? Date.parse(window.ends_at) - Date.parse(window.starts_at)
+      : Date.parse(`${local_end}Z`) - Date.parse(`${local_start}Z`),
+  );
+
 const sentenceOf = (shown: WindowDetail, now: number): string => {
   const { state, window, last_ended_at } = shown;
   const [next] = window.next_occurrences;
@@ -105,7 +113,7 @@ const showPage = (request: MembersRequest, shown: WindowDetail): PageAnswer => {
             ${windowMark(state)} <span class="softer">·</span> ${
               window.repeats === null ? 'Does not repeat' : capital(window.repeats)
             },
-            for ${durationText(Date.parse(window.ends_at) - Date.parse(window.starts_at))} <span class="softer">
+            for ${lengthText(shown)} <span class="softer">
               ·
             </span> Time zone: ${window.time_zone}
           `,

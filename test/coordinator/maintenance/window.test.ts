@@ -117,6 +117,7 @@ describe('window', () => {
             starts_at: instantOf(start, zone),
             ends_at: instantOf(start, zone) + hour,
             local_start: start,
+            local_end: start + hour,
             rrule: 'FREQ=DAILY',
           };
           const range = { from: zoned.starts_at, to: zoned.starts_at + 4 * day + 2 * hour };
@@ -200,6 +201,30 @@ describe('window', () => {
       const all = occurrencesOf(night, { from: 0, to: utc('2027-01-01T00:00') }).occurrences;
       expect(all.map(({ from, to }) => to - from)).toEqual([8 * hour, 8 * hour, 8 * hour]);
     });
+
+    test.each([
+      ['2027-03-28T02:30', '2027-03-28T04:30', '03:30–04:30', '02:30–04:30'],
+      ['2027-03-28T02:30', '2027-03-28T03:30', '03:30–04:30', '02:30–03:30'],
+      ['2027-03-28T02:30', '2027-03-28T03:15', '03:30–04:15', '02:30–03:15'],
+      ['2027-03-28T01:00', '2027-03-28T04:00', '01:00–04:00', '01:00–04:00'],
+      ['2027-10-31T01:30', '2027-10-31T03:30', '01:30–03:30', '01:30–03:30'],
+    ])(
+      'rule 27: from %s to %s lasts as its local times say, though the clock changes in the first',
+      (starts, ends, first, others) => {
+        const schedule = window(local(starts), local(ends), 'FREQ=WEEKLY');
+        const clock = (at: number) =>
+          new Date(shown(at, 'Europe/Berlin')).toISOString().slice(11, 16);
+        const all = occurrencesOf(schedule, {
+          from: schedule.starts_at,
+          to: schedule.starts_at + 20 * day,
+        }).occurrences;
+        expect(all.map(({ from, to }) => `${clock(from)}–${clock(to)}`)).toEqual([
+          first,
+          others,
+          others,
+        ]);
+      },
+    );
 
     test('is the start first, also when the rule names other days, and COUNT counts it', () => {
       const odd = window(
@@ -458,6 +483,7 @@ describe('window', () => {
     };
     expect(code(local('2026-06-01T02:00'), local('2026-06-01T02:00'))).toBe('window_invalid');
     expect(code(local('2026-06-01T02:00'), instant('2026-05-31T23:00'))).toBe('window_invalid');
+    expect(code(local('2027-03-28T03:15'), local('2027-03-28T02:30'))).toBe('window_invalid');
     expect(code(local('0001-06-01T02:00'), local('2026-06-01T02:00'))).toBe('window_invalid');
     expect(code(local('2026-06-01T02:00'), local('9999-06-01T02:00'))).toBe('window_invalid');
     expect(code(local('2026-06-01T02:00'), instant('2026-06-01T00:01'))).toBeUndefined();
