@@ -5,7 +5,14 @@ import { inTransaction } from '../database/sql.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
 import { jsonText } from '../incidents/writes.ts';
 import { isWarning } from './kinds/text.ts';
-import type { ChannelConfig, ChannelKind, Outgoing, SendOutcome, Verdict } from './kinds/types.ts';
+import {
+  type ChannelConfig,
+  type ChannelKind,
+  type Outgoing,
+  type SendOutcome,
+  setUpFailures,
+  type Verdict,
+} from './kinds/types.ts';
 import { contentFrom, type MessageLinks, type Notification, newestOfEach } from './message.ts';
 import { afterAttempt, isBelieved, tryAgain } from './policy.ts';
 import { atOnceToOneHost } from './transport.ts';
@@ -288,6 +295,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
   const takeBack = async (): Promise<void> => {
     if (isReleased) return;
     const messages = await releaseClaims(sql, place, clock.now());
+    await retrySetUp(sql, clock.now());
     isReleased = true;
     if (messages > 0)
       log.warn({ messages }, 'this coordinator stopped while sending messages; sending them again');
@@ -454,6 +462,14 @@ export async function releaseClaims(sql: Queryable, place: string, now: number):
     update messages set claimed_until = null, next_at = ${at} where state = 'waiting'
       and claimed_by = ${place} and claimed_until > ${at}`;
   return count;
+}
+
+/** A process that starts may have the mail server that the one before it lacked. */
+async function retrySetUp(sql: Queryable, now: number): Promise<void> {
+  const at = new Date(now);
+  await sql`
+    update messages set next_at = ${at} where state = 'waiting' and claimed_until is null
+      and next_at > ${at} and words = any(${[...setUpFailures]})`;
 }
 
 /**

@@ -184,7 +184,13 @@ const failures: Readonly<Record<SendFailure, string>> = {
 };
 
 /** Failures that no retry will change; all others may be temporary. */
-const forGood: readonly SendFailure[] = ['bad_address', 'mail_not_set_up', 'push_not_set_up'];
+const forGood: readonly SendFailure[] = ['bad_address'];
+
+/** What ends when the operator sets it up: then what waits for it is sent (rule 4). */
+export const setUpFailures: readonly string[] = [
+  failures.mail_not_set_up,
+  failures.push_not_set_up,
+];
 
 export const judgeFailure = (
   failure: SendFailure,

@@ -153,6 +153,29 @@ describe('an outage that is over before its alert was planned', async () => {
     expect(mail).toBeDefined();
   });
 
+  test('rule 4: an outage that began before mail was set up is told once the process that has it starts', async () => {
+    await bench.channel('chat');
+    bench.answers.of = () => ({ is: 'failure', failure: 'mail_not_set_up' });
+    const shop = await bench.down(await bench.monitor('Shop'));
+    await bench.down(await bench.monitor('Mail'));
+    await bench.tell();
+    await tellFor(4 * minute);
+    await bench.up(shop);
+    await tellFor(6 * minute);
+    const sent = bench.sent.length;
+    bench.answers.of = () => answered(204);
+    await bench.tell(bench.coordinator());
+    expect(
+      bench
+        .heard('chat')
+        .slice(sent)
+        .map(({ event, names }) => [event, names]),
+    ).toEqual([
+      ['incident.was_down', ['Shop']],
+      ['incident.down', ['Mail']],
+    ]);
+  });
+
   test('rules 31 and 37: a third short outage is sent as flapping all the same, and its end once it was steady', async () => {
     await bench.channel('chat');
     const monitor = await bench.monitor('Shop');
