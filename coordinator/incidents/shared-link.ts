@@ -1,10 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { ToldSides } from '../../shared/base/sides.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
-import type { Cause, Outcome } from '../../shared/checks/result.ts';
+import type { Cause, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Results } from '../results/reading.ts';
 import { incidentById, incidentEvidence, sharedIncident } from './queries.ts';
 import { samplesOf } from './sample-queries.ts';
+import { type StoredSides, sidesFrom, withoutNames } from './sides.ts';
 
 /** The secret of a share link: so long that its plain hash reveals nothing. */
 export const newShareText = (): string => randomBytes(24).toString('base64url');
@@ -23,6 +25,9 @@ export type SharedIncident = {
   readonly resolved_at: Date | null;
   readonly scope: string | null;
   readonly layer: string | null;
+  readonly sides: ToldSides | null;
+  /** Of the check that failed first. */
+  readonly phases: Phases | null;
   readonly checks: readonly SharedCheck[];
   readonly samples: readonly {
     readonly at: number;
@@ -77,9 +82,11 @@ export type WholeIncident = {
     readonly resolved_at: Date | null;
     readonly scope: string | null;
     readonly layer: string | null;
+    readonly sides: StoredSides | null;
   };
   readonly evidence: readonly (Omit<SharedCheck, 'cause'> & {
     readonly cause: Cause | null;
+    readonly phases: Phases | null;
     readonly place: string | null;
   })[];
   readonly samples: readonly {
@@ -97,6 +104,7 @@ export function sharedFrom({
   samples,
   time_zone,
 }: WholeIncident): SharedIncident {
+  const told = sidesFrom(incident.sides, incident.confirmed_at !== null);
   return {
     name: incident.monitor_name,
     time_zone,
@@ -106,6 +114,8 @@ export function sharedFrom({
     resolved_at: incident.resolved_at,
     scope: incident.scope,
     layer: incident.layer,
+    sides: told && withoutNames(told),
+    phases: evidence.find(({ part }) => part === 'seen')?.phases ?? null,
     // Whose office sees it is nobody else's matter.
     checks: outsideOf(evidence).map(({ part, continent, at, outcome, took_ms, cause }) => ({
       part,

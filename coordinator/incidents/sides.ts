@@ -2,6 +2,7 @@ import {
   type SideSeen,
   type Sides,
   sidesSentence,
+  type ToldSides,
   verdictOfSides,
 } from '../../shared/base/sides.ts';
 import type { Queryable } from '../database/connect.ts';
@@ -36,11 +37,6 @@ const seenBy = ({ failed, passed }: SideOfPlaces, names: StoredSides['names']): 
   };
 };
 
-export type ToldSides = Sides & {
-  readonly verdict: string | null;
-  readonly sentence: string | null;
-};
-
 /** With the verdict in words. */
 export const tellSides = (sides: Sides, outsideIsDown: boolean): ToldSides => {
   const verdict = verdictOfSides(sides, outsideIsDown);
@@ -57,6 +53,12 @@ export const sidesFrom = (stored: StoredSides | null, isConfirmed: boolean): Tol
   return is_outside
     ? tellSides({ outside: mine, inside: other }, isConfirmed)
     : tellSides({ outside: other, inside: mine }, other.failing.length >= enough);
+};
+
+/** For readers outside the organisation, who learn of private places that there are some. */
+export const withoutNames = (told: ToldSides): ToldSides => {
+  const sides = { inside: { failing: [], passing: [] }, outside: told.outside };
+  return { ...told, ...sides, sentence: told.verdict && `${sidesSentence(sides, told.verdict)}.` };
 };
 
 export const sidesJson = (told: ToldSides | null) =>

@@ -56,6 +56,8 @@ const DashboardRowOut = object('DashboardRowOut', {
    * created.
    */
   bars: array(string()),
+  /** When it was down in the time of the bars. */
+  downs: array(object('DownTimeOut', { from: integer(), to: integer() })),
   /** Milliseconds, oldest first. */
   response: array(nullable(number())),
   response_ms: nullable(number()),
@@ -136,6 +138,8 @@ export const listDashboard = innerOperation({
         owned_since: nullable(dateTime()),
       }),
     ),
+    /** In trouble too, but not among those that match. */
+    others: object('DashboardOthersOut', { down: integer(), verifying: integer() }),
     matching: integer(),
     items: array(DashboardRowOut),
     groups: array(DashboardGroupOut),

@@ -95,6 +95,8 @@ export type DashboardFigures = {
   /** Those in trouble among those that match, down before verifying, the newest first. */
   readonly failing: readonly FailingMonitor[];
   readonly groups: readonly { readonly id: string; readonly name: string }[];
+  /** Of all monitors, whatever the list is narrowed to. */
+  readonly in_trouble: { readonly down: number; readonly verifying: number };
   /** Those that check for this organisation, and whether they are present. */
   readonly probes: readonly DashboardProbe[];
 };
@@ -131,6 +133,10 @@ export const dashboardFigures = async (
         where ${matching(sql, organisation, ofAny, covered)} and ${worst(sql)}
           and ${notCovered(sql, covered, 's.monitor_id')}
         order by s.status, s.since desc ${limited(sql, most.failing)}) f) as failing,
+      (select json_build_object('down', count(*) filter (where s.status = 'down'),
+          'verifying', count(*) filter (where s.status = 'verifying'))
+        from monitor_status s where s.organisation_id = ${organisation} and ${worst(sql)}
+          and ${notCovered(sql, covered, 's.monitor_id')}) as in_trouble,
       (select coalesce(json_agg(g), '[]') from (
         ${groupChoices(sql, organisation, most.groups)}) g) as groups,
       (select coalesce(json_agg(p), '[]') from (

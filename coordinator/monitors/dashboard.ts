@@ -55,6 +55,7 @@ const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['
   const verifying =
     history.incident && history.incident.confirmed_at === null ? history.incident.started_at : null;
   const day = windowOf(1, now);
+  const stretches = stretchesOf(history, day);
   const response = row.hours ?? row.looks ?? [];
   return {
     ...listedJson(row),
@@ -64,7 +65,8 @@ const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['
     incident: row.incident,
     seen_from: row.seen_continent,
     covered_until: isCovered ? iso(cover.to) : null,
-    bars: barsOf(stretchesOf(history, day), day, bars, verifying),
+    bars: barsOf(stretches, day, bars, verifying),
+    downs: stretches.flatMap(({ state, from, to }) => (state === 'down' ? [{ from, to }] : [])),
     response,
     response_ms: latestOf(response),
     percent:
@@ -181,6 +183,10 @@ export const listDashboard = async (
       since: iso(each.since),
       owned_since: each.owned_since === null ? null : iso(each.owned_since),
     })),
+    others: {
+      down: figures.in_trouble.down - counts.down,
+      verifying: figures.in_trouble.verifying - counts.verifying,
+    },
     matching:
       filter.warning !== null
         ? counts.warned

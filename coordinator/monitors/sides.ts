@@ -1,7 +1,7 @@
-import type { Sides } from '../../shared/base/sides.ts';
+import type { Sides, ToldSides } from '../../shared/base/sides.ts';
 import { haveBothSides, type Place } from '../../shared/checks/places.ts';
 import type { Queryable } from '../database/connect.ts';
-import { type ToldSides, tellSides } from '../incidents/sides.ts';
+import { tellSides } from '../incidents/sides.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
 
 /** A view counts for two of its place's turns, and for some time on its way to us. */

@@ -70,6 +70,7 @@ export type WaitingStep = {
   readonly acknowledged_as: string | null;
   readonly cause: Cause | null;
   readonly scope: string | null;
+  readonly layer: string | null;
   /** The continents that the scope was judged from; null where an older version stored none. */
   readonly continents: Continents | null;
   readonly sides: StoredSides | null;
@@ -95,7 +96,7 @@ export const waitingSteps = (
       s.due_at, s.look_at, s.created_at, s.flapping,
       s.holds -> -1 ->> 0 as held_by,
       i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause,
-        i.scope,
+        i.scope, i.layer,
       ${continentsOf(sql)} as continents, ${sidesOf(sql)} as sides, i.seen_probe, i.seen_continent,
       i.confirmed_probe, i.confirmed_continent, m.name as monitor_name, m.target, m.type,
         g.name as group_name

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Continents, downFrom } from '../../shared/base/text.ts';
+import { downFrom, type SeenFrom } from '../../shared/base/text.ts';
 import { briefDuration } from '../../shared/base/time.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import { sidesFrom } from '../incidents/sides.ts';
@@ -84,11 +84,8 @@ export function newestOfEach<State extends { readonly event: string; readonly st
 }
 
 export type Said = Item & {
-  readonly scope: string | null;
-  /** The continents that failed, and those being asked; null where unknown. */
-  readonly continents: Continents | null;
-  /** Where it breaks, when both sides of it are checked and tell that. */
-  readonly sides: string | null;
+  /** Where it is seen, and where it breaks when both sides of it are checked and tell that. */
+  readonly seen: SeenFrom;
   readonly ended_at: number | null;
   readonly acknowledged_as: string | null;
   /** Sent only after the monitor was steady for a while. */
@@ -346,25 +343,13 @@ export function localClock(at: number, zone: string): string {
 }
 
 function one(
-  {
-    event,
-    name,
-    cause,
-    scope,
-    continents,
-    sides,
-    started_at,
-    ended_at,
-    acknowledged_as,
-    steady,
-    rate,
-  }: Said,
+  { event, name, cause, seen, started_at, ended_at, acknowledged_as, steady, rate }: Said,
   now: number,
 ): string {
   const end = ended_at ?? now;
   const after = briefDuration(end - started_at);
   if (event === 'down')
-    return `${name} is down${downFrom(scope, continents)}: ${cause}.${sides === null ? '' : ` ${sides}`}`;
+    return `${name} is down${downFrom(seen)}: ${cause}.${seen.sides?.sentence == null ? '' : ` ${seen.sides.sentence}`}`;
   if (event === 'reminder')
     return `${name} is still down after ${briefDuration(now - started_at)}: ${cause}.`;
   if (event === 'flapping')
@@ -446,6 +431,8 @@ export function leavingOf(
 ): Leaving {
   const { event, thread, before } = as;
   const isGone = step.started_at === null;
+  // A job is checked from nowhere: no place of the world belongs to its alert.
+  const isOfJob = step.layer === 'heartbeat';
   const cause = isGone ? (before?.cause ?? 'it failed') : (as.rate ?? causeWords(step));
   const name = step.monitor_name ?? before?.name ?? 'A deleted monitor';
   const group = step.monitor_name === null ? (before?.group ?? null) : step.group_name;
@@ -457,9 +444,12 @@ export function leavingOf(
     step,
     said: {
       ...item,
-      scope: step.scope,
-      continents: step.continents,
-      sides: sidesFrom(step.sides, step.confirmed_at !== null)?.sentence ?? null,
+      seen: {
+        scope: step.scope,
+        layer: step.layer,
+        continents: step.continents,
+        sides: sidesFrom(step.sides, step.confirmed_at !== null),
+      },
       ended_at: resolved_at,
       acknowledged_as: step.acknowledged_as,
       steady: as.steady,
@@ -482,11 +472,17 @@ export function leavingOf(
             ? null
             : step.target,
       confirmed_at: step.confirmed_at?.getTime() ?? before?.confirmed_at ?? null,
-      seen_from: isGone ? (before?.seen_from ?? null) : from(step.seen_probe, step.seen_continent),
+      seen_from: isGone
+        ? (before?.seen_from ?? null)
+        : isOfJob
+          ? null
+          : from(step.seen_probe, step.seen_continent),
       confirmed_from: isGone
         ? (before?.confirmed_from ?? null)
-        : from(step.confirmed_probe, step.confirmed_continent),
-      matrix: as.matrix ?? before?.matrix ?? null,
+        : isOfJob
+          ? null
+          : from(step.confirmed_probe, step.confirmed_continent),
+      matrix: isOfJob ? null : (as.matrix ?? before?.matrix ?? null),
     },
   };
 }

@@ -1,3 +1,4 @@
+import { clip, durationText, type Interval } from '../../shared/base/time.ts';
 import { byContinent, type State, shortName, stateWords } from './elements.ts';
 import { type Html, html } from './html.ts';
 import type { Times } from './times.ts';
@@ -237,14 +238,21 @@ const maxTold = 3;
  * The last day as bars, oldest first. Time up is one path; every other stretch is one of its own,
  * which says its time when it is pointed at.
  */
-export const strip = (bars: readonly Bar[], times: Times): Html => {
+export const strip = (bars: readonly Bar[], downs: readonly Interval[], times: Times): Html => {
   const barMs = 86_400_000 / bars.length;
-  const minuteOf = (at: number) => times.text(times.now - (bars.length - at) * barMs, 'minute');
+  const timeOf = (at: number) => times.now - (bars.length - at) * barMs;
+  const minuteOf = (at: number) => times.text(timeOf(at), 'minute');
   const runs = runsOf(bars);
   const ups = runs.filter(({ state }) => state === 'up');
   const others = runs.filter(({ state }) => state !== 'up');
-  const said = ({ state, at, length }: Run) =>
-    `${stateWords[state]} ${minuteOf(at)}–${minuteOf(at + length)}`;
+  const said = ({ state, at, length }: Run) => {
+    const when = `${minuteOf(at)}–${minuteOf(at + length)}`;
+    if (state !== 'down') return `${stateWords[state]} ${when}`;
+    // A bar with any downtime is down: its own times would make half an hour of a minute.
+    const run = { from: timeOf(at), to: timeOf(at + length) };
+    const down = clip(downs, run).reduce((sum, { from, to }) => sum + to - from, 0);
+    return `${when}: down ${durationText(down)}`;
+  };
   const left = others.length - maxTold;
   const told = [
     ...(ups.length > 0 ? [stateWords.up] : []),

@@ -1,4 +1,4 @@
-import { isRecord } from '../base/json.ts';
+import { isRecord, memberOf } from '../base/json.ts';
 import { verdictSentence } from '../base/text.ts';
 import { durationText } from '../base/time.ts';
 import type { Around, Tool, ToolAnswer } from './tools.ts';
@@ -403,6 +403,20 @@ const addedUp = (samples: readonly Item[]): Item[] =>
     };
   });
 
+/** In words; what both sides tell together wins, as on pages. */
+const verdictOf = (body: Item): string | undefined =>
+  textOrNull(memberOf(body.sides, 'sentence')) ??
+  verdictSentence(
+    { scope: textOrNull(body.scope), layer: textOrNull(body.layer) },
+    phasesOf(records(body.checks)),
+  );
+
+/** Of the check that failed first. */
+const phasesOf = (checks: readonly Item[]): Item | null => {
+  const phases = checks.find(({ part }) => part === 'seen')?.phases;
+  return isRecord(phases) ? phases : null;
+};
+
 export type EvidenceSize = { readonly textBytes: number; readonly items: number };
 
 /**
@@ -410,7 +424,7 @@ export type EvidenceSize = { readonly textBytes: number; readonly items: number 
  * of the target.
  */
 export const evidenceOf = (body: Item, { textBytes, items }: EvidenceSize): Item => ({
-  verdict: verdictSentence(textOrNull(body.scope), textOrNull(body.layer)) ?? null,
+  verdict: verdictOf(body) ?? null,
   scope: body.scope,
   layer: body.layer,
   sides: body.sides ?? null,

@@ -18,6 +18,12 @@ export type Sides = { readonly inside: SideSeen; readonly outside: SideSeen };
  */
 export type SidesVerdict = 'way_in' | 'service' | 'inside_only';
 
+/** With what they tell together, also in words; null while that is nothing. */
+export type ToldSides = Sides & {
+  readonly verdict: string | null;
+  readonly sentence: string | null;
+};
+
 /**
  * Null while the sides tell nothing together. `outsideIsDown`: its own rule confirms an outage, as
  * one continent of several does not.
@@ -38,12 +44,15 @@ const counts = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'];
 const continentsIn = ({ length }: readonly string[]): string =>
   `${counts[length] ?? length} ${length === 1 ? 'continent' : 'continents'}`;
 
+/** Where the names are known: a reader from outside the organisation gets none. */
+export const called = (places: readonly string[]): string =>
+  places.length === 0 ? '' : ` (${places.join(', ')})`;
+
 /** Without its full stop. */
-export const sidesSentence = ({ inside, outside }: Sides, verdict: SidesVerdict): string => {
+export const sidesSentence = ({ inside, outside }: Sides, verdict: string): string => {
   if (verdict === 'way_in')
-    return `Answers inside (${inside.passing.join(', ')}), fails from ${continentsIn(outside.failing)}: the way in (edge, firewall, DNS)`;
-  const where = inside.failing.join(', ');
+    return `Answers inside${called(inside.passing)}, fails from ${continentsIn(outside.failing)}: the way in (edge, firewall, DNS)`;
   return verdict === 'service'
-    ? `Fails inside too (${where}): the service itself`
-    : `Fails inside only (${where}): the line of that place, or its way to the service`;
+    ? `Fails inside too${called(inside.failing)}: the service itself`
+    : `Fails inside only${called(inside.failing)}: the line of that place, or its way to the service`;
 };

@@ -1,5 +1,6 @@
 import { codeOf } from './errors.ts';
 import { memberOf } from './json.ts';
+import { called, type ToldSides } from './sides.ts';
 import { durationText } from './time.ts';
 
 /** A spreadsheet takes a cell with such a beginning for a formula. */
@@ -36,15 +37,22 @@ export const csvRows = (text: string): readonly (readonly string[])[] | undefine
  * text except the name.
  */
 
-export type IncidentWords = {
+export type IncidentWords = SeenFrom & {
   readonly name: string;
   readonly open: boolean;
   readonly confirmed: boolean;
-  /** `everywhere`, `some_continents` or `one_continent`; null when unknown. */
+  readonly duration_ms: number;
+};
+
+/** Where an outage is seen, and how deep it lies. */
+export type SeenFrom = {
+  /** Of its side: `everywhere`, `some_continents` or `one_continent`; null when unknown. */
   readonly scope: string | null;
+  readonly layer: string | null;
   /** What the scope was judged from; null where it is not known, or over. */
   readonly continents?: Continents | null;
-  readonly duration_ms: number;
+  /** Null where one side checks. */
+  readonly sides?: ToldSides | null;
 };
 
 export type Continents = {
@@ -60,9 +68,17 @@ const scopes: Readonly<Record<string, string>> = {
   one_continent: ' from one continent',
 };
 
-/** Where it is down, and which continents have not answered yet; follows "is down". */
-export const downFrom = (scope: string | null, continents: Continents | null): string => {
-  if (scope !== 'some_continents' || continents === null) return scopes[scope ?? ''] ?? '';
+/**
+ * Where it is down, and which continents have not answered yet; follows "is down". A job is down
+ * nowhere in the world.
+ */
+export const downFrom = ({ scope, layer, continents = null, sides = null }: SeenFrom): string => {
+  if (layer === 'heartbeat') return '';
+  if (sides?.verdict === 'way_in') return ` outside, up inside${called(sides.inside.passing)}`;
+  if (sides?.verdict === 'inside_only')
+    return ` inside${called(sides.inside.failing)}${sides.outside.failing.length === 0 ? ', up outside' : ''}`;
+  if (scope !== 'some_continents' || continents === null)
+    return scopes[scopeOfAll(scope, sides) ?? ''] ?? '';
   const { failed, passed, asked } = continents;
   const all = new Set([...asked, ...failed, ...passed]);
   const checking = asked.filter(
@@ -72,19 +88,22 @@ export const downFrom = (scope: string | null, continents: Continents | null): s
   return ` from ${failed.length} of ${all.size} continents${checking.length === 0 ? '' : `; ${listInWords(checking)} ${verb} checking`}`;
 };
 
+/** Nothing is down everywhere that a place of the other side can still reach. */
+const scopeOfAll = (scope: string | null, sides: ToldSides | null): string | null =>
+  scope === 'everywhere' && sides !== null && isReachedIn(sides) ? null : scope;
+
+const isReachedIn = ({ inside, outside }: ToldSides): boolean =>
+  inside.passing.length + outside.passing.length > 0;
+
 /** One sentence that says what is wrong, as a title: without its full stop. */
 export const incidentSentence = ({
   name,
   open,
   confirmed,
-  scope,
-  continents = null,
   duration_ms,
+  ...seen
 }: IncidentWords): string => {
-  if (open)
-    return confirmed
-      ? `${name} is down${downFrom(scope, continents)}`
-      : `${name} is being verified`;
+  if (open) return confirmed ? `${name} is down${downFrom(seen)}` : `${name} is being verified`;
   if (confirmed) return `${name} was down for ${durationText(duration_ms)}`;
   return `${name} failed from one place and was never down`;
 };
@@ -98,17 +117,55 @@ const scopeWords: Readonly<Record<string, string>> = {
 const layerWords: Readonly<Record<string, string>> = {
   dns: 'DNS does not resolve the name',
   tcp: 'The server does not accept connections',
-  tls: 'DNS and network are fine; the certificate or the TLS handshake fails',
-  http: 'DNS, network and TLS are fine; the server returns an error',
+  tls: 'The certificate or the TLS handshake fails',
+  http: 'The server returns an error',
   assertion: 'The server responds, but the response fails your assertions',
   timeout: 'The server did not respond in time',
   heartbeat: 'The job sent no ping, or reported a failure',
 };
 
-/** Where it was detected and in which layer, as one sentence; undefined when both are unknown. */
-export const verdictSentence = (scope: string | null, layer: string | null): string | undefined => {
-  const where = scope === null ? undefined : scopeWords[scope];
-  const how = layer === null ? undefined : layerWords[layer];
+/** How long each phase of a check took; null for one that did not run. */
+export type PhaseTimes = Readonly<Record<string, unknown>>;
+
+/** The phases before the failing one, as the check went through them. */
+const earlierPhases: Readonly<
+  Record<string, readonly (readonly [phase: string, words: string])[]>
+> = {
+  tls: [
+    ['dns', 'DNS'],
+    ['tcp', 'network'],
+  ],
+  http: [
+    ['dns', 'DNS'],
+    ['tcp', 'network'],
+    ['tls', 'TLS'],
+  ],
+};
+
+/** Only phases that took part are called fine: an address by IP needs no DNS, `http:` no TLS. */
+const layerSentence = (layer: string, phases: PhaseTimes | null): string | undefined => {
+  const fails = layerWords[layer];
+  const fine = (earlierPhases[layer] ?? []).flatMap(([phase, words]) =>
+    typeof phases?.[phase] === 'number' ? [words] : [],
+  );
+  if (fails === undefined || fine.length === 0) return fails;
+  const verb = fine.length === 1 ? 'is' : 'are';
+  return `${capital(listInWords(fine))} ${verb} fine; ${fails.charAt(0).toLowerCase()}${fails.slice(1)}`;
+};
+
+/**
+ * Where it was detected and in which layer, as one sentence; undefined when both are unknown. Where
+ * both sides are checked, what they tell together wins: it says where to look. `phases`: of the
+ * check that failed first.
+ */
+export const verdictSentence = (
+  { scope, layer, sides = null }: SeenFrom,
+  phases: PhaseTimes | null,
+): string | undefined => {
+  if (sides?.sentence != null) return sides.sentence;
+  const seen = layer === 'heartbeat' ? null : scopeOfAll(scope, sides);
+  const where = seen === null ? undefined : scopeWords[seen];
+  const how = layer === null ? undefined : layerSentence(layer, phases);
   if (where === undefined && how === undefined) return undefined;
   if (how === undefined) return `${where}.`;
   return where === undefined ? `${how}.` : `${where}. ${how}.`;
@@ -193,18 +250,20 @@ const named = (names: readonly string[], count: number): string =>
     ? listInWords(names.map(short))
     : `${capital(countInWords(count))} monitors`;
 
-/** The one sentence that says whether everything is up. */
-export const sentenceOf = ({ counts, down, verifying }: OverallStatus): string => {
+/** The one sentence that says whether everything is up; `every`: what the counts are of. */
+export const sentenceOf = (
+  { counts, down, verifying }: OverallStatus,
+  every = 'Everything',
+): string => {
   const { all, up, maintenance, pending, paused } = counts;
   if (all === 0) return 'No monitors yet.';
   if (counts.down > 0) return `${named(down, counts.down)} ${be(counts.down)} down.`;
   if (counts.verifying > 0)
     return `${named(verifying, counts.verifying)} ${be(counts.verifying)} being verified.`;
-  if (paused === all) return 'Everything is paused.';
-  if (up === 0)
-    return pending > 0 ? 'Waiting for the first check.' : 'Everything is in maintenance.';
-  if (pending > 0) return 'Everything checked so far is up.';
-  return maintenance + paused > 0 ? 'Everything else is up.' : 'Everything is up.';
+  if (paused === all) return `${every} is paused.`;
+  if (up === 0) return pending > 0 ? 'Waiting for the first check.' : `${every} is in maintenance.`;
+  if (pending > 0) return `${every} checked so far is up.`;
+  return maintenance + paused > 0 ? `${every} else is up.` : `${every} is up.`;
 };
 
 /** Further facts that follow the sentence. */

@@ -113,6 +113,21 @@ describeInBrowser('the dashboard', (browser) => {
     });
   }
 
+  test('says of a part of the list that it is a part, and what fails elsewhere', async () => {
+    const tab = await open('/?q=vault');
+    expect(await tab.page.getByRole('heading', { level: 1 }).innerText()).toMatch(
+      /^Everything shown is up\. 1 other is down\./,
+    );
+    const strip = tab.page.locator('#failing');
+    expect(await strip.innerText()).toContain('Nothing shown is failing');
+    expect(await tab.page.title()).not.toContain('All up');
+    await strip.getByRole('link', { name: /not shown (?:is|are)/ }).click();
+    await tab.page.waitForURL('**/?sort=state');
+    expect(await rows(tab).first().innerText()).toContain('Down');
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
   test('shows a change as soon as it is committed, and keeps what is typed, ticked and in its place', async () => {
     const tab = await open('/');
     const order = () =>
@@ -200,7 +215,7 @@ describeInBrowser('the dashboard', (browser) => {
       await page.goto(`${web.url}/?q=checkout`);
       const strip = page.locator('.monitors .strip');
       const title = await strip.locator('title').last().textContent();
-      expect(title).toMatch(/^Down \d\d:\d\d–\d\d:\d\d$/);
+      expect(title).toMatch(/^\d\d:\d\d–\d\d:\d\d: down \d+ min(?: \d+ s)?$/);
       expect(await strip.getAttribute('aria-label')).toContain(title ?? 'nothing');
       await page.getByText('View', { exact: true }).click();
       await page.getByRole('button', { name: 'Delete view Jobs' }).click();

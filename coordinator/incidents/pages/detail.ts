@@ -10,8 +10,10 @@ import {
   writePostMortem,
 } from '../../../shared/api/incidents.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
+import { getMonitorPings } from '../../../shared/api/results.ts';
+import { incidentSentence } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
+import { pingList } from '../../monitors/pages/heartbeat.ts';
 import { minUptimeMs } from '../../monitors/status.ts';
 import { explainNotifications } from '../../notifications/contract.ts';
 import { type Explained, notificationReason } from '../../notifications/pages/parts.ts';
@@ -19,7 +21,7 @@ import { listMembers } from '../../organisations/contract.ts';
 import { listIncidentPages } from '../../status-pages/contract.ts';
 import { type IncidentPage, incidentPages } from '../../status-pages/pages/posts.ts';
 import { sampleLanes } from '../../web/charts.ts';
-import { daysText, heading, notice, percentFigure } from '../../web/elements.ts';
+import { daysText, heading, percentFigure } from '../../web/elements.ts';
 import { formOf, inputOf, noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textArea } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
@@ -27,6 +29,7 @@ import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from 
 import type { Times } from '../../web/times.ts';
 import { checksByContinent, evidenceMatrix, type MapPoint, worldMap } from './evidence.ts';
 import { flapping, flapsOf, type Incident, incidentStory } from './timeline.ts';
+import { isOfJob, verdictNotice } from './verdict.ts';
 
 type Read = {
   readonly incident: Incident;
@@ -34,6 +37,8 @@ type Read = {
   readonly pages: readonly IncidentPage[];
   readonly members: OutputOf<typeof listMembers>['items'];
   readonly flaps: number;
+  /** Of a job, newest first; null of what is checked. */
+  readonly pings: OutputOf<typeof getMonitorPings>['items'] | null;
 };
 type Open = Read & {
   readonly request: MembersRequest;
@@ -53,7 +58,8 @@ const belowOf = (incident: Incident, times: Times): Part => {
       )}.
     `
     : html`From ${times.whole(started_at)}, for ${lengthOf(incident)}.`;
-  const seen = seen_from === null ? null : html` Detected from ${seen_from.name}`;
+  const seen =
+    seen_from === null || isOfJob(incident) ? null : html` Detected from ${seen_from.name}`;
   if (confirmed_at === null)
     return html`
       ${since}
@@ -316,36 +322,28 @@ const postMortemOf = ({ incident, request, state }: Open): Html | null => {
 const mainOf = (open: Open): Html => {
   const { incident, explained, request } = open;
   const { times } = request;
-  const { id, monitor, monitor_name: name, scope, layer, cause, confirmed_at } = incident;
+  const { id, monitor, monitor_name: name, confirmed_at } = incident;
   const sentence = incidentSentence({
+    ...incident,
     name,
-    scope,
-    continents: incident.continents,
-    open: incident.open,
     confirmed: confirmed_at !== null,
     duration_ms: incident.duration_s * 1_000,
   });
-  const verdict = verdictSentence(scope, layer);
   const state = incident.open ? (confirmed_at === null ? 'verifying' : 'down') : 'up';
   const trail = [
     { href: '/incidents', name: 'Incidents' },
     { href: `/monitors/${monitor}`, name },
   ];
-  const map = mapOf(incident);
-  const lanes = sampleLanes(incident.samples, times);
+  const map = isOfJob(incident) ? null : mapOf(incident);
+  const lanes = isOfJob(incident) ? false : sampleLanes(incident.samples, times);
+  const phases = incident.checks.find(({ part }) => part === 'seen')?.phases ?? null;
   return html`
     <div class="stack" id="incident-${id}">
       ${open.state && formSummary(open.state)}
       ${heading({ sentence, below: belowOf(incident, times), trail })}
       ${flapping(open.flaps)}
       ${ownerOf(open)}
-      ${
-        verdict !== undefined &&
-        (state === 'up'
-          ? notice('unknown', verdict, cause, 'check')
-          : notice(state, verdict, cause))
-      }
-      ${incident.sides?.sentence != null && notice('information', 'Inside and outside', incident.sides.sentence)}
+      ${verdictNotice({ ...incident, state, phases }, lastPing(open))}
       <div class="stack incident-top">
         ${map}
         <section class="card">
@@ -360,6 +358,16 @@ const mainOf = (open: Open): Html => {
       </div>
       ${notificationReason(explained, times)}
       ${
+        open.pings !== null &&
+        html`
+          <section>
+            <div class="section-head"><h2>Last pings</h2></div>
+            ${pingList(open.pings, times)}
+          </section>
+        `
+      }
+      ${
+        open.pings === null &&
         incident.checks.length > 0 &&
         html`
           <section>
@@ -402,6 +410,16 @@ const mainOf = (open: Open): Html => {
   `;
 };
 
+const shownPings = 10;
+
+/** From which the deadline counts: what came before the incident, and said how the job went. */
+const lastPing = ({ incident, pings, request }: Open): Part | undefined => {
+  if (pings === null) return undefined;
+  const began = Date.parse(incident.started_at);
+  const last = pings.find(({ kind, at }) => kind === 'success' && Date.parse(at) <= began);
+  return last && html`Last successful ping ${request.times.moment(last.at)}.`;
+};
+
 const pageOf = (open: Open): PageAnswer => {
   const { incident, state } = open;
   const { monitor_name: name, confirmed_at } = incident;
@@ -425,7 +443,10 @@ const read = async ({ ask, now, path: { incident_id } }: MembersRequest): Promis
   const { items: others } = of.open
     ? await ask(listIncidents, { monitor: of.monitor, days: 1, limit: 100 })
     : { items: [] };
-  return { incident: of, explained, pages, members, flaps: flapsOf(others, now) };
+  const pings = isOfJob(of)
+    ? (await ask(getMonitorPings, { monitor_id: of.monitor, limit: shownPings })).items
+    : null;
+  return { pings, incident: of, explained, pages, members, flaps: flapsOf(others, now) };
 };
 
 export const incident: Page = {

@@ -8,6 +8,7 @@ import { type Html, html, icon, query, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
 import { listFoldedIncidents, listIncidentChoices } from '../contract.ts';
 import { flapping, flapsOf } from './timeline.ts';
+import { isOfJob } from './verdict.ts';
 
 type OpenPage = OutputOf<typeof listIncidents>;
 type Listed = OpenPage['items'][number] & { readonly times?: number; readonly recent?: number };
@@ -42,7 +43,7 @@ const rowOf = (
   const { id, monitor_name, cause, started_at, resolved_at, seen_from, confirmed_from } = incident;
   const { open, acknowledged_at, acknowledged_by, times: count = 1 } = incident;
   const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
-  const from = [seen_from, confirmed_from]
+  const from = (isOfJob(incident) ? [] : [seen_from, confirmed_from])
     .flatMap((probe) => (probe === null ? [] : [shortName(probe.continent)]))
     .join(', ');
   return html`

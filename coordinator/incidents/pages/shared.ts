@@ -1,11 +1,12 @@
-import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
+import { incidentSentence } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { sampleLanes } from '../../web/charts.ts';
-import { byContinent, heading, notice, stateMark } from '../../web/elements.ts';
+import { byContinent, heading, stateMark } from '../../web/elements.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Page, show } from '../../web/page.ts';
 import { timesIn } from '../../web/times.ts';
 import { worldMap } from './evidence.ts';
+import { isOfJob, verdictNotice } from './verdict.ts';
 
 /** One incident for anyone who has its link. */
 
@@ -42,19 +43,20 @@ export const sharedIncident: Page = {
     const seen = await readShare(path.secret ?? '');
     if (!seen) return gone;
     const times = timesIn(seen.time_zone, now);
-    const { name, scope, layer, cause, started_at, confirmed_at, resolved_at } = seen;
+    const { name, started_at, confirmed_at, resolved_at } = seen;
     const [began, ended] = [started_at.getTime(), resolved_at?.getTime() ?? null];
     const duration_ms = (ended ?? now) - began;
-    const verdict = verdictSentence(scope, layer);
     const checks = seen.checks.flatMap((check) =>
-      check.continent === null ? [] : [{ ...check, continent: check.continent }],
+      check.continent === null || isOfJob(seen) ? [] : [{ ...check, continent: check.continent }],
     );
     const first = new Map(checks.toReversed().map((check) => [check.continent, check]));
     const rows = [...first.values()].toSorted(byContinent);
-    const lanes = sampleLanes(
-      seen.samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
-      times,
-    );
+    const lanes =
+      !isOfJob(seen) &&
+      sampleLanes(
+        seen.samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
+        times,
+      );
     const words = (check: { at: Date; outcome: string }) =>
       `${check.outcome === 'fail' ? 'fails' : check.outcome === 'ok' ? 'passes' : 'inconclusive'}, +${durationText(check.at.getTime() - began)}`;
     return show({
@@ -69,8 +71,7 @@ export const sharedIncident: Page = {
         <div class="stack shared">
           ${heading({
             sentence: incidentSentence({
-              name,
-              scope,
+              ...seen,
               open: ended === null,
               confirmed: confirmed_at !== null,
               duration_ms,
@@ -81,12 +82,7 @@ export const sharedIncident: Page = {
               zone: ${times.zone}.
             `,
           })}
-          ${
-            verdict !== undefined &&
-            (ended === null
-              ? notice('down', verdict, cause)
-              : notice('unknown', verdict, cause, 'check'))
-          }
+          ${verdictNotice({ ...seen, state: ended === null ? 'down' : 'up' })}
           ${
             rows.length > 0 &&
             html`

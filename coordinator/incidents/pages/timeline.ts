@@ -5,6 +5,7 @@ import { type Html, html, type IconName, icon, type Part } from '../../web/html.
 import type { Times } from '../../web/times.ts';
 import { flappingMs } from '../contract.ts';
 import { checksByContinent } from './evidence.ts';
+import { isOfJob } from './verdict.ts';
 
 export type Incident = OutputOf<typeof getIncidentEvidence>;
 
@@ -40,6 +41,7 @@ const alertWords = (
 };
 
 const lookedSteps = (incident: Incident): Step[] => {
+  if (isOfJob(incident)) return [];
   const asked = checksByContinent(incident.checks).filter(
     ({ part, continent, place }) =>
       part === 'matrix' && (place !== null || continent !== incident.confirmed_from?.continent),
@@ -59,8 +61,9 @@ const lookedSteps = (incident: Incident): Step[] => {
   }));
 };
 
-const confirmedStep = ({ confirmed_at, confirmed_from, started_at, checks }: Incident): Step[] => {
-  if (confirmed_at === null) return [];
+const confirmedStep = (incident: Incident): Step[] => {
+  const { confirmed_at, confirmed_from, started_at, checks } = incident;
+  if (confirmed_at === null || isOfJob(incident)) return [];
   const later = Date.parse(confirmed_at) - Date.parse(started_at);
   // Rule 10: why one private place may confirm another.
   const place = checks.find(({ part }) => part === 'confirmed')?.place ?? null;
@@ -90,7 +93,9 @@ const stepsOf = (incident: Incident, outcomes: readonly string[], now: number): 
       ${
         seen_from === null
           ? 'Reported by the job itself'
-          : html`Detected by <b>${seen_from.name}</b>, ${seen_from.continent}`
+          : isOfJob(incident)
+            ? 'Deadline missed'
+            : html`Detected by <b>${seen_from.name}</b>, ${seen_from.continent}`
       }
       ${cause !== null && html`: ${cause}`}
     `,
@@ -182,7 +187,13 @@ export const incidentStory = (
           <li class="tone-up">
             <span class="story-when">now</span>
             ${icon('again')}
-            <span>Re-checking every few seconds from all continents</span>
+            <span>
+              ${
+                isOfJob(incident)
+                  ? 'Waiting for the next successful ping'
+                  : 'Re-checking every few seconds from all continents'
+              }
+            </span>
           </li>
         `
       }

@@ -97,13 +97,26 @@ const statusWords: Readonly<Record<StatusRow, string>> = {
 };
 
 /** Of what the list is narrowed to. */
-const headline = (shown: Dashboard, { status }: View): string => {
+const headline = (shown: Dashboard, view: View): string => {
+  const { status } = view;
   if (shown.counts.all === 0) return 'No monitors match.';
-  if (status === null || status === 'down') return sentenceOf(overall(shown));
+  if (status === null || status === 'down')
+    return isPart(view)
+      ? `${sentenceOf(overall(shown), 'Everything shown')}${othersInWords(shown.others)}`
+      : sentenceOf(overall(shown));
   const count = shown.counts[status];
   if (count === 0) return noneWords(status);
   return `${monitorsInWords(count)} ${count === 1 ? 'is' : 'are'} ${statusWords[status]}.`;
 };
+
+/** Whether monitors are left out of the counts. */
+const isPart = (view: View): boolean => isNarrowed({ ...view, status: null, warning: null });
+
+const othersInWords = ({ down, verifying }: Dashboard['others']): string =>
+  `${otherIs(down, 'down')}${otherIs(verifying, 'being verified')}`;
+
+const otherIs = (count: number, words: string): string =>
+  count === 0 ? '' : ` ${countText(count)} ${count === 1 ? 'other is' : 'others are'} ${words}.`;
 
 const monitorsInWords = (count: number): string =>
   count === 1 ? 'One monitor' : `${capital(countInWords(count))} monitors`;
@@ -120,20 +133,33 @@ const titleOf = (shown: Dashboard): string => {
     return counts.verifying === 1
       ? `Verifying: ${verifying[0] ?? ''}`
       : `Verifying: ${countText(counts.verifying)}`;
-  return counts.all === 0 ? 'Monitors' : 'All up';
+  const others = shown.others.down + shown.others.verifying;
+  return counts.all === 0 || others > 0 ? 'Monitors' : 'All up';
 };
 
 /**
  * What fails, above the list in which it also stands. It is as tall when nothing fails, so that a
  * failure moves nothing else. Its times do not tick: each tick would be said by a screen reader.
  */
-const failingStrip = ({ counts, failing }: Dashboard, view: View, { times }: MembersRequest) => {
+const failingStrip = (
+  { counts, failing, others }: Dashboard,
+  view: View,
+  { times }: MembersRequest,
+) => {
   const count = counts.down + counts.verifying;
+  const elsewhere = others.down + others.verifying;
   return html`
     <div class="row tight failing" id="failing" role="status" aria-atomic="false">
       ${
         count === 0
-          ? stateMark('up', 'Nothing is failing')
+          ? elsewhere === 0
+            ? stateMark('up', 'Nothing is failing')
+            : html`
+              ${stateMark('up', 'Nothing shown is failing')}
+              <a href="${safeUrl(addressOf(view, { ...unfiltered, sort: 'state' }))}">
+                ${countText(elsewhere)} not shown ${elsewhere === 1 ? 'is' : 'are'}
+              </a>
+            `
           : html`
             <b>${countText(count)} failing</b>
             <ul>

@@ -95,13 +95,17 @@ const exampleIncident = (): Html => {
           open: true,
           confirmed: true,
           scope: 'some_continents',
+          layer: 'http',
           continents: { failed: ['Europe', 'North America'], passed: ['Asia'], asked: [] },
           duration_ms: 0,
         })}
       </h2>
       ${notice(
         'down',
-        verdictSentence('some_continents', 'http'),
+        verdictSentence(
+          { scope: 'some_continents', layer: 'http' },
+          exampleChecks[0]?.phases ?? null,
+        ),
         'Status 503, expected 2xx. Detected from Frankfurt, confirmed from Virginia 184 ms later.',
       )}
       <div class="card">

@@ -97,7 +97,7 @@ export const cells: Readonly<Record<Column, Cell>> = {
   day: {
     words: 'Last 24 hours',
     className: 'cell-strip',
-    cell: ({ bars }, { request: { times } }) => strip(bars.map(barOf), times),
+    cell: ({ bars, downs }, { request: { times } }) => strip(bars.map(barOf), downs, times),
   },
   response: {
     words: 'Response',
@@ -314,7 +314,7 @@ const muted = ({ id, name, muted: mute }: Row, { request, mayChange }: Shown): P
 /** The line below the name: the cause, otherwise the target. */
 const detail = ({ status, cause, seen_from, target, type }: Row): string => {
   if (status === 'verifying')
-    return seen_from === null
+    return seen_from === null || type === 'heartbeat'
       ? (cause ?? target)
       : `Detected from ${seen_from} only${cause === null ? '' : `: ${cause}`}`;
   if (cause !== null) return cause;

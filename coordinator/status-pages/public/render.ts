@@ -98,8 +98,8 @@ const postList = ({ posts }: PublicIncident, { words, formats }: View): Html | f
     </ol>
   `;
 
-const percentText = ({ words, formats }: View, value: number | null): string =>
-  value === null ? words.noFigure : formats.percent(value);
+const percentText = ({ formats }: View, value: number | null): string =>
+  value === null ? '–' : formats.percent(value);
 
 /** Of a service that is up: the state says nothing of it. */
 const slowLine = ({ slowSince }: PublicMonitor, { words, formats, page }: View): Html | false =>
@@ -332,7 +332,7 @@ export const servicePage = (view: View, style: string, id: string): string | und
             return html`
               <div>
                 <dt>${words.uptimeOver(days)}</dt>
-                <dd>${value === null ? words.noFigure : formats.percent(value)}</dd>
+                <dd>${percentText(view, value)}</dd>
               </div>
             `;
           })}

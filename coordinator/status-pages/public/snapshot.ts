@@ -2,7 +2,13 @@ import { impacts } from '../../../shared/api/status-page-reports.ts';
 import { type Interval, length, subtract, union } from '../../../shared/base/time.ts';
 import { type Stretch, windowOf } from '../../core/uptime.ts';
 import { instantsIn, localOf } from '../../maintenance/zones.ts';
-import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from '../../monitors/status.ts';
+import {
+  type MonitorHistory,
+  minUptimeMs,
+  statusOf,
+  stretchesOf,
+  uptimeOf,
+} from '../../monitors/status.ts';
 import type { Impact, PageLook, UpdateKind } from '../model.ts';
 
 /**
@@ -276,7 +282,11 @@ export const publicRows = ({
     return worstOf(own.map(({ impact }) => impact)) ?? measured;
   };
   const monitor = (id: string, { name, under }: Named, history: MonitorHistory): PublicMonitor => {
-    const percent = (days: number): number | null => uptimeOf(history, windowOf(days, now)).percent;
+    // As in the app: a percentage of less than an hour says nothing.
+    const percent = (days: number): number | null =>
+      now - history.created_at < minUptimeMs
+        ? null
+        : uptimeOf(history, windowOf(days, now)).percent;
     const shown = state(history);
     return {
       kind: 'monitor',

@@ -9,6 +9,7 @@ import {
   type StoredStep,
   storyOf,
 } from '../../../coordinator/notifications/story.ts';
+import { type SidesVerdict, sidesSentence } from '../../../shared/base/sides.ts';
 
 describe('rule 32: what leaves together', () => {
   let monitors = 0;
@@ -20,9 +21,7 @@ describe('rule 32: what leaves together', () => {
       group: null,
       cause: 'status 503, expected 2xx',
       name: 'Checkout',
-      scope: null,
-      continents: null,
-      sides: null,
+      seen: { scope: null, layer: null },
       started_at: 0,
       ended_at: null,
       acknowledged_as: null,
@@ -82,17 +81,34 @@ describe('rule 32: what leaves together', () => {
     ]);
   });
 
+  /** An office beside two continents. */
+  function sides(verdict: SidesVerdict) {
+    const side = (isFailing: boolean, places: string[]) =>
+      isFailing ? { failing: places, passing: [] } : { failing: [], passing: places };
+    const seen = {
+      inside: side(verdict !== 'way_in', ['Office']),
+      outside: side(verdict !== 'inside_only', ['Asia', 'Europe']),
+    };
+    return { ...seen, verdict, sentence: `${sidesSentence(seen, verdict)}.` };
+  }
+
   test.each([
-    ['Checkout is down everywhere: status 503, expected 2xx.', [item({ scope: 'everywhere' })]],
+    [
+      'Checkout is down everywhere: status 503, expected 2xx.',
+      [item({ seen: { scope: 'everywhere', layer: 'http' } })],
+    ],
     [
       'Checkout is down from 2 of 3 continents; Europe is checking: status 503, expected 2xx.',
       [
         item({
-          scope: 'some_continents',
-          continents: {
-            failed: ['Asia', 'North America'],
-            passed: [],
-            asked: ['Asia', 'Europe', 'North America'],
+          seen: {
+            scope: 'some_continents',
+            layer: 'http',
+            continents: {
+              failed: ['Asia', 'North America'],
+              passed: [],
+              asked: ['Asia', 'Europe', 'North America'],
+            },
           },
         }),
       ],
@@ -101,11 +117,14 @@ describe('rule 32: what leaves together', () => {
       'Checkout is down from 2 of 4 continents; Africa and Europe are checking: status 503, expected 2xx.',
       [
         item({
-          scope: 'some_continents',
-          continents: {
-            failed: ['Asia', 'Oceania'],
-            passed: [],
-            asked: ['Africa', 'Asia', 'Europe', 'Oceania'],
+          seen: {
+            scope: 'some_continents',
+            layer: 'http',
+            continents: {
+              failed: ['Asia', 'Oceania'],
+              passed: [],
+              asked: ['Africa', 'Asia', 'Europe', 'Oceania'],
+            },
           },
         }),
       ],
@@ -114,22 +133,42 @@ describe('rule 32: what leaves together', () => {
       'Checkout is down from 2 of 3 continents: status 503, expected 2xx.',
       [
         item({
-          scope: 'some_continents',
-          continents: {
-            failed: ['Asia', 'Oceania'],
-            passed: ['Africa'],
-            asked: ['Africa', 'Asia', 'Oceania'],
+          seen: {
+            scope: 'some_continents',
+            layer: 'http',
+            continents: {
+              failed: ['Asia', 'Oceania'],
+              passed: ['Africa'],
+              asked: ['Africa', 'Asia', 'Oceania'],
+            },
           },
         }),
       ],
     ],
     [
       'Checkout is down from some continents: status 503, expected 2xx.',
-      [item({ scope: 'some_continents' })],
+      [item({ seen: { scope: 'some_continents', layer: 'http' } })],
     ],
     [
-      'Checkout is down: status 503, expected 2xx. Fails inside too (Office): the service itself.',
-      [item({ sides: 'Fails inside too (Office): the service itself.' })],
+      'Checkout is down everywhere: status 503, expected 2xx. Fails inside too (Office): the service itself.',
+      [item({ seen: { scope: 'everywhere', layer: 'http', sides: sides('service') } })],
+    ],
+    [
+      'Checkout is down outside, up inside (Office): status 503, expected 2xx. Answers inside (Office), fails from two continents: the way in (edge, firewall, DNS).',
+      [item({ seen: { scope: 'everywhere', layer: 'http', sides: sides('way_in') } })],
+    ],
+    [
+      'Checkout is down inside (Office), up outside: status 503, expected 2xx. Fails inside only (Office): the line of that place, or its way to the service.',
+      [item({ seen: { scope: 'everywhere', layer: 'http', sides: sides('inside_only') } })],
+    ],
+    [
+      'Checkout is down: no heartbeat for 90 seconds.',
+      [
+        item({
+          seen: { scope: 'everywhere', layer: 'heartbeat' },
+          cause: 'no heartbeat for 90 seconds',
+        }),
+      ],
     ],
     [
       'Checkout was down for 6 min: status 503, expected 2xx.',

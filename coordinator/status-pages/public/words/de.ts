@@ -44,7 +44,6 @@ export const german: Words = {
   eachBar: 'Ein Balken pro Tag:',
   today: 'heute',
   uptimeOver: (count) => `Verfügbarkeit in ${onDays(count)}`,
-  noFigure: 'noch keine Daten',
   posts: {
     announcement: 'Ankündigung',
     investigating: 'Wird untersucht',

@@ -42,7 +42,6 @@ export const english: Words = {
   eachBar: 'One bar per day:',
   today: 'today',
   uptimeOver: (count) => `Uptime, ${days(count)}`,
-  noFigure: 'no data yet',
   posts: {
     announcement: 'Announcement',
     investigating: 'Investigating',

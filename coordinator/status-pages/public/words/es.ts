@@ -43,7 +43,6 @@ export const spanish: Words = {
   eachBar: 'Una barra por día:',
   today: 'hoy',
   uptimeOver: (count) => `Disponibilidad en ${days(count)}`,
-  noFigure: 'todavía sin datos',
   posts: {
     announcement: 'Aviso',
     investigating: 'En investigación',

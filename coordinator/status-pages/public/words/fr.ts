@@ -43,7 +43,6 @@ export const french: Words = {
   eachBar: 'Une barre par jour :',
   today: 'aujourd’hui',
   uptimeOver: (count) => `Disponibilité sur ${days(count)}`,
-  noFigure: 'pas encore de données',
   posts: {
     announcement: 'Annonce',
     investigating: 'En cours d’analyse',

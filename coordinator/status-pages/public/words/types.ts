@@ -26,7 +26,6 @@ export type Words = {
   readonly eachBar: string;
   readonly today: string;
   readonly uptimeOver: (days: PercentDays) => string;
-  readonly noFigure: string;
   readonly posts: Readonly<Record<UpdateKind, string>>;
   readonly postMortem: string;
   readonly affects: string;

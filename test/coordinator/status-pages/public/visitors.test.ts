@@ -215,6 +215,16 @@ describe('visitors', () => {
         expect((await web.get(`/status/own-ids/services/${id}`)).status).toBe(404);
     });
 
+    test('has no percentage of a service younger than an hour', async () => {
+      const [id, monitor] = [await page('young'), await site('young')];
+      await web.sql`update monitors set created_at = ${new Date(clock.at - 15 * minute)} where id = ${monitor}`;
+      await outage(monitor, clock.at - 5 * minute, { to: clock.at - 3 * minute });
+      await publish(id, monitor, 'Young');
+      const [service] = JSON.parse((await web.get('/status/young.json')).text).services;
+      expect(service.uptime).toEqual({ days_7: null, days_30: null, days_90: null });
+      expect((await web.get('/status/young')).text).toContain('<span class="percent">–</span>');
+    });
+
     test('has the same uptime of ninety days as the status operation', async () => {
       const [id, monitor] = [await page('figures'), await site('figures')];
       await web.sql`update monitors set created_at = ${new Date(clock.at - 200 * day)} where id = ${monitor}`;
