@@ -276,7 +276,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const start: App['start'] = async () => {
     ends.push(figures.close);
     const counted = await figures.start();
-    downloadRoutes(web, {
+    const downloads = downloadRoutes(web, {
       onFailure: (error) => log.error({ err: error }, 'could not bundle a download'),
     });
     const isAboutOpen = (): boolean => ownRecord.shown(false) !== undefined;
@@ -455,6 +455,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         .stop,
     );
     log.info({ url, version }, 'the coordinator has started');
+    void downloads.prepare();
     return { url, port };
   };
   let begun: Promise<unknown> = Promise.resolve();

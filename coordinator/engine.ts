@@ -403,7 +403,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   );
 
   const watchdog = createWatchdog({
-    parts: createPartitionWatchdog({ bus, partitions, timing }),
+    parts: createPartitionWatchdog({ bus, partitions, timing, isLeader }),
     log,
   });
   every('watchdog', timing.watchdogMs, watchdog.tick);

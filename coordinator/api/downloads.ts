@@ -4,14 +4,17 @@ import { bundleDownload, type DownloadName, downloadNames } from './bundles.ts';
 
 type Download = { readonly text: string; readonly etag: string };
 
+/** `prepare`: makes them one after the other, so that no stranger's request has to. */
+export type Downloads = { readonly prepare: () => Promise<void> };
+
 /**
- * Serves the command-line client and the local assistant server. They are bundled on the first
- * request, because a start has more urgent work.
+ * Serves the command-line client, the local assistant server and the probe. A release has them as
+ * files; from a checkout they are bundled in the background, because a start has more urgent work.
  */
 export const downloadRoutes = (
   app: FastifyInstance,
   options: { readonly onFailure: (error: unknown) => void; readonly cacheFolder?: string },
-): void => {
+): Downloads => {
   const load = async (name: DownloadName): Promise<Download> => {
     const text = await bundleDownload(name, options.cacheFolder);
     return { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` };
@@ -59,4 +62,11 @@ export const downloadRoutes = (
         .send(text);
     });
   }
+
+  return {
+    prepare: async () => {
+      // A failure was told, and whoever asks for it tries again.
+      for (const name of downloadNames) await download(name).catch(() => undefined);
+    },
+  };
 };

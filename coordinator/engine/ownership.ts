@@ -1,6 +1,7 @@
 import { createTicker } from '../../shared/actor/mailbox.ts';
 import type { Bus, Subscription } from '../../shared/bus/nats.ts';
 import {
+  creatingPingsConsumer,
   partitionConsumer,
   partitionCount,
   pingsConsumer,
@@ -35,7 +36,7 @@ import {
   startPartition,
   stopPartition,
 } from './running.ts';
-import type { Timing } from './timing.ts';
+import { longestTurnMs, type Timing } from './timing.ts';
 
 /**
  * The partitions of this coordinator: its fair share of all, held through leases that it renews. It
@@ -307,22 +308,23 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
 const everyPartition = [...Array(partitionCount).keys()];
 
 /**
- * The watchdog's subjects: each partition of this coordinator, and the pull that reads for it from
- * the bus.
+ * The watchdog's subjects: each partition of this coordinator, and the pulls that read for it from
+ * the bus; the leader also reads the pings that create monitors.
  */
 export function createPartitionWatchdog(options: {
   readonly bus: Bus;
-  readonly partitions: Partitions;
+  readonly partitions: Pick<Partitions, 'held' | 'pass'>;
   readonly timing: Timing;
+  readonly isLeader: () => boolean;
 }): () => readonly Part[] {
-  const { bus, partitions, timing } = options;
+  const { bus, partitions, timing, isLeader } = options;
   const existing = new Map<number, readonly Part[]>();
   const { stalledMs, catchUpMs } = timing;
 
-  const reader = (stream: string, consumer: string): Part => ({
+  const reader = (stream: string, consumer: string, alsoMs = 0): Part => ({
     name: `stream ${consumer}`,
     // Backlog results stay there while other probes may deliver earlier ones.
-    mayStandMs: stalledMs + catchUpMs,
+    mayStandMs: stalledMs + catchUpMs + alsoMs,
     moved: readerOf(async () => {
       const state = await bus.consumerState(stream, consumer);
       return (
@@ -341,12 +343,14 @@ export function createPartitionWatchdog(options: {
     reader(streams.pings.name, pingsConsumer(partition).name),
   ];
 
+  const creating = reader(streams.pings.name, creatingPingsConsumer.name, longestTurnMs);
+
   return () => {
     const mine = new Set(partitions.held());
     for (const partition of existing.keys()) if (!mine.has(partition)) existing.delete(partition);
     for (const partition of mine)
       if (!existing.has(partition)) existing.set(partition, partsOf(partition));
-    return [...existing.values()].flat();
+    return [...[...existing.values()].flat(), ...(isLeader() ? [creating] : [])];
   };
 }
 

@@ -72,3 +72,6 @@ export const usualTiming: Timing = {
   noticeQuietMs: 300_000,
   tombstoneMs: 7 * 86_400_000,
 };
+
+/** The longest that a ping that creates a monitor waits for its turn before it is looked at again. */
+export const longestTurnMs = 60_000;

@@ -6,6 +6,7 @@ import type { PingBus } from '../../shared/bus/pings.ts';
 import { creatingPingsConsumer, streams } from '../../shared/bus/subjects.ts';
 import { isPassing, type Sql } from '../database/connect.ts';
 import { setAside } from '../engine/queries.ts';
+import { longestTurnMs } from '../engine/timing.ts';
 import type { Refusals } from '../health/refusals.ts';
 import type { CreateNamed } from './naming.ts';
 import { readPing } from './relay.ts';
@@ -24,7 +25,6 @@ type Creating = PingMessage & { readonly create: NonNullable<PingMessage['create
 
 const atOnce = 50;
 const perSecond = 3;
-const longestMs = 60_000;
 const hopelessAfter = 20;
 const maxRemembered = 10_000;
 
@@ -109,7 +109,7 @@ export function createTurns(now: () => number): (pingKey: string) => number {
     }
     const before = used.get(pingKey) ?? 0;
     used.set(pingKey, before + 1);
-    return Math.min(longestMs, Math.floor(before / perSecond) * 1_000);
+    return Math.min(longestTurnMs, Math.floor(before / perSecond) * 1_000);
   };
 }
 

@@ -10,18 +10,19 @@ import {
   downloadNames,
   downloadRooms,
 } from '../../../coordinator/api/bundles.ts';
-import { downloadRoutes } from '../../../coordinator/api/downloads.ts';
+import { type Downloads, downloadRoutes } from '../../../coordinator/api/downloads.ts';
 import { restServerOptions } from '../../../coordinator/api/routes.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 let cacheFolder: string;
 let app: FastifyInstance;
+let downloads: Downloads;
 const failures: unknown[] = [];
 
 beforeEach(async () => {
   cacheFolder = await mkdtemp(join(tmpdir(), 'antipode-cache-'));
   app = Fastify({ ...restServerOptions });
-  downloadRoutes(app, { cacheFolder, onFailure: (error) => failures.push(error) });
+  downloads = downloadRoutes(app, { cacheFolder, onFailure: (error) => failures.push(error) });
 });
 
 afterEach(async () => {
@@ -56,6 +57,13 @@ test.each(downloadNames)(
     );
   },
 );
+
+test('all of them are made before anybody asks', async () => {
+  await downloads.prepare();
+  expect((await readdir(cacheFolder)).map((file) => file.slice(33)).toSorted()).toEqual(
+    [...downloadNames].toSorted(),
+  );
+});
 
 test('a second start finds the bundles by their content', async () => {
   const [first, second] = [
