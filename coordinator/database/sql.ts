@@ -113,11 +113,11 @@ const guarded = (
   lose: (error: unknown) => void,
 ): Transaction =>
   new Proxy(transaction, {
-    apply: (target, self, parts) => guardQuery(Reflect.apply(target, self, parts), isGone),
+    apply: (target, self, parts) => guardQuery(Reflect.apply(target, self, parts), isGone, lose),
     get: (target, key) => {
       if (key === 'unsafe')
         return (...call: Parameters<Transaction['unsafe']>) =>
-          guardQuery(target.unsafe(...call), isGone);
+          guardQuery(target.unsafe(...call), isGone, lose);
       if (key === 'savepoint')
         return (work: (part: Transaction) => Promise<unknown>) =>
           target.savepoint(async (part) => {
@@ -133,25 +133,46 @@ const guarded = (
     },
   });
 
-type Sent = { readonly reject: (error: unknown) => void } & PromiseLike<unknown>;
-
-/** `handler`: what the client (postgres.js 3.4.9) calls when a query is to be sent. */
-const guardQuery = <Query>(query: Query, isGone: () => boolean): Query => {
+/**
+ * The same statement, which is sent by the first who waits for it. Parts of other statements are
+ * statements that nobody waits for.
+ */
+const guardQuery = <Query>(
+  query: Query,
+  isGone: () => boolean,
+  lose: (error: unknown) => void,
+): Query => {
   if (!(query instanceof Promise)) return query;
-  const send: unknown = Reflect.get(query, 'handler');
-  if (typeof send !== 'function') throw new Error('the client sends queries in another way');
-  Reflect.set(query, 'handler', (sent: Sent) => {
-    if (!isGone()) {
-      send(sent);
-      return;
-    }
+  const waited = (): Promise<unknown> => {
+    const done = isGone()
+      ? Promise.reject(
+          new LostConnection('the connection of the transaction was lost', 'CONNECTION_CLOSED'),
+        )
+      : query.then(undefined, (error: unknown) => {
+          // Before its caller, who may send another statement, learns of it.
+          if (isCutOff(error)) lose(error);
+          throw error;
+        });
     // As for every query of a transaction, someone need not wait for it.
-    sent.then(undefined, () => undefined);
-    sent.reject(
-      new LostConnection('the connection of the transaction was lost', 'CONNECTION_CLOSED'),
-    );
+    done.catch(() => undefined);
+    return done;
+  };
+  const shown = new Proxy(query, {
+    get: (target, key) => {
+      if (key === 'then' || key === 'catch' || key === 'finally') {
+        const done = waited();
+        return done[key].bind(done);
+      }
+      if (key === 'execute') return waited;
+      const member: unknown = Reflect.get(target, key, target);
+      if (typeof member !== 'function') return member;
+      return (...call: readonly unknown[]): unknown => {
+        const result: unknown = Reflect.apply(member, target, call);
+        return result === target ? shown : result;
+      };
+    },
   });
-  return query;
+  return shown;
 };
 
 /**
