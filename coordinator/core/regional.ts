@@ -1,5 +1,5 @@
 import type { Place } from '../../shared/checks/places.ts';
-import { sideOf, vantageOf } from './sides.ts';
+import { countsBefore, sideOf, vantageOf } from './sides.ts';
 import type { MonitorState, ProbeView } from './types.ts';
 
 /**
@@ -34,9 +34,7 @@ export type SeenPlace = {
 export function placesOf({ views, watched }: Seen): readonly SeenPlace[] {
   const byPlace = Map.groupBy(views, ({ from }) => vantageOf(watched, from));
   return [...byPlace].map(([place, its]) => {
-    const newest = its.reduce((one, other) =>
-      other.at > one.at || (other.at === one.at && !other.ok) ? other : one,
-    );
+    const newest = its.reduce((one, other) => (countsBefore(other, one) ? other : one));
     const ok_at = Math.max(...its.map((view) => view.ok_at ?? Number.NEGATIVE_INFINITY));
     const first = Math.min(
       ...its.map(({ failing_since }) => failing_since ?? Number.POSITIVE_INFINITY),

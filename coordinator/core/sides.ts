@@ -1,6 +1,6 @@
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { isPrivatePlace, type Place } from '../../shared/checks/places.ts';
-import type { ObservingProbe, Watched } from './types.ts';
+import type { ObservingProbe, ProbeView, Watched } from './types.ts';
 
 /**
  * From where results tell of a monitor. Its public places see it from outside, its private ones
@@ -21,6 +21,15 @@ export const vantageOf = (
   { places }: Pick<Watched, 'places'>,
   { place, continent }: From,
 ): Place => (places ? (place ?? continent) : continent);
+
+type Seen = Pick<ProbeView, 'at' | 'ok'>;
+
+/**
+ * Which of two views of one continent or place counts: the newer one, or the failure where both
+ * started together.
+ */
+export const countsBefore = (one: Seen, other: Seen): boolean =>
+  one.at > other.at || (one.at === other.at && !one.ok && other.ok);
 
 type Choice = Pick<Watched, 'probe' | 'places' | 'inside_counts'>;
 

@@ -5,7 +5,15 @@ import { isPrivatePlace, type Place, publicPlace } from '../../shared/checks/pla
 import type { Outcome } from '../../shared/checks/result.ts';
 import { allowedSilence } from './ledger.ts';
 import { regionalPlaces } from './regional.ts';
-import { countApart, countSites, isPrivate, type Side, sideOf, vantageOf } from './sides.ts';
+import {
+  countApart,
+  countSites,
+  countsBefore,
+  isPrivate,
+  type Side,
+  sideOf,
+  vantageOf,
+} from './sides.ts';
 import {
   type Failure,
   heartbeatParams,
@@ -137,16 +145,8 @@ export function newestOf(
 ): ProbeView | undefined {
   let newest: ProbeView | undefined;
   for (const view of views)
-    if (vantage(view.from) === place && (!newest || counts(view, newest))) newest = view;
+    if (vantage(view.from) === place && (!newest || countsBefore(view, newest))) newest = view;
   return newest;
-}
-
-/**
- * Which of two views of one continent counts: the newer one, or the failure where both started
- * together.
- */
-function counts(a: ProbeView, b: ProbeView): boolean {
-  return a.at > b.at || (a.at === b.at && !a.ok && b.ok);
 }
 
 /**
