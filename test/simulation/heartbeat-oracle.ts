@@ -137,12 +137,15 @@ export const faultsOfHeartbeat = (
     }
     if (seen && confirmed && seen.continent === confirmed.continent)
       faults.push(`${name}: confirmed where it was seen`);
-    if (
-      seen &&
-      !confirmed &&
-      real?.by === 'silence' &&
-      !story.pings.some(({ at, kind }) => kind === 'fail' && at === confirmed_at)
-    )
+    // The job confirmed it: by a report within it, or by one that a good ping, which reached us
+    // later, has split from it since. Then it ends, and counts as confirmed, with that ping.
+    const isReported = story.pings.some(
+      ({ at, kind }) =>
+        kind === 'fail' &&
+        (at === confirmed_at ||
+          (at > confirmed_at && confirmed_at === resolved_at && isFelt(story, at))),
+    );
+    if (seen && !confirmed && real?.by === 'silence' && !isReported)
       faults.push(`${name}: confirmed by one continent`);
     if (lates > 1 || (lates > 0 && (downs > 0 || resolved_at === null)))
       faults.push(`${name}: told late ${lates} times beside ${downs} downs`);
