@@ -338,6 +338,40 @@ const placesAtFault = (
 };
 
 /**
+ * For longer than it takes to be regional (rule 45), and yet not alone: two sick continents of
+ * three, of which nobody knows whether they are right; or one that goes on failing when an outage
+ * of all is over.
+ */
+const notAlone = (
+  chance: Chance,
+  { from, probes, places }: Pick<Scene, 'from' | 'probes' | 'places'>,
+  make: (spec: Pick<MonitorSpec, 'interval_ms' | 'continents' | 'sampled'>) => MonitorSpec,
+): readonly Happening[] => {
+  const [one, other, third] = chance.some(places, places.length, places.length);
+  if (one === undefined || other === undefined || third === undefined) return [];
+  const interval_ms = chance.pick([10, 20]) * second;
+  if (chance.happens(0.5)) {
+    const until = from + chance.between(600 * second, 1_200 * second);
+    const about = make({ interval_ms, continents: [one, other, third], sampled: true });
+    return probes.flatMap(({ continent, index: probe }): Happening[] =>
+      continent === one || continent === other
+        ? [{ is: 'probe sick', at: from, until, probe, lies: true, monitor: about.index }]
+        : [],
+    );
+  }
+  const { index: monitor } = make({ interval_ms, continents: null, sampled: true });
+  const over = from + chance.between(200 * second, 500 * second);
+  const outageOf = (where: readonly Continent[], until: number): Happening => ({
+    ...{ is: 'outage', at: from, until, monitor },
+    ...{ where: [...where], slow: [], every: null },
+  });
+  return [
+    outageOf(places, over),
+    outageOf([one], over + chance.between(120 * second, 280 * second)),
+  ];
+};
+
+/**
  * Clusters of trouble, hours of calm between them: a fault alone seldom shows what two at once do.
  */
 export const makeStory = (seed: number): Story => {
@@ -457,6 +491,11 @@ export const makeStory = (seed: number): Story => {
   const apart = createChance(seed + 6_000_003);
   if (!wheel && places.length >= 3 && apart.happens(0.3)) {
     happenings.push(...placesAtFault(apart, { from, probes, places }, makeWith(apart)));
+    from += 180 * minute;
+  }
+  const beside = createChance(seed + 7_000_003);
+  if (!wheel && places.length >= 3 && beside.happens(0.15)) {
+    happenings.push(...notAlone(beside, { from, probes, places }, makeWith(beside)));
     from += 180 * minute;
   }
   const end =

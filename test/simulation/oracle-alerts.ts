@@ -1,7 +1,7 @@
 import type { Incident } from '../../coordinator/core/types.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Database, Record } from './database.ts';
-import { type Known, newest, newestByContinent } from './oracle-incidents.ts';
+import { type Known, newest, newestByContinent } from './oracle-known.ts';
 import type { Round } from './round.ts';
 import type { Happening, ProbeSpec, Story } from './story.ts';
 import type { Truth } from './truth.ts';

@@ -1,64 +1,9 @@
 import type { Incident } from '../../coordinator/core/types.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Made } from './database.ts';
-import type { Outages } from './oracle-regional.ts';
+import { type Known, newest, newestByContinent, recent } from './oracle-known.ts';
 import type { Round } from './round.ts';
 import type { Truth } from './truth.ts';
-
-/**
- * What the oracle knows to have been decided about one monitor, kept in its own way: it shares
- * nothing with the core.
- */
-export type Known = {
-  /** The version of what is checked that results are held against. */
-  version: number;
-  /** Results of this version that say something of the target, as they were decided. */
-  decided: Made[];
-  /** Results before this moment belong to a life before a pause. */
-  since: number;
-  isPaused: boolean;
-  /** The same with what regional places saw, which decides nothing (rule 45). */
-  all: Made[];
-  regional: readonly Continent[];
-  /** The same before this round. */
-  regionalBefore: readonly Continent[];
-  regionalInOutage: readonly Continent[];
-  /** The last confirmed outage that ended. */
-  lastDown: Outages['last'];
-};
-
-/** A start so far ahead tells of the probe's clock. */
-const ahead = 5_000;
-
-export const saysSomething = (made: Made): boolean =>
-  made.outcome !== 'unknown' &&
-  !made.quarantined &&
-  made.decided_at !== null &&
-  made.at <= made.decided_at + ahead;
-
-/** Without what was seen at a time that is not yet. */
-export const forgetAhead = (list: readonly Made[], now: number): Made[] =>
-  list.filter(({ at }) => at <= now + ahead);
-
-/** The newest by start, of those that satisfy; of two that started together the failure. */
-export const newest = (list: readonly Made[], fits: (made: Made) => boolean): Made | undefined => {
-  let best: Made | undefined;
-  for (
-    let index = list.length - 1, looked = 0;
-    index >= 0 && looked < 400;
-    index -= 1, looked += 1
-  ) {
-    const made = list[index];
-    if (!made || !fits(made)) continue;
-    if (!best || made.at > best.at || (made.at === best.at && made.outcome === 'fail')) best = made;
-  }
-  return best;
-};
-
-export const newestByContinent = (list: readonly Made[], places: readonly Continent[]): Made[] =>
-  places.flatMap((place) => newest(list, ({ continent }) => continent === place) ?? []);
-
-export const recent = (list: readonly Made[], count = 400): readonly Made[] => list.slice(-count);
 
 /** How an open incident is dated, by rules 3 and 10. */
 
@@ -206,6 +151,10 @@ export type Scene = {
   readonly fresh: readonly Made[];
   /** Whether an incident of this monitor was open before what was decided now. */
   readonly wasOpen: boolean;
+  /** Which places are regional by what is known now, or were so on the way there. */
+  readonly leftOut: readonly Continent[];
+  /** When the incidents of this monitor began that were decided now. */
+  readonly begun: readonly number[];
   readonly truth: Truth;
 };
 const loneStep = 4_500;
@@ -308,7 +257,9 @@ const confirmedBySick = ({ started_at }: Incident, scene: Scene): string[] => {
     ({ outcome, at, continent }) =>
       outcome === 'ok' && at >= started_at && others.includes(continent),
   );
-  const sick = failing.find(({ probe, started }) => truth.sickness(probe, started) === 'lies');
+  const sick = failing.find(
+    ({ probe, started, monitor }) => truth.sickness(probe, started, monitor) === 'lies',
+  );
   return sick && failing.length === 2 && passing.length > others.length / 2
     ? [`${sick.continent} is sick and confirmed, although ${passing.length} others pass`]
     : [];
@@ -359,8 +310,13 @@ const fellBelowTwo = (
 const endedByPasses = (incident: Incident, scene: Scene): string[] => {
   if (scene.places.length === 1) {
     const twice = atSomePoint(scene, (known) => {
-      // By the true time: a clock that is set back mixes the order of what it dates.
-      const last = known.toSorted((a, b) => a.started - b.started).slice(-2);
+      // By the true time: a clock that is set back mixes the order of what it dates. What a probe
+      // kept is decided beside what another saw later: the last two are those before it.
+      const until = known.at(-1)?.started ?? 0;
+      const last = known
+        .filter(({ started }) => started <= until)
+        .toSorted((a, b) => a.started - b.started)
+        .slice(-2);
       return (
         last.length === 2 &&
         last.every(({ outcome, at }) => outcome === 'ok' && at > incident.started_at)
@@ -368,7 +324,7 @@ const endedByPasses = (incident: Incident, scene: Scene): string[] => {
     });
     return twice ? [] : ['a lone continent ended an outage without two passes in a row'];
   }
-  const enough = atSomePoint(scene, (known) => {
+  const isOver = (known: readonly Made[]): boolean => {
     const now = known.reduce((latest, { at }) => Math.max(latest, at), 0);
     const isView = ({ at }: Made, places: number) =>
       now - at <= 2 * scene.interval_ms * Math.max(1, places);
@@ -378,24 +334,36 @@ const endedByPasses = (incident: Incident, scene: Scene): string[] => {
     ).length;
     const failing = views.filter((made) => isFail(made) && isView(made, scene.able.length)).length;
     return failing <= 1 && (passing >= 2 || passing >= scene.able.length);
-  });
-  if (!enough) return ['an outage ended although two continents failed, or fewer than two passed'];
+  };
   // What came late was decided in another order than that in which it was seen.
   const isLate = recent(scene.known.decided, 600).some(
     ({ at, decided_at, stale }) =>
       at >= incident.started_at && (stale || (decided_at ?? at) - at > late),
   );
-  const fell = isLate ? undefined : fellBelowTwo(recent(scene.known.decided, 600), scene);
+  const asItCame = recent(scene.known.decided, 600);
+  const inOrder = asItCame.toSorted((a, b) => a.at - b.at);
+  // Late results may show that it was over before the next failure (rule 3.4).
+  const wasOver = () =>
+    inOrder.some(
+      ({ at }, index) => at >= (incident.resolved_at ?? 0) && isOver(inOrder.slice(0, index + 1)),
+    );
+  if (!atSomePoint(scene, isOver) && !(isLate && wasOver()))
+    return ['an outage ended although two continents failed, or fewer than two passed'];
+  if (isLate) return [];
+  // What starts within the same second may arrive in another order, and be decided in either: as
+  // it came, or in order of start (rule 3.3).
+  const fell = [asItCame, inOrder].map((known) => fellBelowTwo(known, scene));
   // A fall from before is another outage's: this one ended because a probe is no longer believed.
-  const expected =
-    fell === undefined || fell < incident.started_at
-      ? undefined
-      : Math.max(fell, incident.confirmed_at ?? fell);
-  const isDated = expected === undefined || incident.resolved_at === expected;
+  const isDated = fell.some(
+    (at) =>
+      at === undefined ||
+      at < incident.started_at ||
+      incident.resolved_at === Math.max(at, incident.confirmed_at ?? at),
+  );
   return isDated
     ? []
     : [
-        `it ended at ${incident.resolved_at}, although fewer than two failed since the check at ${fell}`,
+        `it ended at ${incident.resolved_at}, although fewer than two failed since the check at ${fell.join(' or ')}`,
       ];
 };
 
@@ -414,7 +382,12 @@ const closed = (incident: Incident, scene: Scene): string[] => {
     const refuted = all.some(
       (made) => made.outcome === 'ok' && made.continent !== seen?.continent && made.at > started_at,
     );
-    return refuted ? [] : ['a failure was called lonely although nobody else passed'];
+    if (!refuted) return ['a failure was called lonely although nobody else passed'];
+    // Another incident begins there (rule 10), or its place has failed alone for long (rule 45).
+    const isLeftOut = scene.leftOut.some((place) => place === seen?.continent);
+    return isLeftOut || scene.begun.includes(resolved_at ?? 0)
+      ? []
+      : [`${seen?.continent} was left out, although it had not failed alone for five minutes`];
   }
   if (note === 'no longer observed') {
     const last = newest(scene.known.decided, (made) => made.continent === seen?.continent);
@@ -523,7 +496,9 @@ const standsTooLong = (of: Decided): string[] => {
     const isHeld =
       pairs.length === 2 &&
       places.length > 2 &&
-      pairs.some(({ probe, started }) => truth.sickness(probe, started) === 'lies');
+      pairs.some(
+        ({ probe, started, monitor }) => truth.sickness(probe, started, monitor) === 'lies',
+      );
     return isFail(last) && pairs.length >= 2 && !isHeld
       ? [`it is not confirmed, although ${pairs.length} continents failed within a minute`]
       : [];

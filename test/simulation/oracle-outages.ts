@@ -3,7 +3,7 @@ import { uptime, windowOf } from '../../coordinator/core/uptime.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Database, Made, Record } from './database.ts';
 import { dueAt } from './oracle-alerts.ts';
-import { saysSomething } from './oracle-incidents.ts';
+import { saysSomething } from './oracle-known.ts';
 import type { Happening, MonitorSpec, Story } from './story.ts';
 import { happeningsOf, type Of, type Truth } from './truth.ts';
 

@@ -12,16 +12,14 @@ import {
   faultsOfPast,
   type Verifying,
 } from './oracle-alerts.ts';
+import { faultsOf, faultsOfDates, faultsOfDecision } from './oracle-incidents.ts';
 import {
-  faultsOf,
-  faultsOfDates,
-  faultsOfDecision,
   forgetAhead,
   type Known,
   newest,
   newestByContinent,
   saysSomething,
-} from './oracle-incidents.ts';
+} from './oracle-known.ts';
 import { faultsOfOutages, faultsOfUptime } from './oracle-outages.ts';
 import { regionalIn } from './oracle-regional.ts';
 import type { Round } from './round.ts';
@@ -224,6 +222,18 @@ export const createOracle = ({
         interval_ms: spec.interval_ms,
         fresh: fresh.get(monitor) ?? [],
         wasOpen: openBefore[monitor] !== undefined,
+        leftOut: [
+          ...about.regional,
+          ...about.regionalBefore,
+          ...regionalIn(about.all, places[monitor] ?? [], { open: null, last: about.lastDown }),
+        ],
+        begun: round.effects.flatMap((each) =>
+          each.monitor === monitor &&
+          each.effect.is === 'incident' &&
+          each.effect.incident !== incident
+            ? [each.effect.incident.started_at]
+            : [],
+        ),
         truth,
       };
       const before = incidents.get(incident.id);

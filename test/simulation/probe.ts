@@ -99,14 +99,16 @@ export const createProbe = (
   };
 
   const seen = (monitor: number, started: number): Outcome => {
-    const sickness = truth.sickness(index, started);
+    const sickness = truth.sickness(index, started, monitor);
     if (sickness === 'sick') return 'unknown';
     return sickness === 'lies' || truth.isDown(monitor, continent, started) ? 'fail' : 'ok';
   };
 
   /** A probe that lies fails its other targets too, of which there always are some. */
-  const otherTargets = (started: number) =>
-    truth.sickness(index, started) === 'lies' ? { passed: 0, failed: 3 } : { passed: 3, failed: 0 };
+  const otherTargets = ({ monitor, started }: Made) =>
+    truth.sickness(index, started, monitor) === 'lies'
+      ? { passed: 0, failed: 3 }
+      : { passed: 3, failed: 0 };
 
   const finish = (made: Made, took_ms: number) => {
     running -= 1;
@@ -124,7 +126,7 @@ export const createProbe = (
       phases: null,
       evidence: null,
       look: recheck,
-      ...(outcome === 'fail' ? { others: otherTargets(made.started) } : {}),
+      ...(outcome === 'fail' ? { others: otherTargets(made) } : {}),
     };
     spool.push({ result, made });
     record.made[made.monitor]?.push(made);
@@ -139,7 +141,7 @@ export const createProbe = (
     const outcome = seen(monitor, started);
     const isSlow =
       outcome === 'fail' &&
-      truth.sickness(index, started) === 'well' &&
+      truth.sickness(index, started, monitor) === 'well' &&
       truth.answers(monitor, continent, started) === 'slow';
     const took = isSlow
       ? (story.monitors[monitor]?.timeout_ms ?? 0)

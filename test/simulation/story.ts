@@ -35,7 +35,13 @@ export type Happening = Span &
       }
     | { readonly is: 'probe cut off'; readonly probe: number }
     | { readonly is: 'probe dead'; readonly probe: number; readonly keepsSpool: boolean }
-    | { readonly is: 'probe sick'; readonly probe: number; readonly lies: boolean }
+    | {
+        readonly is: 'probe sick';
+        readonly probe: number;
+        readonly lies: boolean;
+        /** It lies of this one alone, and of targets that nobody else here checks. */
+        readonly monitor?: number;
+      }
     | { readonly is: 'probe skewed'; readonly probe: number; readonly by: number }
     /** All of them, and each is back in a moment of its own, the first so long before the last. */
     | { readonly is: 'probes cut off'; readonly apart_ms: number }

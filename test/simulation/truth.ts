@@ -34,7 +34,7 @@ export type Truth = {
   readonly isDown: (monitor: number, continent: Continent, time: number) => boolean;
   readonly isCut: (probe: number, time: number) => boolean;
   readonly isDead: (probe: number, time: number) => boolean;
-  readonly sickness: (probe: number, time: number) => 'well' | 'sick' | 'lies';
+  readonly sickness: (probe: number, time: number, monitor: number) => 'well' | 'sick' | 'lies';
   readonly skew: (probe: number, time: number) => number;
   readonly roughness: (time: number) => Of<'rough bus'> | undefined;
   readonly isBusAway: (time: number) => boolean;
@@ -115,9 +115,12 @@ export const createTruth = (story: Story): Truth => {
     isDown: (monitor, continent, time) => answers(monitor, continent, time) !== 'ok',
     isCut: (probe, time) => isIn(cuts[probe] ?? [], time),
     isDead: (probe, time) => deaths.some((death) => death.probe === probe && lasts(death, time)),
-    sickness: (probe, time) => {
+    sickness: (probe, time, of) => {
       const ill = sicknesses.filter(
-        (sickness) => sickness.probe === probe && lasts(sickness, time),
+        (sickness) =>
+          sickness.probe === probe &&
+          lasts(sickness, time) &&
+          (sickness.monitor === undefined || sickness.monitor === of),
       );
       if (ill.length === 0) return 'well';
       return ill.some(({ lies }) => lies) ? 'lies' : 'sick';
