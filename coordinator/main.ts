@@ -1,5 +1,6 @@
 import { ConfigurationFault } from '../shared/base/env.ts';
 import { keepHeapSmall } from '../shared/base/process.ts';
+import { useSystemZones } from '../shared/zones/system.ts';
 
 /** `node coordinator/main.ts` serves until it is told to stop. */
 const serve = async (): Promise<void> => {
@@ -12,6 +13,9 @@ const serve = async (): Promise<void> => {
   ]);
   const config = readConfig(process.env);
   const log = createLog({ name: 'coordinator', level: config.LOG_LEVEL });
+  await useSystemZones(process.env).catch((error: unknown) =>
+    log.warn({ err: error }, "could not use the machine's time zones; those of Node go on"),
+  );
   const app = createApp(config, { log });
   let stopping = false;
   const stop = async (why: string, code: number): Promise<void> => {

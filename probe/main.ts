@@ -1,5 +1,6 @@
 import { ConfigurationFault } from '../shared/base/env.ts';
 import { keepHeapSmall } from '../shared/base/process.ts';
+import { useSystemZones } from '../shared/zones/system.ts';
 
 /**
  * Reports why the probe cannot continue: the message for a user's mistake, the stack too for our
@@ -14,6 +15,9 @@ const tell = (error: unknown): void => {
         : String(error);
   process.stderr.write(`${text}\n`);
 };
+
+/** Before anything else: the process may begin again. */
+export const haveNewestZones = (): Promise<void> => useSystemZones(process.env).catch(tell);
 
 /**
  * A probe as a process. SIGTERM, SIGINT, or a later process of the same probe end it once its
@@ -56,4 +60,4 @@ export const runProbe = async (): Promise<void> => {
 
 // In the single-file probe, `probe/program.ts` starts it. There is no top-level await, because such
 // a file could not be bundled.
-if (import.meta.main) void runProbe();
+if (import.meta.main) void haveNewestZones().then(runProbe);

@@ -14,7 +14,7 @@ import {
   parseIdentity,
   type Room,
 } from './joining/join.ts';
-import { runProbe } from './main.ts';
+import { haveNewestZones, runProbe } from './main.ts';
 
 /**
  * `antipode-probe.mjs`, the probe as one file: runs the command that its first argument names. The
@@ -171,6 +171,7 @@ const begin = async (): Promise<void> => {
   const { words, flags } = line;
   const [word] = words;
   const folder = folderOf(flags);
+  if (word === 'run' || (word === 'join' && !flags.install)) await haveNewestZones();
   if (flags.version) say(version);
   else if (word === undefined || word === 'help' || flags.help) process.stdout.write(help);
   else if (word === 'run') await run(folder, flags);

@@ -86,7 +86,7 @@ const recipes: Readonly<Record<DownloadName, Recipe>> = {
   'antipode-mcp.mjs': recipeOfClient('antipode-mcp.mjs', 'shared/client/antipode-mcp.ts'),
   'antipode-probe.mjs': {
     entry: 'probe/program.ts',
-    rooms: ['probe', 'shared/actor', 'shared/bus', 'shared/checks', 'shared/base'],
+    rooms: ['probe', 'shared/actor', 'shared/bus', 'shared/checks', 'shared/base', 'shared/zones'],
     // `require` ignores names that an older Node lacks; imports of them would end the program
     // before the message above.
     options: {

@@ -10,7 +10,6 @@ import {
   versions,
 } from '../../../coordinator/health/endpoint.ts';
 import { createZoneNotice } from '../../../coordinator/health/notices.ts';
-import { systemZoneVersion } from '../../../coordinator/health/system-zones.ts';
 import {
   createDatabaseClock,
   createWatchdog,
@@ -21,6 +20,7 @@ import { rawInput } from '../../../shared/api/operation.ts';
 import { createStatusPage } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
+import { systemZoneVersion } from '../../../shared/zones/system.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/services.ts';
 import { ownRecordOfTest, startWeb, type TestWeb } from '../../support/web.ts';
