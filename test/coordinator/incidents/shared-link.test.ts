@@ -46,6 +46,25 @@ describe('sharing', () => {
   const textOf = (link: string): string => link.slice(link.lastIndexOf('/') + 1);
 
   describe('a share link', () => {
+    test('says that places inside answer, and not whose they are', async () => {
+      const [id, place] = [await incident(), newId()];
+      await bench.sql`insert into places (id, organisation_id, name, continent)
+        values (${place}, ${house.organisation}, 'Office Berlin', 'Europe')`;
+      const across = { failed: [], passed: [place] };
+      const seenBy = { failed: ['Europe', 'Asia'], passed: [], asked: ['Europe', 'Asia'], across };
+      await bench.sql`update incidents set
+        progress = ${JSON.stringify({ progress: seenBy })}::text::jsonb where id = ${id}`;
+      const { link } = await bench.call(shareIncident, house.member, { incident_id: id });
+      const seen = await shares.read(textOf(link));
+      expect(seen?.sides).toEqual({
+        verdict: 'way_in',
+        sentence: 'Answers inside, fails from two continents: the way in (edge, firewall, DNS).',
+        inside: { failing: [], passing: [] },
+        outside: { failing: ['Europe', 'Asia'], passing: [] },
+      });
+      expect(JSON.stringify(seen)).not.toMatch(new RegExp(`Office Berlin|${place}`));
+    });
+
     test('shows verdict, times, causes and continents, and no content of the target, no address, no note, no person', async () => {
       const id = await incident();
       await bench.call(addIncidentNote, house.member, {

@@ -158,6 +158,19 @@ describe('windows', () => {
       expect((await get(address)).text).toContain('Maintenance of Job starts in');
     });
 
+    test('that begins in the night of a clock change keeps the times that were typed', async () => {
+      const address = await made({
+        ...{ starts_at: '2030-03-31T02:30', ends_at: '2030-03-31T03:30' },
+        ...{ repeats: 'weekly', 'days[]': 'SU' },
+      });
+      const { text } = await get(address);
+      expect(text.replaceAll(/\s+/g, ' ')).toContain('for 1 h');
+      expect(text).toContain('it begins at 03:30');
+      const form = (await get(`${address}/edit`)).text;
+      expect(form).toContain('value="2030-03-31T02:30"');
+      expect(form).toContain('value="2030-03-31T03:30"');
+    });
+
     test('starts now, ends now, and is then among the past ones', async () => {
       const address = await made({ name: 'Now', when: 'now', for_s: '7200' });
       expect((await get(address)).text).toContain('Now ends in 2 h');
