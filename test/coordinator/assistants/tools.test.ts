@@ -58,8 +58,9 @@ describe('tools', () => {
       ['seen', 'Europe', 'probe 1'],
       ['confirmed', 'Asia', 'probe 2'],
     ] as const)
-      await bench.sql`insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms, cause, evidence)
-      values (${id}, ${part}, ${continent}, ${probe}, ${new Date(night)}, 1, 120, ${cause}::text::jsonb, ${saw}::text::jsonb)`;
+      await bench.sql`insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms, cause, phases, evidence)
+      values (${id}, ${part}, ${continent}, ${probe}, ${new Date(night)}, 1, 120, ${cause}::text::jsonb,
+        '{"dns":3,"tcp":11,"tls":24,"first_byte":80,"total":120}', ${saw}::text::jsonb)`;
     return id;
   };
 
