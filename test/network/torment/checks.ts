@@ -65,11 +65,10 @@ const faultOf = (
     started_at - seenBefore.at <= togetherMs;
   if (!isAtOnce && !isStart(confirmed_at, confirmed_continent))
     return `was not confirmed when ${confirmed_continent} began a check that failed`;
-  const second = Math.min(
-    ...own.filter(({ continent }) => continent !== seen_continent).map(({ at }) => at),
-  );
-  if (resolved_at === null && second < confirmed_at)
-    return `was confirmed later than by the second continent, ${new Date(second).toISOString()}`;
+  const others = own.filter(({ continent }) => continent !== seen_continent);
+  const second = others.find(({ at }) => rows.every((row) => !isDoubt(row, at, own)));
+  if (resolved_at === null && second && second.at < confirmed_at)
+    return `was confirmed later than by the second continent, ${new Date(second.at).toISOString()}`;
   if (resolved_at !== null) {
     const isEnd = rows.some(({ at, ok }) => ok === true && at === resolved_at);
     return isEnd ? undefined : 'did not end when a check began that passed';
@@ -82,6 +81,16 @@ const faultOf = (
     ? `is open although ${passing} continents see it well`
     : undefined;
 };
+
+/**
+ * Whether another continent saw the place well shortly before, and had not failed by then: two that
+ * fail wait for the third, unless they are shown to be well (rule 46).
+ */
+const isDoubt = (row: Row, at: number, failures: readonly Row[]): boolean =>
+  row.ok === true &&
+  row.at <= at &&
+  at - row.at < viewMs &&
+  !failures.some((failure) => failure.continent === row.continent && failure.at <= at);
 
 export type Crooked = { readonly place: string; readonly fault: string };
 

@@ -4,12 +4,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Sql } from '../../../coordinator/database/connect.ts';
 import { type Child, type Command, signal, startChild } from '../../../deploy/local/processes.ts';
+import type { Continent } from '../../../shared/base/continents.ts';
 import type { Chance } from '../../simulation/story.ts';
 import type { TcpProxy } from '../../support/connections.ts';
 import { refuseWrites } from '../../support/databases.ts';
 import type { MadeProbe } from '../../support/network.ts';
 import type { Mortal } from '../../support/services-run.ts';
+import type { SlowApi } from '../../support/slow-api.ts';
 import type { Kill, Saved } from './ledger.ts';
+import type { Truth } from './truth.ts';
 
 /**
  * Everybody who can be killed: coordinators, probes, the bus and the database, each as a process of
@@ -182,6 +185,8 @@ export const faultKinds = [
   'cut',
   'full',
   'refuse',
+  'slow',
+  'sick',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
@@ -327,14 +332,51 @@ const onDatabase = (sql: Sql, chance: Chance): Fault[] => {
   ];
 };
 
+/** All that the bus is asked about its streams takes 3 to 5 s. */
+const onApi = (api: SlowApi, chance: Chance): Fault => ({
+  kind: 'slow',
+  name: 'slow bus',
+  subject: 'API of the bus',
+  movesPartitions: true,
+  strike: async () => {
+    api.setSlow(true);
+    await pause(chance.between(5_000, 40_000));
+    api.setSlow(false);
+  },
+});
+
+/** Two of the continents see every page fail, and the third sees all of them well. */
+const onContinents = (
+  truth: Pick<Truth, 'sicken'>,
+  continents: readonly Continent[],
+  chance: Chance,
+): Fault => {
+  // The same two each time: where others followed within a moment, all three would have failed.
+  const well = chance.pick(continents);
+  return {
+    kind: 'sick',
+    name: 'two sick continents',
+    subject: 'continents',
+    movesPartitions: false,
+    strike: async () => {
+      truth.sicken(continents.filter((one) => one !== well));
+      await pause(chance.between(2_000, 45_000));
+      truth.sicken([]);
+    },
+  };
+};
+
 export const allFaults = (parts: {
   readonly cast: readonly Victim[];
+  readonly api: SlowApi;
+  readonly truth: Pick<Truth, 'sicken'>;
+  readonly continents: readonly Continent[];
   readonly ways: readonly Way[];
   readonly sql: Sql;
   readonly chance: Chance;
   readonly kinds: readonly FaultKind[];
 }): Fault[] => {
-  const { cast, ways, sql, chance, kinds } = parts;
+  const { cast, ways, api, truth, continents, sql, chance, kinds } = parts;
   const all = [
     ...cast.map((victim) => killed(victim, chance)),
     ...cast.flatMap((victim) =>
@@ -342,6 +384,8 @@ export const allFaults = (parts: {
     ),
     ...ways.flatMap((way) => onWay(way, chance)),
     ...onDatabase(sql, chance),
+    onApi(api, chance),
+    onContinents(truth, continents, chance),
   ];
   return all.filter(({ kind }) => kinds.includes(kind));
 };

@@ -28,6 +28,7 @@ import { crookedDates, findStalled, floods, judgePings, type Upheaval } from './
 import { allFaults, choose, type Fault, type FaultKind, faultKinds } from './faults.ts';
 import {
   balance,
+  type Incident,
   judge,
   type Moment,
   outsideOf,
@@ -39,8 +40,16 @@ import {
 } from './ledger.ts';
 import { judgeMessages } from './receivers.ts';
 import { holds, isAtRest, linesOf, type Report } from './report.ts';
-import { deadlineMs, intervalMs, keepLogs, poll, type Stage, setStage } from './stage.ts';
-import type { Outage } from './truth.ts';
+import {
+  continents,
+  deadlineMs,
+  intervalMs,
+  keepLogs,
+  poll,
+  type Stage,
+  setStage,
+} from './stage.ts';
+import type { Outage, Truth } from './truth.ts';
 import { misjudgedWarnings, readWarnings } from './warnings.ts';
 
 export type TormentOptions = {
@@ -85,6 +94,12 @@ const jobsAtEnd = async ({ network, placeOf, jobPlaces }: Stage, pings: readonly
   pings,
 });
 
+const withoutDoubt = (incidents: readonly Incident[], { isDoubtful }: Truth): Incident[] =>
+  incidents.filter(
+    ({ place, started_at: from, resolved_at }) =>
+      !isDoubtful({ place, from, until: resolved_at ?? Number.POSITIVE_INFINITY }),
+  );
+
 /**
  * Looks at the database once a second, for what must be right at every moment and for what is not
  * kept long.
@@ -104,7 +119,10 @@ const watchDates = ({ network, truth, placeOf }: Stage) => {
       try {
         const moment = await readMoment(network.sql, placeOf, since);
         const { incidents, rows } = moment;
-        const young = incidents.filter(({ started_at }) => started_at > since + 30_000);
+        const young = withoutDoubt(
+          incidents.filter(({ started_at }) => started_at > since + 30_000),
+          truth,
+        );
         for (const { place, fault } of crookedDates(young, truth.outages(), outsideOf(rows)))
           if (!found.has(fault)) found.set(fault, momentOf(place, moment, truth.outages()));
         await lookAtPings();
@@ -130,11 +148,14 @@ const watchDates = ({ network, truth, placeOf }: Stage) => {
 };
 
 const torment = async (stage: Stage, options: TormentOptions, problems: () => number) => {
-  const { truth, warned, network, cast, ways } = stage;
+  const { truth, warned, network, cast, ways, api } = stage;
   const chance = createChance(options.seed);
   const faults = allFaults({
     cast,
     ways,
+    api,
+    truth,
+    continents,
     sql: network.sql,
     chance,
     kinds: options.faults ?? faultKinds,
@@ -261,8 +282,11 @@ const settle = async (
         until,
       }),
       verdict: judge(
-        incidents.filter(({ place }) => !ofJob.has(place)),
-        truth.outages(),
+        withoutDoubt(
+          incidents.filter(({ place }) => !ofJob.has(place)),
+          truth,
+        ),
+        truth.outages().filter((outage) => !truth.isDoubtful(outage)),
         outsideOf(rows),
         truth.stalls(),
       ),

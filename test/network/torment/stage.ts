@@ -12,6 +12,7 @@ import { createTestOrganisation } from '../../support/people.ts';
 import { letLoose } from '../../support/probes.ts';
 import { freePort } from '../../support/services.ts';
 import { type MortalServices, startMortalServices } from '../../support/services-run.ts';
+import { type SlowApi, startSlowApi } from '../../support/slow-api.ts';
 import { type Job, type Jobs, startJobs } from './checks.ts';
 import type { Way } from './faults.ts';
 import { coordinatorVictim, probeVictim, serverVictim, type Victim } from './faults.ts';
@@ -39,6 +40,7 @@ export type Stage = {
   readonly receivers: Receivers | undefined;
   readonly cast: readonly Victim[];
   readonly ways: readonly Way[];
+  readonly api: SlowApi;
   readonly kills: readonly Kill[];
   readonly saved: readonly Saved[];
   readonly placeOf: PlaceOf;
@@ -92,8 +94,11 @@ export const setStage = async (
     // A source of its own, so that who is struck when does not hang on what fails when.
     const truth = await createTruth(createChance(seed + 1), continents, 5, hasChannels ? 4 : 0);
     ends.push(truth.close);
+    const chance = createChance(seed + 5);
     const warned = await createWarnedPlaces(createChance(seed + 4), network.sql);
     ends.push(warned.close);
+    const api = await startSlowApi(network.account, () => chance.between(3_000, 5_000));
+    ends.push(api.close);
     const [kills, saved]: [Kill[], Saved[]] = [[], []];
     const ways: Way[] = [];
     const layWay = async (
@@ -119,7 +124,7 @@ export const setStage = async (
       const environment = {
         ...network.environment,
         DATABASE_URL: await layWay(name, 'coordinator', 'database', network.database.url),
-        NATS_URL: await layWay(name, 'coordinator', 'bus', network.account.url),
+        NATS_URL: await layWay(name, 'coordinator', 'bus', await api.url()),
       };
       const port = await freePort();
       addresses.push(`http://127.0.0.1:${port}`);
@@ -218,6 +223,7 @@ export const setStage = async (
       receivers,
       cast,
       ways,
+      api,
       kills,
       saved,
       placeOf,

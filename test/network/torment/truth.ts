@@ -133,10 +133,25 @@ export type Truth = {
    * which is an outage, too.
    */
   readonly stalls: () => readonly { readonly from: number; readonly until: number }[];
+  /** From now on these get 503 from every page, as behind a middlebox that is broken. */
+  readonly sicken: (continents: readonly Continent[]) => void;
+  /**
+   * Whether a continent was sick in that time, or shortly before, of a place that fails by itself
+   * too: nobody can say then what is right. A steady place must stay well.
+   */
+  readonly isDoubtful: (of: {
+    readonly place: string;
+    readonly from: number;
+    readonly until: number;
+  }) => boolean;
   readonly turn: (now: number) => void;
   readonly heal: () => void;
   readonly close: () => Promise<void>;
 };
+
+/** So long before and after it is sick a probe may be wrong, or be believed less. */
+const sickBeforeMs = 15_000;
+const sickAfterMs = 60_000;
 
 const stallMs = 1_000;
 const right = '192.0.2.1';
@@ -171,6 +186,8 @@ export const createTruth = async (
   }));
   const names = planOutages(chance, named, began);
 
+  let sick: readonly Continent[] = [];
+  const sickSpans: { readonly from: number; until: number }[] = [];
   const stalls: { readonly from: number; readonly until: number }[] = [];
   let pingAt = began;
   const heart = setInterval(() => {
@@ -187,7 +204,8 @@ export const createTruth = async (
       const agent = request.headers['user-agent'] ?? '';
       const probe = /probe=([^;]+);/.exec(agent)?.[1] ?? '';
       const continent = continents.find((one) => agent.includes(`continent=${one})`));
-      const ok = pages.isWell(place, continent);
+      const isWell = pages.isWell(place, continent);
+      const ok = isWell && !sick.some((one) => one === continent);
       if (ok === undefined || !continent) return void response.writeHead(404).end();
       seen.push({ at: Date.now(), probe, continent, place, ok });
       response.writeHead(ok ? 200 : 503).end();
@@ -223,6 +241,17 @@ export const createTruth = async (
     asked,
     outages: () => [...pages.outages(), ...names.outages()],
     stalls: () => stalls,
+    sicken: (continents) => {
+      const [now, last] = [Date.now(), sickSpans.at(-1)];
+      if (sick.length > 0 && last) last.until = now;
+      sick = continents;
+      if (sick.length > 0) sickSpans.push({ from: now, until: Number.POSITIVE_INFINITY });
+    },
+    isDoubtful: ({ place, from, until }) =>
+      pages.places.some((one) => one.place === place && one.role !== 'steady') &&
+      sickSpans.some(
+        (span) => from <= span.until + sickAfterMs && until >= span.from - sickBeforeMs,
+      ),
     turn: (now) => {
       pages.turn(now);
       names.turn(now);
