@@ -12,9 +12,12 @@ import type { OtherTargets, Phases, Verdict } from '../../shared/checks/result.t
 export type OtherTargetsKnown = {
   /** A check of this host has ended. */
   readonly note: (host: string, check: Checked) => void;
-  /** What is known from the last minute; undefined when nothing is. */
+  /**
+   * What is known from the last minute, of checks that began after this host had begun to fail: what
+   * passed before says nothing of a probe that has fallen sick since. Undefined when nothing is.
+   */
   readonly besides: (host: string, failed: Checked) => OtherTargets | undefined;
-  /** A few other targets of which nothing is known from the last minute, to be checked now. */
+  /** A few other targets of which nothing is known since, to be checked now. */
   readonly unknown: (host: string, failed: Checked) => readonly Assignment[];
 };
 
@@ -22,8 +25,12 @@ export type Checked = {
   readonly assignment: Assignment;
   readonly verdict: Pick<Verdict, 'outcome' | 'cause' | 'phases'>;
   /** By `performance.now()`. */
+  readonly began: number;
   readonly ended: number;
 };
+
+/** The newest check of a host, and when the first of its failures in a row began. */
+type Newest = Checked & { readonly failingSince: number | null };
 
 const recentMs = 60_000;
 /** A fair sample of many, and all of few. */
@@ -36,14 +43,20 @@ type Step = (typeof layers)[number];
 const isStep = (text: unknown): text is Step => layers.some((layer) => layer === text);
 
 export function createOtherTargets(): OtherTargetsKnown {
-  /** The newest check of each host, the oldest first. */
-  const newest = new Map<string, Checked>();
+  /** The oldest first. */
+  const newest = new Map<string, Newest>();
 
-  const comparable = (host: string, failed: Checked): readonly Checked[] => {
+  const sinceOf = (host: string, failed: Checked): number =>
+    Math.max(newest.get(host)?.failingSince ?? failed.began, failed.ended - recentMs);
+
+  /** Those that took the same step, or failed in it. */
+  const comparable = (host: string, step: Step): readonly Checked[] => {
     const isNamed = isIP(host) === 0;
     // A resolver that answers wrongly fails names, and no addresses.
     return [...newest].flatMap(([other, check]) =>
-      other !== host && (!isNamed || isIP(other) === 0) && check.ended <= failed.ended
+      other !== host &&
+      (!isNamed || isIP(other) === 0) &&
+      (failedStep(check.verdict) === step || passedStep(check.verdict, step))
         ? [check]
         : [],
     );
@@ -52,31 +65,31 @@ export function createOtherTargets(): OtherTargetsKnown {
   const besides = (host: string, failed: Checked): OtherTargets | undefined => {
     const step = failedStep(failed.verdict);
     if (step === undefined) return undefined;
-    let passed = 0;
-    let missed = 0;
-    for (const { verdict, ended } of comparable(host, failed)) {
-      if (failed.ended - ended > recentMs) continue;
-      if (failedStep(verdict) === step) missed += 1;
-      else if (passedStep(verdict, step)) passed += 1;
-    }
-    return passed + missed === 0 ? undefined : { passed, failed: missed };
+    const since = sinceOf(host, failed);
+    const known = comparable(host, step).filter(({ began }) => began >= since);
+    const missed = known.filter(({ verdict }) => failedStep(verdict) === step).length;
+    return known.length === 0 ? undefined : { passed: known.length - missed, failed: missed };
   };
 
   return {
     note: (host, check) => {
       if (check.verdict.outcome === 'unknown') return;
       const { outcome, cause, phases } = check.verdict;
+      const failingSince =
+        outcome === 'fail' ? (newest.get(host)?.failingSince ?? check.began) : null;
       newest.delete(host);
-      newest.set(host, { ...check, verdict: { outcome, cause, phases } });
+      newest.set(host, { ...check, verdict: { outcome, cause, phases }, failingSince });
       const [oldest] = newest.keys();
       if (newest.size > maxHosts && oldest !== undefined) newest.delete(oldest);
     },
     besides,
     unknown: (host, failed) => {
+      const step = failedStep(failed.verdict);
       const known = besides(host, failed);
-      if (known && known.passed + known.failed >= enough) return [];
-      return comparable(host, failed)
-        .filter(({ ended, assignment }) => failed.ended - ended > recentMs && mayCheck(assignment))
+      if (step === undefined || (known && known.passed + known.failed >= enough)) return [];
+      const since = sinceOf(host, failed);
+      return comparable(host, step)
+        .filter(({ began, assignment }) => began < since && mayCheck(assignment))
         .map(({ assignment }) => assignment)
         .slice(-enough);
     },

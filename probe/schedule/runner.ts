@@ -144,7 +144,7 @@ export function createRunner(options: RunnerOptions): Runner {
       const ended = performance.now();
       run.deadline.settle();
       const judged = await selfCheck(verdict, { assignment, asked: guard.asked, began, ended });
-      const checked = { assignment, verdict: judged, ended };
+      const checked = { assignment, verdict: judged, began, ended };
       if (assignment.kind !== 'heartbeat') others.note(hostOf(assignment), checked);
       const vouched =
         judged.outcome === 'fail' && !run.isTest ? await withOthers(checked, judged) : judged;

@@ -42,14 +42,16 @@ export type Resolver = {
 const listenOn = async (
   udp: () => Socket,
   tcp: Server | undefined,
+  host: string,
+  wanted: number | undefined,
 ): Promise<{ readonly socket: Socket; readonly port: number }> => {
   for (let tries = 1; ; tries += 1) {
-    const port = await freePort();
+    const port = wanted ?? (await freePort());
     const socket = udp();
     try {
-      socket.bind(port, '127.0.0.1');
+      socket.bind(port, host);
       await once(socket, 'listening');
-      tcp?.listen(port, '127.0.0.1');
+      tcp?.listen(port, host);
       if (tcp) await once(tcp, 'listening');
       return { socket, port };
     } catch (error) {
@@ -59,10 +61,10 @@ const listenOn = async (
   }
 };
 
-/** `tcp: false`: nobody listens there. */
+/** `tcp: false`: nobody listens there. `port`: 53 is for root alone. */
 export const startResolver = async (
   say: (asked: Asked) => Said,
-  options: { readonly tcp?: boolean } = {},
+  options: { readonly tcp?: boolean; readonly host?: string; readonly port?: number } = {},
 ): Promise<Resolver> => {
   const sources: number[] = [];
   const ids: number[] = [];
@@ -96,17 +98,19 @@ export const startResolver = async (
       }
     });
   });
-  const { socket: udp, port } = await listenOn(open, options.tcp === false ? undefined : tcp);
+  const { host = '127.0.0.1' } = options;
+  const overTcp = options.tcp === false ? undefined : tcp;
+  const { socket: udp, port } = await listenOn(open, overTcp, host, options.port);
   const close = async (): Promise<void> => {
     await new Promise<void>((resolve) => udp.close(() => resolve()));
     if (options.tcp !== false) await new Promise<void>((resolve) => tcp.close(() => resolve()));
   };
   return {
     port,
-    address: `127.0.0.1:${port}`,
+    address: `${host}:${port}`,
     sources,
     ids,
-    send: (message, to) => udp.send(message, to, '127.0.0.1'),
+    send: (message, to) => udp.send(message, to, host),
     asked: () => count,
     close,
   };

@@ -14,11 +14,12 @@ const checked = (
   target: string,
   cause: Cause | null = null,
   phases: Phases | null = whole,
-  ended = 100_000,
+  began = 100_000,
 ): Checked => ({
   assignment: assignmentOf(target),
   verdict: { outcome: cause ? 'fail' : 'ok', cause, phases },
-  ended,
+  began,
+  ended: began + 100,
 });
 
 describe('rule 46: how the other targets of a probe fare', () => {
@@ -47,12 +48,40 @@ describe('rule 46: how the other targets of a probe fare', () => {
     expect(of(known, checked('https://192.0.2.9/', refused))).toEqual({ passed: 1, failed: 1 });
   });
 
-  test('is known for a minute, of other hosts, and by the newest check of each', () => {
-    const old = checked('https://old.example/', null, whole, 39_999);
-    expect(of([old], shop(untrusted))).toBeUndefined();
+  test('is known of other hosts, and by the newest check of each', () => {
     expect(of([shop(untrusted)], shop(untrusted))).toBeUndefined();
     const again = [checked('https://a.example/', untrusted), checked('https://a.example/')];
     expect(of(again, shop(untrusted))).toEqual({ passed: 1, failed: 0 });
+  });
+
+  test('is what was checked since it began to fail, and for a minute: before, the probe was well', () => {
+    const before = checked('https://a.example/', null, whole, 99_999);
+    expect(of([before], shop(untrusted))).toBeUndefined();
+    const first = shop(untrusted);
+    const since = checked(
+      'https://a.example/',
+      untrusted,
+      { ...noPhases, dns: 1, tcp: 2 },
+      100_050,
+    );
+    const later = (began: number) =>
+      checked('https://shop.example/', untrusted, { ...noPhases, dns: 1, tcp: 2 }, began);
+    expect(of([before, first, since], later(101_000))).toEqual({ passed: 0, failed: 1 });
+    expect(of([first, since], later(160_000))).toBeUndefined();
+    const well = checked('https://shop.example/', null, whole, 100_500);
+    expect(of([first, since, well], later(101_000))).toBeUndefined();
+  });
+
+  test('is to be checked of those that took the same step, where it is not known', () => {
+    const others = createOtherTargets();
+    for (const check of [
+      checked('https://a.example/', null, whole, 90_000),
+      checked('http://plain.example/', null, { ...whole, tls: null }, 90_000),
+    ])
+      others.note(new URL(check.assignment.target).hostname, check);
+    expect(others.unknown('shop.example', shop(untrusted)).map(({ target }) => target)).toEqual([
+      'https://a.example/',
+    ]);
   });
 });
 
@@ -70,11 +99,19 @@ describe('rule 46: a runner that knows nothing of its other targets', () => {
       hand.started.at(-1)?.end({ ...good, phases: whole });
     }
     await hand.untilReported(2);
-    hand.turn(assignmentOf('https://shop.example/'));
-    await hand.untilStarted(3);
-    hand.started[2]?.end({ ...down, cause: untrusted });
-    await hand.untilReported(3);
-    expect(hand.reported[2]?.result.others).toEqual({ passed: 2, failed: 0 });
-    expect(hand.reported[0]?.result).not.toHaveProperty('others');
+    const fail = async (): Promise<void> => {
+      const [started, reported] = [hand.started.length, hand.reported.length];
+      hand.turn(assignmentOf('https://shop.example/'));
+      await hand.untilStarted(started + 1);
+      hand.started[started]?.end({ ...down, cause: untrusted });
+      await hand.untilReported(reported + 1);
+    };
+    await fail();
+    expect(hand.reported.at(-1)?.result).not.toHaveProperty('others');
+    // Both others are checked now.
+    await hand.untilStarted(5);
+    for (const check of hand.started.slice(3)) check.end({ ...good, phases: whole });
+    await fail();
+    expect(hand.reported.at(-1)?.result.others).toEqual({ passed: 2, failed: 0 });
   });
 });

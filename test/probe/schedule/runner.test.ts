@@ -208,7 +208,8 @@ describe('runner', () => {
       await hand.close();
       hand = startHandRunner(40);
       const slow = Array.from({ length: 30 }, (_, number) =>
-        assignmentOf(`https://slow-${number}.example/`, { timeout_ms: 1_100 }),
+        // With a secret, so that none is checked beside its turns (rule 46).
+        assignmentOf(`https://slow-${number}.example/`, { timeout_ms: 1_100, sealed: 'right' }),
       );
       for (const one of slow) hand.turn(one);
       // They all run into their limit once; from then on they are known to be slow and have their
