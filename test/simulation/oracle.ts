@@ -308,7 +308,9 @@ export const createOracle = ({
     if (incident.confirmed_at === null) {
       const last = newest(about.decided, ({ continent }) => continent === incident.seen?.continent);
       const early = newest(longAgo, ({ continent }) => continent === incident.seen?.continent);
-      if (early && early === last && early.outcome === 'ok')
+      // Older is what is left of a continent whose probe has just been quarantined.
+      const passes = early?.outcome === 'ok' && early.at >= incident.started_at;
+      if (passes && early === last)
         return ['it is unconfirmed and open although its continent passes'];
       const turn = here.length * spec.interval_ms;
       const lapsed = Math.max(last?.at ?? 0, incident.started_at) + 2 * turn;
