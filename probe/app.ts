@@ -15,7 +15,7 @@ import {
   type TestRunMessage,
   testRunMessage,
 } from '../shared/bus/messages.ts';
-import type { Bus, Message } from '../shared/bus/nats.ts';
+import type { Bus, Message, ShutOut } from '../shared/bus/nats.ts';
 import { openPingSpool } from '../shared/bus/ping-spool.ts';
 import {
   createPingBus,
@@ -80,6 +80,8 @@ export type ProbeApp = {
    * close.
    */
   readonly displaced: Promise<void>;
+  /** Settles when the bus will not let this probe in again. It must then close. */
+  readonly shutOut: Promise<ShutOut>;
   /**
    * Takes an uncaught error. If a check threw it, only that check fails. Returns false when no
    * check threw it.
@@ -137,6 +139,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const session = newId();
   const startedAt = performance.now();
   const displaced = Promise.withResolvers<void>();
+  const shutOut = Promise.withResolvers<ShutOut>();
   let describeHealth = (): string => '';
   const claim = await claimDataFolder(folder, id, () => describeHealth());
   const own = await openOwnCredentials({
@@ -423,6 +426,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       inboxPrefix: inboxOf(id),
       routeOf,
       signal: stopping.signal,
+      onShutOut: shutOut.resolve,
     });
     if (!bus) return;
     const records = createPingRecords(bus);
@@ -494,6 +498,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   return {
     onBus,
     displaced: displaced.promise,
+    shutOut: shutOut.promise,
     ear: ear?.address ?? null,
     takeFault: chargeUncaught,
     close: async () => {

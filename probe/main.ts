@@ -19,10 +19,21 @@ const tell = (error: unknown): void => {
 /** Before anything else: the process may begin again. */
 export const haveNewestZones = (): Promise<void> => useSystemZones(process.env).catch(tell);
 
+/** Exit codes of a probe that the bus no longer lets in. */
+const exitOf = { revoked: 22, refused: 1 } as const;
+
+const sentenceOf = {
+  revoked:
+    'the credentials of this probe were revoked: it stops for good. To check from this host again, ask for a new invitation and join with an empty data folder.',
+  refused:
+    'for an hour the bus has refused the credentials of this probe: it was revoked, or was given newer credentials, or the bus lost its accounts. It stops.',
+} as const;
+
 /**
  * A probe as a process. SIGTERM, SIGINT, or a later process of the same probe end it once its
  * checks are reported and its results are on disk. It then exits with 0, so a supervisor that
- * restarts failed processes does not restart it.
+ * restarts failed processes does not restart it. One that was revoked exits with 22, which the unit of
+ * `join --install` takes for an end, too; one that is refused without a reason exits with 1.
  */
 export const runProbe = async (): Promise<void> => {
   keepHeapSmall({ youngGrows: false });
@@ -38,20 +49,24 @@ export const runProbe = async (): Promise<void> => {
       process.exit(1);
     });
     let isStopping = false;
-    const stop = (): void => {
+    const stop = (exit = 0): void => {
       if (isStopping) return;
       isStopping = true;
       app.close().then(
-        () => process.exit(0),
+        () => process.exit(exit),
         (error: unknown) => {
           tell(error);
           process.exit(1);
         },
       );
     };
-    void app.displaced.then(stop);
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
+    void app.displaced.then(() => stop());
+    void app.shutOut.then((how) => {
+      process.stderr.write(`antipode-probe: ${sentenceOf[how]}\n`);
+      stop(exitOf[how]);
+    });
+    process.on('SIGTERM', () => stop());
+    process.on('SIGINT', () => stop());
   } catch (error) {
     tell(error);
     process.exit(1);

@@ -60,12 +60,20 @@ type Recipe = {
   readonly options: BuildOptions;
 };
 
-/** The reader of YAML is a module of the older kind, and asks for parts of Node by `require`. */
+/**
+ * The reader of YAML is a module of the older kind, and asks for parts of Node by `require`. An
+ * older Node must be able to parse the whole file, or it prints that instead of the refusal: the
+ * target of the bundle sees to that.
+ */
 const clientHead = (name: DownloadName): string =>
   [
     `// Antipode ${version}: ${name}`,
     "import { createRequire } from 'node:module';",
     'const require = createRequire(import.meta.url);',
+    'if (parseInt(process.versions.node, 10) < 20) {',
+    `  process.stderr.write('${name.replace('.mjs', '')} needs Node 20 or newer; this is Node ' + process.versions.node + '.\\nA newer one is at https://nodejs.org/en/download\\n');`,
+    '  process.exit(2);',
+    '}',
   ].join('\n');
 
 const recipeOfClient = (name: DownloadName, entry: string): Recipe => ({
@@ -78,7 +86,7 @@ const recipeOfClient = (name: DownloadName, entry: string): Recipe => ({
     'shared/checks',
     'shared/base',
   ],
-  options: { target: 'node20', format: 'esm', banner: { js: clientHead(name) } },
+  options: { target: 'node18', format: 'esm', banner: { js: clientHead(name) } },
 });
 
 const recipes: Readonly<Record<DownloadName, Recipe>> = {

@@ -46,6 +46,7 @@ StateDirectory=antipode-probe
 StateDirectoryMode=0700
 DynamicUser=yes
 Restart=on-failure
+RestartPreventExitStatus=22
 RestartSec=5
 TimeoutStopSec=30
 UMask=0077

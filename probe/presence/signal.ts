@@ -63,8 +63,8 @@ export const post = async (
 };
 
 /**
- * Retries until there is a bus or the probe ends. No refusal ends it, because the other side may
- * renew the credentials.
+ * Retries until there is a bus or the probe ends. A refusal ends it only through `onShutOut`: the
+ * other side may renew the credentials.
  */
 export const connectWithRetries = async (
   options: BusOptions & { readonly signal: AbortSignal },

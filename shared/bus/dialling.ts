@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import {
   type Authenticator,
+  AuthorizationError,
   type NatsConnection,
   NatsConnectionImpl,
   type NodeConnectionOptions,
@@ -166,8 +167,28 @@ export const dialOnce = (
   });
 };
 
-const waitMs = 200;
-const jitterMs = 100;
+const firstWaitMs = 200;
+/** Short enough that all is well within half a minute when the bus is back. */
+const longestWaitMs = 5_000;
+
+/** The wait before each dial of an absence: it doubles, and no two clients wait the same. */
+const createWaits = () => {
+  let failed = 0;
+  const next = (): number =>
+    backoff(failed, firstWaitMs, longestWaitMs) * (0.75 + Math.random() / 4);
+  let waitMs = next();
+  return {
+    waitMs: () => waitMs,
+    failed: (): void => {
+      failed += 1;
+      waitMs = next();
+    },
+    reached: (): void => {
+      failed = 0;
+      waitMs = next();
+    },
+  };
+};
 
 /**
  * Dials until it is let in; from then on the client does so by itself. @throws when the signal ends
@@ -178,33 +199,84 @@ export const dialWithRetries = async (
   more: NodeConnectionOptions,
   onFailed: FailedDial,
   signal?: AbortSignal,
-): Promise<NatsConnection> => {
+): Promise<{ readonly nc: NatsConnection; readonly reached: () => void }> => {
+  const waits = createWaits();
+  const failed: FailedDial = (server, why) => {
+    waits.failed();
+    onFailed(server, why);
+  };
   for (;;) {
     signal?.throwIfAborted();
     let isTold = false;
-    const made = await dialOnce(
+    const nc = await dialOnce(
       entrance,
       {
         ...more,
         maxReconnectAttempts: -1,
-        reconnectTimeWait: waitMs,
-        reconnectJitter: jitterMs,
+        reconnectDelayHandler: waits.waitMs,
         // A server that has just restarted may not know the account for a moment; that is no reason
         // to stop for ever.
         ignoreAuthErrorAbort: true,
       },
       (server, why) => {
         isTold = true;
-        onFailed(server, why);
+        failed(server, why);
       },
     ).catch((error: unknown) => {
-      if (!isTold)
-        onFailed(entrance.url, error instanceof Error ? error : new Error(String(error)));
+      if (!isTold) failed(entrance.url, error instanceof Error ? error : new Error(String(error)));
     });
-    if (made && !signal?.aborted) return made;
-    await made?.close();
-    await pause(waitMs + Math.random() * jitterMs, signal);
+    if (nc && !signal?.aborted) {
+      waits.reached();
+      return { nc, reached: waits.reached };
+    }
+    await nc?.close();
+    await pause(waits.waitMs(), signal);
   }
+};
+
+/**
+ * What the bus says of whoever is no longer let in: `revoked` when it said so, `refused` when it
+ * gives no reason. The latter is believed after much longer: a bus that lost its accounts says the
+ * same to all, until somebody mends it.
+ */
+export type ShutOut = 'revoked' | 'refused';
+
+const believedMs: Readonly<Record<ShutOut, number>> = { revoked: 10_000, refused: 3_600_000 };
+
+/**
+ * Judges refusals: only those of the credentials that are used now, with nothing else between them.
+ * Whoever has newer ones goes on with those.
+ */
+export const createRefusals = (
+  credentials: BusEntry['credentials'],
+  now: () => number = () => performance.now(),
+) => {
+  const text = () => (typeof credentials === 'string' ? credentials : credentials());
+  let revoked: string | undefined;
+  let since: { readonly at: number; readonly of: string } | undefined;
+  let last = text();
+  return {
+    reached: (): void => {
+      since = undefined;
+      revoked = undefined;
+      last = text();
+    },
+    /** The bus ended the connection with an error. */
+    ended: (why: Error): void => {
+      if (/authentication revoked/i.test(why.message)) revoked = last;
+    },
+    /** A dial failed; undefined unless the bus will not let us in again. */
+    failed: (why: Error): ShutOut | undefined => {
+      if (!(why instanceof AuthorizationError) || /timeout/i.test(why.message)) {
+        since = undefined;
+        return undefined;
+      }
+      const of = text();
+      if (since?.of !== of) since = { at: now(), of };
+      const how = revoked === of ? 'revoked' : 'refused';
+      return now() - since.at >= believedMs[how] ? how : undefined;
+    },
+  };
 };
 
 /**

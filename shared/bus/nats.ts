@@ -10,9 +10,11 @@ import { type Announce, type Announcement, isAnnounced } from './announcement.ts
 import {
   type BusEntry,
   createDialLog,
-  type DialLog,
+  createRefusals,
   dialOnce,
   dialWithRetries,
+  type FailedDial,
+  type ShutOut,
 } from './dialling.ts';
 import { createManagement, type Management, readAnswer, type StreamKeeping } from './jetstream.ts';
 import type { BusStatus, Headers, Message, Subscription } from './messages.ts';
@@ -81,7 +83,7 @@ export type Bus = Management & {
   readonly close: () => Promise<void>;
 };
 
-export type { BusStatus, Delivered, Headers, Message, Pull, PullOptions, Subscription };
+export type { BusStatus, Delivered, Headers, Message, Pull, PullOptions, ShutOut, Subscription };
 
 export type BusOptions = BusEntry & {
   readonly name: string;
@@ -94,6 +96,8 @@ export type BusOptions = BusEntry & {
   readonly keeping?: StreamKeeping;
   /** Ends the waiting for the first connection. */
   readonly signal?: AbortSignal;
+  /** Called once the bus will not let these credentials in again. */
+  readonly onShutOut?: (how: ShutOut) => void;
   /** Signs what a coordinator announces by `publish` and `store`. */
   readonly announce?: Announce;
   /** The subject that stands for another one where we may not publish ourselves. */
@@ -228,7 +232,10 @@ const createSigned = (announce: Announce | undefined) => {
   };
 };
 
-const dial = async (options: BusOptions, dials: DialLog): Promise<NatsConnection> => {
+const dial = async (
+  options: BusOptions,
+  failed: FailedDial,
+): ReturnType<typeof dialWithRetries> => {
   const { name, inboxPrefix, firstConnectionMs } = options;
   const patience = firstConnectionMs === undefined ? [] : [AbortSignal.timeout(firstConnectionMs)];
   const signal = AbortSignal.any([...patience, ...(options.signal ? [options.signal] : [])]);
@@ -239,7 +246,7 @@ const dial = async (options: BusOptions, dials: DialLog): Promise<NatsConnection
     maxPingOut: 2,
   };
   try {
-    return await dialWithRetries(options, more, dials.failed, signal);
+    return await dialWithRetries(options, more, failed, signal);
   } catch (error) {
     if (patience[0]?.aborted)
       throw new Error(`the bus at ${options.url} did not answer within ${firstConnectionMs} ms`, {
@@ -261,14 +268,27 @@ export const enterOnce = async (entrance: BusEntry): Promise<void> => {
 export const connectBus = async (options: BusOptions): Promise<Bus> => {
   const { log } = options;
   const dials = createDialLog(log, options.name);
-  const nc = await dial(options, dials);
-  dials.reached();
+  const refusals = createRefusals(options.credentials);
+  let isShutOut = false;
+  const { nc, reached } = await dial(options, (server, why) => {
+    dials.failed(server, why);
+    const how = refusals.failed(why);
+    if (how === undefined || isShutOut) return;
+    isShutOut = true;
+    options.onShutOut?.(how);
+  });
+  const letIn = () => {
+    reached();
+    refusals.reached();
+    dials.reached();
+  };
+  letIn();
   const listeners = new Set<(status: BusStatus) => void>();
   let status: BusStatus = 'connected';
   const change = (to: BusStatus) => {
     if (status === to) return;
     status = to;
-    if (to === 'connected') dials.reached();
+    if (to === 'connected') letIn();
     log.info({ bus: to }, 'the connection to the bus changed');
     for (const listener of listeners) listener(to);
   };
@@ -295,7 +315,9 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
       else if (event.type === 'reconnect') change('connected');
       else if (event.type === 'error') {
         const { error } = event;
-        log.warn({ err: error }, 'the bus reported an error');
+        refusals.ended(error);
+        // What a dial fails with is in the log of dials.
+        if (status === 'connected') log.warn({ err: error }, 'the bus reported an error');
         if (error instanceof PermissionViolationError && error.operation === 'publish')
           storing.forbid(error.subject, error);
       }

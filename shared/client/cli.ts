@@ -48,21 +48,45 @@ const faultText = (error: CallRefused): string => {
   return `the service does not accept what was sent (${error.code})\n${lines.join('\n')}`;
 };
 
-/** A newer service may know a word that this client does not. */
+const hintWithinMs = 2000;
+
+/**
+ * A newer service may know a word that this client does not. The timer keeps the process alive, and
+ * with it the answer: on Node 20 neither the signal of a fetch nor a body that is still to come
+ * does, and the process would end in the middle with 13.
+ */
 const lacks = async (unknown: string, settings: Settings): Promise<string | undefined> => {
+  const giveUp = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => {
+      giveUp.abort();
+      resolve(undefined);
+    }, hintWithinMs);
+  });
   try {
-    const response = await fetch(`${settings.url}/api/v1/openapi.json`, {
-      signal: AbortSignal.timeout(2000),
-      redirect: 'error',
-    });
-    const known = commandsOfDocument(await response.json());
-    return known.includes(unknown)
-      ? `The service knows "${unknown}", this client (${version}) does not: get the newer one from ${settings.url}/downloads/antipode.mjs`
-      : undefined;
+    return await Promise.race([hintOf(unknown, settings, giveUp.signal), late]);
   } catch {
     // This is only for a hint; the usage fault itself has been reported.
     return undefined;
+  } finally {
+    clearTimeout(timer);
   }
+};
+
+const hintOf = async (
+  unknown: string,
+  settings: Settings,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
+  const response = await fetch(`${settings.url}/api/v1/openapi.json`, {
+    signal,
+    redirect: 'error',
+  });
+  const known = commandsOfDocument(await response.json());
+  return known.includes(unknown)
+    ? `The service knows "${unknown}", this client (${version}) does not: get the newer one from ${settings.url}/downloads/antipode.mjs`
+    : undefined;
 };
 
 const printUsage = async (fault: UsageFault, world: Surroundings): Promise<Exit> => {

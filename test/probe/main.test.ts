@@ -33,7 +33,7 @@ describe('the probe process', () => {
   let target: string;
   let child: ChildProcess | undefined;
 
-  const start = async (): Promise<ChildProcess> => {
+  const start = async (stderr: 'inherit' | 'pipe' = 'inherit'): Promise<ChildProcess> => {
     const word = printProbeCredentials({
       probe: wire.probe.id,
       name: wire.probe.name,
@@ -51,7 +51,7 @@ describe('the probe process', () => {
       PROBE_ALLOW_CIDRS: '127.0.0.1',
       LOG_LEVEL: 'warn',
     };
-    child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+    child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'ignore', stderr] });
     return child;
   };
 
@@ -114,6 +114,19 @@ describe('the probe process', () => {
     await ended(running);
     expect(running.exitCode).toBe(0);
     await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBe(visits.length);
+  });
+
+  test('once revoked says so and ends with 22', async () => {
+    const running = await start('pipe');
+    let said = '';
+    running.stderr?.on('data', (data: Buffer) => {
+      said += data.toString();
+    });
+    await expect.poll(() => coordinator.presences.length, waitFor).toBeGreaterThan(0);
+    await wire.revoke();
+    await ended(running);
+    expect(running.exitCode).toBe(22);
+    expect(said).toContain('antipode-probe: the credentials of this probe were revoked');
   });
 
   test('refuses a folder that another process is using, or that is another probe’s, or that cannot be, in words', async () => {

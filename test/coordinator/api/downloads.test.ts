@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
@@ -12,6 +12,7 @@ import {
 } from '../../../coordinator/api/bundles.ts';
 import { type Downloads, downloadRoutes } from '../../../coordinator/api/downloads.ts';
 import { restServerOptions } from '../../../coordinator/api/routes.ts';
+import { runProgram } from '../../support/processes.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 let cacheFolder: string;
@@ -142,3 +143,18 @@ test('the command line is a small download', async () => {
   // which are run only by their command.
   expect(Buffer.byteLength(body)).toBeLessThan(430_000);
 });
+
+test.each(['antipode.mjs', 'antipode-mcp.mjs'] as const)(
+  '%s refuses a Node that is too old in words, before any of it runs',
+  async (name) => {
+    const file = join(cacheFolder, name);
+    await writeFile(file, (await app.inject({ url: `/downloads/${name}` })).body);
+    const version = "Object.defineProperty(process.versions, 'node', { value: '18.20.8' })";
+    const preload = `--import=data:text/javascript,${encodeURIComponent(version)}`;
+    const refused = await runProgram([process.execPath, preload, file, '--version']);
+    expect(refused).toMatchObject({ code: 2, out: '' });
+    expect(refused.err).toMatch(/^antipode\S* needs Node 20 or newer; this is Node 18\.20\.8\.\n/);
+    // What Node 18 cannot parse would keep it from getting so far.
+    expect(bundling(name).target).toBe('node18');
+  },
+);

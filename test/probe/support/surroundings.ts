@@ -12,7 +12,12 @@ import { lastSeqOf, readBatch, resultAt } from '../../../shared/bus/batch.ts';
 import { isSignedBy, probeLimits, probePermissions } from '../../../shared/bus/identity.ts';
 import { type PresenceMessage, presenceMessage } from '../../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
-import { issueCredentials, type Key, keyFromSeed } from '../../../shared/bus/nkeys.ts';
+import {
+  issueCredentials,
+  type Key,
+  keyFromSeed,
+  withRevocations,
+} from '../../../shared/bus/nkeys.ts';
 import {
   inboxOf,
   partitionConsumer,
@@ -25,7 +30,7 @@ import type { Assignment, RosterProbe } from '../../../shared/checks/assignment.
 import { noPhases, type Result, type Verdict } from '../../../shared/checks/result.ts';
 import { type NetworkKey, sealKeyTo } from '../../../shared/checks/sealed-secrets.ts';
 import { createTcpProxy, type TcpProxy } from '../../support/connections.ts';
-import { createAccount } from '../../support/services.ts';
+import { createAccount, pushAccount } from '../../support/services.ts';
 import type { Services } from '../../support/services-run.ts';
 
 /**
@@ -46,6 +51,8 @@ export type BusOfProbe = {
   /** The probe's side, through a relay that can be cut. */
   readonly connect: () => Promise<Bus>;
   readonly proxy: TcpProxy;
+  /** Ends the probe's credentials for good. */
+  readonly revoke: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -97,6 +104,17 @@ export const createBusOfProbe = async (
     probe,
     key: keyFromSeed(issued.seed, 'user'),
     credentials: issued.credentials,
+    revoke: () =>
+      pushAccount(
+        account.url,
+        account.systemCredentials,
+        withRevocations(
+          account.accountJwt,
+          { [issued.id]: Math.floor(Date.now() / 1000) },
+          keyFromSeed(account.operatorSeed, 'operator'),
+          Date.now(),
+        ),
+      ),
     coordinator,
     proxy,
     connect: async () => {

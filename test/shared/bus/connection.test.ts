@@ -1,7 +1,8 @@
+import { errors } from '@nats-io/transport-node';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLog } from '../../../shared/base/log.ts';
-import { createDialLog, type DialLog } from '../../../shared/bus/dialling.ts';
+import { createDialLog, createRefusals, type DialLog } from '../../../shared/bus/dialling.ts';
 import { parseProbeCredentials, printProbeCredentials } from '../../../shared/bus/identity.ts';
 import { isSafeServer, isWithinMachine, serverFault } from '../../../shared/bus/jetstream.ts';
 import { type Bus, type BusStatus, connectBus, type Delivered } from '../../../shared/bus/nats.ts';
@@ -397,5 +398,47 @@ describe('the credentials of a probe', () => {
     expect(said).toContain('do not fit');
     for (const line of given.nats_credentials.split('\n').filter((text) => text.length > 40))
       expect(said).not.toContain(line);
+  });
+});
+
+describe('refusals of the bus', () => {
+  const refused = new errors.AuthorizationError('Authorization Violation');
+  const revoked = new Error('User Authentication Revoked');
+
+  test('are believed after ten seconds where the bus said that it revoked the credentials', () => {
+    let now = 0;
+    const refusals = createRefusals('old', () => now);
+    refusals.ended(revoked);
+    expect(refusals.failed(refused)).toBeUndefined();
+    now = 10_000;
+    expect(refusals.failed(refused)).toBe('revoked');
+  });
+
+  test('without a reason are believed after an hour with nothing else between them', () => {
+    let now = 0;
+    const refusals = createRefusals('old', () => now);
+    for (; now < 3_600_000; now += 5_000) expect(refusals.failed(refused)).toBeUndefined();
+    refusals.failed(new Error('connection refused'));
+    expect(refusals.failed(refused)).toBeUndefined();
+    now += 3_600_000;
+    expect(refusals.failed(refused)).toBe('refused');
+    refusals.reached();
+    expect(refusals.failed(refused)).toBeUndefined();
+  });
+
+  test('of old credentials are nothing to whoever has newer ones', () => {
+    let now = 0;
+    let text = 'old';
+    const refusals = createRefusals(
+      () => text,
+      () => now,
+    );
+    refusals.ended(revoked);
+    expect(refusals.failed(refused)).toBeUndefined();
+    text = 'new';
+    now = 20_000;
+    expect(refusals.failed(refused)).toBeUndefined();
+    now = 40_000;
+    expect(refusals.failed(refused)).toBeUndefined();
   });
 });
