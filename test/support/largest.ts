@@ -27,12 +27,13 @@ export const largestBodies = (
   if (body === undefined) return [];
   const schemas = schemasOf(body);
   return placesIn(body.schema, schemas).flatMap(({ name, around, item, is, most }) =>
-    [sampleOf(item, schemas), 0, {}].flatMap((each) => {
+    [sampleOf(item, schemas), 0, {}].flatMap((each, nth) => {
       const text = (count: number): string =>
         JSON.stringify(around(is === 'list' ? listOf(count, each) : tableOf(count, each)));
       const one = text(2).length - text(1).length;
       const fitting = Math.floor((bytes - text(0).length) / (one + (is === 'list' ? 0 : 6)));
-      const counts = new Set([fitting, Math.min(fitting, most ?? fitting)]);
+      // As many as are taken, of good ones; all else is refused, the sooner the better.
+      const counts = new Set([fitting, ...(nth === 0 ? [Math.min(fitting, most ?? fitting)] : [])]);
       return [...counts].map((count) => ({
         what: `${name}: ${count} of ${JSON.stringify(each).slice(0, 60)}`,
         body: text(count),

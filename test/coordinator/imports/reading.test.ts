@@ -135,6 +135,15 @@ describe('an import by a member', () => {
     ).rejects.toThrow('10000 are the most');
   });
 
+  test('has at most as many groups as a call of the files API', async () => {
+    const one = (at: number): string =>
+      `- {name: n${at}, group: g${at}, url: "https://h.example", conditions: ["[STATUS] == 200"]}`;
+    const document = `endpoints:\n${Array.from({ length: 2_001 }, (_, at) => one(at)).join('\n')}`;
+    await expect(
+      bench.call(previewImport, house.admin, { source: 'gatus', document }),
+    ).rejects.toThrow('It has 2001 groups; 2000 are the most');
+  });
+
   test('is tried 20 times an hour', async () => {
     const once = () =>
       bench.refusal(previewImport, house.admin, { source: 'healthchecks', document: '{}' });
