@@ -27,10 +27,15 @@ type Keys = {
 export function exported(name: string, account: Account, now: number): Exported {
   const notes: string[] = [];
   const theirs = new Map(account.elsewhere.map(({ id, file }) => [id, file]));
+  const leftOut = new Map<string, number>();
   const isOurs =
     (kind: FileKind) =>
     (row: Raw): boolean => {
-      if (theirs.has(text(row.id))) return false;
+      const other = theirs.get(text(row.id));
+      if (other !== undefined) {
+        leftOut.set(other, (leftOut.get(other) ?? 0) + 1);
+        return false;
+      }
       if (kind === 'channels' && row.owner !== null) return false;
       const isOver =
         kind === 'maintenance' && row.rrule === null && Date.parse(text(row.ends_at)) <= now;
@@ -38,6 +43,10 @@ export function exported(name: string, account: Account, now: number): Exported 
       return !isOver;
     };
   const rows = byKind((kind) => account[kind].filter(isOurs(kind)));
+  for (const [file, count] of leftOut)
+    notes.push(
+      `${count === 1 ? '1 object that file' : `${count} objects that file`} ${file} manages ${count === 1 ? 'is' : 'are'} left out; --name ${file} exports ${count === 1 ? 'it' : 'them'}.`,
+    );
   const keys = keysOf(name, rows, account);
   const { keyOf } = keys;
   /** What another file manages goes by its external id. */
@@ -54,11 +63,16 @@ export function exported(name: string, account: Account, now: number): Exported 
   };
   const objects = byKind((kind) =>
     Object.fromEntries(
-      rows[kind].map((row) => {
+      rows[kind].flatMap((row) => {
         const key = keyOf(row.id) ?? '';
         const own = fieldsOf[kind](row, { key, name, referTo, notes });
+        // What it named is deleted, and the service refuses a window over nothing.
+        if (kind === 'maintenance' && own.monitors === undefined && own.groups === undefined) {
+          notes.push(`Maintenance ${text(row.name)} covers nothing any more, and is left out.`);
+          return [];
+        }
         const id = keys.ownKey(text(row.id)) ? {} : { id: row.id };
-        return [key, { ...id, ...own }];
+        return [[key, { ...id, ...own }]];
       }),
     ),
   );

@@ -7,7 +7,7 @@ import { everywhere } from '../calls.ts';
 import type { Command } from '../commands.ts';
 import { clientOf, type Exit, exits, type HttpClient, type Surroundings } from '../http.ts';
 import { harmless, type Paint } from '../terminal.ts';
-import { before, inSlices, isRefused, send } from './calls.ts';
+import { accepted, before, inSlices, isRefused, send } from './calls.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import type { Outside, Raw } from './expand.ts';
 import { exported, literalFileText } from './export.ts';
@@ -30,6 +30,11 @@ const flags = {
     placeholder: 'FILE',
   }),
   prune: flag('prune', 'delete what the file made and no longer has', alone),
+  skip: flag(
+    'skip-refused',
+    'leave out what the service refuses, list it, and apply the rest',
+    alone,
+  ),
   name: flag('name', 'the name of the file: small letters, digits and dashes', {
     placeholder: 'NAME',
   }),
@@ -41,6 +46,7 @@ const ofAll = everywhere.filter(({ name }) =>
 type Wishes = {
   readonly files: readonly string[];
   readonly prune: boolean;
+  readonly skip: boolean;
   readonly yes: boolean;
   readonly json: boolean;
   readonly name: string | undefined;
@@ -56,10 +62,18 @@ const wishesOf = (
     throw new UsageFault(
       `${command.words.join(' ')} does not take "${more}"; give a file by --file.`,
     );
-  const { file, prune, yes, json, name } = inputOf(valuesOf(command, line, world.readText));
+  const {
+    file,
+    prune,
+    'skip-refused': skip,
+    yes,
+    json,
+    name,
+  } = inputOf(valuesOf(command, line, world.readText));
   return {
     files: Array.isArray(file) ? file.map(String) : [usualFile],
     prune: prune === true,
+    skip: skip === true,
     yes: yes === true,
     json: json === true,
     name: typeof name === 'string' ? name : undefined,
@@ -140,17 +154,37 @@ const changesExit = 2;
 const apply: FileCommand = {
   words: ['apply'],
   summary: 'Make everything as a configuration file says',
-  flags: [flags.file, flags.prune, ...ofAll],
+  flags: [flags.file, flags.prune, flags.skip, ...ofAll],
   run: async (line, world, paint) => {
     const wishes = wishesOf(apply, line, world);
+    if (wishes.skip && wishes.prune)
+      throw new UsageFault(
+        '--skip-refused does not go with --prune, which would delete what is left out.',
+      );
     const read = readFiles(wishes.files, world, true);
     if (read === undefined) return exits.refused;
-    const whole = { ...read.objects, prune: wishes.prune };
     const client = clientOf(world);
-    const planned = await send(client, 'plan', read.name, whole);
-    if (!wishes.json) world.out(planText(planned, paint, read.placeOf));
-    const tell = (objects: readonly PlannedObject[]): void =>
-      world.out(wishes.json ? `${JSON.stringify({ objects })}\n` : `Done: ${summaryOf(objects)}\n`);
+    const wanted = { ...read.objects, prune: wishes.prune };
+    const {
+      objects: chosen,
+      planned,
+      skipped,
+    } = wishes.skip
+      ? await accepted(client, read.name, wanted)
+      : {
+          objects: wanted,
+          planned: await send(client, 'plan', read.name, wanted),
+          skipped: [],
+        };
+    const whole = { ...chosen, prune: wishes.prune };
+    if (!wishes.json) world.out(planText([...planned, ...skipped], paint, read.placeOf));
+    const tell = (objects: readonly PlannedObject[]): void => {
+      const all = [...objects, ...skipped];
+      world.out(
+        wishes.json ? `${JSON.stringify({ objects: all })}\n` : `Done: ${summaryOf(all)}\n`,
+      );
+    };
+    const ended = skipped.length === 0 ? exits.done : exits.refused;
     if (isRefused(planned)) {
       if (wishes.json) tell(planned);
       world.err('antipode: nothing was changed\n');
@@ -158,7 +192,7 @@ const apply: FileCommand = {
     }
     if (!hasChanges(planned)) {
       tell(planned);
-      return exits.done;
+      return ended;
     }
     if (!wishes.yes) {
       if (!world.attended) {
@@ -173,9 +207,9 @@ const apply: FileCommand = {
         return answer === undefined ? exits.interrupted : exits.usage;
       }
     }
-    const done = await inSlices(client, read, whole, world);
+    const done = await inSlices(client, { name: read.name, objects: chosen }, whole, world);
     tell(done.map((object) => before(planned, object)));
-    return isRefused(done) ? exits.refused : exits.done;
+    return isRefused(done) ? exits.refused : ended;
   },
 };
 

@@ -128,6 +128,32 @@ describe('a file', () => {
     expect(refused.out).toContain(`${wrong}:3:3`);
   });
 
+  test('with --skip-refused applies the rest, and lists what was left out and why', async () => {
+    const command = await account();
+    const file = inFile(
+      [
+        'name: shop',
+        'monitors:',
+        '  a: { type: https, target: https://a.example/ }',
+        '  b: { type: https, target: https://b.example/, group: nowhere }',
+        'maintenance:',
+        '  m: { starts_at: 2099-01-01T00:00:00Z, ends_at: 2099-01-01T01:00:00Z, monitors: [b] }',
+        '',
+      ].join('\n'),
+    );
+    expect((await command.run(['apply', '--file', file, '--yes'])).code).toBe(1);
+    expect((await command.json('monitors', 'list')).items).toEqual([]);
+    const done = await command.run(['apply', '--file', file, '--yes', '--skip-refused']);
+    expect(done.code).toBe(1);
+    expect(done.out).toContain('! monitor b: there is no group "nowhere"');
+    expect(done.out).toContain('! maintenance m: the monitor "b" is refused itself.');
+    expect(done.out).toContain('Done: 1 to create, 2 refused.');
+    expect((await command.json('monitors', 'list')).items).toMatchObject([{ name: 'a' }]);
+    const pruned = await command.run(['apply', '--file', file, '--skip-refused', '--prune']);
+    expect(pruned.code).toBe(2);
+    expect(pruned.err).toContain('--skip-refused does not go with --prune');
+  });
+
   test('that was cut off is finished by the next', async () => {
     const command = await account();
     const monitors = Array.from(
@@ -314,6 +340,28 @@ describe('export', () => {
     const first = inFile((await command.run(['export', '--name', 'all'])).out);
     expect((await command.run(['apply', '--file', first, '--yes'])).code).toBe(0);
     expect((await command.json('monitors', 'list')).items).toMatchObject([{ name }]);
+  });
+
+  test('leaves out a window that lost its only monitor, and says what another file manages', async () => {
+    const command = await account();
+    const theirs = inFile(
+      'name: other\nmonitors:\n  theirs: { type: https, target: https://b.example/ }\n',
+    );
+    await command.run(['apply', '--file', theirs, '--yes']);
+    const lost = await command.json(
+      ...['monitors', 'create', '--type', 'https', '--target', 'https://a.example/'],
+    );
+    const mine = inFile(
+      `name: all\nmonitors:\n  a: { id: ${lost.id}, type: https, target: https://a.example/ }\nmaintenance:\n  m: { starts_at: 2099-01-01T00:00:00Z, ends_at: 2099-01-01T01:00:00Z, monitors: [a] }\n`,
+    );
+    expect((await command.run(['apply', '--file', mine, '--yes'])).code).toBe(0);
+    await command.run(['monitors', 'delete', String(lost.id), '--yes']);
+    const text = await command.run(['export', '--name', 'all']);
+    expect(text.err).toContain('Maintenance m covers nothing any more, and is left out.');
+    expect(text.err).toContain(
+      '1 object that file other manages is left out; --name other exports it.',
+    );
+    expect(await command.run(['plan', '--file', inFile(text.out)])).toMatchObject({ code: 0 });
   });
 
   test('then apply, then plan: nothing, for every object and every field', async () => {
