@@ -32,12 +32,13 @@ import {
   type InvitationRow,
   insertProbeInvitation,
   invitationState,
+  keepInvitedPlace,
   lockProbeInvitation,
   probeInvitations,
   revokeProbeInvitation as revokeRow,
   spendProbeInvitation,
 } from './invitation-queries.ts';
-import { keepPlace, type Place, placesOf, regionFrom } from './places.ts';
+import { keepPlace, type NamedPlace, placesOf, regionFrom } from './places.ts';
 import { countPrivateProbes, isProbeAlive, isProbeNameTaken, type NamedProbe } from './queries.ts';
 
 /** A token, a key and a proof take a few hundred bytes. */
@@ -240,7 +241,7 @@ const invitationJson = (now: number) => (row: InvitationRow) => {
   };
 };
 
-const continentFrom = (given: string | null, joins: Place | null): Continent => {
+const continentFrom = (given: string | null, joins: NamedPlace | null): Continent => {
   if (joins && (given === null || given === joins.continent)) return joins.continent;
   if (joins)
     throw new Refusal(
@@ -261,7 +262,8 @@ const placeCalled = async (
   sql: Queryable,
   organisation: string,
   called: string,
-): Promise<Place> => {
+  now: Date,
+): Promise<NamedPlace> => {
   const places = await placesOf(sql, organisation);
   const found =
     places.find(({ id }) => id === called.toLowerCase()) ??
@@ -270,10 +272,12 @@ const placeCalled = async (
     await keepPlace(sql, organisation, found);
     return found;
   }
+  const invited = await keepInvitedPlace(sql, organisation, called.trim(), now);
+  if (invited) return invited;
   const known = places.map(({ name }) => `"${name}"`).join(', ');
   throw new Refusal(
     'place_unknown',
-    `place: there is no place "${called.slice(0, 200)}"; ${known === '' ? 'leave it out: you have no private probe yet' : `you have ${known}`}.`,
+    `place: there is no place "${called.slice(0, 200)}" and no open invitation of that name; ${known === '' ? 'leave it out: you have no private probe yet' : `you have ${known}`}.`,
   );
 };
 
@@ -285,7 +289,7 @@ const inviteInto = async (
     readonly continent: string | null;
     readonly region?: string | null;
   },
-  joins: Place | null = null,
+  joins: NamedPlace | null = null,
 ) => {
   const name = nameFrom(input.name);
   const region = regionFrom(input.region ?? null);
@@ -341,7 +345,8 @@ export const inviteProbe = async (
     await countPrivateProbes(sql, organisation.id, new Date(now)),
   );
   const { place } = input;
-  const joins = place === null ? null : await placeCalled(sql, organisation.id, place);
+  const joins =
+    place === null ? null : await placeCalled(sql, organisation.id, place, new Date(now));
   return inviteInto(context, organisation.id, input, joins);
 };
 

@@ -1,6 +1,6 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Queryable } from '../database/connect.ts';
-import { placeOf } from './places.ts';
+import { keepPlace, type NamedPlace, placeOf } from './places.ts';
 import type { NamedProbe } from './queries.ts';
 
 /**
@@ -49,6 +49,31 @@ export const insertProbeInvitation = async (sql: Queryable, of: NewInvitation): 
 
 /** All of them, for the operator; those of no organisation; or those of one. */
 export type WhoseInvitations = 'all' | { readonly organisation: string };
+
+/**
+ * The place that the probes of open invitations will make: by its name or its id. It is written
+ * down, so that whoever joins first makes it.
+ */
+export const keepInvitedPlace = async (
+  sql: Queryable,
+  organisation: string,
+  called: string,
+  now: Date,
+): Promise<NamedPlace | undefined> => {
+  const [place] = await sql<NamedPlace[]>`
+    select coalesce(i.place_id, i.id) as id, coalesce(l.name, i.name) as name, i.continent
+    from probe_invitations i
+    left join places l on l.id = i.place_id and l.organisation_id = i.organisation_id
+    where i.organisation_id = ${organisation} and i.used_at is null and i.revoked_at is null
+      and i.expires_at > ${now}
+      and ${called} in (coalesce(l.name, i.name), coalesce(i.place_id, i.id)::text)
+    order by i.key limit 1`;
+  if (!place) return undefined;
+  await keepPlace(sql, organisation, place);
+  await sql`update probe_invitations set place_id = id
+    where id = ${place.id} and organisation_id = ${organisation} and place_id is null`;
+  return place;
+};
 
 /** The newest first, below `from`; revoked ones are gone. */
 export const probeInvitations = async (

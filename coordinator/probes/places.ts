@@ -8,7 +8,7 @@ import type { RecentChecks } from './recent-checks.ts';
 
 /**
  * Private places. The probes of one share its monitors, and check for another that is lost (rules 5
- * and 7). A place has the id of its first probe.
+ * and 7). A place has the id of its first probe, or of the invitation that others were to join.
  */
 
 /** Of `probes p`: the place of a private probe; null of a public one. */

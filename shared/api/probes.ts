@@ -140,7 +140,7 @@ const invitation = {
     example: null,
   }),
   place: nullable(uuid(), {
-    description: 'The place that it joins; null for one of its own name.',
+    description: 'The place that it joins; null for one of its own name that no other joins yet.',
     example: null,
   }),
   shown: string({ description: 'How the join token begins, to know it by.', example: 'svcj_4fTq' }),
@@ -206,7 +206,7 @@ export const inviteProbe = operation({
     }),
     place: maybe(string({ minLength: 1, limits: { maxLength: 200 } }), {
       description:
-        'The name or id of a place of yours that it joins; without it, it makes one of its own name.',
+        'The name or id of a place of yours that it joins, or the name of an open invitation, whose place it will share; without it, it makes one of its own name.',
       example: 'Office Nairobi',
     }),
   }),

@@ -201,6 +201,32 @@ describe('a private place', () => {
     });
   });
 
+  test('is joined by hosts that were invited before it had any, whoever comes first', async () => {
+    const [first, next] = [await invitePrivate(own), newId()];
+    const second = await bench.call(inviteProbe, own.admin, { name: next, place: first.name });
+    const third = await bench.call(inviteProbe, own.admin, joining({ place: first.name }));
+    expect([second, third]).toMatchObject([
+      { continent: 'Africa', place: first.id },
+      { continent: 'Africa', place: first.id },
+    ]);
+    const others = await createTestOrganisation(bench.sql);
+    expect(await bench.refusal(inviteProbe, others.owner, joining({ place: first.name }))).toBe(
+      'place_unknown',
+    );
+    for (const { token } of [third, first, second]) await enrol(token, createKey('user'));
+    const place = { id: first.id, name: first.name };
+    expect(await checkers(first.name, next, third.name)).toMatchObject([
+      { place },
+      { place },
+      { place },
+    ]);
+    const unused = await invitePrivate(own);
+    await bench.call(revokeProbeInvitation, own.admin, { probe_invitation_id: unused.id });
+    expect(await bench.refusal(inviteProbe, own.admin, joining({ place: unused.name }))).toBe(
+      'place_unknown',
+    );
+  });
+
   test('is one of the organisation, and knows its continent', async () => {
     const { name, token } = await invitePrivate(own);
     const { probe: place } = await enrol(token, createKey('user'));
