@@ -298,6 +298,9 @@ const faultsAfterReturn = (given: Case): string[] => {
       until + (is === 'bus away' ? 1_000 : 2_500) <= outage.at && outage.at < until + 30_000,
   );
   if (!cut || seeing.length < places.length || outage.slow.length > 0) return [];
+  // While the bus is away nobody is back.
+  if (cuts.some((each) => each.is === 'bus away' && each.at <= outage.at && outage.at < each.until))
+    return [];
   const fails = failsDuring(given).toSorted((a, b) => a.at - b.at);
   const away = happeningsOf(story, 'probe cut off').filter(
     ({ at, until }) => at <= outage.at && outage.at < until,
