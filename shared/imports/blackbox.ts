@@ -14,6 +14,7 @@ import {
   methodFrom,
   omitUnread,
   partsOf,
+  patternsFrom,
   questionFrom,
   resolverFrom,
   secondsFrom,
@@ -147,6 +148,9 @@ const monitorOf = (given: Raw, target: string, scrape: Row, work: Work): Raw | u
           address.basic_auth ??
           credentialsFrom(auth.text('username'), auth.text('password'), target, work),
         ...(row.isOff('follow_redirects') ? { follow_redirects: false } : {}),
+        body_matches: patternsFrom(row.texts('fail_if_body_not_matches_regexp'), target, work),
+        body_not_matches: patternsFrom(row.texts('fail_if_body_matches_regexp'), target, work),
+        ...headerPatternsOf(row, target, work),
         verify_tls,
       };
       return made('https', address.target, consistent(config, target, work));
@@ -190,4 +194,42 @@ const monitorOf = (given: Raw, target: string, scrape: Row, work: Work): Raw | u
   }
   work.omit(target, `a module of prober ${prober || 'unknown'} has no counterpart as it is.`);
   return undefined;
+};
+
+/** What headers must match, and what they must not. There a missing header fails, unless allowed. */
+const headerPatternsOf = (row: Row, target: string, work: Work): Raw => {
+  const [matches, matchesNot] = [new Map<string, string>(), new Map<string, string>()];
+  const add = (to: Map<string, string>, header: string, pattern: string): void => {
+    const isName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(header);
+    if (isName && !to.has(header) && to.size < 20) to.set(header, pattern);
+    else
+      work.omit(
+        target,
+        `the pattern ${pattern} of the header ${header} is left out: 20 headers have one pattern each; write two as one, with |.`,
+      );
+  };
+  const each = (field: string) =>
+    row.records(field).flatMap((raw) => {
+      const one = rowOf(raw);
+      const [pattern] = patternsFrom([one.text('regexp')], target, work) ?? [];
+      const [header, isOptional] = [one.text('header'), one.isOn('allow_missing')];
+      return pattern === undefined ? [] : [{ header, pattern, isOptional }];
+    });
+  for (const { header, pattern, isOptional } of each('fail_if_header_not_matches')) {
+    if (isOptional)
+      work.omit(
+        target,
+        `the pattern ${pattern} of the header ${header} is left out: a header that must match must be there.`,
+      );
+    else add(matches, header, pattern);
+  }
+  for (const { header, pattern, isOptional } of each('fail_if_header_matches')) {
+    add(matchesNot, header, pattern);
+    // Any value will do.
+    if (!isOptional && !matches.has(header)) add(matches, header, '^');
+  }
+  return {
+    ...(matches.size > 0 && { header_matches: Object.fromEntries(matches) }),
+    ...(matchesNot.size > 0 && { header_not_matches: Object.fromEntries(matchesNot) }),
+  };
 };

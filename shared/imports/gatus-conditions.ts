@@ -1,6 +1,13 @@
 import type { Work } from './result.ts';
 import type { Raw } from './rows.ts';
-import { jsonPathFrom, scalarFrom, secondsFrom, statusesFrom, wordsFrom } from './settings.ts';
+import {
+  jsonPathFrom,
+  patternsFrom,
+  scalarFrom,
+  secondsFrom,
+  statusesFrom,
+  wordsFrom,
+} from './settings.ts';
 
 /** What the conditions of Gatus say, as assertions; those that cannot be said so are omitted. */
 
@@ -21,6 +28,7 @@ export function conditionsOf(
 ): Raw {
   const wanted: string[] = [];
   const [contains, containsNot]: [string[], string[]] = [[], []];
+  const [matches, matchesNot]: [string[], string[]] = [[], []];
   const json: Raw[] = [];
   const failOn: string[] = [];
   const bounds = { from: 100, to: 599, isGiven: false };
@@ -43,10 +51,13 @@ export function conditionsOf(
   };
   const body = (path: string, operator: string, value: string): boolean => {
     const [, pattern] = /^pat\(\*(.*)\*\)$/s.exec(value) ?? [];
-    const isPlain = pattern !== undefined && pattern !== '' && !pattern.includes('*');
+    const isPlain = pattern !== undefined && pattern !== '' && !/[*?[\\]/.test(pattern);
     if (path === '') {
-      if (!isPlain || (operator !== '==' && operator !== '!=')) return false;
-      (operator === '==' ? contains : containsNot).push(pattern);
+      if (operator !== '==' && operator !== '!=') return false;
+      const [, glob] = /^pat\((.*)\)$/s.exec(value) ?? [];
+      if (isPlain) (operator === '==' ? contains : containsNot).push(pattern);
+      else if (glob === undefined || /[[\\]/.test(glob)) return false;
+      else (operator === '==' ? matches : matchesNot).push(patternOf(glob));
       return true;
     }
     const at = jsonPathFrom(`$${path}`);
@@ -102,9 +113,17 @@ export function conditionsOf(
     expected_status: statusesFrom(wanted, name, work),
     body_contains: wordsFrom(contains, name, work),
     body_not_contains: wordsFrom(containsNot, name, work),
+    body_matches: patternsFrom(matches, name, work),
+    body_not_matches: patternsFrom(matchesNot, name, work),
     json,
   };
 }
+
+/** The whole text as Gatus writes it, with `*` for anything and `?` for one character. */
+const patternOf = (glob: string): string => {
+  const literal = glob.replaceAll(/[\^$.+()\]{}|]/g, '\\$&');
+  return `(?s)^${literal.replaceAll('*', '.*').replaceAll('?', '.')}$`;
+};
 
 export function dnsConditionsOf(conditions: readonly string[], name: string, work: Work): Raw {
   const config: Record<string, unknown> = {};

@@ -1,4 +1,5 @@
-import { methods, reservedHeaders } from '../checks/https/keys.ts';
+import { bodyKeys, methods, reservedHeaders } from '../checks/https/keys.ts';
+import { patternFault } from '../checks/patterns/program.ts';
 import type { Work } from './result.ts';
 import { ofTable, type Raw, type Row } from './rows.ts';
 
@@ -261,8 +262,7 @@ export const consistent = (config: Raw, name: string, work: Work): Raw => {
   if (method === 'GET' || method === 'HEAD')
     drop('body', 'its body is left out: GET and HEAD send none.');
   if (method === 'HEAD')
-    for (const key of ['body_contains', 'body_not_contains', 'json'])
-      drop(key, 'what its body must say is left out: HEAD brings none.');
+    for (const key of bodyKeys) drop(key, 'what its body must say is left out: HEAD brings none.');
   const signsIn = Object.keys(Object(headers ?? {})).some((each) => /^authorization$/i.test(each));
   if (signsIn || config.basic_auth !== undefined)
     drop('bearer_token', 'it signs in twice; its bearer token is left out.');
@@ -280,6 +280,21 @@ export const wordsFrom = (
   if (fitting.length < words.filter((word) => word !== '').length)
     work.omit(name, 'a text that its answer must have is longer than 1,024 characters.');
   return fitting.length === 0 ? undefined : fitting;
+};
+
+/** Up to 20 regular expressions, of those that can be read. */
+export const patternsFrom = (
+  patterns: readonly string[],
+  name: string,
+  work: Work,
+): readonly string[] | undefined => {
+  const fitting = patterns.filter((pattern) => {
+    const fault = patternFault(pattern);
+    if (fault !== undefined) work.omit(name, `the pattern ${pattern} is left out: ${fault}.`);
+    return pattern !== '' && fault === undefined;
+  });
+  if (fitting.length > 20) work.omit(name, 'of its patterns the first 20 are taken.');
+  return fitting.length === 0 ? undefined : fitting.slice(0, 20);
 };
 
 /** A path into JSON as ours are; undefined where it is an expression. */

@@ -143,15 +143,19 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
   https: [
     {
       title: 'Assertions',
-      holds: 'status, speed, text, JSON, headers, certificate',
+      holds: 'status, speed, text, patterns, JSON, headers, certificate',
       settings: [
         setting('expected_status', 'Accepted status codes', statuses),
         warn,
         slowest,
         setting('body_contains', 'Body contains', lines),
         plain('body_not_contains', 'Body does not contain', lines),
+        setting('body_matches', 'Body matches', lines),
+        setting('body_not_matches', 'Body does not match', lines),
         setting('json', 'JSON values', assertions),
         setting('header_contains', 'Response headers', pairs),
+        setting('header_matches', 'Response headers match', pairs),
+        setting('header_not_matches', 'Response headers do not match', pairs),
         verified,
         expiring,
         httpsFailing,

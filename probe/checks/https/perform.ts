@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { createRecentCache } from '../../../shared/base/async.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import { isMailPort } from '../../../shared/checks/connection/config.ts';
@@ -275,12 +277,10 @@ const performHop = async (
     return { hop: hopOf({ beginning: nothing, tls: null, response: null, failure }), free };
   }
 
-  const judgesBody =
-    settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
   const wanted = {
     method: request.method,
     bytes,
-    keep: judgesBody ? readerLimits.body : keptForEvidence,
+    keep: settings.judges_body ? readerLimits.body : keptForEvidence,
     memory,
     headOnly: (status: number) => settings.follow_redirects && isRedirect(status),
     host: asked,
@@ -305,7 +305,7 @@ const performHop = async (
   phases = { ...phases, tls: seen.tls_ms, first_byte: seen.first_byte_ms };
   const rest = { beginning: reader.beginning, tls, failure };
   if (reader.status === 0) return { hop: hopOf({ ...rest, response: null }), free };
-  const body = await decoded(reader, judgesBody ? readerLimits.body : keptForEvidence);
+  const body = await decoded(reader, settings.judges_body ? readerLimits.body : keptForEvidence);
   const response = {
     status: reader.status,
     isHttp2: reader.isHttp2,
@@ -344,6 +344,16 @@ export const createHttpsCheck = (dependencies: HttpsDependencies): Check => {
     const handshakes = hops.map(({ tls }) => tls);
     return note(verdict, context, endpointOf(plan.first.url, settings), first, handshakes);
   };
+};
+
+/** One bite at a turn of the loop, whoever has work: others come in between. */
+const bites = pLimit(1);
+
+/** The first bite is enough for nearly all, and made at once. */
+const inBites = async <Result>(work: Generator<void, Result>): Promise<Result> => {
+  let step = work.next();
+  while (!step.done) step = await bites(async () => work.next(await setImmediate()));
+  return step.value;
 };
 
 type Performed = {
@@ -436,7 +446,7 @@ const perform = async (
     redirects,
     phases: { ...phases, total: performance.now() - began - memory.waited_ms },
   };
-  const verdict = judgeHttps(plan.settings, observation, context.evidence_wanted);
+  const verdict = await inBites(judgeHttps(plan.settings, observation, context.evidence_wanted));
   for (const free of bodies) free();
   return { settings: plan.settings, verdict, hops };
 };

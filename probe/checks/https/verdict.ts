@@ -5,6 +5,12 @@ import {
   type HttpsSettings,
   type JsonAssertion,
 } from '../../../shared/checks/https/config.ts';
+import {
+  type Effort,
+  effortOf,
+  type Found,
+  search,
+} from '../../../shared/checks/patterns/search.ts';
 import type { Cause, Evidence, Json, Verdict } from '../../../shared/checks/result.ts';
 import { quoted, roundedPhases } from '../connection/evidence.ts';
 import { http2Cause, isRefusedProtocol, responsePhases } from '../connection/response.ts';
@@ -176,12 +182,83 @@ const jsonBroken = (assertion: JsonAssertion, document: Json, body: string): Bro
   return undefined;
 };
 
-/** The first assertion about headers or body that does not hold. */
-const assertionBroken = (
+/** Work that rests between bites: a long body holds up no other check. */
+type InBites<Result> = Generator<void, Result>;
+
+/** What the patterns of one check may cost together: twenty in a body of 1 MiB, or some tenths of a second. */
+const mostEffort = 25_000_000;
+
+type Wanted = { readonly pattern: string; readonly isWanted: boolean };
+const wantedOf = (pattern: string): Wanted => ({ pattern, isWanted: true });
+const unwantedOf = (pattern: string): Wanted => ({ pattern, isWanted: false });
+
+function* headerPatternBroken(
+  settings: HttpsSettings,
+  response: ResponseSeen,
+  effort: Effort,
+): InBites<Broken | undefined> {
+  const wanted = [
+    ...settings.header_matches.map(([header, pattern]) => ({ header, ...wantedOf(pattern) })),
+    ...settings.header_not_matches.map(([header, pattern]) => ({ header, ...unwantedOf(pattern) })),
+  ];
+  for (const { header, pattern, isWanted } of wanted) {
+    const values = headerOf(response, header);
+    const [first] = values;
+    if (first === undefined && isWanted) return broken(cause('header_missing', { header }));
+    const text = quoted(pattern);
+    const matching: string[] = [];
+    for (const value of values) {
+      const found = yield* search(pattern, value, effort);
+      if (found === 'untold') return broken(cause('pattern_too_costly', { text }));
+      if (found !== 'nothing') matching.push(value);
+    }
+    if (isWanted && matching.length === 0)
+      return broken(cause('header_lacks_match', { header, text }), {
+        value: values.length === 1 ? (first ?? '') : values,
+      });
+    const [unwanted] = matching;
+    if (!isWanted && unwanted !== undefined)
+      return broken(cause('header_has_match', { header, text }), { value: unwanted });
+  }
+  return undefined;
+}
+
+function* bodyPatternBroken(
   settings: HttpsSettings,
   response: ResponseSeen,
   body: string,
-): Broken | undefined => {
+  effort: Effort,
+): InBites<Broken | undefined> {
+  const wanted = [
+    ...settings.body_matches.map(wantedOf),
+    ...settings.body_not_matches.map(unwantedOf),
+  ];
+  for (const { pattern, isWanted } of wanted) {
+    const text = quoted(pattern);
+    const found: Found = yield* search(pattern, body, effort);
+    if (found === 'untold') return broken(cause('pattern_too_costly', { text }));
+    if (found === 'nothing') {
+      if (isWanted)
+        return broken(cause('body_lacks_match', { text, truncated: response.truncated ? 1 : 0 }));
+      if (response.truncated) return broken(cause('body_match_untold', { text }));
+    } else if (!isWanted)
+      return broken(cause('body_has_match', { text }), {
+        inBody: body.slice(Math.max(0, found.end - shownOfMatch), found.end),
+      });
+  }
+  return undefined;
+}
+
+/** How much before the end of a match is shown at least. */
+const shownOfMatch = 50;
+
+/** The first assertion about headers or body that does not hold. */
+function* assertionBroken(
+  settings: HttpsSettings,
+  response: ResponseSeen,
+  body: string,
+): InBites<Broken | undefined> {
+  const effort = effortOf(mostEffort);
   for (const [header, text] of settings.header_contains) {
     const values = headerOf(response, header);
     if (values.length === 0) return broken(cause('header_missing', { header }));
@@ -192,6 +269,8 @@ const assertionBroken = (
       });
     }
   }
+  const ofHeaders = yield* headerPatternBroken(settings, response, effort);
+  if (ofHeaders) return ofHeaders;
   const truncated = response.truncated ? 1 : 0;
   const lacking = settings.body_contains.find((text) => !body.includes(text));
   if (lacking !== undefined)
@@ -202,6 +281,8 @@ const assertionBroken = (
   const [untold] = settings.body_not_contains;
   if (untold !== undefined && response.truncated)
     return broken(cause('body_has_untold', { text: quoted(untold) }));
+  const ofBody = yield* bodyPatternBroken(settings, response, body, effort);
+  if (ofBody) return ofBody;
   if (settings.json.length === 0) return undefined;
   const document = truncated ? undefined : parsed(body);
   if (!document) return broken(cause('body_not_json', { truncated }));
@@ -210,7 +291,7 @@ const assertionBroken = (
     if (found) return found;
   }
   return undefined;
-};
+}
 
 /** Statuses with which a server may say when it wants to be asked again. */
 const asksToWait = [429, 503];
@@ -221,12 +302,12 @@ const waitOf = (response: ResponseSeen): number | undefined => {
   return after === undefined ? undefined : Math.min(after, longestWait_s);
 };
 
-const responseBroken = (
+function* responseBroken(
   settings: HttpsSettings,
   seen: HttpsObservation,
   response: ResponseSeen,
   body: string,
-): Broken | undefined => {
+): InBites<Broken | undefined> {
   const { status } = response;
   const expected = settings.expected.matches(status);
   if (!expected || !settings.expected_given) {
@@ -252,7 +333,7 @@ const responseBroken = (
     );
   }
   return (
-    assertionBroken(settings, response, body) ??
+    (yield* assertionBroken(settings, response, body)) ??
     broken(
       limitCause(
         settings,
@@ -262,7 +343,7 @@ const responseBroken = (
       ),
     )
   );
-};
+}
 
 const redirectCause = (
   settings: HttpsSettings,
@@ -294,12 +375,12 @@ const unknown = (name: string): Judged => ({
   cause: { class: name, params: {} },
 });
 
-const judged = (
+function* judged(
   settings: HttpsSettings,
   seen: HttpsObservation,
   last: HopSeen,
   body: string,
-): Judged => {
+): InBites<Judged> {
   if (last.failure) {
     const own = ownFault(last.failure, last.addresses);
     if (own) return { outcome: 'unknown', cause: own };
@@ -316,31 +397,29 @@ const judged = (
   const astray = redirectCause(settings, seen, last);
   if (astray) return fail(astray);
   const wrong = last.response
-    ? responseBroken(settings, seen, last.response, body)
+    ? yield* responseBroken(settings, seen, last.response, body)
     : broken(cause('response_missing'));
   return wrong ? { outcome: 'fail', ...wrong } : { outcome: 'ok', cause: null };
-};
+}
 
 /**
- * Judges an https check. Builds evidence for failures, and for a success when wanted, and warnings
- * for a success.
+ * Judges an https check, in bites. Builds evidence for failures, and for a success when wanted, and
+ * warnings for a success.
  */
-export const judgeHttps = (
+export function* judgeHttps(
   settings: HttpsSettings,
   seen: HttpsObservation,
   evidenceWanted: boolean,
-): Verdict => {
+): InBites<Verdict> {
   const last = seen.hops.at(-1);
   if (!last) throw new Error('An https check without a hop cannot be judged');
-  const reads =
-    settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
   const head = (): string =>
     last.response ? textOf({ ...last.response, body: last.response.body.subarray(0, 4_096) }) : '';
-  const body = last.response && reads ? textOf(last.response) : head();
-  const { outcome, cause: why, saw } = judged(settings, seen, last, body);
+  const body = last.response && settings.judges_body ? textOf(last.response) : head();
+  const { outcome, cause: why, saw } = yield* judged(settings, seen, last, body);
   const evidence: Evidence =
     outcome !== 'ok' || evidenceWanted ? httpsEvidence(settings, seen, body, saw) : {};
   const verdict = { outcome, cause: why, phases: roundedPhases(seen.phases), evidence };
   const warnings = outcome === 'ok' ? httpsWarnings(settings, seen) : [];
   return warnings.length > 0 ? { ...verdict, warnings } : verdict;
-};
+}

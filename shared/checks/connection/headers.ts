@@ -16,9 +16,9 @@ const headerValue = z
   .max(4_096)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
 /** The document states the refinement's rules beside the schema. */
-export const headerMap = (limit: number) =>
+export const headerMap = (limit: number, value = headerValue) =>
   z
-    .record(headerName, headerValue)
+    .record(headerName, value)
     .refine((map) => Object.keys(map).length <= limit)
     .meta({ maxProperties: limit });
 

@@ -78,6 +78,32 @@ export const httpsCauses = {
     sentence: (params) => `Body does not contain "${params.text}"${judgedPart(params)}`,
   },
   body_has: { layer: 'assertion', sentence: ({ text }) => `Body contains "${text}"` },
+  header_lacks_match: {
+    layer: 'assertion',
+    sentence: ({ header, text }) => `Header ${header} does not match the pattern "${text}"`,
+  },
+  header_has_match: {
+    layer: 'assertion',
+    sentence: ({ header, text }) => `Header ${header} matches the pattern "${text}"`,
+  },
+  body_lacks_match: {
+    layer: 'assertion',
+    sentence: (params) => `Body does not match the pattern "${params.text}"${judgedPart(params)}`,
+  },
+  body_has_match: {
+    layer: 'assertion',
+    sentence: ({ text }) => `Body matches the pattern "${text}"`,
+  },
+  body_match_untold: {
+    layer: 'assertion',
+    sentence: ({ text }) =>
+      `Body is too long to tell that it does not match the pattern "${text}": nothing in the first 1 MiB does, more was not read`,
+  },
+  pattern_too_costly: {
+    layer: 'assertion',
+    sentence: ({ text }) =>
+      `The answer is too long for the pattern "${text}": matching it was given up; make the pattern simpler`,
+  },
   body_has_untold: {
     layer: 'assertion',
     sentence: ({ text }) =>

@@ -41,8 +41,10 @@ import {
   type KindTarget,
   keyFaults,
 } from '../kind-config.ts';
+import { patternFault } from '../patterns/program.ts';
+import { maxPattern } from '../patterns/syntax.ts';
 import type { Json } from '../result.ts';
-import { httpsFamilies, httpsKeys, methods, reservedHeaders } from './keys.ts';
+import { bodyKeys, httpsFamilies, httpsKeys, methods, reservedHeaders } from './keys.ts';
 
 /** One form of expected statuses: a number, a range "200-299" or a class "2xx". */
 const range = /^([1-5]\d\d)\s*-\s*([1-5]\d\d)$/;
@@ -141,6 +143,13 @@ export type Method = (typeof methods)[number];
 const noLineBreak = /^[^\r\n\x00]*$/;
 const text = z.string().min(1).max(1_024);
 const texts = z.union([text, z.array(text).min(1).max(20)]);
+const pattern = z.string().min(1).max(maxPattern);
+const patterns = z.union([pattern, z.array(pattern).min(1).max(20)]);
+/** Header names with what each must have. */
+const ofHeaders = (value?: z.ZodString) =>
+  headerMap(20, value)
+    .refine((map) => Object.keys(map).length > 0)
+    .meta({ minProperties: 1, maxProperties: 20 });
 const scalar = z.union([z.string().max(1_024), z.number(), z.boolean(), z.null()]);
 
 const jsonOperators = ['equals', 'contains', 'gt', 'lt', 'exists'] as const;
@@ -173,10 +182,12 @@ const schemas = {
   max_redirects: z.int().min(0).max(10),
   body_contains: texts,
   body_not_contains: texts,
+  body_matches: patterns,
+  body_not_matches: patterns,
   json: z.array(jsonAssertion).min(1).max(20),
-  header_contains: headerMap(20)
-    .refine((map) => Object.keys(map).length > 0)
-    .meta({ minProperties: 1, maxProperties: 20 }),
+  header_contains: ofHeaders(),
+  header_matches: ofHeaders(pattern),
+  header_not_matches: ofHeaders(pattern),
   verify_tls: connectionSchemas.verify_tls,
   tls_expires_within_days: connectionSchemas.tls_expires_within_days,
   ip_family: z.union([z.enum(httpsFamilies), z.literal([4, 6])]),
@@ -209,6 +220,25 @@ const losesDigits = (config: Config): boolean =>
       typeof one === 'object' && one !== null && !Array.isArray(one) ? one.equals : undefined;
     return typeof equals === 'number' && Number.isInteger(equals) && !Number.isSafeInteger(equals);
   });
+
+/** Patterns that cannot be used, each with what to do about it. */
+const patternFaults = (config: Config): ConfigFault[] => {
+  const given = [
+    ...(['body_matches', 'body_not_matches'] as const).flatMap((key) =>
+      asTexts(config[key]).map((source, index) => ({
+        key: Array.isArray(config[key]) ? `${key}[${index}]` : key,
+        source,
+      })),
+    ),
+    ...(['header_matches', 'header_not_matches'] as const).flatMap((key) =>
+      asPairs(config[key]).map(([name, source]) => ({ key: `${key}.${name}`, source })),
+    ),
+  ];
+  return given.flatMap(({ key, source }) => {
+    const remedy = patternFault(source);
+    return remedy === undefined ? [] : [{ key, remedy }];
+  });
+};
 
 /** Faults between keys that are each valid. */
 const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
@@ -251,9 +281,8 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
       : clientCertificateFault(certificate);
     if (fault !== undefined) say('client_certificate', fault);
   }
-  const judgesBody = ['body_contains', 'body_not_contains', 'json'].find((key) =>
-    given(config, key),
-  );
+  faults.push(...patternFaults(config));
+  const judgesBody = bodyKeys.find((key) => given(config, key));
   if (method === 'HEAD' && judgesBody !== undefined)
     say(judgesBody, 'set `method` to GET; HEAD brings no body to judge');
   if (losesDigits(config))
@@ -315,8 +344,13 @@ export type HttpsSettings = ConnectionSettings & {
   readonly max_redirects: number;
   readonly body_contains: readonly string[];
   readonly body_not_contains: readonly string[];
+  readonly body_matches: readonly string[];
+  readonly body_not_matches: readonly string[];
   readonly json: readonly JsonAssertion[];
   readonly header_contains: readonly (readonly [name: string, text: string])[];
+  readonly header_matches: readonly (readonly [name: string, pattern: string])[];
+  readonly header_not_matches: readonly (readonly [name: string, pattern: string])[];
+  readonly judges_body: boolean;
   /** Shown to the monitor's own origin alone. */
   readonly client_certificate: ClientCertificate | null;
   /** Whether IPv4 and IPv6 must each answer; `ip_family` then says which one a check is made by. */
@@ -387,8 +421,13 @@ export const httpsSettings = (config: Config): HttpsSettings => {
     max_redirects: asNumber(config.max_redirects) ?? 5,
     body_contains: asTexts(config.body_contains),
     body_not_contains: asTexts(config.body_not_contains),
+    body_matches: asTexts(config.body_matches),
+    body_not_matches: asTexts(config.body_not_matches),
     json: assertions(config.json),
     header_contains: asPairs(config.header_contains),
+    header_matches: asPairs(config.header_matches),
+    header_not_matches: asPairs(config.header_not_matches),
+    judges_body: bodyKeys.some((key) => asList(config[key]).length > 0),
     client_certificate: certificate === undefined ? null : readClientCertificate(certificate),
     ...connectionSettings(config),
     both_families: config.ip_family === 'both',

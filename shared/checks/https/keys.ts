@@ -3,6 +3,15 @@ import { connectionKeys, httpsFailures, ipFamilies } from '../connection/keys.ts
 
 export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
+/** The assertions that need a body. */
+export const bodyKeys = [
+  'body_contains',
+  'body_not_contains',
+  'body_matches',
+  'body_not_matches',
+  'json',
+] as const;
+
 /** Headers that the check itself must write, or that would change how the connection works. */
 export const reservedHeaders = [
   'connection',
@@ -37,6 +46,12 @@ const exampleCertificate = [
   'MC4CAQAwBQYDK2VwBCIEINUktlmenB1kulPUxKna6rVccDzbWIrRKj/Hx9a85310',
   '-----END PRIVATE KEY-----',
 ].join('\n');
+
+/** What a regular expression may be. */
+const pattern =
+  'at most 1,024 characters of RE2 syntax: classes, groups, | * + ? {m,n} ^ $ \\b \\d \\w \\s and the ' +
+  'flags (?i), (?s), (?m), without references to groups and without looking ahead or behind';
+const patterns = `a regular expression or a list of at most 20, each ${pattern}`;
 
 const text = 'a text of 1 to 1,024 characters, or a list of at most 20';
 
@@ -104,6 +119,18 @@ export const httpsKeys = {
     otherwise: 'nothing',
     example: 'Fatal error',
   },
+  body_matches: {
+    meaning: 'Regular expressions that the body must match somewhere; case-sensitive without (?i).',
+    allowed: `${patterns} (all must match)`,
+    otherwise: 'nothing',
+    example: ['version \\d+\\.\\d+', '(?i)all systems (?:normal|operational)'],
+  },
+  body_not_matches: {
+    meaning: 'Regular expressions that the body must not match.',
+    allowed: `${patterns} (none may match)`,
+    otherwise: 'nothing',
+    example: '(?i)\\b(?:error|exception)\\b',
+  },
   json: {
     meaning: 'What the body, read as JSON, must have at a path.',
     allowed:
@@ -120,6 +147,19 @@ export const httpsKeys = {
       'must contain ("" if the header must only be there)',
     otherwise: 'nothing',
     example: { 'Content-Type': 'text/html' },
+  },
+  header_matches: {
+    meaning: 'Regular expressions that headers of the answer must match somewhere.',
+    allowed: `an object of at most 20 header names with the regular expression that each must match, each ${pattern}`,
+    otherwise: 'nothing',
+    example: { 'Cache-Control': 'max-age=[1-9]\\d*' },
+  },
+  header_not_matches: {
+    meaning:
+      'Regular expressions that headers of the answer must not match; a header that is not there matches none.',
+    allowed: `an object of at most 20 header names with the regular expression that each must not match, each ${pattern}`,
+    otherwise: 'nothing',
+    example: { Server: '^Apache/2\\.2\\b' },
   },
   verify_tls: connectionKeys.verify_tls,
   tls_expires_within_days: connectionKeys.tls_expires_within_days,

@@ -170,6 +170,33 @@ describe('body memory', () => {
       expect(all - (verdict.phases?.total ?? all)).toBeGreaterThanOrEqual(waitMs - 2);
     });
 
+    test('are matched in bites, and given up where a pattern costs too much', async () => {
+      let drawn = 1;
+      const mixed = Array.from({ length: mebi }, () => {
+        drawn = (drawn * 48_271) % 2_147_483_647;
+        return drawn % 2 === 0 ? 'a' : 'b';
+      }).join('');
+      const target = await serve();
+      target.answer({ is: 'status', status: 200, body: mixed });
+      let turns = 0;
+      const others = setInterval(() => {
+        turns += 1;
+      }, 0);
+      const config = { body_matches: '(?:a|b)*a(?:a|b){500}c' };
+      try {
+        expect(await httpsChecker()(target.url(), config)).toMatchObject({
+          outcome: 'fail',
+          cause: { class: 'pattern_too_costly' },
+        });
+      } finally {
+        clearInterval(others);
+      }
+      expect(turns).toBeGreaterThan(100);
+      expect(await httpsChecker()(target.url(), { body_matches: '(?:a+)+c|(a*)*$' })).toMatchObject(
+        { outcome: 'ok' },
+      );
+    });
+
     test('of one byte a chunk are ended early', async () => {
       const target = await serveRaw((socket) => {
         socket.once('data', () => {

@@ -17,12 +17,7 @@ import {
 import { configKeys, defaultWords, unknownConfigKeys } from '../../../shared/checks/config-keys.ts';
 import { dnsSettings } from '../../../shared/checks/dns/config.ts';
 import { grpcSettings } from '../../../shared/checks/grpc/config.ts';
-import {
-  atJsonPath,
-  expectedStatus,
-  httpsSettings,
-  parseJsonPath,
-} from '../../../shared/checks/https/config.ts';
+import { expectedStatus, httpsSettings } from '../../../shared/checks/https/config.ts';
 import { icmpSettings } from '../../../shared/checks/icmp/config.ts';
 import { timeoutMs } from '../../../shared/checks/kind-config.ts';
 import { type Kind, kinds } from '../../../shared/checks/kinds.ts';
@@ -346,6 +341,11 @@ describe('https config', () => {
       ['body_contains', 'ok'],
       ['body_contains', ['ok', 'fine']],
       ['body_not_contains', 'error'],
+      ['body_matches', '^ok'],
+      ['body_matches', ['ok|fine', '(?i)v\\d+']],
+      ['body_not_matches', '(?:a+)+$'],
+      ['header_matches', { Server: '^nginx', 'X-There': '.' }],
+      ['header_not_matches', { Server: '\\d' }],
       [
         'json',
         [
@@ -414,6 +414,14 @@ describe('https config', () => {
       ['body_contains', '', 'body_contains'],
       ['body_contains', [], 'body_contains'],
       ['body_not_contains', 5, 'body_not_contains'],
+      ['body_matches', '', 'body_matches'],
+      ['body_matches', '(a', 'body_matches'],
+      ['body_matches', ['a', '(a)\\1'], 'body_matches[1]'],
+      ['body_not_matches', Array(21).fill('a'), 'body_not_matches'],
+      ['body_not_matches', 'a'.repeat(1_025), 'body_not_matches'],
+      ['header_matches', {}, 'header_matches'],
+      ['header_matches', { Server: '' }, 'header_matches.Server'],
+      ['header_not_matches', { Server: '(?=a)' }, 'header_not_matches.Server'],
       ['json', {}, 'json'],
       ['json', [{ path: '$..a', equals: 1 }], 'json[0].path'],
       ['json', [{ path: '$.a' }], 'json[0]'],
@@ -452,6 +460,10 @@ describe('https config', () => {
 
     test('a conflict between keys is reported with the key to change', () => {
       expect(keys({ body_contains: 'x', method: 'HEAD' })).toEqual(['body_contains']);
+      expect(keys({ body_not_matches: 'x', method: 'HEAD' })).toEqual(['body_not_matches']);
+      expect(faultsSentence(faults({ body_matches: 'a(?!b)' }))).toBe(
+        '`body_matches` cannot be used: write it without looking ahead or behind (`(?=`, `(?!`, `(?<=`, `(?<!`), which RE2 syntax does not have',
+      );
       expect(keys({ basic_auth: { username: 'a', password: 'b' }, bearer_token: 'c' })).toEqual([
         'bearer_token',
       ]);
@@ -543,44 +555,5 @@ describe('https config', () => {
     expect(httpsSettings({ basic_auth: { username: 'jürgen', password: 'pä' } }).credentials).toBe(
       `Basic ${Buffer.from('jürgen:pä').toString('base64')}`,
     );
-  });
-});
-
-describe('json path', () => {
-  test.each<[string, Json | undefined]>([
-    ['$', { a: { b: [10, 20, { 'c d': 'x' }] }, 'e-f': true, n: null }],
-    ['$.a.b[0]', 10],
-    ['a.b[-2]', 20],
-    ['$.a.b[2]["c d"]', 'x'],
-    ["$.a['b'].1", 20],
-    ['$.a.b.length', 3],
-    ['e-f', true],
-    ['n', null],
-    ['$.n.more', undefined],
-    ['$.a.b[9]', undefined],
-    ['$.constructor', undefined],
-    ['$.a.b.constructor', undefined],
-  ])('the JSON path %s leads to %j', (path, expected) => {
-    const document = { a: { b: [10, 20, { 'c d': 'x' }] }, 'e-f': true, n: null };
-    const parsed = parseJsonPath(path);
-    expect(parsed).toBeDefined();
-    expect(atJsonPath(document, parsed ?? [])).toEqual(expected);
-  });
-
-  test.each([
-    '',
-    '.',
-    '$.',
-    '$..a',
-    'a..b',
-    'a[',
-    'a[x]',
-    'a["b]',
-    '$["a"]b',
-    'a b',
-    'a[*]',
-    `${'a.'.repeat(40)}a`,
-  ])('%j is no JSON path', (path) => {
-    expect(parseJsonPath(path)).toBeUndefined();
   });
 });

@@ -24,6 +24,8 @@ endpoints:
       - "[STATUS] == any(200, 204)"
       - "[BODY].status == UP"
       - "[BODY] == pat(*welcome*)"
+      - "[BODY] == pat(<html>*v?.1*)"
+      - "[BODY] != pat(*[0-9])"
       - "has([BODY].errors) == false"
       - "len([BODY].items) > 2"
       - "[RESPONSE_TIME] < 800"
@@ -55,6 +57,7 @@ external-endpoints:
       fail_on: ['slow', 'certificate'],
       expected_status: [200, 204],
       body_contains: ['welcome'],
+      body_matches: ['(?s)^<html>.*v.\\.1.*$'],
       json: [
         { path: '$.status', equals: 'UP' },
         { path: '$.errors', exists: false },
@@ -77,6 +80,7 @@ external-endpoints:
   });
   expect(Object.keys(channels)).toEqual(['slack', 'email', 'email-2']);
   expect(omissionsOf(imported, 'front')).toEqual([
+    'the condition [BODY] != pat(*[0-9]) is left out: no assertion says it.',
     'the condition len([BODY].items) > 2 is left out: no assertion says it.',
     'thresholds of its alerts are left out: another continent confirms an outage instead.',
     'signing in by OAuth has no counterpart; set up what its target takes.',
@@ -156,6 +160,7 @@ test('blackbox: targets of scrape configs, as their modules say', () => {
         body: 'a=1',
         expected_status: [200, 302],
         basic_auth: { username: 'u', password: variable('HTTPS_SHOP_EXAMPLE_IN_PASSWORD') },
+        body_not_matches: ['x'],
         verify_tls: false,
       },
     },
@@ -175,7 +180,6 @@ test('blackbox: targets of scrape configs, as their modules say', () => {
   ]);
   expect(omissionsOf(imported, 'https://shop.example/in')).toEqual([
     'its no_follow_redirects has no counterpart.',
-    'its fail_if_body_matches_regexp has no counterpart.',
   ]);
   expect(omissionsOf(imported, 'a.example')).toEqual([
     'the module own is not known: give blackbox.yml too.',
@@ -183,4 +187,48 @@ test('blackbox: targets of scrape configs, as their modules say', () => {
   expect(omissionsOf(imported, 'node').join()).toContain('no job of blackbox_exporter');
   const listed = from('blackbox', [{ targets: ['shop.example'], labels: {} }]);
   expect(Object.values(listed.objects.monitors)).toMatchObject([{ target: 'http://shop.example' }]);
+});
+
+test('blackbox: what a body and headers must match, and what they must not', () => {
+  const http = {
+    fail_if_body_not_matches_regexp: ['(?i)welcome', '\\p{L}+'],
+    fail_if_body_matches_regexp: ['error \\d+', 'fatal|panic'],
+    fail_if_header_not_matches: [
+      { header: 'Content-Type', regexp: '^text/html' },
+      { header: 'Content-Type', regexp: 'utf-8$' },
+      { header: 'Vary', regexp: '.', allow_missing: true },
+    ],
+    fail_if_header_matches: [
+      { header: 'Server', regexp: 'Apache/2\\.2' },
+      { header: 'Via', regexp: '.', allow_missing: true },
+    ],
+  };
+  const imported = from(
+    'blackbox',
+    {
+      scrape_configs: [
+        {
+          job_name: 'web',
+          params: { module: ['own'] },
+          static_configs: [{ targets: ['https://shop.example/'] }],
+        },
+      ],
+    },
+    { modules: { own: { prober: 'http', http } } },
+  );
+  expect(Object.values(imported.objects.monitors)).toMatchObject([
+    {
+      config: {
+        body_matches: ['(?i)welcome'],
+        body_not_matches: ['error \\d+', 'fatal|panic'],
+        header_matches: { 'Content-Type': '^text/html', Server: '^' },
+        header_not_matches: { Server: 'Apache/2\\.2', Via: '.' },
+      },
+    },
+  ]);
+  expect(omissionsOf(imported, 'https://shop.example/')).toEqual([
+    expect.stringMatching(/^the pattern \\p\{L\}\+ is left out: write it without `\\p`/),
+    expect.stringMatching(/^the pattern utf-8\$ of the header Content-Type is left out/),
+    expect.stringMatching(/^the pattern \. of the header Vary is left out/),
+  ]);
 });

@@ -82,6 +82,23 @@ describe('evidence saw', () => {
       expect(header()).toBeUndefined();
     });
 
+    test('of a pattern is the value that did not match, or did', () => {
+      const server = [['server', 'nginx/1.18']] as const;
+      const seen = answered(response(200, '', server));
+      expect(judge(seen, { header_matches: { Server: '^apache' } }).evidence.saw).toBe(
+        'nginx/1.18',
+      );
+      expect(judge(seen, { header_not_matches: { Server: '\\d$' } }).evidence.saw).toBe(
+        'nginx/1.18',
+      );
+      const body = `${'.'.repeat(3_000)}before Fatal error in line 7 ${'.'.repeat(3_000)}`;
+      const saw = String(
+        judge(answered(response(200, body)), { body_not_matches: 'error in line \\d+' }).evidence
+          .saw,
+      );
+      expect(saw).toContain('before Fatal error in line 7');
+    });
+
     test('of a forbidden text is its place', () => {
       const body = `${'.'.repeat(3_000)}before Fatal error in line 7 ${'.'.repeat(3_000)}`;
       const saw = String(
