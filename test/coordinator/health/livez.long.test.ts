@@ -111,7 +111,8 @@ const askLivez = (url: string) => {
     parentPort.once('message', () => { on = false; });
     (async () => {
       const heard = [];
-      while (on) heard.push((await fetch(workerData)).status);
+      for (; on; await new Promise((resolve) => setTimeout(resolve, 50)))
+        heard.push((await fetch(workerData)).status);
       parentPort.postMessage(heard);
     })();`,
     { eval: true, workerData: `${url}/livez` },
@@ -206,7 +207,7 @@ describe('over HTTP', () => {
 
   test('and /livez answered all the while', async () => {
     const heard = await livez();
-    expect(heard.length).toBeGreaterThan(bodies.length);
+    expect(heard.length).toBeGreaterThan(100);
     expect(new Set(heard)).toEqual(new Set([200]));
   });
 });
