@@ -73,7 +73,7 @@ const makeToken = async ({ page }: Tab): Promise<void> => {
 };
 
 const makeWebhook = async ({ page }: Tab): Promise<void> => {
-  await page.getByLabel('URL').fill('https://hooks.example.com/antipode');
+  await page.getByLabel('URL').fill('https://hooks.example.org/antipode');
   await page.getByRole('button', { name: 'Create webhook' }).click();
   await page.locator('.copyable').first().waitFor();
 };
