@@ -39,7 +39,7 @@ export type Division = { readonly giveUp: readonly number[]; readonly take: read
 const bite = 8;
 /** A partition that was taken more often than this within the window circles. */
 const usualTakes = 3;
-export const windowMs = 300_000;
+const windowMs = 300_000;
 /** A partition that was given up is left to others for this many leases. */
 const leftLeases = 5;
 const longestRestMs = 10_000;

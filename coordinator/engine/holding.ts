@@ -69,7 +69,7 @@ export type Acts<Part extends Held> = {
   readonly startResting: () => void;
 };
 
-export type HoldingTiming = { readonly leaseMs: number; readonly stallMs: number };
+type HoldingTiming = { readonly leaseMs: number; readonly stallMs: number };
 
 /**
  * After this many stalls, within this many stall timeouts, the coordinator itself is the likely

@@ -84,7 +84,7 @@ export const resourceFile = (root: Resource): Buffer => {
   const index = words([
     rootAt,
     indexWords - 1,
-    indexWords + keys.length / 4 - 0,
+    indexWords + keys.length / 4,
     next,
     next,
     largest,
