@@ -3,6 +3,7 @@ import type { Raw } from './rows.ts';
 import {
   jsonPathFrom,
   patternsFrom,
+  payloadFrom,
   scalarFrom,
   secondsFrom,
   statusesFrom,
@@ -15,49 +16,44 @@ type About = {
   readonly name: string;
   readonly interval_s: number;
   readonly timeout_ms: number | undefined;
+  readonly hasCertificate: boolean;
 };
 
-const left = 'left out: no assertion says it.';
-const form = /^(\[\w+\][^\s]*|has\(\[BODY\][^)]*\))\s*(==|!=|<=|>=|<|>)\s*(.*)$/;
+/** What each kind of check says of a condition. */
+export type JudgedKind = 'https' | 'tls' | 'tcp' | 'websocket' | 'grpc' | 'icmp';
 
+const left = 'left out: no assertion says it.';
+const form = /^(\[\w+\][^\s]*|has\(\[BODY\][^)]*\))\s*(==|!=|<=|>=|<|>)\s*(.*)$/s;
+
+/** All conditions must hold, so each narrows what those before it left. */
 export function conditionsOf(
   conditions: readonly string[],
-  kind: 'https' | 'tls' | 'tcp' | 'other',
-  { name, interval_s, timeout_ms }: About,
+  kind: JudgedKind,
+  { name, interval_s, timeout_ms, hasCertificate }: About,
   work: Work,
 ): Raw {
-  const wanted: string[] = [];
+  let statuses: readonly number[] = everyStatus;
   const [contains, containsNot]: [string[], string[]] = [[], []];
   const [matches, matchesNot]: [string[], string[]] = [[], []];
   const json: Raw[] = [];
   const failOn: string[] = [];
-  const bounds = { from: 100, to: 599, isGiven: false };
+  const most = { ms: Number.POSITIVE_INFINITY, days: 0 };
   const config: Record<string, unknown> = {};
 
   const status = (operator: string, value: string): boolean => {
-    const number = Number(value);
-    const [, list] = /^any\((.*)\)$/.exec(value) ?? [];
-    if (operator === '==' && list !== undefined)
-      wanted.push(...list.split(',').map((one) => one.trim()));
-    else if (!Number.isInteger(number)) return false;
-    else if (operator === '==') wanted.push(String(number));
-    else if (operator === '<') bounds.to = Math.min(bounds.to, number - 1);
-    else if (operator === '<=') bounds.to = Math.min(bounds.to, number);
-    else if (operator === '>') bounds.from = Math.max(bounds.from, number + 1);
-    else if (operator === '>=') bounds.from = Math.max(bounds.from, number);
-    else return false;
-    bounds.isGiven ||= operator !== '==';
-    return true;
+    const holds = statusTest(operator, value);
+    if (holds !== undefined) statuses = statuses.filter(holds);
+    return holds !== undefined;
   };
   const body = (path: string, operator: string, value: string): boolean => {
     const [, pattern] = /^pat\(\*(.*)\*\)$/s.exec(value) ?? [];
     const isPlain = pattern !== undefined && pattern !== '' && !/[*?[\\]/.test(pattern);
     if (path === '') {
       if (operator !== '==' && operator !== '!=') return false;
-      const [, glob] = /^pat\((.*)\)$/s.exec(value) ?? [];
+      const whole = patternOf(value);
       if (isPlain) (operator === '==' ? contains : containsNot).push(pattern);
-      else if (glob === undefined || /[[\\]/.test(glob)) return false;
-      else (operator === '==' ? matches : matchesNot).push(patternOf(glob));
+      else if (whole === undefined) return false;
+      else (operator === '==' ? matches : matchesNot).push(whole);
       return true;
     }
     const at = jsonPathFrom(`$${path}`);
@@ -78,24 +74,39 @@ export function conditionsOf(
     json.push({ path: at, exists: value === 'true' });
     return true;
   };
+  /** Of what comes over a connection. */
+  const message = (operator: string, value: string): boolean => {
+    const [, pattern] = /^pat\(\*(.*)\*\)$/s.exec(value) ?? [];
+    const text = pattern ?? value;
+    const isText = pattern === undefined ? !isCall.test(value) : !/[*?[\\]/.test(pattern);
+    if (operator !== '==' || text === '' || !isText || config.expect !== undefined) return false;
+    config.expect = payloadFrom(text, name, work);
+    if (pattern === undefined)
+      work.omit(name, `the condition [BODY] == ${value} is met by a message with more around it.`);
+    return true;
+  };
   const take = (condition: string): boolean => {
     const [, place = '', operator = '', value = ''] = form.exec(condition) ?? [];
     if (place === '[CONNECTED]') return operator === '==' && value === 'true';
-    if (place === '[RESPONSE_TIME]' && operator.startsWith('<') && kind !== 'other') {
-      const most = Math.floor(Number(value));
-      if (!Number.isFinite(most) || most < 1) return false;
-      const limit = timeout_ms ?? Math.min(10_000, interval_s * 500);
-      config.max_response_ms = Math.min(most, limit);
+    if (place === '[RESPONSE_TIME]' && operator.startsWith('<') && kind !== 'icmp') {
+      const ms = Math.floor(Number(value));
+      if (!Number.isFinite(ms) || ms < 1) return false;
+      most.ms = Math.min(most.ms, ms, timeout_ms ?? Math.min(10_000, interval_s * 500));
+      config.max_response_ms = most.ms;
       failOn.push('slow');
       return true;
     }
-    if (place === '[CERTIFICATE_EXPIRATION]' && operator.startsWith('>') && kind !== 'other') {
+    if (place === '[CERTIFICATE_EXPIRATION]' && operator.startsWith('>') && hasCertificate) {
       const days = Math.ceil((secondsFrom(value) ?? 0) / 86_400);
       if (days < 1 || days > 365) return false;
-      config.tls_expires_within_days = days;
+      most.days = Math.max(most.days, days);
+      config.tls_expires_within_days = most.days;
       failOn.push('certificate');
       return true;
     }
+    if (kind === 'grpc') return condition === '[BODY] == SERVING';
+    if (kind === 'tcp' || kind === 'websocket')
+      return place === '[BODY]' && message(operator, value);
     if (kind !== 'https') return false;
     if (place === '[STATUS]') return status(operator, value);
     if (place.startsWith('has(')) return exists(place, operator, value);
@@ -103,14 +114,14 @@ export function conditionsOf(
   };
   for (const condition of conditions)
     if (!take(condition.trim())) work.omit(name, `the condition ${condition.trim()} is ${left}`);
-  // Without a condition on it any status is right, in Gatus.
-  if (wanted.length === 0) wanted.push(`${Math.max(100, bounds.from)}-${Math.min(599, bounds.to)}`);
-  else if (bounds.isGiven) work.omit(name, 'of its conditions on the status those with == count.');
-  if (kind !== 'https') return { ...config, fail_on: [...new Set(failOn)] };
+  const judged = { ...config, fail_on: [...new Set(failOn)] };
+  if (kind !== 'https') return judged;
+  if (statuses.length === 0)
+    work.omit(name, 'no status meets all its conditions; one of 200 to 299 is expected.');
   return {
-    ...config,
-    fail_on: [...new Set(failOn)],
-    expected_status: statusesFrom(wanted, name, work),
+    ...judged,
+    // Without a condition on it any status is right, in Gatus.
+    expected_status: statusesFrom(rangesOf(statuses), name, work),
     body_contains: wordsFrom(contains, name, work),
     body_not_contains: wordsFrom(containsNot, name, work),
     body_matches: patternsFrom(matches, name, work),
@@ -119,25 +130,71 @@ export function conditionsOf(
   };
 }
 
-/** The whole text as Gatus writes it, with `*` for anything and `?` for one character. */
-const patternOf = (glob: string): string => {
-  const literal = glob.replaceAll(/[\^$.+()\]{}|]/g, '\\$&');
-  return `(?s)^${literal.replaceAll('*', '.*').replaceAll('?', '.')}$`;
+const everyStatus = Array.from({ length: 500 }, (_, nth) => nth + 100);
+
+/** `any(200, 204)` as its values; anything else as one. */
+const alternativesIn = (value: string): readonly string[] => {
+  const [, list] = /^any\((.*)\)$/s.exec(value) ?? [];
+  return list === undefined ? [value] : list.split(',').map((one) => one.trim());
 };
 
+const statusTest = (operator: string, value: string): ((status: number) => boolean) | undefined => {
+  const numbers = alternativesIn(value).map(Number);
+  const [number = Number.NaN] = numbers;
+  if (!numbers.every(Number.isInteger)) return undefined;
+  if (operator === '==') return (status) => numbers.includes(status);
+  if (operator === '!=') return (status) => !numbers.includes(status);
+  if (value.startsWith('any(')) return undefined;
+  if (operator === '<') return (status) => status < number;
+  if (operator === '<=') return (status) => status <= number;
+  return operator === '>' ? (status) => status > number : (status) => status >= number;
+};
+
+/** Numbers in their order, as `200` and `200-299`. */
+const rangesOf = (numbers: readonly number[]): readonly string[] => {
+  const all = new Set(numbers);
+  const ends = numbers.filter((number) => !all.has(number + 1));
+  return numbers
+    .filter((number) => !all.has(number - 1))
+    .map((from, nth) => (from === ends[nth] ? String(from) : `${from}-${ends[nth]}`));
+};
+
+/** A function of Gatus, such as `len([BODY])`. */
+const isCall = /^\w+\(/;
+
+/**
+ * A whole body as Gatus writes it: the text itself, `pat()` with `*` for anything and `?` for one
+ * character, or any() of these. Undefined where it is more.
+ */
+const patternOf = (value: string): string | undefined => {
+  const patterns = alternativesIn(value).map((one) => {
+    const [, glob] = /^pat\((.*)\)$/s.exec(one) ?? [];
+    if (glob === undefined) return isCall.test(one) ? undefined : escaped(one);
+    if (/[[\\]/.test(glob)) return undefined;
+    return escaped(glob, '*?').replaceAll('*', '.*').replaceAll('?', '.');
+  });
+  if (patterns.includes(undefined)) return undefined;
+  return `(?s)^${patterns.length === 1 ? patterns[0] : `(?:${patterns.join('|')})`}$`;
+};
+
+const escaped = (text: string, but = ''): string =>
+  text.replaceAll(/[\^$.+()[\]{}|*?\\]/g, (sign) => (but.includes(sign) ? sign : `\\${sign}`));
+
 export function dnsConditionsOf(conditions: readonly string[], name: string, work: Work): Raw {
-  const config: Record<string, unknown> = {};
+  let codes: readonly string[] | undefined;
+  let values: readonly string[] | undefined;
   for (const one of conditions) {
     const condition = one.trim();
-    const [, code] = /^\[DNS_RCODE\] == (\w+)$/.exec(condition) ?? [];
-    const [, value] = /^\[BODY\] == ([^\s()]+)$/.exec(condition) ?? [];
-    const [, list] = /^\[BODY\] == any\((.+)\)$/.exec(condition) ?? [];
-    if (code !== undefined) config.expected_rcode = code;
-    else if (list !== undefined)
-      config.expected_values = list.split(',').map((each) => each.trim());
-    else if (value !== undefined) config.expected_values = [value];
-    else if (condition !== '[CONNECTED] == true')
+    const [, code] = /^\[DNS_RCODE\]\s*==\s*(\w+)$/.exec(condition) ?? [];
+    const [, value] = /^\[BODY\]\s*==\s*(any\(.+\)|[^\s()]+)$/.exec(condition) ?? [];
+    if (code !== undefined) codes = (codes ?? [code]).filter((each) => each === code);
+    else if (value !== undefined) {
+      const wanted = alternativesIn(value);
+      values = (values ?? wanted).filter((each) => wanted.includes(each));
+    } else if (condition !== '[CONNECTED] == true')
       work.omit(name, `the condition ${condition} is ${left}`);
   }
-  return config;
+  if (codes?.length === 0) work.omit(name, 'no answer code meets all its conditions.');
+  if (values?.length === 0) work.omit(name, 'no value meets all its conditions.');
+  return { expected_rcode: codes?.[0], expected_values: values };
 }

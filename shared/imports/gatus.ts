@@ -1,5 +1,6 @@
 import { isRecord } from '../base/json.ts';
-import { conditionsOf, dnsConditionsOf } from './gatus-conditions.ts';
+import { isMailPort } from '../checks/connection/keys.ts';
+import { conditionsOf, dnsConditionsOf, type JudgedKind } from './gatus-conditions.ts';
 import { beginImport, type Imported, type Work } from './result.ts';
 import { cleaned, type Raw, type Row, recordsIn, rowOf } from './rows.ts';
 import {
@@ -15,6 +16,7 @@ import {
   newPingAddress,
   omitUnread,
   partsOf,
+  payloadFrom,
   pingIntervalFrom,
   questionFrom,
   resolverFrom,
@@ -109,8 +111,16 @@ const endpointOf = (row: Row, name: string, work: Work): Raw | undefined => {
   const timeout_ms = timeoutFrom(secondsFrom(client.text('timeout')), interval_s);
   const [, scheme = '', rest = ''] = /^([a-z]+):\/\/(.*)$/i.exec(url) ?? [];
   const conditions = row.texts('conditions');
-  const judged = (kind: 'https' | 'tls' | 'tcp' | 'other'): Raw =>
-    conditionsOf(conditions, kind, { name, interval_s, timeout_ms }, work);
+  const hasCertificate = /^(?:https|wss|tls|starttls|grpcs)$/i.test(scheme);
+  const judged = (kind: JudgedKind): Raw =>
+    conditionsOf(conditions, kind, { name, interval_s, timeout_ms, hasCertificate }, work);
+  const sent = (): string | undefined => {
+    const payload = payloadFrom(row.text('body'), name, work);
+    const [, port = 0] = partsOf(rest.split('/')[0] ?? '');
+    if (payload === undefined || !isMailPort(port)) return payload && bodyFrom(payload, name, work);
+    work.omit(name, 'its body is left out: nothing is sent to a port of mail.');
+    return undefined;
+  };
   const onPort = (type: 'tcp' | 'tls', config: Raw, usualPort?: number): Raw | undefined => {
     const [host, port] = partsOf(rest.split('/')[0] ?? '');
     const target = endpointFrom(host, port ?? usualPort, name, work);
@@ -162,9 +172,13 @@ const endpointOf = (row: Row, name: string, work: Work): Raw | undefined => {
       };
     }
     case 'tcp':
-      return onPort('tcp', judged('tcp'));
-    case 'tls':
-      return onPort('tls', { verify_tls, ...judged('tls') });
+      return onPort('tcp', { send: sent(), ...judged('tcp') });
+    case 'tls': {
+      const send = sent();
+      return send === undefined
+        ? onPort('tls', { verify_tls, ...judged('tls') })
+        : onPort('tcp', { tls: 'implicit', verify_tls, send, ...judged('tcp') });
+    }
     case 'starttls':
       return onPort('tcp', { tls: 'smtp', verify_tls, ...judged('tcp') }, 25);
     case 'ssh':
@@ -176,7 +190,7 @@ const endpointOf = (row: Row, name: string, work: Work): Raw | undefined => {
         type: 'icmp',
         target,
         interval_s,
-        config: { timeout_ms: echoTimeout(timeout_ms), ...judged('other') },
+        config: { timeout_ms: echoTimeout(timeout_ms), ...judged('icmp') },
       };
     }
     case 'ws':
@@ -187,9 +201,16 @@ const endpointOf = (row: Row, name: string, work: Work): Raw | undefined => {
           type: 'websocket',
           target: address.target,
           interval_s,
-          config: { timeout_ms, verify_tls, ...judged('other') },
+          config: { timeout_ms, verify_tls, send: sent(), ...judged('websocket') },
         }
       );
+    }
+    case 'grpc':
+    case 'grpcs': {
+      const at = endpointFrom(...partsOf(rest.split('/')[0] ?? ''), name, work);
+      if (at === undefined) return undefined;
+      const config = { timeout_ms, verify_tls, ...judged('grpc') };
+      return { type: 'grpc', target: `${scheme.toLowerCase()}://${at}`, interval_s, config };
     }
     default:
       work.omit(name, `checks of ${scheme || 'such an address'} have no counterpart.`);

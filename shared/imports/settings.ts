@@ -84,6 +84,14 @@ export const bodyFrom = (body: string, name: string, work: Work): string =>
       ? work.secret(name, 'body', body)
       : body;
 
+/** What is sent over a connection, or must come back; a backslash is itself. */
+export const payloadFrom = (text: string, name: string, work: Work): string | undefined => {
+  const written = text.replaceAll('\\', '\\\\');
+  if (written.length <= 4_096) return written === '' ? undefined : written;
+  work.omit(name, 'a text that it sends or expects is longer than 4,096 characters, and left out.');
+  return undefined;
+};
+
 const omitted = (name: string, why: string, work: Work): '' => {
   work.omit(name, why);
   return '';
@@ -238,7 +246,9 @@ export const statusesFrom = (
     work.omit(name, `the status ${word.slice(0, 20)} cannot be expected.`);
     return [];
   });
-  const all = [...new Set(statuses)].slice(0, 30);
+  const every = [...new Set(statuses)];
+  if (every.length > 30) work.omit(name, 'of its statuses the first 30 are expected.');
+  const all = every.slice(0, 30);
   return all.length === 0 || (all.length === 1 && all[0] === '2xx') ? undefined : all;
 };
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { createRecentCache } from '../../../shared/base/async.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
-import { isMailPort } from '../../../shared/checks/connection/config.ts';
+import { isMailPort } from '../../../shared/checks/connection/keys.ts';
 import {
   type HttpsSettings,
   httpsSettings,

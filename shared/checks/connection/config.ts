@@ -120,10 +120,6 @@ const hostFrom = (text: string): string | undefined => {
   return hostname === '' || isTooLong(hostname) ? undefined : hostname;
 };
 
-/** Where mail is delivered: a server there could take what is sent for its own commands. */
-export const isMailPort = (port: number | string): boolean =>
-  [25, 465, 587, 2525].includes(Number(port));
-
 /** What to do about an address with such a port. */
 export const mailPortFault =
   '`target` must not have a port of mail (25, 465, 587, 2525); a tcp check with `banner` "smtp" checks a mail server';

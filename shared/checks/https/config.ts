@@ -15,7 +15,6 @@ import {
   connectionSchemas,
   connectionSettings,
   given,
-  isMailPort,
   isTooLong,
   limitFaults,
   mailPortFault,
@@ -31,7 +30,7 @@ import {
   secretHeaderPaths,
   secretHeaderValues,
 } from '../connection/headers.ts';
-import { httpsFailures } from '../connection/keys.ts';
+import { httpsFailures, isMailPort } from '../connection/keys.ts';
 import {
   type ConfigContext,
   type ConfigFault,

@@ -7,12 +7,12 @@ import {
   connectionSettings,
   given,
   hostAndPort,
-  isMailPort,
   limitFaults,
   portTarget,
   serverNameIn,
   serverNameSchema,
 } from '../connection/config.ts';
+import { isMailPort } from '../connection/keys.ts';
 import {
   encodingSchema,
   payloadFaults,

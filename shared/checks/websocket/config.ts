@@ -8,7 +8,6 @@ import {
   connectionSchemas,
   connectionSettings,
   given,
-  isMailPort,
   isTooLong,
   limitFaults,
   mailPortFault,
@@ -22,6 +21,7 @@ import {
   secretHeaderPaths,
   secretHeaderValues,
 } from '../connection/headers.ts';
+import { isMailPort } from '../connection/keys.ts';
 import {
   encodingIn,
   encodingSchema,

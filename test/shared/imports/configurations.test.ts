@@ -92,6 +92,105 @@ external-endpoints:
   expect(omissionsOf(imported, 'alerting').join()).toContain('its custom has no counterpart');
 });
 
+test('Gatus: every condition narrows what those before it left', () => {
+  const judged = (...conditions: string[]) => {
+    const endpoint = { name: 'a', url: 'https://a.example/', conditions };
+    const imported = from('gatus', { endpoints: [endpoint] });
+    return { config: imported.objects.monitors.a?.config, told: omissionsOf(imported, 'a') };
+  };
+  expect(judged('[STATUS] == 200', '[STATUS] == any(200, 429)')).toEqual({
+    config: { expected_status: [200] },
+    told: [],
+  });
+  expect(judged('[STATUS] == any(200, 302, 500)', '[STATUS] < 400')).toEqual({
+    config: { expected_status: [200, 302] },
+    told: [],
+  });
+  expect(judged('[STATUS] >= 200', '[STATUS] < 500', '[STATUS] != any(404, 410)')).toEqual({
+    config: { expected_status: ['200-403', '405-409', '411-499'] },
+    told: [],
+  });
+  expect(judged('[STATUS] == 200', '[STATUS] == 201')).toEqual({
+    config: undefined,
+    told: ['no status meets all its conditions; one of 200 to 299 is expected.'],
+  });
+  expect(judged('[STATUS] == any(200, ok)').told).toEqual([
+    'the condition [STATUS] == any(200, ok) is left out: no assertion says it.',
+  ]);
+  const limits = ['[RESPONSE_TIME] < 300', '[RESPONSE_TIME] < 800'];
+  const days = ['[CERTIFICATE_EXPIRATION] > 240h', '[CERTIFICATE_EXPIRATION] > 48h'];
+  expect(judged(...limits, ...days).config).toMatchObject({
+    max_response_ms: 300,
+    tls_expires_within_days: 10,
+  });
+  expect(judged('[BODY] == a.b', '[BODY] == any(up, pat(o?k*))', '[BODY] != len(x)')).toMatchObject(
+    {
+      config: { body_matches: ['(?s)^a\\.b$', '(?s)^(?:up|o.k.*)$'] },
+      told: ['the condition [BODY] != len(x) is left out: no assertion says it.'],
+    },
+  );
+  const asked = (...conditions: string[]) => {
+    const dns = { 'query-name': 'a.example', 'query-type': 'A' };
+    const imported = from('gatus', { endpoints: [{ name: 'a', url: '8.8.8.8', dns, conditions }] });
+    return { config: imported.objects.monitors.a?.config, told: omissionsOf(imported, 'a') };
+  };
+  expect(asked('[BODY] == any(192.0.2.1, 192.0.2.2)', '[BODY] == 192.0.2.2')).toMatchObject({
+    config: { expected_values: ['192.0.2.2'] },
+    told: [],
+  });
+  expect(asked('[BODY] == 192.0.2.1', '[BODY] == 192.0.2.2').told).toEqual([
+    'no value meets all its conditions.',
+  ]);
+});
+
+test('Gatus: health of gRPC, and what connections send and expect', () => {
+  const imported = from('gatus', {
+    endpoints: [
+      {
+        name: 'g',
+        url: 'grpcs://a.example:443',
+        client: { insecure: true },
+        conditions: ['[CONNECTED] == true', '[BODY] == SERVING', '[RESPONSE_TIME] < 500'],
+      },
+      { name: 'h', url: 'grpc://a.example:50051', conditions: ['[BODY] == NOT_SERVING'] },
+      {
+        name: 'w',
+        url: 'wss://a.example/s',
+        body: 'ping \\o/',
+        conditions: ['[BODY] == pat(*pong*)', '[BODY] == pat(*too*)', '[RESPONSE_TIME] < 500'],
+      },
+      { name: 'e', url: 'ws://a.example/s', body: 'a', conditions: ['[BODY] == b'] },
+      { name: 't', url: 'tcp://a.example:6379', body: 'PING', conditions: ['[BODY] == +PONG'] },
+      { name: 's', url: 'tls://a.example:6380', body: 'PING', conditions: [] },
+    ],
+  });
+  expect(imported.objects.monitors).toMatchObject({
+    g: {
+      type: 'grpc',
+      target: 'grpcs://a.example:443',
+      config: { verify_tls: false, max_response_ms: 500, fail_on: ['slow'] },
+    },
+    h: { type: 'grpc', target: 'grpc://a.example:50051' },
+    w: {
+      type: 'websocket',
+      config: { send: 'ping \\\\o/', expect: 'pong', max_response_ms: 500 },
+    },
+    e: { config: { send: 'a', expect: 'b' } },
+    t: { type: 'tcp', config: { send: 'PING', expect: '+PONG' } },
+    s: { type: 'tcp', config: { send: 'PING', tls: 'implicit' } },
+  });
+  expect(omissionsOf(imported, 'g')).toEqual([]);
+  expect(omissionsOf(imported, 'h')).toEqual([
+    'the condition [BODY] == NOT_SERVING is left out: no assertion says it.',
+  ]);
+  expect(omissionsOf(imported, 'w')).toEqual([
+    'the condition [BODY] == pat(*too*) is left out: no assertion says it.',
+  ]);
+  expect(omissionsOf(imported, 'e')).toEqual([
+    'the condition [BODY] == b is met by a message with more around it.',
+  ]);
+});
+
 test('blackbox: targets of scrape configs, as their modules say', () => {
   const modules = {
     modules: {

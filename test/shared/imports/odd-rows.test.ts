@@ -58,6 +58,9 @@ const word = fc.oneof(
     'constructor',
     '[STATUS] == 200',
     '[STATUS] < 700',
+    '[STATUS] != any(404, 410)',
+    '[BODY] == any(a, pat(b*))',
+    '[BODY] == SERVING',
     '[BODY].a[0] == 1',
     '[BODY] == pat(*ok*)',
     '[RESPONSE_TIME] < 500',
@@ -171,7 +174,11 @@ const gatus = fc.record({
     'name group url interval method headers body conditions dns client alerts enabled',
     {
       name: word,
-      url: fc.oneof(address, word),
+      url: fc.oneof(
+        address,
+        word,
+        fc.constantFrom('grpc://a.example:1', 'wss://a.example/s', 'tls://a.example:2'),
+      ),
       conditions: fc.array(word, { maxLength: 5 }),
       alerts: fc.constant([{ type: 'slack', 'failure-threshold': 3 }, { type: 'email' }]),
       client: fc.constant({ insecure: true, timeout: '5s', oauth2: { 'client-id': 'x' } }),
