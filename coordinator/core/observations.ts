@@ -125,16 +125,17 @@ function placeIn({ from: { place, continent } }: Observation): Place {
 }
 
 /**
- * A failure's details take kilobytes: only the newest of each place, and the first of all, keep
- * them.
+ * A failure's details take kilobytes: only the first and the newest of each place keep them. Either
+ * may become the one that the incident begins with, or the one that confirms it.
  */
 function withoutOldEvidence(
   observations: readonly Observation[],
   newest: Observation,
 ): readonly Observation[] {
-  const index = observations.findLastIndex((one) => !one.ok && placeIn(one) === placeIn(newest));
+  const isOfPlace = (one: Observation) => !one.ok && placeIn(one) === placeIn(newest);
+  const index = observations.findLastIndex(isOfPlace);
   const before = observations[index];
-  return before?.evidence && index > 0
+  return before?.evidence && index > observations.findIndex(isOfPlace)
     ? observations.with(index, { ...before, evidence: null })
     : observations;
 }

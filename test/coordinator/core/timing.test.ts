@@ -116,6 +116,16 @@ describe('decide ahead dates', () => {
       expect(told.evidence.get('seen')).toEqual({ from: 'Africa', second: 84 });
     });
 
+    test('keeps the evidence of the first failure of each place, though it has failed again', () => {
+      const told = live();
+      told.ahead(failed('Asia', 85));
+      told.ahead(passed('Europe', 84.9));
+      told.ahead(failed('Asia', 86), failed('Europe', 87));
+      told.later(failed('Africa', 84.5));
+      expect(told.dates()).toEqual([['Africa 84.5', 'Asia 85']]);
+      expect(told.evidence.get('confirmed')).toEqual({ from: 'Asia', second: 85 });
+    });
+
     test('of two continents is retimed also when the observing one passes by now', () => {
       const told = live();
       told.ahead(failed('Asia', 85), failed('Europe', 86), passed('Asia', 88));
