@@ -12,6 +12,7 @@ import {
   headersFrom,
   hostFrom,
   intervalFrom,
+  isIP,
   methodFrom,
   newPingAddress,
   omitUnread,
@@ -78,14 +79,14 @@ export function importBetterStack(answer: unknown): Imported {
     const row = rowOf(attributesOf(one), meaningless, { team_wait: '' });
     if (one.type === 'monitor') {
       const name = row.text('pronounceable_name') || row.text('url');
-      const monitor = monitorOf(row, name, work);
-      if (monitor === undefined) continue;
-      work.add('monitors', name, {
-        ...monitor,
-        enabled: row.isOn('paused') || row.text('status') === 'paused' ? false : undefined,
-        group: groups.get(`monitor_group ${row.text('monitor_group_id')}`),
-      });
-      omitUnread(row, name, work, reasons);
+      const made = monitorsOf(row, name, work);
+      for (const { title = name, ...monitor } of made)
+        work.add('monitors', title, {
+          ...monitor,
+          enabled: row.isOn('paused') || row.text('status') === 'paused' ? false : undefined,
+          group: groups.get(`monitor_group ${row.text('monitor_group_id')}`),
+        });
+      if (made.length > 0) omitUnread(row, name, work, reasons);
     } else if (one.type === 'heartbeat') {
       const name = row.text('name');
       work.omit(name, newPingAddress);
@@ -116,24 +117,43 @@ const continents: Readonly<Record<string, string>> = {
   au: 'Oceania',
 };
 
-const monitorOf = (row: Row, name: string, work: Work): Raw | undefined => {
+/** By TLS from the start. */
+const securePorts = [465, 993, 995];
+
+type Made = Raw & { readonly title?: string };
+
+/** One; or one for each of its ports. */
+const monitorsOf = (row: Row, name: string, work: Work): readonly Made[] => {
+  const isOnPort = ofTable(onPorts, row.text('monitor_type')) !== undefined;
+  const ports = isOnPort ? [...new Set(row.text('port').split(/[\s,]+/))] : [''];
+  return ports.flatMap((port) => {
+    const title = ports.length === 1 ? name : `${name} ${port}`;
+    const made = monitorOf(row, port, name, work);
+    return made === undefined ? [] : [{ ...made, title }];
+  });
+};
+
+const monitorOf = (row: Row, given: string, name: string, work: Work): Raw | undefined => {
   const [url, type] = [row.text('url'), row.text('monitor_type')];
   const interval_s = intervalFrom(row.number('check_frequency'), name, work);
   const request = row.number('request_timeout');
   // Of servers it is in milliseconds.
   const timeout_ms = timeoutFrom(request && request >= 500 ? request / 1_000 : request, interval_s);
-  const regions = row.texts('regions').flatMap((region) => ofTable(continents, region) ?? []);
+  const regions = new Set(row.texts('regions').map((region) => regionOf(region, name, work)));
+  regions.delete(undefined);
   const shared = {
     timeout_ms,
-    continents: regions.length > 0 && regions.length < 4 ? [...new Set(regions)] : undefined,
+    continents: regions.size > 0 && regions.size < 4 ? [...regions] : undefined,
   };
   const port = ofTable(onPorts, type);
   if (port !== undefined) {
     const [banner, usualPort] = port;
-    const target = endpointFrom(url, row.number('port') ?? usualPort, name, work);
+    const at = given === '' ? usualPort : Number(given);
+    const tls = type !== 'tcp' && securePorts.includes(at) ? 'implicit' : undefined;
+    const target = endpointFrom(url, at, name, work);
     return target === undefined
       ? undefined
-      : { type: 'tcp', target, interval_s, config: { ...shared, banner } };
+      : { type: 'tcp', target, interval_s, config: { ...shared, banner, tls } };
   }
   if (type === 'ping') {
     const target = hostFrom(url, name, work);
@@ -152,7 +172,12 @@ const monitorOf = (row: Row, name: string, work: Work): Raw | undefined => {
     const target = questionFrom(row.text('request_body'), 'A', name, work);
     return target === undefined
       ? undefined
-      : { type: 'dns', target, interval_s, config: { ...shared, resolver } };
+      : {
+          type: 'dns',
+          target,
+          interval_s,
+          config: { ...shared, resolver, ...answerOf(row.text('required_keyword'), name, work) },
+        };
   }
   if (!/^(?:status|expected_status_code|keyword|keyword_absence)$/.test(type)) {
     work.omit(name, `monitors of type ${type || 'unknown'} have no counterpart as they are.`);
@@ -195,4 +220,23 @@ const monitorOf = (row: Row, name: string, work: Work): Raw | undefined => {
   row.value('verify_ssl', 'follow_redirects');
   const { target } = address;
   return { type: 'https', target, interval_s, config: consistent(config, name, work) };
+};
+
+const regionOf = (region: string, name: string, work: Work): string | undefined => {
+  const continent = ofTable(continents, region);
+  if (continent === undefined) work.omit(name, `its region ${region} has no counterpart.`);
+  return continent;
+};
+
+/** A value that an answer of DNS must have: an address, which says the type of the record. */
+const answerOf = (keyword: string, name: string, work: Work): Raw => {
+  if (keyword === '') return {};
+  const family = isIP(keyword);
+  if (family !== 0)
+    return { record_type: family === 6 ? 'AAAA' : undefined, expected_values: [keyword] };
+  work.omit(
+    name,
+    `its keyword ${keyword} is left out: it is no address; set \`record_type\` and \`expected_values\`.`,
+  );
+  return {};
 };

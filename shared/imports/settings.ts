@@ -152,7 +152,7 @@ const decoded = (text: string): string => {
 };
 
 /** 4, 6, or 0 for none. */
-const isIP = (text: string): 0 | 4 | 6 =>
+export const isIP = (text: string): 0 | 4 | 6 =>
   /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/.test(text)
     ? 4
     : /^[\da-f:.]+$/i.test(text) && text.includes(':') && URL.canParse(`http://[${text}]`)

@@ -259,6 +259,40 @@ test('Better Stack: monitors, heartbeats and their groups', () => {
   expect(omissionsOf(imported, 'Udp').join()).toContain('type udp');
 });
 
+test('Better Stack: every port, region and value of an answer', () => {
+  const monitor = (id: string, attributes: object) => ({
+    id,
+    type: 'monitor',
+    attributes: { pronounceable_name: id, check_frequency: 60, ...attributes },
+  });
+  const resolved = { monitor_type: 'dns', url: '1.1.1.1', request_body: 'a.example' };
+  const imported = from('better-stack', {
+    data: [
+      monitor('mail', { monitor_type: 'smtp', url: 'a.example', port: '25,465, 587' }),
+      monitor('box', { monitor_type: 'imap', url: 'a.example', port: '143,none' }),
+      monitor('far', { monitor_type: 'status', url: 'https://a.example', regions: ['us', 'mars'] }),
+      monitor('four', { ...resolved, required_keyword: '192.0.2.1' }),
+      monitor('six', { ...resolved, required_keyword: '2001:db8::1' }),
+      monitor('words', { ...resolved, required_keyword: 'cdn.example' }),
+    ],
+  });
+  expect(imported.objects.monitors).toMatchObject({
+    'mail-25': { name: 'mail 25', target: 'a.example:25', config: { banner: 'smtp' } },
+    'mail-465': { target: 'a.example:465', config: { banner: 'smtp', tls: 'implicit' } },
+    'mail-587': { target: 'a.example:587' },
+    'box-143': { target: 'a.example:143' },
+    far: { config: { continents: ['North America'] } },
+    four: { type: 'dns', config: { resolver: '1.1.1.1', expected_values: ['192.0.2.1'] } },
+    six: { config: { record_type: 'AAAA', expected_values: ['2001:db8::1'] } },
+    words: { type: 'dns', config: { resolver: '1.1.1.1' } },
+  });
+  expect(Object.keys(imported.objects.monitors)).toHaveLength(8);
+  expect(omissionsOf(imported, 'mail')).toEqual([]);
+  expect(omissionsOf(imported, 'box')).toEqual(['it has no port that can be checked.']);
+  expect(omissionsOf(imported, 'far')).toEqual(['its region mars has no counterpart.']);
+  expect(omissionsOf(imported, 'words').join()).toContain('its keyword cdn.example is left out');
+});
+
 describe('a download', () => {
   type Answer = { status?: number; retryAfter?: string; body: unknown };
   const serve = (answers: readonly Answer[]) => {
