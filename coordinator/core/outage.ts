@@ -61,7 +61,7 @@ function areDoubted(
   draft: Draft,
   incident: Incident,
   { second, partner }: Pair,
-  { from, handed_over }: SeenResult,
+  { from, at, handed_over }: SeenResult,
 ): boolean {
   const { watched, clock } = draft.state;
   if (watched.kind === 'heartbeat') return false;
@@ -74,11 +74,15 @@ function areDoubted(
     passing.filter(({ at }) => at >= incident.started_at),
   );
   const { matrix } = incident.progress;
+  // A coordinator that takes over decides about the past: its time is that of the results, and
+  // nobody may have been asked then.
+  const isPast = handed_over || draft.moment.now - at > watched.timeout_ms + onTheWay;
+  const askedAt = isPast ? undefined : matrix?.asked_at;
   const answersUntil =
-    (matrix?.asked_at ?? incident.started_at + draft.reach.turn_ms) + watched.timeout_ms + onTheWay;
-  const mayAnswer = (handed_over ? clock : draft.moment.now) < answersUntil;
+    (askedAt ?? incident.started_at + draft.reach.turn_ms) + watched.timeout_ms + onTheWay;
+  const mayAnswer = clock < answersUntil;
   const isAwaited = (place: Place) =>
-    mayAnswer && !passed.includes(place) && matrix?.waiting.includes(place) !== false;
+    mayAnswer && !passed.includes(place) && (isPast || matrix?.waiting.includes(place) !== false);
   const against = others.filter((place) => passed.includes(place) || isAwaited(place));
   return against.length > others.length / 2;
 }

@@ -222,6 +222,17 @@ describe('rule 46: two places fail and the others pass', () => {
     expect(confirmed(told)).toHaveLength(1);
   });
 
+  test('a coordinator that takes over waits for an answer that it has not read yet', () => {
+    const told = story(three);
+    told.fail('Asia', 10, sick);
+    for (const second of [70, 190]) {
+      told.fail('Europe', second, { ...sick, arrives: 300 });
+      told.pass('Africa', second + 20, { arrives: 300 });
+      told.fail('Asia', second + 40, { ...sick, arrives: 300 });
+    }
+    expect(confirmed(told)).toEqual([]);
+  });
+
   test('where nobody else is left to ask, two confirm as ever', () => {
     const told = story(three);
     told.network(rosterOf(three, ['Africa']));
