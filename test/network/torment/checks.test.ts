@@ -155,6 +155,19 @@ describe('the verdict', () => {
     expect(judged(two, [outage, next], of)).toMatchObject({ outages: 2, crooked: [] });
   });
 
+  test('takes what is doubtful for an answer, and does not judge it', () => {
+    const next: Outage = { ...outage, from: 150_000, until: 170_000 };
+    const of = rows.flatMap((one) => [one, { ...one, at: one.at + 50_000 }]);
+    const through = incident({ resolved_at: 171_000 });
+    const isDoubtful = (one: Incident | Outage) => one === through || one === outage;
+    expect(judge([through], [outage, next], of, [], isDoubtful)).toMatchObject({
+      outages: 1,
+      missed: [],
+      crooked: [],
+    });
+    expect(judge([], [outage, next], of, [], isDoubtful).missed).toHaveLength(1);
+  });
+
   test('finds a repeated alert, and a beginning or an end without the other', () => {
     expect(judged([incident({ downs: 2 })]).unpaired.join()).toContain('was told 2 times');
     expect(judged([incident({ ups: 2 })]).unpaired.join()).toContain('its end was told 2 times');
@@ -250,9 +263,10 @@ describe('times', () => {
       confirmed_continent: null,
     });
     const told = [...rows, late, row(138_000, 'North America', true)];
-    expect(crookedDates([incident(), { ...alone, resolved_at: 138_000 }], [outage], told)).toEqual(
-      [],
-    );
+    const both = [incident(), { ...alone, resolved_at: 138_000 }];
+    expect(crookedDates(both, [outage], told)).toEqual([]);
+    // Also where the one before is not judged itself.
+    expect(crookedDates([incident(), alone], [outage], told, (one) => one === alone)).toEqual([]);
     expect(
       crookedDates([incident(), { ...alone, started_at: 129_001 }], [outage], told).map(
         ({ fault }) => fault,

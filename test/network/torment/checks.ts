@@ -99,6 +99,7 @@ export const crookedDates = (
   incidents: readonly Incident[],
   outages: readonly Outage[],
   rows: readonly Row[],
+  isJudged: (incident: Incident) => boolean = () => true,
 ): Crooked[] => {
   const byPlace = new Map<string, Row[]>();
   for (const row of rows) byPlace.set(row.place, [...(byPlace.get(row.place) ?? []), row]);
@@ -112,7 +113,7 @@ export const crookedDates = (
         incident.started_at <= until,
     );
     const [outage] = touched;
-    if (!outage || touched.length > 1 || isUnmade(incident)) return [];
+    if (!outage || touched.length > 1 || isUnmade(incident) || !isJudged(incident)) return [];
     const before = incidents.filter(
       ({ place, started_at }) => place === incident.place && started_at < incident.started_at,
     );

@@ -420,12 +420,19 @@ const pairing = (incident: Incident): string | undefined => {
   return undefined;
 };
 
+/**
+ * What is doubtful is not judged. It still explains the rest: a doubtful incident may go on through
+ * an outage that is not.
+ */
 export const judge = (
   incidents: readonly Incident[],
   outages: readonly Outage[],
   rows: readonly Row[],
   stalls: readonly Span[],
+  isDoubtful: (of: Incident | Outage) => boolean = () => false,
 ): Verdict => {
+  const isCertain = (of: Incident | Outage) => !isDoubtful(of);
+  const judged = incidents.filter(isCertain);
   const confirmed = incidents.filter((one) => one.confirmed_at !== null && !isUnmade(one));
   const real = outages.filter(({ onlyFrom }) => onlyFrom === null);
   const isReal = (incident: Incident) =>
@@ -433,11 +440,12 @@ export const judge = (
     stalls.some(
       ({ from, until }) => incident.started_at >= from - slack && incident.started_at <= until,
     );
-  const wanted = real.filter((outage) => wasSeenByTwo(outage, rows));
+  const wanted = real.filter((outage) => isCertain(outage) && wasSeenByTwo(outage, rows));
   const about = (outage: Outage) =>
     confirmed.filter((incident) => incident.place === outage.place && touches(incident, outage));
-  const overlapping = confirmed.filter((one, index) =>
-    confirmed
+  const certain = confirmed.filter(isCertain);
+  const overlapping = certain.filter((one, index) =>
+    certain
       .slice(index + 1)
       .some(
         (other) =>
@@ -446,7 +454,7 @@ export const judge = (
           one.started_at < (other.resolved_at ?? ever),
       ),
   );
-  const merged = confirmed.filter((incident) => {
+  const merged = certain.filter((incident) => {
     const touched = real
       .filter((outage) => outage.place === incident.place && touches(incident, outage))
       .toSorted((a, b) => a.from - b.from);
@@ -457,24 +465,25 @@ export const judge = (
   return {
     outages: wanted.length,
     missed: wanted.filter((outage) => about(outage).length === 0).map(describeOutage),
-    false_alerts: incidents
+    false_alerts: judged
       .filter((one) => (one.confirmed_at !== null || one.downs > 0) && !isReal(one))
       .map(describeIncident),
     crooked: [
       ...overlapping.map((one) => `${describeIncident(one)} lies over another`),
-      ...incidents
+      ...judged
         .filter(({ resolved_at }) => resolved_at === null)
         .map((one) => `${describeIncident(one)} is still open`),
       ...wanted
-        .filter((one) => about(one).length > 1)
+        .map((one) => ({ one, told: about(one).filter(isCertain) }))
+        .filter(({ told }) => told.length > 1)
         .map(
-          (one) =>
-            `${describeOutage(one)} is ${about(one).length} incidents: ${about(one).map(describeIncident).join(', ')}`,
+          ({ one, told }) =>
+            `${describeOutage(one)} is ${told.length} incidents: ${told.map(describeIncident).join(', ')}`,
         ),
       ...merged.map((one) => `${describeIncident(one)} takes several outages for one`),
     ],
     unpaired: incidents.flatMap((one) => pairing(one) ?? []),
-    confirmed: confirmed.length,
-    told: incidents.reduce((sum, { downs }) => sum + downs, 0),
+    confirmed: certain.length,
+    told: judged.reduce((sum, { downs }) => sum + downs, 0),
   };
 };

@@ -94,11 +94,16 @@ const jobsAtEnd = async ({ network, placeOf, jobPlaces }: Stage, pings: readonly
   pings,
 });
 
-const withoutDoubt = (incidents: readonly Incident[], { isDoubtful }: Truth): Incident[] =>
-  incidents.filter(
-    ({ place, started_at: from, resolved_at }) =>
-      !isDoubtful({ place, from, until: resolved_at ?? Number.POSITIVE_INFINITY }),
-  );
+const isDoubtfulIn =
+  ({ isDoubtful }: Truth) =>
+  (of: Incident | Outage): boolean =>
+    'from' in of
+      ? isDoubtful(of)
+      : isDoubtful({
+          place: of.place,
+          from: of.started_at,
+          until: of.resolved_at ?? Number.POSITIVE_INFINITY,
+        });
 
 /**
  * Looks at the database once a second, for what must be right at every moment and for what is not
@@ -119,11 +124,10 @@ const watchDates = ({ network, truth, placeOf }: Stage) => {
       try {
         const moment = await readMoment(network.sql, placeOf, since);
         const { incidents, rows } = moment;
-        const young = withoutDoubt(
-          incidents.filter(({ started_at }) => started_at > since + 30_000),
-          truth,
-        );
-        for (const { place, fault } of crookedDates(young, truth.outages(), outsideOf(rows)))
+        const isDoubtful = isDoubtfulIn(truth);
+        const isJudged = (one: Incident) => one.started_at > since + 30_000 && !isDoubtful(one);
+        const crooked = crookedDates(incidents, truth.outages(), outsideOf(rows), isJudged);
+        for (const { place, fault } of crooked)
           if (!found.has(fault)) found.set(fault, momentOf(place, moment, truth.outages()));
         await lookAtPings();
         looks += 1;
@@ -282,13 +286,11 @@ const settle = async (
         until,
       }),
       verdict: judge(
-        withoutDoubt(
-          incidents.filter(({ place }) => !ofJob.has(place)),
-          truth,
-        ),
-        truth.outages().filter((outage) => !truth.isDoubtful(outage)),
+        incidents.filter(({ place }) => !ofJob.has(place)),
+        truth.outages(),
         outsideOf(rows),
         truth.stalls(),
+        isDoubtfulIn(truth),
       ),
       pings: judgePings({
         places: stage.jobPlaces,
