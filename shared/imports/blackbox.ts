@@ -15,9 +15,11 @@ import {
   omitUnread,
   partsOf,
   patternsFrom,
+  payloadFrom,
   questionFrom,
   resolverFrom,
   secondsFrom,
+  sendFrom,
   statusesFrom,
   tagsFrom,
   timeoutFrom,
@@ -92,9 +94,6 @@ const usualModule = (name: string): Raw | undefined => {
 };
 
 const meaningless = new Set([
-  'preferred_ip_protocol',
-  'ip_protocol_fallback',
-  'valid_http_versions',
   'body_size_limit',
   'compression',
   'enable_http2',
@@ -114,12 +113,17 @@ const monitorOf = (given: Raw, target: string, scrape: Row, work: Work): Raw | u
   const raw = module.value(prober);
   const row = rowOf(isRecord(raw) ? raw : {}, meaningless);
   const made = (type: string, at: string, config: Raw): Raw => {
+    const ip_family = familyOf(row, type, target, work);
     omitUnread(row, target, work);
     return {
       type,
       target: at,
       interval_s,
-      config: { timeout_ms: type === 'icmp' ? echoTimeout(timeout_ms) : timeout_ms, ...config },
+      config: {
+        timeout_ms: type === 'icmp' ? echoTimeout(timeout_ms) : timeout_ms,
+        ip_family,
+        ...config,
+      },
     };
   };
   const tls = row.inner('tls_config');
@@ -147,7 +151,9 @@ const monitorOf = (given: Raw, target: string, scrape: Row, work: Work): Raw | u
         basic_auth:
           address.basic_auth ??
           credentialsFrom(auth.text('username'), auth.text('password'), target, work),
-        ...(row.isOff('follow_redirects') ? { follow_redirects: false } : {}),
+        bearer_token: tokenOf(row, target, work),
+        follow_redirects:
+          row.isOff('follow_redirects') || row.isOn('no_follow_redirects') ? false : undefined,
         body_matches: patternsFrom(row.texts('fail_if_body_not_matches_regexp'), target, work),
         body_not_matches: patternsFrom(row.texts('fail_if_body_matches_regexp'), target, work),
         ...headerPatternsOf(row, target, work),
@@ -160,9 +166,8 @@ const monitorOf = (given: Raw, target: string, scrape: Row, work: Work): Raw | u
       const isSsh = answers.some(({ expect }) => String(expect).startsWith('^SSH'));
       const isSmtp = answers.some(({ expect }) => /^\^?220/.test(String(expect)));
       const isStartTls = answers.some(({ starttls }) => starttls === true);
-      if (answers.length > 0 && !isSsh && !isSmtp)
-        work.omit(target, 'what it sends and expects is left out; `send` and `expect` can say it.');
       return onPort({
+        ...(isSsh || isSmtp ? {} : talkOf(answers, target, work)),
         banner: isSsh ? 'ssh' : isSmtp ? 'smtp' : undefined,
         tls: row.isOn('tls') ? 'implicit' : isSmtp && isStartTls ? 'smtp' : undefined,
         verify_tls,
@@ -175,7 +180,10 @@ const monitorOf = (given: Raw, target: string, scrape: Row, work: Work): Raw | u
       const [server, port] = partsOf(target);
       const name = row.text('query_name');
       if (questionFrom(name, row.text('query_type'), target, work) === undefined) return undefined;
-      const [code = ''] = row.texts('valid_rcodes');
+      const [code = '', ...others] = row.texts('valid_rcodes');
+      if (others.length > 0) work.omit(target, `of its valid_rcodes ${code} alone is expected.`);
+      if (row.text('query_type') === 'ANY')
+        work.omit(target, 'its query_type ANY has no counterpart; A is asked for.');
       return made('dns', name, {
         record_type: row.text('query_type') === 'ANY' ? '' : row.text('query_type'),
         resolver: resolverFrom(server, port, target, work),
@@ -194,6 +202,56 @@ const monitorOf = (given: Raw, target: string, scrape: Row, work: Work): Raw | u
   }
   work.omit(target, `a module of prober ${prober || 'unknown'} has no counterpart as it is.`);
   return undefined;
+};
+
+/** By what addresses alone; where either will do, a check tries them as they come. */
+const familyOf = (row: Row, type: string, target: string, work: Work): string | undefined => {
+  const preferred = row.text('preferred_ip_protocol');
+  const isAlone = row.isOff('ip_protocol_fallback');
+  row.value('ip_protocol_fallback');
+  const [, family = '6'] = /^ip([46])$/.exec(preferred) ?? [];
+  if (isAlone && type !== 'dns') return family;
+  if (isAlone || preferred !== '')
+    work.omit(
+      target,
+      type === 'dns'
+        ? 'its preferred_ip_protocol has no counterpart: a name server is asked by its address.'
+        : 'its preferred_ip_protocol is left out, because it falls back to the other; `ip_family` asks for one alone.',
+    );
+  return undefined;
+};
+
+const tokenOf = (row: Row, target: string, work: Work): string | undefined => {
+  const authorization = row.inner('authorization');
+  const scheme = authorization.text('type') || 'Bearer';
+  const token = row.text('bearer_token') || authorization.text('credentials');
+  if (token === '') return undefined;
+  if (/^bearer$/i.test(scheme)) return work.secret(target, 'bearer_token', token);
+  work.omit(target, `signing in by ${scheme} has no counterpart; set an Authorization header.`);
+  return undefined;
+};
+
+/** One text that is sent, and one that must come; an expression that is none is left out. */
+const talkOf = (answers: readonly Raw[], target: string, work: Work): Raw => {
+  const texts = (field: string): readonly string[] =>
+    answers.map((answer) => rowOf(answer).text(field)).filter((text) => text !== '');
+  const [sends, expects] = [texts('send'), texts('expect')];
+  const [sent = '', expected = ''] = [sends[0], expects[0]];
+  const literal = expected.replace(/^\^/, '');
+  if (sends.length > 1 || expects.length > 1 || /[\\^$.|?*+()[\]{}]/.test(literal)) {
+    work.omit(
+      target,
+      'what it sends and expects is left out: `send` and `expect` say one text each.',
+    );
+    return {};
+  }
+  if (literal !== expected)
+    work.omit(target, `what it expects, ${expected}, is met anywhere in what comes.`);
+  return {
+    // Its lines end so.
+    send: sendFrom(sent === '' ? '' : `${sent}\n`, partsOf(target)[1], target, work),
+    expect: payloadFrom(literal, target, work),
+  };
 };
 
 /** What headers must match, and what they must not. There a missing header fails, unless allowed. */

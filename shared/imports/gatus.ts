@@ -1,5 +1,4 @@
 import { isRecord } from '../base/json.ts';
-import { isMailPort } from '../checks/connection/keys.ts';
 import { conditionsOf, dnsConditionsOf, type JudgedKind } from './gatus-conditions.ts';
 import { beginImport, type Imported, type Work } from './result.ts';
 import { cleaned, type Raw, type Row, recordsIn, rowOf } from './rows.ts';
@@ -16,11 +15,11 @@ import {
   newPingAddress,
   omitUnread,
   partsOf,
-  payloadFrom,
   pingIntervalFrom,
   questionFrom,
   resolverFrom,
   secondsFrom,
+  sendFrom,
   timeoutFrom,
 } from './settings.ts';
 
@@ -114,13 +113,8 @@ const endpointOf = (row: Row, name: string, work: Work): Raw | undefined => {
   const hasCertificate = /^(?:https|wss|tls|starttls|grpcs)$/i.test(scheme);
   const judged = (kind: JudgedKind): Raw =>
     conditionsOf(conditions, kind, { name, interval_s, timeout_ms, hasCertificate }, work);
-  const sent = (): string | undefined => {
-    const payload = payloadFrom(row.text('body'), name, work);
-    const [, port = 0] = partsOf(rest.split('/')[0] ?? '');
-    if (payload === undefined || !isMailPort(port)) return payload && bodyFrom(payload, name, work);
-    work.omit(name, 'its body is left out: nothing is sent to a port of mail.');
-    return undefined;
-  };
+  const sent = (): string | undefined =>
+    sendFrom(row.text('body'), partsOf(rest.split('/')[0] ?? '')[1], name, work);
   const onPort = (type: 'tcp' | 'tls', config: Raw, usualPort?: number): Raw | undefined => {
     const [host, port] = partsOf(rest.split('/')[0] ?? '');
     const target = endpointFrom(host, port ?? usualPort, name, work);

@@ -1,3 +1,4 @@
+import { isMailPort } from '../checks/connection/keys.ts';
 import { bodyKeys, methods, reservedHeaders } from '../checks/https/keys.ts';
 import { patternFault } from '../checks/patterns/program.ts';
 import type { Work } from './result.ts';
@@ -89,6 +90,20 @@ export const payloadFrom = (text: string, name: string, work: Work): string | un
   const written = text.replaceAll('\\', '\\\\');
   if (written.length <= 4_096) return written === '' ? undefined : written;
   work.omit(name, 'a text that it sends or expects is longer than 4,096 characters, and left out.');
+  return undefined;
+};
+
+/** What is sent once connected. */
+export const sendFrom = (
+  text: string,
+  port: number | undefined,
+  name: string,
+  work: Work,
+): string | undefined => {
+  const payload = payloadFrom(text, name, work);
+  if (payload === undefined || !isMailPort(port ?? 0))
+    return payload && bodyFrom(payload, name, work);
+  work.omit(name, 'what it sends is left out: nothing is sent to a port of mail.');
   return undefined;
 };
 

@@ -261,6 +261,7 @@ test('blackbox: targets of scrape configs, as their modules say', () => {
         basic_auth: { username: 'u', password: variable('HTTPS_SHOP_EXAMPLE_IN_PASSWORD') },
         body_not_matches: ['x'],
         verify_tls: false,
+        follow_redirects: false,
       },
     },
     {
@@ -277,15 +278,76 @@ test('blackbox: targets of scrape configs, as their modules say', () => {
       config: { record_type: 'MX', resolver: '9.9.9.9', transport: 'tcp' },
     },
   ]);
-  expect(omissionsOf(imported, 'https://shop.example/in')).toEqual([
-    'its no_follow_redirects has no counterpart.',
-  ]);
+  expect(omissionsOf(imported, 'https://shop.example/in')).toEqual([]);
   expect(omissionsOf(imported, 'a.example')).toEqual([
     'the module own is not known: give blackbox.yml too.',
   ]);
   expect(omissionsOf(imported, 'node').join()).toContain('no job of blackbox_exporter');
   const listed = from('blackbox', [{ targets: ['shop.example'], labels: {} }]);
   expect(Object.values(listed.objects.monitors)).toMatchObject([{ target: 'http://shop.example' }]);
+});
+
+test('blackbox: addresses, tokens and talks of each module', () => {
+  const probed = (prober: string, settings: object, target = 'https://a.example/') => {
+    const imported = from(
+      'blackbox',
+      { scrape_configs: [{ params: { module: ['m'] }, static_configs: [{ targets: [target] }] }] },
+      { modules: { m: { prober, [prober]: settings } } },
+    );
+    const [monitor] = Object.values(imported.objects.monitors);
+    return { config: monitor?.config, told: omissionsOf(imported, target) };
+  };
+  const alone = { ip_protocol_fallback: false };
+  const fallsBack =
+    'its preferred_ip_protocol is left out, because it falls back to the other; `ip_family` asks for one alone.';
+  expect(probed('http', { preferred_ip_protocol: 'ip4', ...alone })).toEqual({
+    config: { ip_family: '4' },
+    told: [],
+  });
+  expect(probed('icmp', alone, 'a.example')).toEqual({ config: { ip_family: '6' }, told: [] });
+  expect(probed('http', { preferred_ip_protocol: 'ip4' })).toEqual({
+    config: undefined,
+    told: [fallsBack],
+  });
+  const dns = { query_name: 'a.example', preferred_ip_protocol: 'ip4', query_type: 'ANY' };
+  expect(probed('dns', { ...dns, valid_rcodes: ['NOERROR', 'NXDOMAIN'] }, '9.9.9.9')).toEqual({
+    config: { resolver: '9.9.9.9', expected_rcode: 'NOERROR' },
+    told: [
+      'of its valid_rcodes NOERROR alone is expected.',
+      'its query_type ANY has no counterpart; A is asked for.',
+      'its preferred_ip_protocol has no counterpart: a name server is asked by its address.',
+    ],
+  });
+  expect(probed('http', { valid_http_versions: ['HTTP/2.0'] }).told).toEqual([
+    'its valid_http_versions has no counterpart.',
+  ]);
+  const token = { authorization: { credentials: 't0k3n' } };
+  expect(probed('http', token)).toEqual({
+    config: { bearer_token: variable('HTTPS_A_EXAMPLE_BEARER_TOKEN') },
+    told: [],
+  });
+  expect(probed('http', { authorization: { type: 'Token', credentials: 'x' } }).told).toEqual([
+    'signing in by Token has no counterpart; set an Authorization header.',
+  ]);
+  const talk = (query_response: readonly object[], port = 6_379) =>
+    probed('tcp', { query_response }, `a.example:${port}`);
+  expect(talk([{ send: 'PING' }, { expect: 'PONG' }])).toEqual({
+    config: { send: 'PING\n', expect: 'PONG' },
+    told: [],
+  });
+  expect(talk([{ expect: '^ready' }])).toEqual({
+    config: { expect: 'ready' },
+    told: ['what it expects, ^ready, is met anywhere in what comes.'],
+  });
+  for (const talked of [talk([{ send: 'a', expect: 'b.*' }]), talk([{ send: 'a' }, { send: 'b' }])])
+    expect(talked).toEqual({
+      config: undefined,
+      told: ['what it sends and expects is left out: `send` and `expect` say one text each.'],
+    });
+  expect(talk([{ send: 'a' }], 25)).toEqual({
+    config: undefined,
+    told: ['what it sends is left out: nothing is sent to a port of mail.'],
+  });
 });
 
 test('blackbox: what a body and headers must match, and what they must not', () => {

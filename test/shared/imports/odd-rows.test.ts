@@ -226,9 +226,15 @@ const blackbox = fc.record({
     fc.record({
       prober: fc.constantFrom('http', 'tcp', 'icmp', 'dns', 'grpc', 'x'),
       timeout: word,
-      http: rowOf(['method', 'headers', 'body', 'valid_status_codes', 'basic_auth', 'tls_config']),
+      http: rowOf([
+        ...['method', 'headers', 'body', 'valid_status_codes', 'basic_auth', 'tls_config'],
+        ...['ip_protocol_fallback', 'preferred_ip_protocol', 'bearer_token'],
+      ]),
       dns: rowOf(['query_name', 'query_type', 'valid_rcodes', 'transport_protocol']),
-      tcp: rowOf(['query_response', 'tls']),
+      tcp: fc.record({
+        query_response: rows('send expect', { send: word, expect: word }),
+        ip_protocol_fallback: fc.boolean(),
+      }),
       grpc: rowOf(['service', 'tls']),
     }),
   ),
