@@ -1,6 +1,7 @@
 import { isRecord } from '../base/json.ts';
 import { isTimeZone, parseCron } from '../checks/heartbeat/schedule.ts';
-import { beginImport, type Imported } from './result.ts';
+import { cronFrom } from './calendar.ts';
+import { beginImport, type Imported, type Work } from './result.ts';
 import { cleaned, type Row, rowOf } from './rows.ts';
 import { graceFrom, newPingAddress, omitUnread, pingIntervalFrom, tagsFrom } from './settings.ts';
 
@@ -44,15 +45,7 @@ export function importHealthchecks(answer: unknown): Imported {
   for (const one of rowOf(isRecord(raw) ? raw : {}).records('checks')) {
     const row = rowOf(one, meaningless);
     const name = row.text('name') || row.text('slug') || 'check';
-    const schedule = row.text('schedule');
-    const zone = row.text('tz');
-    if (schedule !== '' && typeof parseCron(schedule) === 'string') {
-      work.omit(
-        name,
-        `its schedule "${schedule.slice(0, 60)}" is no cron expression of five fields.`,
-      );
-      continue;
-    }
+    const { isLost, ...due } = scheduleOf(row, name, work);
     const alias = aliasOf(row);
     work.omit(
       name,
@@ -60,24 +53,48 @@ export function importHealthchecks(answer: unknown): Imported {
         ? newPingAddress
         : 'its ping address keeps its path, which is in the file: point the host of the address here.',
     );
+    const note = row.text('desc').slice(0, 2_048);
+    if (note !== '')
+      work.omit(name, 'its description is its target here: a note, which decides nothing.');
     work.add('monitors', name, {
       type: 'heartbeat',
-      // A note of what the job is; it decides nothing.
-      target: row.text('desc').slice(0, 2_048),
+      target: note,
       interval_s: pingIntervalFrom(row.number('timeout'), name, work),
       config: {
         grace_s: graceFrom(row.number('grace')),
         ping_alias: alias,
-        schedule,
-        timezone: schedule !== '' && zone !== '' && isTimeZone(zone) ? zone : undefined,
+        ...due,
       },
-      enabled: row.text('status') === 'paused' ? false : undefined,
+      enabled: isLost || row.text('status') === 'paused' ? false : undefined,
       tags: tagsFrom(row.text('tags').split(/\s+/)),
     });
     omitUnread(row, name, work, reasons);
   }
   return work.done();
 }
+
+/** When its pings are due; one whose schedule is lost would be called missed at any time. */
+const scheduleOf = (
+  row: Row,
+  name: string,
+  work: Work,
+): { readonly schedule?: string; readonly timezone?: string; readonly isLost: boolean } => {
+  const [given, zone] = [row.text('schedule'), row.text('tz')];
+  if (given === '') return { isLost: false };
+  const { schedule, zone: own } =
+    (typeof parseCron(given) === 'string' ? cronFrom(given) : { schedule: given, zone: '' }) ?? {};
+  if (schedule === undefined) {
+    work.omit(
+      name,
+      `its schedule "${given.slice(0, 60)}" is none that cron can say: it is paused; set an interval or a schedule.`,
+    );
+    return { isLost: true };
+  }
+  const timezone = own || zone;
+  if (timezone === '' || isTimeZone(timezone)) return { schedule, timezone, isLost: false };
+  work.omit(name, `its time zone ${timezone} is not known: its schedule is in UTC.`);
+  return { schedule, isLost: false };
+};
 
 /** A key that may only read gives neither. */
 const aliasOf = (row: Row): string | undefined =>

@@ -200,7 +200,7 @@ const robot = fc.record({
 const checks = fc.record({
   checks: rows('name slug tags desc grace timeout schedule tz status uuid channels filter_body', {
     timeout: fc.integer({ min: -1, max: 99_999_999 }),
-    schedule: fc.constantFrom('*/5 * * * *', 'Mon..Fri 12:00', ''),
+    schedule: fc.constantFrom('*/5 * * * *', 'Mon..Fri 12:00', '*-*~1', ''),
   }),
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { cronFrom } from '../../../shared/imports/calendar.ts';
 import { downloadFrom, type Reach, SourceRefused } from '../../../shared/imports/download.ts';
 import { readAnswer } from '../../../shared/imports/sources.ts';
 import { importedFrom as from, omissionsOf, variable } from '../../support/imports.ts';
@@ -34,7 +35,9 @@ test('Healthchecks: checks with their period or schedule', () => {
         status: 'paused',
         filter_body: true,
       },
-      { name: 'Odd', schedule: 'Mon..Fri 12:00', tz: 'UTC', grace: 60, status: 'new' },
+      { name: 'Odd', schedule: '*-*~1 12:00', tz: 'UTC', grace: 60, status: 'new' },
+      { name: 'Work', schedule: 'Mon..Fri 12:00', tz: 'Asia/Tokyo', grace: 60, status: 'new' },
+      { name: 'Lost', schedule: 'hourly', tz: 'Mars/Base', grace: 60, status: 'new' },
     ],
   });
   expect(imported.objects.monitors).toMatchObject({
@@ -47,10 +50,51 @@ test('Healthchecks: checks with their period or schedule', () => {
       config: { grace_s: 600, ping_alias: 'a96a8bc5-1a74-4b37-9f0a-3d0d5f3b1a01' },
     },
     report: { enabled: false, config: { schedule: '30 2 * * *', timezone: 'Europe/Riga' } },
+    odd: { type: 'heartbeat', enabled: false, config: { grace_s: 60 } },
+    work: { config: { schedule: '0 12 * * 1-5', timezone: 'Asia/Tokyo' } },
+    lost: { config: { schedule: '0 * * * *' } },
   });
-  expect(omissionsOf(imported, 'Odd').join()).toContain('no cron expression');
+  expect(imported.objects.monitors.work).not.toHaveProperty('enabled');
+  expect(omissionsOf(imported, 'Odd').join()).toContain(
+    'its schedule "*-*~1 12:00" is none that cron can say: it is paused',
+  );
+  expect(omissionsOf(imported, 'Lost').join()).toContain('its time zone Mars/Base is not known');
+  expect(omissionsOf(imported, 'Backup')).toContain(
+    'its description is its target here: a note, which decides nothing.',
+  );
   expect(omissionsOf(imported, 'Report').join()).toContain('pings are not read for words');
   expect(omissionsOf(imported, 'Backup').join()).toContain('integrations of a check');
+});
+
+test.each([
+  ['daily', '0 0 * * *', ''],
+  ['weekly UTC', '0 0 * * 1', 'UTC'],
+  ['quarterly', '0 0 1 1,4,7,10 *', ''],
+  ['*:*', '* * * * *', ''],
+  ['*-*-* *:0/15:00', '0-59/15 * * * *', ''],
+  ['*:*/10', '*/10 * * * *', ''],
+  ['Mon,Wed..Fri *-*-* 09:30', '30 9 * * 1,3-5', ''],
+  ['Sat..Mon 9:00 Europe/Riga', '0 9 * * 6-7,1-1', 'Europe/Riga'],
+  ['Sunday', '0 0 * * 7', ''],
+  ['12-24..26', '0 0 24-26 12 *', ''],
+])('the calendar event %s is cron’s %s', (event, schedule, zone) => {
+  expect(cronFrom(event)).toEqual({ schedule, zone });
+});
+
+test.each([
+  '',
+  'sometimes',
+  'constructor',
+  '2027-*-* 00:00',
+  '*-*~03 00:00',
+  '*-*-* 00:00:30',
+  '*:*:0/10',
+  'Mon *-*-1..7 00:00',
+  '25:00',
+  'Mon Tue',
+  '09:00 10:00',
+])('the calendar event "%s" is more than cron says', (event) => {
+  expect(cronFrom(event)).toBeUndefined();
 });
 
 test('UptimeRobot: both versions of its API', () => {
