@@ -55,6 +55,12 @@ const meaningless = new Set([
   'kafka_producer_allow_auto_topic_creation',
   'kafka_producer_ssl',
   'grpc_enable_tls',
+  // Every row has these, and one type reads them.
+  'ntp_stratum_threshold',
+  'ntp_time_offset_threshold',
+  'ntp_root_dispersion_threshold',
+  'ping_count',
+  'expiry_notification',
 ]);
 
 /** What its database and its form fill in by themselves. */
@@ -71,7 +77,6 @@ const usual = {
   oauth_auth_method: 'client_secret_basic',
   auth_method: 'null',
   snmp_version: '2c',
-  ping_count: 3,
   ping_per_request_timeout: 2,
   ping_numeric: 1,
   expected_tls_alert: 'none',
@@ -219,13 +224,19 @@ const ofType = (row: Row, name: string, work: Work): MonitorOfFile | undefined =
         : { type: 'tcp', target, interval_s, config: { timeout_ms, banner } };
     }
     default:
-      work.omit(
-        name,
-        `monitors of type ${type || 'unknown'} have no counterpart; one of type tcp watches a port.`,
-      );
+      work.omit(name, `monitors of type ${type || 'unknown'} have no counterpart${hintOf(type)}`);
       return undefined;
   }
 };
+
+const hintOf = (type: string): string =>
+  /^(?:snmp|ntp|steam|gamedig|radius|sip-options)$/.test(type)
+    ? ': no check speaks its UDP.'
+    : /^(?:mqtt|mongodb|sqlserver|oracledb|kafka-producer|rabbitmq)$/.test(type)
+      ? '; one of type tcp watches a port.'
+      : type === 'grpc-keyword'
+        ? '; one of type grpc asks a server for its health.'
+        : '.';
 
 const smtpSecurity: Readonly<Record<string, string>> = { secure: 'implicit', starttls: 'smtp' };
 

@@ -50,12 +50,12 @@ export function kumaTablesOf(backup: unknown): KumaTables | undefined {
 /** Names of the backup as columns: `maxRetries` is `max_retries`, but a few that are written so. */
 const withColumns = (raw: Raw): Raw =>
   Object.fromEntries(
-    Object.entries(raw).map(([name, value]) => [
-      name === 'accepted_statuscodes'
-        ? 'accepted_statuscodes_json'
-        : name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      value,
-    ]),
+    Object.entries(raw).map(([name, value]) => {
+      const column = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      return /^accepted_statuscodes(?:_json)?$/.test(column)
+        ? ['accepted_statuscodes_json', Array.isArray(value) ? JSON.stringify(value) : value]
+        : [column, value];
+    }),
   );
 
 /** `today`, as 2026-11-26: windows that repeat begin then. */

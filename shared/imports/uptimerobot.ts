@@ -1,5 +1,6 @@
 import { isRecord } from '../base/json.ts';
 import { csvRows } from '../base/text.ts';
+import { isRecordType } from '../checks/dns/keys.ts';
 import { beginImport, type Imported, type Work } from './result.ts';
 import { cleaned, ofTable, type Raw, type Row, rowOf } from './rows.ts';
 import {
@@ -13,10 +14,14 @@ import {
   headersFrom,
   hostFrom,
   intervalFrom,
+  isHost,
+  isIP,
+  jsonPathFrom,
   methodFrom,
   newPingAddress,
   omitUnread,
   pingIntervalFrom,
+  questionFrom,
   statusesFrom,
   tagsFrom,
   timeoutFrom,
@@ -46,6 +51,10 @@ const meaningless = new Set([
   'currentStateDuration',
   'userId',
   'regionalData',
+  'sslBrand',
+  'sslExpiryDateTime',
+  'domainExpireDate',
+  'apiKey',
   'is_group_main',
 ]);
 const contacts = 'alert contacts are to be set up as channels.';
@@ -110,22 +119,51 @@ export function importUptimeRobot(answer: unknown): Imported {
   for (const one of [...root.records('monitors'), ...root.records('data')]) {
     const row = rowOf(one, meaningless);
     const name = row.text('friendly_name', 'friendlyName') || row.text('url');
-    const monitor = monitorOf(row, name, work);
-    if (monitor === undefined) continue;
+    const made = monitorsOf(row, name, work);
     const tags = row.value('tags');
-    work.add('monitors', name, {
-      ...monitor,
-      enabled: /^(?:0|paused)$/i.test(row.text('status')) ? false : undefined,
-      tags: tagsFrom(
-        (Array.isArray(tags) ? tags : []).map((tag) =>
-          isRecord(tag) ? rowOf(tag).text('name') : String(tag),
+    for (const monitor of made)
+      work.add('monitors', name, {
+        ...monitor,
+        enabled: /^(?:0|paused)$/i.test(row.text('status')) ? false : undefined,
+        tags: tagsFrom(
+          (Array.isArray(tags) ? tags : []).map((tag) =>
+            isRecord(tag) ? rowOf(tag).text('name') : String(tag),
+          ),
         ),
-      ),
-    });
-    omitUnread(row, name, work, reasons);
+      });
+    if (made.length > 0) omitUnread(row, name, work, reasons);
   }
   return work.done();
 }
+
+/** One; or one for each type of record that it watches. */
+const monitorsOf = (row: Row, name: string, work: Work): readonly Raw[] => {
+  const monitor = monitorOf(row, name, work);
+  if (monitor === undefined) return [];
+  if (monitor.type !== 'dns') return [monitor];
+  const given = row.inner('config').value('dnsRecords');
+  const records = rowOf(isRecord(given) ? given : {});
+  const made = Object.keys(isRecord(given) ? given : {}).flatMap((type) => {
+    const values = records.texts(type);
+    if (values.length === 0) return [];
+    const expected_values = values.filter((value) => isRecordOf(type, value));
+    if (expected_values.length < values.length)
+      work.omit(
+        name,
+        `its records of type ${type} are not all taken over; write them as dig does.`,
+      );
+    return isRecordType(type)
+      ? [{ ...monitor, config: { record_type: type, expected_values, match: 'all' } }]
+      : [];
+  });
+  return made.length === 0 ? [monitor] : made;
+};
+
+const isRecordOf = (type: string, value: string): boolean => {
+  if (type === 'A' || type === 'AAAA') return isIP(value) === (type === 'A' ? 4 : 6);
+  if (type === 'MX') return /^\d{1,4} /.test(value) && isHost(value.slice(value.indexOf(' ') + 1));
+  return type === 'TXT' || (/^(?:CNAME|NS|PTR)$/.test(type) && isHost(value));
+};
 
 const monitorOf = (row: Row, name: string, work: Work): Raw | undefined => {
   // CSV writes HTTP(s).
@@ -150,12 +188,15 @@ const monitorOf = (row: Row, name: string, work: Work): Raw | undefined => {
     work,
   );
   const timeout_ms = timeoutFrom(row.number('timeout'), interval_s);
-  if (type === 'http' || type === 'keyword') {
+  const [, family] = /^ipv([46])only$/i.exec(row.inner('config').text('ipVersion')) ?? [];
+  if (type === 'http' || type === 'keyword' || type === 'api') {
     const address = addressFrom(url, name, work);
     if (address === undefined) return undefined;
     const config = {
       timeout_ms,
+      ip_family: family,
       ...httpOf(row, type === 'keyword', name, work),
+      json: type === 'api' ? jsonOf(row.inner('config').inner('apiAssertions'), name, work) : [],
       ...(address.basic_auth === undefined ? {} : { basic_auth: address.basic_auth }),
     };
     const { target } = address;
@@ -165,7 +206,12 @@ const monitorOf = (row: Row, name: string, work: Work): Raw | undefined => {
     const target = hostFrom(url, name, work);
     return target === undefined
       ? undefined
-      : { type: 'icmp', target, interval_s, config: { timeout_ms: echoTimeout(timeout_ms) } };
+      : {
+          type: 'icmp',
+          target,
+          interval_s,
+          config: { timeout_ms: echoTimeout(timeout_ms), ip_family: family },
+        };
   }
   if (type === 'port') {
     const port = ofTable(portsOfSubtypes, row.text('sub_type')) ?? row.number('port');
@@ -173,10 +219,48 @@ const monitorOf = (row: Row, name: string, work: Work): Raw | undefined => {
     const target = endpointFrom(url.replace(/^\w+:\/\//, ''), port, name, work);
     return target === undefined
       ? undefined
-      : { type: 'tcp', target, interval_s, config: { timeout_ms: echoTimeout(timeout_ms) } };
+      : {
+          type: 'tcp',
+          target,
+          interval_s,
+          config: { timeout_ms: echoTimeout(timeout_ms), ip_family: family },
+        };
+  }
+  if (type === 'dns') {
+    row.value('timeout');
+    const target = questionFrom(url, 'A', name, work);
+    return target === undefined ? undefined : { type, target, interval_s };
   }
   work.omit(name, `monitors of type ${given || 'unknown'} have no counterpart as they are.`);
   return undefined;
+};
+
+const comparisons: Readonly<Record<string, string>> = {
+  equals: 'equals',
+  contains: 'contains',
+  greater_than: 'gt',
+  less_than: 'lt',
+};
+
+/** Its assertions on JSON, of which all must hold. */
+const jsonOf = (assertions: Row, name: string, work: Work): readonly Raw[] => {
+  const isEither = /^or$/i.test(assertions.text('logic'));
+  const checks = assertions.records('checks');
+  return checks.flatMap((one) => {
+    const check = rowOf(one);
+    const [property, comparison] = [check.text('property'), check.text('comparison')];
+    const [path, key] = [jsonPathFrom(property), ofTable(comparisons, comparison)];
+    const target = check.value('target');
+    const isFit =
+      key === 'gt' || key === 'lt'
+        ? typeof target === 'number'
+        : (typeof target === 'string' && target !== '' && target.length <= 1_024) ||
+          (key === 'equals' && (typeof target === 'number' || typeof target === 'boolean'));
+    if (path !== undefined && key !== undefined && isFit && !(isEither && checks.length > 1))
+      return [{ path, [key]: target }];
+    work.omit(name, `the assertion ${property} ${comparison} is left out: no assertion says it.`);
+    return [];
+  });
 };
 
 const httpOf = (row: Row, isKeyword: boolean, name: string, work: Work): Raw => {
@@ -186,8 +270,10 @@ const httpOf = (row: Row, isKeyword: boolean, name: string, work: Work): Raw => 
   const password = row.text('http_password', 'httpPassword');
   const auth = row.text('http_auth_type', 'authType');
   const isDigest = auth === '2' || /digest/i.test(auth);
+  const isBearer = /bearer/i.test(auth);
   if (isDigest) work.omit(name, 'signing in by Digest has no counterpart.');
-  const basic_auth = isDigest ? undefined : credentialsFrom(username, password, name, work);
+  const basic_auth =
+    isDigest || isBearer ? undefined : credentialsFrom(username, password, name, work);
   const word = row.text('keyword_value', 'keywordValue');
   const kind = row.text('keyword_type', 'keywordType');
   // 1: alert when it is there.
@@ -219,6 +305,7 @@ const httpOf = (row: Row, isKeyword: boolean, name: string, work: Work): Raw => 
     ),
     expected_status: statusesFrom([...up, ...row.texts('successHttpResponseCodes')], name, work),
     basic_auth,
+    bearer_token: isBearer ? work.secret(name, 'bearer_token', password) : undefined,
     verify_tls: isSsl ? false : undefined,
     follow_redirects: row.isOff('followRedirections') ? false : undefined,
     warn:

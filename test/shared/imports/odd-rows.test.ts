@@ -193,7 +193,21 @@ const robot = fc.record({
     'friendly_name friendlyName url type sub_type port interval timeout status keyword_type ' +
       'keyword_value custom_http_headers http_username http_password http_method ' +
       'custom_http_statuses successHttpResponseCodes tags post_value responseTimeThreshold',
-    { type: fc.constantFrom(1, 2, 3, 4, 5, 'HTTP', 'DNS'), url: fc.oneof(address, word) },
+    {
+      type: fc.constantFrom(1, 2, 3, 4, 5, 'HTTP', 'DNS', 'API'),
+      url: fc.oneof(address, word),
+      config: fc.record({
+        dnsRecords: rowOf(['A', 'AAAA', 'MX', 'TXT', 'NS', 'SOA', 'CNAME', 'SPF']),
+        ipVersion: fc.constantFrom('ipv4Only', 'ipv6Only', ''),
+        apiAssertions: fc.record({
+          logic: fc.constantFrom('AND', 'OR'),
+          checks: rows('property comparison target', {
+            property: fc.constantFrom('$.a', '$..b'),
+            comparison: fc.constantFrom('equals', 'contains', 'greater_than', 'is_null'),
+          }),
+        }),
+      }),
+    },
   ),
 });
 

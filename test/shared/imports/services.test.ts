@@ -173,7 +173,94 @@ test('UptimeRobot: both versions of its API', () => {
     tags: ['eu'],
     config: { method: 'HEAD', expected_status: ['2xx', 301], follow_redirects: false },
   });
-  expect(omissionsOf(third, 'Zone').join()).toContain('type dns have no counterpart');
+  expect(third.objects.monitors.zone).toEqual({
+    name: 'Zone',
+    type: 'dns',
+    target: 'a.example',
+    interval_s: 60,
+  });
+});
+
+test('UptimeRobot: records of DNS, and assertions of APIs', () => {
+  const monitor = (friendlyName: string, type: string, config: object, more: object = {}) => ({
+    ...{ friendlyName, type, config, url: 'a.example', interval: 60, sslBrand: 'X', ...more },
+  });
+  const api = { url: 'https://a.example/', authType: 'BEARER', httpPassword: 't0k3n' };
+  const check = (property: string, comparison: string, target?: unknown) => ({
+    ...{ property, comparison, target },
+  });
+  const imported = from('uptimerobot', {
+    data: [
+      monitor('Zone', 'DNS', {
+        dnsRecords: { A: ['192.0.2.1', 'x'], MX: ['10 mail.example'], SPF: ['v=spf1'], NS: [] },
+        sslExpirationPeriodDays: [3],
+      }),
+      monitor(
+        'Either',
+        'API',
+        {
+          apiAssertions: {
+            logic: 'OR',
+            checks: [check('$.a', 'equals', 1), check('$.b', 'is_null')],
+          },
+        },
+        api,
+      ),
+      monitor(
+        'All',
+        'API',
+        {
+          ipVersion: 'ipv4Only',
+          apiAssertions: {
+            logic: 'AND',
+            checks: [
+              check('$.status', 'equals', 'ok'),
+              check('$.count', 'greater_than', 0),
+              check('$.error', 'is_null'),
+            ],
+          },
+        },
+        api,
+      ),
+      monitor('Echo', 'PING', { ipVersion: 'ipv6Only' }),
+      monitor('Datagram', 'UDP', { udp: { payload: 'ping' } }),
+    ],
+  });
+  expect(imported.objects.monitors).toMatchObject({
+    zone: {
+      type: 'dns',
+      config: { expected_values: ['192.0.2.1'], match: 'all' },
+    },
+    'zone-2': { config: { record_type: 'MX', expected_values: ['10 mail.example'] } },
+    all: {
+      type: 'https',
+      config: {
+        ip_family: '4',
+        bearer_token: variable('EITHER_BEARER_TOKEN'),
+        json: [
+          { path: '$.status', equals: 'ok' },
+          { path: '$.count', gt: 0 },
+        ],
+      },
+    },
+    echo: { type: 'icmp', config: { ip_family: '6' } },
+  });
+  expect(imported.objects.monitors.either?.config).not.toHaveProperty('json');
+  expect(omissionsOf(imported, 'Zone')).toEqual([
+    'its records of type A are not all taken over; write them as dig does.',
+    'its records of type SPF are not all taken over; write them as dig does.',
+    'its config.sslExpirationPeriodDays has no counterpart.',
+  ]);
+  expect(omissionsOf(imported, 'Either')).toEqual([
+    'the assertion $.a equals is left out: no assertion says it.',
+    'the assertion $.b is_null is left out: no assertion says it.',
+  ]);
+  expect(omissionsOf(imported, 'All')).toEqual([
+    'the assertion $.error is_null is left out: no assertion says it.',
+  ]);
+  expect(omissionsOf(imported, 'Datagram')).toEqual([
+    'monitors of type udp have no counterpart as they are.',
+  ]);
 });
 
 describe('UptimeRobot: the CSV of its dashboard', () => {

@@ -384,3 +384,52 @@ test('says what does not belong into a file as text, and what would be a variabl
   });
   expect(JSON.stringify(imported)).not.toContain('/etc');
 });
+
+test('is silent about what every row has, and says why a type has no counterpart', () => {
+  const row = {
+    accepted_statuscodes_json: ['200-299'],
+    ntp_stratum_threshold: 5,
+    ntp_time_offset_threshold: 1_000,
+    ntp_root_dispersion_threshold: 500,
+    ping_count: 1,
+    expiry_notification: 1,
+    hostname: 'a.example',
+  };
+  const typed = (type: string) => ({
+    ...row,
+    name: type,
+    type,
+    port: type === 'port' ? 22 : undefined,
+  });
+  const types = ['port', 'ping', 'snmp', 'steam', 'mqtt', 'grpc-keyword'];
+  const imported = from('uptime-kuma', {
+    monitorList: [
+      ...types.map(typed),
+      { ...row, name: 'web', type: 'http', url: 'https://a.example/', expiryNotification: false },
+      {
+        name: 'old',
+        type: 'port',
+        hostname: 'a.example',
+        port: 1,
+        accepted_statuscodes: ['2xx'],
+      },
+    ],
+  });
+  const told = (name: string) => omissionsOf(imported, name);
+  expect(types.map(told)).toEqual([
+    [],
+    [],
+    ['monitors of type snmp have no counterpart: no check speaks its UDP.'],
+    ['monitors of type steam have no counterpart: no check speaks its UDP.'],
+    ['monitors of type mqtt have no counterpart; one of type tcp watches a port.'],
+    [
+      'monitors of type grpc-keyword have no counterpart; one of type grpc asks a server for its health.',
+    ],
+  ]);
+  expect(told('web')).toEqual([]);
+  expect(told('old')).toEqual(['its accepted_statuscodes_json has no counterpart.']);
+  expect(imported.objects.monitors).toMatchObject({
+    ping: { config: { packets: 1 } },
+    web: { config: { tls_expires_within_days: 0 } },
+  });
+});
