@@ -17,8 +17,8 @@ export type OtherTargetsKnown = {
    * passed before says nothing of a probe that has fallen sick since. Undefined when nothing is.
    */
   readonly besides: (host: string, failed: Checked) => OtherTargets | undefined;
-  /** A few other targets of which nothing is known since, to be checked now. */
-  readonly unknown: (host: string, failed: Checked) => readonly Assignment[];
+  /** A few other targets of which nothing is known since, to be checked now: each seldom. */
+  readonly take: (host: string, failed: Checked) => readonly Assignment[];
 };
 
 export type Checked = {
@@ -29,14 +29,21 @@ export type Checked = {
   readonly ended: number;
 };
 
-/** The newest check of a host, and when the first of its failures in a row began. */
-type Newest = Checked & { readonly failingSince: number | null };
+/** The newest check of a host. */
+type Newest = Checked & {
+  /** When the first of its failures in a row began. */
+  readonly failingSince: number | null;
+  /** When it was last taken, to be checked beside its turns. */
+  readonly takenAt: number;
+};
 
 const recentMs = 60_000;
 /** A fair sample of many, and all of few. */
 const maxHosts = 64;
 /** With fewer, others are checked at once. */
 const enough = 3;
+/** A probe for which everything fails must not flood those that it takes for comparison. */
+const restMs = 10_000;
 
 const layers = ['dns', 'tcp', 'tls', 'http'] as const;
 type Step = (typeof layers)[number];
@@ -50,15 +57,14 @@ export function createOtherTargets(): OtherTargetsKnown {
     Math.max(newest.get(host)?.failingSince ?? failed.began, failed.ended - recentMs);
 
   /** Those that took the same step, or failed in it. */
-  const comparable = (host: string, step: Step): readonly Checked[] => {
+  const comparable = (host: string, step: Step): readonly (readonly [string, Newest])[] => {
     const isNamed = isIP(host) === 0;
     // A resolver that answers wrongly fails names, and no addresses.
-    return [...newest].flatMap(([other, check]) =>
-      other !== host &&
-      (!isNamed || isIP(other) === 0) &&
-      (failedStep(check.verdict) === step || passedStep(check.verdict, step))
-        ? [check]
-        : [],
+    return [...newest].filter(
+      ([other, { verdict }]) =>
+        other !== host &&
+        (!isNamed || isIP(other) === 0) &&
+        (failedStep(verdict) === step || passedStep(verdict, step)),
     );
   };
 
@@ -66,8 +72,8 @@ export function createOtherTargets(): OtherTargetsKnown {
     const step = failedStep(failed.verdict);
     if (step === undefined) return undefined;
     const since = sinceOf(host, failed);
-    const known = comparable(host, step).filter(({ began }) => began >= since);
-    const missed = known.filter(({ verdict }) => failedStep(verdict) === step).length;
+    const known = comparable(host, step).filter(([, { began }]) => began >= since);
+    const missed = known.filter(([, { verdict }]) => failedStep(verdict) === step).length;
     return known.length === 0 ? undefined : { passed: known.length - missed, failed: missed };
   };
 
@@ -75,23 +81,28 @@ export function createOtherTargets(): OtherTargetsKnown {
     note: (host, check) => {
       if (check.verdict.outcome === 'unknown') return;
       const { outcome, cause, phases } = check.verdict;
-      const failingSince =
-        outcome === 'fail' ? (newest.get(host)?.failingSince ?? check.began) : null;
+      const before = newest.get(host);
+      const failingSince = outcome === 'fail' ? (before?.failingSince ?? check.began) : null;
+      const takenAt = before?.takenAt ?? Number.NEGATIVE_INFINITY;
       newest.delete(host);
-      newest.set(host, { ...check, verdict: { outcome, cause, phases }, failingSince });
+      newest.set(host, { ...check, verdict: { outcome, cause, phases }, failingSince, takenAt });
       const [oldest] = newest.keys();
       if (newest.size > maxHosts && oldest !== undefined) newest.delete(oldest);
     },
     besides,
-    unknown: (host, failed) => {
+    take: (host, failed) => {
       const step = failedStep(failed.verdict);
       const known = besides(host, failed);
       if (step === undefined || (known && known.passed + known.failed >= enough)) return [];
       const since = sinceOf(host, failed);
-      return comparable(host, step)
-        .filter(({ began, assignment }) => began < since && mayCheck(assignment))
-        .map(({ assignment }) => assignment)
-        .slice(-enough);
+      const taken = comparable(host, step)
+        .filter(
+          ([, { began, takenAt, assignment }]) =>
+            began < since && failed.ended - takenAt >= restMs && mayCheck(assignment),
+        )
+        .slice(0, enough);
+      for (const [other, check] of taken) newest.set(other, { ...check, takenAt: failed.ended });
+      return taken.map(([, { assignment }]) => assignment);
     },
   };
 }

@@ -164,8 +164,8 @@ export function createRunner(options: RunnerOptions): Runner {
     if (assignment.kind === 'heartbeat') return judged;
     const host = hostOf(assignment);
     if (askedOthers === undefined) {
-      const unknown = others.unknown(host, checked);
-      if (unknown.length > 0) askedOthers = checkOnce(unknown);
+      const taken = others.take(host, checked);
+      if (taken.length > 0) askedOthers = checkOnce(taken);
     }
     if (askedOthers && lastChecks.isFailing(assignment.monitor)) await askedOthers;
     const known = others.besides(host, { ...checked, ended: performance.now() });

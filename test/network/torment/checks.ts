@@ -206,6 +206,8 @@ export const floods = (
   return windowsMs.flatMap((windowMs) => {
     // A probe that begins again, or hears of others, places its turns anew.
     const turns = windowMs / intervalMs + 4;
+    // Each of the four probes takes a target for comparison with one that fails (rule 46).
+    const compared = 4 * Math.round(windowMs / 10_000);
     const found: string[] = [];
     for (const [place, times] of byPlace) {
       let first = 0;
@@ -217,7 +219,7 @@ export const floods = (
           1 +
           upheavals.filter(({ from, until }) => from <= at && until + settlesMs >= at - windowMs)
             .length;
-        if (at < silentUntil || count <= turns + owners * budgetOf(windowMs)) continue;
+        if (at < silentUntil || count <= turns + compared + owners * budgetOf(windowMs)) continue;
         found.push(
           `${place} got ${count} requests in the ${windowMs / 1_000} s before ${new Date(at).toISOString()}`,
         );

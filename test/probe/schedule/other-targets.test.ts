@@ -79,9 +79,28 @@ describe('rule 46: how the other targets of a probe fare', () => {
       checked('http://plain.example/', null, { ...whole, tls: null }, 90_000),
     ])
       others.note(new URL(check.assignment.target).hostname, check);
-    expect(others.unknown('shop.example', shop(untrusted)).map(({ target }) => target)).toEqual([
+    expect(others.take('shop.example', shop(untrusted)).map(({ target }) => target)).toEqual([
       'https://a.example/',
     ]);
+  });
+
+  test('is checked seldom, and of different targets, however many fail', () => {
+    const others = createOtherTargets();
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${name}.example`);
+    const note = (name: string, began: number) =>
+      others.note(name, checked(`https://${name}/`, null, whole, began));
+    for (const name of names) note(name, 90_000);
+    const times = new Map<string, number[]>();
+    for (let began = 100_000; began < 160_000; began += 50) {
+      const failed = checked(`https://${began}.example/`, untrusted, whole, began);
+      for (const { target } of others.take(`${began}.example`, failed)) {
+        const { hostname } = new URL(target);
+        note(hostname, began + 10);
+        times.set(hostname, [...(times.get(hostname) ?? []), began]);
+      }
+    }
+    expect([...times.keys()].toSorted()).toEqual(names);
+    for (const taken of times.values()) expect(taken).toHaveLength(6);
   });
 });
 
