@@ -25,6 +25,7 @@ import * as events from './events/operations.ts';
 import * as filesContract from './files/contract.ts';
 import * as files from './files/operations.ts';
 import { bindAll, type Handlers, handlersOf } from './gate/bind.ts';
+import * as groupBatch from './groups/batch.ts';
 import * as groupsContract from './groups/contract.ts';
 import * as groups from './groups/operations.ts';
 import * as pingKeys from './heartbeats/ping-keys.ts';
@@ -102,7 +103,7 @@ export const handlers: Handlers = handlersOf([
   ...bindAll(importsContract, imports),
   ...bindAll(webhooksApi, webhooks),
   ...bindAll({ ...maintenanceApi, ...maintenanceContract }, maintenance),
-  ...bindAll({ ...groupsApi, ...groupsContract }, groups),
+  ...bindAll({ ...groupsApi, ...groupsContract }, { ...groups, ...groupBatch }),
   ...bindAll(
     { ...statusPagesApi, ...reportsApi, ...statusPagesContract },
     { ...statusPages, ...posts, ...reports, ...preview },

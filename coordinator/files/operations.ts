@@ -12,6 +12,7 @@ import {
   type OperationResult,
   type Performed,
 } from '../gate/context.ts';
+import { PutOut, putGroups } from '../groups/contract.ts';
 import { putMonitors } from '../monitors/contract.ts';
 import { wantsWarnings } from '../notifications/kinds/index.ts';
 import type * as contract from './contract.ts';
@@ -28,7 +29,7 @@ import {
 import {
   channelSteps,
   externalIdOf,
-  groupSteps,
+  groupItem,
   maintenanceSteps,
   monitorItem,
   type Resolve,
@@ -94,7 +95,8 @@ const apply = async (
   await sql`savepoint file`;
   const work = await begin(context, file, input);
   for (const kind of fileKinds)
-    if (kind === 'monitors') await makeMonitors(work, input.monitors);
+    if (kind === 'groups') await makeGroups(work, input.groups);
+    else if (kind === 'monitors') await makeMonitors(work, input.monitors);
     else for (const [key, raw] of Object.entries(input[kind])) await makeOne(work, kind, key, raw);
   await remove(work, input);
   const { outcomes } = work;
@@ -281,12 +283,10 @@ const read = <Value>(field: Field<Value>, raw: unknown): Value => {
   return parsed.value;
 };
 
-const makeOne = async (
-  work: Work,
-  kind: Exclude<FileKind, 'monitors'>,
-  key: string,
-  raw: Raw,
-): Promise<void> => {
+/** Kinds whose objects are made one by one. */
+type SingleKind = Exclude<FileKind, 'groups' | 'monitors'>;
+
+const makeOne = async (work: Work, kind: SingleKind, key: string, raw: Raw): Promise<void> => {
   if (work.refused.has(nameOf(kind, key))) return;
   const present = work.known.get(nameOf(kind, key));
   try {
@@ -315,11 +315,9 @@ const adopting = ({ owned, file }: Work, outcome: Outcome): Outcome => {
   return { ...outcome, result: 'changed', changes };
 };
 
-const stepsOf = (work: Work, kind: Exclude<FileKind, 'monitors'>, key: string, raw: Raw): Steps => {
+const stepsOf = (work: Work, kind: SingleKind, key: string, raw: Raw): Steps => {
   const resolve = resolveIn(work);
   switch (kind) {
-    case 'groups':
-      return groupSteps(key, read(fileObjects.groups, raw), work.file);
     case 'channels':
       return channelSteps(key, read(fileObjects.channels, raw), resolve, wantsWarnings);
     case 'maintenance':
@@ -370,46 +368,63 @@ const refusalIn = (error: unknown): Pick<Refusal, 'code' | 'message'> => {
   throw error;
 };
 
-/** All monitors by a few statements. */
-const makeMonitors = async (work: Work, given: Input['monitors']): Promise<void> => {
+const makeGroups = (work: Work, given: Input['groups']): Promise<void> =>
+  makeTogether(work, putGroups, 'groups', given, (key, raw) =>
+    groupItem(key, read(fileObjects.groups, raw), work.file),
+  );
+
+const makeMonitors = (work: Work, given: Input['monitors']): Promise<void> => {
   const resolve = resolveIn(work);
-  const asked: { key: string; id: string | null; item: ReturnType<typeof monitorItem> }[] = [];
+  return makeTogether(work, putMonitors, 'monitors', given, (key, raw) =>
+    monitorItem(key, read(fileObjects.monitors, raw), work.file, resolve),
+  );
+};
+
+/** All objects of a kind by a few statements. */
+const makeTogether = async (
+  work: Work,
+  operation: typeof putGroups | typeof putMonitors,
+  kind: 'groups' | 'monitors',
+  given: Readonly<Record<string, Raw>>,
+  itemOf: (key: string, raw: Raw) => { readonly name: string; readonly type?: string },
+): Promise<void> => {
+  const asked: { key: string; id: string | null; item: ReturnType<typeof itemOf> }[] = [];
   for (const [key, raw] of Object.entries(given)) {
-    if (work.refused.has(nameOf('monitors', key))) continue;
-    const id = work.known.get(nameOf('monitors', key))?.id ?? null;
+    if (work.refused.has(nameOf(kind, key))) continue;
+    const id = work.known.get(nameOf(kind, key))?.id ?? null;
     try {
-      const item = monitorItem(key, read(fileObjects.monitors, raw), work.file, resolve);
-      asked.push({ key, id, item });
+      asked.push({ key, id, item: itemOf(key, raw) });
     } catch (error) {
-      conclude(work, refused('monitors', key, id, refusalIn(error)));
+      conclude(work, refused(kind, key, id, refusalIn(error)));
     }
   }
   if (asked.length === 0) return;
-  const { body } = await work.context.perform(putMonitors, {
+  const { body } = await work.context.perform(operation, {
     body: { items: asked.map(({ id, item }) => ({ ...item, id })) },
   });
   const { items } = answerOf(body);
-  for (const [place, { key, item }] of asked.entries()) {
+  for (const [place, { key, id: present, item }] of asked.entries()) {
     const answer = items[place];
-    if (answer === undefined) throw new Error('putMonitors answers for each monitor');
-    const { result, id, error } = answer;
+    if (answer === undefined) throw new Error(`${operation.id} answers for each object`);
+    const { result, error } = answer;
+    const id = answer.id ?? present;
     const changes =
       result === 'changed' ? changesOf(differences(answer.before ?? {}, answer.after ?? {})) : {};
-    conclude(work, adopting(work, { kind: 'monitors', key, id, result, changes, error }));
+    conclude(work, adopting(work, { kind, key, id, result, changes, error }));
     if (id !== null)
-      work.known.set(nameOf('monitors', key), {
-        kind: 'monitors',
+      work.known.set(nameOf(kind, key), {
+        kind,
         key,
         id,
         name: item.name,
-        type: item.type,
+        type: item.type ?? null,
       });
   }
 };
 
-const answerOf = (body: unknown): OutputOf<typeof putMonitors> => {
-  const parsed = putMonitors.response?.parse(body, []);
-  if (!parsed?.ok) throw new Error('putMonitors answers in its own form');
+const answerOf = (body: unknown): OutputOf<typeof putGroups> => {
+  const parsed = PutOut.parse(body, []);
+  if (!parsed.ok) throw new Error('objects that are put are answered in one form');
   return parsed.value;
 };
 

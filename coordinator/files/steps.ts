@@ -22,21 +22,16 @@ export type Resolve = (
 /** What creates it, and what makes an existing one the same: each field has a value in both. */
 export type Steps = { readonly create: readonly Step[]; readonly update: readonly Step[] };
 
-export const groupSteps = (
+/** A group as `putGroups` takes it. */
+export const groupItem = (
   key: string,
   { name, description, external_id }: FileObject<'groups'>,
   file: string,
-): Steps => {
-  const body = {
-    name: name ?? key,
-    description: description ?? '',
-    external_id: external_id ?? externalIdOf(file, key),
-  };
-  return {
-    create: [{ operation: groups.createGroup, body }],
-    update: [{ operation: groups.updateGroup, body }],
-  };
-};
+) => ({
+  name: name ?? key,
+  description,
+  external_id: external_id ?? externalIdOf(file, key),
+});
 
 /** A monitor as `putMonitors` takes it. */
 export const monitorItem = (

@@ -1,5 +1,6 @@
 import {
   array,
+  dict,
   integer,
   nullable,
   object,
@@ -46,6 +47,37 @@ export const showGroup = innerOperation({
     pages: array(NamedOut),
   }),
   refusals: ['group_not_found'],
+});
+
+/** What became of each object that was sent: `created`, `changed`, `unchanged` or `refused`. */
+export const PutOut = object('PutOut', {
+  items: array(
+    object('PutObjectOut', {
+      result: string(),
+      id: nullable(uuid()),
+      before: nullable(dict()),
+      after: nullable(dict()),
+      error: nullable(object('PutErrorOut', { code: string(), message: string() })),
+    }),
+  ),
+});
+
+/** Groups exactly as they shall be: without an id one is created, or that of the name is taken. */
+export const putGroups = innerOperation({
+  id: 'putGroups',
+  access: 'write',
+  summary: 'Create or change groups to exactly what is sent',
+  body: object('PutGroupsIn', {
+    items: array(
+      object('PutGroupIn', {
+        id: nullable(uuid()),
+        name: string(),
+        description: nullable(string()),
+        external_id: string(),
+      }),
+    ),
+  }),
+  response: PutOut,
 });
 
 export const listMonitorsOutside = innerOperation({

@@ -27,10 +27,10 @@ import {
   groupsAmong,
   groupsByName,
   groupUses,
-  insertGroup,
+  insertGroups,
   monitorsOutside,
   removeGroup,
-  updateGroup as writeGroup,
+  updateGroups,
 } from './queries.ts';
 
 /** A group with its status by rule 29, and the counts of all its monitors. */
@@ -94,7 +94,7 @@ export const changeGroup = async (
       'external_id_taken',
       `external_id: another group is "${external_id}" already; choose another one.`,
     );
-  await writeGroup(sql, of, before.id, { name, description, external_id });
+  await updateGroups(sql, of, [{ id: before.id, name, description, external_id }]);
   const was = {
     name: before.name,
     description: before.description,
@@ -144,7 +144,7 @@ export const createGroup = async (
   }
   enforceLimit('groups', organisation.plan, await countGroups(sql, organisation.id));
   const id = newId();
-  await insertGroup(sql, organisation.id, id, { name, description, external_id });
+  await insertGroups(sql, organisation.id, [{ id, name, description, external_id }]);
   return groupJson(orNotFound(await groupById(sql, organisation.id, id), 'group_not_found'), now);
 };
 

@@ -106,30 +106,45 @@ export const groupCalled = async (
 /** What people set. */
 export type GroupSettings = Pick<GroupRow, 'name' | 'description' | 'external_id'>;
 
-const recordOf = (id: string, settings: GroupSettings) => [
-  { ...settings, id, name_folded: folded(settings.name) },
-];
+export type WrittenGroup = GroupSettings & Pick<GroupRow, 'id'>;
 
-export const insertGroup = (
+const recordOf = (group: WrittenGroup) => ({ ...group, name_folded: folded(group.name) });
+
+export const insertGroups = (
   sql: Queryable,
   organisation: string,
-  id: string,
-  settings: GroupSettings,
+  groups: readonly WrittenGroup[],
 ): Promise<void> =>
-  insertRows(
-    sql,
-    'groups',
-    { id: 'uuid', ...changedColumns },
-    organisation,
-    recordOf(id, settings),
-  );
+  insertRows(sql, 'groups', { id: 'uuid', ...changedColumns }, organisation, groups.map(recordOf));
 
-export const updateGroup = (
+export const updateGroups = (
   sql: Queryable,
   organisation: string,
-  id: string,
-  settings: GroupSettings,
-): Promise<void> => updateRows(sql, 'groups', changedColumns, organisation, recordOf(id, settings));
+  groups: readonly WrittenGroup[],
+): Promise<void> => updateRows(sql, 'groups', changedColumns, organisation, groups.map(recordOf));
+
+/** Frees the names of groups that get others, so that one may get what another had. */
+export const freeNames = async (
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<void> => {
+  if (ids.length === 0) return;
+  await sql`update groups set name_folded = chr(1) || id where organisation_id = ${organisation}
+    and id = any(${[...ids]}::uuid[])`;
+};
+
+/** The groups that are one of these, or called like one. */
+export const groupsConcerned = (
+  sql: Queryable,
+  organisation: string,
+  wanted: readonly (GroupSettings & { readonly id: string | null })[],
+): Promise<WrittenGroup[]> =>
+  sql<WrittenGroup[]>`
+    select ${sql.unsafe(shownNames)} from groups g where g.organisation_id = ${organisation}
+      and (g.id = any(${wanted.flatMap(({ id }) => id ?? [])}::uuid[])
+        or g.name_folded = any(${wanted.map(({ name }) => folded(name))}::text[])
+        or g.external_id = any(${wanted.flatMap(({ external_id }) => external_id ?? [])}::text[]))`;
 
 /** Its monitors stay, without a group; cover through it ends. */
 export const removeGroup = async (

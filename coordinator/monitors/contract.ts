@@ -2,7 +2,6 @@ import {
   array,
   boolean,
   dateTime,
-  dict,
   integer,
   literal,
   maybe,
@@ -19,6 +18,7 @@ import { innerOperation } from '../../shared/api/operation.ts';
 import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
 import { kinds } from '../../shared/checks/kinds.ts';
 import { warningCodes } from '../../shared/checks/warnings.ts';
+import { PutOut } from '../groups/contract.ts';
 import { type DashboardSort, dashboardSorts, type StatusRow, statusRows } from './status.ts';
 
 /**
@@ -370,15 +370,5 @@ export const putMonitors = innerOperation({
       }),
     ),
   }),
-  response: object('PutMonitorsOut', {
-    items: array(
-      object('PutMonitorOut', {
-        result: string(),
-        id: nullable(uuid()),
-        before: nullable(dict()),
-        after: nullable(dict()),
-        error: nullable(object('PutMonitorErrorOut', { code: string(), message: string() })),
-      }),
-    ),
-  }),
+  response: PutOut,
 });

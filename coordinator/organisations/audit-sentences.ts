@@ -57,6 +57,7 @@ const sentences: Readonly<Record<string, string | null>> = {
   muteAlerts: 'Muted all alerts',
   unmuteAlerts: 'Unmuted alerts',
 
+  putGroups: 'Created or edited several groups',
   putMonitors: 'Created or edited several monitors',
   planFile: null,
   applyFile: 'Applied file',

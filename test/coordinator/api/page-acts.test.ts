@@ -96,8 +96,8 @@ describe('every operation', () => {
 
   test('that changes something is one of the API, or has its reason', () => {
     // A probe joins by it; no page has it.
-    // A step of applyFile.
-    const others = ['enrolProbe', 'putMonitors'];
+    // Steps of applyFile.
+    const others = ['enrolProbe', 'putGroups', 'putMonitors'];
     const known = [...Object.keys(operations), ...Object.keys(pagesOnly), ...others];
     expect(
       ofPeople

@@ -269,6 +269,61 @@ describe('files', () => {
     ]);
   });
 
+  test('makes groups together, whose names may move from one to the next', async () => {
+    const first = await applied({ groups: { b: { name: 'Two' }, a: { name: 'One' } } });
+    const moved = await applied({
+      groups: { b: { name: 'Three' }, a: { name: 'Two' }, c: { name: 'one' } },
+    });
+    expect(moved.objects.map(({ key, result, changes }) => [key, result, changes])).toEqual([
+      ['b', 'changed', { name: { before: 'Two', after: 'Three' } }],
+      ['a', 'changed', { name: { before: 'One', after: 'Two' } }],
+      ['c', 'created', {}],
+    ]);
+    expect(['a', 'b'].map((key) => idOf(moved, key))).toEqual(
+      ['a', 'b'].map((key) => idOf(first, key)),
+    );
+    const { items } = await bench.call(listGroups, house.owner);
+    expect(items.map(({ name }) => name).toSorted()).toEqual(['Three', 'Two', 'one']);
+    const { items: entries } = await bench.call(listAudit, house.owner, { limit: 50 });
+    expect(entries.map(({ operation }) => operation).toSorted()).toEqual([
+      'applyFile',
+      'applyFile',
+      'putGroups',
+      'putGroups',
+    ]);
+  });
+
+  test('refuses each group that another is in the way of, and the names beyond the plan', async () => {
+    await bench.call(createGroup, house.owner, { name: 'Taken', external_id: 'other' });
+    const refusals = async (groups: object) =>
+      (await planned({ groups })).objects.flatMap(({ key, error }) =>
+        error === null ? [] : [[key, error.code]],
+      );
+    expect(
+      await refusals({
+        a: { name: 'Same' },
+        b: { name: 'SAME' },
+        c: { external_id: 'x' },
+        d: { external_id: 'x' },
+        e: { name: 'taken' },
+        f: { name: ' ' },
+        g: { external_id: 'other', name: 'Same' },
+      }),
+    ).toEqual([
+      ['b', 'name_taken'],
+      ['d', 'external_id_taken'],
+      ['e', 'name_taken'],
+      ['f', 'name_invalid'],
+      ['g', 'name_taken'],
+    ]);
+    await bench.sql`update organisations set plan = 'free' where id = ${house.organisation}`;
+    const many = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`k${at}`, {}]));
+    expect(await refusals(many)).toEqual([
+      ['k19', 'plan_limit_groups'],
+      ['k20', 'plan_limit_groups'],
+    ]);
+  });
+
   test('refuses unknown fields and keys with all of their places', async () => {
     await expect(
       planned({

@@ -168,6 +168,9 @@ beforeAll(async () => {
 const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, object>> => ({
   createMonitor: { type: 'heartbeat', name: 'x', group: ids.group_id },
   batchMonitors: { items: [{ type: 'heartbeat', name: 'x' }] },
+  putGroups: {
+    items: [{ id: ids.group_id ?? null, name: 'x', description: null, external_id: 'x' }],
+  },
   putMonitors: {
     items: [
       {
