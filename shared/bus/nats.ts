@@ -16,6 +16,7 @@ import {
   type FailedDial,
   type ShutOut,
 } from './dialling.ts';
+import { createFailureLog, type FailureLog } from './failures.ts';
 import { createManagement, type Management, readAnswer, type StreamKeeping } from './jetstream.ts';
 import type { BusStatus, Headers, Message, Subscription } from './messages.ts';
 import {
@@ -134,20 +135,19 @@ const messageOf = (raw: RawMessage): Message => ({
 
 const subscribe = (
   nc: NatsConnection,
-  log: Log,
+  failed: FailureLog,
   subject: string,
   ...[handler, queue]: Parameters<SubscribeTo>
 ): Subscription => {
-  const failed = (error: unknown) =>
-    log.error({ err: error, subject }, 'could not process a message');
   const subscription = nc.subscribe(subject, {
     ...(queue === undefined ? {} : { queue }),
     callback: (error, raw) => {
-      if (error) return failed(error);
+      if (error) return failed(error, subject);
+      const failedBy = (failure: unknown) => failed(failure, raw.subject);
       try {
-        handler(messageOf(raw))?.catch(failed);
+        handler(messageOf(raw))?.catch(failedBy);
       } catch (failure) {
-        failed(failure);
+        failedBy(failure);
       }
     },
   });
@@ -338,6 +338,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
   };
   const { routeOf = (subject: string) => subject } = options;
   const signed = createSigned(options.announce);
+  const failed = createFailureLog(log);
   const toConnection = connectionFor(nc, { inboxPrefix, log, onStatus, routeOf });
   let mostMs = Number.POSITIVE_INFINITY;
   const giveUps = new Set<(why: Error) => void>();
@@ -406,7 +407,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
           ),
         (error) => log.error({ err: error, subject }, 'could not publish a message'),
       ),
-    subscribe: (subject, ...to) => subscribe(nc, log, subject, ...to),
+    subscribe: (subject, ...to) => subscribe(nc, failed, subject, ...to),
     relay: (subject, data, { reply, headers }) =>
       nc.publish(subject, data, {
         ...(reply === undefined ? {} : { reply }),
