@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import pLimit from 'p-limit';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -12,7 +13,9 @@ import { startThread } from './thread-start.ts';
  * here, within a budget.
  */
 
+/** Of the thread's own CPU time: a busy machine refuses nothing that an idle one reads. */
 const workMs = 5_000;
+const lookMs = 100;
 const memory = { maxOldGenerationSizeMb: 48, maxYoungGenerationSizeMb: 8, stackSizeMb: 4 };
 const budget = { requests: 100, bytes: 8 * 1_024 * 1_024, ms: 60_000, waitS: 5 };
 /** Each needs its memory; a download mostly waits. */
@@ -52,11 +55,21 @@ const readAlone = async (wanted: Wanted, { reach, gone }: World): Promise<Import
     return await Promise.race([
       conversation(thread, withinBudget(reach, signal)),
       aborted(signal),
+      overworked(thread, ended.signal),
       overtime(budget.ms, ended.signal),
     ]);
   } finally {
     ended.abort();
     await thread.terminate();
+  }
+};
+
+const overworked = async (thread: Worker, end: AbortSignal): Promise<never> => {
+  for (;;) {
+    await delay(lookMs, undefined, { signal: end });
+    // Of a thread that has ended there is none; its own events say why it did.
+    const used = await thread.cpuUsage().catch(() => undefined);
+    if (used !== undefined && used.user + used.system > workMs * 1_000) throw tooMuch();
   }
 };
 
@@ -96,22 +109,9 @@ const withinBudget = (reach: Reach, signal: AbortSignal): Answers => {
   };
 };
 
-/** The thread's own time runs only while nothing is asked for it. */
 const conversation = (thread: Worker, { reach, wait }: Answers): Promise<Imported> =>
   new Promise((resolve, reject) => {
-    let left = workMs;
-    let since = performance.now();
-    const expire = (): void => reject(tooMuch());
-    let timer = setTimeout(expire, left);
-    const rest = (): void => {
-      clearTimeout(timer);
-      left -= performance.now() - since;
-    };
-    const goOn = (reply: Reply): void => {
-      since = performance.now();
-      timer = setTimeout(expire, Math.max(0, left));
-      thread.postMessage(reply);
-    };
+    const goOn = (reply: Reply): void => thread.postMessage(reply);
     const answer = async (said: Said): Promise<void> => {
       switch (said.is) {
         case 'reach':
@@ -126,17 +126,12 @@ const conversation = (thread: Worker, { reach, wait }: Answers): Promise<Importe
       }
     };
     thread.on('message', (said: Said) => {
-      rest();
       answer(said).catch((error: unknown) =>
         reject(error instanceof SourceRefused ? invalid(error.message) : error),
       );
     });
     // Its memory did not suffice, or its stack.
-    thread.once('error', (error: unknown) => {
-      clearTimeout(timer);
-      reject(isExhausted(error) ? tooMuch() : error);
-    });
-    thread.once('exit', () => clearTimeout(timer));
+    thread.once('error', (error: unknown) => reject(isExhausted(error) ? tooMuch() : error));
   });
 
 const isExhausted = (error: unknown): boolean =>
