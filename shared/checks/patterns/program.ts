@@ -73,8 +73,8 @@ export const programOf = (source: string): Program => {
   const begins = (part: Tree, then: number): number => {
     switch (part.is) {
       case 'one': {
-        const key = part.of.join();
-        const of = sets.get(key) ?? part.of;
+        const key = part.of().join();
+        const of = sets.get(key) ?? part.of();
         sets.set(key, of);
         return add({ is: 'take', of, next: then }).at;
       }

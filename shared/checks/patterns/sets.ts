@@ -48,6 +48,13 @@ export const has = (set: CodePoints, point: number): boolean => {
   return low % 2 === 1 || set[low] === point;
 };
 
+/** How many bounds `otherCases` has of the range from `low` to `high`. */
+export const countOtherCases = (low: number, high: number): number => {
+  const { points, boundsBefore } = lettersWithCase();
+  const before = (point: number): number => boundsBefore[firstFrom(points, point)] ?? 0;
+  return before(high + 1) - before(low);
+};
+
 /** The letters of the set in all their cases. */
 export const otherCases = (set: CodePoints): CodePoints => {
   const letters = lettersWithCase();
@@ -88,6 +95,8 @@ const withLetters: CodePoints = [
 type Letters = {
   readonly points: readonly number[];
   readonly same: ReadonlyMap<number, readonly number[]>;
+  /** For each of the points, and behind the last one. */
+  readonly boundsBefore: readonly number[];
 };
 let known: Letters | undefined;
 
@@ -106,7 +115,11 @@ const lettersWithCase = (): Letters => {
   const same = new Map<number, readonly number[]>();
   for (const group of groups.values())
     if (group.length > 1) for (const point of group) same.set(point, group);
-  known = { points: [...same.keys()].toSorted((one, other) => one - other), same };
+  const points = [...same.keys()].toSorted((one, other) => one - other);
+  const boundsBefore = [0];
+  for (const point of points)
+    boundsBefore.push((boundsBefore.at(-1) ?? 0) + 2 * (same.get(point)?.length ?? 0));
+  known = { points, same, boundsBefore };
   return known;
 };
 

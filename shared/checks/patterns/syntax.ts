@@ -2,6 +2,7 @@ import {
   blanks,
   type CodePoints,
   complement,
+  countOtherCases,
   digits,
   lastCodePoint,
   lineFeed,
@@ -15,7 +16,8 @@ import {
  * a lazy repetition is like any other.
  */
 export type Tree =
-  | { readonly is: 'one'; readonly of: CodePoints }
+  /** Its set takes long to make, and whoever only asks for faults needs none. */
+  | { readonly is: 'one'; readonly of: () => CodePoints }
   | { readonly is: 'sequence'; readonly parts: readonly Tree[] }
   | { readonly is: 'choice'; readonly parts: readonly Tree[] }
   | { readonly is: 'repeated'; readonly part: Tree; readonly least: number; readonly most: number }
@@ -190,7 +192,7 @@ class Reader {
       case '[':
         return one(this.#class(flags));
       case '.':
-        return one(flags.dotAll ? [0, lastCodePoint] : complement(lineFeed));
+        return one(() => (flags.dotAll ? [0, lastCodePoint] : complement(lineFeed)));
       case '^':
         return { is: 'place', place: flags.lines ? 'line_start' : 'text_start' };
       case '$':
@@ -200,18 +202,19 @@ class Reader {
       case '?':
         throw new PatternFault(`put something before \`${next}\`, or write \`\\${next}\``);
     }
-    return one(this.#given(pointOf(next), flags));
+    const point = pointOf(next);
+    return one(this.#inCases([point, point], flags));
   }
 
   #escaped(flags: Flags): Tree {
     const place = places[this.#source[this.#at + 1] ?? ''];
-    if (place === undefined) return one(this.#escape(flags));
+    if (place === undefined) return one(this.#inCases(this.#escape(), flags));
     this.#at += 2;
     return { is: 'place', place };
   }
 
-  /** What a backslash says, in a class and outside of it. */
-  #escape(flags: Flags): CodePoints {
+  /** What a backslash says, in a class and outside of it, in the case in which it is written. */
+  #escape(): CodePoints {
     this.#at += 1;
     if (this.isDone()) throw new PatternFault('write `\\\\` for a backslash');
     const [, short, long] = this.#read(/x(?:([0-9a-fA-F]{2})|\{([0-9a-fA-F]{1,6})\})/y) ?? [];
@@ -219,7 +222,7 @@ class Reader {
     if (hex !== undefined) {
       const point = Number.parseInt(hex, 16);
       if (point > lastCodePoint) throw new PatternFault('give code points up to `\\x{10FFFF}`');
-      return this.#given(point, flags);
+      return [point, point];
     }
     const next = this.#taken();
     const control = controls[next];
@@ -234,13 +237,13 @@ class Reader {
       throw new PatternFault(
         `write it without \`\\${next}\`: \\d \\D \\w \\W \\s \\S \\b \\B \\A \\z \\n \\r \\t \\f \\v \\a and \\x{…} are known`,
       );
-    return this.#given(pointOf(next), flags);
+    return [pointOf(next), pointOf(next)];
   }
 
   /** After its `[`. A `]` that comes first stands for itself. */
-  #class(flags: Flags): CodePoints {
+  #class(flags: Flags): () => CodePoints {
     const isNegated = this.#takes('^');
-    const ranges: number[] = [];
+    const members: (() => CodePoints)[] = [];
     let isFirst = true;
     while (isFirst || this.#next() !== ']') {
       isFirst = false;
@@ -249,16 +252,15 @@ class Reader {
         throw new PatternFault(
           'write ranges such as `a-z` instead of `[:alpha:]`, or `\\[` for `[`',
         );
-      const from = this.#member(flags);
+      const from = this.#member();
       const isRange = this.#comes('-') && !this.#comes('-]');
       if (!isRange) {
-        // A named class has no other case: `\\W` would otherwise have the `s` of `ſ`.
-        ranges.push(...(from[0] === from[1] ? this.#inCases(from, flags) : from));
+        members.push(this.#inCases(from, flags));
         continue;
       }
       this.#at += 1;
       if (this.isDone()) throw new PatternFault('close each class with `]`, or write `\\[`');
-      const to = this.#member(flags);
+      const to = this.#member();
       const [low, lowEnd] = from;
       const [high, highEnd] = to;
       if (
@@ -271,36 +273,48 @@ class Reader {
         throw new PatternFault(
           'give ranges of a class from the smaller to the larger, or write `\\-`',
         );
-      ranges.push(...this.#inCases([low, high], flags));
+      members.push(this.#rangeInCases(low, high, flags));
     }
     this.#at += 1;
-    const whole = union(ranges);
-    return isNegated ? complement(whole) : whole;
+    return () => {
+      const whole = union(members.flatMap((member) => member()));
+      return isNegated ? complement(whole) : whole;
+    };
   }
 
   /** One member of a class, in the case in which it is written. */
-  #member(flags: Flags): CodePoints {
-    if (this.#comes('\\')) return this.#escape({ ...flags, anyCase: false });
+  #member(): CodePoints {
+    if (this.#comes('\\')) return this.#escape();
     const point = pointOf(this.#taken());
     return [point, point];
   }
 
-  #given(point: number, flags: Flags): CodePoints {
-    const cases = this.#inCases([point, point], flags);
-    return cases.length === 2 ? cases : union(cases);
+  /** A named class has no other case: `\\W` would otherwise have the `s` of `ſ`. */
+  #inCases(points: CodePoints, flags: Flags): () => CodePoints {
+    const [low, high] = points;
+    return low !== undefined && low === high ? this.#rangeInCases(low, high, flags) : () => points;
   }
 
-  #inCases(range: CodePoints, { anyCase }: Flags): CodePoints {
-    if (!anyCase) return range;
-    const others = otherCases(range);
-    this.#cases += others.length;
+  /** Counts first: what is refused is never written out. */
+  #rangeInCases(low: number, high: number, { anyCase }: Flags): () => CodePoints {
+    if (!anyCase) return () => [low, high];
+    this.#cases += countOtherCases(low, high);
     if (this.#cases > 2 * maxCases)
       throw new PatternFault('give smaller ranges of letters in classes where (?i) holds');
-    return others.length === 0 ? range : [...range, ...others];
+    return () => union([low, high, ...otherCases([low, high])]);
   }
 }
 
-const one = (of: CodePoints): Tree => ({ is: 'one', of });
+const one = (make: () => CodePoints): Tree => {
+  let made: CodePoints | undefined;
+  return {
+    is: 'one',
+    of: () => {
+      made ??= make();
+      return made;
+    },
+  };
+};
 
 const sequence = (parts: readonly Tree[]): Tree => {
   const [first, ...more] = parts;

@@ -85,6 +85,16 @@ const files: readonly Largest[] = [
     }),
   },
   {
+    what: '9,000 monitors with patterns of letters in any case',
+    body: JSON.stringify({
+      monitors: table(9_000, (at) => ({
+        type: 'https',
+        target: `https://h${at}.example/`,
+        config: { body_matches: `(?i)${'[^a-zA-Z]'.repeat(10)}${at}` },
+      })),
+    }),
+  },
+  {
     what: 'a field with a long name',
     body: JSON.stringify({ monitors: { web: { ['t'.repeat(2_000_000)]: 1 } } }),
   },
