@@ -63,6 +63,10 @@ export const without = (
   );
 };
 
+/** Of these, what stands in the others too. */
+export const within = (given: Objects, others: Objects): Objects =>
+  byKind(given, (kind, key, object) => (Object.hasOwn(others[kind], key) ? object : undefined));
+
 const byKind = (
   given: Objects,
   change: (kind: FileKind, key: string, object: Raw) => Raw | undefined,

@@ -1,8 +1,10 @@
+import { accepted } from '../../shared/api/accepted.ts';
 import {
   applyFile,
   type FileKind,
   fileKinds,
   mostOfKind,
+  type PlannedObject,
   planFile,
 } from '../../shared/api/files.ts';
 import type { InputOf, Operation, OutputOf } from '../../shared/api/operation.ts';
@@ -24,7 +26,7 @@ import {
 } from '../gate/context.ts';
 import { mayManage } from '../organisations/model.ts';
 import * as contract from './contract.ts';
-import { filledWith, listed, without } from './filling.ts';
+import { filledWith, listed, within, without } from './filling.ts';
 import {
   type ImportRow,
   importById,
@@ -97,11 +99,8 @@ const serviceOf = (
   return { key: key.trim(), host: url ?? undefined };
 };
 
-/** More rounds than references are deep. */
-const mostRounds = 5;
-
 /** What a plan refuses is left out and named, so that the rest can be applied. */
-const accepted = async (
+const draftOf = async (
   context: InOrganisation,
   source: Source,
   imported: Imported,
@@ -113,13 +112,13 @@ const accepted = async (
     omissions.push({ why: 'only an owner or an admin may create team channels.', of: channels });
     objects = { ...objects, channels: {} };
   }
-  for (let round = 0; round < mostRounds; round += 1) {
-    const answer = await plan(context, planFile, source, filledWith(objects, {}).objects);
-    const refused = answer.objects.filter(({ error }) => error !== null);
-    if (refused.length === 0) break;
-    for (const { key, error } of refused) omissions.push({ why: error?.message ?? '', of: [key] });
-    objects = without(objects, refused);
-  }
+  const planned = await accepted(
+    objects,
+    (some) => plan(context, planFile, source, filledWith(some, {}).objects),
+    without,
+  );
+  objects = planned.objects;
+  omissions.push(...omissionsOf(planned.skipped));
   const used = new Set(
     Array.from(JSON.stringify(objects).matchAll(/\$\{(\w+)\}/g), ([, name]) => name),
   );
@@ -127,16 +126,28 @@ const accepted = async (
   return { objects, omissions, variables };
 };
 
+const omissionsOf = (refused: readonly PlannedObject[]): readonly Omission[] =>
+  refused.map(({ key, error }) => ({ why: error?.message ?? '', of: [key] }));
+
+/** Then nothing is changed, and it can be tried again. */
+const refusalOf = (refused: readonly PlannedObject[]): Refusal =>
+  invalid(
+    refused
+      .slice(0, 10)
+      .map(({ key, error }) => `${key}: ${error?.message}`)
+      .join(' '),
+  );
+
 const plan = async (
   { perform }: InOrganisation,
   operation: Operation,
   source: Source,
   objects: Imported['objects'],
-): Promise<OutputOf<typeof planFile>> => {
+): Promise<readonly PlannedObject[]> => {
   const { body } = await perform(operation, { path: { file: source }, body: objects });
   const answer = planFile.response?.parse(body, []);
   if (!answer?.ok) throw new Error('a plan answers in its own form');
-  return answer.value;
+  return answer.value.objects;
 };
 
 export const previewImport = inSteps({
@@ -148,7 +159,7 @@ export const previewImport = inSteps({
   ): OperationResult<Output> => {
     const { sql, organisation, now, note } = context;
     const id = newId();
-    const draft = await accepted(context, source, imported);
+    const draft = await draftOf(context, source, imported);
     await insertDraft(
       sql,
       context.with.secrets,
@@ -174,12 +185,16 @@ export const applyImport = async (
   const row = await rowOf(context, id);
   if (row.applied_at !== null) throw invalid('It was applied already.');
   const filled = filledWith(row.objects, values);
-  const { applied, objects } = await plan(context, applyFile, row.source, filled.objects);
-  if (!applied) {
-    const refused = objects.filter(({ error }) => error !== null);
-    const words = refused.slice(0, 10).map(({ key, error }) => `${key}: ${error?.message}`);
-    throw invalid(words.join(' '));
-  }
+  const chosen = await accepted(
+    filled.objects,
+    (some) => plan(context, planFile, row.source, some),
+    without,
+  );
+  if (listed(chosen.objects).length === 0 && chosen.skipped.length > 0)
+    throw refusalOf(chosen.skipped);
+  const objects = await plan(context, applyFile, row.source, chosen.objects);
+  const refused = objects.filter(({ error }) => error !== null);
+  if (refused.length > 0) throw refusalOf(refused);
   const made = objects.flatMap(({ kind, id: of, result }): Made[] => {
     const known = fileKinds.find((each) => each === kind);
     return result === 'created' && of !== null && known !== undefined
@@ -192,10 +207,17 @@ export const applyImport = async (
     organisation.id,
     objects.flatMap(({ id: of }) => of ?? []),
   );
-  const omissions = [...row.omissions, ...filled.omissions];
-  await markApplied(sql, organisation.id, id, { at: new Date(now), made, omissions });
+  const omissions = [...row.omissions, ...filled.omissions, ...omissionsOf(chosen.skipped)];
+  const done = {
+    ...row,
+    objects: within(row.objects, chosen.objects),
+    applied_at: new Date(now),
+    made,
+    omissions,
+  };
+  await markApplied(sql, context.with.secrets, organisation.id, done);
   note({ after: { source: row.source, created: made.length } });
-  return importJson(await rowOf(context, id), now);
+  return importJson(done, now);
 };
 
 export const undoImport = async (

@@ -313,7 +313,7 @@ const applyForm = ({ id, variables }: Import, state: FormState): Html => html`
       notice(
         'information',
         'Secrets are not imported',
-        'Enter them again. Leave one empty to go on without: a channel that needs it is left out, and a monitor is checked without it.',
+        'Enter them again. Leave one empty to go on without: a channel that needs it is left out, and a monitor is checked without it. What is refused is left out and listed.',
       )
     }
     ${variables.map(({ name, meaning }) =>
@@ -335,7 +335,7 @@ const applyForm = ({ id, variables }: Import, state: FormState): Html => html`
 
 const omissionTable = ({ omissions }: Import): Html => html`
   <section class="after">
-    <h2>What has no counterpart</h2>
+    <h2>Left out or changed</h2>
     <div class="table-card">
       <table class="cards">
         <thead>

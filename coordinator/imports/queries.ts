@@ -50,14 +50,16 @@ export const importById = async (
   return row && { ...row, objects: JSON.parse(await secrets.open(sql, row.objects, importOf(id))) };
 };
 
+/** With the objects that were made of it alone. */
 export const markApplied = async (
   sql: Queryable,
+  secrets: Pick<Sealing, 'seal'>,
   organisation: string,
-  id: string,
-  { at, made, omissions }: { at: Date; made: readonly Made[]; omissions: readonly Omission[] },
+  { id, objects, applied_at, made, omissions }: ImportRow,
 ): Promise<void> => {
-  await sql`update imports set applied_at = ${at}, made = ${JSON.stringify(made)}::text::jsonb,
-    omissions = ${JSON.stringify(omissions)}::text::jsonb
+  const box = await secrets.seal(sql, JSON.stringify(objects), importOf(id));
+  await sql`update imports set objects = ${box}, applied_at = ${applied_at},
+    made = ${JSON.stringify(made)}::text::jsonb, omissions = ${JSON.stringify(omissions)}::text::jsonb
     where organisation_id = ${organisation} and id = ${id}`;
 };
 

@@ -27,38 +27,19 @@ export const send = async (
 export const isRefused = (objects: readonly PlannedObject[]): boolean =>
   objects.some(({ result }) => result === 'refused');
 
-/** More rounds than references are deep. */
-const mostRounds = 5;
-
-/**
- * What the service accepts of a file. An object that names a refused one is refused with it, so the
- * rest stands alone.
- */
-export const accepted = async <All extends Objects & { readonly prune?: boolean }>(
-  client: HttpClient,
-  name: string,
-  wanted: All,
-): Promise<{
-  readonly objects: All;
-  readonly planned: readonly PlannedObject[];
-  readonly skipped: readonly PlannedObject[];
-}> => {
-  let objects = wanted;
-  const skipped: PlannedObject[] = [];
-  for (let round = 1; ; round += 1) {
-    const planned = await send(client, 'plan', name, objects);
-    const refused = planned.filter(({ result }) => result === 'refused');
-    if (refused.length === 0 || round === mostRounds) return { objects, planned, skipped };
-    skipped.push(...refused);
-    const out = new Set(refused.map(({ kind, key }) => `${kind} ${key}`));
-    const left = fileKinds.map((kind) => [
-      kind,
-      Object.fromEntries(
-        Object.entries(objects[kind] ?? {}).filter(([key]) => !out.has(`${kind} ${key}`)),
-      ),
-    ]);
-    objects = { ...objects, ...Object.fromEntries(left) };
-  }
+/** An object that names a refused one is refused with it, so the rest stands alone. */
+export const without = <All extends Objects>(
+  objects: All,
+  refused: readonly PlannedObject[],
+): All => {
+  const out = new Set(refused.map(({ kind, key }) => `${kind} ${key}`));
+  const left = fileKinds.map((kind) => [
+    kind,
+    Object.fromEntries(
+      Object.entries(objects[kind] ?? {}).filter(([key]) => !out.has(`${kind} ${key}`)),
+    ),
+  ]);
+  return { ...objects, ...Object.fromEntries(left) };
 };
 
 /** So many monitors a call: each call is short, and shows how far it is. */

@@ -1,3 +1,4 @@
+import { accepted } from '../../api/accepted.ts';
 import { fileKinds, type PlannedObject } from '../../api/files.ts';
 import { UsageFault } from '../../base/env.ts';
 import { isRecord, memberOf } from '../../base/json.ts';
@@ -7,7 +8,7 @@ import { everywhere } from '../calls.ts';
 import type { Command } from '../commands.ts';
 import { clientOf, type Exit, exits, type HttpClient, type Surroundings } from '../http.ts';
 import { harmless, type Paint } from '../terminal.ts';
-import { accepted, before, inSlices, isRefused, send } from './calls.ts';
+import { before, inSlices, isRefused, send, without } from './calls.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import type { Outside, Raw } from './expand.ts';
 import { exported, literalFileText } from './export.ts';
@@ -170,7 +171,7 @@ const apply: FileCommand = {
       planned,
       skipped,
     } = wishes.skip
-      ? await accepted(client, read.name, wanted)
+      ? await accepted(wanted, (some) => send(client, 'plan', read.name, some), without)
       : {
           objects: wanted,
           planned: await send(client, 'plan', read.name, wanted),

@@ -159,18 +159,34 @@ describe('an import', () => {
     });
   });
 
-  test('does all or nothing when a secret is none, and can be repeated', async () => {
+  test('moves what it can where a secret is none, lists the rest, and is undone', async () => {
     const { id: import_id } = await preview();
+    const values = { CHAT_SLACKWEBHOOKURL: 'https://elsewhere.example/' };
+    const applied = await bench.call(applyImport, house.admin, { import_id, values });
+    expect(applied.state).toBe('applied');
+    expect(applied.objects.map(({ name }) => name)).toEqual(['Web', 'Front', 'Sign-in', 'Job']);
+    expect(await bench.call(showImport, house.admin, { import_id })).toEqual(applied);
+    expect(await monitorNames()).toEqual(['Front', 'Sign-in', 'Job']);
+    expect((await bench.call(listChannels, house.owner, {})).items).toEqual([]);
+    expect(applied.omissions).toContainEqual({
+      why: 'config.url must begin with https://hooks.slack.com/services/.',
+      of: ['chat'],
+    });
+    await bench.call(undoImport, house.admin, { import_id });
+    expect(await monitorNames()).toEqual([]);
+  });
+
+  test('that can move nothing changes nothing, and can be repeated', async () => {
+    const { id: import_id } = await preview({ ...backup, monitorList: [] });
     const wrong = { CHAT_SLACKWEBHOOKURL: 'https://elsewhere.example/' };
     await expect(
       bench.call(applyImport, house.admin, { import_id, values: wrong }),
     ).rejects.toMatchObject({ code: 'import_invalid', message: expect.stringContaining('chat: ') });
-    expect(await monitorNames()).toEqual([]);
-    await bench.call(applyImport, house.admin, {
-      import_id,
-      values: { CHAT_SLACKWEBHOOKURL: hook },
-    });
-    expect(await monitorNames()).toHaveLength(3);
+    const values = { CHAT_SLACKWEBHOOKURL: hook };
+    await bench.call(applyImport, house.admin, { import_id, values });
+    expect((await bench.call(listChannels, house.owner, {})).items).toMatchObject([
+      { name: 'Chat' },
+    ]);
   });
 
   test('leaves out what would be refused, with what names it', async () => {
