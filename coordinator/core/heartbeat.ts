@@ -1,4 +1,4 @@
-import { ask, type Draft, keepEvidence, put } from './draft.ts';
+import { ask, type Draft, keepEvidence, progress, put } from './draft.ts';
 import { begun, close, confirm, isSaidByTheJob, notes, open, raise, remember } from './incident.ts';
 import { cover } from './ledger.ts';
 import { nothingKnown } from './observations.ts';
@@ -68,6 +68,13 @@ export function startThatCameLate(draft: Draft, { fails_at, next_good_at }: Seen
     );
 }
 
+/** The incident without the silence that came before the job's report. */
+function reportAlone(incident: Incident, reported_at: number): Incident {
+  const cause = { class: 'heartbeat_failed', params: {} };
+  const confirmed = { confirmed_at: reported_at, confirmed: null };
+  return { ...incident, ...confirmed, started_at: reported_at, seen: null, cause };
+}
+
 /** An incident that ended for another reason keeps its end. */
 function mayEndSooner({ note }: Incident): boolean {
   return note === null || note === notes.unobserved;
@@ -105,8 +112,13 @@ function good(draft: Draft, ping: SeenPing): void {
       null,
     );
   } else if (incident && incident.seen !== null && isNewsTo(incident, ping.at)) {
-    // It was late only for us. Probes judge at once whether the deadline that this ping set has
-    // passed too.
+    // It was late only for us. What the job itself reported remains, and begins with its report.
+    const { reported_at } = incident.progress;
+    if (reported_at !== undefined) {
+      put(draft, reportAlone(incident, reported_at), 'moved');
+      return;
+    }
+    // Probes judge at once whether the deadline that this ping set has passed too.
     close(draft, incident, incident.started_at, notes.pingWasOnTime);
     ask(draft, deciding(draft.reach), 'recovery');
     // A probe that had received it may have ended the incident before we did.
@@ -233,7 +245,9 @@ export function badThatCameLate(
 ): void {
   const { id, at } = ping;
   const isOf = (incident: Incident) =>
-    incident.resolved_at === until || (at >= incident.started_at && at < endOf(incident));
+    incident.resolved_at === until ||
+    // What a ping on time has ended was no outage: the failure is another.
+    (incident.note !== notes.pingWasOnTime && at >= incident.started_at && at < endOf(incident));
   const closed = draft.state.closed.find(isOf);
   if (!closed) {
     write(draft, past(draft, id, failure, at, until), 'opened');
@@ -294,8 +308,11 @@ export function beginningOf(
 function withOwnReport(draft: Draft, incident: Incident, { began_at, at }: SeenPing): Incident {
   const isSooner = incident.confirmed_at === null || at < incident.confirmed_at;
   const begins = beginningOf(incident, { began_at, at });
+  const isFirst =
+    incident.seen !== null && at < (incident.progress.reported_at ?? Number.POSITIVE_INFINITY);
+  const reported = isFirst ? progress(draft, incident, { reported_at: at }) : incident;
   if (!isSooner && begins.started_at === incident.started_at) return incident;
-  const moved = { ...incident, ...begins };
+  const moved = { ...reported, ...begins };
   put(draft, moved, 'moved');
   return isSooner
     ? confirm(draft, { ...moved, confirmed_at: null, confirmed: null }, null, at)

@@ -261,6 +261,8 @@ export type Progress = {
   readonly regional?: readonly Place[];
   /** Whether the places that fail were asked to show that they are well (rule 46). */
   readonly doubted?: boolean;
+  /** Of a heartbeat's missed deadline: when the job first reported a failure of its own. */
+  readonly reported_at?: number;
   /**
    * Continents, or private places, that failed since the incident began, and those that passed: they
    * decide the scope (rule 15).

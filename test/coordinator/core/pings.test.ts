@@ -72,6 +72,46 @@ describe('decide pings', () => {
       expect(told.state().views.map(({ from }) => from.continent)).toEqual(['Asia', 'Europe']);
     });
 
+    test('that shows an outage to be none leaves the failure that the job reported after it', () => {
+      const told = heartbeat();
+      told.tell(ping(0), 0);
+      told.fail('Europe', 361, judged({ after: at(0), deadline: at(360) }));
+      told.fail('Asia', 361.5, judged({ after: at(0), deadline: at(360) }));
+      told.tell(ping(359), 362);
+      const bad = ping(361.1, 'bad');
+      told.tell({ ...bad, ping: { ...bad.ping, next_good_at: at(363) } }, 364);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(360), confirmed_at: at(361.5), resolved_at: at(361.5) },
+        { started_at: at(361.1), confirmed_at: at(361.1), resolved_at: at(363), note: null },
+      ]);
+    });
+
+    test('and also where the job reported it before that ping came', () => {
+      const told = heartbeat();
+      told.tell(ping(0), 0);
+      told.fail('Europe', 361, judged({ after: at(0), deadline: at(360) }));
+      told.tell(ping(361.1, 'bad'), 361.2);
+      told.tell(ping(359), 362);
+      told.tell(ping(363), 363);
+      expect(told.incidents().at(-1)).toMatchObject({
+        started_at: at(361.1),
+        confirmed_at: at(361.1),
+        resolved_at: at(363),
+      });
+    });
+
+    test('and also where probes had confirmed the silence before the report', () => {
+      const told = heartbeat();
+      told.tell(ping(0), 0);
+      told.fail('Europe', 361, judged({ after: at(0), deadline: at(360) }));
+      told.fail('Asia', 361.5, judged({ after: at(0), deadline: at(360) }));
+      told.tell(ping(362, 'bad'), 362);
+      told.tell(ping(359), 363);
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(362), confirmed_at: at(362), resolved_at: null },
+      ]);
+    });
+
     test('that is not newer than the newest changes only the covered time', () => {
       const told = heartbeat();
       told.tell(ping(300), 300);
