@@ -14,8 +14,51 @@ const users = ['slot', 'question', 'transaction', 'savepoint', 'pool'] as const;
 
 const large = 'x'.repeat(3_000);
 
-/** Whatever the client throws beside its promises would end a coordinator. */
-export const survivesFaults = async (rounds: number): Promise<void> => {
+type Case = readonly [
+  user: (typeof users)[number],
+  phase: (typeof phases)[number],
+  fault: (typeof faults)[number],
+  isLong: boolean,
+  afterMs: number,
+];
+
+/**
+ * Whatever the client throws beside its promises would end a coordinator. `lanes`: how many go
+ * through their rounds at once, since most of a round is waiting, each with a database of its own.
+ */
+export const survivesFaults = async (rounds: number, lanes = 1): Promise<void> => {
+  const uncaught: unknown[] = [];
+  const note = (error: unknown): void =>
+    void uncaught.push(error instanceof Error ? error.stack : error);
+  process.prependListener('unhandledRejection', note);
+  const left = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', note);
+  const cases = fc.sample(
+    fc.tuple(
+      fc.constantFrom(...users),
+      fc.constantFrom(...phases),
+      fc.constantFrom(...faults),
+      fc.boolean(),
+      fc.integer({ min: 0, max: 8 }),
+    ),
+    rounds,
+  );
+  const each = Math.ceil(rounds / lanes);
+  try {
+    await Promise.all(
+      Array.from({ length: lanes }, (_, lane) =>
+        goThrough(cases.slice(lane * each, (lane + 1) * each), uncaught),
+      ),
+    );
+  } finally {
+    process.off('unhandledRejection', note);
+    process.off('uncaughtException', note);
+    for (const listener of left) process.on('uncaughtException', listener);
+  }
+};
+
+const goThrough = async (cases: readonly Case[], uncaught: readonly unknown[]): Promise<void> => {
   const database = await createDatabase();
   let onBytes = (): void => undefined;
   const proxy = await createTcpProxy(database.url, {
@@ -30,14 +73,6 @@ export const survivesFaults = async (rounds: number): Promise<void> => {
     patience: { statementMs: 1_000, silentMs: 300 },
   });
   const slot = wayOf(sql).openSlot();
-  const uncaught: unknown[] = [];
-  const note = (error: unknown): void =>
-    void uncaught.push(error instanceof Error ? error.stack : error);
-  process.prependListener('unhandledRejection', note);
-  const left = process.listeners('uncaughtException');
-  process.removeAllListeners('uncaughtException');
-  process.on('uncaughtException', note);
-
   const harm: Record<(typeof faults)[number], () => void> = {
     reset: () => void proxy.reset(),
     freeze: () => void proxy.freeze(),
@@ -49,13 +84,7 @@ export const survivesFaults = async (rounds: number): Promise<void> => {
   };
 
   let trips = 0;
-  const round = async (
-    user: (typeof users)[number],
-    phase: (typeof phases)[number],
-    fault: (typeof faults)[number],
-    isLong: boolean,
-    afterMs: number,
-  ): Promise<void> => {
+  const round = async (...[user, phase, fault, isLong, afterMs]: Case): Promise<void> => {
     const text = isLong ? large : 'x';
     const meanwhile = async (): Promise<void> => {
       if (phase === 'between') harm[fault]();
@@ -126,16 +155,6 @@ export const survivesFaults = async (rounds: number): Promise<void> => {
 
   try {
     await sql`create table written (what text, trip int)`;
-    const cases = fc.sample(
-      fc.tuple(
-        fc.constantFrom(...users),
-        fc.constantFrom(...phases),
-        fc.constantFrom(...faults),
-        fc.boolean(),
-        fc.integer({ min: 0, max: 8 }),
-      ),
-      rounds,
-    );
     for (const one of cases) await round(...one);
     const halves = async (): Promise<unknown> =>
       await slot.ask(
@@ -156,9 +175,6 @@ export const survivesFaults = async (rounds: number): Promise<void> => {
     // A transaction whose connection was lost leaves both of its rows, or none.
     expect(await halves()).toEqual([]);
   } finally {
-    process.off('unhandledRejection', note);
-    process.off('uncaughtException', note);
-    for (const listener of left) process.on('uncaughtException', listener);
     await slot.end();
     await sql.end({ timeout: 1 });
     await proxy.close();
