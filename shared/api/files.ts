@@ -180,8 +180,8 @@ const unknownFields = (
     });
 
 /**
- * The most of each kind in one call, which holds the organisation's lock: monitors are made together,
- * the others one by one, and a status page costs the most.
+ * The most of each kind in one call, which holds the organisation's lock: groups and monitors are
+ * made together, the others one by one, and a status page costs the most.
  */
 export const mostOfKind = {
   groups: 2_000,
