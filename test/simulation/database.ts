@@ -61,8 +61,8 @@ export type Record = {
   /** By monitor, in order of making. */
   readonly made: Made[][];
   readonly delivered: Delivered[];
-  /** By monitor: stretches that were covered by passes without each being made. */
-  readonly calm: { from: number; to: number }[][];
+  /** By monitor: stretches that were covered by passes without each being made, and the last pass. */
+  readonly calm: { from: number; last: number; to: number }[][];
   /** Moments at which the network or the coordinator was found to be unwell. */
   readonly unwell: number[];
   readonly violations: string[];

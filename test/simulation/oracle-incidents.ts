@@ -324,8 +324,17 @@ const endedByPasses = (incident: Incident, scene: Scene): string[] => {
     });
     return twice ? [] : ['a lone continent ended an outage without two passes in a row'];
   }
-  const isOver = (known: readonly Made[]): boolean => {
-    const now = known.reduce((latest, { at }) => Math.max(latest, at), 0);
+  const before = scene.known.lastDown;
+  // A failure from within the outage before, as a wrong clock dates it, is none of this one (rule 3).
+  const isOfLast = ({ at, outcome }: Made): boolean =>
+    outcome === 'fail' &&
+    at < incident.started_at &&
+    before !== null &&
+    at >= before.from &&
+    at < before.to;
+  const isOver = (all: readonly Made[]): boolean => {
+    const known = all.filter((made) => !isOfLast(made));
+    const now = all.reduce((latest, { at }) => Math.max(latest, at), 0);
     const isView = ({ at }: Made, places: number) =>
       now - at <= 2 * scene.interval_ms * Math.max(1, places);
     const views = newestByContinent(known, scene.places);

@@ -121,7 +121,7 @@ export const createOracle = ({
     const open = openOf(made.monitor);
     const here = places[made.monitor] ?? [];
     // In a calm time that was jumped over all passed.
-    const calm = record.calm[made.monitor]?.at(-1)?.to ?? 0;
+    const calm = record.calm[made.monitor]?.at(-1)?.last ?? 0;
     about.all = about.all.filter(({ at }) => at >= calm);
     about.regional = regionalIn(about.all, here, {
       open:

@@ -240,6 +240,7 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
       if (state.clock === before[monitor]?.clock) continue;
       record.calm[monitor]?.push({
         from: jumpedFrom,
+        last: state.clock,
         to: state.clock + allowedSilence(state.watched),
       });
       database.keep(monitor, checkpointOf(state));
