@@ -303,7 +303,7 @@ export const slack = (text: string): string =>
  * Text that is safe inside code: neither a mark that would end it, nor a bracket, which Mattermost
  * interprets even there.
  */
-const address = /([a-z][a-z0-9+.-]*:\/\/[^\s`<>]+)/i;
+const address = /([a-z][a-z0-9+.-]{0,30}:\/\/[^\s`<>]+)/i;
 
 /**
  * Markdown with backslash escapes (Discord, Mattermost, incident.io). Addresses are set in code:

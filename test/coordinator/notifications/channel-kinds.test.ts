@@ -12,7 +12,7 @@ import {
   splitChannelConfig,
 } from '../../../coordinator/notifications/channels.ts';
 import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
-import { clean } from '../../../coordinator/notifications/kinds/text.ts';
+import { clean, markdown } from '../../../coordinator/notifications/kinds/text.ts';
 import type {
   ChannelKind,
   Outgoing,
@@ -181,6 +181,13 @@ describe('channel kinds', () => {
             text.replaceAll(/\\./gs, '').replaceAll(/^- \*\*|^\*\*|\*\*$|\*\*: /gm, ''),
           ).not.toMatch(/`|\*|~~/);
         });
+    });
+
+    test('an address is found in a long text without comparing each letter with each', () => {
+      const before = process.cpuUsage();
+      expect(markdown('a'.repeat(200_000))).toHaveLength(200_000);
+      const { user } = process.cpuUsage(before);
+      expect(user).toBeLessThan(5_000_000);
     });
 
     test('Teams: foreign text is in text runs, which have no markdown, and mentions no one', () => {
