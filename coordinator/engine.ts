@@ -63,7 +63,6 @@ import { createNetworkKeys } from './probes/identities.ts';
 import { createLocationCheck } from './probes/location.ts';
 import { createDroppedResults, createReceipts, hearPresence } from './probes/presence.ts';
 import type { ProbeRow } from './probes/queries.ts';
-import { endDirectCredentials } from './probes/queries.ts';
 import { serveRelay } from './probes/relay.ts';
 import { createNetwork } from './probes/roster.ts';
 import { createTestRuns, type TestRuns } from './probes/test-runs.ts';
@@ -160,7 +159,7 @@ export type EngineOptions = {
   }) => Notifier;
   /** Receives counts as things happen. */
   readonly figures: Figures;
-  readonly renew: (probe: ProbeRow, key: string, isRelayed: boolean) => string;
+  readonly renew: (probe: ProbeRow, key: string) => string;
   /** The keys of announcements are derived from these, the newest first. */
   readonly secretKeys: readonly string[];
   readonly requireSigned: RequireSigned;
@@ -369,11 +368,6 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     identify: options.identifyProbes,
     keyOf: keys.keyOf,
     renew: options.renew,
-    onRelayed: ({ id }, issuedAt) => {
-      const onFailure = (error: unknown) =>
-        log.error({ err: error, probe: id }, 'could not revoke direct credentials; retrying');
-      endDirectCredentials(sql, id, issuedAt).catch(onFailure);
-    },
     askRegistry: (domain, { id, organisation_id }) =>
       isLeader() ? asker.ask(domain, organisation_id === null ? null : id) : undefined,
     rosterEpoch: () => roster().epoch,

@@ -144,7 +144,6 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const claim = await claimDataFolder(folder, id, () => describeHealth());
   const own = await openOwnCredentials({
     folder,
-    probe: id,
     given: credentials.nats_credentials,
     log,
   });
@@ -352,7 +351,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
               }
             : {}),
           ...(hostId === undefined ? {} : { host: hostId }),
-          can: ['verify', 'relay'],
+          can: ['verify'],
           refused: announcements.refused(),
           load: runner.load(),
           checks: [...runner.tally()],
@@ -418,7 +417,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca, authorities } = config;
     const entrance = { url, tlsFirst, ca, authorities, credentials: own.text };
     const routeOf = (subject: string): string =>
-      own.isRelayed() ? relayedSubject(id, subject) : subject;
+      organisation === null ? subject : relayedSubject(id, subject);
     bus = await connectWithRetries({
       ...entrance,
       name,

@@ -11,24 +11,14 @@ const onOwnBusAlone: Readonly<Record<string, string>> = {
   'torment.long': 'kills, wipes and fills a bus of its own',
 };
 
-/** What cannot run where a server is killed, with the reason. */
-const notWhileKilling: Readonly<Record<string, string>> = {
-  'version-before.long':
-    'starts the version before, which ends at its start when nobody leads the streams in that moment',
-};
-
-const left = (name: BusForm): readonly string[] =>
-  Object.keys({ ...onOwnBusAlone, ...(name === 'three' ? notWhileKilling : {}) });
+const left = Object.keys(onOwnBusAlone);
 
 const onForm = (name: BusForm) => ({
   extends: true as const,
   test: {
     name,
     include: ['test/network/*.test.ts'],
-    exclude: [
-      ...configDefaults.exclude,
-      ...left(name).map((file) => `test/network/${file}.test.ts`),
-    ],
+    exclude: [...configDefaults.exclude, ...left.map((file) => `test/network/${file}.test.ts`)],
     setupFiles: ['test/support/bus-forms-setup.ts'],
     provide: { busForm: name },
   },

@@ -11,12 +11,7 @@ import type { PresenceMessage } from '../../shared/bus/messages.ts';
 import type { Message } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Sql } from '../database/connect.ts';
-import {
-  endAllDirectCredentials,
-  readSigning,
-  requireSigned,
-  someoneSignsNothing,
-} from './queries.ts';
+import { readSigning, requireSigned, someoneSignsNothing } from './queries.ts';
 
 /**
  * Signing and verifying announcements of coordinators. Every coordinator signs; REQUIRE_SIGNED
@@ -128,7 +123,6 @@ export const createAnnouncements = async (dependencies: Dependencies): Promise<A
           'every coordinator signs and every probe verifies: refusing unsigned messages from now on',
         );
       }
-      if (required) await endAllDirectCredentials(sql);
     },
   };
 };

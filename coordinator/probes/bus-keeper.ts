@@ -17,7 +17,7 @@ import { markDone, waitingLines } from '../database/outbox.ts';
 import { endNoticesAbout } from '../health/notices.ts';
 import type { Directory } from './directory.ts';
 import { pushRevocations } from './identities.ts';
-import { endedDirectCredentials, endOldKeys, type ProbeRow, revokedKeys } from './queries.ts';
+import { endOldKeys, type ProbeRow, revokedKeys } from './queries.ts';
 
 /**
  * The durable consumers of probes. Each is on one server of the bus only. While that server is away
@@ -273,13 +273,7 @@ export const createProbeBusAdmin = (dependencies: BusAdminDependencies): ProbeBu
     directory.all().flatMap((probe) => (probe.revoked_at === null ? durablesOf(probe) : []));
 
   const pushAll = async (): Promise<void> =>
-    pushRevocations(
-      { system, account, operator },
-      { revoked: await revokedKeys(sql), endedBefore: await endedDirectCredentials(sql) },
-      clock.now(),
-    );
-
-  let pushed: ReadonlyMap<string, number> = new Map();
+    pushRevocations({ system, account, operator }, await revokedKeys(sql), clock.now());
 
   const growth = createStreamGrowth({ bus, log, ensureStreams: () => ensureStreams(bus) });
 
@@ -288,11 +282,6 @@ export const createProbeBusAdmin = (dependencies: BusAdminDependencies): ProbeBu
       if (await endOldKeys(sql, clock.now())) {
         await pushAll();
         await directory.refresh();
-      }
-      const ended = await endedDirectCredentials(sql);
-      if ([...ended].some(([key, at]) => pushed.get(key) !== at)) {
-        await pushAll();
-        pushed = ended;
       }
       const lines = await waitingLines(sql, 'probe', null, 100);
       if (lines.length === 0) return;

@@ -23,7 +23,7 @@ import {
 import { deriveNetworkKey, type NetworkKey } from '../../shared/checks/sealed-secrets.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { readSealing, type Sealing, sealEpochOf, type WrappedKey } from '../secrets/keys.ts';
-import { areSignaturesRequired, offeredForMs, type RequireSigned } from './announcements.ts';
+import { areSignaturesRequired, type RequireSigned } from './announcements.ts';
 import {
   addProbeKey,
   insertProbe,
@@ -49,24 +49,19 @@ type Dependencies = {
   readonly requireSigned: RequireSigned;
 };
 
-/** `isRelayed`: false for a private probe of the previous version. */
 type Minted = {
   readonly probe: string;
   readonly key: string;
   readonly of: NamedProbe;
-  readonly isRelayed?: boolean;
 };
 
 /** What a probe's own key may do on the bus, for the lifetime of its credentials. */
 export const mintProbe = (
   account: Key,
-  { probe, key, of: { name, continent, organisation }, isRelayed = true }: Minted,
+  { probe, key, of: { name, continent, organisation } }: Minted,
   now: number,
 ): string => {
-  const permissions = probePermissions(
-    { probe, continent, organisation },
-    organisation === null || !isRelayed,
-  );
+  const permissions = probePermissions({ probe, continent, organisation });
   const user = {
     name: `probe ${name}`,
     user: key,
@@ -75,12 +70,10 @@ export const mintProbe = (
     limits: probeLimits,
     expiresAt: now + credentialsLiveMs,
   };
-  // Only probes from before the upgrade are like this, so the credentials get a time before it:
-  // they end with the old ones, however late a probe asked for them.
-  return mintUser(user, organisation === null || isRelayed ? now : now - offeredForMs);
+  return mintUser(user, now);
 };
 
-/** New credentials for a probe that has some, with the rights of this version. */
+/** New credentials for a probe that has some. */
 export const createRenewal = ({
   accountSeed,
   clock,
@@ -89,14 +82,10 @@ export const createRenewal = ({
   readonly clock: Clock;
 }) => {
   const account = keyFromSeed(accountSeed, 'account');
-  return (
-    { id, name, continent, organisation_id }: ProbeRow,
-    key: string,
-    isRelayed: boolean,
-  ): string =>
+  return ({ id, name, continent, organisation_id }: ProbeRow, key: string): string =>
     mintProbe(
       account,
-      { probe: id, key, of: { name, continent, organisation: organisation_id }, isRelayed },
+      { probe: id, key, of: { name, continent, organisation: organisation_id } },
       clock.now(),
     );
 };
@@ -275,19 +264,10 @@ const answer = z.looseObject({
   error: z.looseObject({ description: z.string().optional() }).optional(),
 });
 
-/**
- * User → milliseconds since the epoch. `revoked`: for good; `endedBefore`: credentials from before
- * that time are void, later ones are not.
- */
-type Voided = {
-  readonly revoked: ReadonlyMap<string, number>;
-  readonly endedBefore: ReadonlyMap<string, number>;
-};
-
-/** @throws when the server does not accept it. */
+/** `revoked`: user → milliseconds since the epoch. @throws when the server does not accept it. */
 export const pushRevocations = async (
   { system, account, operator }: RevocationsDependencies,
-  { revoked, endedBefore }: Voided,
+  revoked: ReadonlyMap<string, number>,
   now: number,
 ): Promise<void> => {
   const jwt = new TextDecoder().decode(
@@ -295,15 +275,11 @@ export const pushRevocations = async (
   );
   const before = readJwt(jwt).nats.revocations ?? {};
   const seconds = (ms: number): number => Math.ceil(ms / 1_000);
-  const wanted = [
-    ...[...endedBefore].map(([user, at]) => [user, at, at] as const),
-    ...[...revoked].map(([user, at]) => [user, at, Math.max(at, now)] as const),
-  ];
-  const missing = wanted.filter(([user, at]) => (before[user] ?? 0) < seconds(at));
+  const missing = [...revoked].filter(([user, at]) => (before[user] ?? 0) < seconds(at));
   if (missing.length === 0) return;
   const next = {
     ...before,
-    ...Object.fromEntries(missing.map(([user, , until]) => [user, seconds(until)])),
+    ...Object.fromEntries(missing.map(([user, at]) => [user, seconds(Math.max(at, now))])),
   };
   const reply = await system.request(
     '$SYS.REQ.CLAIMS.UPDATE',

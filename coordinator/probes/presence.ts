@@ -57,9 +57,7 @@ type Dependencies = {
   readonly onPresent: (present: Present) => void;
   readonly announcements: Pick<Announcements, 'announce' | 'trust'>;
   /** New credentials for a key of the probe. */
-  readonly renew: (probe: ProbeRow, key: string, isRelayed: boolean) => string;
-  /** A private probe has entered the bus with credentials that only let it publish to its relay. */
-  readonly onRelayed: (probe: ProbeRow, issuedAt: number) => void;
+  readonly renew: (probe: ProbeRow, key: string) => string;
   /** What the registry of a domain says; undefined where another coordinator asks registries. */
   readonly askRegistry: (domain: string, probe: ProbeRow) => Promise<Registration> | undefined;
   /** A probe has answered a test run. */
@@ -100,33 +98,17 @@ export const hearPresence = (dependencies: Dependencies): Subscription => {
       return {};
     });
 
-  /**
-   * Replaces credentials that end soon, and those that let a private probe publish elsewhere than
-   * to its relay. Only for a key that is not being rotated out.
-   */
+  /** Replaces credentials that end soon, if their key is not being rotated out. */
   const renewed = (
     probe: ProbeRow,
-    { credentials, rights, can = [] }: PresenceMessage,
+    { credentials }: PresenceMessage,
     now: number,
-  ): { jwt?: string } => {
-    const isPrivate = probe.organisation_id !== null;
-    const isTooMuch = isPrivate && rights?.relayed === false && can.includes('relay');
-    const key =
-      credentials && isRenewalDue(credentials, now)
-        ? credentials.key
-        : isTooMuch
-          ? rights.key
-          : undefined;
-    if (key === undefined || !probe.keys.some((one) => one.key === key && one.until === null))
-      return {};
-    return {
-      jwt: dependencies.renew(
-        probe,
-        key,
-        isPrivate && (can.includes('relay') || probe.relayed_at !== null),
-      ),
-    };
-  };
+  ): { jwt?: string } =>
+    credentials &&
+    isRenewalDue(credentials, now) &&
+    probe.keys.some(({ key, until }) => key === credentials.key && until === null)
+      ? { jwt: dependencies.renew(probe, credentials.key) }
+      : {};
 
   /** Signed as an answer to this probe, and sent only to an inbox of that probe. */
   const answer = (message: Message, probe: string, body: object): void => {
@@ -163,9 +145,6 @@ export const hearPresence = (dependencies: Dependencies): Subscription => {
     const { isOlder, ends } = dependencies.session(probe, read.data);
     // The network follows the later process of a probe.
     if (!isOlder) dependencies.onPresent({ probe, message: read.data, at: now });
-    const { rights } = read.data;
-    if (rights?.relayed && probe.organisation_id !== null && probe.relayed_at === null)
-      dependencies.onRelayed(probe, rights.issued_at);
     const reply: PresenceReply = {
       v: 1,
       now: clock.now(),

@@ -132,8 +132,6 @@ export type ProbeRow = {
   readonly place_trusted_as: string | null;
   /** The correction of its host's clock. */
   readonly clock_offset_ms: number | null;
-  /** Since when a private probe's credentials only let it publish to its relay. */
-  readonly relayed_at: Date | null;
   /** Of a public probe: the key that signs its requests, and where they come from. */
   readonly request_key: DirectoryProof | null;
   readonly addresses: readonly string[];
@@ -176,7 +174,7 @@ export const allProbes = async (sql: Queryable, organisation?: string): Promise<
       allowed_cidrs, kinds, seal_key, ear, version, created_at, revoked_at, last_seen_at,
       ${notBelieved(sql)}, quarantined_at as sick_at, doubted_at, doubt_reason, place_trusted_as,
         clock_offset_ms,
-      relayed_at, request_key, addresses
+      request_key, addresses
     from probes p ${organisation === undefined ? sql`` : sql`where organisation_id = ${organisation}`}
     order by key`;
   return rows.map((row) => ({
@@ -219,10 +217,9 @@ export const insertProbe = async (
     await sql`insert into places (id, organisation_id, name, continent)
       values (${id}, ${organisation}, ${name}, ${continent})`;
   try {
-    await sql`insert into probes (id, organisation_id, place_id, name, continent, region, keys, relayed_at)
+    await sql`insert into probes (id, organisation_id, place_id, name, continent, region, keys)
       values (${id}, ${organisation}, ${organisation === null ? null : (place ?? id)}, ${name},
-        ${continent}, ${region}, ${JSON.stringify(keys)}::text::jsonb,
-        ${organisation === null ? null : sql`now()`})`;
+        ${continent}, ${region}, ${JSON.stringify(keys)}::text::jsonb)`;
   } catch (error) {
     if (isViolationOf(error, 'probes_name_key'))
       throw new Refusal(
@@ -533,46 +530,4 @@ export const someoneSignsNothing = async (sql: Queryable, aliveMs: number): Prom
 
 export const requireSigned = async (sql: Queryable): Promise<void> => {
   await sql`update installation set signed_since = coalesce(signed_since, now())`;
-};
-
-/**
- * From now on only relayed credentials of this private probe count: all issued before end. The
- * probe reports the time of issue; no credentials of this version are older.
- */
-export const endDirectCredentials = async (
-  sql: Queryable,
-  probe: string,
-  issuedAt: number,
-): Promise<void> => {
-  const rows = await sql`update probes
-      set relayed_at = greatest(${new Date(issuedAt)},
-        (select signing_offered_at from installation), created_at + interval '1 second')
-    where id = ${probe} and organisation_id is not null and relayed_at is null returning 1`;
-  if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
-};
-
-/** The same for every private probe that still has direct credentials. */
-export const endAllDirectCredentials = async (sql: Queryable): Promise<void> => {
-  const rows = await sql`update probes set relayed_at = now() where organisation_id is not null
-      and relayed_at is null returning 1`;
-  if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
-};
-
-/**
- * Key → the time before which its credentials are void, for private probes that had direct
- * credentials. A whole second: credentials tell no more of when they were made, and those that were
- * made in this one, after the others ended, must stay.
- */
-export const endedDirectCredentials = async (
-  sql: Queryable,
-): Promise<ReadonlyMap<string, number>> => {
-  const rows = await sql<{ key: string; relayed_at: Date }[]>`
-    select k ->> 'key' as key, relayed_at from probes, jsonb_array_elements(keys) k
-    where revoked_at is null and relayed_at > created_at`;
-  return new Map(
-    rows.map(({ key, relayed_at }) => [
-      key,
-      (Math.floor(relayed_at.getTime() / 1_000) - 1) * 1_000,
-    ]),
-  );
 };

@@ -232,12 +232,11 @@ const surroundingsOf = async (
 ): Promise<Surroundings> => {
   if (enrolled === null)
     throw new JoinFault(exits.misused, `${identityIn(folder)} is of no probe yet; run join first`);
-  const { probe, nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
+  const { nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
   // A probe that has run has newer ones on its disk.
   const log = createLog({ name: 'join', level: 'silent' });
   const own = await openOwnCredentials({
     folder: kept,
-    probe,
     given: formatCredentials({ jwt, seed }),
     log,
   });

@@ -19,7 +19,6 @@ import {
   parseCredentials,
   readJwt,
 } from '../../shared/bus/nkeys.ts';
-import { subjects } from '../../shared/bus/subjects.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import { mergeSecrets } from '../../shared/checks/config.ts';
 import {
@@ -258,9 +257,7 @@ export type OwnCredentials = {
   /** The remedy, in words, if the credentials have expired: the bus refuses them. */
   readonly ended: (now: number) => string | undefined;
   /** What a presence says of them. */
-  readonly described: () => Pick<PresenceMessage, 'credentials' | 'rights'>;
-  /** Whether all answers of the bus's server go through the relay. */
-  readonly isRelayed: () => boolean;
+  readonly described: () => Pick<PresenceMessage, 'credentials'>;
   /**
    * Adopts renewed credentials and reconnects to the bus, because their permissions apply only from
    * then on.
@@ -276,41 +273,29 @@ type Own = {
   readonly issuer: string;
   readonly issuedAt: number;
   readonly endsAt: number | undefined;
-  readonly isRelayed: boolean;
 };
 
 /** @throws when it is no JWT for this key. */
-const readOwn = (jwt: string, key: Key, probe: string): Own => {
-  const { sub, iss, iat, exp, nats } = readJwt(jwt);
-  const { allow } = published.parse(nats).pub;
+const readOwn = (jwt: string, key: Key): Own => {
+  const { sub, iss, iat, exp } = readJwt(jwt);
   if (sub !== key.id) throw new Error('the JWT is for another key');
-  const isRelayed = allow.includes(`${subjects.relay(probe)}.>`);
   return {
     jwt,
     issuer: iss,
     issuedAt: iat * 1_000,
     endsAt: exp === undefined ? undefined : exp * 1_000,
-    isRelayed,
   };
 };
 
-const published = z.looseObject({
-  pub: z.looseObject({ allow: z.array(z.string()).default([]) }).default({ allow: [] }),
-});
-
-/**
- * Whether one of the same account replaces the other: it is the first that is relayed, or it
- * expires later.
- */
-const replaces = (one: Own, other: Own): boolean => {
-  if (one.issuer !== other.issuer || (other.isRelayed && !one.isRelayed)) return false;
-  if (one.isRelayed && !other.isRelayed) return true;
-  return one.endsAt !== undefined && other.endsAt !== undefined && one.endsAt > other.endsAt;
-};
+/** Whether one of the same account replaces the other: it expires later. */
+const replaces = (one: Own, other: Own): boolean =>
+  one.issuer === other.issuer &&
+  one.endsAt !== undefined &&
+  other.endsAt !== undefined &&
+  one.endsAt > other.endsAt;
 
 export const openOwnCredentials = async (of: {
   readonly folder: string;
-  readonly probe: string;
   /** The text of the credentials file that the probe was given. */
   readonly given: string;
   readonly log: Log;
@@ -319,13 +304,13 @@ export const openOwnCredentials = async (of: {
   const path = join(of.folder, 'renewed.jwt');
   const given = parseCredentials(of.given);
   const key = keyFromSeed(given.seed, 'user');
-  let own = readOwn(given.jwt, key, of.probe);
+  let own = readOwn(given.jwt, key);
   /** The text being written to disk: answers repeat it meanwhile. */
   let saving: string | undefined;
 
   const read = (jwt: string, fault: string): Own | undefined => {
     try {
-      return readOwn(jwt, key, of.probe);
+      return readOwn(jwt, key);
     } catch (error) {
       log.warn({ err: error }, fault);
       return undefined;
@@ -348,13 +333,10 @@ export const openOwnCredentials = async (of: {
       own.endsAt === undefined || own.endsAt > now
         ? undefined
         : `the credentials of this probe ended on ${new Date(own.endsAt).toISOString()}: it was off, or alone, for too long, and the bus does not let it in. Have it invited again for the same continent, and run "antipode-probe.mjs join" with the new token and the same data folder: it keeps its key, its name and what it has not yet handed over`,
-    described: () => ({
-      rights: { key: key.id, issued_at: own.issuedAt, relayed: own.isRelayed },
-      ...(own.endsAt === undefined
+    described: () =>
+      own.endsAt === undefined
         ? {}
-        : { credentials: { key: key.id, issued_at: own.issuedAt, ends_at: own.endsAt } }),
-    }),
-    isRelayed: () => own.isRelayed,
+        : { credentials: { key: key.id, issued_at: own.issuedAt, ends_at: own.endsAt } },
     hear: ({ jwt }, bus) => {
       if (jwt === undefined || saving !== undefined) return;
       const next = read(jwt, 'the renewed credentials cannot be read');

@@ -259,16 +259,15 @@ export const answeredSubjects = ({
  * What a probe may do on the bus: publish its own results, presence and pings, pull its own
  * assignments, and receive its own rechecks, receipts and inbox. A probe of an organisation
  * publishes what the server would answer to its relay (probes/relay.ts), which checks where the
- * answer goes. `isDirect`: as a probe of the previous version, which has no relay.
+ * answer goes.
  */
-export const probePermissions = (
-  user: ProbeUser,
-  isDirect = user.organisation === null,
-): Permissions => ({
+export const probePermissions = (user: ProbeUser): Permissions => ({
   publish: {
     allow: [
       ...spoken(user.probe),
-      ...(isDirect ? answeredSubjects(user) : [`${subjects.relay(user.probe)}.>`]),
+      ...(user.organisation === null
+        ? answeredSubjects(user)
+        : [`${subjects.relay(user.probe)}.>`]),
     ],
   },
   subscribe: {

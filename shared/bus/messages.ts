@@ -229,13 +229,6 @@ export const presenceMessage = z.object({
   /** What this version can do that the one before could not. */
   can: z.array(z.string().max(32)).max(16).exactOptional(),
   /**
-   * The credentials that the bus was entered with: for which key, of when, and whether all is
-   * published through the relay.
-   */
-  rights: z
-    .object({ key: z.string().max(64), issued_at: time, relayed: z.boolean() })
-    .exactOptional(),
-  /**
    * Of a public probe: the key that signs its requests, with its proof for the coordinators'
    * directory.
    */

@@ -8,7 +8,6 @@ import { parseEnv } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { bundleDownload } from '../../coordinator/api/bundles.ts';
-import { enqueue } from '../../coordinator/database/outbox.ts';
 import { createProbe } from '../../probe/app.ts';
 import { readConfig } from '../../probe/config.ts';
 import { readIfThere } from '../../probe/disk/files.ts';
@@ -21,18 +20,10 @@ import {
   parseIdentity,
 } from '../../probe/joining/join.ts';
 import { newId } from '../../shared/base/crypto.ts';
-import { printProbeCredentials, probeLimits, probePermissions } from '../../shared/bus/identity.ts';
-import { enterOnce } from '../../shared/bus/nats.ts';
-import {
-  createKey,
-  issueCredentials,
-  keyFromSeed,
-  mintUser,
-  readJwt,
-} from '../../shared/bus/nkeys.ts';
+import { probeLimits, probePermissions } from '../../shared/bus/identity.ts';
+import { createKey, keyFromSeed, mintUser, readJwt } from '../../shared/bus/nkeys.ts';
 import { mint, mintAuthority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
-import { resultsOf } from '../support/monitors.ts';
 import {
   type CoordinatorProcess,
   createNetwork,
@@ -408,68 +399,5 @@ describe('credentials that end soon', () => {
     const atRenewal = Date.now();
     await eventually(async () => (await seen()) > atRenewal);
     await app.close();
-  });
-
-  test('a private probe of the version before gets credentials that go through the relay, and its old ones end', async () => {
-    const own = await createNetwork();
-    const { sql } = own;
-    await own.startCoordinator();
-    const [probe, now] = [newId(), Date.now()];
-    const account = keyFromSeed(own.account.accountSeed, 'account');
-    const user = { probe, continent: 'Africa', organisation: own.organisation } as const;
-    const { id: key, credentials } = issueCredentials(
-      { name: 'Office', account, permissions: probePermissions(user, true), limits: probeLimits },
-      now - 3_600_000,
-    );
-    const keys = JSON.stringify([{ key, until: null }]);
-    await sql`insert into probes (id, name, continent, organisation_id, keys, created_at)
-    values (${probe}, 'Office', 'Africa', ${own.organisation}, ${keys}::text::jsonb, now() - interval '1 hour')`;
-    await own.sql`update installation set signed_since = null`;
-    // What it needs on the bus is made for it.
-    await enqueue(sql, {
-      topic: 'probe',
-      payload: { probe, change: 'created' },
-      partition: null,
-      organisation: own.organisation,
-    });
-    const word = {
-      ...user,
-      name: 'Office',
-      nats_url: own.account.url,
-      nats_credentials: credentials,
-    };
-    const made = {
-      id: probe,
-      name: 'Office',
-      continent: 'Africa',
-      credentials: printProbeCredentials(word),
-      folder: join(folder, probe),
-    } as const;
-    const app = await own.startProbe(made);
-    await eventually(
-      async () =>
-        (await sql`select 1 from probes where id = ${probe} and relayed_at is not null`).length ===
-        1,
-      40_000,
-    );
-    const enter = { url: own.account.url, credentials, name: 'old', tlsFirst: false };
-    await eventually(
-      () =>
-        enterOnce(enter).then(
-          () => false,
-          () => true,
-        ),
-      40_000,
-    );
-    // What it checks goes through the relay from now on.
-    const target = await own.startTarget();
-    const monitor = await own.addMonitor({
-      target: target.url(),
-      interval_s: 1,
-      config: { probe },
-    });
-    await eventually(async () => (await resultsOf(sql, monitor)).length > 3, 40_000);
-    await app.close();
-    await own.close();
   });
 });

@@ -19,7 +19,6 @@ export const probeRow = (name: string, at: number, more: Partial<ProbeRow> = {})
   doubted_at: null,
   doubt_reason: null,
   place_trusted_as: null,
-  relayed_at: null,
   quarantine_reason: null,
   revoked_at: null,
   seal_key: null,

@@ -2,21 +2,11 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { beAlive } from '../../../coordinator/engine/queries.ts';
 import { canEveryoneVerify } from '../../../coordinator/probes/announcements.ts';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
-import { mintProbe } from '../../../coordinator/probes/identities.ts';
-import {
-  endAllDirectCredentials,
-  endDirectCredentials,
-  endedDirectCredentials,
-  insertProbe,
-} from '../../../coordinator/probes/queries.ts';
+import { insertProbe } from '../../../coordinator/probes/queries.ts';
 import { createProbeTrust } from '../../../coordinator/probes/trust.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { credentialsLiveMs } from '../../../shared/bus/identity.ts';
-import { createKey, readJwt } from '../../../shared/bus/nkeys.ts';
 import type { Roster, RosterProbe } from '../../../shared/checks/assignment.ts';
-import { gateBench } from '../../support/gate.ts';
 import { testLog } from '../../support/network.ts';
-import { createTestOrganisation } from '../../support/people.ts';
 import { ownDatabase } from '../../support/services.ts';
 import { at, refused, story } from '../core/story.ts';
 
@@ -187,8 +177,6 @@ describe('rule 16: a probe is judged by the observations of all coordinators', a
 });
 
 describe('announcements', () => {
-  const bench = gateBench();
-
   test('signatures are required once every heard probe says that it verifies, a private one is awaited for as long as configured', () => {
     const probe = (id: string, more: Partial<RosterProbe> = {}): RosterProbe => ({
       id,
@@ -214,47 +202,5 @@ describe('announcements', () => {
     const withPrivate = { epoch: 1, probes: [probe('a'), probe('b', { organisation: 'b' })] };
     expect(canEveryoneVerify(withPrivate, saying({ a: ['verify'], b: [] }), true)).toBe(false);
     expect(canEveryoneVerify(withPrivate, saying({ a: ['verify'], b: [] }), false)).toBe(true);
-  });
-
-  test('a private probe’s credentials of before end whatever it says of those that it has now', async () => {
-    const { organisation } = await createTestOrganisation(bench.sql);
-    const [offered] = await bench.sql<
-      { at: Date }[]
-    >`select signing_offered_at as at from installation`;
-    const add = async (key: string, createdAt = Date.now() - 3_600_000): Promise<string> => {
-      const id = newId();
-      await bench.sql`insert into probes (id, name, continent, organisation_id, keys, created_at)
-      values (${id}, ${key}, 'Europe', ${organisation}, ${JSON.stringify([{ key, until: null }])}::text::jsonb, ${new Date(createdAt)})`;
-      return id;
-    };
-    await endDirectCredentials(bench.sql, await add('liar'), 0);
-    const later = Date.now() + 60_000;
-    // Made by a coordinator of before, after the first of this version.
-    await endDirectCredentials(bench.sql, await add('new liar', later), 0);
-    await endDirectCredentials(bench.sql, await add('honest'), later);
-    await endAllDirectCredentials(bench.sql);
-    const ended = await endedDirectCredentials(bench.sql);
-    // Credentials tell the second in which they were made: those of the same second, which go
-    // through the relay, must stay.
-    const secondOf = (at: number): number => Math.floor(at / 1_000) * 1_000;
-    expect(ended.get('liar')).toBe(secondOf(Number(offered?.at)) - 1_000);
-    expect(ended.get('new liar')).toBe(secondOf(later));
-    expect(ended.get('honest')).toBe(secondOf(later) - 1_000);
-  });
-
-  test('credentials of a private probe without a relay carry an older date, so that they end when the relay begins', async () => {
-    const account = createKey('account');
-    const now = Date.now();
-    const issuedAt = (organisation: string | null, isRelayed: boolean): number => {
-      const of = { name: 'one', continent: 'Europe', organisation } as const;
-      const { iat, exp = 0 } = readJwt(
-        mintProbe(account, { probe: newId(), key: createKey('user').id, of, isRelayed }, now),
-      );
-      expect(exp * 1_000).toBeGreaterThan(now + credentialsLiveMs - 2_000);
-      return iat * 1_000;
-    };
-    expect(issuedAt(newId(), false)).toBeLessThanOrEqual(now - 14 * 86_400_000);
-    for (const at of [issuedAt(newId(), true), issuedAt(null, true), issuedAt(null, false)])
-      expect(at).toBeGreaterThan(now - 2_000);
   });
 });

@@ -126,7 +126,6 @@ describe('credentials of a probe', () => {
     of: {
       readonly account?: typeof account;
       readonly user?: string;
-      readonly relayed?: boolean;
     } = {},
   ): string =>
     mintUser(
@@ -134,10 +133,7 @@ describe('credentials of a probe', () => {
         name: 'p',
         user: of.user ?? key.id,
         account: of.account ?? account,
-        permissions: probePermissions(
-          { probe: 'p', continent: 'Europe', organisation: 'o' },
-          !of.relayed,
-        ),
+        permissions: probePermissions({ probe: 'p', continent: 'Europe', organisation: 'o' }),
         ...(days === undefined ? {} : { expiresAt: began + days * day }),
       },
       began,
@@ -160,7 +156,6 @@ describe('credentials of a probe', () => {
   const open = (jwt: string) =>
     openOwnCredentials({
       folder,
-      probe: 'p',
       given: formatCredentials({ jwt, seed: key.seed }),
       log,
     });
@@ -183,9 +178,9 @@ describe('credentials of a probe', () => {
     expect(joined.ended(began + 60 * day)).toBeUndefined();
   });
 
-  test('that never end are not reported as ending, nor replaced by others with the same rights', async () => {
+  test('that never end are not reported as ending, nor replaced', async () => {
     const own = await open(jwtUntil(undefined));
-    expect(own.described()).toEqual({ rights: { key: key.id, issued_at: began, relayed: false } });
+    expect(own.described()).toEqual({});
     own.hear({ jwt: jwtUntil(60) }, bus);
     expect(parseCredentials(own.text()).jwt).toBe(jwtUntil(undefined));
     expect(entered).toBe(0);
@@ -203,20 +198,6 @@ describe('credentials of a probe', () => {
     expect((await open(jwtUntil(30))).text()).toBe(own.text());
     // Whoever was given newer ones than those on the disk goes on with these.
     expect(parseCredentials((await open(jwtUntil(80))).text()).jwt).toBe(jwtUntil(80));
-  });
-
-  test('that are relayed replace direct ones, even those that never end, and direct ones never replace them', async () => {
-    const relayed = jwtUntil(30, { relayed: true });
-    const own = await open(jwtUntil(undefined));
-    own.hear({ jwt: relayed }, bus);
-    await eventually(() => entered === 1);
-    expect(own.isRelayed()).toBe(true);
-    expect(own.described()).toMatchObject({
-      rights: { key: key.id, issued_at: began, relayed: true },
-    });
-    own.hear({ jwt: jwtUntil(60) }, bus);
-    expect(parseCredentials(own.text()).jwt).toBe(relayed);
-    expect(parseCredentials((await open(jwtUntil(undefined))).text()).jwt).toBe(relayed);
   });
 
   test('of another key, of another account, shorter ones, or an invalid JWT change nothing', async () => {

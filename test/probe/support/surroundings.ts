@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { expect } from 'vitest';
+import { serveRelay } from '../../../coordinator/probes/relay.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import type { CheckContext } from '../../../probe/checks/types.ts';
 import { createRunner, type Runner } from '../../../probe/schedule/runner.ts';
@@ -9,7 +10,12 @@ import type { Continent } from '../../../shared/base/continents.ts';
 import { memberOf } from '../../../shared/base/json.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { lastSeqOf, readBatch, resultAt } from '../../../shared/bus/batch.ts';
-import { isSignedBy, probeLimits, probePermissions } from '../../../shared/bus/identity.ts';
+import {
+  isSignedBy,
+  probeLimits,
+  probePermissions,
+  relayedSubject,
+} from '../../../shared/bus/identity.ts';
 import { type PresenceMessage, presenceMessage } from '../../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
 import {
@@ -30,12 +36,13 @@ import type { Assignment, RosterProbe } from '../../../shared/checks/assignment.
 import { noPhases, type Result, type Verdict } from '../../../shared/checks/result.ts';
 import { type NetworkKey, sealKeyTo } from '../../../shared/checks/sealed-secrets.ts';
 import { createTcpProxy, type TcpProxy } from '../../support/connections.ts';
+import { probeRow } from '../../support/probe-rows.ts';
 import { createAccount, pushAccount } from '../../support/services.ts';
 import type { Services } from '../../support/services-run.ts';
 
 /**
  * A bus of its own with the streams of today, the coordinators' connection to it, and one probe
- * with the rights of a probe.
+ * with the rights of a probe; that of an organisation goes through the coordinators' relay.
  */
 export type BusOfProbe = {
   readonly probe: {
@@ -73,10 +80,11 @@ export const createBusOfProbe = async (
     {
       name: id,
       account: keyFromSeed(account.accountSeed, 'account'),
-      permissions: probePermissions(
-        { probe: id, continent: probe.continent, organisation: probe.organisation },
-        true,
-      ),
+      permissions: probePermissions({
+        probe: id,
+        continent: probe.continent,
+        organisation: probe.organisation,
+      }),
       limits: probeLimits,
     },
     Date.now(),
@@ -98,6 +106,14 @@ export const createBusOfProbe = async (
       ? probeConsumers.assignments(id, subjects.assignmentsOf(probe.continent))
       : probeConsumers.private(id, id);
   await coordinator.ensureConsumer(streams.assignments.name, assignments);
+  const { name, continent, organisation } = probe;
+  const row = probeRow(name, Date.now(), { id, continent, organisation_id: organisation });
+  const relay = serveRelay({
+    bus: coordinator,
+    directory: { byId: () => row, find: async () => row },
+    refusals: { count: () => undefined, flush: async () => undefined },
+    keysOf: () => 0,
+  });
   const proxy = await createTcpProxy(account.url);
   const opened: Bus[] = [];
   return {
@@ -124,6 +140,7 @@ export const createBusOfProbe = async (
         name: 'probe',
         log: silentLog,
         inboxPrefix: inboxOf(id),
+        routeOf: (subject) => (organisation === null ? subject : relayedSubject(id, subject)),
       });
       opened.push(bus);
       return bus;
@@ -131,6 +148,7 @@ export const createBusOfProbe = async (
     close: async () => {
       proxy.heal();
       for (const bus of opened) await bus.close();
+      relay.stop();
       await coordinator.close();
       await proxy.close();
     },
