@@ -216,7 +216,14 @@ export const monitorHistories = async (
       select coalesce(json_agg(json_build_array(l.kind, ${ms(sql, 'l.began_at')},
           ${ms(sql, 'l.ended_at')}))
           filter (where l.ended_at is null or l.ended_at > ${since}), '[]') as ledger,
-        ${ms(sql, "max(l.ended_at) filter (where l.kind = 'unknown')")} as last_gap_ended_at,
+        ${ms(
+          sql,
+          `greatest(w.edited_at, max(l.ended_at) filter (where l.kind = 'unknown'
+            and (l.began_at <= w.created_at
+              or l.began_at <= w.edited_at and l.ended_at >= w.edited_at
+              or exists (select from ledger p where p.monitor_id = w.id and p.kind = 'paused'
+                and p.ended_at between l.began_at and l.ended_at))))`,
+        )} as last_gap_ended_at,
         ${ms(sql, "max(l.ended_at) filter (where l.kind = 'paused')")} as resumed_at
       from ledger l where l.monitor_id = w.id) l cross join lateral (
       select coalesce(json_agg(json_build_array(${ms(sql, 'i.started_at')},

@@ -87,6 +87,16 @@ describe('status', () => {
       expect(await standing()).toEqual({ status: 'up', since: minute(30) });
     });
 
+    test('is up since before a gap of our own, and since the end of one that an edit began', async () => {
+      await firstCheck();
+      await gap(minute(10), minute(12));
+      expect(await standing()).toEqual({ status: 'up', since: minute(0.1) });
+      await sql`update monitors set edited_at = ${minute(20)} where id = ${monitor}`;
+      await gap(minute(20), minute(21));
+      await gap(minute(30), minute(32));
+      expect(await standing()).toEqual({ status: 'up', since: minute(21) });
+    });
+
     test('stays the same when old stretches of the ledger are deleted', async () => {
       await firstCheck();
       await sql`delete from ledger where monitor_id = ${monitor}`;
@@ -281,6 +291,71 @@ describe('status operations', () => {
         status: 'up',
         since: iso(now - 20_000),
         uptime: { down_seconds: 40 },
+      });
+    });
+
+    describe('after unknown time is up since the same moment in the history and in the kept row', () => {
+      const begun = now - day + minute;
+      const gapAt = now - 60 * minute;
+      const gapEnd = now - 50 * minute;
+      const begin = async (): Promise<string> => {
+        const id = await monitor(1);
+        await result(id, now - 10_000);
+        await ledger(id, 'unknown', now - day, begun);
+        return id;
+      };
+      const expectSince = async (id: string, since: number): Promise<void> => {
+        expect(await status(id)).toMatchObject({ status: 'up', since: iso(since) });
+        const kept = await bench.sql<{ status: string; since: Date }[]>`
+          select status, since from monitor_status where monitor_id = ${id}`;
+        expect(kept).toEqual([{ status: 'up', since: new Date(since) }]);
+      };
+
+      test('of silence: since before it', async () => {
+        const id = await begin();
+        await ledger(id, 'unknown', gapAt, gapEnd);
+        await expectSince(id, begun);
+      });
+
+      test('of an edit of what is checked: since its end', async () => {
+        const id = await begin();
+        await bench.sql`update monitors set edited_at = ${iso(gapAt)} where id = ${id}`;
+        await ledger(id, 'unknown', gapAt, gapEnd);
+        await ledger(id, 'unknown', now - 30 * minute, now - 20 * minute);
+        await expectSince(id, gapEnd);
+      });
+
+      test('of an edit just made: since its end, which an edit of the name does not change', async () => {
+        const id = await begin();
+        const change = (input: object) =>
+          bench.call(updateMonitor, house.owner, { monitor_id: id, ...input });
+        await change({ name: 'Till' });
+        await expectSince(id, begun);
+        await change({ target: 'https://example.com/other' });
+        const [line] = await bench.sql<{ at: Date }[]>`
+          update outbox set done_at = now() where payload->>'monitor' = ${id}
+            and payload->>'what_is_checked_changed' = 'true' returning created_at as at`;
+        const edited = line?.at.getTime() ?? 0;
+        await ledger(id, 'unknown', edited, edited + 500);
+        await result(id, edited + 500);
+        bench.now = edited + 1000;
+        await expectSince(id, edited + 500);
+        bench.now = now;
+      });
+
+      test('of a resume: since its end', async () => {
+        const id = await begin();
+        await ledger(id, 'paused', gapAt - minute, gapAt);
+        await ledger(id, 'unknown', gapAt, gapEnd);
+        await ledger(id, 'unknown', now - 30 * minute, now - 20 * minute);
+        await expectSince(id, gapEnd);
+      });
+
+      test('in which an outage ended: since the end of the outage', async () => {
+        const id = await begin();
+        await incident(id, gapAt - minute, gapAt - minute, gapAt + minute);
+        await ledger(id, 'unknown', gapAt, gapEnd);
+        await expectSince(id, gapAt + minute);
       });
     });
 
