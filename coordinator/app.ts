@@ -37,7 +37,6 @@ import { createRetryingTicker } from './housekeeping/jobs.ts';
 import { createShares } from './incidents/shared-link.ts';
 import { startMail } from './mail/delivery.ts';
 import { zoneDataAt } from './maintenance/zones.ts';
-import { createWalls } from './monitors/wall.ts';
 import type { GatheringTimes } from './notifications/warnings.ts';
 import {
   createDocumentReader,
@@ -322,7 +321,6 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       instruments: {
         baseUrl: () => baseUrl,
         readShare: patiently(createShares(sql, results).read),
-        readWall: patiently(createWalls(sql).read),
         consents,
         identifiesProbes: config.IDENTIFY_PROBES,
         ownRecord: ownRecord.shown,

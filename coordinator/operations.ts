@@ -15,7 +15,6 @@ import * as reportsApi from '../shared/api/status-page-reports.ts';
 import * as statusPagesApi from '../shared/api/status-pages.ts';
 import * as testRunsApi from '../shared/api/test-runs.ts';
 import * as trashApi from '../shared/api/trash.ts';
-import * as wallApi from '../shared/api/wall.ts';
 import * as webhooksApi from '../shared/api/webhooks.ts';
 import * as archivesContract from './archives/contract.ts';
 import * as archives from './archives/operations.ts';
@@ -45,7 +44,6 @@ import * as monitors from './monitors/operations.ts';
 import * as testRuns from './monitors/test-operations.ts';
 import * as trash from './monitors/trash.ts';
 import * as views from './monitors/views.ts';
-import * as wall from './monitors/wall.ts';
 import * as channels from './notifications/channel-operations.ts';
 import * as notificationsContract from './notifications/contract.ts';
 import * as monitorChannels from './notifications/monitor-channels.ts';
@@ -83,7 +81,7 @@ import * as webhooks from './webhooks/operations.ts';
 /** Every operation with the handler of its name; one without does not compile. */
 export const handlers: Handlers = handlersOf([
   ...bindAll(
-    { ...monitorsApi, ...trashApi, ...resultsApi, ...testRunsApi, ...wallApi, ...monitorsContract },
+    { ...monitorsApi, ...trashApi, ...resultsApi, ...testRunsApi, ...monitorsContract },
     {
       ...monitors,
       ...batch,
@@ -94,7 +92,6 @@ export const handlers: Handlers = handlersOf([
       ...mutes,
       ...testRuns,
       ...views,
-      ...wall,
     },
   ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),

@@ -273,7 +273,6 @@ export const tags = [
     description:
       'Monitors, channels and all else as a file says: what `antipode plan` and `antipode apply` call.',
   },
-  { name: 'Wall', description: 'Every monitor on a screen, and the link that shows it.' },
   { name: 'Audit', description: 'Who changed what.' },
   { name: 'Metrics', description: 'Figures for your own Prometheus.' },
 ] as const;

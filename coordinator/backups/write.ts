@@ -91,7 +91,6 @@ export const lettingIn: readonly string[] = [
   'second_steps',
   'passkey_challenges',
   'sessions',
-  'wall_links',
   'sign_in_links',
   'attempts',
   'invitations',

@@ -17,7 +17,6 @@ import {
   shownNames,
   type WrittenMonitor,
 } from './row.ts';
-import type { Status } from './status.ts';
 
 export type AssignedRow = {
   readonly id: string;
@@ -161,66 +160,6 @@ export const isWindowChangedSince = async (
   const rows = await sql`select from audit_log where organisation_id = ${organisation}
     and key > ${key} and changed->'about'->>'window_id' = ${window} limit 1`;
   return rows.length > 0;
-};
-
-export type WallRow = {
-  readonly id: string;
-  readonly name: string;
-  readonly status: Status;
-  readonly group_name: string | null;
-};
-
-export const wallRows = (
-  sql: Queryable,
-  organisation: string,
-  limit: number,
-): Promise<WallRow[]> => sql<WallRow[]>`
-  select m.id, m.name, s.status, g.name as group_name from (select * from monitor_status
-    where organisation_id = ${organisation} order by place limit ${limit}) s
-  join monitors m on m.id = s.monitor_id left join groups g on g.id = m.group_id
-  order by s.place`;
-
-export const upsertWallLink = async (
-  sql: Queryable,
-  organisation: string,
-  fingerprint: Buffer,
-  user: string | null,
-): Promise<void> => {
-  await sql`insert into wall_links (organisation_id, fingerprint, made_by)
-    values (${organisation}, ${fingerprint}, ${user})
-    on conflict (organisation_id) do update set fingerprint = excluded.fingerprint,
-      made_by = excluded.made_by, made_at = now()`;
-};
-
-export type WallLink = {
-  readonly by: string | null;
-  readonly at: Date;
-  readonly has_left: boolean;
-};
-
-export const wallLink = async (sql: Queryable, organisation: string): Promise<WallLink | null> => {
-  const [row] = await sql<WallLink[]>`
-    select coalesce(nullif(u.name, ''), u.email) as by, w.made_at as at,
-      m.user_id is null as has_left
-    from wall_links w left join users u on u.id = w.made_by
-      left join memberships m on m.user_id = w.made_by and m.organisation_id = w.organisation_id
-    where w.organisation_id = ${organisation}`;
-  return row ?? null;
-};
-
-export const deleteWallLink = async (sql: Queryable, organisation: string): Promise<void> => {
-  await sql`delete from wall_links where organisation_id = ${organisation}`;
-};
-
-/** An organisation that awaits deletion shows nothing to anyone outside. */
-export const organisationOfWall = async (
-  sql: Queryable,
-  fingerprint: Buffer,
-): Promise<string | undefined> => {
-  const [row] = await sql<{ id: string }[]>`
-    select o.id from wall_links w join organisations o on o.id = w.organisation_id
-    where w.fingerprint = ${fingerprint} and o.ends_at is null`;
-  return row?.id;
 };
 
 export type SavedView = { readonly name: string; readonly query: string };

@@ -18,8 +18,6 @@ const sentences: Readonly<Record<string, string | null>> = {
   // Entries of before are stored under the older id.
   tryMonitor: null,
   createTest: null,
-  createWallLink: 'Created link to the wall',
-  revokeWallLink: 'Revoked link to the wall',
   saveView: 'Saved view',
   moveView: 'Moved view',
   removeView: 'Removed view',

@@ -103,12 +103,6 @@ const parts = {
     key: 'v.key',
     where: of('v'),
   },
-  wall_links: {
-    columns: 'w.made_by, w.made_at',
-    from: '(select *, 1::bigint as key from wall_links) w',
-    key: 'w.key',
-    where: of('w'),
-  },
   incidents: {
     columns: `i.id, i.monitor_id, i.cause, i.started_at, i.confirmed_at, i.resolved_at, i.seen_probe, i.seen_continent, i.confirmed_probe,
       i.confirmed_continent, i.note, i.scope, i.layer, i.acknowledged_at, i.acknowledged_as,

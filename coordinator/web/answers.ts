@@ -491,7 +491,6 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
       reply: FastifyReply,
     ): Promise<FastifyReply> => {
       begun.set(request, dependencies.changes.moment());
-      if (page.refreshS !== undefined) reply.header('refresh', page.refreshS);
       const signedIn = await signedInBy(request);
       const common = asked(request, signedIn);
       if (page.needs === 'nobody') {

@@ -4,7 +4,6 @@ import type { AnonymousCaller, Caller } from '../gate/caller.ts';
 import type { AccessRule } from '../gate/roles.ts';
 import type { ServiceRecordRow } from '../health/service-record.ts';
 import type { Shares } from '../incidents/shared-link.ts';
-import type { Walls } from '../monitors/wall.ts';
 import type { SignedIn } from '../people/sessions.ts';
 import { cookie, cookieOf } from './cookies.ts';
 import type { Form } from './form-data.ts';
@@ -46,8 +45,6 @@ export type PageDependencies = {
   readonly baseUrl: () => string;
   /** What a shared link shows; undefined when it was ended, or never existed. */
   readonly readShare: Shares['read'];
-  /** The wall that a link shows; undefined when it was revoked, or never existed. */
-  readonly readWall: Walls['read'];
   /** The service record; undefined for readers to whom it is not open. */
   readonly ownRecord: (isSignedIn: boolean) => ServiceRecordRow | undefined;
   /** Whether the lists of public probes are there for anyone. */
@@ -235,8 +232,6 @@ type Route = {
   readonly path: string;
   /** Its form has a file, as `multipart/form-data`. */
   readonly takesFile?: true;
-  /** Its browser, which no one operates, asks again after these seconds, also after an error. */
-  readonly refreshS?: number;
 };
 
 /**

@@ -92,7 +92,6 @@ import {
 } from './status-pages.ts';
 import { createTest, getTest } from './test-runs.ts';
 import { listDeletedMonitors, restoreMonitor } from './trash.ts';
-import { createWallLink, revokeWallLink, showWall } from './wall.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -211,9 +210,6 @@ export const operations = {
   planFile,
   applyFile,
   endPingKey,
-  showWall,
-  createWallLink,
-  revokeWallLink,
   listAudit,
 } as const;
 

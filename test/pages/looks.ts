@@ -103,8 +103,6 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'dashboard-of-a-viewer', path: '/?sort=downtime&q=shop', as: 'viewer' },
   { name: 'trash', path: '/monitors/trash', as: 'owner' },
   { name: 'certificates', path: '/certificates', as: 'owner' },
-  { name: 'wall', path: '/wall', as: 'owner' },
-  { name: 'wall-link-ended', path: '/wall/ended', as: 'stranger' },
   { name: 'dashboard-without-a-find', path: '/?status=pending', as: 'owner' },
   { name: 'sign-in', path: '/sign-in', as: 'stranger' },
   { name: 'incidents', path: '/incidents', as: 'owner' },

@@ -37,7 +37,7 @@ const missed = `(() => {
 })()`;
 
 // The dashboard's table is seen on the page of a group.
-const looks = pageLooks.filter(({ name }) => !/^(?:dashboard|monitor|wall|public)/.test(name));
+const looks = pageLooks.filter(({ name }) => !/^(?:dashboard|monitor|public)/.test(name));
 
 describeInBrowser('a finger', (browser) => {
   let web: TestWeb;

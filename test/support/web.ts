@@ -18,7 +18,6 @@ import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
 import { dayOf, type ServiceDay, sumOf } from '../../coordinator/health/service-record.ts';
 import { createShares } from '../../coordinator/incidents/shared-link.ts';
-import { createWalls } from '../../coordinator/monitors/wall.ts';
 import { createSender, type Sender } from '../../coordinator/notifications/transport.ts';
 import { handlers } from '../../coordinator/operations.ts';
 import { pages as allPages } from '../../coordinator/pages.ts';
@@ -277,7 +276,6 @@ export const startWeb = async ({
     instruments: {
       baseUrl,
       readShare: createShares(sql, testResults(clock)).read,
-      readWall: createWalls(sql).read,
       consents,
       identifiesProbes: true,
       ownRecord,

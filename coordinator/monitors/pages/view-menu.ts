@@ -61,7 +61,6 @@ const viewAct = (act: string, label: string, sign: Html): Html => html`
 const savedPart = (view: View, saved: Saved): Html => html`
   <div>
     <p class="actions">
-      <a class="button" href="/wall">Wall view</a>
       <a class="button" href="/certificates">Certificates and domains</a>
       <a class="button" href="/monitors/trash">Trash</a>
     </p>

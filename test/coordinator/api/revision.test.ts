@@ -4,7 +4,7 @@ import { apiDocument } from '../../../coordinator/api/openapi.ts';
 import { apiRevision } from '../../../shared/api/operation.ts';
 
 /** What the document was when its revision was last raised. */
-const known = { revision: 64, digest: 'a0cc7281e5d8a034e5182949e64e1960' };
+const known = { revision: 65, digest: '41a692f748ad452223a17808c588beed' };
 
 /** Where the service is reached varies, and the revision is what this is about. */
 const digestOf = (document: ReturnType<typeof apiDocument>): string => {

@@ -208,9 +208,6 @@ describe('A caller without access', () => {
           'inviteProbe',
           'createPingKey',
           'showMute',
-          'showWall',
-          'createWallLink',
-          'revokeWallLink',
           'muteAlerts',
           'unmuteAlerts',
         ].includes(id),
@@ -293,7 +290,6 @@ describe('A caller with access', () => {
         'removeStatusPageGroup',
       ] as const;
       const last = [
-        'revokeWallLink',
         'endMaintenanceNow',
         'withdrawIncidentShare',
         'revokeProbeInvitation',

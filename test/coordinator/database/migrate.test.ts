@@ -171,6 +171,11 @@ describe('a migration', () => {
       what: 'confirmed_from_another_place',
       why: 'of columns that come with it: without them it is the constraint of before',
     },
+    {
+      file: '177-no-wall.sql',
+      what: 'drop table wall_links',
+      why: 'the wall is gone, and no release is out that has it',
+    },
   ];
 
   /**

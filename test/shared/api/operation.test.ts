@@ -108,9 +108,6 @@ describe('The table of operations', () => {
       'planFile',
       'applyFile',
       'endPingKey',
-      'showWall',
-      'createWallLink',
-      'revokeWallLink',
       'listAudit',
     ];
     expect(restOperations.map(({ id }) => id).filter((id) => later.includes(id))).toEqual(later);

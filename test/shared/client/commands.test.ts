@@ -53,7 +53,6 @@ test('every promised command exists, and no other', () => {
       ...['rotate-secret', 'list-deliveries', 'resend-delivery'].map((act) => `webhooks ${act}`),
       'messages list',
       'audit list',
-      ...['show', 'create-link', 'revoke-link'].map((verb) => `wall ${verb}`),
       ...['show-mute', 'mute', 'unmute'].map((verb) => `alerts ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'preview', 'start-now', 'end-now'].map(
         (verb) => `maintenance ${verb}`,
