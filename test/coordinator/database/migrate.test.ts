@@ -172,7 +172,7 @@ describe('a migration', () => {
       why: 'of columns that come with it: without them it is the constraint of before',
     },
     {
-      file: '177-no-wall.sql',
+      file: '178-no-wall.sql',
       what: 'drop table wall_links',
       why: 'the wall is gone, and no release is out that has it',
     },
