@@ -43,7 +43,6 @@ import * as mutes from './monitors/mutes.ts';
 import * as monitors from './monitors/operations.ts';
 import * as testRuns from './monitors/test-operations.ts';
 import * as trash from './monitors/trash.ts';
-import * as views from './monitors/views.ts';
 import * as channels from './notifications/channel-operations.ts';
 import * as notificationsContract from './notifications/contract.ts';
 import * as monitorChannels from './notifications/monitor-channels.ts';
@@ -91,7 +90,6 @@ export const handlers: Handlers = handlersOf([
       ...trash,
       ...mutes,
       ...testRuns,
-      ...views,
     },
   ),
   ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),

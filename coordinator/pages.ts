@@ -19,7 +19,6 @@ import * as monitorForm from './monitors/pages/form.ts';
 import * as front from './monitors/pages/front.ts';
 import * as heartbeat from './monitors/pages/heartbeat.ts';
 import * as trash from './monitors/pages/trash.ts';
-import * as viewMenu from './monitors/pages/view-menu.ts';
 import * as browser from './notifications/pages/browser.ts';
 import * as channel from './notifications/pages/channel.ts';
 import * as channelForm from './notifications/pages/form.ts';
@@ -51,7 +50,7 @@ import * as webhooks from './webhooks/pages/list.ts';
 
 /** The files with pages, a line a subject. */
 const files: readonly (readonly object[])[] = [
-  [dashboard, viewMenu, front, trash, monitor, checks, heartbeat, monitorActions, monitorForm],
+  [dashboard, front, trash, monitor, checks, heartbeat, monitorActions, monitorForm],
   [groups],
   [imports],
   [certificates],

@@ -168,30 +168,6 @@ export const listFilters = innerOperation({
   }),
 });
 
-const viewName = string({ limits: { maxLength: 60 } });
-
-export const saveView = innerOperation({
-  id: 'saveView',
-  access: 'read',
-  summary: 'Save a view of the dashboard under a name; one of that name is replaced',
-  body: object('SaveViewIn', { name: viewName, query: string({ limits: { maxLength: 2_000 } }) }),
-  refusals: ['name_invalid', 'too_many_views'],
-});
-
-export const moveView = innerOperation({
-  id: 'moveView',
-  access: 'read',
-  summary: 'Move the view of that name up or down in your list, if you have one',
-  body: object('MoveViewIn', { name: viewName, to: literal(['up', 'down']) }),
-});
-
-export const removeView = innerOperation({
-  id: 'removeView',
-  access: 'read',
-  summary: 'Delete the view of that name, if you have one',
-  body: object('RemoveViewIn', { name: viewName }),
-});
-
 const maxAtOnce = 100;
 const ChangedMonitorsOut = object('ChangedMonitorsOut', { changed: integer() });
 

@@ -1,4 +1,3 @@
-import { folded } from '../../shared/base/names.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
 import { enqueue, enqueueAll, type MonitorChange } from '../database/outbox.ts';
@@ -160,64 +159,6 @@ export const isWindowChangedSince = async (
   const rows = await sql`select from audit_log where organisation_id = ${organisation}
     and key > ${key} and changed->'about'->>'window_id' = ${window} limit 1`;
   return rows.length > 0;
-};
-
-export type SavedView = { readonly name: string; readonly query: string };
-
-/** In their user's order; also for statements. */
-export const viewsOf = (sql: Queryable, organisation: string, user: string | null) => sql<
-  SavedView[]
->`
-  select name, query from views where organisation_id = ${organisation} and user_id = ${user}
-  order by position, name_folded`;
-
-/** Those beside the one of this name. */
-export const countViews = async (
-  sql: Queryable,
-  organisation: string,
-  user: string,
-  name: string,
-): Promise<number> => {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*) as count from views where organisation_id = ${organisation}
-      and user_id = ${user} and name_folded <> ${folded(name)}`;
-  return row?.count ?? 0;
-};
-
-export const upsertView = async (
-  sql: Queryable,
-  organisation: string,
-  user: string,
-  { name, query }: SavedView,
-): Promise<void> => {
-  await sql`insert into views (user_id, organisation_id, name, name_folded, query, position)
-    select ${user}, ${organisation}, ${name}, ${folded(name)}, ${query},
-      coalesce(max(position), 0) + 1
-    from views where organisation_id = ${organisation} and user_id = ${user}
-    on conflict (user_id, organisation_id, name_folded)
-    do update set name = excluded.name, query = excluded.query`;
-};
-
-export const orderViews = async (
-  sql: Queryable,
-  organisation: string,
-  user: string,
-  names: readonly string[],
-): Promise<void> => {
-  await sql`update views v set position = o.position
-    from unnest(${names.map(folded)}::text[]) with ordinality as o (name_folded, position)
-    where v.organisation_id = ${organisation} and v.user_id = ${user}
-      and v.name_folded = o.name_folded`;
-};
-
-export const deleteView = async (
-  sql: Queryable,
-  organisation: string,
-  user: string,
-  name: string,
-): Promise<void> => {
-  await sql`delete from views where organisation_id = ${organisation} and user_id = ${user}
-    and name_folded = ${folded(name)}`;
 };
 
 /** For the owners of their partitions. */

@@ -18,7 +18,6 @@ const sentences: Readonly<Record<string, string | null>> = {
   // Entries of before are stored under the older id.
   tryMonitor: null,
   createTest: null,
-  saveView: 'Saved view',
   moveView: 'Moved view',
   removeView: 'Removed view',
 

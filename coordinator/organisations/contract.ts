@@ -225,13 +225,6 @@ export const showFrame = innerOperation({
         }),
       ),
     }),
-    /** Of the dashboard, saved by you, in your order; what acts without a user has none. */
-    views: array(
-      object('ViewOut', {
-        name: string(),
-        query: string({ description: 'Of the address, without its question mark.' }),
-      }),
-    ),
   }),
 });
 

@@ -95,14 +95,6 @@ const parts = {
     key: 'm.key',
     where: of('m'),
   },
-  views: {
-    columns: 'v.user_id, v.name, v.query',
-    from:
-      '(select *, row_number() over (order by user_id, name_folded) as key from views where ' +
-      'organisation_id = $1) v',
-    key: 'v.key',
-    where: of('v'),
-  },
   incidents: {
     columns: `i.id, i.monitor_id, i.cause, i.started_at, i.confirmed_at, i.resolved_at, i.seen_probe, i.seen_continent, i.confirmed_probe,
       i.confirmed_continent, i.note, i.scope, i.layer, i.acknowledged_at, i.acknowledged_as,

@@ -3,7 +3,6 @@ import type { Queryable } from '../database/connect.ts';
 import { limited } from '../database/sql.ts';
 import type { InOrganisation, OperationResult } from '../gate/context.ts';
 import { ms } from '../maintenance/queries.ts';
-import { type SavedView, viewsOf } from '../monitors/queries.ts';
 import { muteOf } from '../notifications/mute-queries.ts';
 import { obstacleOf } from '../notifications/policy.ts';
 import type * as contract from './contract.ts';
@@ -22,19 +21,13 @@ type FrameRow = {
     readonly refused_at: number | null;
   }[];
   readonly has_monitors: boolean;
-  readonly views: readonly SavedView[];
 };
 
 /** The most that are counted: a figure of the navigation. */
 const maxOpen = 1_000;
 
 /** One statement: every page asks this. */
-const readFrame = async (
-  sql: Queryable,
-  organisation: string,
-  user: string | null,
-  at: Date,
-): Promise<FrameRow> => {
+const readFrame = async (sql: Queryable, organisation: string, at: Date): Promise<FrameRow> => {
   const [row] = await sql<FrameRow[]>`
     select
       (select count(*) from (select from incidents where organisation_id = ${organisation}
@@ -46,9 +39,7 @@ const readFrame = async (
           ${ms(sql, 'refused_at')} as refused_at
         from channels where organisation_id = ${organisation} and deleted_at is null
         order by key) c) as channels,
-      exists (select from monitors where organisation_id = ${organisation}) as has_monitors,
-      (select coalesce(json_agg(v), '[]') from (
-        ${viewsOf(sql, organisation, user)}) v) as views`;
+      exists (select from monitors where organisation_id = ${organisation}) as has_monitors`;
   if (row === undefined) throw new Error('the frame of a page has no row');
   return row;
 };
@@ -80,11 +71,10 @@ const deliveryOf = (
 export const showFrame = async ({
   sql,
   organisation,
-  caller: { user },
   now,
   with: { door },
 }: InOrganisation): OperationResult<OutputOf<typeof contract.showFrame>> => {
-  const row = await readFrame(sql, organisation.id, user, new Date(now));
+  const row = await readFrame(sql, organisation.id, new Date(now));
   return {
     open_incidents: row.open,
     mute:
@@ -92,6 +82,5 @@ export const showFrame = async ({
         ? { until: null, by: null }
         : { until: new Date(row.mute.until).toISOString(), by: row.mute.by },
     delivery: deliveryOf(row, door.mail, now),
-    views: [...row.views],
   };
 };

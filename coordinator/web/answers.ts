@@ -298,20 +298,17 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
     caller: Caller | null | undefined,
     ask: Ask | undefined = caller ? asksOf(caller, noForm) : undefined,
     objects: readonly string[] = [],
-  ): Promise<
-    Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery' | 'views' | 'managedBy'>
-  > => {
+  ): Promise<Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery' | 'managedBy'>> => {
     if (!caller || !ask)
       return {
         openIncidents: 0,
         mute: undefined,
         ending: undefined,
         delivery: undefined,
-        views: [],
         managedBy: null,
       };
     const [frame, managedBy] = await Promise.all([ask(showFrame), managerOf(ask, objects)]);
-    const { open_incidents: openIncidents, mute, delivery, views } = frame;
+    const { open_incidents: openIncidents, mute, delivery } = frame;
     const { name, ends_at } = caller.organisation;
     if (ends_at !== null) {
       // The notice includes that alerts are muted.
@@ -325,7 +322,6 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
         mute: undefined,
         ending,
         delivery: undefined,
-        views,
         managedBy,
       };
     }
@@ -337,7 +333,6 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
           : { until: mute.until, by: mute.by, mayEnd: isAllowed(caller, unmuteAlerts) },
       ending: undefined,
       delivery,
-      views,
       managedBy,
     };
   };

@@ -4,7 +4,7 @@ import type { showFrame } from '../organisations/contract.ts';
 import type { SignedIn } from '../people/sessions.ts';
 import type { Assets } from './assets.ts';
 import { hiddenField } from './forms.ts';
-import { type Html, html, type IconName, icon, type Part, safeUrl } from './html.ts';
+import { type Html, html, type IconName, icon, safeUrl } from './html.ts';
 import { managedNotice } from './managed.ts';
 import { type PageRequest, type Section, type ShownPage, undoMark } from './page.ts';
 
@@ -134,8 +134,6 @@ export type Frame = {
   readonly ending:
     | { readonly name: string; readonly at: string; readonly mayKeep: boolean }
     | undefined;
-  /** The lists of monitors that this reader saved. */
-  readonly views: OutputOf<typeof showFrame>['views'];
   /** Which channels can deliver; undefined where no one is notified anyway. */
   readonly delivery: Delivery | undefined;
   /** The configuration file that manages the object of the page. */
@@ -174,12 +172,7 @@ const head = ({ title, passkeys, charts, push }: ShownPage, { assets }: Frame): 
   </head>
 `;
 
-const entryLink = (
-  entry: Entry,
-  place: Section | undefined,
-  openIncidents: number,
-  below: Part,
-): Html => html`
+const entryLink = (entry: Entry, place: Section | undefined, openIncidents: number): Html => html`
   <li>
     <a
       href="${safeUrl(entry.href)}"${
@@ -196,7 +189,6 @@ const entryLink = (
         }<span class="unseen"> open</span></span>`
       }
     </a>
-    ${below}
   </li>
 `;
 
@@ -208,11 +200,10 @@ const rail = (
   { place }: ShownPage,
   signedIn: SignedIn,
   caller: Caller,
-  { openIncidents, views, request: { address } }: Frame,
+  { openIncidents }: Frame,
 ): Html => {
   const all = entriesFor(signedIn);
-  const link = (each: Entry): Html =>
-    entryLink(each, place, openIncidents, each.place === 'monitors' && savedViews(views, address));
+  const link = (each: Entry): Html => entryLink(each, place, openIncidents);
   return html`
   <header class="rail" id="rail">
     ${brand}
@@ -239,21 +230,6 @@ const rail = (
   </header>
 `;
 };
-
-const savedViews = (views: Frame['views'], address: string): Html | false =>
-  views.length > 0 &&
-  html`
-    <ul class="views">
-      ${views.map(({ name, query }) => {
-        const href = query === '' ? '/' : `/?${query}`;
-        return html`
-          <li>
-            <a href="${safeUrl(href)}"${href === address && html` aria-current="page"`}>${name}</a>
-          </li>
-        `;
-      })}
-    </ul>
-  `;
 
 const account = ({ person }: SignedIn, { organisation }: Caller): Html => html`
   <details class="account">

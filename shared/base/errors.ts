@@ -134,7 +134,6 @@ export const refusalCodes = {
   not_a_heartbeat: ['invalid', 'The monitor is no heartbeat: only those have pings.'],
   nothing_to_undo: ['invalid'],
   import_invalid: ['invalid'],
-  too_many_views: ['invalid'],
   test_impossible: ['invalid', 'A heartbeat cannot be tested; or no probe can be asked now.'],
   note_invalid: [
     'invalid',

@@ -2,9 +2,16 @@ import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { capital, countInWords, restOf, sentenceOf } from '../../../shared/base/text.ts';
 import { isKind } from '../../../shared/checks/kinds.ts';
-import { showFrame } from '../../organisations/contract.ts';
 import { firstSteps } from '../../organisations/pages/parts.ts';
-import { type Chip, chips, countText, heading, stateMark, stateWords } from '../../web/elements.ts';
+import {
+  type Chip,
+  chips,
+  countText,
+  heading,
+  linkButton,
+  stateMark,
+  stateWords,
+} from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { attempt, freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, query, safeUrl } from '../../web/html.ts';
@@ -28,7 +35,6 @@ import {
   stateOf,
 } from './monitor-table.ts';
 import { addressOf, backTo, inputOf, isNarrowed, unfiltered, type View, viewOf } from './view.ts';
-import { viewMenu } from './view-menu.ts';
 
 type Filters = OutputOf<typeof listFilters>['items'];
 
@@ -41,11 +47,10 @@ export const dashboard: Page = {
     const { ask, may, times, now } = request;
     const view = viewOf(request.query);
     const { sort: _sort, page: _page, ...filters } = inputOf(view);
-    const [shown, offered, steps, { views }] = await Promise.all([
+    const [shown, offered, steps] = await Promise.all([
       ask(listDashboard, inputOf(view)),
       ask(listFilters, filters),
       firstSteps(request),
-      ask(showFrame),
     ]);
     const common = { title: titleOf(shown), place: 'monitors', live: true } as const;
     if (shown.counts.all === 0 && !isNarrowed(view))
@@ -70,11 +75,14 @@ export const dashboard: Page = {
           ${statusChips(shown, view)}
           ${search(view)}
           ${filterMenu(offered.items, view)}
-          ${viewMenu(request, view, views)}
           ${activeFilters(offered.items, view)}
         </div>
         ${shown.items.length === 0 ? nothingFound(view) : monitorTable(request, shown, view)}
         ${observingProbes(shown)}
+        <p class="actions">
+          ${linkButton('/certificates', 'Certificates and domains')}
+          ${linkButton('/monitors/trash', 'Trash')}
+        </p>
       `,
     });
   },

@@ -13,7 +13,7 @@ import {
   dashboardRows,
   type listDashboard,
 } from '../contract.ts';
-import { addressOf, type Column, isNarrowed, type Layout, layoutFrom, type View } from './view.ts';
+import { addressOf, isNarrowed, type View } from './view.ts';
 
 export type Dashboard = OutputOf<typeof listDashboard>;
 type Row = Dashboard['items'][number];
@@ -24,11 +24,10 @@ export type GroupChoice = { readonly id: string; readonly name: string };
 /** The monitors of one page, with what can be done with several of them. */
 export const monitorTable = (request: MembersRequest, dashboard: Dashboard, view: View): Html => {
   const mayChange = request.may(changeMonitors);
-  const layout = layoutFrom(request.cookies);
-  const shown: Shown = { request, dashboard, view, layout, mayChange };
+  const shown: Shown = { request, dashboard, view, mayChange };
   const table = html`
     <div class="table-card">
-      <table class="monitors${layout.dense && ' dense'}">
+      <table class="monitors">
         <caption class="unseen">Monitors</caption>
         ${head(shown)}
         <tbody id="monitor-rows" data-keep-order>${rowsOf(shown)}</tbody>
@@ -63,7 +62,6 @@ type Shown = {
   readonly request: MembersRequest;
   readonly dashboard: Dashboard;
   readonly view: View;
-  readonly layout: Layout;
   readonly mayChange: boolean;
 };
 
@@ -86,20 +84,21 @@ const kindWords: Readonly<Record<Kind, string>> = {
 
 export const kindWord = (type: string): string => (isKind(type) ? kindWords[type] : type);
 
-type Cell = {
+type Column = {
   readonly words: string;
   readonly className: string;
   readonly sort?: DashboardSort;
   readonly cell: (row: Row, shown: Shown) => Part;
 };
 
-export const cells: Readonly<Record<Column, Cell>> = {
-  day: {
+/** Beside status and name. */
+const columns: readonly Column[] = [
+  {
     words: 'Last 24 hours',
     className: 'cell-strip',
     cell: ({ bars, downs }, { request: { times } }) => strip(bars.map(barOf), downs, times),
   },
-  response: {
+  {
     words: 'Response',
     className: 'cell-spark',
     sort: 'response',
@@ -108,37 +107,21 @@ export const cells: Readonly<Record<Column, Cell>> = {
       <span class="cell-more">${response_ms !== null && msText(response_ms)}</span>
     `,
   },
-  uptime: {
+  {
     words: 'Uptime, 30 d',
     className: 'number cell-uptime',
     sort: 'downtime',
     cell: ({ percent }) => percentFigure(percent),
   },
-  checked: {
+  {
     words: 'Last check',
     className: 'number cell-checked',
     cell: ({ last_checked_at }, { request: { times } }) =>
       last_checked_at === null ? '–' : times.ago(last_checked_at),
   },
-  kind: {
-    words: 'Type',
-    className: 'cell-kind',
-    cell: ({ type }) => kindWord(type),
-  },
-  interval: {
-    words: 'Interval',
-    className: 'number cell-interval',
-    cell: ({ interval_s }) => briefDuration(interval_s * 1_000),
-  },
-  group: {
-    words: 'Group',
-    className: 'cell-group',
-    cell: ({ group }, { dashboard: { groups } }) =>
-      groups.find(({ id }) => id === group)?.name ?? '–',
-  },
-};
+];
 
-const head = ({ view, layout, mayChange }: Shown): Html => {
+const head = ({ view, mayChange }: Shown): Html => {
   const sortLink = (sort: DashboardSort, words: string): Part =>
     view.sort === sort
       ? html`<span>${words}</span>${icon('downwards')}`
@@ -161,12 +144,11 @@ const head = ({ view, layout, mayChange }: Shown): Html => {
         }
         ${sortable('cell-state', 'state', 'Status')}
         ${sortable('cell-name', 'name', 'Monitor')}
-        ${layout.columns.map((column) => {
-          const { words, className, sort } = cells[column];
-          return sort === undefined
+        ${columns.map(({ words, className, sort }) =>
+          sort === undefined
             ? html`<th scope="col" class="${className}">${words}</th>`
-            : sortable(className, sort, words);
-        })}
+            : sortable(className, sort, words),
+        )}
       </tr>
     </thead>
   `;
@@ -174,7 +156,7 @@ const head = ({ view, layout, mayChange }: Shown): Html => {
 
 /** Inserts a heading where the group changes. */
 const rowsOf = (shown: Shown): readonly Html[] => {
-  const { dashboard, view, layout, mayChange } = shown;
+  const { dashboard, view, mayChange } = shown;
   if (view.sort !== 'group' || isNarrowed(view) || dashboard.groups.length === 0)
     return dashboard.items.map((row) => rowOf(row, shown));
   let current: string | null | undefined;
@@ -185,7 +167,7 @@ const rowsOf = (shown: Shown): readonly Html[] => {
     return [
       html`
         <tr class="group-row" id="group-${group?.id ?? 'none'}">
-          <th scope="colgroup" colspan="${layout.columns.length + (mayChange ? 3 : 2)}">
+          <th scope="colgroup" colspan="${columns.length + (mayChange ? 3 : 2)}">
             ${group === undefined ? html`<span class="softer">No group</span>` : groupWords(group, view)}
           </th>
         </tr>
@@ -205,7 +187,7 @@ const groupWords = (
 `;
 
 const rowOf = (row: Row, shown: Shown): Html => {
-  const { request, layout, mayChange } = shown;
+  const { request, mayChange } = shown;
   const state = stateOf(row.status);
   const lasts = Math.max(0, request.now - Date.parse(row.since));
   return html`
@@ -247,10 +229,7 @@ const rowOf = (row: Row, shown: Shown): Html => {
         </div>
         <div class="row-line"><span class="cell-more">${warned(row) || detail(row)}</span>${row.muted === null ? tagLinks(row, shown) : muted(row, shown)}</div>
       </th>
-      ${layout.columns.map((column) => {
-        const { className, cell } = cells[column];
-        return html`<td class="${className}">${cell(row, shown)}</td>`;
-      })}
+      ${columns.map(({ className, cell }) => html`<td class="${className}">${cell(row, shown)}</td>`)}
     </tr>
   `;
 };

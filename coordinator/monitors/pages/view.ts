@@ -1,6 +1,5 @@
 import { type Kind, kinds } from '../../../shared/checks/kinds.ts';
 import { type WarningCode, warningCodes } from '../../../shared/checks/warnings.ts';
-import { cookie, cookieOf } from '../../web/cookies.ts';
 import { query } from '../../web/html.ts';
 import {
   type DashboardSort,
@@ -71,34 +70,3 @@ export const addressOf = (view: View, change: Partial<View> = {}): string => {
 /** Only to the lists that these forms are on. */
 export const backTo = (back: string | undefined): string =>
   back !== undefined && /^\/(?:\?|$|groups\/[\w-]+$)/.test(back) ? back : '/';
-
-/** The columns that can be chosen, beside status and name. */
-export const columns = [
-  'day',
-  'response',
-  'uptime',
-  'checked',
-  'kind',
-  'interval',
-  'group',
-] as const;
-export type Column = (typeof columns)[number];
-
-/** How the list is drawn. The reader's browser keeps it, as it keeps the theme. */
-export type Layout = { readonly dense: boolean; readonly columns: readonly Column[] };
-
-const usual: Layout = { dense: false, columns: ['day', 'response', 'uptime', 'checked'] };
-const layoutCookie = 'list';
-
-export const layoutFrom = (cookies: string | undefined): Layout => {
-  const kept = cookieOf(cookies, layoutCookie);
-  if (kept === undefined) return usual;
-  const words = kept.split(' ');
-  return {
-    dense: words.includes('dense'),
-    columns: columns.filter((column) => words.includes(column)),
-  };
-};
-
-export const keptLayout = ({ dense, columns: chosen }: Layout, secure: boolean): string =>
-  cookie(layoutCookie, [...(dense ? ['dense'] : ['usual']), ...chosen].join(' '), { secure });

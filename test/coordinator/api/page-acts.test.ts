@@ -35,9 +35,7 @@ const pagesOnly: Readonly<Record<string, string>> = {
   ...because('it authorises itself by a link that a message carries', [
     ...['acknowledgeByLink', 'confirmChannel', 'unsubscribe'],
   ]),
-  ...because('it is how a person looks at pages', [
-    ...['saveView', 'moveView', 'removeView', 'hideFirstSteps'],
-  ]),
+  ...because('it is how a person looks at pages', [...['hideFirstSteps']]),
   ...because('it is for the operator, who has commands', ['dropSetAside', 'retrySetAside']),
   changeMonitors: 'batchMonitors, updateMonitor, muteMonitor and deleteMonitor do it',
   ...because('programs read a service by `antipode import`, and apply and prune its file', [
@@ -56,7 +54,6 @@ const pagesOnly: Readonly<Record<string, string>> = {
 
 /** Posts without an act, or whose act this test does not reach: the operations, or why none. */
 const byHand: Readonly<Record<string, readonly string[] | string>> = {
-  '/monitors/layout': 'a preference of the browser, in a cookie',
   '/preferences': 'preferences of the browser, in cookies',
   '/sign-in/passkey/options': 'a challenge, which ends by itself',
   '/confirm/passkey/options': 'a challenge, which ends by itself',

@@ -176,6 +176,11 @@ describe('a migration', () => {
       what: 'drop table wall_links',
       why: 'the wall is gone, and no release is out that has it',
     },
+    {
+      file: '179-no-views.sql',
+      what: 'drop table views',
+      why: 'saved views are gone, and no release is out that has them',
+    },
   ];
 
   /**

@@ -5,9 +5,6 @@ import {
   dashboardSorts,
   listDashboard,
   listFilters,
-  moveView,
-  removeView,
-  saveView,
   undoChange,
 } from '../../../coordinator/monitors/contract.ts';
 import { dashboardPage } from '../../../coordinator/monitors/dashboard-queries.ts';
@@ -241,45 +238,6 @@ describe('the dashboard', () => {
     expect(await bench.refusal(listDashboard, house.owner, { page: 0 })).toBe('faults');
     expect(await bench.refusal(listDashboard, house.owner, { status: 'broken' })).toBe('faults');
     expect((await list({ page: 7 })).items).toEqual([]);
-  });
-});
-
-describe('views', () => {
-  const namesBy = async (who: Person) =>
-    (await bench.call(showFrame, who)).views.map(({ name, query }) => [name, query]);
-
-  test('are saved by name, for their user alone, and one of the same name is replaced', async () => {
-    const save = (name: string, query: string) =>
-      bench.call(saveView, house.viewer, { name, query });
-    await save('Payments', 'tag=pay');
-    await save('Down now', 'status=down');
-    await save(' payments ', 'tag=pay&kind=https');
-    expect(await namesBy(house.viewer)).toEqual([
-      ['payments', 'tag=pay&kind=https'],
-      ['Down now', 'status=down'],
-    ]);
-    const move = async (name: string, to: 'up' | 'down', who = house.viewer) => {
-      await bench.call(moveView, who, { name, to });
-      return (await namesBy(house.viewer)).map(([each]) => each);
-    };
-    expect(await move('Down now', 'up')).toEqual(['Down now', 'payments']);
-    expect(await move('Down now', 'up')).toEqual(['Down now', 'payments']);
-    expect(await move('Down now', 'down', house.owner)).toEqual(['Down now', 'payments']);
-    expect(await move('down NOW', 'down')).toEqual(['payments', 'Down now']);
-    expect(await move('nothing', 'up')).toEqual(['payments', 'Down now']);
-    expect(await namesBy(house.owner)).toEqual([]);
-    expect(await namesBy(other.viewer)).toEqual([]);
-    expect(await bench.refusal(saveView, house.viewer, { name: ' ', query: '' })).toBe(
-      'name_invalid',
-    );
-    await bench.call(removeView, house.owner, { name: 'payments' });
-    await bench.call(removeView, house.viewer, { name: 'PAYMENTS' });
-    expect(await namesBy(house.viewer)).toEqual([['Down now', 'status=down']]);
-    for (let nth = 1; nth < 20; nth += 1) await save(`View ${nth}`, '');
-    expect(await bench.refusal(saveView, house.viewer, { name: 'Too many', query: '' })).toBe(
-      'too_many_views',
-    );
-    await save('Down now', 'status=verifying');
   });
 });
 

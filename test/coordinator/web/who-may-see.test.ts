@@ -41,7 +41,6 @@ const unknown = '404 404 404 404 404 404 404';
 const expected: Readonly<Record<string, string>> = {
   'GET /': 'ok 403 ok ok ok ok ok',
   'POST /monitors/change': members,
-  'POST /monitors/layout': members,
   'POST /monitors/undo': members,
   'GET /import': writers,
   'POST /import/file': writers,
@@ -49,8 +48,6 @@ const expected: Readonly<Record<string, string>> = {
   'GET /import/:import_id': 'in 403 404 403 404 404 404',
   'POST /import/:import_id/apply': 'in 403 404 403 404 404 404',
   'POST /import/:import_id/undo': 'in 403 404 403 404 404 404',
-  'POST /monitors/views': members,
-  'POST /monitors/views/change': members,
   'GET /search': members,
   'GET /shortcuts': members,
   'GET /incidents': members,

@@ -103,8 +103,7 @@ describe('the export', () => {
     await web.gate.execute(createMonitor, web.house.owner.caller, rawInput(createMonitor, secret));
     for (let at = 0; at < 205; at += 1)
       await web.sql`insert into groups (id, organisation_id, name, name_folded) values (gen_random_uuid(), ${web.house.organisation}, ${`G${at}`}, ${`g${at}`})`;
-    const { organisation, owner } = web.house;
-    await web.sql`insert into views (user_id, organisation_id, name, name_folded, query) values (${owner.user}, ${organisation}, 'Pricing', 'pricing', 'tag=pricing')`;
+    const { organisation } = web.house;
     await web.sql`
       insert into warnings (id, organisation_id, monitor_id, code, details, began_at, confirmed_at, ended_at)
       select gen_random_uuid(), organisation_id, id, code, '{"took_ms": 3000}', now(), now(), ended
@@ -117,7 +116,6 @@ describe('the export', () => {
     };
     expect(all.organisation.id).toBe(web.house.organisation);
     expect([all.members?.length, all.groups?.length, all.monitors?.length]).toEqual([4, 205, 2]);
-    expect(all.views).toEqual([{ user_id: owner.user, name: 'Pricing', query: 'tag=pricing' }]);
     // One that ended, and one that lasts, of each of two monitors.
     expect(all.warnings).toHaveLength(4);
     expect(all.warnings).toContainEqual(
