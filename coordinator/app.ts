@@ -389,7 +389,6 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         publicUrl: config.NATS_PUBLIC_URL,
       },
       secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],
-      requireSigned: config.REQUIRE_SIGNED,
       masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
       createHeartbeat: (caller, body) => gate.execute(createMonitor, caller, { body }),
       pingSpool: join(folder, 'beats.jsonl'),

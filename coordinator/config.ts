@@ -62,11 +62,6 @@ const variables = z.object({
    */
   SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
   /**
-   * Whether announcements of coordinators must be signed: `auto` as soon as every coordinator signs
-   * and every probe verifies.
-   */
-  REQUIRE_SIGNED: z.enum(['auto', 'true', 'false']).default('auto'),
-  /**
    * Where this coordinator alone keeps pings while the bus is away; by default among the machine's
    * temporary files.
    */

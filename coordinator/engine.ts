@@ -46,7 +46,7 @@ import type { MonitorSecrets } from './monitors/secrets.ts';
 import type { Notifier } from './notifications/notifier.ts';
 import { alertsChannel, createAlerter } from './notifications/release.ts';
 import type { DocumentReader, TextRecords } from './outbound/documents.ts';
-import { createAnnouncements, type RequireSigned } from './probes/announcements.ts';
+import { createAnnouncements } from './probes/announcements.ts';
 import { createAssignments, createTombstones } from './probes/assignments.ts';
 import {
   type BusPlace,
@@ -162,7 +162,6 @@ export type EngineOptions = {
   readonly renew: (probe: ProbeRow, key: string) => string;
   /** The keys of announcements are derived from these, the newest first. */
   readonly secretKeys: readonly string[];
-  readonly requireSigned: RequireSigned;
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
   /** Whether public probes sign their requests and are listed. */
@@ -210,17 +209,12 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   await untilDatabase(housekeeper.prepare);
 
   const refusals = createRefusals({ sql, log, figures });
-  const announcements = await untilDatabase(() =>
-    createAnnouncements({
-      sql,
-      clock,
-      log,
-      secretKeys: options.secretKeys,
-      setting: options.requireSigned,
-      aliveMs: timing.leaseMs,
-      onRefused: (why) => refusals.count('coordinator', why === 'outdated' ? 'outdated' : 'forged'),
-    }),
-  );
+  const announcements = createAnnouncements({
+    clock,
+    log,
+    secretKeys: options.secretKeys,
+    onRefused: (why) => refusals.count('coordinator', why === 'outdated' ? 'outdated' : 'forged'),
+  });
   const { announce } = announcements;
   const { bus, system } = await enterBus({ place: nats, owner, announce, log, ends, signal });
   // The database may have gone away while we waited for the bus.
@@ -449,8 +443,6 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
 
   const onProbes = async (): Promise<void> => {
     await directory.refresh();
-    if (isLeader()) await announcements.settle({ roster, presentOf: network.presentOf });
-    else await announcements.refresh();
     if (isLeader() && bus.isConnected()) await forms.settle(busAdmin.ensureAll);
     else await forms.refresh();
     const grew = await keys.refresh(directory.refresh);

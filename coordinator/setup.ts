@@ -91,7 +91,6 @@ export const createGateSetup = ({
     ca: config.NATS_CA,
     anchors: () => anchorsOf(config, baseUrl()),
     secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],
-    requireSigned: config.REQUIRE_SIGNED,
   });
   // An answer is a page of a list, and larger ones are in pages.
   const sourceReader = createDocumentReader({ maxBytes: 4_194_304, ownPlaces });

@@ -151,8 +151,11 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const ended = own.ended(host.now());
   if (ended !== undefined) log.error(ended);
   const clock = createCorrectedClock(host);
-  const signing = { keys: credentials.signing_keys, required: credentials.require_signed };
-  const knowledge = await openNetworkKnowledge({ folder, signing, log });
+  const knowledge = await openNetworkKnowledge({
+    folder,
+    signingKeys: credentials.signing_keys,
+    log,
+  });
   const announcements = createAnnouncementReader({ trust: knowledge.trust, now: clock.now, log });
   const spoolFolder = join(folder, 'spool');
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
@@ -351,7 +354,6 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
               }
             : {}),
           ...(hostId === undefined ? {} : { host: hostId }),
-          can: ['verify'],
           refused: announcements.refused(),
           load: runner.load(),
           checks: [...runner.tally()],
@@ -361,7 +363,6 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       handedOver: reporter.handedOver,
       isWanting: knowledge.isWanting,
       read: announcements.read,
-      knowsCoordinators: () => knowledge.trust().keys.length > 0,
       onReply: (reply) => {
         heardAt = performance.now();
         if (reply.displaced) displaced.resolve();

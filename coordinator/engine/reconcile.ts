@@ -95,7 +95,7 @@ export async function reconcile(
   const before = await readMarker(partition, deps);
   const served = [...assignments.served()];
   const sealed = { ...assignments.sealEpochs() };
-  const signed_by = [...announcements.trust().keys];
+  const signed_by = [...announcements.trust()];
   const single = forms.single();
   const isKnown =
     before?.installation === installation &&

@@ -109,11 +109,8 @@ export type Welcome = {
   readonly nats_ca: string | null;
   readonly jwt: string;
   readonly anchors: readonly string[];
-  /**
-   * The keys that verify announcements of the coordinators, and whether unsigned ones are refused.
-   */
+  /** The keys that verify announcements of the coordinators. */
   readonly signing_keys: readonly string[];
-  readonly require_signed: boolean;
 };
 
 export type ProbesPart = {
@@ -133,7 +130,7 @@ export type ProbesPart = {
     probe: NewProbe & { readonly place: string | null },
     key: string,
   ) => Promise<{ readonly id: string }>;
-  readonly welcome: (sql: Queryable, id: string, probe: NewProbe, key: string) => Promise<Welcome>;
+  readonly welcome: (id: string, probe: NewProbe, key: string) => Welcome;
   /**
    * Creates new credentials; the old ones stay valid for a day. @throws Refusal `probe_not_found`.
    */

@@ -173,8 +173,7 @@ export async function openPingBook({
    * new.
    */
   const newest = createRecentCache<string, number>(maxRemembered);
-  const isOld = (subject: string, revision: number | undefined): boolean => {
-    if (revision === undefined) return false;
+  const isOld = (subject: string, revision: number): boolean => {
     const held = newest.find(subject) ?? clock.now() - heardWithinMs;
     if (isOutdated(revision, held, clock.now())) {
       announcements.refuse(subject, 'outdated');
@@ -252,11 +251,9 @@ export async function openPingBook({
       await inGroups(page, ({ organisation, monitor, state }) =>
         records.change(organisation, monitor, (seen) => (seen ? mergePings(state, seen) : state)),
       );
-    await bus.store(
-      subjects.pingKeysMarker,
-      JSON.stringify({ signed_by: announcements.trust().keys }),
-      { timeoutMs: storeMs },
-    );
+    await bus.store(subjects.pingKeysMarker, JSON.stringify({ signed_by: announcements.trust() }), {
+      timeoutMs: storeMs,
+    });
     log.info({ keys: restored }, 'heartbeat keys and last pings are on the bus again');
   };
 
@@ -274,9 +271,7 @@ export async function openPingBook({
     const last = await bus.last(streams.assignments.name, subjects.pingKeysMarker);
     if (!last || !announcements.read(last, subjects.pingKeysMarker)) return false;
     const read = marker.safeParse(jsonIn(last.data));
-    return (
-      read.success && announcements.trust().keys.every((key) => read.data.signed_by.includes(key))
-    );
+    return read.success && announcements.trust().every((key) => read.data.signed_by.includes(key));
   };
 
   /**

@@ -189,7 +189,6 @@ export const enrolProbe = anonymousOperation({
     base_url: string(),
     anchors: array(string()),
     signing_keys: array(string()),
-    require_signed: boolean(),
     now: integer({}, { description: 'The time, in milliseconds.' }),
   }),
   refusals: [

@@ -154,7 +154,7 @@ const act = async (
     ...as,
     base_url: baseUrl(),
     now,
-    ...(await probes.welcome(sql, probe, as, key)),
+    ...probes.welcome(probe, as, key),
   });
   if (row.probe_id !== null) {
     if (row.used_key !== key)

@@ -23,7 +23,6 @@ import {
 import { deriveNetworkKey, type NetworkKey } from '../../shared/checks/sealed-secrets.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { readSealing, type Sealing, sealEpochOf, type WrappedKey } from '../secrets/keys.ts';
-import { areSignaturesRequired, type RequireSigned } from './announcements.ts';
 import {
   addProbeKey,
   insertProbe,
@@ -46,7 +45,6 @@ type Dependencies = {
   readonly anchors?: () => readonly string[];
   /** The coordinators' keys, from which those are derived that verify announcements. */
   readonly secretKeys: readonly string[];
-  readonly requireSigned: RequireSigned;
 };
 
 type Minted = {
@@ -103,17 +101,11 @@ export const createProbeIdentities = (dependencies: Dependencies) => {
     ca,
     anchors = () => [],
     secretKeys,
-    requireSigned,
   } = dependencies;
-  const signing = async (sql: Queryable) => ({
-    signing_keys: [...announcementKeys(secretKeys).map(({ id }) => id)],
-    require_signed: await areSignaturesRequired(sql, requireSigned),
-  });
-  type Signing = Awaited<ReturnType<typeof signing>>;
+  const signing_keys = announcementKeys(secretKeys).map(({ id }) => id);
   const issue = (
     probe: string,
     { name, continent, organisation }: NamedProbe,
-    more: Signing,
   ): { key: string; credentials: string } => {
     const permissions = probePermissions({ probe, continent, organisation });
     const user = issueCredentials(
@@ -127,7 +119,7 @@ export const createProbeIdentities = (dependencies: Dependencies) => {
       organisation,
       nats_url: natsUrl,
       nats_credentials: user.credentials,
-      ...more,
+      signing_keys,
     };
     return { key: user.id, credentials: printProbeCredentials(word) };
   };
@@ -137,7 +129,7 @@ export const createProbeIdentities = (dependencies: Dependencies) => {
       probe: NamedProbe & { readonly place?: string | null; readonly region?: string | null },
     ) => {
       const id = newId();
-      const { key, credentials } = issue(id, probe, await signing(sql));
+      const { key, credentials } = issue(id, probe);
       await insertProbe(sql, id, { ...probe, key });
       return { id, credentials };
     },
@@ -151,8 +143,8 @@ export const createProbeIdentities = (dependencies: Dependencies) => {
       await insertProbe(sql, id, { ...probe, key });
       return { id };
     },
-    welcome: async (sql: Queryable, probe: string, of: NamedProbe, key: string) => ({
-      ...(await signing(sql)),
+    welcome: (probe: string, of: NamedProbe, key: string) => ({
+      signing_keys,
       nats_url: natsUrl,
       nats_tls_first: tlsFirst,
       nats_ca: ca ?? null,
@@ -161,9 +153,8 @@ export const createProbeIdentities = (dependencies: Dependencies) => {
     }),
     rotateProbe: async (sql: Queryable, id: string) => {
       let credentials = '';
-      const more = await signing(sql);
       const issueNext = (of: NamedProbe): string => {
-        const next = issue(id, of, more);
+        const next = issue(id, of);
         credentials = next.credentials;
         return next.key;
       };

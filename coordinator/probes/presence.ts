@@ -3,7 +3,6 @@ import { isRecord } from '../../shared/base/json.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { version } from '../../shared/base/process.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import type { AnnouncementTrust } from '../../shared/bus/announcement.ts';
 import { isAnswerableTo, isRenewalDue } from '../../shared/bus/identity.ts';
 import {
   jsonOf,
@@ -63,11 +62,6 @@ type Dependencies = {
   /** A probe has answered a test run. */
   readonly onTrialAnswer: (answer: TestAnswerMessage) => void;
 };
-
-const signingOf = ({
-  keys,
-  required,
-}: AnnouncementTrust): NonNullable<PresenceReply['signing']> => ({ keys: [...keys], required });
 
 const isOfOtherWire = (said: unknown): boolean =>
   isRecord(said) && typeof said.v === 'number' && said.v !== wireVersion;
@@ -154,7 +148,7 @@ export const hearPresence = (dependencies: Dependencies): Subscription => {
       roster_epoch: dependencies.rosterEpoch(),
       committed: await committed(probe, read.data.generation),
       seal_keys: sealKeysFor(probe, read.data.seal_key),
-      signing: signingOf(dependencies.announcements.trust()),
+      signing: { keys: [...dependencies.announcements.trust()] },
       identify: dependencies.identify && probe.organisation_id === null,
       ...(ends ? { displaced: true } : renewed(probe, read.data, now)),
     };

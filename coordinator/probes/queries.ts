@@ -507,27 +507,3 @@ export const checkersFor = async (
     return { ...row, monitors: counted?.monitors.size ?? 0, checks: counted?.checks ?? 0 };
   });
 };
-
-/**
- * Since when announcements must be signed (null: they need not be), and since when coordinators
- * sign them.
- */
-export type Signing = { readonly signed_since: Date | null; readonly signing_offered_at: Date };
-
-export const readSigning = async (sql: Queryable): Promise<Signing> => {
-  const [row] = await sql<Signing[]>`select signed_since, signing_offered_at from installation`;
-  if (!row)
-    throw new Error('the database has no installation row: it was not made by our migrations');
-  return row;
-};
-
-/** Whether a coordinator of the previous version, which does not sign, is running. */
-export const someoneSignsNothing = async (sql: Queryable, aliveMs: number): Promise<boolean> =>
-  (
-    await sql`select 1 from coordinators where not signs
-      and seen_at > now() - ${aliveMs} * interval '1 millisecond' limit 1`
-  ).length > 0;
-
-export const requireSigned = async (sql: Queryable): Promise<void> => {
-  await sql`update installation set signed_since = coalesce(signed_since, now())`;
-};

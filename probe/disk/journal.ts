@@ -163,9 +163,9 @@ export const openFollowedSet = async <Line>(options: {
   /** Applies a change. */
   readonly apply: (change: Line) => void;
   /** The revision of a message, if it came from a coordinator; refused messages are skipped. */
-  readonly announced: (message: Delivered) => { readonly revision: number | undefined } | undefined;
+  readonly announced: (message: Delivered) => { readonly revision: number } | undefined;
   /** The line that a message means. @throws when the message cannot be read. */
-  readonly lineOf: (message: Delivered, revision: number | undefined) => unknown;
+  readonly lineOf: (message: Delivered, revision: number) => unknown;
   /** Whether a message is an older one that came late; it is skipped. */
   readonly isLate: (change: Line, message: Delivered) => boolean;
   /** The entries that a change is about; undefined for a change about none of the set. */

@@ -188,7 +188,7 @@ export const openIdentity = async (path: string): Promise<Identity> => {
 
 /** The same credentials that an operator would have printed. */
 export const credentialsOf = (seed: string, { jwt, ...enrolled }: Enrolled): string => {
-  const { probe, name, continent, organisation, nats_url, signing_keys, require_signed } = enrolled;
+  const { probe, name, continent, organisation, nats_url, signing_keys } = enrolled;
   const nats_credentials = formatCredentials({ jwt, seed });
   return printProbeCredentials({
     probe,
@@ -198,7 +198,6 @@ export const credentialsOf = (seed: string, { jwt, ...enrolled }: Enrolled): str
     nats_url,
     nats_credentials,
     signing_keys,
-    require_signed,
   });
 };
 

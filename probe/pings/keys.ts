@@ -21,7 +21,7 @@ export type ReceiverKeys = {
   readonly close: () => Promise<void>;
 };
 
-const revision = z.int().min(0).exactOptional();
+const revision = z.int().min(0);
 const line = z.union([
   z.object({ put: z.string(), is: pingKeyMessage, revision }),
   z.object({ gone: z.string(), revision }),
@@ -48,8 +48,7 @@ export const openReceiverKeys = async (options: {
 
   const apply = (change: Line): void => {
     const key = 'put' in change ? change.put : change.gone;
-    if (change.revision === undefined) revisions.delete(key);
-    else revisions.set(key, change.revision);
+    revisions.set(key, change.revision);
     if (keys.delete(key)) digest.remove(elementOf(`${key}@0`));
     if (!('put' in change)) return;
     const { organisation, monitor, until } = change.is;
@@ -63,10 +62,9 @@ export const openReceiverKeys = async (options: {
     line,
     apply,
     announced: (message) => announcements.read(message, message.subject),
-    lineOf: ({ subject, data }, of) => {
+    lineOf: ({ subject, data }, revision) => {
       const key = lastTokenOf(subject);
-      const said = of === undefined ? {} : { revision: of };
-      return data.length === 0 ? { gone: key, ...said } : { put: key, is: jsonOf(data), ...said };
+      return data.length === 0 ? { gone: key, revision } : { put: key, is: jsonOf(data), revision };
     },
     isLate: (change, { subject }) =>
       announcements.isOutdated(
@@ -76,11 +74,10 @@ export const openReceiverKeys = async (options: {
       ),
     entriesOf: (change) => ['put' in change ? change.put : change.gone],
     entries: () => keys.keys(),
-    gone: (key) => ({ gone: key }),
+    gone: (key) => ({ gone: key, revision: 0 }),
     snapshot: function* () {
       for (const [put, known] of keys) {
-        const of = revisions.get(put);
-        yield { put, is: { v: 1, ...known }, ...(of === undefined ? {} : { revision: of }) };
+        yield { put, is: { v: 1, ...known }, revision: revisions.get(put) ?? 0 };
       }
     },
     log,

@@ -1,6 +1,5 @@
 import type { Log } from '../../shared/base/log.ts';
 import {
-  type AnnouncementTrust,
   isOutdated,
   judgeAnnouncement,
   type RefusedAnnouncement,
@@ -12,14 +11,11 @@ import type { Message } from '../../shared/bus/nats.ts';
  * is older than what the probe holds.
  */
 export type Announcements = {
-  /**
-   * The revision, itself undefined where nothing is signed yet. Returns undefined when the message
-   * is refused.
-   */
+  /** The revision; undefined when the message is refused. */
   readonly read: (
     message: Pick<Message, 'data' | 'header'>,
     subject: string,
-  ) => { readonly revision: number | undefined } | undefined;
+  ) => { readonly revision: number } | undefined;
   /**
    * The same for messages to this probe alone on this subject; a message older than the newest is
    * also refused. The message may show another subject: the server keeps the stream's own subject
@@ -27,11 +23,7 @@ export type Announcements = {
    */
   readonly readNow: (message: Pick<Message, 'data' | 'header'>, subject: string) => boolean;
   /** Whether the probe holds something newer than this revision; counts the refusal. */
-  readonly isOutdated: (
-    subject: string,
-    revision: number | undefined,
-    held: number | undefined,
-  ) => boolean;
+  readonly isOutdated: (subject: string, revision: number, held: number | undefined) => boolean;
   readonly refuse: (subject: string, why: RefusedAnnouncement) => void;
   readonly refused: () => number;
 };
@@ -41,7 +33,8 @@ const maxLogged = 20;
 const loggedEachMs = 60_000;
 
 export const createAnnouncementReader = (options: {
-  readonly trust: () => AnnouncementTrust;
+  /** The keys of the coordinators. */
+  readonly trust: () => readonly string[];
   readonly now: () => number;
   readonly log: Log;
 }): Announcements => {
@@ -69,8 +62,7 @@ export const createAnnouncementReader = (options: {
     return undefined;
   };
   const isOld: Announcements['isOutdated'] = (subject, revision, held) => {
-    if (revision === undefined || held === undefined || !isOutdated(revision, held, now()))
-      return false;
+    if (held === undefined || !isOutdated(revision, held, now())) return false;
     refuse(subject, 'outdated');
     return true;
   };
@@ -82,8 +74,7 @@ export const createAnnouncementReader = (options: {
       const { revision } = announced;
       const held = newest.get(subject);
       if (isOld(subject, revision, held)) return false;
-      if (revision !== undefined)
-        newest.set(subject, Math.max(revision, held !== undefined && held <= now() ? held : 0));
+      newest.set(subject, Math.max(revision, held !== undefined && held <= now() ? held : 0));
       return true;
     },
     isOutdated: isOld,

@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
 import { ownAddresses } from '../../shared/base/network.ts';
-import type { AnnouncementTrust } from '../../shared/bus/announcement.ts';
 import {
   type PresenceMessage,
   type PresenceReply,
-  signingShape,
+  signingKeys,
 } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import {
@@ -92,8 +91,8 @@ export type NetworkKnowledge = {
   readonly anchors: () => readonly string[];
   /** Whether public probes sign their requests and are listed. */
   readonly identifies: () => boolean;
-  /** Whose announcements count. */
-  readonly trust: () => AnnouncementTrust;
+  /** The keys of the coordinators: whose announcements count. */
+  readonly trust: () => readonly string[];
   /**
    * `inUse`: the keys that seal what this probe holds. They are kept even when the reply no longer
    * names them.
@@ -120,7 +119,7 @@ const known = z.object({
   base_url: z.string(),
   anchors: z.array(z.string()),
   seal_keys: z.record(z.string(), z.string()),
-  signing: signingShape.exactOptional(),
+  signing: z.object({ keys: signingKeys }).exactOptional(),
   identify: z.boolean().exactOptional(),
 });
 type StoredKnowledge = z.infer<typeof known>;
@@ -156,10 +155,10 @@ const readKnown = async (path: string, log: Log): Promise<StoredKnowledge> => {
 export const openNetworkKnowledge = async (options: {
   readonly folder: string;
   /** The announcement keys from the credentials. What a coordinator sent later takes precedence. */
-  readonly signing?: z.infer<typeof signingShape>;
+  readonly signingKeys: readonly string[];
   readonly log: Log;
 }): Promise<NetworkKnowledge> => {
-  const { folder, signing: given = { keys: [], required: false }, log } = options;
+  const { folder, signingKeys: given, log } = options;
   const path = join(folder, 'network.json');
   const pair = await ownPair(join(folder, 'seal.key'));
   let now = await readKnown(path, log);
@@ -204,13 +203,13 @@ export const openNetworkKnowledge = async (options: {
     baseUrl: () => now.base_url,
     anchors: () => now.anchors,
     identifies: () => now.identify === true,
-    trust: () => now.signing ?? given,
+    trust: () => now.signing?.keys ?? given,
     want: (key) => {
       if (!keys.has(key)) wanted.add(key);
     },
     isWanting: () => wanted.size > 0,
     learn: (
-      { base_url, anchors, seal_keys, signing = now.signing, identify = now.identify },
+      { base_url, anchors, seal_keys, signing, identify = now.identify },
       inUse = () => new Set(),
     ) => {
       openKeys(seal_keys);
@@ -220,7 +219,7 @@ export const openNetworkKnowledge = async (options: {
         base_url,
         anchors,
         seal_keys: Object.fromEntries(boxes),
-        ...(signing === undefined ? {} : { signing }),
+        signing,
         ...(identify === undefined ? {} : { identify }),
       };
       const next = JSON.stringify(now);

@@ -107,13 +107,8 @@ export type PresenceDependencies = {
    * Whether an announcement is a coordinator's, as `Announcements` in presence/announcements.ts.
    */
   readonly read: Announcements['read'];
-  /** Whether the coordinators' keys are already known. */
-  readonly knowsCoordinators: () => boolean;
   readonly onReply: (reply: PresenceReply) => void;
 };
-
-/** Only trusted announcers may change who is trusted. */
-const withoutSigning = ({ signing: _, ...reply }: PresenceReply): PresenceReply => reply;
 
 const usualEveryMs = 5_000;
 /**
@@ -171,19 +166,15 @@ export const createPresence = (options: {
       headers,
     });
     const received = host.now();
-    const isBelieved = dependencies.read(answer, subjects.presence(message.probe));
-    if (!isBelieved) throw new Error('the answer was signed by no coordinator');
+    if (!dependencies.read(answer, subjects.presence(message.probe)))
+      throw new Error('the answer was signed by no coordinator');
     const told = jsonOf(answer.data);
     const refusal = presenceRefusal.safeParse(told);
     if (refusal.success) throw new Refused(refusal.data.refused);
     const reply = presenceReply.parse(told);
     clock.observe({ sent, received, heard: reply.heard_at, theirs: reply.now });
     saidHandedOver = handedOver;
-    dependencies.onReply(
-      isBelieved.revision === undefined && dependencies.knowsCoordinators()
-        ? withoutSigning(reply)
-        : reply,
-    );
+    dependencies.onReply(reply);
   };
 
   /** Logs once for each reason: it asks every second. */

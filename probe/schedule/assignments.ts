@@ -34,8 +34,8 @@ export type Assignments = {
   readonly close: () => Promise<void>;
 };
 
-const origin = { seq: z.int().min(0).default(0), revision: z.int().min(0).exactOptional() };
 const number = z.int().min(0);
+const origin = { seq: number, revision: number };
 const line = z.union([
   z.object({ put: assignmentMessage, ...origin }),
   z.object({
@@ -43,7 +43,7 @@ const line = z.union([
     ...origin,
     bucket: z.object({ partition: number, bucket: number }).optional(),
   }),
-  z.object({ roster: rosterMessage, ...origin }),
+  z.object({ roster: rosterMessage }),
   z
     .object({
       in: z.object({ partition: number, bucket: number, part: number }),
@@ -110,17 +110,14 @@ export async function openAssignments(options: {
   };
 
   const isLateRoster = (
-    { roster: next, revision: of }: Extract<Line, { roster: unknown }>,
-    { subject, deliveries }: Delivered,
+    { roster: next }: Extract<Line, { roster: unknown }>,
+    { subject }: Delivered,
   ): boolean => {
     if (clock.isMeasured() && next.epoch > clock.now() + maxAheadMs) {
       announcements.refuse(subject, 'ahead');
       return true;
     }
-    if (roster === undefined) return false;
-    return of === undefined
-      ? deliveries > 1 && next.epoch < roster.epoch
-      : announcements.isOutdated(subject, next.epoch, roster.epoch);
+    return announcements.isOutdated(subject, next.epoch, roster?.epoch);
   };
 
   const set = await openFollowedSet<Line>({
@@ -155,7 +152,7 @@ export async function openAssignments(options: {
             ? change.opened.assignments.map(({ monitor }) => monitor)
             : undefined,
     entries: held.monitors,
-    gone: (monitor) => ({ gone: monitor, seq: held.originOf(monitor)?.seq ?? 0 }),
+    gone: (monitor) => ({ gone: monitor, seq: held.originOf(monitor)?.seq ?? 0, revision: 0 }),
     textOf,
     snapshot: function* () {
       if (roster) yield { roster: { v: 1, ...roster } };
@@ -197,13 +194,12 @@ export async function openAssignments(options: {
   };
 }
 
-const originIn = ({ seq, revision }: Extract<Line, { seq: number }>): Origin =>
-  revision === undefined ? { seq } : { seq, revision };
+const originIn = ({ seq, revision }: Origin): Origin => ({ seq, revision });
 
 /** What a message means, as it is on disk. */
-function lineOf({ subject, data, seq }: Delivered, revision: number | undefined): unknown {
-  const at = { seq, ...(revision === undefined ? {} : { revision }) };
-  if (subject === subjects.roster) return { roster: jsonOf(data), ...at };
+function lineOf({ subject, data, seq }: Delivered, revision: number): unknown {
+  if (subject === subjects.roster) return { roster: jsonOf(data) };
+  const at = { seq, revision };
   const within = bucketSubject(subject);
   if (within && !isDelta(within.item)) {
     const { partition, bucket, item } = within;

@@ -38,7 +38,7 @@ export type Held = {
 };
 
 /** Where a message came from: its number in the stream, and its announcement's revision. */
-export type Origin = { readonly seq: number; readonly revision?: number };
+export type Origin = { readonly seq: number; readonly revision: number };
 
 export type Bucket = { readonly partition: number; readonly bucket: number };
 export type EnvelopePlace = Bucket & { readonly part: number };
@@ -199,8 +199,7 @@ export const createHeld = (events: {
       buckets.set(nameOf(place), [...all.filter((one) => !replaced.includes(one)), part]);
     },
     restart: () => {
-      const fromStart = ({ revision }: Origin): Origin =>
-        revision === undefined ? { seq: 0 } : { seq: 0, revision };
+      const fromStart = ({ revision }: Origin): Origin => ({ seq: 0, revision });
       for (const [monitor, at] of singles) singles.set(monitor, fromStart(at));
       for (const [name, parts] of buckets)
         buckets.set(
@@ -223,9 +222,8 @@ export const createHeld = (events: {
       }
       for (const [monitor, at] of singles) {
         const assignment = assignments.get(monitor);
-        const isOld = at.revision === undefined || at.revision < forgetBefore;
         if (assignment) yield { is: 'put', assignment, at };
-        else if (isOld && !enveloped.has(monitor)) singles.delete(monitor);
+        else if (at.revision < forgetBefore && !enveloped.has(monitor)) singles.delete(monitor);
         else yield { is: 'gone', monitor, at };
       }
     },

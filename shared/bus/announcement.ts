@@ -70,30 +70,23 @@ export const createAnnounce = (keys: readonly Key[], now: () => number): Announc
   };
 };
 
-/**
- * Whose announcements count; `required`: a message without a signature by one of the keys is
- * refused.
- */
-export type AnnouncementTrust = { readonly keys: readonly string[]; readonly required: boolean };
-
-/** The revision is undefined for an unsigned message where no signature is required. */
 export type AnnouncementVerdict =
-  | { readonly is: 'accepted'; readonly revision: number | undefined }
+  | { readonly is: 'accepted'; readonly revision: number }
   | { readonly is: 'refused'; readonly why: 'not_signed' | 'wrong_signature' };
 
-/** Judges a message; an answer is judged by the subject of its request. */
+/**
+ * Judges a message by the keys of those whose announcements count; an answer is judged by the
+ * subject of its request.
+ */
 export const judgeAnnouncement = (
-  trust: AnnouncementTrust,
+  trusted: readonly string[],
   message: Pick<Message, 'data' | 'header'>,
   subject: string,
 ): AnnouncementVerdict => {
-  const unsigned: AnnouncementVerdict = trust.required
-    ? { is: 'refused', why: 'not_signed' }
-    : { is: 'accepted', revision: undefined };
-  if (trust.keys.length === 0 || !hasSignature(message)) return unsigned;
+  if (!hasSignature(message)) return { is: 'refused', why: 'not_signed' };
   const revision = message.header(revisionHeader) ?? '';
   const signed = { header: message.header, data: statementOf(subject, revision, message.data) };
-  if (!/^\d{1,15}$/.test(revision) || !isSignedBy(trust.keys, signed))
+  if (!/^\d{1,15}$/.test(revision) || !isSignedBy(trusted, signed))
     return { is: 'refused', why: 'wrong_signature' };
   return { is: 'accepted', revision: Number(revision) };
 };

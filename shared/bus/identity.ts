@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { createRecentCache } from '../base/async.ts';
 import { type Continent, continents } from '../base/continents.ts';
-import type { Headers, Message } from './messages.ts';
+import { type Headers, type Message, signingKeys } from './messages.ts';
 import {
   createKey,
   issueCredentials,
@@ -33,12 +33,8 @@ const probeCredentials = z.object({
   nats_url: z.string().regex(/^(nats|tls):\/\//),
   /** The text of a NATS credentials file. */
   nats_credentials: z.string().includes('NATS USER JWT'),
-  /**
-   * The keys that verify the coordinators' announcements, and whether unsigned ones are refused
-   * from the start.
-   */
-  signing_keys: z.array(z.string()).max(2).default([]),
-  require_signed: z.boolean().default(false),
+  /** The keys that verify the coordinators' announcements. */
+  signing_keys: signingKeys,
 });
 
 export type ProbeCredentials = Readonly<z.infer<typeof probeCredentials>>;
@@ -100,8 +96,7 @@ export const enrolmentAnswer = z.object({
   jwt: z.string(),
   base_url: z.string(),
   anchors: z.array(z.string()),
-  signing_keys: z.array(z.string()).max(2).default([]),
-  require_signed: z.boolean().default(false),
+  signing_keys: signingKeys,
   now: z.number(),
 });
 

@@ -226,8 +226,6 @@ export const presenceMessage = z.object({
     .max(64)
     .exactOptional(),
   self_test: z.object({ ok: z.boolean(), detail: z.string().max(200) }),
-  /** What this version can do that the one before could not. */
-  can: z.array(z.string().max(32)).max(16).exactOptional(),
   /**
    * Of a public probe: the key that signs its requests, with its proof for the coordinators'
    * directory.
@@ -248,11 +246,8 @@ export const presenceMessage = z.object({
   leaving: z.boolean().exactOptional(),
 });
 
-/** The public keys of the coordinators, and whether what none of them signed is refused. */
-export const signingShape = z.object({
-  keys: z.array(z.string().max(64)).max(2),
-  required: z.boolean(),
-});
+/** While one replaces another, there are two. */
+export const signingKeys = z.array(z.string().max(64)).min(1).max(2);
 
 export const presenceReply = z.object({
   v: version,
@@ -269,8 +264,8 @@ export const presenceReply = z.object({
   seal_keys: z.record(z.string(), z.string()),
   /** A process that was started later speaks as this probe: this one is to end. */
   displaced: z.boolean().exactOptional(),
-  /** Whose announcements count, and whether what is not signed is refused. */
-  signing: signingShape.exactOptional(),
+  /** The public keys of the coordinators: whose announcements count. */
+  signing: z.object({ keys: signingKeys }),
   /** Whether public probes sign their requests and are listed. */
   identify: z.boolean().exactOptional(),
   /** The credentials of the probe, renewed. */

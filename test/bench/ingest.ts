@@ -143,7 +143,6 @@ export const ingest: Bench = {
         clock: systemClock,
         natsUrl: account.url,
         secretKeys: [testSecretKey],
-        requireSigned: 'auto',
       });
       const probes = [];
       for (const continent of continents)

@@ -15,10 +15,10 @@ import { streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import { addHeartbeat, type Heartbeat, incidentsOf, ping, resultsOf } from '../support/monitors.ts';
 import {
-  announcementTrustOfTests,
   createNetwork,
   type MadeProbe,
   type Network,
+  signingKeysOfTests,
 } from '../support/network.ts';
 import { createTestOrganisation, testSecretKey } from '../support/people.ts';
 import {
@@ -104,7 +104,7 @@ const kept = async (): Promise<readonly (string | undefined)[]> => {
     places.map(async ([stream, subject]) => {
       const last = await listener.last(stream, subject);
       // What coordinators say anew is no change that somebody else made.
-      if (!last || judgeAnnouncement(announcementTrustOfTests, last, subject).is === 'accepted')
+      if (!last || judgeAnnouncement(signingKeysOfTests, last, subject).is === 'accepted')
         return undefined;
       return subject.startsWith('lastbeats')
         ? String(Buffer.from(last.data))
@@ -163,7 +163,7 @@ describe('with the credentials of a private probe', () => {
       if (!mine.has(subject)) return;
       const isForeign =
         isAnnounced(subject) && !subject.startsWith('presence')
-          ? judgeAnnouncement(announcementTrustOfTests, message, subject).is === 'refused'
+          ? judgeAnnouncement(signingKeysOfTests, message, subject).is === 'refused'
           : /"stream":|bait|9e15|9000000000000000/.test(String(Buffer.from(data))) ||
             subject.includes('INBOX') ||
             subject.startsWith('$JS');

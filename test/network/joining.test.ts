@@ -28,6 +28,7 @@ import {
   type CoordinatorProcess,
   createNetwork,
   type Network,
+  signingKeysOfTests,
   testLog,
 } from '../support/network.ts';
 import {
@@ -380,6 +381,7 @@ describe('credentials that end soon', () => {
       jwt: mintUser(user, now - 25 * day),
       base_url: '',
       anchors: [],
+      signing_keys: signingKeysOfTests,
     };
     const config = readConfig({
       PROBE_IDENTITY: JSON.stringify({ v: 1, seed: key.seed, enrolled }),

@@ -125,7 +125,11 @@ describe('the key that seals secrets for a continent', () => {
     await network.editMonitor(monitor, { interval_s: 1 });
     await eventually(async () => (await keysOnDisk(goes.made.folder)).length === 1);
     await goes.close();
-    const thief = await openNetworkKnowledge({ folder: goes.made.folder, log: network.log });
+    const thief = await openNetworkKnowledge({
+      folder: goes.made.folder,
+      signingKeys: [],
+      log: network.log,
+    });
     expect(thief.unseal(before).config.bearer_token).toBe(secret);
 
     await network.revokeProbe(goes.made.id);

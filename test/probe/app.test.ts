@@ -16,6 +16,7 @@ import {
   createBusOfProbe,
   rosterProbe,
   type SmallCoordinator,
+  signingKeys,
   silentLog,
   startSmallCoordinator,
 } from './support/surroundings.ts';
@@ -37,6 +38,7 @@ const startProbe = async (): Promise<ProbeApp> => {
       ...withoutKey(),
       nats_url: wire.proxy.url,
       nats_credentials: wire.credentials,
+      signing_keys: [...signingKeys],
     }),
     PROBE_DATA_DIR: folder,
     PROBE_ALLOW_CIDRS: '127.0.0.0/8',

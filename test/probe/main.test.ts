@@ -18,6 +18,7 @@ import {
   createBusOfProbe,
   rosterProbe,
   type SmallCoordinator,
+  signingKeys,
   startSmallCoordinator,
 } from './support/surroundings.ts';
 
@@ -41,6 +42,7 @@ describe('the probe process', () => {
       organisation: null,
       nats_url: 'nats://127.0.0.1:1',
       nats_credentials: wire.credentials,
+      signing_keys: [...signingKeys],
     });
     const file = join(folder, 'credentials');
     await writeFile(file, `${word}\n`);
@@ -144,6 +146,7 @@ describe('the probe process', () => {
         PROBE_CREDENTIALS: printProbeCredentials({
           ...credentials,
           nats_credentials: wire.credentials,
+          signing_keys: [...signingKeys],
         }),
         PROBE_DATA_DIR: data,
       };
@@ -257,6 +260,7 @@ describe('antipode-probe.mjs', () => {
       organisation: null,
       nats_url: wire.proxy.url,
       nats_credentials: wire.credentials,
+      signing_keys: [...signingKeys],
     };
     let program: ChildProgram | undefined;
     try {

@@ -89,7 +89,6 @@ const createGateBench = async (
     clock,
     natsUrl: 'nats://127.0.0.1:4222',
     secretKeys: [testSecretKey],
-    requireSigned: 'auto',
   });
   const gate = createOperations({
     handlers,

@@ -175,10 +175,7 @@ export type Network = {
 };
 
 /** What everyone in the networks of tests verifies announcements with. */
-export const announcementTrustOfTests = {
-  keys: announcementKeys([testSecretKey]).map(({ id }) => id),
-  required: true,
-};
+export const signingKeysOfTests = announcementKeys([testSecretKey]).map(({ id }) => id);
 
 /** Signs as the coordinators of tests do: for what a test says in their name. */
 export const announceAsCoordinator = createAnnounce(
@@ -244,7 +241,6 @@ export const createNetwork = async ({
     clock: systemClock,
     natsUrl: account.url,
     secretKeys: [testSecretKey],
-    requireSigned: 'auto',
   });
   const environment = {
     ...environmentOf(database, account),

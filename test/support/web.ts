@@ -203,7 +203,6 @@ export const startWeb = async ({
       clock,
       natsUrl: 'nats://127.0.0.1:4222',
       secretKeys: [testSecretKey],
-      requireSigned: 'auto',
     }),
     secrets,
     baseUrl,

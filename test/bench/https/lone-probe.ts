@@ -6,6 +6,7 @@ import {
   type BusOfProbe,
   createBusOfProbe,
   type SmallCoordinator,
+  signingKeys,
   startSmallCoordinator,
 } from '../../probe/support/surroundings.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -52,6 +53,7 @@ export const prepareLoneProbe = async (
       organisation,
       nats_url: 'nats://127.0.0.1:1',
       nats_credentials: wire.credentials,
+      signing_keys: [...signingKeys],
     }),
   );
   const program = join(folder, 'antipode-probe.mjs');

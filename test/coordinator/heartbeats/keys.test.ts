@@ -119,13 +119,10 @@ describe('the keys on the bus', () => {
     house = await createTestOrganisation(bench.sql);
     await bench.addProbe('Europe');
     const { url, coordinatorCredentials: credentials } = await createAccount();
-    announcements = await createAnnouncements({
-      sql: bench.sql,
+    announcements = createAnnouncements({
       clock: { now: () => bench.now },
       log,
       secretKeys: [testSecretKey],
-      setting: 'auto',
-      aliveMs: 5_000,
       onRefused: () => undefined,
     });
     const real = await connectBus({
@@ -236,13 +233,10 @@ describe('a heartbeat key', () => {
     network = await createNetwork();
     const log = testLog();
     const { url, coordinatorCredentials: credentials } = network.account;
-    const announcements = await createAnnouncements({
-      sql: network.sql,
+    const announcements = createAnnouncements({
       clock: systemClock,
       log,
       secretKeys: [testSecretKey],
-      setting: 'auto',
-      aliveMs: 5_000,
       onRefused: (why) => refused.push(why),
     });
     bus = await connectBus({

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { beAlive } from '../../../coordinator/engine/queries.ts';
-import { canEveryoneVerify } from '../../../coordinator/probes/announcements.ts';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
 import { insertProbe } from '../../../coordinator/probes/queries.ts';
 import { createProbeTrust } from '../../../coordinator/probes/trust.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import type { Roster, RosterProbe } from '../../../shared/checks/assignment.ts';
+import type { Roster } from '../../../shared/checks/assignment.ts';
 import { testLog } from '../../support/network.ts';
 import { ownDatabase } from '../../support/services.ts';
 import { at, refused, story } from '../core/story.ts';
@@ -173,34 +172,5 @@ describe('rule 16: a probe is judged by the observations of all coordinators', a
     other.sees(6);
     await other.settle();
     expect(await quarantined()).toEqual([sick]);
-  });
-});
-
-describe('announcements', () => {
-  test('signatures are required once every heard probe says that it verifies, a private one is awaited for as long as configured', () => {
-    const probe = (id: string, more: Partial<RosterProbe> = {}): RosterProbe => ({
-      id,
-      name: id,
-      continent: 'Europe',
-      organisation: null,
-      healthy: true,
-      quarantined: false,
-      ...more,
-    });
-    const saying = (can: Readonly<Record<string, readonly string[]>>) => (id: string) =>
-      can[id] === undefined ? undefined : { message: { can: [...can[id]] } };
-    const both = { epoch: 1, probes: [probe('a'), probe('b')] };
-    expect(canEveryoneVerify(both, saying({ a: ['verify'], b: ['verify', 'relay'] }), true)).toBe(
-      true,
-    );
-    // One of the version before says nothing of it, one has not spoken, nobody is there.
-    expect(canEveryoneVerify(both, saying({ a: ['verify'], b: [] }), true)).toBe(false);
-    expect(canEveryoneVerify(both, saying({ a: ['verify'] }), true)).toBe(false);
-    expect(canEveryoneVerify({ epoch: 1, probes: [] }, saying({}), true)).toBe(false);
-    const lost = { epoch: 1, probes: [probe('a'), probe('b', { healthy: false })] };
-    expect(canEveryoneVerify(lost, saying({ a: ['verify'], b: [] }), true)).toBe(true);
-    const withPrivate = { epoch: 1, probes: [probe('a'), probe('b', { organisation: 'b' })] };
-    expect(canEveryoneVerify(withPrivate, saying({ a: ['verify'], b: [] }), true)).toBe(false);
-    expect(canEveryoneVerify(withPrivate, saying({ a: ['verify'], b: [] }), false)).toBe(true);
   });
 });

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { connect } from '../../../coordinator/database/connect.ts';
 import { createProbeIdentities } from '../../../coordinator/probes/identities.ts';
 import { readConfig, settingsGiven } from '../../../probe/config.ts';
 import { checklist, judgeClock, judgeNode, type Line } from '../../../probe/joining/checklist.ts';
@@ -29,11 +28,6 @@ describe('identity', () => {
   afterEach(() => rm(folder, { recursive: true }));
 
   const ca = '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n';
-  /** Connects to nothing as long as nothing is asked. */
-  const noDatabase = connect('postgres://nobody@127.0.0.1:1/none', {
-    name: 'test',
-    connections: 1,
-  });
   const enrolledAs = async (key: string) => {
     const of = { name: 'Nairobi', continent: 'Africa', organisation: null } as const;
     const place = {
@@ -42,19 +36,19 @@ describe('identity', () => {
       ca,
       anchors: () => ['anchor.example:443'],
     };
-    const signing = { secretKeys: [testSecretKey], requireSigned: 'true' } as const;
+    const secretKeys = [testSecretKey];
     const identities = createProbeIdentities({
       account: createKey('account'),
       clock: { now: () => 1_800_000_000_000 },
       ...place,
-      ...signing,
+      secretKeys,
     });
     const probe = '01a20648-85be-74ad-b540-3666ea0a5231';
     return {
       probe,
       ...of,
       base_url: 'https://antipode.example',
-      ...(await identities.welcome(noDatabase, probe, of, key)),
+      ...identities.welcome(probe, of, key),
     };
   };
 
@@ -84,7 +78,6 @@ describe('identity', () => {
       });
       expect(config.PROBE_CREDENTIALS.nats_credentials).toContain(key.seed);
       expect(config.PROBE_CREDENTIALS).toMatchObject({
-        require_signed: true,
         signing_keys: [announcementKeys([testSecretKey])[0]?.id],
       });
       const other = '-----BEGIN CERTIFICATE-----\ny\n-----END CERTIFICATE-----';

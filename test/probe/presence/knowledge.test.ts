@@ -26,9 +26,9 @@ describe('what a probe knows of its network', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  const open = () => openNetworkKnowledge({ folder, log: log });
+  const open = () => openNetworkKnowledge({ folder, signingKeys: ['given'], log });
   const key = deriveNetworkKey('secret of the installation', 'Europe', 1);
-  const nothing = { base_url: '', anchors: [], seal_keys: {} };
+  const nothing = { base_url: '', anchors: [], seal_keys: {}, signing: { keys: ['newer'] } };
 
   const secretMonitor = () => {
     const open = assignmentOf('https://a.example/', {
@@ -42,7 +42,9 @@ describe('what a probe knows of its network', () => {
 
   test('is restored after a restart, keys included', async () => {
     const knowledge = await open();
+    expect(knowledge.trust()).toEqual(['given']);
     knowledge.learn({
+      ...nothing,
       base_url: 'https://a.example',
       anchors: ['a.example:443'],
       seal_keys: { [key.id]: sealKeyTo(knowledge.sealKey, key) },
@@ -54,6 +56,7 @@ describe('what a probe knows of its network', () => {
       ['a.example:443'],
       knowledge.sealKey,
     ]);
+    expect(again.trust()).toEqual(['newer']);
     expect(again.unseal(secretMonitor()).config).toEqual({
       basic_auth: { username: 'me', password: 'hush' },
     });
@@ -228,7 +231,7 @@ describe('announcements', () => {
   test('an announcement to a probe counts on its own subject alone, as the server delivers it, and not after a newer one', () => {
     let now = 100_000;
     const reader = createAnnouncementReader({
-      trust: () => ({ keys: keys.map(({ id }) => id), required: true }),
+      trust: () => keys.map(({ id }) => id),
       now: () => now,
       log: log,
     });

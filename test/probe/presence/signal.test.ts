@@ -10,7 +10,13 @@ import { systemClock } from '../../../shared/base/time.ts';
 import { subjects } from '../../../shared/bus/subjects.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type BusOfProbe, createBusOfProbe, silentLog } from '../support/surroundings.ts';
+import {
+  type BusOfProbe,
+  createBusOfProbe,
+  respondSigned,
+  signingKeys,
+  silentLog,
+} from '../support/surroundings.ts';
 
 describe('a call with a body', () => {
   const root = mintAuthority('Test Root');
@@ -98,7 +104,7 @@ describe('sign of life', () => {
     let asked = 0;
     const answering = bench.coordinator.subscribe(subjects.allPresence, (message) => {
       asked += 1;
-      message.respond(JSON.stringify({ refused: why }));
+      respondSigned(message, JSON.stringify({ refused: why }));
     });
     const errors: unknown[] = [];
     const log = Object.assign(Object.create(silentLog), {
@@ -123,11 +129,10 @@ describe('sign of life', () => {
       handedOver: () => true,
       isWanting: () => false,
       read: createAnnouncementReader({
-        trust: () => ({ keys: [], required: false }),
+        trust: () => signingKeys,
         now: systemClock.now,
         log: silentLog,
       }).read,
-      knowsCoordinators: () => false,
       onReply: (reply) => void replies.push(reply),
     };
     const presence = createPresence({

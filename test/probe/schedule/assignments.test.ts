@@ -11,11 +11,8 @@ import {
   settlingAfter,
 } from '../../../probe/schedule/heartbeats.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
-import {
-  type AnnouncementTrust,
-  announcementKeys,
-  createAnnounce,
-} from '../../../shared/bus/announcement.ts';
+import { createAnnounce } from '../../../shared/bus/announcement.ts';
+import type { Headers } from '../../../shared/bus/messages.ts';
 import { probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
 import {
   type Assignment,
@@ -29,8 +26,10 @@ import { digestOf } from '../../support/monitors.ts';
 import { assignmentOf } from '../support/checkers.ts';
 import {
   type BusOfProbe,
+  coordinatorKeys,
   createBusOfProbe,
   rosterProbe,
+  signingKeys,
   silentLog,
 } from '../support/surroundings.ts';
 
@@ -40,7 +39,6 @@ describe('assignments', () => {
   let assignments: Assignments;
   let held: Map<string, Assignment>;
   let rosters: Roster[];
-  let trust: AnnouncementTrust = { keys: [], required: false };
   const now = Date.now();
 
   const waitFor = { timeout: 40_000, interval: 20 };
@@ -55,7 +53,7 @@ describe('assignments', () => {
       onGone: (monitor) => held.delete(monitor),
       onRoster: (roster) => rosters.push(roster),
       announcements: createAnnouncementReader({
-        trust: () => trust,
+        trust: () => signingKeys,
         now: () => now,
         log: silentLog,
       }),
@@ -81,7 +79,6 @@ describe('assignments', () => {
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'antipode-assignments-'));
-    trust = { keys: [], required: false };
     wire = await createBusOfProbe();
     await open();
   });
@@ -169,12 +166,12 @@ describe('assignments', () => {
   });
 
   test('count only as a coordinator signed them: not forged, moved, or said again when something newer is held, also after a restart', async () => {
-    const [secret] = ['s'.repeat(32)];
-    const keys = announcementKeys([secret]);
-    trust = { keys: keys.map(({ id }) => id), required: true };
-    const say = async (subject: string, data: string, at: number) => {
-      const [headers = {}] = createAnnounce(keys, () => at)([{ subject, data }]);
-      await wire.coordinator.store(subject, data, { headers });
+    /** What comes with these headers, whoever says it. */
+    const forge = (subject: string, data: string, headers: Headers = {}): void =>
+      wire.coordinator.relay(subject, Buffer.from(data), { reply: undefined, headers });
+    const say = (subject: string, data: string, at: number) => {
+      const [headers = {}] = createAnnounce(coordinatorKeys, () => at)([{ subject, data }]);
+      forge(subject, data, headers);
       return headers;
     };
     const [first, gone, forged] = [1, 2, 3].map((ordinal) =>
@@ -183,27 +180,25 @@ describe('assignments', () => {
     if (!first || !gone || !forged) throw new Error('three were made');
     const at = (monitor: string) => subjects.assignment('Europe', monitor);
     const text = (assignment: Assignment) => JSON.stringify({ v: 1, ...assignment });
-    const older = await say(at(first.monitor), text(first), now - 60_000);
-    const ofGone = await say(at(gone.monitor), text(gone), now - 60_000);
+    const older = say(at(first.monitor), text(first), now - 60_000);
+    const ofGone = say(at(gone.monitor), text(gone), now - 60_000);
     assignments.attach(await wire.connect());
     await expect.poll(() => held.size, waitFor).toBe(2);
     const edited = { ...first, config_version: 2, target: 'https://b.example/' };
-    await say(at(first.monitor), text(edited), now);
-    await say(at(gone.monitor), '', now);
+    say(at(first.monitor), text(edited), now);
+    say(at(gone.monitor), '', now);
     await expect
       .poll(() => [held.size, held.get(first.monitor)?.target], waitFor)
       .toEqual([1, 'https://b.example/']);
     const attempts = async () => {
-      await wire.coordinator.store(at(first.monitor), text(first), { headers: older });
-      await wire.coordinator.store(at(gone.monitor), text(gone), { headers: ofGone });
-      await publish(forged);
-      await tombstone(first.monitor);
-      await wire.coordinator.store(
-        subjects.roster,
-        JSON.stringify({ v: 1, epoch: 9e15, probes: [] }),
-      );
-      await say(subjects.roster, JSON.stringify({ v: 1, epoch: now + 3_600_000, probes: [] }), now);
-      await say(subjects.roster, JSON.stringify({ v: 1, epoch: now, probes: [] }), now);
+      forge(at(first.monitor), text(first), older);
+      forge(at(gone.monitor), text(gone), ofGone);
+      forge(at(forged.monitor), text(forged));
+      forge(at(first.monitor), '');
+      forge(subjects.roster, JSON.stringify({ v: 1, epoch: 9e15, probes: [] }));
+      say(subjects.roster, JSON.stringify({ v: 1, epoch: now + 3_600_000, probes: [] }), now);
+      say(subjects.roster, JSON.stringify({ v: 1, epoch: now, probes: [] }), now);
+      await wire.coordinator.flush();
     };
     await attempts();
     await expect.poll(() => rosters.length, waitFor).toBe(1);

@@ -5,11 +5,7 @@ import { deflateRawSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAnnouncementReader } from '../../../probe/presence/announcements.ts';
 import { type Assignments, openAssignments } from '../../../probe/schedule/assignments.ts';
-import {
-  type AnnouncementTrust,
-  announcementKeys,
-  createAnnounce,
-} from '../../../shared/bus/announcement.ts';
+import { createAnnounce } from '../../../shared/bus/announcement.ts';
 import { bucketLength, bucketOf } from '../../../shared/bus/envelope.ts';
 import type { Bus, Delivered } from '../../../shared/bus/nats.ts';
 import { partitionOf, subjects } from '../../../shared/bus/subjects.ts';
@@ -22,7 +18,7 @@ import {
 import { digestOf } from '../../support/monitors.ts';
 import fc from '../../support/random.ts';
 import { assignmentOf } from '../support/checkers.ts';
-import { silentLog } from '../support/surroundings.ts';
+import { coordinatorKeys, signingKeys, silentLog } from '../support/surroundings.ts';
 
 /**
  * A probe reads envelopes and deltas in whatever order the bus brings them; what the stream stored
@@ -95,9 +91,15 @@ const startWriter = (place = 'Europe') => {
 
 type Writer = ReturnType<typeof startWriter>;
 
+/** As a coordinator signs it. */
+const headersOf = (said: Said, at: number): Delivered['header'] => {
+  const [headers = {}] = createAnnounce(coordinatorKeys, () => at)([said]);
+  return (name) => headers[name];
+};
+
 const delivered = (said: Said, more: Partial<Delivered> = {}): Delivered => ({
   ...said,
-  header: () => undefined,
+  header: headersOf(said, now),
   respond: () => false,
   reply: undefined,
   deliveries: 2,
@@ -115,7 +117,6 @@ describe('a probe', () => {
   let assignments: Assignments;
   let deliver: (messages: readonly Delivered[]) => Promise<void>;
   const put: string[] = [];
-  let trust: AnnouncementTrust;
 
   const open = async (): Promise<void> => {
     assignments = await openAssignments({
@@ -125,7 +126,7 @@ describe('a probe', () => {
       onGone: () => undefined,
       onRoster: () => undefined,
       announcements: createAnnouncementReader({
-        trust: () => trust,
+        trust: () => signingKeys,
         now: () => now,
         log: silentLog,
       }),
@@ -145,7 +146,6 @@ describe('a probe', () => {
     await open();
   };
   const start = async (): Promise<void> => {
-    trust = { keys: [], required: false };
     folder = await mkdtemp(join(tmpdir(), 'antipode-envelopes-'));
     await open();
   };
@@ -272,12 +272,9 @@ describe('a probe', () => {
   });
 
   test('believes envelopes and deltas as a coordinator signed them: not forged, moved, or said again when something newer is held', async () => {
-    const keys = announcementKeys(['s'.repeat(32)]);
-    trust = { keys: keys.map(({ id }) => id), required: true };
-    const signed = (said: Said, at: number, subject = said.subject): Delivered => {
-      const [headers = {}] = createAnnounce(keys, () => at)([said]);
-      return delivered({ ...said, subject }, { header: (name) => headers[name] });
-    };
+    const signed = (said: Said, at: number, subject = said.subject): Delivered =>
+      delivered({ ...said, subject }, { header: headersOf(said, at) });
+    const unsigned = (said: Said): Delivered => delivered(said, { header: () => undefined });
     const writer = startWriter();
     writer.put(0);
     writer.write(0);
@@ -296,8 +293,8 @@ describe('a probe', () => {
       signed(later(olderDelta), now - 60_000),
       signed({ subject, data: new Uint8Array(), seq: 100 }, now - 60_000),
       signed(later(olderEnvelope), now, newer.subject.replace('.0.0', '.1.0')),
-      delivered(later(olderEnvelope)),
-      delivered({ subject: newer.subject, data: new Uint8Array(), seq: 100 }),
+      unsigned(later(olderEnvelope)),
+      unsigned({ subject: newer.subject, data: new Uint8Array(), seq: 100 }),
     ]);
     expectAll(writer);
     await reopen();

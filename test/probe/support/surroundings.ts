@@ -9,6 +9,7 @@ import { createReachability } from '../../../probe/schedule/self-check.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { memberOf } from '../../../shared/base/json.ts';
 import { createLog } from '../../../shared/base/log.ts';
+import { announcementKeys, createAnnounce } from '../../../shared/bus/announcement.ts';
 import { lastSeqOf, readBatch, resultAt } from '../../../shared/bus/batch.ts';
 import {
   isSignedBy,
@@ -17,7 +18,7 @@ import {
   relayedSubject,
 } from '../../../shared/bus/identity.ts';
 import { type PresenceMessage, presenceMessage } from '../../../shared/bus/messages.ts';
-import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
+import { type Bus, connectBus, type Message } from '../../../shared/bus/nats.ts';
 import {
   issueCredentials,
   type Key,
@@ -65,6 +66,11 @@ export type BusOfProbe = {
 
 export const silentLog = createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
 
+/** What the coordinators of these tests sign with, and what verifies it. */
+export const coordinatorKeys = announcementKeys(['s'.repeat(32)]);
+export const signingKeys: readonly string[] = coordinatorKeys.map(({ id }) => id);
+const announce = createAnnounce(coordinatorKeys, Date.now);
+
 export const createBusOfProbe = async (
   options: { continent?: Continent; organisation?: string; services?: Services } = {},
 ): Promise<BusOfProbe> => {
@@ -94,6 +100,7 @@ export const createBusOfProbe = async (
     credentials: account.coordinatorCredentials,
     name: 'coordinator',
     log: silentLog,
+    announce,
   });
   await coordinator.ensureStream(streams.results);
   await coordinator.ensureStream(streams.assignments);
@@ -374,6 +381,12 @@ export type SmallCoordinator = {
   readonly stop: () => Promise<void>;
 };
 
+/** As a coordinator answers a presence. */
+export const respondSigned = (message: Message, text: string): void => {
+  const data = Buffer.from(text);
+  message.respond(data, announce([{ subject: message.subject, data }])[0]);
+};
+
 export const rosterProbe = (wire: BusOfProbe, more: Partial<RosterProbe> = {}): RosterProbe => ({
   ...wire.probe,
   healthy: true,
@@ -395,7 +408,8 @@ export const startSmallCoordinator = (wire: BusOfProbe): SmallCoordinator => {
     const said = presenceMessage.parse(JSON.parse(Buffer.from(message.data).toString()));
     presences.push(said);
     const now = Date.now() + small.ahead;
-    message.respond(
+    respondSigned(
+      message,
       JSON.stringify({
         v: 1,
         now,
@@ -403,6 +417,7 @@ export const startSmallCoordinator = (wire: BusOfProbe): SmallCoordinator => {
         base_url: 'https://antipode.example',
         identify: probe.organisation === null,
         anchors: small.anchors,
+        signing: { keys: signingKeys },
         roster_epoch: epoch,
         committed: taker.committed(),
         seal_keys: Object.fromEntries(

@@ -30,7 +30,7 @@ import fc from '../../support/random.ts';
 describe('announcement', () => {
   const [secret, next] = ['a'.repeat(32), 'b'.repeat(32)];
   const idsOf = (...secrets: string[]) => announcementKeys(secrets).map(({ id }) => id);
-  const trust = { keys: idsOf(secret), required: true };
+  const trust = idsOf(secret);
   const announce = createAnnounce(announcementKeys([secret]), () => 1_000);
   const messages = Array.from({ length: 40 }, (_, nth) => ({
     subject: `assign.europe.${nth}`,
@@ -75,25 +75,8 @@ describe('announcement', () => {
       expect(judged(7, { data: '{"nth":8}' })).toEqual(wrong);
       for (const Revision of ['1001', '', '-1', '1e3'])
         expect(judged(3, { headers: { ...said[3], Revision } })).toEqual(wrong);
-      expect(judged(3, {}, { keys: idsOf(next), required: true })).toEqual(wrong);
+      for (const keys of [idsOf(next), []]) expect(judged(3, {}, keys)).toEqual(wrong);
       expect(judged(3, { headers: {} })).toEqual({ is: 'refused', why: 'not_signed' });
-    });
-
-    test('without a signature counts until signatures are required, and with a wrong one never', () => {
-      const lenient = { keys: idsOf(secret), required: false };
-      expect(judged(3, { headers: {} }, lenient)).toEqual({ is: 'accepted', revision: undefined });
-      expect(judged(3, { subject: 'roster' }, lenient)).toEqual({
-        is: 'refused',
-        why: 'wrong_signature',
-      });
-      expect(judged(3, {}, { keys: [], required: false })).toEqual({
-        is: 'accepted',
-        revision: undefined,
-      });
-      expect(judged(3, {}, { keys: [], required: true })).toEqual({
-        is: 'refused',
-        why: 'not_signed',
-      });
     });
 
     test('is signed by both keys while one replaces the other, so that either is enough to verify it', () => {
@@ -101,7 +84,7 @@ describe('announcement', () => {
       for (const count of [1, 3]) {
         const signed = both(messages.slice(0, count));
         for (const keys of [idsOf(secret), idsOf(next), idsOf(next, secret)])
-          expect(judged(0, { headers: signed[0] ?? {} }, { keys, required: true })).toEqual({
+          expect(judged(0, { headers: signed[0] ?? {} }, keys)).toEqual({
             is: 'accepted',
             revision: 5,
           });

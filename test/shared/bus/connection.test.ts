@@ -361,7 +361,6 @@ describe('the credentials of a probe', () => {
     nats_credentials: issueCredentials({ name: 'eu-1', account: createKey('account') }, 0)
       .credentials,
     signing_keys: [createKey('user').id],
-    require_signed: true,
   };
 
   test('are one word that decodes to what was printed', () => {
