@@ -317,7 +317,9 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     return { address, attach, close: closeAll };
   };
   const ear =
-    config.PROBE_EAR_PORT === undefined ? undefined : await openPingReceiver(config.PROBE_EAR_PORT);
+    config.PROBE_PING_PORT === undefined
+      ? undefined
+      : await openPingReceiver(config.PROBE_PING_PORT);
 
   const presence = createPresence({
     key,

@@ -33,7 +33,7 @@ const uses = `antipode monitors create --type https --target https://shop.exampl
 antipode monitors status Shop
 antipode incidents list --state open --fields monitor_name,started_at,cause
 antipode maintenance create --monitor Shop --for 10m
-antipode run --beat https://antipode.example/beat/KEY -- /usr/local/bin/backup --all`;
+antipode run --ping https://antipode.example/beat/KEY -- /usr/local/bin/backup --all`;
 
 export const clientChapter = (baseUrl: string): string => `<h2 id="client">Command-line client</h2>
 <p>One file for Node 20 or later. Each command is one call. It prints tables on a terminal, and the API’s JSON in a pipe.</p>

@@ -237,7 +237,7 @@ export const probeEnvironment = (
   // They run on their owner's machine.
   PROBE_ALLOW_CIDRS: seat.allowCidrs ?? ownNetworks,
   PROBE_EAR_HOST: '127.0.0.1',
-  PROBE_EAR_PORT: String(seat.receiverPort),
+  PROBE_PING_PORT: String(seat.receiverPort),
 });
 
 /**

@@ -92,7 +92,7 @@ function offersAfter(before: readonly string[]): readonly Offer[] {
       '--version',
     ]);
   if (noun === 'completion') return plain(shells);
-  if (noun === 'run') return plain(['--beat']);
+  if (noun === 'run') return plain(['--ping']);
   if (noun === 'check') return offersOf(checkCommand, before.at(-1) ?? '');
   if (noun === 'discover')
     return verb === undefined
@@ -303,7 +303,7 @@ export const generalHelp = (paint: Paint): string => {
     ['import SOURCE', 'Make a configuration file of what another service has'],
     ['discover kubernetes', 'Monitor what a Kubernetes cluster exposes'],
     ['login [ADDRESS]', 'Save the address of the service and your token'],
-    ['run --beat … -- COMMAND', 'Run a job and report its result to a heartbeat'],
+    ['run --ping … -- COMMAND', 'Run a job and report its result to a heartbeat'],
     ['help config TYPE', "Every key of a monitor's config, by its type"],
     ['completion SHELL', 'Completion for bash, zsh or fish'],
   ] as const;

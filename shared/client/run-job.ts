@@ -8,14 +8,14 @@ import { exits, type Surroundings } from './http.ts';
 export const runHelp = `Run a job and tell its heartbeat: when it starts, how it ends, and what it said last
 
 Usage
-  antipode run --beat ADDRESS -- COMMAND [ARGUMENTS]
+  antipode run --ping ADDRESS -- COMMAND [ARGUMENTS]
 
   The address is that of the heartbeat; ANTIPODE_BEAT may hold it instead. No token is needed. Each run has an id of its own, so that
   runs may overlap. The command's output goes where it would go without this, and its exit code is this program's: a heartbeat that
   cannot be told never fails the job.
 
 Example
-  antipode run --beat https://antipode.example/beat/KEY -- /usr/local/bin/backup --all
+  antipode run --ping https://antipode.example/beat/KEY -- /usr/local/bin/backup --all
 `;
 
 const attempts = { start: 2, end: 5 } as const;
@@ -27,24 +27,24 @@ const readJob = (given: readonly string[], environment: Surroundings['environmen
   const [own, [program, ...rest]] =
     end < 0 ? [given, []] : [given.slice(0, end), given.slice(end + 1)];
   const [flag = '', value] = own;
-  const [name, joined] = flag.startsWith('--beat=')
-    ? ['--beat', flag.slice('--beat='.length)]
+  const [name, joined] = flag.startsWith('--ping=')
+    ? ['--ping', flag.slice('--ping='.length)]
     : [flag, undefined];
-  if (own.length > 0 && name !== '--beat')
-    throw new UsageFault(`run takes --beat and, behind --, the command; not "${flag}".`);
+  if (own.length > 0 && name !== '--ping')
+    throw new UsageFault(`run takes --ping and, behind --, the command; not "${flag}".`);
   if (own.length > (joined === undefined ? 2 : 1))
     throw new UsageFault(
-      `The command stands behind --, as in antipode run --beat ADDRESS -- ${own.at(-1)}`,
+      `The command stands behind --, as in antipode run --ping ADDRESS -- ${own.at(-1)}`,
     );
   if (program === undefined)
     throw new UsageFault(
-      'run needs a command behind --, as in antipode run --beat ADDRESS -- backup --all',
+      'run needs a command behind --, as in antipode run --ping ADDRESS -- backup --all',
     );
   const address = (joined ?? value ?? environment.ANTIPODE_BEAT ?? '').replace(/\/+$/, '');
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw new UsageFault(
-      'run needs the address of the heartbeat, as in --beat https://antipode.example/beat/KEY',
+      'run needs the address of the heartbeat, as in --ping https://antipode.example/beat/KEY',
     );
   return { address, command: [program, ...rest] };
 };

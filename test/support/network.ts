@@ -303,7 +303,7 @@ export const createNetwork = async ({
       PROBE_CREDENTIALS: made.credentials,
       PROBE_DATA_DIR: made.folder,
       PROBE_ALLOW_CIDRS: allow,
-      ...(ear ? { PROBE_EAR_PORT: '0' } : {}),
+      ...(ear ? { PROBE_PING_PORT: '0' } : {}),
       ...(url === undefined ? {} : { PROBE_NATS_URL: url }),
       LOG_LEVEL: 'silent',
       ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',

@@ -75,7 +75,7 @@ const cases: readonly (readonly [string, Case])[] = [
         'authority.secret=authority',
         'settings.PROBE_ALLOW_CIDRS=10.0.0.0/8',
         'settings.PROBE_SPOOL_MB=1000000',
-        'settings.PROBE_EAR_PORT=8080',
+        'settings.PROBE_PING_PORT=8080',
         'data.storageClass=fast',
       ],
     },
@@ -224,7 +224,7 @@ describe.skipIf(helm === undefined)('helm', () => {
     for (const chart of ['probe', 'discover'])
       expect(await open(chart)).toMatchObject({ policyTypes: ['Ingress'] });
     expect(await open('probe')).not.toHaveProperty('ingress');
-    expect(await open('probe', ['settings.PROBE_EAR_PORT=8080'])).toMatchObject({
+    expect(await open('probe', ['settings.PROBE_PING_PORT=8080'])).toMatchObject({
       ingress: [{ ports: [{ protocol: 'TCP', port: 8080 }] }],
     });
   });

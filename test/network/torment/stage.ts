@@ -143,7 +143,7 @@ export const setStage = async (
       addresses.push(`http://127.0.0.1:${port}`);
       const environment = {
         PROBE_NATS_URL: await layWay(made.name, 'probe', 'bus', network.account.url),
-        PROBE_EAR_PORT: String(port),
+        PROBE_PING_PORT: String(port),
       };
       const onKilled = (kill: Kill, held: readonly Saved[]): void => {
         kills.push(kill);

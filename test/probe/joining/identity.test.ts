@@ -188,13 +188,13 @@ describe('the settings of a probe that systemd runs', () => {
   });
 
   test('are written beside existing ones, and replace those of the same name', () => {
-    const before = '# mine\nPROBE_EAR_PORT=8090\nPROBE_SPOOL_MB=10\n\n';
+    const before = '# mine\nPROBE_PING_PORT=8090\nPROBE_SPOOL_MB=10\n\n';
     const after = withSettings(before, {
       PROBE_SPOOL_MB: '64',
       PROBE_ALLOW_CIDRS: '10.0.0.0/8,fd00::/8',
     });
     expect(after).toBe(
-      '# mine\nPROBE_EAR_PORT=8090\nPROBE_SPOOL_MB=64\nPROBE_ALLOW_CIDRS=10.0.0.0/8,fd00::/8\n',
+      '# mine\nPROBE_PING_PORT=8090\nPROBE_SPOOL_MB=64\nPROBE_ALLOW_CIDRS=10.0.0.0/8,fd00::/8\n',
     );
     expect(settingIn(after, 'PROBE_SPOOL_MB')).toBe('64');
     expect(settingIn(after, 'PROBE_CONCURRENCY')).toBeUndefined();

@@ -68,7 +68,7 @@ describe('run job', () => {
     runProgram([process.execPath, client, 'run', ...given], { env: { PATH: process.env.PATH } });
 
   test('a job is reported at its start and its end, with its exit code, its id and its last output; its output goes where it went', async () => {
-    const ran = await run('--beat', beat, '--', 'sh', '-c', 'echo out; echo err >&2; exit 3');
+    const ran = await run('--ping', beat, '--', 'sh', '-c', 'echo out; echo err >&2; exit 3');
     expect(ran).toEqual({ code: 3, out: 'out\n', err: 'err\n' });
     expect(pings.map(({ path }) => path)).toEqual(['/beat/KEY/start', '/beat/KEY/3']);
     expect(pings[1]?.body.split('\n').toSorted()).toEqual(['', 'err', 'out']);
@@ -78,7 +78,7 @@ describe('run job', () => {
 
   test('of much output the last is sent, and all of it is passed on', async () => {
     const ran = await run(
-      `--beat=${beat}/`,
+      `--ping=${beat}/`,
       '--',
       process.execPath,
       '-e',
@@ -92,14 +92,14 @@ describe('run job', () => {
 
   test('flags behind -- belong to the job, and one without a known heartbeat runs all the same', async () => {
     status = 404;
-    const ran = await run('--beat', beat, '--', 'echo', '--json', '--help');
+    const ran = await run('--ping', beat, '--', 'echo', '--json', '--help');
     expect(ran).toMatchObject({ code: 0, out: '--json --help\n' });
     expect(ran.err).toMatch(/the end was not told: the service knows no such heartbeat/);
     expect(pings).toHaveLength(2);
   });
 
   test('a command that is not there fails the heartbeat as a shell would', async () => {
-    const ran = await run('--beat', beat, '--', '/nowhere/backup');
+    const ran = await run('--ping', beat, '--', '/nowhere/backup');
     expect(ran).toMatchObject({
       code: 127,
       err: expect.stringContaining('there is no such command'),
@@ -113,7 +113,7 @@ describe('run job', () => {
   test('a signal reaches the job, and the heartbeat gets its exit code', async () => {
     const child = spawn(
       process.execPath,
-      [client, 'run', '--beat', beat, '--', 'sh', '-c', 'echo ready; exec sleep 1000'],
+      [client, 'run', '--ping', beat, '--', 'sh', '-c', 'echo ready; exec sleep 1000'],
       {
         stdio: ['ignore', 'pipe', 'inherit'],
       },
@@ -131,14 +131,14 @@ describe('run job', () => {
     ['no address', ['--', 'true'], /needs the address of the heartbeat/],
     [
       'an address with a query',
-      ['--beat', 'https://a.example/beat/K?x=1', '--', 'true'],
+      ['--ping', 'https://a.example/beat/K?x=1', '--', 'true'],
       /needs the address of the heartbeat/,
     ],
-    ['no command', ['--beat', 'https://a.example/beat/K'], /needs a command behind --/],
+    ['no command', ['--ping', 'https://a.example/beat/K'], /needs a command behind --/],
     ['another flag', ['--bet', 'https://a.example/beat/K', '--', 'true'], /not "--bet"/],
     [
       'a command without --',
-      ['--beat', 'https://a.example/beat/K', 'backup', '--', 'x'],
+      ['--ping', 'https://a.example/beat/K', 'backup', '--', 'x'],
       /stands behind --/,
     ],
   ])('%s is told, and nothing is run', async (_, given, message) => {

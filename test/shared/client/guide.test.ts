@@ -84,7 +84,7 @@ test('"Places" can be typed: both hosts of a new place are invited before either
 const notTyped: readonly (readonly [RegExp, string])[] = [
   [/^(export ANTIPODE_URL|curl|chmod)/, 'the program is installed already'],
   [/^antipode check/, 'waits for probes'],
-  [/^antipode run --beat/, 'pings a heartbeat that the reader has made'],
+  [/^antipode run --ping/, 'pings a heartbeat that the reader has made'],
   [/^source /, 'needs a shell that completes'],
 ];
 
