@@ -11,7 +11,6 @@ import type { Clock } from '../shared/base/time.ts';
 import { downloadRoutes } from './api/downloads.ts';
 import { refuseOutside, restRoutes, restServerOptions, sayBeside } from './api/routes.ts';
 import { createForwarded, soundUrl } from './api/server.ts';
-import { createArchiver } from './archives/making.ts';
 import { assistantRoutes, createAssistants } from './assistants/mcp-routes.ts';
 import { oauthRoutes } from './assistants/oauth-routes.ts';
 import { anchorsOf, type Config, connectionsBeside } from './config.ts';
@@ -422,13 +421,6 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     });
     recording.hurry();
     ends.push(recording.stop);
-    const archiving = createRetryingTicker({
-      name: 'archives',
-      everyMs: overrides.timing?.housekeepMs ?? usualTiming.housekeepMs,
-      tick: createArchiver({ sql, clock, log, signal: leaving.signal }).tick,
-      log,
-    });
-    ends.push(archiving.stop);
     const everyMs = overrides.timing?.refreshMs ?? usualTiming.refreshMs;
     if (notifications.mail !== undefined) {
       const sender = notifications.mail;

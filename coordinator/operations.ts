@@ -16,8 +16,6 @@ import * as statusPagesApi from '../shared/api/status-pages.ts';
 import * as testRunsApi from '../shared/api/test-runs.ts';
 import * as trashApi from '../shared/api/trash.ts';
 import * as webhooksApi from '../shared/api/webhooks.ts';
-import * as archivesContract from './archives/contract.ts';
-import * as archives from './archives/operations.ts';
 import * as assistantsContract from './assistants/contract.ts';
 import * as assistants from './assistants/operations.ts';
 import * as events from './events/operations.ts';
@@ -115,7 +113,6 @@ export const handlers: Handlers = handlersOf([
   ...bindAll({ ...organisationsApi, ...organisationsContract }, { ...organisations, ...frame }),
   ...bindAll(peopleContract, { ...people, ...passkeys, ...signIn, ...signUp }),
   ...bindAll(tokensContract, tokens),
-  ...bindAll(archivesContract, archives),
   ...bindAll(assistantsContract, assistants),
   ...bindAll(searchContract, search),
   ...bindAll(registrationsContract, registrations),

@@ -1,5 +1,4 @@
 import { isRecord } from '../shared/base/json.ts';
-import * as archives from './archives/pages.ts';
 import * as assistants from './assistants/pages.ts';
 import * as groups from './groups/pages.ts';
 import * as about from './health/about-page.ts';
@@ -60,7 +59,7 @@ const files: readonly (readonly object[])[] = [
   [statusPages, statusPage, posts, reports, subscribers],
   [probes, probeInvitations],
   [signIn, signUp, profile, security],
-  [organisation, members, audit, archives],
+  [organisation, members, audit],
   [tokens, pingKeys],
   [webhooks, webhook, webhookForm],
   [assistants],

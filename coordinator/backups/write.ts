@@ -121,9 +121,6 @@ const leftOut = [
   'webhook_cursors',
   'webhook_deliveries',
   'kept_answers',
-  'archives',
-  'archive_files',
-  'archive_pieces',
   ...lettingIn,
 ];
 

@@ -14,10 +14,6 @@ const numbers = {
   secretKey: 7_405_023,
   /** Two would delete each other's files in progress. */
   backups: 7_405_024,
-  /** Two would rename each other's folders in progress. */
-  archive: 7_405_025,
-  /** Two would make the same day of an organisation's archive. */
-  archives: 7_405_026,
 } as const;
 
 /**

@@ -2,8 +2,6 @@ import { createTicker, type Ticker } from '../../shared/actor/mailbox.ts';
 import { backoff } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { keptDays } from '../archives/contract.ts';
-import { forgetArchives } from '../archives/queries.ts';
 import { forgetEndedRecords } from '../assistants/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { forgetDone } from '../database/outbox.ts';
@@ -345,7 +343,6 @@ export const createHousekeeper = ({
         await repeat(until, () =>
           deleteIdempotencyRecords(sql, new Date(now - idempotencyKeptMs), bite),
         );
-        await forgetArchives(sql, new Date(now - keptDays * day));
         await forgetRegistrations(sql, new Date(now - registrationDays * day));
         await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), bite));
         await repeat(until, () => forgetDeliveries(sql, new Date(now - deliveryDays * day), bite));

@@ -5,7 +5,6 @@ import { flagsOf } from '../../shared/client/commands.ts';
 import { operatorIn } from '../gate/caller.ts';
 import type { OrganisationLookup } from '../gate/lookups.ts';
 import type { Gate } from '../gate/setup.ts';
-import type { Archived } from '../results/archive.ts';
 
 /**
  * What a command may use. Everything about users, monitors and probes goes through the gate; the
@@ -23,8 +22,6 @@ export type OperatorDependencies = {
   ) => Promise<Copied>;
   readonly backups: ScheduledBackups;
   readonly restore: (file: string, replace: boolean, progress: Progress) => Promise<Copied>;
-  /** Undefined while another process does it. */
-  readonly archive: (folder: string, progress: Progress) => Promise<Archived | undefined>;
   /** Keys to keep beside backups, by the names of their variables. */
   readonly keys: Readonly<Record<string, string>>;
   readonly rotateKey: () => Promise<{ readonly id: string; readonly rewritten: number }>;

@@ -140,19 +140,6 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
     }),
   },
   {
-    words: ['archive'],
-    what: 'Write every check of the days that are over as Parquet, a folder a day; days that are there are written again only when they changed',
-    flags: [required('to', 'the folder of the archive')],
-    run: async ({ archive }, input, progress) => {
-      const done = await archive(textOf(input, 'to'), progress);
-      if (done === undefined)
-        throw new UsageFault(
-          'Another process is writing an archive; run it again when it is done.',
-        );
-      return done;
-    },
-  },
-  {
     words: ['restore'],
     what: 'Restore a backup into an empty database, while no coordinator uses it',
     flags: [

@@ -8,7 +8,6 @@ import { connect, longWork } from '../database/connect.ts';
 import { migrate } from '../database/migrate.ts';
 import { entryFault } from '../database/startup.ts';
 import { createOrganisationLookup } from '../gate/lookups.ts';
-import { archiveDays } from '../results/archive.ts';
 import { createGateSetup } from '../setup.ts';
 import { isAlone, runAlone, runUnderstood, type Streams, understand } from './command-line.ts';
 
@@ -80,13 +79,6 @@ export const operate = async (
           takeUp: () => takeUpRecovered(sql),
         },
         restore: (file, replace, progress) => readBackup(sql, file, replace, progress),
-        archive: (folder, progress) =>
-          archiveDays(folder, {
-            sql,
-            clock: systemClock,
-            progress,
-            warn: (line) => streams.err(`${line}\n`),
-          }),
         keys: keysOf(config),
         rotateKey: () => secrets.rotate(sql),
         replaceSecretKey:

@@ -119,7 +119,6 @@ const sentences: Readonly<Record<string, string | null>> = {
   previewImport: null,
   applyImport: 'Imported from',
   undoImport: 'Undid import from',
-  createArchive: 'Made an archive of all checks',
   createUser: 'Created user',
   setMemberRole: 'Changed member role',
   inviteMember: 'Invited',

@@ -34,12 +34,12 @@ import {
 
 export const dayMs = 86_400_000;
 /** A day's last hour is sealed by then, as a rule; what comes later makes its row again. */
-export const settledMs = hourMs;
+const settledMs = hourMs;
 /** A monitor whose results arrive late gets its row again at most this often. */
 const againMs = 600_000;
 
 /** The UTC day of a time, as the database reads it. */
-export const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 type Mark = { readonly day: Date; readonly monitor_key: number };
 type ChunkRow = { readonly monitor_key: number; readonly at: Date; readonly data: Uint8Array };
@@ -63,7 +63,7 @@ export async function makeDays(
       sql,
       day,
       some.map(({ monitor_key }) => monitor_key),
-      { now, log },
+      log,
     );
   return marks.length > 0;
 }
@@ -72,7 +72,7 @@ async function makeDay(
   sql: Transaction,
   day: number,
   monitors: readonly number[],
-  { now, log }: { readonly now: number; readonly log: Log },
+  log: Log,
 ): Promise<void> {
   const chunks = await chunksOfDay(sql, day, monitors);
   const checks = new Map<number, readonly Check[]>();
@@ -93,19 +93,17 @@ async function makeDay(
     return inRow > 0 ? [] : [{ monitor, whole: noFigures, hours: noFigures }];
   });
   if (rows.length === 0) return;
-  // One without figures is written each time: to an archive, nothing else says that a chunk changed.
   await sql`
-    insert into daily_rollups (day, monitor_key, made_at, whole, hours)
-    select ${dateOf(day)}, r.monitor_key, ${new Date(now)}, r.whole::bytea, r.hours::bytea
+    insert into daily_rollups (day, monitor_key, whole, hours)
+    select ${dateOf(day)}, r.monitor_key, r.whole::bytea, r.hours::bytea
     from unnest(${numbersLiteral(rows.map(({ monitor }) => monitor))}::bigint[],
       ${textsLiteral(rows.map(({ whole }) => bytesText(whole)))}::text[],
       ${textsLiteral(rows.map(({ hours }) => bytesText(hours)))}::text[])
       as r (monitor_key, whole, hours)
     where not exists (select 1 from forgotten_monitors f where f.monitor_key = r.monitor_key)
     on conflict (day, monitor_key) do update
-    set whole = excluded.whole, hours = excluded.hours, made_at = excluded.made_at
-    where (daily_rollups.whole, daily_rollups.hours) <> (excluded.whole, excluded.hours)
-      or excluded.whole = ''`;
+    set whole = excluded.whole, hours = excluded.hours
+    where (daily_rollups.whole, daily_rollups.hours) <> (excluded.whole, excluded.hours)`;
 }
 
 const noFigures = new Uint8Array();
@@ -148,7 +146,7 @@ const countOf = ({ ok, failed, unknown }: Pick<Summary, 'ok' | 'failed' | 'unkno
   ok + failed + unknown;
 
 /** In order of monitor and time. */
-export const chunksOfDay = (
+const chunksOfDay = (
   sql: Queryable,
   day: number,
   monitors: readonly number[],
@@ -159,7 +157,7 @@ export const chunksOfDay = (
   order by monitor_key, at`;
 
 /** The checks of a monitor; a damaged chunk is reported, and gives what is readable of it. */
-export function checksIn(
+function checksIn(
   chunks: readonly ChunkRow[],
   report: (at: string, fault: string) => void,
 ): readonly Check[] {

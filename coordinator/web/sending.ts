@@ -113,9 +113,7 @@ export const sendAsItComes = (
   reply: FastifyReply,
   pieces: AsyncIterable<string | Uint8Array>,
 ): FastifyReply => {
-  // An archive is compressed already.
-  const isText = !String(reply.getHeader('content-type')).startsWith('application/vnd.');
-  const accepted = isText ? (request.headers['accept-encoding'] ?? '') : '';
+  const accepted = request.headers['accept-encoding'] ?? '';
   // Otherwise proxies would buffer the pieces.
   reply.headers({ vary: 'accept-encoding', 'x-accel-buffering': 'no' });
   const source = Readable.from(pieces, { objectMode: false });

@@ -61,7 +61,6 @@ export const refusalCodes = {
   invitation_not_found: ['not_found', 'There is no such invitation, or it was used.'],
   join_token_invalid: ['not_found'],
   join_token_expired: ['not_found'],
-  archive_not_found: ['not_found', 'There is no such archive, or it was deleted after a week.'],
   ping_key_not_found: ['not_found', 'There is no such ping key, or it has ended.'],
   ping_keys_full: ['forbidden', 'The organisation has as many ping keys as it may.'],
   session_not_found: ['not_found', 'There is no such session.'],

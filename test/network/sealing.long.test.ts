@@ -1,13 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Check, unionOf } from '../../coordinator/results/check.ts';
 import { chunksOf, hourMs, hourOf } from '../../coordinator/results/chunk.ts';
-import { dayMs, makeDays } from '../../coordinator/results/days.ts';
 import {
   insertJournal,
   type JournalRow,
@@ -16,14 +9,12 @@ import {
 import { packBatch } from '../../coordinator/results/packing.ts';
 import { makeResultDays } from '../../coordinator/results/table.ts';
 import { newId } from '../../shared/base/crypto.ts';
-import { createLog } from '../../shared/base/log.ts';
 import { batchText, passText, readBatch } from '../../shared/bus/batch.ts';
-import { minuteChecks } from '../support/checks.ts';
 import { eventually } from '../support/eventually.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { createTestOrganisation } from '../support/people.ts';
 
-/** Processes that are killed while they write chunks or an archive, and those that go on after them. */
+/** Processes that are killed while they write chunks, and those that go on after them. */
 
 const partition = 0;
 const monitorCount = 6_000;
@@ -157,74 +148,5 @@ describe('sealing', () => {
     expect(await isWhole()).toBe(true);
     const [rolled] = await sql<{ ok: number }[]>`select sum(ok)::int as ok from rollups`;
     expect(rolled?.ok).toBe(times.length * monitors.length);
-  });
-});
-
-const coordinatorMain = join(import.meta.dirname, '../../coordinator/main.ts');
-
-describe('archiving', () => {
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'antipode-archiving-'));
-  });
-  afterAll(() => rm(folder, { recursive: true }));
-
-  test('has a day whole or not at all, however often it is killed', async () => {
-    const { sql, environment } = network;
-    const day = Math.floor(Date.now() / dayMs) * dayMs - 3 * dayMs;
-    const name = `day=${new Date(day).toISOString().slice(0, 10)}`;
-    const log = createLog({ name: 'test', level: 'silent' });
-    await sql.begin((transaction) => makeResultDays(transaction, day, day + dayMs));
-    const perMonitor = 60;
-    /** Hours of checks of every monitor, and the rows of their day. */
-    const store = async (hour: number): Promise<void> => {
-      const checks = minuteChecks(hour, hourMs / perMonitor).map((check) => ({
-        ...check,
-        probe: key,
-      }));
-      for (const { at, data } of chunksOf(hour, checks))
-        await sql`insert into chunks (monitor_key, at, data)
-          select key, ${new Date(at)}, ${Buffer.from(data)} from monitors`;
-      // Rows of a day are made again an hour after it was marked.
-      const now = Date.now() + 2 * hourMs;
-      while (await sql.begin((transaction) => makeDays(transaction, { now, bite: 2_000, log })));
-    };
-    const start = () =>
-      spawn(process.execPath, [coordinatorMain, 'operator', 'archive', '--to', folder], {
-        env: { ...environment, PATH: process.env.PATH },
-        stdio: 'ignore',
-      });
-    const partial = join(folder, `.${name}.partial`, 'checks-00001.parquet');
-    const killAt = async (bytes: number): Promise<void> => {
-      const running = start();
-      const exited = once(running, 'exit');
-      await eventually(
-        async () => ((await stat(partial).catch(() => undefined))?.size ?? -1) >= bytes,
-        30_000,
-        2,
-      );
-      running.kill('SIGKILL');
-      await exited;
-    };
-    const checksIn = async (): Promise<number> => {
-      const file = await asyncBufferFromFile(join(folder, name, 'checks-00001.parquet'));
-      return Number((await parquetMetadataAsync(file)).num_rows);
-    };
-    /** Chunks of the test before are of another day, early in the night. */
-    const written = async () => (await readdir(folder)).filter((entry) => entry.includes(name));
-    const wanted = monitors.length * perMonitor;
-    for (const [nth, hour] of [day, day + hourMs].entries()) {
-      await store(hour);
-      for (const bytes of [0, 100_000, 300_000]) {
-        await killAt(bytes);
-        expect(await written()).toContain(`.${name}.partial`);
-        if (nth === 0) expect(await written()).not.toContain(name);
-        else expect(await checksIn()).toBe(wanted);
-      }
-      const [code] = await once(start(), 'exit');
-      expect(code).toBe(0);
-      expect(await written()).toEqual([name]);
-      expect(await checksIn()).toBe((nth + 1) * wanted);
-    }
   });
 });

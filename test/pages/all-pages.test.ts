@@ -13,7 +13,6 @@ const notLookedAt = [
   '/verify/:secret',
   '/keep/:secret',
   '/audit.csv',
-  '/organisation/archive/:archive_id/:day',
   '/favicon.svg',
   '/favicon.ico',
   '/robots.txt',

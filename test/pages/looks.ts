@@ -352,7 +352,6 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'import', path: '/import', as: 'owner' },
   { name: 'import-key', path: '/import?from=healthchecks', as: 'owner' },
   { name: 'import-preview', path: `/import/${ownImport}`, as: 'owner' },
-  { name: 'organisation-archive', path: '/organisation/archive', as: 'owner' },
   { name: 'audit', path: '/audit', as: 'owner' },
   { name: 'audit-of-nobody', path: '/audit?who=nobody@shop.example&from=2026-11-01', as: 'owner' },
   { name: 'audit-of-a-viewer', path: '/audit', as: 'viewer' },

@@ -1,7 +1,6 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { createArchive } from '../../archives/contract.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { countText, heading, linkButton, zones } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
@@ -257,14 +256,6 @@ export const organisationPage: Page = {
           ${
             may(beginExport) &&
             row('Export', 'All data, as one file', linkButton('/organisation/export', 'Export'))
-          }
-          ${
-            may(createArchive) &&
-            row(
-              'Archive',
-              'Every check of the last days, as Parquet',
-              linkButton('/organisation/archive', 'Archive'),
-            )
           }
           ${
             may(endOrganisation) &&

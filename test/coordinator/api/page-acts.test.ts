@@ -30,7 +30,6 @@ const pagesOnly: Readonly<Record<string, string>> = {
   ]),
   ...because('it is about the whole organisation, and a person proves who they are first', [
     ...['endOrganisation', 'keepOrganisation', 'updateOrganisation', 'beginExport'],
-    'createArchive',
   ]),
   ...because('it authorises itself by a link that a message carries', [
     ...['acknowledgeByLink', 'confirmChannel', 'unsubscribe'],

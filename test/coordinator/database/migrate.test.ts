@@ -181,6 +181,16 @@ describe('a migration', () => {
       what: 'drop table views',
       why: 'saved views are gone, and no release is out that has them',
     },
+    {
+      file: '180-no-archives.sql',
+      what: 'drop table archive',
+      why: 'archives are gone, and no release is out that has them',
+    },
+    {
+      file: '180-no-archives.sql',
+      what: 'drop column made_at',
+      why: 'only archives read it, and no release is out that has them',
+    },
   ];
 
   /**

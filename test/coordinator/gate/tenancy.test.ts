@@ -1,6 +1,4 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createArchive, showArchive } from '../../../coordinator/archives/contract.ts';
-import { createArchiver } from '../../../coordinator/archives/making.ts';
 import { type Caller, operatorIn } from '../../../coordinator/gate/caller.ts';
 import { handlers } from '../../../coordinator/operations.ts';
 import {
@@ -233,7 +231,6 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   showImport: { import_id: newId() },
   applyImport: { import_id: newId(), values: {} },
   undoImport: { import_id: newId() },
-  readArchive: { archive: newId(), day: '2026-11-20', nth: 0 },
   createUser: { email: 'x@example.org', password: 'long enough', role: 'viewer' },
   setMemberRole: { email: 'x@example.org', role: 'viewer' },
   removeMember: { email: 'x@example.org' },
@@ -326,8 +323,6 @@ const namesNothing = [
   'beginExport',
   'readExport',
   'previewImport',
-  'createArchive',
-  'showArchive',
   'endOrganisation',
   'keepOrganisation',
   'leaveOrganisation',
@@ -533,25 +528,9 @@ test('what an organisation reads is the same where no other is in the database',
     }
     return all;
   };
-  const archived = async (): Promise<object | null> => {
-    const { id: archive } = await bench.call(createArchive, alone.house.owner);
-    await createArchiver({
-      sql: bench.sql,
-      clock: { now: () => bench.now },
-      log,
-      signal: new AbortController().signal,
-    }).tick();
-    const shown = (await bench.call(showArchive, alone.house.owner)).archive;
-    const pieces = await bench.sql`select day::text, nth, encode(data, 'hex') as data
-      from archive_pieces where archive_id = ${archive} order by day, nth`;
-    await bench.sql`delete from archives`;
-    return shown && { ...shown, id: null, pieces: [...pieces] };
-  };
-  // Of another organisation, an archive waits, and a day has late checks.
-  await bench.call(createArchive, ours.house.owner);
+  // Of another organisation, a day has late checks.
   await bench.sql`update chunks set data = data where monitor_key = (
     select key from monitors where id = ${ours.ids.website_id ?? ''})`;
-  const archivedBeside = await archived();
   // The feed of events waits for the transactions before them, those of other databases as well.
   await eventually(async () => {
     const [row] = await bench.sql<{ settled: boolean }[]>`
@@ -570,7 +549,6 @@ test('what an organisation reads is the same where no other is in the database',
     select data from journal j join probes p on p.key = j.probe_key)`;
   expect(reads.length).toBeGreaterThan(50);
   expect(await answers()).toEqual(beside);
-  expect(await archived()).toEqual(archivedBeside);
   const having = (item: object) => expect.arrayContaining([expect.objectContaining(item)]);
   // None of it compares nothing with nothing.
   expect(beside).toMatchObject({
@@ -580,5 +558,4 @@ test('what an organisation reads is the same where no other is in the database',
     'listMonitorFigures website_id': { items: [{}, { response_ms: 40 }] },
     response_percentiles: [{}, { hours: having({ continent: 'Europe' }) }],
   });
-  expect(archivedBeside).toMatchObject({ ended_at: expect.any(String), files: [{ checks: 60 }] });
 });

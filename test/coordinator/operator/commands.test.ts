@@ -17,7 +17,6 @@ import {
   runUnderstood,
   understand,
 } from '../../../coordinator/operator/command-line.ts';
-import { archiveDays } from '../../../coordinator/results/archive.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
@@ -41,8 +40,6 @@ const dependencies = (): OperatorDependencies => ({
   backup: (file, progress) => writeBackup(bench.sql, file, progress),
   backups: { nightly: async () => ({}), drillNewest: async () => ({}), takeUp: async () => 0 },
   restore: (file, replace, progress) => readBackup(bench.sql, file, replace, progress),
-  archive: (folder, progress) =>
-    archiveDays(folder, { sql: bench.sql, clock: systemClock, progress, warn: () => undefined }),
   keys: { SECRET_KEY: testSecretKey, NATS_CREDENTIALS: '-----BEGIN NATS USER JWT-----\nx\n' },
   rotateKey: () => bench.secrets.rotate(bench.sql),
   replaceSecretKey: (progress) => bench.secrets.replaceSecretKey(bench.sql, progress),
@@ -374,11 +371,6 @@ describe('the operator', () => {
     );
     expect((await json('key', 'rotate')).rewritten).toBeGreaterThan(0);
     expect((await json('secret-key', 'replace')).rewritten).toBe(0);
-    expect(await json('archive', '--to', join(folder, 'archive'))).toEqual({
-      written: [],
-      unchanged: [],
-      unsettled: [],
-    });
     const file = join(folder, 'all.backup');
     expect(await json('backup', '--file', file)).toMatchObject({ file });
     expect((await stat(file)).mode & 0o777).toBe(0o600);

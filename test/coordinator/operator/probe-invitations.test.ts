@@ -19,7 +19,6 @@ describe('probe invitations', () => {
     backup: nothing,
     backups: { nightly: nothing, drillNewest: nothing, takeUp: nothing },
     restore: nothing,
-    archive: nothing,
     rotateKey: nothing,
     keys: {},
   });
@@ -105,7 +104,6 @@ describe('config warnings', () => {
       migrate: async () => [],
       backup: unused,
       restore: unused,
-      archive: unused,
       backups: { nightly: unused, drillNewest: unused, takeUp: unused },
       keys: {},
       rotateKey: unused,

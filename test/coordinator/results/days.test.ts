@@ -130,10 +130,10 @@ describe('rows of days', () => {
   test('are made again when a chunk changes, and only then change', async () => {
     await store(1, day, hourOf(day));
     await make();
-    const [before] = await sql`select hours, made_at from daily_rollups`;
+    const [before] = await sql`select hours, xmin from daily_rollups`;
     await store(1, day, hourOf(day));
     await make(Date.now() + 2 * dayMs);
-    expect((await sql`select hours, made_at from daily_rollups`)[0]).toEqual(before);
+    expect((await sql`select hours, xmin from daily_rollups`)[0]).toEqual(before);
     await store(1, day, hourOf(day, 30_000));
     expect(await marks()).toHaveLength(1);
     await make();
@@ -195,7 +195,7 @@ describe('rows of days', () => {
   test('never count fewer checks than the row that is there', async () => {
     await store(1, day, hourOf(day));
     await make();
-    const seen = () => sql`select hours, whole, made_at from daily_rollups`;
+    const seen = () => sql`select hours, whole, xmin from daily_rollups`;
     const before = await seen();
     await sql`update chunks set data = substr(data, 1, 40)`;
     await make(Date.now() + 2 * dayMs);
@@ -307,7 +307,6 @@ describe('a year', () => {
     expect(ofAsia(await seen())).toEqual([...expected, [3, 20, true]]);
     await rollUp(1, day + 3 * hourMs, 20);
     await make();
-    // An archive of the day has what is left.
     expect(await sql`select monitor_key, whole from daily_rollups`).toEqual([
       { monitor_key: 1, whole: Buffer.alloc(0) },
     ]);

@@ -179,8 +179,8 @@ describe('results', () => {
     for (const key of [5, 6])
       await sql`insert into chunks (monitor_key, at, data)
         values (${key}, ${new Date(noon)}, ${Buffer.from([1])})`;
-    await sql`insert into daily_rollups (day, monitor_key, made_at, whole, hours)
-      select day, key, now(), '', '' from unnest('{2026-01-01,2026-11-01}'::date[]) day, unnest('{5,6}'::int[]) key`;
+    await sql`insert into daily_rollups (day, monitor_key, whole, hours)
+      select day, key, '', '' from unnest('{2026-01-01,2026-11-01}'::date[]) day, unnest('{5,6}'::int[]) key`;
     await sql`insert into stale_days (day, monitor_key) values ('2026-11-01', 5), ('2026-11-02', 6)`;
     await sql`insert into forgotten_monitors (monitor_key, monitor_id) values (5, ${newId()})`;
     const left = async () =>

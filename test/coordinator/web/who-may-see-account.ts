@@ -37,10 +37,6 @@ export const ofTheAccount: Readonly<Record<string, string>> = {
   'POST /organisation/edit': managers,
   'GET /organisation/export': managers,
   'POST /organisation/export': managers,
-  'GET /organisation/archive': managers,
-  'POST /organisation/archive': managers,
-  // Of another organisation, or of none.
-  'GET /organisation/archive/:archive_id/:day': 'in 403 404 403 403 404 404',
   'GET /organisation/delete': owners,
   // Without its name typed it stays.
   'POST /organisation/delete': owners,

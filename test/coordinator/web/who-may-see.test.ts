@@ -275,7 +275,6 @@ const standsFor: Readonly<Record<string, () => string>> = {
   connection_id: () => connection,
   member_id: () => spare,
   probe_invitation_id: newId,
-  archive_id: newId,
   import_id: newId,
   day: () => '2026-11-20',
   probe_id: newId,
