@@ -39,17 +39,12 @@ export const start = (
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
-const ticksOf = (pid: number, user: number): number => {
+/** User and system time that a process has used so far, in milliseconds. */
+export const cpuOf = (pid: number): number => {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return ((Number(fields[user]) + Number(fields[user + 1])) * 1000) / ticksPerSecond;
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond;
 };
-
-/** User and system time that a process has used so far, in milliseconds. */
-export const cpuOf = (pid: number): number => ticksOf(pid, 11);
-
-/** The same of all its children that have ended. */
-export const cpuOfEnded = (pid: number): number => ticksOf(pid, 13);
 
 /** The memory that a process holds now, in MiB. */
 export const memoryOf = (pid: number): number => {

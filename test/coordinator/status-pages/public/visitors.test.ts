@@ -459,10 +459,7 @@ describe('visitors', () => {
   });
 });
 
-/**
- * A page that is never left alone. How many read it in a second, and how soon they see it, `npm run
- * bench -- status` measures.
- */
+/** A page that is never left alone. */
 describe('under constant load', () => {
   const second = 1_000;
   let web: TestWeb;
