@@ -18,8 +18,6 @@ const sentences: Readonly<Record<string, string | null>> = {
   // Entries of before are stored under the older id.
   tryMonitor: null,
   createTest: null,
-  moveView: 'Moved view',
-  removeView: 'Removed view',
 
   createGroup: 'Created group',
   updateGroup: 'Edited group',
