@@ -20,7 +20,7 @@ import {
 } from './engine/ownership.ts';
 import { changingMonitors, monitorsOfBucket } from './engine/queries.ts';
 import { createRechecks } from './engine/rechecks.ts';
-import { doubtMarkers, removeOtherForm } from './engine/reconcile.ts';
+import { doubtMarkers } from './engine/reconcile.ts';
 import type { Timing } from './engine/timing.ts';
 import { createWriter } from './engine/writer.ts';
 import type { HealthInput } from './health/endpoint.ts';
@@ -58,7 +58,6 @@ import {
 import { createDigestCheck } from './probes/digests.ts';
 import { createDirectory } from './probes/directory.ts';
 import { createDuplicateProbes, watchConnections } from './probes/duplicates.ts';
-import { createAssignmentForms } from './probes/forms.ts';
 import { createNetworkKeys } from './probes/identities.ts';
 import { createLocationCheck } from './probes/location.ts';
 import { createDroppedResults, createReceipts, hearPresence } from './probes/presence.ts';
@@ -231,14 +230,12 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   );
   const { roster } = network;
   const records = createPingRecords(bus);
-  const forms = createAssignmentForms({ sql, clock, directory, aliveMs: timing.leaseMs });
   const { follow } = createPingSettings({ sql, bus, records, clock });
   const assignments = createAssignments({
     bus,
     directory,
     openSecrets: options.secrets.open,
     keys,
-    forms,
     prepare: follow,
     rowsOf: async (bucket) => {
       const rows = await monitorsOfBucket(sql, bucket);
@@ -295,7 +292,6 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     refusals,
     receipts,
     assignments,
-    forms,
     loaded,
     roster,
     presences: network.presences,
@@ -397,16 +393,6 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   every('watchdog', timing.watchdogMs, watchdog.tick);
 
   announceProbeChanges({ directory, assignments, partitions });
-  /** How often assignments may have been left in another form, and how often that was cleared. */
-  const left = { times: 1, cleared: 0 };
-  forms.onChange(() => {
-    left.times += 1;
-    partitions.reconcile();
-  });
-  await untilDatabase(forms.refresh);
-  // Before anything is published in a form that would have to be changed at once.
-  if (forms.single() === null)
-    await untilBus(() => forms.settle(busAdmin.ensureAll), { log, signal });
   await untilDatabase(partitions.start);
   if (isLeader()) await untilBus(busAdmin.ensureAll, { log, signal });
   const pings = await untilDatabase(() =>
@@ -443,8 +429,6 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
 
   const onProbes = async (): Promise<void> => {
     await directory.refresh();
-    if (isLeader() && bus.isConnected()) await forms.settle(busAdmin.ensureAll);
-    else await forms.refresh();
     const grew = await keys.refresh(directory.refresh);
     // First: probes that must be kept out.
     if (isLeader() && bus.isConnected()) await busAdmin.drain();
@@ -469,10 +453,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     presentOf: network.presentOf,
     resync: async (probe, isStreamDoubted) => {
       // Every owner checks all of the stream again.
-      if (isStreamDoubted) {
-        left.times += 1;
-        await doubtMarkers(bus);
-      }
+      if (isStreamDoubted) await doubtMarkers(bus);
       await busAdmin.resync(probe);
       partitions.reconcile();
     },
@@ -489,13 +470,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   );
   network.onChange(every('network', timing.networkTickMs, network.tick).hurry);
   every('probes', timing.refreshMs, onProbes);
-  every('markers', timing.digestMs, async () => {
-    partitions.reconcile();
-    const { times } = left;
-    // Whoever leads may be of the version before, and clears nothing.
-    if (left.cleared === times || !bus.isConnected()) return;
-    if (await removeOtherForm(deps)) left.cleared = times;
-  });
+  every('markers', timing.digestMs, async () => partitions.reconcile());
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
   every('unassignable', timing.refreshMs, createUnassignable({ sql, directory, isLeader }).tick);
   every('trust', timing.networkTickMs, trust.settle);

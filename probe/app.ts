@@ -5,7 +5,6 @@ import { createLog, type Log } from '../shared/base/log.ts';
 import { anchorOf, isPublicAddress } from '../shared/base/network.ts';
 import { version } from '../shared/base/process.ts';
 import { type Clock, systemClock } from '../shared/base/time.ts';
-import { envelopesAbility } from '../shared/bus/envelope.ts';
 import { relayedSubject, signatureOf } from '../shared/bus/identity.ts';
 import {
   jsonOf,
@@ -342,7 +341,6 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
             ...kinds.filter((kind) => isForSome(kind) && (kind !== 'icmp' || hasPing)),
             ...httpsAbilitiesOf(families()),
             placesAbility,
-            envelopesAbility,
           ],
           ear: ear?.address ?? null,
           spool: spool.status(),

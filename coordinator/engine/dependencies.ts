@@ -10,7 +10,6 @@ import type { Refusals } from '../health/refusals.ts';
 import type { Announcements } from '../probes/announcements.ts';
 import type { Assignments } from '../probes/assignments.ts';
 import type { Directory } from '../probes/directory.ts';
-import type { AssignmentForms } from '../probes/forms.ts';
 import type { Receipts } from '../probes/presence.ts';
 import type { ObservedState } from '../probes/trust.ts';
 import type { OwnHours } from '../results/running.ts';
@@ -33,7 +32,6 @@ export type PartitionDependencies = {
   readonly refusals: Refusals;
   readonly receipts: Receipts;
   readonly assignments: Assignments;
-  readonly forms: Pick<AssignmentForms, 'isEnveloped' | 'single'>;
   readonly installation: string;
   /**
    * What the partitions of this coordinator hold now, for counting. Only their owners change it.

@@ -53,8 +53,8 @@ export async function beAlive(
 ): Promise<{ readonly others: Others; readonly keepJournal: boolean }> {
   const [row] = await sql<{ heard: number; counted: number; keep_journal: boolean }[]>`
     with mine as (
-      insert into coordinators (id, version, seen_at, has_bus, signs, keeps_journal, envelopes)
-      values (${owner}, ${version}, now(), ${hasBus}, true, true, true)
+      insert into coordinators (id, version, seen_at, has_bus, keeps_journal)
+      values (${owner}, ${version}, now(), ${hasBus}, true)
       on conflict (id) do update set seen_at = excluded.seen_at, has_bus = excluded.has_bus
     )
     select count(*) filter (where has_bus) as counted,
@@ -67,27 +67,6 @@ export async function beAlive(
     others: { heard: row?.heard ?? 0, counted: row?.counted ?? 0 },
     keepJournal: row?.keep_journal ?? false,
   };
-}
-
-/** Whether a coordinator of the version before, which knows single assignments alone, is running. */
-export async function someoneKnowsNoEnvelopes(sql: Queryable, aliveMs: number): Promise<boolean> {
-  const rows = await sql`select 1 from coordinators where not envelopes
-    and seen_at > now() - ${aliveMs} * interval '1 millisecond' limit 1`;
-  return rows.length > 0;
-}
-
-/** The places whose probes get single assignments; null: all. */
-export async function readSinglePlaces(sql: Queryable): Promise<readonly string[] | null> {
-  const [row] = await sql<{ single_places: string[] | null }[]>`
-    select single_places from installation`;
-  return row?.single_places ?? null;
-}
-
-export async function writeSinglePlaces(
-  sql: Queryable,
-  places: readonly string[] | null,
-): Promise<void> {
-  await sql`update installation set single_places = ${places === null ? null : [...places]}`;
 }
 
 /** Removes coordinators that ended without saying so, once no one needs to know about them. */

@@ -5,13 +5,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import { bucketOf, type Packed } from '../../shared/bus/envelope.ts';
 import type { AssignmentMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
-import {
-  bucketSubject,
-  isDelta,
-  partitionOf,
-  streams,
-  subjects,
-} from '../../shared/bus/subjects.ts';
+import { bucketSubject, isDelta, partitionOf, streams } from '../../shared/bus/subjects.ts';
 import { assignedElement, assignedIn, type RosterProbe } from '../../shared/checks/assignment.ts';
 import { namingSecrets } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
@@ -20,9 +14,8 @@ import { sealBox } from '../../shared/checks/sealed-secrets.ts';
 import { continentsIn, type MonitorRow, placeIn } from '../engine/queries.ts';
 import type { Directory } from './directory.ts';
 import { type Bucket, bucketOfRow, createEnvelopes, maxChangesAtOnce } from './envelopes.ts';
-import { type AssignmentForms, keyPlaceOf } from './forms.ts';
 import type { KeyOf, NetworkKeys } from './identities.ts';
-import type { ProbeRow } from './queries.ts';
+import { keyPlaceOf, type ProbeRow } from './queries.ts';
 
 /**
  * Where a monitor's assignment goes: to the public probes of a continent, whichever regions of it
@@ -41,11 +34,6 @@ export const placeOfProbe = ({
   continent,
 }: Pick<RosterProbe, 'organisation' | 'continent'>): AssignmentPlace =>
   place === null ? { is: 'continent', continent } : { is: 'private', place };
-
-const subjectOf = (place: AssignmentPlace, monitor: string): string =>
-  place.is === 'continent'
-    ? subjects.assignment(place.continent, monitor)
-    : subjects.privateAssignment(place.place, monitor);
 
 /** Each of these places once. */
 export const chosenPlaces = (
@@ -67,11 +55,8 @@ export type Assignments = {
    * marker. Settles when the bus has them all.
    */
   readonly publish: (changes: readonly AssignmentChange[]) => Promise<void>;
-  /**
-   * Sends all assignments of a bucket once more by the envelope, and these of it to places that get
-   * single ones.
-   */
-  readonly publishBucket: (bucket: Bucket, changes: readonly AssignmentChange[]) => Promise<void>;
+  /** Sends all assignments of a bucket once more by the envelope; `rows`: those that changed. */
+  readonly publishBucket: (bucket: Bucket, rows: readonly MonitorRow[]) => Promise<void>;
   /** Writes envelopes again that their deltas have outgrown. */
   readonly foldDeltas: (partition: number) => Promise<void>;
   /** Empties the buckets of a partition on the bus that have no monitor. */
@@ -110,14 +95,13 @@ export type AssignmentDependencies = {
   /** The secret part of the config as JSON; the database holds it encrypted. */
   readonly openSecrets: (row: MonitorRow) => Promise<string>;
   readonly keys: Pick<NetworkKeys, 'keyOf' | 'keysNow' | 'epochOf'>;
-  readonly forms: Pick<AssignmentForms, 'isEnveloped' | 'single'>;
   /** What has to happen before any of these is published. */
-  readonly prepare: (changes: readonly AssignmentChange[]) => Promise<void>;
+  readonly prepare: (
+    changes: readonly Pick<AssignmentChange, 'monitor' | 'row'>[],
+  ) => Promise<void>;
   /** The monitors of a bucket as they are now, prepared in the same way. */
   readonly rowsOf: (bucket: Bucket) => Promise<readonly MonitorRow[]>;
 };
-
-const tombstone = new Uint8Array();
 
 /**
  * How many monitors are on their way to the bus at once: more would wait there beyond their
@@ -130,14 +114,11 @@ export const createAssignments = ({
   directory,
   openSecrets,
   keys,
-  forms,
   prepare,
   rowsOf,
 }: AssignmentDependencies): Assignments => {
   const limit = pLimit(maxAtOnce);
-  const { isEnveloped } = forms;
-  const hasEnvelopes = (): boolean => forms.single() !== null;
-  const envelopes = createEnvelopes({ bus, isEnveloped });
+  const envelopes = createEnvelopes({ bus });
   let servedBy:
     | { readonly rows: readonly ProbeRow[]; readonly continents: readonly Continent[] }
     | undefined;
@@ -165,10 +146,6 @@ export const createAssignments = ({
       .map((continent) => ({ is: 'continent', continent }));
   };
 
-  /**
-   * A probe of an earlier version knows no places, and takes an assignment to the monitor's own id
-   * for that of another private place: it leaves it alone.
-   */
   const withoutSeal = (row: MonitorRow): AssignmentMessage => ({
     v: 1,
     monitor: row.id,
@@ -199,29 +176,7 @@ export const createAssignments = ({
     return (place) => ({ ...plain, sealed: sealBox(keyOf(placeName(place)), secrets, row.id) });
   };
 
-  /** Subjects that may still have a single assignment of the monitor and should not any more. */
-  const leftBehind = async (monitor: string, wanted: ReadonlySet<string>): Promise<string[]> => {
-    const isLeft = (place: string): boolean => !isEnveloped(place) && !wanted.has(place);
-    const possible = served()
-      .filter(isLeft)
-      .map((continent) => subjects.assignment(continent, monitor));
-    const inPrivate = hasPrivate()
-      ? await bus.subjectsOf('ASSIGN', subjects.privateAssignment('*', monitor))
-      : [];
-    const left: string[] = [];
-    for (const subject of [
-      ...possible,
-      ...inPrivate.filter((each) => isLeft(each.split('.')[2] ?? '')),
-    ]) {
-      const last = await bus.last('ASSIGN', subject);
-      if (last && last.data.length > 0) left.push(subject);
-    }
-    return left;
-  };
-
-  const hasPrivate = (): boolean => directory.all().some(({ place_id }) => place_id !== null);
-
-  /** Enveloped places that may still have the monitor in their bucket and should not any more. */
+  /** Places that may still have the monitor in their bucket and should not any more. */
   const leftInBuckets = async (
     { monitor, row }: AssignmentChange,
     bucket: Bucket,
@@ -252,29 +207,18 @@ export const createAssignments = ({
       ? envelopes.bucketWith(monitor)
       : bucketOfRow({ partition: partitionOf(monitor), key });
 
-  /** By a message of its own in each place, which may be a delta. `isFolded`: not in envelopes. */
-  const publishOne = async (
-    change: AssignmentChange,
-    keyOf: KeyOf,
-    isFolded: boolean,
-  ): Promise<void> => {
+  /** By a delta in each place. */
+  const publishOne = async (change: AssignmentChange, keyOf: KeyOf): Promise<void> => {
     const { monitor, row, isNew } = change;
+    const bucket = await bucketOfChange(change);
+    if (bucket === undefined) return;
     const places = row && row.paused_at === null ? placesOf(row) : [];
     const wanted = new Set(places.map(placeName));
-    const gone = isNew ? [] : await leftBehind(monitor, wanted);
-    const bucket = hasEnvelopes() && !isFolded ? await bucketOfChange(change) : undefined;
-    const goneHere =
-      bucket === undefined || isNew ? [] : await leftInBuckets(change, bucket, wanted);
+    const gone = isNew ? [] : await leftInBuckets(change, bucket, wanted);
     const textFor = row && places.length > 0 ? await textsOf(keyOf, row) : () => '';
-    const send = async (place: AssignmentPlace): Promise<unknown> => {
-      const name = placeName(place);
-      if (!isEnveloped(name)) return bus.store(subjectOf(place, monitor), textFor(place));
-      return bucket && envelopes.change(name, bucket, monitor, textFor(place));
-    };
     await Promise.all([
-      ...places.map(send),
-      ...gone.map((subject) => bus.store(subject, tombstone)),
-      ...goneHere.map((place) => bucket && envelopes.change(place, bucket, monitor, '')),
+      ...places.map((place) => envelopes.change(placeName(place), bucket, monitor, textFor(place))),
+      ...gone.map((place) => envelopes.change(place, bucket, monitor, '')),
     ]);
   };
 
@@ -286,8 +230,7 @@ export const createAssignments = ({
     const byPlace = new Map<string, Packed[]>();
     for (const row of rows) {
       const places = row.paused_at === null ? placesOf(row) : [];
-      const having = places.filter((place) => isEnveloped(placeName(place)));
-      if (having.length === 0) continue;
+      if (places.length === 0) continue;
       const messageFor = await messagesOf(keyOf, row);
       const pack = (message: AssignmentMessage): Packed => ({
         ordinal: row.key,
@@ -295,7 +238,7 @@ export const createAssignments = ({
         element: assignedElement(assignedIn(message)),
       });
       const same = row.secrets === null ? pack(withoutSeal(row)) : undefined;
-      for (const place of having) {
+      for (const place of places) {
         const name = placeName(place);
         const packed = byPlace.get(name) ?? [];
         byPlace.set(name, packed);
@@ -305,16 +248,13 @@ export const createAssignments = ({
     await envelopes.write(bucket, byPlace);
   };
 
-  const publishSingly = async (
-    changes: readonly AssignmentChange[],
-    isFolded: (change: AssignmentChange) => boolean,
-  ): Promise<void> => {
+  const publishSingly = async (changes: readonly AssignmentChange[]): Promise<void> => {
     const keyOf = await keysFor(changes.map(({ row }) => row));
     let next = 0;
     const work = async (): Promise<void> => {
       for (let change = changes[next]; change; change = changes[next]) {
         next += 1;
-        await publishOne(change, keyOf, isFolded(change));
+        await publishOne(change, keyOf);
       }
     };
     // Workers queue up, not the changes: objects in a long queue grow old, and only a major
@@ -326,7 +266,7 @@ export const createAssignments = ({
 
   /** Buckets of which so much changes at once that their envelopes are written again. */
   const bucketsToWrite = (changes: readonly AssignmentChange[]): ReadonlyMap<string, Bucket> => {
-    if (!hasEnvelopes() || changes.length <= maxChangesAtOnce) return new Map();
+    if (changes.length <= maxChangesAtOnce) return new Map();
     const counts = new Map<string, number>();
     const found = new Map<string, Bucket>();
     for (const change of changes) {
@@ -345,25 +285,18 @@ export const createAssignments = ({
       await prepare(changes);
       const written = bucketsToWrite(changes);
       for (const bucket of written.values()) await writeBucket(bucket, await rowsOf(bucket));
-      await publishSingly(changes, (change) => written.has(nameOfBucket(change) ?? ''));
+      await publishSingly(changes.filter((change) => !written.has(nameOfBucket(change) ?? '')));
     },
-    publishBucket: async (bucket, changes) => {
-      await prepare(changes);
-      if (hasEnvelopes()) await writeBucket(bucket, await rowsOf(bucket));
-      const isSomewhereSingle = (row: MonitorRow): boolean =>
-        placesOf(row).some((place) => !isEnveloped(placeName(place)));
-      await publishSingly(
-        changes.filter(({ row, isNew }) => !isNew || (row !== null && isSomewhereSingle(row))),
-        () => true,
-      );
+    publishBucket: async (bucket, rows) => {
+      await prepare(rows.map((row) => ({ monitor: row.id, row })));
+      await writeBucket(bucket, await rowsOf(bucket));
     },
     foldDeltas: async (partition) => {
-      if (!hasEnvelopes() || !bus.isConnected()) return;
+      if (!bus.isConnected()) return;
       for (const bucket of await envelopes.outgrown(partition))
         await writeBucket(bucket, await rowsOf(bucket));
     },
     emptyBuckets: async (partition, existing) => {
-      if (!hasEnvelopes()) return;
       for (const bucket of await envelopes.bucketsOf(partition))
         if (!existing.has(bucket)) await envelopes.write({ partition, bucket }, new Map());
     },

@@ -17,7 +17,7 @@ import { markDone, waitingLines } from '../database/outbox.ts';
 import { endNoticesAbout } from '../health/notices.ts';
 import type { Directory } from './directory.ts';
 import { pushRevocations } from './identities.ts';
-import { endOldKeys, type ProbeRow, revokedKeys } from './queries.ts';
+import { endOldKeys, keyPlaceOf, type ProbeRow, revokedKeys } from './queries.ts';
 
 /**
  * The durable consumers of probes. Each is on one server of the bus only. While that server is away
@@ -318,11 +318,9 @@ export const createProbeBusAdmin = (dependencies: BusAdminDependencies): ProbeBu
     resync: async (probe) => {
       // Where the stream has nothing for it nothing would arrive, and it would keep its old
       // assignments.
-      const { continent, place_id: place } = probe;
-      const [whole, nothing] =
-        place === null
-          ? [subjects.assignmentsOf(continent), subjects.assignment(continent, noOne)]
-          : [subjects.assignmentsOf(place), subjects.privateAssignment(place, noOne)];
+      const place = keyPlaceOf(probe);
+      const whole = subjects.assignmentsOf(place);
+      const nothing = subjects.inBucket(place, { partition: 0, bucket: 0, item: noOne });
       if ((await bus.subjectsOf(assign, whole)).length === 0)
         await bus.store(nothing, new Uint8Array());
       log.warn(

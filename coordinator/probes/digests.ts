@@ -15,10 +15,9 @@ import type { Sql } from '../database/connect.ts';
 import { type AssignedRow, assignedRows, openMonitorLines } from '../monitors/queries.ts';
 import { chosenPlaces } from './assignments.ts';
 import type { Directory } from './directory.ts';
-import { keyPlaceOf } from './forms.ts';
 import type { KeyOf } from './identities.ts';
 import type { Present } from './presence.ts';
-import type { ProbeRow } from './queries.ts';
+import { keyPlaceOf, type ProbeRow } from './queries.ts';
 
 /**
  * Compares what each probe reports to hold with what the database wants it to hold. A difference in

@@ -21,7 +21,7 @@ import {
 export type Envelopes = {
   /**
    * Replaces all that the bus has of a bucket: in each of these places by these assignments, in
-   * each other place by none. Only in places that have envelopes.
+   * each other place by none.
    */
   readonly write: (
     bucket: Bucket,
@@ -47,7 +47,6 @@ export type Bucket = { readonly partition: number; readonly bucket: number };
 
 type Dependencies = {
   readonly bus: Pick<Bus, 'store' | 'last' | 'purge' | 'subjectsOf'>;
-  readonly isEnveloped: (place: string) => boolean;
 };
 
 type Item = NonNullable<ReturnType<typeof bucketSubject>> & { readonly subject: string };
@@ -73,7 +72,7 @@ export const bucketOfRow = ({
   bucket: bucketOf(key),
 });
 
-export const createEnvelopes = ({ bus, isEnveloped }: Dependencies): Envelopes => {
+export const createEnvelopes = ({ bus }: Dependencies): Envelopes => {
   const itemsOf = async (partition: number, bucket: number | '*'): Promise<readonly Item[]> => {
     const found = await Promise.all(
       subjects
@@ -82,7 +81,7 @@ export const createEnvelopes = ({ bus, isEnveloped }: Dependencies): Envelopes =
     );
     return found.flat().flatMap((subject) => {
       const read = bucketSubject(subject);
-      return read && isEnveloped(read.place) ? [{ ...read, subject }] : [];
+      return read ? [{ ...read, subject }] : [];
     });
   };
 

@@ -27,9 +27,8 @@ import type { Refusals } from '../health/refusals.ts';
 import type { Announcements } from './announcements.ts';
 import { type Directory, senderOf } from './directory.ts';
 import type { DuplicateProbes } from './duplicates.ts';
-import { keyPlaceOf } from './forms.ts';
 import type { KeyOf } from './identities.ts';
-import { type ProbeRow, writeDropped } from './queries.ts';
+import { keyPlaceOf, type ProbeRow, writeDropped } from './queries.ts';
 
 /** A probe has just reported its presence. */
 export type Present = {

@@ -137,6 +137,12 @@ export type ProbeRow = {
   readonly addresses: readonly string[];
 };
 
+/** The place whose key a probe has. */
+export const keyPlaceOf = ({
+  place_id,
+  continent,
+}: Pick<ProbeRow, 'place_id' | 'continent'>): string => place_id ?? continent;
+
 /** What anyone who relies on a probe may know. */
 export type ProbeTrust = Pick<
   ProbeRow,

@@ -8,7 +8,6 @@ import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
 import {
   bucketSubject,
   isDelta,
-  lastTokenOf,
   partitionOf,
   probeConsumers,
   streams,
@@ -201,18 +200,14 @@ function lineOf({ subject, data, seq }: Delivered, revision: number): unknown {
   if (subject === subjects.roster) return { roster: jsonOf(data) };
   const at = { seq, revision };
   const within = bucketSubject(subject);
-  if (within && !isDelta(within.item)) {
-    const { partition, bucket, item } = within;
+  if (!within) throw new Error('no assignment has this subject');
+  const { partition, bucket, item } = within;
+  if (!isDelta(item)) {
     const body = Buffer.from(data).toString('base64');
     return { in: { partition, bucket, part: Number(item) }, envelope: body, ...at };
   }
   if (data.length > 0) return { put: jsonOf(data), ...at };
-  const { partition, bucket } = within ?? {};
-  return {
-    gone: lastTokenOf(subject),
-    ...at,
-    ...(within ? { bucket: { partition, bucket } } : {}),
-  };
+  return { gone: item, ...at, bucket: { partition, bucket } };
 }
 
 function textOf(change: Line): string {

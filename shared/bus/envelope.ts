@@ -10,7 +10,6 @@ import { assignmentMessage, wireVersion } from './messages.ts';
  *
  *   assign.<place>.<partition>.<bucket>.<part>      an envelope: a bucket, or a part of one
  *   assign.<place>.<partition>.<bucket>.<monitor>   a delta: one assignment since; empty: none now
- *   assign.<place>.<monitor>                        a single assignment, for probes before envelopes
  *
  * What holds of them, whoever reads or repeats them in whatever order:
  *
@@ -23,9 +22,6 @@ import { assignmentMessage, wireVersion } from './messages.ts';
  * - The digest sums up the assignments inside, so that a probe that starts need not hash them. That
  *   a probe missed a message shows by the digest of all that it holds.
  */
-/** What a probe says beside its kinds when it reads envelopes. */
-export const envelopesAbility = 'envelopes';
-
 /** Of a partition, a thirty-second of so many monitors: few have more than an envelope holds. */
 export const bucketLength = 7_168;
 export const bucketOf = (ordinal: number): number => Math.floor(ordinal / bucketLength);

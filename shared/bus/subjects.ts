@@ -18,13 +18,8 @@ const assignedIn = (place: string): string =>
  * fingerprints: never user text.
  */
 export const subjects = {
-  assignment: (continent: Continent, monitor: string) =>
-    `assign.${continentToken(continent)}.${monitor}`,
-  privateAssignment: (place: string, monitor: string) => `assign.private.${place}.${monitor}`,
-  /** All that the probes of a place are to check, in either form (bus/envelope.ts). */
+  /** All that the probes of a place are to check (bus/envelope.ts). */
   assignmentsOf: (place: string) => `${assignedIn(place)}.>`,
-  /** Assignments of a place with a message each. */
-  singleAssignmentsOf: (place: string) => `${assignedIn(place)}.*`,
   /** An envelope by its part, or a delta by its monitor; `*`: all of the bucket. */
   inBucket: (place: string, { partition, bucket, item }: InBucket) =>
     `${assignedIn(place)}.${partition}.${bucket}.${item}`,
@@ -111,12 +106,6 @@ export const bucketSubject = (subject: string): BucketSubject | undefined => {
     : undefined;
 };
 
-/** The place of a single assignment; undefined for any other subject. */
-export const singlePlaceOf = (subject: string): string | undefined => {
-  const [place, monitor, ...more] = withinPlace(subject);
-  return monitor !== undefined && more.length === 0 ? place : undefined;
-};
-
 /** Whether the item of a bucket is a monitor's delta, and no part. */
 export const isDelta = (item: string): boolean => item.includes('-');
 
@@ -146,9 +135,8 @@ export const streams = {
     maxBytes: 1024 ** 3,
   },
   /**
-   * What to check, by the last value of each subject: envelopes and deltas, or single assignments
-   * (bus/envelope.ts). An empty message is a deletion marker; outside of buckets it is removed
-   * after a week.
+   * What to check, by the last value of each subject: envelopes and deltas (bus/envelope.ts). An
+   * empty message is a deletion marker.
    */
   assignments: {
     name: 'ASSIGN',

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Continent } from '../../shared/base/continents.ts';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import { presenceMessage } from '../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
-import { bucketSubject, singlePlaceOf, streams, subjects } from '../../shared/bus/subjects.ts';
+import { streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
 import { publishedFor } from '../support/monitors.ts';
 import {
@@ -14,25 +13,13 @@ import {
 } from '../support/network.ts';
 import type { Target } from '../support/targets.ts';
 
-/**
- * Assignments by the envelope, beside probes and coordinators of the version before, over kills and
- * a lost bus.
- */
+/** Assignments by the envelope, over kills and a lost bus. */
 
 const assign = streams.assignments.name;
 
 const connectTo = ({ account, log }: Network): Promise<Bus> => {
   const { url, coordinatorCredentials: credentials } = account;
   return connectBus({ url, credentials, name: 'test', log });
-};
-
-/** How many subjects a place has in either form. */
-const formsIn = async (bus: Bus, place: Continent) => {
-  const all = await bus.subjectsOf(assign, subjects.assignmentsOf(place));
-  return {
-    enveloped: all.filter((subject) => bucketSubject(subject) !== undefined).length,
-    single: all.filter((subject) => singlePlaceOf(subject) !== undefined).length,
-  };
 };
 
 /** What a probe says that it holds, whenever it says so. */
@@ -81,48 +68,13 @@ describe('assignments', () => {
     await eventually(() => target.hits.some(({ url }) => url === path), 40_000);
   };
 
-  test('become single for a probe of the version before, and envelopes once it is gone, while checks go on', async () => {
-    expect((await formsIn(bus, 'Europe')).single).toBe(0);
-    const older = await network.makeProbe('Europe', 'older');
-    await network.sql`update probes set last_seen_at = now(), kinds = '{}' where id = ${older.id}`;
-    await eventually(async () => {
-      const { enveloped, single } = await formsIn(bus, 'Europe');
-      return enveloped === 0 && single === 40;
-    }, 60_000);
-    await newVersionArrives();
-    await network.deleteMonitor(monitors.pop() ?? '');
-    await checksGoOn();
-    await network.revokeProbe(older.id);
-    await eventually(async () => (await formsIn(bus, 'Europe')).single === 0, 60_000);
-    await newVersionArrives();
-    await checksGoOn();
-    const fresh = await network.addProbe('Europe', 'fresh');
-    const held = countsOf(bus, fresh.made);
-    await eventually(() => held.at(-1) === monitors.length, 60_000);
-    await fresh.close();
-  });
-
-  test('are single while a coordinator of the version before runs', async () => {
-    await network.sql`
-      insert into coordinators (id, version, seen_at, has_bus, signs)
-      values (gen_random_uuid(), 'older', now() + interval '1 hour', false, true)`;
-    await eventually(async () => {
-      const { enveloped, single } = await formsIn(bus, 'Europe');
-      return enveloped === 0 && single === monitors.length;
-    }, 60_000);
-    await newVersionArrives();
-    await checksGoOn();
-    await network.sql`delete from coordinators where version = 'older'`;
-    await eventually(async () => (await formsIn(bus, 'Europe')).single === 0, 60_000);
-    await network.deleteMonitor(monitors.pop() ?? '');
-    await newVersionArrives();
-    await checksGoOn();
-  });
-
   test('come back to a bus that lost all of them', async () => {
     await bus.deleteStream(assign);
     await bus.ensureStream(streams.assignments);
-    await eventually(async () => (await formsIn(bus, 'Europe')).enveloped > 0, 60_000);
+    await eventually(
+      async () => (await bus.subjectsOf(assign, subjects.assignmentsOf('Europe'))).length > 0,
+      60_000,
+    );
     await newVersionArrives();
     await checksGoOn();
   });

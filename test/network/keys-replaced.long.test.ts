@@ -9,10 +9,9 @@ import { openNetworkKnowledge } from '../../probe/presence/knowledge.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { AssignmentMessage } from '../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
-import { subjects } from '../../shared/bus/subjects.ts';
 import { deriveNetworkKey, keyIdOf } from '../../shared/checks/sealed-secrets.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { publishedFor } from '../support/monitors.ts';
+import { deltaOf, publishedFor } from '../support/monitors.ts';
 import {
   announceAsCoordinator,
   createNetwork,
@@ -152,9 +151,7 @@ describe('the key that seals secrets for a continent', () => {
     expect(await eventually(() => keyOfBox('Europe', later))).toBe(key);
     // A coordinator that was frozen may still publish what it had sealed before: it is noticed and
     // undone.
-    await eventually(() =>
-      bus.store(subjects.assignment('Europe', monitor), JSON.stringify(before)),
-    );
+    await eventually(() => bus.store(deltaOf('Europe', before), JSON.stringify(before)));
     await eventually(async () => (await keyOfBox('Europe', monitor)) === key, 90_000);
     await stays.close();
   });

@@ -6,7 +6,7 @@ import { connectBus } from '../../shared/bus/nats.ts';
 import { createKey } from '../../shared/bus/nkeys.ts';
 import { partitionOf, streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
-import { incidentsOf, resultsOf } from '../support/monitors.ts';
+import { deltaOf, incidentsOf, resultsOf } from '../support/monitors.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
 import { speakAs } from '../support/probes.ts';
 import { mayBusStandStill } from '../support/services.ts';
@@ -93,7 +93,7 @@ describe('a probe on the bus', () => {
     const forbidden = [
       subjects.result('Europe', partition, other.id),
       subjects.result('Asia', partition, europe.id),
-      subjects.assignment('Europe', monitor),
+      deltaOf('Europe', { monitor, ordinal: 0 }),
       subjects.roster,
       subjects.presence(other.id),
       subjects.look(other.id),

@@ -3,7 +3,7 @@ import type { Sql } from '../../coordinator/database/connect.ts';
 import { insertPingTokens } from '../../coordinator/monitors/queries.ts';
 import { outcomeNumbers } from '../../coordinator/results/check.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { readEnvelope } from '../../shared/bus/envelope.ts';
+import { bucketOf, readEnvelope } from '../../shared/bus/envelope.ts';
 import { type AssignmentMessage, assignmentMessage, jsonOf } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import {
@@ -341,6 +341,17 @@ export const digestOf = (elements: Iterable<Element>): Digest => {
   return digest;
 };
 
+/** Where a change of one monitor goes. */
+export const deltaOf = (
+  place: string,
+  { monitor, ordinal }: Pick<AssignmentMessage, 'monitor' | 'ordinal'>,
+): string =>
+  subjects.inBucket(place, {
+    partition: partitionOf(monitor),
+    bucket: bucketOf(ordinal),
+    item: monitor,
+  });
+
 /** What the bus last says of a monitor to the probes of a place; null: that it is not to be checked. */
 export const publishedFor = async (
   bus: Pick<Bus, 'last' | 'subjectsOf'>,
@@ -351,10 +362,7 @@ export const publishedFor = async (
   const own = { partition: partitionOf(monitor), bucket: '*', item: '*' } as const;
   const found: { readonly seq: number; readonly says: AssignmentMessage | null }[] = [];
   const silent: { readonly seq: number; readonly from: number; readonly until: number }[] = [];
-  for (const subject of [
-    subjects.assignment(place, monitor),
-    ...(await bus.subjectsOf(stream, subjects.inBucket(place, own))),
-  ]) {
+  for (const subject of await bus.subjectsOf(stream, subjects.inBucket(place, own))) {
     const last = await bus.last(stream, subject);
     if (!last) continue;
     const { seq, data } = last;

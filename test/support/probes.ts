@@ -187,9 +187,6 @@ export const subjectsOfOthers = ({
   `$JS.ACK.BEATS.beats-${partitionOf(heartbeat.monitor)}.1.1.1.1.0`,
   '$JS.API.STREAM.PURGE.ASSIGN',
   ...probes.flatMap(({ id, continent }) => [
-    subjects.assignment(continent, monitor),
-    subjects.assignment(continent, newId()),
-    subjects.privateAssignment(id, newId()),
     ...[continent, id].flatMap((place) =>
       [0, monitor].map((item) => {
         const at = { partition: partitionOf(monitor), bucket: 0, item };

@@ -8,7 +8,6 @@ import {
   createTombstones,
 } from '../../../coordinator/probes/assignments.ts';
 import { bucketOfRow } from '../../../coordinator/probes/envelopes.ts';
-import { rememberedForMs, singlePlacesOf } from '../../../coordinator/probes/forms.ts';
 import type { ProbeRow } from '../../../coordinator/probes/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { bucketLength } from '../../../shared/bus/envelope.ts';
@@ -18,7 +17,7 @@ import { deriveNetworkKey, openBox } from '../../../shared/checks/sealed-secrets
 import { publishedFor } from '../../support/monitors.ts';
 import { createAccount } from '../../support/services.ts';
 
-/** Assignments as they are on the bus, by the envelope and singly. */
+/** Assignments as they are on the bus, by the envelope. */
 
 const organisation = newId();
 const office = newId();
@@ -34,31 +33,10 @@ const probeOf = (more: Partial<ProbeRow> = {}): ProbeRow => ({
   ...more,
 });
 
-describe('places with single assignments', () => {
-  const old = { last_seen_at: new Date(now - 1_000) };
-  const able = { ...old, kinds: ['places', 'envelopes'] };
-  const single = (...probes: Partial<ProbeRow>[]) =>
-    singlePlacesOf(
-      probes.map((each) => probeOf(each)),
-      now,
-    );
-
-  test('are those with a probe that was heard of late and reads no envelopes', () => {
-    expect(single(old, { ...able, continent: 'Asia' })).toEqual(['Europe']);
-    expect(single(able, old, { ...old, place_id: office })).toEqual(['Europe', office].toSorted());
-  });
-
-  test('are not those whose older probes are revoked, forgotten, or were never heard', () => {
-    const forgotten = { last_seen_at: new Date(now - rememberedForMs) };
-    expect(single({ ...old, revoked_at: new Date(now) }, forgotten, {}, able)).toEqual([]);
-  });
-});
-
 describe('assignments on the bus', () => {
   let bus: Bus;
   let assignments: Assignments;
   let database: Map<string, MonitorRow>;
-  let single: readonly string[] | null;
   let prepared: string[];
   const keyOf = (place: string) => deriveNetworkKey('secret', place, 1);
 
@@ -68,7 +46,6 @@ describe('assignments on the bus', () => {
     await bus.ensureStream(streams.assignments);
     database = new Map();
     prepared = [];
-    single = [];
     const probes = [
       probeOf(),
       probeOf({ continent: 'Asia' }),
@@ -79,10 +56,6 @@ describe('assignments on the bus', () => {
       directory: { ...unused, all: () => probes },
       openSecrets: async ({ secrets }) => Buffer.from(secrets ?? []).toString(),
       keys: { keyOf, keysNow: async () => keyOf, epochOf: () => 1 },
-      forms: {
-        single: () => single,
-        isEnveloped: (place) => single !== null && !single.includes(place),
-      },
       prepare: async (changes) => void prepared.push(...changes.map(({ monitor }) => monitor)),
       rowsOf: async ({ partition, bucket }) =>
         [...database.values()].filter(
@@ -124,9 +97,6 @@ describe('assignments on the bus', () => {
     get deltas() {
       return this.all.filter((subject) => isDelta(bucketSubject(subject)?.item ?? ''));
     },
-    get singles() {
-      return this.all.filter((subject) => bucketSubject(subject) === undefined);
-    },
   });
   const versionIn = async (place: 'Asia' | 'Europe', { id }: MonitorRow) =>
     (await publishedFor(bus, place, id))?.config_version ?? null;
@@ -149,8 +119,7 @@ describe('assignments on the bus', () => {
     const [kept, deleted, paused, moved] = [addRow(), addRow(), addRow(), addRow()];
     const asian = addRow({ config: { continents: ['Asia'] } });
     const all = [kept, deleted, paused, moved, asian];
-    const changes = all.map((row) => changeOf(row, true));
-    await assignments.publishBucket(bucketOfRow(kept), changes);
+    await assignments.publishBucket(bucketOfRow(kept), all);
     await assignments.publish([
       remove(deleted),
       changeOf(edit(paused, { paused_at: new Date(now) })),
@@ -218,23 +187,9 @@ describe('assignments on the bus', () => {
     }
   });
 
-  test('of a place with older probes are single, and those of others are not', async () => {
-    single = ['Asia'];
-    const rows = Array.from({ length: 20 }, () => addRow());
-    await assignments.publish(rows.map((row) => changeOf(row, true)));
-    expect((await subjectsNow()).singles).toHaveLength(20);
-    const [first] = rows;
-    if (!first) throw new Error('twenty were made');
-    await assignments.publish([remove(first)]);
-    const { all, singles, deltas } = await subjectsNow();
-    expect([all.length, singles.length, deltas.length]).toEqual([22, 20, 1]);
-    for (const place of ['Asia', 'Europe'] as const)
-      expect(await versionIn(place, first)).toBeNull();
-  });
-
   test('of buckets without monitors are emptied, and an empty bucket says nothing again', async () => {
     const row = addRow({ key: 3 * bucketLength });
-    await assignments.publishBucket(bucketOfRow(row), [changeOf(row, true)]);
+    await assignments.publishBucket(bucketOfRow(row), [row]);
     database.clear();
     await assignments.emptyBuckets(row.partition, new Set());
     expect(await versionIn('Europe', row)).toBeNull();

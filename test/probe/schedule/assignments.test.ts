@@ -22,7 +22,7 @@ import {
   type Roster,
 } from '../../../shared/checks/assignment.ts';
 import { eventually } from '../../support/eventually.ts';
-import { digestOf } from '../../support/monitors.ts';
+import { deltaOf, digestOf } from '../../support/monitors.ts';
 import { assignmentOf } from '../support/checkers.ts';
 import {
   type BusOfProbe,
@@ -67,12 +67,12 @@ describe('assignments', () => {
     continent: Continent = 'Europe',
   ): Promise<void> => {
     await wire.coordinator.store(
-      subjects.assignment(continent, assignment.monitor),
+      deltaOf(continent, assignment),
       JSON.stringify({ v: 1, ...assignment }),
     );
   };
   const tombstone = async (monitor: string): Promise<void> => {
-    await wire.coordinator.store(subjects.assignment('Europe', monitor), '');
+    await wire.coordinator.store(deltaOf('Europe', { monitor, ordinal: 0 }), '');
   };
   const digest = (all: readonly Assignment[]): string =>
     assignmentsDigest(digestOf(all.map((one) => assignedElement(assignedIn(one)))));
@@ -155,10 +155,7 @@ describe('assignments', () => {
     await publish(lost);
     assignments.attach(await wire.connect());
     await expect.poll(() => held.size, waitFor).toBe(2);
-    await wire.coordinator.purge(
-      streams.assignments.name,
-      subjects.assignment('Europe', lost.monitor),
-    );
+    await wire.coordinator.purge(streams.assignments.name, deltaOf('Europe', lost));
     const consumer = probeConsumers.assignments(wire.probe.id, subjects.assignmentsOf('Europe'));
     await wire.coordinator.renewConsumer(streams.assignments.name, consumer);
     await expect.poll(() => [...held.keys()], waitFor).toEqual([kept.monitor]);
@@ -178,7 +175,7 @@ describe('assignments', () => {
       assignmentOf('https://a.example/', { ordinal }),
     );
     if (!first || !gone || !forged) throw new Error('three were made');
-    const at = (monitor: string) => subjects.assignment('Europe', monitor);
+    const at = (monitor: string) => deltaOf('Europe', { monitor, ordinal: 0 });
     const text = (assignment: Assignment) => JSON.stringify({ v: 1, ...assignment });
     const older = say(at(first.monitor), text(first), now - 60_000);
     const ofGone = say(at(gone.monitor), text(gone), now - 60_000);
@@ -221,8 +218,14 @@ describe('assignments', () => {
 
   test('that cannot be read are skipped, and the next ones come', async () => {
     assignments.attach(await wire.connect());
-    await wire.coordinator.store(subjects.assignment('Europe', randomUUID()), '{"v":2}');
-    await wire.coordinator.store(subjects.assignment('Europe', randomUUID()), 'not JSON');
+    await wire.coordinator.store(
+      deltaOf('Europe', { monitor: randomUUID(), ordinal: 0 }),
+      '{"v":2}',
+    );
+    await wire.coordinator.store(
+      deltaOf('Europe', { monitor: randomUUID(), ordinal: 0 }),
+      'not JSON',
+    );
     await publish(assignmentOf('https://a.example/'));
     await expect.poll(() => held.size, waitFor).toBe(1);
   });
@@ -233,12 +236,9 @@ describe('assignments', () => {
     wire = await createBusOfProbe({ organisation: randomUUID() });
     await open();
     const mine = assignmentOf('https://inside.example/', { probe: wire.probe.id });
+    await wire.coordinator.store(deltaOf(wire.probe.id, mine), JSON.stringify({ v: 1, ...mine }));
     await wire.coordinator.store(
-      subjects.privateAssignment(wire.probe.id, mine.monitor),
-      JSON.stringify({ v: 1, ...mine }),
-    );
-    await wire.coordinator.store(
-      subjects.privateAssignment(randomUUID(), randomUUID()),
+      deltaOf(randomUUID(), { monitor: randomUUID(), ordinal: 0 }),
       JSON.stringify({ v: 1, ...mine }),
     );
     await publish(assignmentOf('https://public.example/'));

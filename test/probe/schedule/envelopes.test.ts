@@ -45,14 +45,12 @@ const startWriter = (place = 'Europe') => {
     said.push({ subject, data, seq: said.length + 1 });
   };
   const at = (nth: number) => ({ partition, bucket: bucketOf(ordinals[nth] ?? 0) });
-  const subjectOf = (nth: number, isSingle: boolean): string =>
-    isSingle
-      ? subjects.assignment('Europe', monitorOf(nth))
-      : subjects.inBucket(place, { ...at(nth), item: monitorOf(nth) });
+  const subjectOf = (nth: number): string =>
+    subjects.inBucket(place, { ...at(nth), item: monitorOf(nth) });
   return {
     stored,
     said,
-    put: (nth: number, isSingle = false): void => {
+    put: (nth: number): void => {
       version += 1;
       const ordinal = ordinals[nth] ?? 0;
       const assignment = {
@@ -60,11 +58,11 @@ const startWriter = (place = 'Europe') => {
         ...{ monitor: monitorOf(nth), organisation: monitorOf(9) },
       };
       stored.set(assignment.monitor, assignment);
-      say(subjectOf(nth, isSingle), Buffer.from(textOf(assignment)));
+      say(subjectOf(nth), Buffer.from(textOf(assignment)));
     },
-    gone: (nth: number, isSingle = false): void => {
+    gone: (nth: number): void => {
       stored.delete(monitorOf(nth));
-      say(subjectOf(nth, isSingle), new Uint8Array());
+      say(subjectOf(nth), new Uint8Array());
     },
     write: (bucket: number, isCut = false): void => {
       const [first, last] = [bucket * bucketLength, (bucket + 1) * bucketLength];
@@ -169,8 +167,8 @@ describe('a probe', () => {
   test('holds what the stream stored last, whatever comes twice, late, in another order, or not at all because it is replaced, and whenever it restarts', async () => {
     const nth = fc.nat(ordinals.length - 1);
     const step = fc.oneof(
-      fc.record({ is: fc.constant('put' as const), nth, isSingle: fc.boolean() }),
-      fc.record({ is: fc.constant('gone' as const), nth, isSingle: fc.boolean() }),
+      fc.record({ is: fc.constant('put' as const), nth }),
+      fc.record({ is: fc.constant('gone' as const), nth }),
       fc.record({ is: fc.constant('write' as const), bucket: fc.nat(1), isCut: fc.boolean() }),
     );
     const story = fc.record({
@@ -186,7 +184,7 @@ describe('a probe', () => {
         const writer = startWriter();
         for (const one of steps) {
           if (one.is === 'write') writer.write(one.bucket, one.isCut && one.bucket === 0);
-          else writer[one.is](one.nth, one.isSingle);
+          else writer[one.is](one.nth);
         }
         const lastOf = new Map(writer.said.map(({ subject, seq }) => [subject, seq]));
         const inOrder = writer.said

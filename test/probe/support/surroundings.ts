@@ -37,6 +37,7 @@ import type { Assignment, RosterProbe } from '../../../shared/checks/assignment.
 import { noPhases, type Result, type Verdict } from '../../../shared/checks/result.ts';
 import { type NetworkKey, sealKeyTo } from '../../../shared/checks/sealed-secrets.ts';
 import { createTcpProxy, type TcpProxy } from '../../support/connections.ts';
+import { deltaOf } from '../../support/monitors.ts';
 import { probeRow } from '../../support/probe-rows.ts';
 import { createAccount, pushAccount } from '../../support/services.ts';
 import type { Services } from '../../support/services-run.ts';
@@ -426,22 +427,16 @@ export const startSmallCoordinator = (wire: BusOfProbe): SmallCoordinator => {
       }),
     );
   });
-  const placeOf = (assignment: Pick<Assignment, 'monitor'>, continent: Continent): string =>
-    probe.organisation === null
-      ? subjects.assignment(continent, assignment.monitor)
-      : subjects.privateAssignment(probe.id, assignment.monitor);
+  const place = probe.organisation === null ? probe.continent : probe.id;
   return Object.assign(small, {
     taker,
     presences,
     unsigned: () => unsigned,
     assign: async (assignment: Assignment) => {
-      await bus.store(
-        placeOf(assignment, probe.continent),
-        JSON.stringify({ v: 1, ...assignment }),
-      );
+      await bus.store(deltaOf(place, assignment), JSON.stringify({ v: 1, ...assignment }));
     },
     unassign: async (monitor: string) => {
-      await bus.store(placeOf({ monitor }, probe.continent), '');
+      await bus.store(deltaOf(place, { monitor, ordinal: 0 }), '');
     },
     publishRoster: async (...probes: RosterProbe[]) => {
       epoch += 1;
