@@ -25,7 +25,7 @@ import {
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../shared/checks/assignment.ts';
 import { isForSome, kinds } from '../shared/checks/kinds.ts';
-import { type HttpsAbility, httpsAbilities, placesAbility } from '../shared/checks/placement.ts';
+import { type HttpsAbility, httpsAbilities } from '../shared/checks/placement.ts';
 import { keyIdOf } from '../shared/checks/sealed-secrets.ts';
 import {
   createLookup,
@@ -340,7 +340,6 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
           kinds: [
             ...kinds.filter((kind) => isForSome(kind) && (kind !== 'icmp' || hasPing)),
             ...httpsAbilitiesOf(families()),
-            placesAbility,
           ],
           ear: ear?.address ?? null,
           spool: spool.status(),

@@ -6,7 +6,6 @@ import {
   abilityFor,
   type HttpsAbility,
   insideOf,
-  placesAbility,
   rangesFrom,
   reachesAny,
   specialOf,
@@ -262,14 +261,8 @@ export const refuseAt = (place: string, monitor: Wanted, checkers: readonly Chec
       'nobody_can_check',
       `config.places: ${name} has no probe any more; leave it out, or choose another place.`,
     );
-  const reading = near.filter(({ kinds }) => kinds.includes(placesAbility));
-  if (reading.length === 0)
-    throw new Refusal(
-      'nobody_can_check',
-      `config.places: no probe of ${name} has said that it reads places; bring one to this version, or leave that place out.`,
-    );
   const words = { nobody: `no probe of ${name}`, isPlace: isPrivatePlace(place), name };
-  refuseAmong(monitor, reading, words, checkers);
+  refuseAmong(monitor, near, words, checkers);
 };
 
 /** As its config names it, which is in the order of its places. */

@@ -7,7 +7,6 @@ import type { AssignmentMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { bucketSubject, isDelta, partitionOf, streams } from '../../shared/bus/subjects.ts';
 import { assignedElement, assignedIn, type RosterProbe } from '../../shared/checks/assignment.ts';
-import { namingSecrets } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { publicPlace } from '../../shared/checks/places.ts';
 import { sealBox } from '../../shared/checks/sealed-secrets.ts';
@@ -154,12 +153,13 @@ export const createAssignments = ({
     target: row.target,
     interval_ms: row.interval_s * 1_000,
     timeout_ms: timeoutMs(row.config, row.interval_s),
-    config: row.secrets === null ? row.config : namingSecrets(row.type, row.config),
+    config: row.config,
     sealed: null,
     config_version: row.config_version,
     ordinal: row.key,
     continents: continentsIn(row.config)?.slice() ?? null,
-    ...(row.places ? { probe: row.id, places: [...row.places] } : { probe: placeIn(row.config) }),
+    probe: placeIn(row.config),
+    ...(row.places ? { places: [...row.places] } : {}),
   });
 
   /**

@@ -9,8 +9,6 @@ import {
   type Element,
   isComparable,
 } from '../../shared/checks/assignment.ts';
-import { isForSome } from '../../shared/checks/kinds.ts';
-import { placesAbility } from '../../shared/checks/placement.ts';
 import type { Sql } from '../database/connect.ts';
 import { type AssignedRow, assignedRows, openMonitorLines } from '../monitors/queries.ts';
 import { chosenPlaces } from './assignments.ts';
@@ -63,7 +61,7 @@ const assignedOf = (row: AssignedRow): Assigned => ({
   interval_ms: row.interval_s * 1_000,
   ordinal: row.key,
   continents: row.continents?.filter(isContinent) ?? null,
-  probe: row.places ? row.id : row.probe,
+  probe: row.probe,
   places: row.places,
   key: null,
 });
@@ -121,9 +119,9 @@ export const createDigestCheck = ({
   let restUntil = 0;
   let rows = 0;
 
-  /** By place; a probe of the first version reads no places, and holds the first kinds without them. */
-  const wanted = async (): Promise<(probe: ProbeRow, readsPlaces: boolean) => Digest> => {
-    const [digests, earlier] = [digestsByPlace(), digestsByPlace()];
+  /** By place. */
+  const wanted = async (): Promise<(place: string) => Digest> => {
+    const digests = digestsByPlace();
     const publicContinents = new Set(
       directory.all().flatMap((row) => (row.organisation_id === null ? [row.continent] : [])),
     );
@@ -132,11 +130,7 @@ export const createDigestCheck = ({
       rows += page.length;
       for (const row of page) {
         const assigned = assignedOf(row);
-        const isReadEarlier = !isForSome(row.type);
-        const add = (place: AssignmentPlace, element: Element, older = element): void => {
-          digests(place).add(element);
-          if (isReadEarlier) earlier(place).add(older);
-        };
+        const add = (place: AssignmentPlace, element: Element): void => digests(place).add(element);
         // Without sealed secrets an assignment is the same everywhere, and is hashed once.
         const plain = row.has_secrets ? undefined : assignedElement(assigned);
         const elementFor = (place: AssignmentPlace) =>
@@ -144,8 +138,7 @@ export const createDigestCheck = ({
         if (row.places)
           for (const chosen of chosenPlaces(row.places, [...publicContinents])) {
             const place = chosen.is === 'continent' ? chosen.continent : chosen.place;
-            const key = row.has_secrets ? keyOf(place).id : null;
-            add(place, elementFor(place), assignedElement({ ...assigned, places: null, key }));
+            add(place, elementFor(place));
           }
         else if (assigned.probe !== null) add(assigned.probe, elementFor(assigned.probe));
         else
@@ -154,7 +147,7 @@ export const createDigestCheck = ({
               add(continent, elementFor(continent));
       }
     }
-    return (row, readsPlaces) => (readsPlaces ? digests : earlier)(keyPlaceOf(row));
+    return digests;
   };
 
   return {
@@ -166,7 +159,7 @@ export const createDigestCheck = ({
       for (const probe of directory.all()) {
         const present = presentOf(probe.id);
         if (!present || probe.revoked_at !== null) continue;
-        const digest = digestFor(probe, present.message.kinds?.includes(placesAbility) === true);
+        const digest = digestFor(keyPlaceOf(probe));
         const { epoch } = roster();
         const signature = differenceOf(digest, present.message.assignments, epoch);
         const before = differing.get(probe.id);

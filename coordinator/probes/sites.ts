@@ -9,7 +9,7 @@ import { isPublic, parseAddress, unmapped } from '../../shared/base/network.ts';
 export type PlacedProbe = {
   readonly place: string;
   readonly organisation: string;
-  /** What its host is, as the probe says; undefined from one of an earlier version. */
+  /** What its host is, as the probe says; undefined where it does not. */
   readonly host: string | undefined;
   /** Where the bus sees it come from. */
   readonly address: string | undefined;

@@ -112,10 +112,7 @@ type PoolDependencies = {
   readonly hostsOf: (probe: string) => readonly number[];
 };
 
-/**
- * A coordinator that has shared nothing about a probe by then, such as one of an older version, is
- * not awaited.
- */
+/** A coordinator that has shared nothing about a probe by then is not awaited. */
 const answerMs = 5_000;
 
 const createPooledRefutations = ({

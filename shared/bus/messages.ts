@@ -218,7 +218,7 @@ export const presenceMessage = z.object({
     .object({ key: z.string().max(64), issued_at: time, ends_at: time })
     .exactOptional(),
   load: z.object({ in_flight: z.int(), late_ms: z.number() }),
-  /** How many checks of each kind ended how since this process began; left out by older probes. */
+  /** How many checks of each kind ended how since this process began. */
   checks: z
     .array(
       z.object({ kind: z.string().max(32), outcome: z.string().max(16), count: z.int().min(0) }),
@@ -396,8 +396,7 @@ export const testRunAnnouncement = z.object({
 });
 
 /**
- * A probe's question about a domain, sent where its presence goes; the leader answers. No
- * coordinator of a version before answers.
+ * A probe's question about a domain, sent where its presence goes; the leader answers.
  */
 export const registrationQuestion = z.object({
   v: version,

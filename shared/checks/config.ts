@@ -107,17 +107,6 @@ export const asSplit = (
   return { open: parted.open, secrets: parted.secrets };
 };
 
-/**
- * The config as probes get it: probes of an older version know only the secret headers that are
- * named.
- */
-export const namingSecrets = (kind: Kind, open: Config): Config => {
-  const headers = secretPaths(kind, open).flatMap(([key, name]) =>
-    key === 'headers' && name !== undefined ? [name] : [],
-  );
-  return headers.length === 0 ? open : { ...open, secret_headers: headers };
-};
-
 /** The config as the check uses it, with its secrets in plain form. */
 export const mergeSecrets = (kind: Kind, open: Config, secrets: Secrets): Config =>
   merge(open, secretPaths(kind, open), secrets);

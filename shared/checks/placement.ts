@@ -144,9 +144,6 @@ export const abilityFor = (
   return client_certificate === null ? undefined : 'client_certificate';
 };
 
-/** What a probe says beside its kinds when it reads the places of an assignment. */
-export const placesAbility = 'places';
-
 /** What only some probes do for a check: a kind besides the first ones, or the ability it needs. */
 export const specialOf = (
   kind: Kind | undefined,
@@ -217,43 +214,28 @@ const arrange = (roster: Roster): Arranged => {
   return made;
 };
 
-/**
- * What placement asks of a probe before it gives it this check, by the words that probes say beside
- * their kinds. One of an earlier version would take its turns as if there were no places.
- */
-const wordsFor = ({
-  kind,
-  ability,
-  places,
-}: Pick<Placed, 'kind' | 'ability' | 'places'>): readonly string[] => {
-  const special = specialOf(kind, ability);
-  const words = special === undefined ? [] : [special];
-  return places ? [...words, placesAbility] : words;
-};
-
-const says = ({ kinds }: RosterProbe, words: readonly string[]): boolean =>
-  words.every((word) => kinds?.includes(word) === true);
+const says = ({ kinds }: RosterProbe, word: string | undefined): boolean =>
+  word === undefined || kinds?.includes(word) === true;
 
 /**
  * The public probes that can check it, healthy or not: they check its kind as it wants, and their
  * hosts may reach its private addresses. Undefined when all can.
  */
 export const ableToCheck = (
-  asked: Pick<Placed, 'kind' | 'ability' | 'inside' | 'places'>,
+  { kind, ability, inside }: Pick<Placed, 'kind' | 'ability' | 'inside'>,
   roster: Roster,
 ): ReadonlySet<string> | undefined => {
-  const { kind, ability, inside, places } = asked;
   // Nearly always, and asked at every decision.
-  if (!places && inside === undefined && specialOf(kind, ability) === undefined) return undefined;
-  const words = wordsFor(asked);
+  const special = specialOf(kind, ability);
+  if (inside === undefined && special === undefined) return undefined;
   const { able } = arrange(roster);
-  const name = `${words.join('+')} ${inside?.join() ?? ''}`;
+  const name = `${special ?? ''} ${inside?.join() ?? ''}`;
   const existing = able.find(name);
   if (existing) return existing;
   const found = roster.probes.filter(
     (probe) =>
       probe.organisation === null &&
-      says(probe, words) &&
+      says(probe, special) &&
       (inside === undefined || reachesAny(inside, rangesOf(probe))),
   );
   const made = new Set(found.map(({ id }) => id));
@@ -371,9 +353,9 @@ const privateHere = (
   counts: (candidate: Candidate) => boolean = () => true,
 ): readonly Candidate[] | undefined => {
   const all = arrange(roster).places.get(place)?.filter(counts);
-  const words = wordsFor(assignment);
-  if (words.length === 0) return all;
-  const able = all?.filter(({ probe }) => says(probe, words));
+  const special = specialOf(assignment.kind, assignment.ability);
+  if (special === undefined) return all;
+  const able = all?.filter(({ probe }) => says(probe, special));
   if (able && able.length > 0) return able;
   // Beside others it is left out; the only place has nobody else, who would have to be told.
   return assignment.places ? undefined : all;

@@ -199,16 +199,6 @@ describe('every chosen place', () => {
     ]);
   });
 
-  test('must have a probe that reads places, as none of the version before does', () => {
-    const of = [open(1, 'Europe', null, { kinds: [] }), open(2, 'Asia')];
-    const at = (...places: string[]) => judged({ places }, 'https://example.com/', of, 'https');
-    expect(at('Asia')[0]).toBe('taken');
-    expect(at('Asia', 'Europe')).toEqual([
-      'nobody_can_check',
-      expect.stringContaining('no probe of "continent:Europe" has said that it reads places'),
-    ]);
-  });
-
   test('must have a probe at all', () => {
     const monitor = { kind: 'https' as const, target: 'https://example.com/', organisation };
     const gone = { config: { places: ['Office'] }, places: [office] };

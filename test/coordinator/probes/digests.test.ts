@@ -8,7 +8,6 @@ import {
   assignmentsDigest,
 } from '../../../shared/checks/assignment.ts';
 import type { Kind } from '../../../shared/checks/kinds.ts';
-import { placesAbility } from '../../../shared/checks/placement.ts';
 import { gateBench } from '../../support/gate.ts';
 import { digestOf } from '../../support/monitors.ts';
 import { createTestOrganisation } from '../../support/people.ts';
@@ -24,7 +23,6 @@ describe('the comparison of what a probe holds with what is wanted', () => {
   let sent: boolean[];
   let now: number;
   let epoch: number;
-  let kinds: string[];
   let held: { readonly assigned: readonly Assigned[]; readonly roster: number };
   let reports: number;
 
@@ -32,7 +30,6 @@ describe('the comparison of what a probe holds with what is wanted', () => {
     await bench.sql`delete from monitors`;
     organisation = (await createTestOrganisation(bench.sql)).organisation;
     [sent, now, epoch, reports] = [[], 1_000, 1, 0];
-    kinds = [placesAbility];
     held = { assigned: [], roster: 1 };
     vi.spyOn(performance, 'now').mockImplementation(() => now);
     check = createDigestCheck({
@@ -59,7 +56,7 @@ describe('the comparison of what a probe holds with what is wanted', () => {
               up_ms: 0,
               sent_at: 0,
             },
-            ...{ version: 'test', seal_key: '', allowed_cidrs: [], kinds, ear: null },
+            ...{ version: 'test', seal_key: '', allowed_cidrs: [], kinds: [], ear: null },
             spool: { waiting: 0, dropped: 0, bytes: 0 },
             assignments: { count: assigned.length, digest, roster_epoch: roster },
             load: { in_flight: 0, late_ms: 0 },
@@ -129,14 +126,6 @@ describe('the comparison of what a probe holds with what is wanted', () => {
     expect(sent).toEqual([false]);
     await compare();
     expect(sent).toEqual([false, false]);
-  });
-
-  test('misses nothing at a probe of 0.1.0 that skips monitors of later kinds', async () => {
-    kinds = [];
-    held = { assigned: [await addMonitor('heartbeat')], roster: 1 };
-    await addMonitor('tcp');
-    for (let times = 0; times < 4; times += 1) await compare(resyncMs);
-    expect(sent).toEqual([]);
   });
 
   test('sends all of it ever less often where that does not help, and doubts the stream once', async () => {

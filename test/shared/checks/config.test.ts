@@ -10,7 +10,6 @@ import {
   keySchemas,
   knownKeys,
   mergeSecrets,
-  namingSecrets,
   splitSecrets,
   targetFault,
 } from '../../../shared/checks/config.ts';
@@ -166,18 +165,6 @@ describe('config', () => {
         'X-Own': '***',
       });
       expect(stored.secrets).toEqual({ ...secrets, 'headers/x-own': 'own' });
-    });
-
-    test('reach a probe that knows only headers which are named', () => {
-      const { open } = splitSecrets('https', {
-        headers: { Cookie: 'sid=1', 'X-Own': 'own', Accept: '*/*' },
-        secret_headers: ['x-own'],
-      });
-      expect(namingSecrets('https', open).secret_headers).toEqual(['Cookie', 'X-Own']);
-      expect(namingSecrets('https', { method: 'HEAD' })).toEqual({ method: 'HEAD' });
-      expect(namingSecrets('dns', { headers: { Cookie: 'x' } })).toEqual({
-        headers: { Cookie: 'x' },
-      });
     });
 
     test('a mask without a stored secret is refused with its place', () => {

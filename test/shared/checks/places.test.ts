@@ -45,17 +45,16 @@ const monitor = (number: number, more: Partial<Placed> = {}): Placed => ({
 
 describe('chosen places', () => {
   const [officeId, clusterId] = [idOf(100), idOf(200)];
-  const words = { kinds: ['places'] };
   const at = (region: string, number: number, more: Partial<RosterProbe> = {}) =>
-    probeIn('Europe', number, { region, ...words, ...more });
+    probeIn('Europe', number, { region, ...more });
   const frankfurt = at('Frankfurt', 11);
   const paris = at('Paris', 12);
-  const tokyo = probeIn('Asia', 13, words);
-  const office = probeIn('Europe', 100, { organisation: officeId, ...words });
-  const spare = probeIn('Europe', 101, { organisation: officeId, ...words });
-  const cluster = probeIn('Asia', 200, { organisation: clusterId, ...words });
+  const tokyo = probeIn('Asia', 13);
+  const office = probeIn('Europe', 100, { organisation: officeId });
+  const spare = probeIn('Europe', 101, { organisation: officeId });
+  const cluster = probeIn('Asia', 200, { organisation: clusterId });
   const roster = rosterOf(frankfurt, paris, tokyo, office, spare, cluster);
-  const choosing = (...places: string[]) => monitor(5, { probe: idOf(9_999), places });
+  const choosing = (...places: string[]) => monitor(5, { places });
   const lost = { healthy: false };
 
   test.each<[string, string[], Roster, string[]]>([
@@ -74,12 +73,6 @@ describe('chosen places', () => {
       ['Asia', officeId],
       rosterOf({ ...tokyo, ...lost }, { ...office, ...lost }),
       [officeId],
-    ],
-    [
-      'none whose probes do not know places',
-      ['Asia', officeId],
-      rosterOf(tokyo, { ...office, kinds: [] }),
-      ['Asia'],
     ],
   ])('have turns: %s', (_, places, of, expected) => {
     expect(placesOf(choosing(...places), of)).toEqual(expected.length > 0 ? expected : places);
@@ -118,12 +111,6 @@ describe('chosen places', () => {
     expect(probeOf(placed, 'Europe', roster)?.id).toBe(paris.id);
     expect(probeOf(placed, 'Asia', roster)).toBeUndefined();
     expect(probeOf(placed, clusterId, roster)).toBeUndefined();
-  });
-
-  test('are no one’s to a probe of an earlier version, which takes the old fields for a place', () => {
-    const placed = choosing('Europe', officeId);
-    const { places: _, ...asOnceRead } = placed;
-    for (const { id } of roster.probes) expect(shareOf(asOnceRead, id, roster)).toBeUndefined();
   });
 
   test('change the digest of an assignment, and only theirs', () => {

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { insertProbe } from '../../../coordinator/probes/queries.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { placesAbility } from '../../../shared/checks/placement.ts';
 import { openServed, type Served } from '../../support/api.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { runProgram } from '../../support/processes.ts';
@@ -71,7 +70,7 @@ test('"Places" can be typed: both hosts of a new place are invited before either
     await served.api.sql.begin((sql) =>
       insertProbe(sql, newId(), { ...row, organisation: house.organisation, key: newId() }),
     );
-  await served.api.sql`update probes set kinds = ${['https', placesAbility]}`;
+  await served.api.sql`update probes set kinds = ${['https']}`;
   const said = await type(use ?? '');
   expect(said).toContain('Office');
   const [place] = await served.api.sql<{ names: string[]; place: string }[]>`
