@@ -163,7 +163,7 @@ const restoreAll = async (
 ): Promise<BackupDone> => {
   const tables = await tablesInOrder(transaction);
   await refuseUnfit(transaction, tables, replace);
-  // Restored rows are of the past and raise no events (migration 038).
+  // Restored rows are of the past and raise no events.
   await transaction`set local antipode.restoring = 'on'`;
   const sum = createHash('sha256');
   const done = { tables: 0, rows: 0 };

@@ -4,17 +4,29 @@ import type { Sql } from './connect.ts';
 import { migrationNames, migrationText } from './migration-files.ts';
 import { doAlone, inTransaction } from './sql.ts';
 
+export type MigrationFiles = {
+  readonly names: () => readonly string[];
+  readonly text: (name: string) => string;
+};
+
+const migrationFiles: MigrationFiles = { names: migrationNames, text: migrationText };
+
+type MigrateOptions = { readonly files?: MigrationFiles; readonly wait?: number };
+
 /**
  * The files that this database lacks, by one query. A new database does not even have the table.
  */
-export const missingMigrations = async (sql: Sql): Promise<readonly string[]> => {
+export const missingMigrations = async (
+  sql: Sql,
+  files: MigrationFiles = migrationFiles,
+): Promise<readonly string[]> => {
   try {
     const there = new Set(
       (await sql<{ name: string }[]>`select name from migrations`).map(({ name }) => name),
     );
-    return migrationNames().filter((name) => !there.has(name));
+    return files.names().filter((name) => !there.has(name));
   } catch (error) {
-    if (codeOf(error) === '42P01') return migrationNames();
+    if (codeOf(error) === '42P01') return files.names();
     throw error;
   }
 };
@@ -30,7 +42,7 @@ const maxTries = 30;
 const isLockedOut = (error: unknown): boolean => codeOf(error) === '55P03';
 
 /** Applies one file in its own transaction. False: another coordinator did so meanwhile. */
-const applyOne = (sql: Sql, name: string, wait: number): Promise<boolean> =>
+const applyOne = (sql: Sql, name: string, text: string, wait: number): Promise<boolean> =>
   inTransaction(sql, async (transaction) => {
     // Statements that need no answer are sent together. Other migrations are awaited for as long as
     // they take.
@@ -42,7 +54,7 @@ const applyOne = (sql: Sql, name: string, wait: number): Promise<boolean> =>
     ]);
     if (known) return false;
     await Promise.all([
-      transaction.unsafe(migrationText(name)),
+      transaction.unsafe(text),
       transaction`insert into migrations (name) values (${name})`,
     ]);
     return true;
@@ -55,12 +67,15 @@ const applyOne = (sql: Sql, name: string, wait: number): Promise<boolean> =>
  * start on a newer schema. A file that has to wait for a table steps back and tries again, so that
  * running coordinators go on. @returns the names that this call applied.
  */
-export const migrate = async (sql: Sql, wait = lockMs): Promise<string[]> => {
+export const migrate = async (
+  sql: Sql,
+  { files = migrationFiles, wait = lockMs }: MigrateOptions = {},
+): Promise<string[]> => {
   const applied: string[] = [];
-  for (const name of await missingMigrations(sql)) {
+  for (const name of await missingMigrations(sql, files)) {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        if (await applyOne(sql, name, wait)) applied.push(name);
+        if (await applyOne(sql, name, files.text(name), wait)) applied.push(name);
         break;
       } catch (error) {
         if (!isLockedOut(error) || attempt >= maxTries) throw error;

@@ -2,7 +2,7 @@ import type { Interval } from '../../shared/base/time.ts';
 import { numbersLiteral, type Queryable } from '../database/connect.ts';
 
 /**
- * Changes (migration 038). Triggers write them in the transaction that makes the change; a program
+ * Changes. Triggers write them in the transaction that makes the change; a program
  * records a deploy.
  */
 

@@ -33,7 +33,7 @@ export const shownNames = namesOf({ id: 'uuid', ...settingColumns }, 'g');
 
 /**
  * Statuses are counted in the index of the status that the database keeps of each monitor
- * (monitor_status, migration 018).
+ * (monitor_status).
  */
 export const groupRow = (sql: Queryable) => sql`g.key, ${sql.unsafe(shownNames)}, g.created_at, (
     select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status',

@@ -19,7 +19,7 @@ import type { MonitorHistory, Status, StatusRow, StoredStatus } from './status.t
 
 /**
  * Queries of the dashboard: counts by status, and one page of monitors, filtered and sorted by the
- * database (monitor_status, migration 018).
+ * database (monitor_status).
  */
 
 /** Monitors that maintenance covers at this moment. Usually there are none. */
@@ -49,7 +49,7 @@ export type StatusCounts = Readonly<Partial<Record<StatusRow, number>>>;
 
 /**
  * How many have each status, and all. Most monitors are up, so these are not counted one by one:
- * they are the rest of all (monitor_counts, migration 028).
+ * they are the rest of all (monitor_counts).
  */
 export const rareStatuses = (
   sql: Queryable,
@@ -64,7 +64,7 @@ export const rareStatuses = (
   where organisation_id = ${organisation}`;
 
 /**
- * A monitor with results was observed, even when no stretch says so (migration 018). Looks at some
+ * A monitor with results was observed, even when no stretch says so. Looks at some
  * after this key; returns the last of them, or null at the end.
  */
 export const markSeen = async (

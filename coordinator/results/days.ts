@@ -26,7 +26,7 @@ import {
 
 /**
  * Rows of days (`daily_rollups`): one a monitor and day, made from its chunks once the day is over,
- * and again when one of them changes. The database marks such days (migration 162). Where chunks
+ * and again when one of them changes. The database marks such days. Where chunks
  * are damaged, or were left out of a backup, the hourly rollups count more checks: then the row has
  * no figures, and a series takes the rollups. Once a day is long over, rollups are deleted whose
  * figures are in its row, in a tenth of the space.

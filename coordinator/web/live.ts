@@ -95,7 +95,7 @@ export type Changes = {
   readonly close: () => Promise<void>;
 };
 
-/** As in migration 017-changed. */
+/** As the trigger tell_changed() sends them. */
 const channel = 'changed';
 
 /** An outage changes much at once; no one reads faster. */

@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/connect.ts';
 import type { EventPosition } from '../events/position.ts';
 
-/** Webhooks (migration 143), and the log of what was sent to them. */
+/** Webhooks, and the log of what was sent to them. */
 
 export type WebhookRow = {
   readonly key: number;

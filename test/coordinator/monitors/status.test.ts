@@ -12,7 +12,7 @@ import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
-/** The row of status that the database keeps of each monitor (migration 018). */
+/** The row of status that the database keeps of each monitor. */
 describe('status', () => {
   let database: TestDatabase;
   let sql: Sql;

@@ -1,0 +1,2444 @@
+-- The schema of 1.0.0, by subject. Forward only: a later change is a later file. Organisations,
+-- monitors and probes also carry a running number (key): big tables refer to it, because eight
+-- bytes index better than sixteen, and lists page by it, because it is given under the
+-- organisation's lock and so grows in the order of commit.
+
+-- THE INSTALLATION
+-- Which database this is, its keys, and what coordinators tell one another.
+
+-- Who this database is: a restored one is another, so that what the bus holds of the older state is
+-- not taken for its own.
+create table installation (
+  single boolean not null default true,
+  id uuid not null default gen_random_uuid(),
+  created_at timestamptz not null default now(),
+  -- No place's epoch is lower than this one. A restored database does not know what was taken out
+  -- of use after its backup, so it gets the time of its restoration.
+  seal_epoch bigint not null default 1,
+  check (single),
+  primary key (single)
+);
+insert into installation default values;
+
+-- Keys that secrets of monitors and heartbeat tokens are encrypted with, themselves encrypted with
+-- one derived from SECRET_KEY. The newest encrypts; older ones stay until nothing uses them any
+-- more.
+create table secret_keys (
+  id uuid not null,
+  wrapped bytea not null,
+  created_at timestamptz not null default now(),
+  primary key (id)
+);
+
+-- Keys that outlive SECRET_KEY: what they made (fingerprints of tokens, cursors) stays good when
+-- SECRET_KEY is replaced. Wrapped as the keys of secrets are; without a row the key is derived from
+-- SECRET_KEY.
+create table kept_keys (
+  purpose text not null,
+  wrapped bytea not null,
+  primary key (purpose)
+);
+
+-- How well the service itself did, a row for each day that is over and settled: what the page about
+-- ourselves shows.
+create table own_days (
+  day date not null,
+  -- Outages that were confirmed as they happened, and from the first failing check to the commit
+  -- that confirmed them.
+  confirmed integer not null,
+  p50_ms integer,
+  p95_ms integer,
+  -- Of these, those that two continents saw and that others, which looked too, did not see within
+  -- the hour.
+  doubted integer not null,
+  results_lost bigint not null,
+  -- Of our own parts: how often one was out, and for how long in all.
+  own_outages integer not null,
+  own_outage_s integer not null,
+  counted_at timestamptz not null default now(),
+  primary key (day)
+);
+
+-- What probes had to drop, by the day on which they said so.
+create table own_losses (
+  day date not null,
+  results bigint not null,
+  primary key (day)
+);
+
+create table refused (
+  day date not null,
+  probe text not null,
+  reason text not null,
+  count bigint not null,
+  -- So that one sees whether a count still grows.
+  last_at timestamptz not null default now(),
+  primary key (day, probe, reason)
+);
+
+-- Notices for the operator: probe events, one for each event, never one for each monitor.
+create table notices (
+  id bigint generated always as identity,
+  kind text not null,
+  subject text not null,
+  message text not null,
+  began_at timestamptz not null default now(),
+  ended_at timestamptz,
+  -- When the owners of a private probe were mailed of what is wrong with it (rule 39).
+  owners_told_at timestamptz,
+  primary key (id)
+);
+create unique index notices_open on notices (kind, subject) where (ended_at is null);
+
+-- What a transaction wants done outside the database. `monitor`: the partition's owner re-reads the
+-- monitor and republishes its assignment; `probe`: created, rotated or revoked; `beat_key`: for
+-- whoever holds the part.
+create table outbox (
+  id bigint generated always as identity,
+  topic text not null,
+  partition smallint,
+  organisation_id uuid,
+  idempotency_key text,
+  payload jsonb not null,
+  due_at timestamptz not null default now(),
+  created_at timestamptz not null default now(),
+  attempts integer not null default 0,
+  last_error text,
+  done_at timestamptz,
+  unique (idempotency_key),
+  primary key (id)
+);
+create index outbox_by_end on outbox (done_at) where (done_at is not null);
+create index outbox_waiting on outbox (topic, partition, id) where (done_at is null);
+
+-- Messages that could not be worked on, set aside for the operator; and refusals of the bus,
+-- counted by reason.
+create table set_aside (
+  id bigint generated always as identity,
+  subject text not null,
+  reason text not null,
+  data bytea not null,
+  at timestamptz not null default now(),
+  -- What the operator asked to be worked on once more, and how often that was in vain.
+  attempts integer not null default 0,
+  retry_asked_at timestamptz,
+  primary key (id)
+);
+
+-- Assistants that act as the person who connected them. A connection is also the OAuth grant, under
+-- the same id: whatever ends it ends all that was given out under it, in the same statement.
+create table connections (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  user_id uuid not null,
+  client_id text not null,
+  -- What the client calls itself, and the host that its answers went back to. Both are the word of
+  -- a stranger.
+  client_name text not null,
+  redirect_host text not null,
+  scope text not null,
+  created_at timestamptz not null,
+  last_used_at timestamptz,
+  check (scope in ('read', 'read_write')),
+  unique (key),
+  primary key (id)
+);
+create index connections_client on connections (client_id);
+create index connections_owner on connections (organisation_id, user_id);
+
+-- Calls of a token in its present window, settled between coordinators in batches.
+create unlogged table rate_windows (
+  subject text not null,
+  began_at timestamptz not null,
+  calls integer not null,
+  primary key (subject)
+);
+
+-- What a call was answered that named a key, so that the same call sent again gets the same answer
+-- and does nothing. The row is written by the transaction that did what was asked: so there is
+-- never an effect without its answer, nor an answer without its effect. Kept for a day. Not in a
+-- backup: what a restored database knows of a call is older than what its caller knows.
+create table kept_answers (
+  organisation_id uuid not null,
+  -- A fingerprint of the token and the key that it named.
+  call bytea not null,
+  -- A fingerprint of what was asked: the method, the address and the body.
+  request bytea not null,
+  answered_at timestamptz not null,
+  -- Encrypted, as it may hold what is shown once; null where it was too large to keep.
+  answer bytea,
+  primary key (organisation_id, call)
+);
+alter table kept_answers alter column answer set storage external;
+create index kept_answers_at on kept_answers (answered_at);
+
+-- IANA's list of registries' servers as it was read last; the version's own list holds until then.
+create table registries (
+  single boolean not null default true,
+  list jsonb not null,
+  read_at timestamptz not null,
+  check (single),
+  primary key (single)
+);
+
+-- PEOPLE AND ORGANISATIONS
+-- Who signs in, how, and what they belong to.
+
+create table organisations (
+  id uuid not null,
+  key bigint generated always as identity,
+  name text not null,
+  plan text not null,
+  time_zone text not null,
+  created_at timestamptz not null default now(),
+  last_resort_full_at timestamptz not null default '1970-01-01 00:00:00+00',
+  -- An organisation that its owner ends is kept for some days, in which that can be undone; then it
+  -- is deleted, in bites.
+  ends_at timestamptz,
+  -- Since when nobody of the organisation wants to see its first steps any more.
+  first_steps_hidden_at timestamptz,
+  unique (key),
+  primary key (id)
+);
+create index organisations_by_name on organisations (lower(name), key);
+create index organisations_ending on organisations (ends_at) where (ends_at is not null);
+alter table kept_answers add foreign key (organisation_id) references organisations on delete cascade;
+
+create table users (
+  id uuid not null,
+  email text not null,
+  name text not null default '',
+  password_hash text not null,
+  created_at timestamptz not null default now(),
+  -- People come in. A session is a row, found by a fingerprint of what its browser's cookie holds.
+  email_verified_at timestamptz,
+  -- Who may see the operator's page, and what that page lists by name. Only the operator's command
+  -- marks somebody.
+  is_operator boolean not null default false,
+  primary key (id)
+);
+create unique index users_email on users (lower(email));
+
+create table memberships (
+  organisation_id uuid not null,
+  user_id uuid not null,
+  role text not null,
+  created_at timestamptz not null default now(),
+  check (role in ('owner', 'admin', 'member', 'viewer')),
+  primary key (organisation_id, user_id),
+  foreign key (organisation_id) references organisations on delete cascade,
+  foreign key (user_id) references users on delete cascade
+);
+alter table connections add foreign key (organisation_id, user_id) references memberships(organisation_id, user_id) on delete cascade;
+
+-- Whoever was asked in: joins whoever signs in with it, once.
+create table invitations (
+  id uuid not null,
+  organisation_id uuid not null,
+  email text not null,
+  role text not null,
+  -- Null until its mail is made.
+  fingerprint bytea,
+  invited_by uuid,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  check (role in ('owner', 'admin', 'member', 'viewer')),
+  unique (fingerprint),
+  primary key (id),
+  foreign key (invited_by) references users on delete set null,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create unique index invitations_email on invitations (organisation_id, lower(email));
+
+create table tokens (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  user_id uuid not null,
+  name text not null,
+  scope text not null,
+  fingerprint bytea not null,
+  shown text not null,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz,
+  last_used_at timestamptz,
+  check (scope in ('read', 'read_write')),
+  unique (fingerprint),
+  unique (key),
+  primary key (id),
+  foreign key (organisation_id, user_id) references memberships(organisation_id, user_id) on delete cascade
+);
+create index tokens_owner on tokens (organisation_id, user_id);
+
+create table sessions (
+  id uuid not null,
+  fingerprint bytea not null,
+  user_id uuid not null,
+  -- What its pages act in. When the membership ends, another one of the user's takes its place, if
+  -- there is one.
+  organisation_id uuid,
+  created_at timestamptz not null,
+  last_used_at timestamptz not null,
+  -- When the user last proved to be who they are: at sign-in, and before dangerous acts.
+  proven_at timestamptz not null,
+  address text not null,
+  device text not null,
+  unique (fingerprint),
+  primary key (id),
+  foreign key (organisation_id, user_id) references memberships(organisation_id, user_id) on delete set null (organisation_id),
+  foreign key (user_id) references users on delete cascade
+);
+create index sessions_membership on sessions (organisation_id, user_id);
+create index sessions_user on sessions (user_id);
+
+-- Accounts that wait for their address to be proven.
+create table sign_ups (
+  id uuid not null,
+  fingerprint bytea,
+  email text not null,
+  name text not null,
+  password_hash text not null,
+  -- The organisation to be made, or the invitation that was followed.
+  organisation text,
+  time_zone text,
+  invitation_id uuid,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  unique (fingerprint),
+  primary key (id),
+  foreign key (invitation_id) references invitations on delete set null
+);
+
+-- Links that sign somebody in, once. That of a start lives until it is used or the service starts
+-- again.
+create table sign_in_links (
+  fingerprint bytea not null,
+  user_id uuid not null,
+  made_for text not null,
+  created_at timestamptz not null,
+  expires_at timestamptz,
+  check (made_for in ('start', 'operator')),
+  primary key (fingerprint),
+  foreign key (user_id) references users on delete cascade
+);
+
+create table email_verifications (
+  id uuid not null,
+  user_id uuid not null,
+  email text not null,
+  fingerprint bytea,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  -- The link by which the old mailbox ends a change of address.
+  keep_fingerprint bytea,
+  unique (fingerprint),
+  unique (keep_fingerprint),
+  primary key (id),
+  foreign key (user_id) references users on delete cascade
+);
+create index email_verifications_user on email_verifications (user_id);
+
+create table password_resets (
+  fingerprint bytea not null,
+  user_id uuid not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  primary key (fingerprint),
+  foreign key (user_id) references users on delete cascade
+);
+create index password_resets_user on password_resets (user_id);
+
+-- The second step of signing in: a secret that an app on somebody's phone makes codes of, and codes
+-- for the day when the phone is away.
+create table second_factors (
+  user_id uuid not null,
+  -- Encrypted.
+  secret bytea not null,
+  created_at timestamptz not null,
+  -- The half minute whose code was taken last: neither it nor an earlier one is taken again.
+  last_step bigint not null,
+  primary key (user_id),
+  foreign key (user_id) references users on delete cascade
+);
+
+-- Whose password was right, and who has still to show a code.
+create table second_steps (
+  fingerprint bytea not null,
+  user_id uuid not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  primary key (fingerprint),
+  foreign key (user_id) references users on delete cascade
+);
+create index second_steps_user on second_steps (user_id);
+
+-- A code that was used is no more.
+create table recovery_codes (
+  user_id uuid not null,
+  fingerprint bytea not null,
+  primary key (user_id, fingerprint),
+  foreign key (user_id) references second_factors(user_id) on delete cascade
+);
+
+-- Keys that somebody's phone, computer or stick keeps, and that sign in without a password. Only
+-- the public halves are here.
+create table passkeys (
+  id uuid not null,
+  user_id uuid not null,
+  credential_id text not null,
+  public_key bytea not null,
+  counter bigint not null,
+  transports text[] not null,
+  name text not null,
+  -- Whether it is copied to other devices of its owner.
+  is_synced boolean not null,
+  created_at timestamptz not null,
+  last_used_at timestamptz,
+  unique (credential_id),
+  primary key (id),
+  foreign key (user_id) references users on delete cascade
+);
+create index passkeys_user on passkeys (user_id);
+
+-- What a passkey is asked to sign: good once, for what it was asked for, and for who asked.
+create table passkey_challenges (
+  fingerprint bytea not null,
+  purpose text not null,
+  -- Null for who is not signed in.
+  user_id uuid,
+  expires_at timestamptz not null,
+  check (purpose in ('add', 'prove', 'sign in')),
+  primary key (fingerprint),
+  foreign key (user_id) references users on delete cascade
+);
+create index passkey_challenges_user on passkey_challenges (user_id);
+
+-- What the signing-in of assistants remembers between two requests, whichever coordinators take
+-- them: codes, tokens, clients that registered themselves, consents under way. What lets somebody
+-- in is found by a fingerprint and stored nowhere.
+create table oauth_records (
+  model text not null,
+  fingerprint bytea not null,
+  connection_id uuid,
+  payload jsonb not null,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz,
+  consumed_at timestamptz,
+  primary key (model, fingerprint),
+  foreign key (connection_id) references connections on delete cascade
+);
+create index oauth_records_by_end on oauth_records (expires_at) where (expires_at is not null);
+create index oauth_records_connection on oauth_records (connection_id) where (connection_id is not null);
+
+-- What the registry of a domain said last, by RDAP. It is public, so that one answer serves all
+-- organisations.
+create table registrations (
+  domain text not null,
+  answer jsonb not null,
+  asked_at timestamptz not null,
+  primary key (domain)
+);
+create index registrations_asked on registrations (asked_at);
+
+-- Who changed what, through what and from where; written by the gate with every change, in the
+-- change's own transaction.
+create table audit_log (
+  key bigint generated always as identity,
+  at timestamptz not null,
+  -- Null for what belongs to a person or to the installation.
+  organisation_id uuid,
+  user_id uuid,
+  -- The e-mail address at that time, or what else acted.
+  who text not null,
+  through text not null,
+  token_name text,
+  operation text not null,
+  -- Without secrets: {about, before, after} or {about, sent}.
+  changed jsonb not null,
+  -- Null where no network lies between.
+  address text,
+  check (through in ('page', 'api', 'assistant', 'operator')),
+  primary key (key),
+  foreign key (organisation_id) references organisations on delete cascade,
+  foreign key (user_id) references users on delete set null
+);
+create index audit_log_at on audit_log (at);
+create index audit_log_organisation on audit_log (organisation_id, key);
+create index audit_log_user on audit_log (user_id, key);
+
+-- Mails that wait, as what they are about: their text, and the secret in it, is made when they are
+-- sent, so that no secret lies here.
+create table mails (
+  id uuid not null,
+  kind text not null,
+  recipient text not null,
+  about jsonb not null,
+  created_at timestamptz not null,
+  -- When it is to be tried next; moved ahead by whoever takes it, so that no other does meanwhile.
+  next_at timestamptz not null,
+  attempts integer not null default 0,
+  done_at timestamptz,
+  failed_at timestamptz,
+  failure text,
+  primary key (id)
+);
+create index mails_by_age on mails (created_at);
+create index mails_waiting on mails (next_at) where ((done_at is null) and (failed_at is null));
+
+-- Addresses that want no more mail of an organisation's alerts.
+create table suppressions (
+  organisation_id uuid not null,
+  address text not null,
+  at timestamptz not null,
+  primary key (organisation_id, address),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+
+-- What an organisation moves in from elsewhere: first a draft, then what was made of it, so that it
+-- can be undone for an hour.
+create table imports (
+  id uuid not null,
+  organisation_id uuid not null,
+  source text not null,
+  -- Sealed: old ping addresses are secrets.
+  objects bytea not null,
+  omissions jsonb not null,
+  variables jsonb not null,
+  created_at timestamptz not null,
+  applied_at timestamptz,
+  -- Kind and id of everything that it created.
+  made jsonb not null default '[]',
+  undone_at timestamptz,
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index imports_of on imports (organisation_id);
+
+-- PROBES AND PLACES
+-- Who checks, from where, and what the network knows of them.
+
+-- Private probes belong to places: the probes of one share its monitors, and one checks for another
+-- that is lost. A place has the id of its first probe, so that monitors that name that probe name
+-- its place.
+create table places (
+  id uuid not null,
+  organisation_id uuid not null,
+  name text not null,
+  continent text not null,
+  created_at timestamptz not null default now(),
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index places_of on places (organisation_id);
+
+create table probes (
+  id uuid not null,
+  key integer generated always as identity,
+  organisation_id uuid,
+  name text not null,
+  continent text not null,
+  -- Public nkeys that may speak for it now; a rotation keeps the older one until `until`
+  -- (milliseconds): [{key, until}].
+  keys jsonb not null default '[]',
+  -- What its own host allows it to reach beside global addresses, as it last reported; decides
+  -- whether a private target can be checked.
+  allowed_cidrs text[] not null default '{}'::text[],
+  seal_key text,
+  ear text,
+  version text,
+  created_at timestamptz not null default now(),
+  revoked_at timestamptz,
+  last_seen_at timestamptz,
+  quarantined_at timestamptz,
+  quarantine_reason text,
+  -- How many results a probe has said that it had to drop since it was started, and which start
+  -- that was.
+  dropped bigint not null default 0,
+  dropped_session uuid,
+  -- By how much a probe corrects the clock of its host, as it last said; null where it has not said
+  -- so.
+  clock_offset_ms integer,
+  -- A public probe that cannot be on the continent that it claims confirms nothing (rule 16) until
+  -- the operator says that it can: of that continent alone.
+  doubted_at timestamptz,
+  doubt_reason text,
+  place_trusted_as text,
+  request_key jsonb,
+  addresses text[] not null default '{}'::text[],
+  -- Kinds that a probe checks besides https, DNS and heartbeats, as it reports them with its
+  -- presence.
+  kinds text[] not null default '{}'::text[],
+  -- Null: a public probe.
+  place_id uuid,
+  -- Where on its continent a public probe is; null: not said. Public probes of one continent and
+  -- region are a place.
+  region text,
+  unique (key),
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade,
+  foreign key (place_id) references places on delete cascade
+);
+create unique index probes_name_key on probes (COALESCE(organisation_id, '00000000-0000-0000-0000-000000000000'::uuid), name) where (revoked_at is null);
+
+-- Join tokens: each lets one host become one probe. Stored as a fingerprint; once spent, the row
+-- says to which key, so that the same host can ask again.
+create table probe_invitations (
+  id uuid not null,
+  key bigint generated always as identity,
+  -- Null: a public probe, which only the operator invites.
+  organisation_id uuid,
+  name text not null,
+  continent text not null,
+  fingerprint bytea not null,
+  -- How the token begins, to know it by.
+  shown text not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  revoked_at timestamptz,
+  used_at timestamptz,
+  used_key text,
+  probe_id uuid,
+  -- The place that the probe joins; null: one of its own.
+  place_id uuid,
+  region text,
+  unique (fingerprint),
+  unique (key),
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade,
+  foreign key (place_id) references places on delete cascade,
+  foreign key (probe_id) references probes on delete cascade
+);
+create index probe_invitations_of on probe_invitations (organisation_id, key);
+
+-- Keys of probes that were rotated out or revoked: the bus refuses what was issued to them before.
+create table revoked_keys (
+  key text not null,
+  revoked_at timestamptz not null default now(),
+  primary key (key)
+);
+
+-- What each coordinator knows of a probe whose failures are refuted, from the monitors that it
+-- decides about, so that all of them together judge the probe. Rows stand only while anybody has a
+-- refutation to tell; those of a coordinator that is gone go with it.
+create table refutations (
+  coordinator_id uuid not null,
+  probe_id uuid not null,
+  -- Hashes of hosts that the probe checks, and those of them that are refuted with until when that
+  -- counts.
+  share jsonb not null,
+  primary key (coordinator_id, probe_id),
+  foreign key (probe_id) references probes on delete cascade
+);
+create index refutations_probe on refutations (probe_id);
+
+-- When an organisation had a config tried lately (rule 41: ten times a minute). What was tried, and
+-- what it showed, is stored nowhere.
+create table trials (
+  organisation_id uuid not null,
+  at timestamptz not null,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index trials_recent on trials (organisation_id, at);
+
+-- MONITORS AND GROUPS
+-- What is checked, in which group, and what it amounts to now.
+
+create table groups (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  name text not null,
+  -- What names are compared by: trimmed, without case.
+  name_folded text not null,
+  description text,
+  created_at timestamptz not null default now(),
+  external_id text,
+  unique (organisation_id, id),
+  unique (organisation_id, name_folded),
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create unique index groups_external_id on groups (organisation_id, external_id) where (external_id is not null);
+create index groups_page on groups (organisation_id, key);
+
+-- Headers whose name or value looks like a secret (looksSecret in shared/checks/https/config.ts;
+-- never more than that finds, or the house would encrypt them for ever), besides those that are one
+-- by their nature. As in 035: a coordinator encrypts what was stored before, and the index holds
+-- what is left.
+create function has_likely_secret(config jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE as $_$
+  select case when jsonb_typeof(config -> 'headers') = 'object' then exists (
+    select 1 from jsonb_each(config -> 'headers') h where jsonb_typeof(h.value) = 'string' and h.value <> '"***"' and (
+      h.key ~* '(^|[-_])(password|passwd|pwd|auth|credentials?|cookie|session|signature|(api|access|auth|client|license|private|secret|session)?(keys?|tokens?|secrets?))([-_]|$)'
+      or h.key !~* '^(accept|accept-.*|cache-control|content-.*|if-.*|origin|prefer|range|referer|x-requested-with)$' and (
+        h.value #>> '{}' ~* '^(bearer|basic|token)[ \t]+[!-~]'
+        or h.value #>> '{}' ~ '^[A-Za-z0-9_+/=.~-]{20,}$' and h.value #>> '{}' ~ '[0-9]' and h.value #>> '{}' ~ '[A-Za-z]'))
+  ) else false end
+$_$;
+
+-- Headers that are secrets by their nature (secretByNature in shared/checks/https/keys.ts). What
+-- was stored before they counted as such stands openly in configs until a coordinator, who has the
+-- key, encrypts it: the index holds the rows that are left, so that to look is nothing.
+create function has_open_secret(config jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE as $$
+  select case when jsonb_typeof(config -> 'headers') = 'object' then exists (
+    select 1 from jsonb_each(config -> 'headers') h where h.value <> '"***"' and lower(h.key) = any (array[
+      'authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'api-key', 'apikey', 'x-auth-token', 'x-auth-key', 'x-access-token',
+      'x-session-token', 'x-amz-security-token', 'x-goog-api-key', 'ocp-apim-subscription-key', 'x-functions-key', 'x-rapidapi-key',
+      'cf-access-client-secret', 'private-token', 'x-gitlab-token', 'x-vault-token', 'x-shopify-access-token', 'dd-api-key',
+      'dd-application-key'])
+  ) else false end
+$$;
+
+create table monitors (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  partition smallint not null,
+  name text not null,
+  type text not null,
+  target text not null,
+  interval_s integer not null,
+  enabled boolean not null default true,
+  -- As sent, with "***" where a secret stands; the secrets themselves are in `secrets`, encrypted.
+  config jsonb not null default '{}',
+  secrets bytea,
+  group_id uuid,
+  affects_group_status boolean not null default true,
+  -- Goes up with every change of what is checked: results of an older config decide nothing.
+  config_version integer not null default 1,
+  created_at timestamptz not null default now(),
+  paused_at timestamptz,
+  -- What programs call a monitor or a group in their own files, so that asking for it again finds
+  -- it; and words that monitors are sorted by.
+  external_id text,
+  tags text[] not null default '{}'::text[],
+  -- From where a monitor is checked, resolved from its config: a continent's name ("Europe": any
+  -- public probe there), a region of one ("Europe/Frankfurt": its public probes), or the id of a
+  -- private place of its organisation. Null: as its config's `continents` and `probe` say.
+  places text[],
+  -- When what it checks was last edited: the gap that follows begins anew, others keep the time
+  -- since when a monitor is up (rule 18). Of the precision of the engine, which writes the same
+  -- moment to the ledger. Otherwise as in migration 075.
+  edited_at timestamptz,
+  check ((partition >= 0) and (partition <= 31)),
+  check (type in ('https', 'dns', 'heartbeat', 'tcp', 'tls', 'icmp', 'domain', 'websocket', 'grpc')),
+  unique (key),
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade,
+  foreign key (organisation_id, group_id) references groups(organisation_id, id) on delete set null (group_id)
+);
+create unique index monitors_external_id on monitors (organisation_id, external_id) where (external_id is not null);
+create index monitors_likely_secrets on monitors (id) where ((type = 'https'::text) and (has_open_secret(config) or has_likely_secret(config)));
+create index monitors_of_group on monitors (group_id, key) where (group_id is not null);
+create index monitors_open_secrets on monitors (id) where ((type = 'https'::text) and has_open_secret(config));
+create index monitors_page on monitors (organisation_id, key);
+create index monitors_partition on monitors (partition, key);
+create index monitors_tags on monitors using gin (tags);
+create index monitors_type on monitors (organisation_id, type, key);
+
+-- How each monitor is now, so that lists count, filter and sort by it without looking into its
+-- history. The database keeps it itself: whatever changes what it is made of (the monitor, its
+-- incidents, its ledger) brings it up to date in the same transaction, and a restored backup too. A
+-- page shows of each row what coordinator/monitors/status.ts says; this says the same but for the
+-- moment in which silence is noticed.
+create table monitor_status (
+  monitor_id uuid not null,
+  organisation_id uuid not null,
+  monitor_key bigint not null,
+  group_id uuid,
+  status text not null,
+  since timestamptz not null,
+  -- Whether anybody has ever seen it: the first look closes an unknown stretch, which housekeeping
+  -- forgets in time.
+  seen boolean not null,
+  name_folded text not null collate pg_catalog."C",
+  -- Where it stands in a list by groups: the group's name, then its own; those without a group come
+  -- last.
+  place text not null collate pg_catalog."C",
+  -- What a search looks in: name, target and group.
+  words text not null,
+  -- The mean of the newest hour that is rolled up.
+  response_ms real,
+  -- The status of a group asks whether there is any member of a status that counts for it, not how
+  -- many.
+  affects boolean not null default true,
+  check (status in ('pending', 'up', 'verifying', 'down', 'paused')),
+  primary key (monitor_id),
+  foreign key (monitor_id) references monitors on delete cascade
+);
+create index monitor_status_changes on monitor_status (organisation_id, since, monitor_key);
+create index monitor_status_key on monitor_status (monitor_key);
+create index monitor_status_names on monitor_status (organisation_id, name_folded, monitor_key);
+-- Programs list monitors by status, name and newest change, by type and group: each list is read
+-- from its own index, and goes on after the row that it gave last, so each ends with the running
+-- number.
+create index monitor_status_page on monitor_status (organisation_id, status, monitor_key);
+create index monitor_status_place on monitor_status (organisation_id, place);
+create index monitor_status_standing on monitor_status (group_id, affects, status) where (group_id is not null);
+create index monitor_status_unseen on monitor_status (monitor_key) where (not seen);
+
+-- How many monitors an organisation has in each of its groups, and in none. A page tells it; to
+-- count a hundred thousand for each page would take longer than all else on it. The database keeps
+-- it itself, in the same transaction. Only who makes, deletes or moves monitors writes here.
+create table monitor_counts (
+  organisation_id uuid not null,
+  -- All zeros: those in no group.
+  group_id uuid not null,
+  monitors integer not null,
+  primary key (organisation_id, group_id)
+);
+
+-- How many monitors of an organisation have each kind and each tag: the filters of a list tell it.
+-- To count a hundred thousand for each page would take longer than all else on it, so the database
+-- keeps it itself, as it keeps monitor_counts (028).
+create table monitor_facets (
+  organisation_id uuid not null,
+  facet text not null,
+  value text not null,
+  monitors integer not null,
+  check (facet in ('kind', 'tag')),
+  primary key (organisation_id, facet, value)
+);
+
+-- Membership in groups over time (rule 26: cover follows membership).
+create table group_memberships (
+  organisation_id uuid not null,
+  monitor_id uuid not null,
+  group_id uuid not null,
+  began_at timestamptz not null,
+  ended_at timestamptz,
+  foreign key (monitor_id) references monitors on delete cascade
+);
+create index group_memberships_monitor on group_memberships (monitor_id);
+create unique index group_memberships_open on group_memberships (monitor_id) where (ended_at is null);
+
+-- Everything is quiet until then (rule 36). Kept for the stories of what it held.
+create table mutes (
+  id uuid not null,
+  organisation_id uuid not null,
+  began_at timestamptz not null,
+  until timestamptz not null,
+  -- When somebody ended it before its time.
+  ended_at timestamptz,
+  muted_by uuid,
+  monitor_id uuid,
+  -- It ends with the outage that is open when it begins, or with the next one.
+  until_resolved boolean not null default false,
+  primary key (id),
+  foreign key (monitor_id) references monitors on delete cascade,
+  foreign key (muted_by) references users on delete set null,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index mutes_by_age on mutes (until);
+create index mutes_monitor on mutes (monitor_id, until) where (monitor_id is not null);
+create index mutes_organisation on mutes (organisation_id, until);
+
+-- Deleted monitors stay here for a week. All their rows move, so that no other statement has to
+-- leave them out. Results and rollups refer to a monitor by its key and stay where they are, until
+-- it is deleted for ever (forgotten_monitors).
+create table deleted_monitors (
+  key bigint generated always as identity,
+  monitor_id uuid not null,
+  monitor_key bigint not null,
+  organisation_id uuid not null,
+  name text not null,
+  type text not null,
+  target text not null,
+  -- Of the precision of the engine, which writes the same moment to the ledger.
+  deleted_at timestamptz not null default date_trunc('milliseconds'::text, now()),
+  -- As that user or token was called then.
+  deleted_by text not null,
+  unique (key),
+  primary key (monitor_id),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index deleted_monitors_old on deleted_monitors (deleted_at);
+create index deleted_monitors_page on deleted_monitors (organisation_id, deleted_at);
+
+-- Histories of deleted monitors, removed in small bites so that deleting holds nobody up.
+create table forgotten_monitors (
+  monitor_key bigint not null,
+  monitor_id uuid not null,
+  forgotten_at timestamptz not null default now(),
+  primary key (monitor_key)
+);
+
+-- A row each, because a monitor's incidents with their evidence can be too large for one value.
+create table deleted_rows (
+  id bigint generated always as identity,
+  monitor_id uuid not null,
+  source text not null,
+  "row" jsonb not null,
+  -- What is encrypted in it, apart: a rotation of keys must find it.
+  box bytea,
+  primary key (id),
+  foreign key (monitor_id) references deleted_monitors(monitor_id) on delete cascade
+);
+create index deleted_rows_boxes on deleted_rows (id) where (box is not null);
+create index deleted_rows_monitor on deleted_rows (monitor_id, source);
+
+-- Which objects each configuration file manages, by their keys in it. No reference to the objects:
+-- they live in five tables, and a deleted monitor leaves its own for a week. What no longer exists
+-- is not managed.
+create table file_objects (
+  organisation_id uuid not null,
+  file text not null,
+  kind text not null,
+  key text not null,
+  object_id uuid not null,
+  primary key (organisation_id, file, kind, key),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+-- One file at most manages an object.
+create unique index file_objects_of on file_objects (organisation_id, object_id);
+
+-- The certificate that each monitor's target showed last.
+create table certificates (
+  monitor_id uuid not null,
+  organisation_id uuid not null,
+  fingerprint text not null,
+  issuer text not null,
+  starts_at timestamptz not null,
+  ends_at timestamptz not null,
+  seen_at timestamptz not null,
+  primary key (monitor_id),
+  foreign key (monitor_id) references monitors on delete cascade,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index certificates_end on certificates (organisation_id, ends_at);
+
+-- HEARTBEATS
+-- Pings of jobs, and the tokens and keys by which they come.
+
+create table beat_tokens (
+  fingerprint bytea not null,
+  organisation_id uuid not null,
+  monitor_id uuid not null,
+  token bytea not null,
+  created_at timestamptz not null default now(),
+  -- Set when the token was rotated out: it still counts until then.
+  until timestamptz,
+  primary key (fingerprint),
+  foreign key (monitor_id) references monitors on delete cascade
+);
+create index beat_tokens_monitor on beat_tokens (monitor_id);
+
+-- The last beats of a heartbeat monitor, with body and run time, for its page.
+create table beats (
+  id uuid not null,
+  monitor_id uuid not null,
+  kind text not null,
+  exit_code smallint,
+  at timestamptz not null,
+  rid uuid,
+  run_ms bigint,
+  method text not null,
+  body text not null,
+  ear text not null,
+  primary key (id),
+  foreign key (monitor_id) references monitors on delete cascade
+);
+create index beats_monitor on beats (monitor_id, at);
+
+-- What the beats of a monitor come to (shared/checks/heartbeat/state.ts): the bus gets it back from
+-- here when it was wiped.
+create table beat_states (
+  monitor_id uuid not null,
+  state jsonb not null,
+  primary key (monitor_id),
+  foreign key (monitor_id) references monitors on delete cascade
+);
+
+-- Ping keys of an organisation: under the address of one, each heartbeat that has an external id
+-- takes pings.
+create table ping_keys (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  name text not null,
+  -- How it begins, to know it by.
+  shown text not null,
+  -- Of the ping key itself, which is not kept.
+  fingerprint bytea not null,
+  -- By which ping receivers know that it may create monitors.
+  creating bytea not null,
+  created_at timestamptz not null,
+  -- Set when it was rotated or ended: it still counts until then.
+  until timestamptz,
+  unique (creating),
+  unique (fingerprint),
+  unique (key),
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index ping_keys_of on ping_keys (organisation_id);
+
+-- Every heartbeat with an external id under every ping key: derived from both. No reference to
+-- monitors: what a deleted monitor leaves in the trash has none, and one that is restored gets its
+-- own anew.
+create table ping_key_addresses (
+  fingerprint bytea not null,
+  organisation_id uuid not null,
+  ping_key_id uuid not null,
+  monitor_id uuid not null,
+  until timestamptz,
+  primary key (fingerprint),
+  foreign key (organisation_id) references organisations on delete cascade,
+  foreign key (ping_key_id) references ping_keys on delete cascade
+);
+create index ping_key_addresses_key on ping_key_addresses (ping_key_id);
+create index ping_key_addresses_monitor on ping_key_addresses (monitor_id);
+
+-- Ping addresses that monitors brought from elsewhere, as /ping/<uuid>: the fingerprint alone; the
+-- alias itself is a secret of the monitor's config. One belongs to one monitor of all
+-- organisations. No reference to monitors: one in the trash keeps its alias, so that it can be
+-- restored with it.
+create table ping_aliases (
+  fingerprint bytea not null,
+  organisation_id uuid not null,
+  monitor_id uuid not null,
+  unique (monitor_id),
+  primary key (fingerprint),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index ping_aliases_of on ping_aliases (organisation_id);
+
+-- PARTITIONS
+-- Who decides for which monitors, and how far.
+
+-- Coordinators that are alive, so that each takes its share of the partitions.
+create table coordinators (
+  id uuid not null,
+  version text not null,
+  seen_at timestamptz not null,
+  -- Whether a coordinator has the bus: one that has not is no help to the others.
+  has_bus boolean not null default true,
+  -- Whether it reads and writes the journal: all must, before results are written there.
+  keeps_journal boolean not null default false,
+  primary key (id)
+);
+alter table refutations add foreign key (coordinator_id) references coordinators on delete cascade;
+
+-- One coordinator owns a partition at a time; the epoch fences every write of an older owner.
+create table leases (
+  partition smallint not null,
+  owner uuid,
+  epoch bigint not null default 0,
+  expires_at timestamptz not null default '1970-01-01 00:00:00+00',
+  primary key (partition)
+);
+insert into leases (partition) select generate_series(0, 31);
+
+-- What the owner of a partition knew of its monitors (the newest usable result of each probe …),
+-- written behind as one piece; what came after it is read from results. Only a start reads it, and
+-- does without if need be.
+create table checkpoints (
+  partition smallint not null,
+  taken_at timestamptz not null,
+  state bytea not null,
+  primary key (partition)
+);
+
+-- How far the results of a probe's spool are committed, for each partition: what tells a repeat
+-- from a new result.
+create table watermarks (
+  probe_key integer not null,
+  generation uuid not null,
+  partition smallint not null,
+  seq bigint not null,
+  changed_at timestamptz not null default now(),
+  -- Results beyond the mark that are committed already: decided while those before them waited for
+  -- what others hand over (rule 4).
+  ahead bigint[] not null default '{}'::bigint[],
+  primary key (probe_key, generation, partition),
+  foreign key (probe_key) references probes(key) on delete cascade
+);
+
+-- How often the key of a place in the network (a continent, or one private probe) was taken out of
+-- use: it is derived with the place's epoch. A place without a row has epoch 1. Epochs are times in
+-- milliseconds.
+create table seal_epochs (
+  place text not null,
+  epoch bigint not null,
+  primary key (place)
+);
+
+-- RESULTS
+-- Every check: in the journal first, in chunks once its hour is over, summed by hour and day.
+
+-- One row for each raw result; day partitions are made ahead and dropped whole. No unique key: a
+-- repeat is told by the watermark.
+create table results (
+  monitor_key bigint not null,
+  at timestamptz not null,
+  probe_key integer not null,
+  took_ms real not null,
+  outcome smallint not null,
+  cause_class text,
+  phases real[]
+) partition by range (at);
+create index results_monitor on results (monitor_key, at);
+
+create table journal (
+  hour timestamptz not null,
+  partition smallint not null,
+  -- A partition has one writer, so its ids are in order of commit.
+  id bigint not null,
+  probe_key integer not null,
+  data bytea not null,
+  signature bytea,
+  -- What it is over, when several batches share it: 32 bytes for each. With the first of them that
+  -- was committed.
+  digests bytea
+) partition by range (hour);
+create sequence journal_ids owned by journal.id;
+alter table journal alter column data set storage external;
+alter table journal alter column id set default nextval('journal_ids'::regclass);
+create index journal_partition on journal (partition, id);
+
+-- What of a partition arrived before is in chunks.
+create table sealed_hours (
+  partition smallint not null,
+  until timestamptz not null,
+  primary key (partition)
+);
+insert into sealed_hours (partition, until) select n, 'epoch' from generate_series(0, 31) n;
+
+-- The checks of a monitor and an hour (or a quarter of one) in one value:
+-- coordinator/results/chunk.ts says what it holds. Days are made ahead and dropped whole, as those
+-- of results are.
+create table chunks (
+  monitor_key bigint not null,
+  at timestamptz not null,
+  data bytea not null,
+  primary key (monitor_key, at)
+) partition by range (at);
+alter table chunks alter column data set storage external;
+
+create table rollups (
+  monitor_key bigint not null,
+  continent text not null,
+  hour timestamptz not null,
+  ok integer not null,
+  failed integer not null,
+  unknown integer not null,
+  took_sum double precision not null,
+  took_min real,
+  took_max real,
+  primary key (monitor_key, hour, continent) include (ok, took_sum)
+) with (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000');
+-- What is over is deleted by its time, and found by it. Rollups lie in the order of their hours, so
+-- that a mark for each stretch of them is enough.
+create index rollups_by_hour on rollups using brin (hour);
+
+-- Hours that got results after they were rolled up.
+create table stale_hours (
+  hour timestamptz not null,
+  primary key (hour)
+);
+
+-- A monitor's day by hour and place, with sketches of its response times
+-- (coordinator/results/summary.ts). By day first: a day's rows are made one after the other and
+-- deleted together, and a year of a monitor is 365 short searches either way.
+create table daily_rollups (
+  day date not null,
+  monitor_key bigint not null,
+  -- By place: the whole day, which a year is read from; and by the hour.
+  whole bytea not null,
+  hours bytea not null,
+  primary key (day, monitor_key)
+) with (toast_tuple_target='8160', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='10000');
+alter table daily_rollups alter column whole set storage external;
+alter table daily_rollups alter column hours set storage external;
+
+-- Days of monitors whose chunks changed since their row was made.
+create table stale_days (
+  day date not null,
+  monitor_key bigint not null,
+  since timestamptz not null default now(),
+  primary key (day, monitor_key)
+) with (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='10000');
+
+-- How far rows of results were put into chunks (coordinator/results/conversion.ts): days up to this
+-- one, and of it the monitors up to this key.
+create table converted_results (
+  only_row boolean not null default true,
+  day date not null,
+  monitor_key bigint not null,
+  check (only_row),
+  primary key (only_row)
+);
+
+-- How far hourly rollups were deleted because rows of days have their figures
+-- (coordinator/results/days.ts): up to this row.
+create table dropped_rollups (
+  only_row boolean not null default true,
+  day date not null,
+  monitor_key bigint not null,
+  check (only_row),
+  primary key (only_row)
+);
+
+-- INCIDENTS
+-- Outages, what was seen of them, and what people say of them.
+
+create table incidents (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  monitor_id uuid not null,
+  cause jsonb,
+  started_at timestamptz not null,
+  confirmed_at timestamptz,
+  resolved_at timestamptz,
+  seen_probe text,
+  seen_continent text,
+  confirmed_probe text,
+  confirmed_continent text,
+  note text,
+  scope text,
+  layer text,
+  -- What the state machine needs to go on after a restart.
+  progress jsonb not null default '{}',
+  frozen_at timestamptz,
+  acknowledged_at timestamptz,
+  acknowledged_by uuid,
+  -- In words: a person's name, or the channel whose link was followed.
+  acknowledged_as text,
+  -- Which private place saw and which confirmed an incident; null: a public probe. Two public ones
+  -- are on different continents, as ever; two private ones are different places; one of each never
+  -- confirm each other. Rows of before have no places, and fit.
+  seen_place uuid,
+  confirmed_place uuid,
+  constraint confirmed_from_another_place check ((confirmed_continent is null) or
+  case
+  when ((seen_place is null) and (confirmed_place is null)) then (confirmed_continent <> seen_continent)
+  else ((seen_place is not null) and (confirmed_place is not null) and (seen_place <> confirmed_place))
+  end),
+  constraint confirmed_not_before_started check ((confirmed_at is null) or (confirmed_at >= started_at)),
+  constraint resolved_not_before_started check ((resolved_at is null) or (resolved_at >= started_at)),
+  unique (key),
+  primary key (id),
+  foreign key (acknowledged_by) references users on delete set null,
+  foreign key (monitor_id) references monitors on delete cascade,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index incidents_monitor on incidents (monitor_id, started_at);
+create unique index incidents_one_open on incidents (monitor_id) where (resolved_at is null);
+-- How many incidents are open stands beside every page.
+create index incidents_open on incidents (organisation_id) where (resolved_at is null);
+create index incidents_page on incidents (organisation_id, key);
+-- The incidents of an organisation that ended of late, however many ended before.
+create index incidents_resolved on incidents (organisation_id, resolved_at);
+-- Those that are to be frozen once more, or for the first time.
+create index incidents_unfrozen on incidents (resolved_at) where ((frozen_at is null) or (resolved_at is null) or (frozen_at < resolved_at));
+
+-- What the failing checks themselves saw, and what every other continent saw when asked (rule 15).
+create table incident_evidence (
+  incident_id uuid not null,
+  part text not null,
+  continent text not null,
+  probe text not null,
+  at timestamptz not null,
+  outcome smallint not null,
+  took_ms real not null,
+  cause jsonb,
+  phases jsonb,
+  evidence jsonb,
+  check (part in ('seen', 'confirmed', 'matrix')),
+  primary key (incident_id, part, continent),
+  foreign key (incident_id) references incidents on delete cascade
+);
+COMMENT on column incident_evidence.continent is 'a continent, and behind it the private place, if one saw it';
+
+-- What the continents saw during an incident (rule 42): copied from the results when it ends,
+-- because those are dropped by the day. points: [[at in ms, continent, probe, outcome, took_ms,
+-- cause_class], …] in order of time. whole: nothing was thinned out.
+create table incident_samples (
+  incident_id uuid not null,
+  points jsonb not null,
+  whole boolean not null,
+  primary key (incident_id),
+  foreign key (incident_id) references incidents on delete cascade
+);
+
+-- What people write about an incident.
+create table incident_notes (
+  id uuid not null,
+  incident_id uuid not null,
+  organisation_id uuid not null,
+  written_by uuid,
+  written_at timestamptz not null,
+  text text not null,
+  primary key (id),
+  foreign key (incident_id) references incidents on delete cascade,
+  foreign key (written_by) references users on delete set null
+);
+create index incident_notes_incident on incident_notes (incident_id, written_at);
+
+-- Who has had an incident, in order. The present owner stands in `incidents` (acknowledged_at,
+-- acknowledged_by, acknowledged_as).
+create table incident_owners (
+  id bigint generated always as identity,
+  incident_id uuid not null,
+  organisation_id uuid not null,
+  at timestamptz not null,
+  event text not null,
+  -- Names as they were then: of the owner, and of the person who assigned or handed back.
+  owner text not null,
+  by_name text,
+  check (event in ('acknowledged', 'assigned', 'handed_back')),
+  primary key (id),
+  foreign key (incident_id) references incidents on delete cascade,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index incident_owners_incident on incident_owners (incident_id, id);
+
+-- A link that shows one incident to whoever has it, until it is withdrawn. Only a hash of its
+-- secret is kept.
+create table incident_shares (
+  incident_id uuid not null,
+  organisation_id uuid not null,
+  fingerprint bytea not null,
+  shared_by uuid,
+  shared_at timestamptz not null default now(),
+  unique (fingerprint),
+  primary key (incident_id),
+  foreign key (incident_id) references incidents on delete cascade,
+  foreign key (organisation_id) references organisations on delete cascade,
+  foreign key (shared_by) references users on delete set null
+);
+
+-- What an organisation writes about an incident afterwards. Published, the status pages that show
+-- the incident show it too.
+create table post_mortems (
+  incident_id uuid not null,
+  organisation_id uuid not null,
+  text text not null,
+  written_by uuid,
+  written_at timestamptz not null,
+  published_at timestamptz,
+  primary key (incident_id),
+  foreign key (incident_id) references incidents on delete cascade,
+  foreign key (organisation_id) references organisations on delete cascade,
+  foreign key (written_by) references users on delete set null
+);
+
+-- The operator's word that a confirmed outage was none. It outlives the incident, whose day it
+-- counts for.
+create table false_outages (
+  incident_id uuid not null,
+  day date not null,
+  said_at timestamptz not null default now(),
+  primary key (incident_id)
+);
+
+-- Time that is not simply up or down: `paused` and `unknown` intervals of a monitor, with the
+-- interval then in force.
+create table ledger (
+  id bigint generated always as identity,
+  monitor_id uuid not null,
+  kind text not null,
+  began_at timestamptz not null,
+  ended_at timestamptz,
+  interval_s integer not null,
+  check ((ended_at is null) or (ended_at >= began_at)),
+  check (kind in ('paused', 'unknown')),
+  primary key (id),
+  foreign key (monitor_id) references monitors on delete cascade
+);
+create index ledger_by_end on ledger (ended_at) where (ended_at is not null);
+create unique index ledger_open on ledger (monitor_id, kind) where (ended_at is null);
+create unique index ledger_row on ledger (monitor_id, kind, began_at);
+
+-- What passing checks warn of (rule 44): a row from the beginning of a warning to its end and
+-- after.
+create table warnings (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  monitor_id uuid not null,
+  code text not null,
+  -- What its sentence is made of; never text of a target.
+  details jsonb not null,
+  -- Start of the first check that saw it, of the check that confirmed it, and of the one with which
+  -- it ended.
+  began_at timestamptz not null,
+  confirmed_at timestamptz not null,
+  ended_at timestamptz,
+  constraint warning_confirmed_not_before_began check (confirmed_at >= began_at),
+  constraint warning_ended_not_before_confirmed check ((ended_at is null) or (ended_at >= confirmed_at)),
+  unique (key),
+  primary key (id),
+  foreign key (monitor_id) references monitors on delete cascade,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index warnings_ended on warnings (ended_at) where (ended_at is not null);
+create index warnings_monitor on warnings (monitor_id, began_at);
+create unique index warnings_one_open on warnings (monitor_id, code) where (ended_at is null);
+create index warnings_open on warnings (organisation_id, code) where (ended_at is null);
+
+-- What changed, in an order that never gets a row in between: by the transaction that wrote it,
+-- then as it wrote. A reader is told of a row only when every transaction that began to write
+-- before its own is over; so whoever goes on after a row that was told misses nothing, whichever
+-- commits last. Not in a backup: the numbers of transactions are this database's own.
+create table events (
+  id bigint generated always as identity,
+  event_id uuid not null default gen_random_uuid(),
+  organisation_id uuid not null,
+  written_by xid8 not null default pg_current_xact_id(),
+  at timestamptz not null default now(),
+  what text not null,
+  monitor_id uuid,
+  incident_id uuid,
+  group_id uuid,
+  window_id uuid,
+  -- Of the thing, as it was called then.
+  name text,
+  warning text,
+  primary key (id)
+);
+create index events_at on events (at);
+-- Charts show the newest deploys of a window; events of other kinds are read by transaction.
+create index events_deploys on events (organisation_id, at) where (what = 'deploy'::text);
+create index events_page on events (organisation_id, written_by, id);
+
+-- What undoing puts back, and how far the end has come.
+create table endings (
+  organisation_id uuid not null,
+  asked_at timestamptz not null,
+  asked_by uuid,
+  -- The monitors that were not paused before.
+  paused uuid[] not null,
+  -- The mute that there was, if there was one.
+  muted_until timestamptz,
+  muted_by uuid,
+  -- When its owners were mailed for the last time.
+  warned_at timestamptz,
+  -- From here on nothing can be undone.
+  begun_at timestamptz,
+  primary key (organisation_id),
+  foreign key (asked_by) references users on delete set null,
+  foreign key (muted_by) references users on delete set null,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+
+-- MAINTENANCE
+-- Windows, and what they cover.
+
+create table maintenance_windows (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  name text,
+  starts_at timestamptz not null,
+  ends_at timestamptz not null,
+  -- The local time that repeats; where it did not exist on the first day, starts_at is later than
+  -- it.
+  local_start timestamp without time zone not null,
+  rrule text,
+  -- The organisation's zone when the window was made: occurrences keep its local time (rule 27).
+  time_zone text not null,
+  created_at timestamptz not null default now(),
+  -- Deleted windows stay for the past that they covered (rule 24), and are shown to nobody.
+  deleted_at timestamptz,
+  -- Occurrences are written down up to here; null when there are no more.
+  expanded_until timestamptz,
+  -- A window that is changed keeps what it covered until then as a version of its own: a row that
+  -- ended at that moment (rule 24), which is shown to nobody and covers what the window had
+  -- covered. No reference: both go with the organisation, and a version may be restored before its
+  -- window.
+  version_of uuid,
+  -- What began before it was ended at it by somebody; the rule goes on with the next occurrence.
+  cut_at timestamptz,
+  -- A window that repeats lasts as its local times say, also when the clock was changed in its
+  -- first occurrence. Null: it does not repeat.
+  local_end timestamp without time zone,
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index maintenance_expanding on maintenance_windows (expanded_until) where ((deleted_at is null) and (expanded_until is not null));
+create index maintenance_page on maintenance_windows (organisation_id, key) where (deleted_at is null);
+create index maintenance_versions on maintenance_windows (version_of) where (version_of is not null);
+
+create table maintenance_monitors (
+  window_id uuid not null,
+  monitor_id uuid not null,
+  primary key (window_id, monitor_id),
+  foreign key (monitor_id) references monitors on delete cascade,
+  foreign key (window_id) references maintenance_windows on delete cascade
+);
+create index maintenance_monitors_monitor on maintenance_monitors (monitor_id);
+
+-- No reference to groups: a group may go, what its window covered stays covered.
+create table maintenance_groups (
+  window_id uuid not null,
+  group_id uuid not null,
+  primary key (window_id, group_id),
+  foreign key (window_id) references maintenance_windows on delete cascade
+);
+create index maintenance_groups_group on maintenance_groups (group_id);
+
+create table maintenance_occurrences (
+  window_id uuid not null,
+  began_at timestamptz not null,
+  ended_at timestamptz not null,
+  primary key (window_id, began_at),
+  foreign key (window_id) references maintenance_windows on delete cascade
+);
+
+-- NOTIFICATIONS
+-- Channels, and each message from its alert to the answer of its receiver.
+
+create table channels (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  -- Whose it is: one person's, or null: the organisation's. It goes with the membership.
+  user_id uuid,
+  kind text not null,
+  name text not null,
+  -- The values of its fields, with "***" where a secret stands; the secrets themselves are in
+  -- `secrets`, encrypted as a monitor's.
+  config jsonb not null default '{}',
+  secrets bytea,
+  enabled boolean not null default true,
+  -- A mailbox is told of nothing before its owner said that it is theirs.
+  verified_at timestamptz,
+  verification bytea,
+  verification_until timestamptz,
+  unsubscribed_at timestamptz,
+  covers text not null default 'all',
+  delay_s integer not null default 0,
+  reminder_s integer,
+  -- {"zone": …, "spans": [{"days": [1, …], "from": "09:00", "to": "17:00"}]}; null: at any hour.
+  hours jsonb,
+  created_at timestamptz not null default now(),
+  -- Kept for the stories of its messages, without what it was reached by.
+  deleted_at timestamptz,
+  -- When its bucket is full again (rule 32).
+  bucket_full_at timestamptz not null default '1970-01-01 00:00:00+00',
+  failing_since timestamptz,
+  refused_at timestamptz,
+  failure text,
+  owners_told_at timestamptz,
+  last_taken_at timestamptz,
+  -- Since when a channel gathers what leaves together, and when the newest of it came (rule 32).
+  gathering_since timestamptz,
+  gathered_at timestamptz,
+  -- Where its messages go, so that what goes to one host cannot take all places of those on their
+  -- way. Null: it has a share of its own.
+  host text,
+  -- Whether a channel wants warnings (rule 44): mail, chat and programs do, pagers and phones do
+  -- not.
+  warnings boolean not null default true,
+  check (covers in ('all', 'chosen')),
+  check ((delay_s >= 0) and (delay_s <= 86400)),
+  check ((reminder_s >= 60) and (reminder_s <= 86400)),
+  unique (key),
+  primary key (id),
+  unique (verification),
+  foreign key (organisation_id) references organisations on delete cascade,
+  foreign key (organisation_id, user_id) references memberships(organisation_id, user_id) on delete cascade
+);
+create index channels_by_end on channels (deleted_at) where (deleted_at is not null);
+create index channels_failing on channels (id) where ((deleted_at is null) and ((failing_since is not null) or (refused_at is not null)));
+create index channels_page on channels (organisation_id, key) where (deleted_at is null);
+
+create table channel_monitors (
+  channel_id uuid not null,
+  monitor_id uuid not null,
+  primary key (channel_id, monitor_id),
+  foreign key (channel_id) references channels on delete cascade,
+  foreign key (monitor_id) references monitors on delete cascade
+);
+create index channel_monitors_monitor on channel_monitors (monitor_id);
+
+create table channel_groups (
+  channel_id uuid not null,
+  group_id uuid not null,
+  primary key (channel_id, group_id),
+  foreign key (channel_id) references channels on delete cascade,
+  foreign key (group_id) references groups on delete cascade
+);
+create index channel_groups_group on channel_groups (group_id);
+
+-- Tests of channels, so that there are ten an hour at most.
+create table channel_tests (
+  organisation_id uuid not null,
+  at timestamptz not null,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index channel_tests_by_age on channel_tests (at);
+create index channel_tests_recent on channel_tests (organisation_id, at);
+
+-- Alerts of incidents (rules 25, 28): one row for an incident, event and channel. Channels come
+-- with their own work; until then the channel is ''.
+create table alerts (
+  id bigint generated always as identity,
+  organisation_id uuid not null,
+  monitor_id uuid not null,
+  incident_id uuid not null,
+  event text not null,
+  channel text not null default '',
+  -- held: inside cover or before alert_after_s; due: to be sent; sent; dropped: resolved before it
+  -- was due.
+  state text not null,
+  due_at timestamptz,
+  created_at timestamptz not null default now(),
+  settled_at timestamptz,
+  -- A due event becomes steps once. What was told to nobody before there were channels is told to
+  -- nobody now.
+  planned_at timestamptz,
+  check (event in ('down', 'up', 'closed', 'was_down')),
+  check (state in ('held', 'due', 'sent', 'dropped')),
+  unique (incident_id, event, channel),
+  primary key (id)
+);
+create index alerts_by_age on alerts (created_at);
+create index alerts_monitor on alerts (monitor_id) where (state in ('held', 'due'));
+create index alerts_planning on alerts (id) where ((state = 'due'::text) and (planned_at is null));
+create index alerts_waiting on alerts (due_at) where (state = 'held'::text);
+
+-- Tries at what can be guessed (passwords, codes), by the fingerprint of who tries at what.
+create table attempts (
+  subject bytea not null,
+  began_at timestamptz not null,
+  tries integer not null,
+  primary key (subject)
+);
+
+-- What is to be told of a warning: that it began or became more urgent, and that it ended. Not told
+-- to anybody until it is planned.
+create table warning_alerts (
+  id bigint generated always as identity,
+  organisation_id uuid not null,
+  monitor_id uuid not null,
+  warning_id uuid not null,
+  event text not null,
+  details jsonb not null,
+  created_at timestamptz not null default now(),
+  planned_at timestamptz,
+  check (event in ('warning', 'warning_over')),
+  primary key (id),
+  foreign key (monitor_id) references monitors on delete cascade,
+  foreign key (organisation_id) references organisations on delete cascade,
+  foreign key (warning_id) references warnings on delete cascade
+);
+create index warning_alerts_unplanned on warning_alerts (organisation_id, created_at) where (planned_at is null);
+create index warning_alerts_warning on warning_alerts (warning_id);
+
+-- What leaves: once taken, for good. Its id is the idempotency key of every attempt.
+create table messages (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  channel_id uuid not null,
+  event text not null,
+  -- The message that began the talk: a "down", or itself.
+  thread_id uuid not null,
+  -- What it says, the same with every attempt; but for links, which are signed anew.
+  told jsonb not null,
+  -- waiting → taken | refused | given_up | overtaken (all that it told was over before it was
+  -- taken)
+  state text not null,
+  due_at timestamptz not null,
+  created_at timestamptz not null,
+  attempts integer not null default 0,
+  -- When it is to be tried next; whoever tries it moves this ahead, so that no other does
+  -- meanwhile.
+  next_at timestamptz not null,
+  claimed_until timestamptz,
+  settled_at timestamptz,
+  -- What the receiver calls it, and our words for what it answered.
+  reference text,
+  words text,
+  -- At which place the coordinator runs that claimed it: whoever starts there again takes back what
+  -- its predecessor had claimed.
+  claimed_by uuid,
+  check (state in ('waiting', 'taken', 'refused', 'given_up', 'overtaken')),
+  unique (key),
+  primary key (id),
+  foreign key (channel_id) references channels on delete cascade
+);
+-- What was told is forgotten after its time, the oldest first.
+create index messages_by_age on messages (created_at);
+-- The messages of an organisation, newest first, whatever their channel.
+create index messages_of on messages (organisation_id, key);
+create index messages_page on messages (channel_id, key);
+create index messages_thread on messages (thread_id);
+create index messages_waiting on messages (next_at) where (state = 'waiting'::text);
+
+-- One event of one incident for one channel. held → told (in a message) | dropped | merged (its
+-- incident ended before it was taken).
+create table alert_steps (
+  id bigint generated always as identity,
+  organisation_id uuid not null,
+  channel_id uuid not null,
+  monitor_id uuid not null,
+  incident_id uuid not null,
+  event text not null,
+  seq integer not null default 0,
+  state text not null,
+  -- When the event became due, whatever holds it here.
+  due_at timestamptz not null,
+  -- When it is to be looked at next, and what held it so far: [[by, from, until], …], times in
+  -- milliseconds.
+  look_at timestamptz not null,
+  holds jsonb not null default '[]',
+  -- What the monitor was doing: of a "down" how it is told (rule 37), of an "up" whether it waits
+  -- until the monitor was steady.
+  flapping text not null default 'plain',
+  -- Why it was dropped.
+  because text,
+  message_id uuid,
+  -- When it first left, whatever became of that message.
+  first_told_at timestamptz,
+  created_at timestamptz not null default now(),
+  settled_at timestamptz,
+  check (event in ('down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping')),
+  check (flapping in ('plain', 'flapping', 'silent')),
+  check (state in ('held', 'told', 'dropped', 'merged')),
+  unique (incident_id, channel_id, event, seq),
+  primary key (id),
+  foreign key (channel_id) references channels on delete cascade,
+  foreign key (message_id) references messages on delete set null
+);
+create index alert_steps_by_age on alert_steps (created_at);
+create index alert_steps_channel on alert_steps (channel_id) where (state = 'held'::text);
+create index alert_steps_message on alert_steps (message_id) where (message_id is not null);
+create index alert_steps_monitor on alert_steps (monitor_id, due_at);
+create index alert_steps_waiting on alert_steps (look_at) where (state = 'held'::text);
+
+-- What becomes of an alert of a warning at each channel that wants it.
+create table warning_steps (
+  id bigint generated always as identity,
+  alert_id bigint not null,
+  channel_id uuid not null,
+  organisation_id uuid not null,
+  -- held (hours, mute, maintenance) → told | dropped, and why it was.
+  state text not null,
+  because text,
+  look_at timestamptz not null,
+  message_id uuid,
+  check (state in ('held', 'told', 'dropped')),
+  unique (alert_id, channel_id),
+  primary key (id),
+  foreign key (alert_id) references warning_alerts on delete cascade,
+  foreign key (channel_id) references channels on delete cascade,
+  foreign key (message_id) references messages on delete set null,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index warning_steps_message on warning_steps (message_id) where (message_id is not null);
+create index warning_steps_waiting on warning_steps (channel_id, look_at) where (state = 'held'::text);
+
+create table message_attempts (
+  message_id uuid not null,
+  attempt integer not null,
+  at timestamptz not null,
+  took_ms integer not null,
+  -- What was answered: a status, or a class of our own where there was none; never what a
+  -- stranger's server said.
+  status integer,
+  class text not null,
+  verdict text not null,
+  words text,
+  check (verdict in ('taken', 'retry', 'refused')),
+  primary key (message_id, attempt),
+  foreign key (message_id) references messages on delete cascade
+);
+
+-- A "down" that no channel took in time, and the owners who were mailed of it (rule 38).
+create table last_resorts (
+  incident_id uuid not null,
+  organisation_id uuid not null,
+  at timestamptz not null,
+  mailed text[] not null,
+  primary key (incident_id),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index last_resorts_by_age on last_resorts (at);
+
+-- EVENT WEBHOOKS
+-- Events as programs get them.
+
+-- Addresses of an organisation's own programs, which get its events as they come.
+create table webhooks (
+  key bigint generated always as identity,
+  id uuid not null,
+  organisation_id uuid not null,
+  description text not null,
+  -- The part of the address that everyone in the organisation may read.
+  host text not null,
+  -- The address and the secrets that sign what is sent there, encrypted.
+  secrets bytea not null,
+  -- Empty: of every type, also of types to come.
+  event_types text[] not null,
+  enabled boolean not null,
+  created_at timestamptz not null,
+  last_delivered_at timestamptz,
+  -- While nothing is accepted: since when, and when last.
+  failing_since timestamptz,
+  last_failed_at timestamptz,
+  -- Why the service turned it off; null where a member did.
+  disabled_because text,
+  check (disabled_because in ('gone', 'failing')),
+  unique (key),
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index webhooks_page on webhooks (organisation_id, key);
+
+-- How far each has come in the list of events. Not in a backup, as events are not.
+create table webhook_cursors (
+  webhook_id uuid not null,
+  written_by xid8 not null,
+  event_key bigint not null,
+  -- What it shows was written before the webhook began, and is not sent.
+  begins pg_snapshot,
+  primary key (webhook_id),
+  foreign key (webhook_id) references webhooks on delete cascade
+);
+
+-- One event for one webhook, from when the cursor passed it; the log once it is settled. Not in a
+-- backup either.
+create table webhook_deliveries (
+  key bigint generated always as identity,
+  id uuid not null default gen_random_uuid(),
+  organisation_id uuid not null,
+  webhook_id uuid not null,
+  event_key bigint not null,
+  event_id uuid not null,
+  event text not null,
+  state text not null default 'waiting',
+  created_at timestamptz not null,
+  -- While it waits: when the next attempt is due, or the claim of a coordinator that is making one
+  -- ends.
+  next_at timestamptz not null,
+  attempts integer not null default 0,
+  -- Of the last attempt that was answered, or ended without an answer (class).
+  attempted_at timestamptz,
+  status integer,
+  class text,
+  took_ms integer,
+  answer text,
+  settled_at timestamptz,
+  check (state in ('waiting', 'delivered', 'failed', 'cancelled')),
+  unique (id),
+  primary key (key),
+  unique (webhook_id, event_key),
+  foreign key (webhook_id) references webhooks on delete cascade
+);
+create index webhook_deliveries_next on webhook_deliveries (webhook_id, next_at) where (state = 'waiting'::text);
+create index webhook_deliveries_page on webhook_deliveries (webhook_id, key);
+create index webhook_deliveries_settled on webhook_deliveries (settled_at) where (state <> 'waiting'::text);
+
+-- STATUS PAGES
+-- What an organisation publishes, and who follows it.
+
+create table status_pages (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  name text not null,
+  slug text not null,
+  description text,
+  enabled boolean not null default true,
+  created_at timestamptz not null default now(),
+  language text not null default 'en',
+  -- '#rrggbb' in small letters; null: the usual one.
+  accent text,
+  access text not null default 'public',
+  password_hash text,
+  -- Of the secret in a private page's link, which is shown once.
+  link_fingerprint bytea,
+  -- Grows when the password, the link or the way in changes: what was let in before is let in no
+  -- more.
+  access_version integer not null default 0,
+  -- In small letters, as DNS writes it.
+  domain text,
+  -- What a TXT record of the domain has to say.
+  domain_token text,
+  domain_proved_at timestamptz,
+  -- When the record that proves a status page's domain was looked for last, and when it was found
+  -- last.
+  domain_checked_at timestamptz,
+  domain_seen_at timestamptz,
+  check (accent ~ '^#[0-9a-f]{6}$'::text),
+  check (access in ('public', 'password', 'link')),
+  constraint status_pages_domain_has_token check ((domain is null) = (domain_token is null)),
+  check (language in ('en', 'de', 'fr', 'es')),
+  constraint status_pages_proved_is_domain check ((domain_proved_at is null) or (domain is not null)),
+  unique (organisation_id, id),
+  primary key (id),
+  unique (slug),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+-- Whoever proved a domain has it; to name one keeps nobody else from it.
+create unique index status_pages_domain on status_pages (domain) where (domain_proved_at is not null);
+create index status_pages_page on status_pages (organisation_id, key);
+
+create table status_page_groups (
+  page_id uuid not null,
+  group_id uuid not null,
+  display_name text not null,
+  "position" integer not null,
+  primary key (page_id, group_id),
+  foreign key (group_id) references groups on delete cascade,
+  foreign key (page_id) references status_pages on delete cascade
+);
+create index status_page_groups_group on status_page_groups (group_id);
+
+create table status_page_monitors (
+  page_id uuid not null,
+  monitor_id uuid not null,
+  display_name text not null,
+  group_id uuid,
+  "position" integer not null,
+  primary key (page_id, monitor_id),
+  foreign key (monitor_id) references monitors on delete cascade,
+  foreign key (page_id) references status_pages on delete cascade
+);
+-- On which pages a monitor and a group stand: asked with each incident, and when one is deleted.
+create index status_page_monitors_monitor on status_page_monitors (monitor_id);
+
+-- Apart from its page, so that nobody reads the bytes who wants the page.
+create table status_page_logos (
+  page_id uuid not null,
+  type text not null,
+  bytes bytea not null,
+  -- The beginning of a hash of the bytes, for its address and its ETag.
+  version text not null,
+  check ((octet_length(bytes) >= 1) and (octet_length(bytes) <= 102400)),
+  check (type in ('image/png', 'image/jpeg', 'image/webp')),
+  primary key (page_id),
+  foreign key (page_id) references status_pages on delete cascade
+);
+
+-- What is told on a page about an incident of a monitor that is published there.
+create table status_page_posts (
+  id uuid not null,
+  key bigint generated always as identity,
+  page_id uuid not null,
+  organisation_id uuid not null,
+  incident_id uuid not null,
+  kind text not null,
+  text text not null,
+  written_by uuid,
+  written_at timestamptz not null,
+  -- When the mails to the page's subscribers were made.
+  told_at timestamptz,
+  check (kind in ('investigating', 'identified', 'monitoring', 'resolved')),
+  unique (key),
+  primary key (id),
+  foreign key (incident_id) references incidents on delete cascade,
+  foreign key (page_id) references status_pages on delete cascade,
+  foreign key (written_by) references users on delete set null
+);
+create index status_page_posts_incident on status_page_posts (incident_id);
+create index status_page_posts_page on status_page_posts (page_id, key);
+create index status_page_posts_untold on status_page_posts (key) where (told_at is null);
+
+-- What people report on a status page themselves: an incident that no check confirmed, degraded
+-- service, an announcement. It never counts into uptime.
+create table status_page_reports (
+  id uuid not null,
+  key bigint generated always as identity,
+  page_id uuid not null,
+  organisation_id uuid not null,
+  title text not null,
+  started_at timestamptz not null,
+  -- Null until somebody says when; in the future for an announcement that ends by itself.
+  ends_at timestamptz,
+  check (ends_at >= started_at),
+  unique (key),
+  primary key (id),
+  foreign key (page_id) references status_pages on delete cascade
+);
+create index status_page_reports_page on status_page_reports (page_id, key);
+
+-- How much a report affects monitors of its page.
+create table status_page_report_monitors (
+  report_id uuid not null,
+  monitor_id uuid not null,
+  impact text not null,
+  check (impact in ('degraded', 'partial_outage', 'major_outage')),
+  primary key (report_id, monitor_id),
+  foreign key (monitor_id) references monitors on delete cascade,
+  foreign key (report_id) references status_page_reports on delete cascade
+);
+create index status_page_report_monitors_monitor on status_page_report_monitors (monitor_id);
+
+-- What is said of a report, one after the other.
+create table status_page_report_updates (
+  id uuid not null,
+  key bigint generated always as identity,
+  report_id uuid not null,
+  kind text not null,
+  text text not null,
+  written_by uuid,
+  written_at timestamptz not null,
+  -- When the notices to the page's subscribers were made.
+  told_at timestamptz,
+  check (kind in ('announcement', 'investigating', 'identified', 'monitoring', 'resolved')),
+  unique (key),
+  primary key (id),
+  foreign key (report_id) references status_page_reports on delete cascade,
+  foreign key (written_by) references users on delete set null
+);
+create index status_page_report_updates_report on status_page_report_updates (report_id, key);
+create index status_page_report_updates_untold on status_page_report_updates (key) where (told_at is null);
+
+-- Who is mailed what is told on a page, once they said from their mailbox that they want it.
+create table status_page_subscribers (
+  id uuid not null,
+  page_id uuid not null,
+  email text,
+  language text not null,
+  -- Of the secret in the mail that asks; null until it is made, and once it was answered.
+  confirm_fingerprint bytea,
+  asked_at timestamptz not null,
+  confirmed_at timestamptz,
+  -- Of the address: one page has each once.
+  url_fingerprint bytea,
+  -- The part of the address that is shown.
+  host text,
+  -- The address and the secret that signs what is sent there, encrypted.
+  secrets bytea,
+  -- Since when nothing was accepted there; null once something is.
+  failing_since timestamptz,
+  -- Nothing is sent there any more, because nothing was accepted for a long time.
+  off_at timestamptz,
+  check ((email is null) = ((secrets is not null) and (url_fingerprint is not null) and (host is not null))),
+  check (language in ('en', 'de', 'fr', 'es')),
+  unique (confirm_fingerprint),
+  primary key (id),
+  foreign key (page_id) references status_pages on delete cascade
+);
+create index status_page_subscribers_asked on status_page_subscribers (lower(email), asked_at);
+create unique index status_page_subscribers_email on status_page_subscribers (page_id, lower(email));
+create unique index status_page_subscribers_url on status_page_subscribers (page_id, url_fingerprint);
+
+-- What is still to be sent to a subscribed address. A row is deleted once it was accepted, or is
+-- given up.
+create table status_page_deliveries (
+  id uuid not null,
+  subscriber_id uuid not null,
+  -- The incident or report, and what of it: as in mails.
+  incident_id uuid not null,
+  event text not null,
+  post_id uuid,
+  created_at timestamptz not null,
+  next_at timestamptz not null,
+  attempts integer not null default 0,
+  check (event in ('began', 'over', 'post')),
+  primary key (id),
+  foreign key (subscriber_id) references status_page_subscribers on delete cascade
+);
+create index status_page_deliveries_next on status_page_deliveries (next_at);
+create index status_page_deliveries_subscriber on status_page_deliveries (subscriber_id);
+
+-- That subscribers were mailed that an incident began, or that it is over, when nobody wrote
+-- anything.
+create table status_page_told (
+  page_id uuid not null,
+  incident_id uuid not null,
+  event text not null,
+  told_at timestamptz not null,
+  check (event in ('began', 'over')),
+  primary key (page_id, incident_id, event),
+  foreign key (incident_id) references incidents on delete cascade,
+  foreign key (page_id) references status_pages on delete cascade
+);
+
+-- WHAT FOLLOWS FROM A CHANGE
+-- Functions that several subjects call, and the triggers that call them.
+
+create function count_deleted_monitors() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  perform count_monitors(array_agg(organisation_id), array_agg(group_id), array_agg(-1)) from removed;
+  delete from monitor_counts where organisation_id in (select organisation_id from removed) and monitors = 0;
+  return null;
+end $$;
+
+create function count_facets(organisations uuid[], facets text[], vals text[], changes integer[]) RETURNS void LANGUAGE sql as $$
+  insert into monitor_facets as c (organisation_id, facet, value, monitors)
+  select o, f, v, sum(n) from unnest(organisations, facets, vals, changes) r (o, f, v, n)
+  group by 1, 2, 3 having sum(n) <> 0 order by 1, 2, 3
+  on conflict (organisation_id, facet, value) do update set monitors = c.monitors + excluded.monitors;
+  delete from monitor_facets where organisation_id = any (organisations) and monitors = 0;
+$$;
+
+create function count_facets_of_rows() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  if tg_op = 'INSERT' then
+    perform count_facets(array_agg(organisation_id), array_agg(facet), array_agg(value), array_agg(1)) from (
+      select organisation_id, 'kind' as facet, type as value from added
+      union all select organisation_id, 'tag', unnest(tags) from added) f;
+  elsif tg_op = 'DELETE' then
+    perform count_facets(array_agg(organisation_id), array_agg(facet), array_agg(value), array_agg(-1)) from (
+      select organisation_id, 'kind' as facet, type as value from removed
+      union all select organisation_id, 'tag', unnest(tags) from removed) f;
+  else
+    perform count_facets(array_agg(organisation_id), array_agg('tag'::text), array_agg(value), array_agg(n)) from (
+      select a.organisation_id, unnest(a.tags) as value, 1 as n from added a join removed r on r.id = a.id where a.tags <> r.tags
+      union all select r.organisation_id, unnest(r.tags), -1 from added a join removed r on r.id = a.id where a.tags <> r.tags) f
+    having count(*) > 0;
+  end if;
+  return null;
+end $$;
+
+create function count_inserted_monitors() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  perform count_monitors(array_agg(organisation_id), array_agg(group_id), array_agg(1)) from added;
+  return null;
+end $$;
+
+create function count_monitors(organisations uuid[], groups uuid[], changes integer[]) RETURNS void LANGUAGE sql as $$
+  insert into monitor_counts as c (organisation_id, group_id, monitors)
+  select o, coalesce(g, '00000000-0000-0000-0000-000000000000'), sum(n) from unnest(organisations, groups, changes) r (o, g, n)
+  group by 1, 2 having sum(n) <> 0 order by 1, 2
+  on conflict (organisation_id, group_id) do update set monitors = c.monitors + excluded.monitors;
+$$;
+
+create function count_moved_monitors() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  perform count_monitors(array_agg(organisation_id), array_agg(group_id), array_agg(n)) from (
+    select a.organisation_id, a.group_id, 1 as n from added a join removed r on r.id = a.id where a.group_id is distinct from r.group_id
+    union all select r.organisation_id, r.group_id, -1 from added a join removed r on r.id = a.id where a.group_id is distinct from r.group_id) moved;
+  return null;
+end $$;
+
+create function count_no_facets() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  delete from monitor_facets;
+  return null;
+end $$;
+
+create function count_no_monitors() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  delete from monitor_counts;
+  return null;
+end $$;
+
+-- What a backup brings back happened before.
+create function events_are_written() RETURNS boolean LANGUAGE sql STABLE as $$
+  select coalesce(current_setting('antipode.restoring', true), '') <> 'on' $$;
+
+create function forget_events_of_organisation() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  delete from events where organisation_id = old.id;
+  return null;
+end $$;
+
+-- Whether leases still are their owner's is said by failing, so that all that a commit writes can
+-- follow at once, without waiting for an answer.
+create function hold_leases(by_owner uuid, held smallint[], at_epochs bigint[]) RETURNS void LANGUAGE plpgsql as $$
+declare
+  lost text;
+begin
+  -- In order of partition, as all lock them, and held until the transaction ends.
+  perform 1 from leases l join unnest(held, at_epochs) as mine (partition, epoch) on mine.partition = l.partition and mine.epoch = l.epoch
+    where l.owner = by_owner order by l.partition for share of l;
+  select string_agg(mine.partition::text, ',' order by mine.partition) into lost
+    from unnest(held, at_epochs) as mine (partition, epoch)
+    left join leases l on l.partition = mine.partition and l.epoch = mine.epoch and l.owner = by_owner
+    where l.partition is null;
+  if lost is not null then
+    raise exception using errcode = 'AP001', message = 'leases belong to another coordinator', detail = lost;
+  end if;
+end $$;
+
+-- A look whose clock is a little behind ours closes no stretch: a monitor that has results was
+-- seen.
+create function mark_seen() RETURNS void LANGUAGE plpgsql as $$
+declare ids uuid[];
+begin
+  ids := array(select monitor_id from monitor_status s where not seen
+    and exists (select 1 from results r where r.monitor_key = s.monitor_key and r.outcome < 2));
+  if cardinality(ids) = 0 then return; end if;
+  update monitor_status set seen = true where monitor_id = any (ids);
+  perform refresh_status(ids);
+end $$;
+
+create function mark_stale_days() RETURNS trigger LANGUAGE plpgsql as $$
+declare
+  today date := (now() at time zone 'UTC')::date;
+begin
+  -- A backup has the marks.
+  if coalesce(current_setting('antipode.restoring', true), '') = 'on' then return null; end if;
+  -- No row is made of today yet.
+  insert into stale_days (day, monitor_key)
+  select distinct (at at time zone 'UTC')::date as day, monitor_key from changed
+  where at >= today at time zone 'UTC' order by 1, 2
+  on conflict do nothing;
+  -- A row may be in the making that does not see these chunks: its mark must outlive it, so we wait for it, or it for us.
+  insert into stale_days (day, monitor_key)
+  select distinct (at at time zone 'UTC')::date as day, monitor_key from changed
+  where at < today at time zone 'UTC' order by 1, 2
+  on conflict (day, monitor_key) do update set since = stale_days.since;
+  return null;
+end $$;
+
+create function note_edit() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  new.edited_at := date_trunc('milliseconds', now());
+  return new;
+end $$;
+
+-- A search finds monitors by their tags too: the words of a status hold them after the rest.
+-- Otherwise as in migration 028.
+create function refresh_status(ids uuid[]) RETURNS void LANGUAGE plpgsql as $$
+begin
+  -- Locked before it is looked at: a transaction that changes the same monitor has then been seen whole, or waits.
+  perform 1 from monitor_status where monitor_id = any (ids) order by monitor_id for update;
+  insert into monitor_status as s (monitor_id, organisation_id, monitor_key, group_id, affects, status, since, seen, name_folded, place, words)
+  select m.id, m.organisation_id, m.key, m.group_id, m.affects_group_status,
+    case
+      when m.paused_at is not null then 'paused'
+      when i.confirmed_at is not null then 'down'
+      when i.started_at is not null then 'verifying'
+      when l.gap_since is not null or not (coalesce(k.seen, false) or l.seen) then 'pending'
+      else 'up'
+    end,
+    case
+      when m.paused_at is not null then m.paused_at
+      when i.confirmed_at is not null then i.confirmed_at
+      when i.started_at is not null then i.started_at
+      when l.gap_since is not null then greatest(l.gap_since, i.last_resolved_at, l.resumed_at)
+      else greatest(m.created_at, i.last_resolved_at, l.last_gap_ended_at, l.resumed_at, m.edited_at)
+    end,
+    coalesce(k.seen, false) or l.seen,
+    lower(m.name),
+    coalesce(g.name_folded || chr(1), chr(65533)) || lower(m.name),
+    lower(m.name || ' ' || m.target || coalesce(' ' || g.name, '')) || coalesce(' ' || nullif(array_to_string(m.tags, ' '), ''), '')
+  from monitors m
+  left join monitor_status k on k.monitor_id = m.id
+  left join groups g on g.id = m.group_id
+  cross join lateral (
+    select max(began_at) filter (where kind = 'unknown' and ended_at is null) as gap_since,
+      max(ended_at) filter (where kind = 'unknown' and (began_at <= m.created_at
+        or began_at <= m.edited_at and ended_at >= m.edited_at
+        or exists (select from ledger p where p.monitor_id = m.id and p.kind = 'paused'
+          and p.ended_at between ledger.began_at and ledger.ended_at))) as last_gap_ended_at,
+      max(ended_at) filter (where kind = 'paused') as resumed_at,
+      coalesce(bool_or(kind = 'unknown' and ended_at is not null), false) as seen
+    from ledger where monitor_id = m.id) l
+  cross join lateral (
+    select max(started_at) filter (where resolved_at is null) as started_at,
+      max(confirmed_at) filter (where resolved_at is null) as confirmed_at,
+      max(resolved_at) as last_resolved_at
+    from incidents where monitor_id = m.id) i
+  where m.id = any (ids)
+  on conflict (monitor_id) do update set group_id = excluded.group_id, affects = excluded.affects, status = excluded.status, since = excluded.since, seen = excluded.seen,
+    name_folded = excluded.name_folded, place = excluded.place, words = excluded.words
+  where (s.group_id, s.affects, s.status, s.since, s.seen, s.name_folded, s.place, s.words)
+    is distinct from (excluded.group_id, excluded.affects, excluded.status, excluded.since, excluded.seen, excluded.name_folded, excluded.place, excluded.words);
+end $$;
+
+create function refresh_status_of_rows() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  if tg_table_name = 'monitors' then perform refresh_status(array(select id from rows));
+  elsif tg_table_name = 'groups' then
+    perform refresh_status(array(select m.id from monitors m join rows r on r.id = m.group_id));
+  else perform refresh_status(array(select distinct monitor_id from rows));
+  end if;
+  return null;
+end $$;
+
+-- Wakes whoever tells, with the commit that gives it something to do.
+create function tell_alerts() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  perform pg_notify('alerts', tg_table_name);
+  return null;
+end $$;
+
+-- Tells whoever shows an organisation that something of it changed: pages that are open look again.
+-- The channel carries the organisation's id; several changes of one transaction are told once.
+create function tell_changed() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  if tg_table_name = 'ledger' then
+    perform pg_notify('changed', changed.organisation_id::text) from (
+      select distinct m.organisation_id from rows r join monitors m on m.id = r.monitor_id) as changed;
+  else
+    perform pg_notify('changed', changed.organisation_id::text) from (select distinct organisation_id from rows) as changed;
+  end if;
+  return null;
+end $$;
+
+create function tell_first_heard() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  perform pg_notify('changed', new.organisation_id::text);
+  return null;
+end $$;
+
+create function write_group_events() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  if not events_are_written() then return null; end if;
+  if tg_op = 'INSERT' then
+    insert into events (organisation_id, what, group_id, name) select organisation_id, 'group.created', id, name from added order by key;
+  elsif tg_op = 'DELETE' then
+    insert into events (organisation_id, what, group_id, name)
+    select r.organisation_id, 'group.deleted', r.id, r.name from removed r join organisations o on o.id = r.organisation_id order by r.key;
+  else
+    insert into events (organisation_id, what, group_id, name)
+    select a.organisation_id, 'group.changed', a.id, a.name from added a join removed r on r.id = a.id
+    where (a.name, a.description, a.external_id) is distinct from (r.name, r.description, r.external_id) order by a.key;
+  end if;
+  return null;
+end $$;
+
+-- As before, and an event when an open incident is handed back.
+create function write_incident_events() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  if not events_are_written() then return null; end if;
+  if tg_op = 'INSERT' then
+    insert into events (organisation_id, what, monitor_id, incident_id, name)
+    select a.organisation_id, e.what, a.monitor_id, a.id, m.name from added a join monitors m on m.id = a.monitor_id
+      cross join lateral (values (1, 'incident.opened', true), (2, 'incident.confirmed', a.confirmed_at is not null),
+        (3, 'incident.resolved', a.resolved_at is not null)) e (nth, what, is_so)
+    where e.is_so order by a.key, e.nth;
+  else
+    insert into events (organisation_id, what, monitor_id, incident_id, name)
+    select a.organisation_id, e.what, a.monitor_id, a.id, m.name from added a join removed r on r.id = a.id join monitors m on m.id = a.monitor_id
+      cross join lateral (values (1, 'incident.confirmed', r.confirmed_at is null and a.confirmed_at is not null),
+        (2, 'incident.acknowledged', r.acknowledged_at is null and a.acknowledged_at is not null),
+        (3, 'incident.unacknowledged', r.acknowledged_at is not null and a.acknowledged_at is null and a.resolved_at is null),
+        (4, 'incident.resolved', r.resolved_at is null and a.resolved_at is not null)) e (nth, what, is_so)
+    where e.is_so order by a.key, e.nth;
+  end if;
+  return null;
+end $$;
+
+-- A window is changed by several statements, and told of once. What it covered before is kept as a
+-- version of its own, which is no news.
+create function write_maintenance_events() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  if not events_are_written() then return null; end if;
+  if tg_op = 'INSERT' then
+    insert into events (organisation_id, what, window_id, name)
+    select organisation_id, 'maintenance.created', id, name from added where version_of is null order by key;
+  else
+    insert into events (organisation_id, what, window_id, name)
+    select a.organisation_id, e.what, a.id, a.name from added a join removed r on r.id = a.id
+      cross join lateral (select case when r.deleted_at is null and a.deleted_at is not null then 'maintenance.deleted'
+        when (a.name, a.starts_at, a.ends_at, a.local_start, a.rrule, a.time_zone, a.cut_at, a.created_at)
+          is distinct from (r.name, r.starts_at, r.ends_at, r.local_start, r.rrule, r.time_zone, r.cut_at, r.created_at) then 'maintenance.changed'
+        end as what) e
+    where a.version_of is null and e.what is not null and not exists (
+      select 1 from events known where known.organisation_id = a.organisation_id and known.written_by = pg_current_xact_id()
+        and known.window_id = a.id and known.what = e.what)
+    order by a.key;
+  end if;
+  return null;
+end $$;
+
+-- Its version goes up with every change of what is checked, secrets included; that they are
+-- encrypted anew is no news.
+create function write_monitor_events() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  if not events_are_written() then return null; end if;
+  if tg_op = 'INSERT' then
+    insert into events (organisation_id, what, monitor_id, name) select organisation_id, 'monitor.created', id, name from added order by key;
+  elsif tg_op = 'DELETE' then
+    -- Of an organisation that goes with all it had nobody reads any more.
+    insert into events (organisation_id, what, monitor_id, name)
+    select r.organisation_id, 'monitor.deleted', r.id, r.name from removed r join organisations o on o.id = r.organisation_id order by r.key;
+  else
+    insert into events (organisation_id, what, monitor_id, name)
+    select a.organisation_id, e.what, a.id, a.name from added a join removed r on r.id = a.id
+      cross join lateral (values
+        (1, 'monitor.changed', (a.name, a.target, a.interval_s, a.config, a.config_version, a.group_id, a.affects_group_status, a.external_id, a.tags)
+          is distinct from (r.name, r.target, r.interval_s, r.config, r.config_version, r.group_id, r.affects_group_status, r.external_id, r.tags)),
+        (2, 'monitor.paused', r.enabled and not a.enabled), (3, 'monitor.resumed', a.enabled and not r.enabled)) e (nth, what, is_so)
+    where e.is_so order by a.key, e.nth;
+  end if;
+  return null;
+end $$;
+
+create function write_warning_events() RETURNS trigger LANGUAGE plpgsql as $$
+begin
+  if not events_are_written() then return null; end if;
+  if tg_op = 'INSERT' then
+    insert into events (organisation_id, what, monitor_id, warning, name)
+    select a.organisation_id, e.what, a.monitor_id, a.code, m.name from added a join monitors m on m.id = a.monitor_id
+      cross join lateral (values (1, 'warning.started', true), (2, 'warning.ended', a.ended_at is not null)) e (nth, what, is_so)
+    where e.is_so order by a.key, e.nth;
+  else
+    insert into events (organisation_id, what, monitor_id, warning, name)
+    select a.organisation_id, e.what, a.monitor_id, a.code, m.name from added a join removed r on r.id = a.id join monitors m on m.id = a.monitor_id
+      cross join lateral (values (1, 'warning.changed', a.details is distinct from r.details and a.ended_at is null),
+        (2, 'warning.ended', r.ended_at is null and a.ended_at is not null)) e (nth, what, is_so)
+    where e.is_so order by a.key, e.nth;
+  end if;
+  return null;
+end $$;
+
+create trigger events_forget after delete on organisations for each row execute function forget_events_of_organisation();
+
+create trigger first_heard after update of last_seen_at on probes for each row when (((old.last_seen_at is null) and (new.last_seen_at is not null) and (new.organisation_id is not null))) execute function tell_first_heard();
+create trigger changed_update after update on probe_invitations referencing new table as rows for each statement execute function tell_changed();
+
+create trigger changed_delete after delete on groups referencing old table as rows for each statement execute function tell_changed();
+create trigger changed_insert after insert on groups referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_update after update on groups referencing new table as rows for each statement execute function tell_changed();
+create trigger events_delete after delete on groups referencing old table as removed for each statement execute function write_group_events();
+create trigger events_insert after insert on groups referencing new table as added for each statement execute function write_group_events();
+create trigger events_update after update on groups referencing old table as removed new table as added for each statement execute function write_group_events();
+create trigger status_update after update on groups referencing new table as rows for each statement execute function refresh_status_of_rows();
+create trigger changed_delete after delete on monitors referencing old table as rows for each statement execute function tell_changed();
+create trigger changed_insert after insert on monitors referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_update after update on monitors referencing new table as rows for each statement execute function tell_changed();
+create trigger count_delete after delete on monitors referencing old table as removed for each statement execute function count_deleted_monitors();
+create trigger count_insert after insert on monitors referencing new table as added for each statement execute function count_inserted_monitors();
+create trigger count_truncate after truncate on monitors for each statement execute function count_no_monitors();
+create trigger count_update after update on monitors referencing old table as removed new table as added for each statement execute function count_moved_monitors();
+create trigger events_delete after delete on monitors referencing old table as removed for each statement execute function write_monitor_events();
+create trigger events_insert after insert on monitors referencing new table as added for each statement execute function write_monitor_events();
+create trigger events_update after update on monitors referencing old table as removed new table as added for each statement execute function write_monitor_events();
+create trigger facets_delete after delete on monitors referencing old table as removed for each statement execute function count_facets_of_rows();
+create trigger facets_insert after insert on monitors referencing new table as added for each statement execute function count_facets_of_rows();
+create trigger facets_truncate after truncate on monitors for each statement execute function count_no_facets();
+create trigger facets_update after update on monitors referencing old table as removed new table as added for each statement execute function count_facets_of_rows();
+create trigger note_edit before update on monitors for each row when ((new.config_version <> old.config_version)) execute function note_edit();
+create trigger status_insert after insert on monitors referencing new table as rows for each statement execute function refresh_status_of_rows();
+create trigger status_update after update on monitors referencing new table as rows for each statement execute function refresh_status_of_rows();
+create trigger changed_insert after insert on mutes referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_update after update on mutes referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_delete after delete on deleted_monitors referencing old table as rows for each statement execute function tell_changed();
+create trigger changed_insert after insert on deleted_monitors referencing new table as rows for each statement execute function tell_changed();
+
+create trigger chunks_inserted after insert on chunks referencing new table as changed for each statement execute function mark_stale_days();
+create trigger chunks_updated after update on chunks referencing new table as changed for each statement execute function mark_stale_days();
+
+create trigger changed_insert after insert on incidents referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_update after update on incidents referencing new table as rows for each statement execute function tell_changed();
+create trigger events_insert after insert on incidents referencing new table as added for each statement execute function write_incident_events();
+create trigger events_update after update on incidents referencing old table as removed new table as added for each statement execute function write_incident_events();
+create trigger status_insert after insert on incidents referencing new table as rows for each statement execute function refresh_status_of_rows();
+create trigger status_update after update on incidents referencing new table as rows for each statement execute function refresh_status_of_rows();
+create trigger changed_delete after delete on post_mortems referencing old table as rows for each statement execute function tell_changed();
+create trigger changed_insert after insert on post_mortems referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_update after update on post_mortems referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_delete after delete on ledger referencing old table as rows for each statement execute function tell_changed();
+create trigger changed_insert after insert on ledger referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_update after update on ledger referencing new table as rows for each statement execute function tell_changed();
+create trigger status_delete after delete on ledger referencing old table as rows for each statement execute function refresh_status_of_rows();
+create trigger status_insert after insert on ledger referencing new table as rows for each statement execute function refresh_status_of_rows();
+create trigger status_update after update on ledger referencing new table as rows for each statement execute function refresh_status_of_rows();
+create trigger events_insert after insert on warnings referencing new table as added for each statement execute function write_warning_events();
+create trigger events_update after update on warnings referencing old table as removed new table as added for each statement execute function write_warning_events();
+
+create trigger changed_insert after insert on maintenance_windows referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_update after update on maintenance_windows referencing new table as rows for each statement execute function tell_changed();
+create trigger events_insert after insert on maintenance_windows referencing new table as added for each statement execute function write_maintenance_events();
+create trigger events_update after update on maintenance_windows referencing old table as removed new table as added for each statement execute function write_maintenance_events();
+
+create trigger changed_insert after insert on channels referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_update after update on channels referencing new table as rows for each statement execute function tell_changed();
+create trigger alerts_insert after insert on alerts for each statement execute function tell_alerts();
+create trigger alerts_update after update of state on alerts for each statement execute function tell_alerts();
+create trigger alerts_insert after insert on alert_steps for each statement execute function tell_alerts();
+create trigger alerts_update after update of look_at on alert_steps for each statement execute function tell_alerts();
+create trigger changed_insert after insert on messages referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_update after update on messages referencing new table as rows for each statement execute function tell_changed();

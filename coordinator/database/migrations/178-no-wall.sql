@@ -1,1 +1,0 @@
-drop table wall_links;
