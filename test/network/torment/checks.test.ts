@@ -274,6 +274,18 @@ describe('times', () => {
     ).toEqual([expect.stringContaining('did not start when North America began')]);
   });
 
+  test('may be those of a later confirmation while a third continent has not answered', () => {
+    const silent = [row(60_000, 'North America', true), ...before];
+    const late = { confirmed_at: 107_000, resolved_at: null };
+    expect(faults(late, silent)).toBe('');
+    const answered = [...silent, row(101_050, 'North America', false)];
+    expect(faults(late, answered)).toContain('later than by the second continent');
+    const long = [...silent, row(118_000, 'Asia', false), row(121_000, 'Asia', false)];
+    expect(faults({ ...late, confirmed_at: 121_000 }, long)).toContain(
+      'later than by the second continent',
+    );
+  });
+
   test('of an incident that two continents have refuted and that is open all the same are found', () => {
     expect(faults({ resolved_at: null })).toContain('is open although 2 continents');
     expect(faults({ resolved_at: null }, rows.slice(0, -1))).toBe('');

@@ -14,6 +14,8 @@ import type { Outage } from './truth.ts';
 
 /** A check that began before the target changed may have been answered after it. */
 const checkMs = 3_000;
+/** How long an answer may take beside its check. */
+const onTheWayMs = 2_000;
 /** Failures that far apart confirm one another. */
 const togetherMs = 60_000;
 /** Two turns of a continent: a view is no older (see RULES.md). */
@@ -66,7 +68,9 @@ const faultOf = (
   if (!isAtOnce && !isStart(confirmed_at, confirmed_continent))
     return `was not confirmed when ${confirmed_continent} began a check that failed`;
   const others = own.filter(({ continent }) => continent !== seen_continent);
-  const second = others.find(({ at }) => rows.every((row) => !isDoubt(row, at, own)));
+  const second = others.find(
+    ({ at }) => rows.every((row) => !isDoubt(row, at, own)) && !isAwaited(rows, started_at, at),
+  );
   if (resolved_at === null && second && second.at < confirmed_at)
     return `was confirmed later than by the second continent, ${new Date(second.at).toISOString()}`;
   if (resolved_at !== null) {
@@ -91,6 +95,18 @@ const isDoubt = (row: Row, at: number, failures: readonly Row[]): boolean =>
   row.at <= at &&
   at - row.at < viewMs &&
   !failures.some((failure) => failure.continent === row.continent && failure.at <= at);
+
+/**
+ * Whether a third continent has not answered since it began, and may still do so: within a turn of
+ * all, a check and what is on its way (rule 46).
+ */
+const isAwaited = (rows: readonly Row[], began: number, at: number): boolean => {
+  if (at - began > viewMs / 2 + checkMs + onTheWayMs) return false;
+  const heard = new Set(
+    rows.flatMap((row) => (row.at >= began && row.at <= at ? [row.continent] : [])),
+  );
+  return rows.some(({ continent }) => !heard.has(continent));
+};
 
 export type Crooked = { readonly place: string; readonly fault: string };
 

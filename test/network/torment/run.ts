@@ -37,6 +37,7 @@ import {
   readMoment,
   readPings,
   type StoredPing,
+  type Verdict,
 } from './ledger.ts';
 import { judgeMessages } from './receivers.ts';
 import { holds, isAtRest, linesOf, type Report } from './report.ts';
@@ -93,6 +94,22 @@ const jobsAtEnd = async ({ network, placeOf, jobPlaces }: Stage, pings: readonly
   judged: await readJudged(network.sql, placeOf),
   pings,
 });
+
+/** The same of each place of which the verdict finds something, as it is at the end. */
+const verdictAtEnd = async (
+  { network, placeOf, truth }: Stage,
+  { missed, false_alerts, crooked }: Verdict,
+) => {
+  const moment = await readMoment(network.sql, placeOf);
+  const found = [...missed, ...false_alerts, ...crooked];
+  return {
+    sick: truth.sick(),
+    stalls: truth.stalls(),
+    places: Object.fromEntries(
+      found.map((text) => [text, momentOf(text.split(' ', 1)[0] ?? '', moment, truth.outages())]),
+    ),
+  };
+};
 
 const isDoubtfulIn =
   ({ isDoubtful }: Truth) =>
@@ -336,6 +353,10 @@ export const runTorment = async (options: TormentOptions): Promise<Report> => {
       await writeFile(
         join(kept, 'jobs.json'),
         JSON.stringify(await jobsAtEnd(stage, watch.pings()), null, 1),
+      );
+      await writeFile(
+        join(kept, 'verdict.json'),
+        JSON.stringify(await verdictAtEnd(stage, report.verdict), null, 1),
       );
       say(`the logs of this run, and what was known of what was wrong, are in ${kept}`);
     }

@@ -135,6 +135,8 @@ export type Truth = {
   readonly stalls: () => readonly { readonly from: number; readonly until: number }[];
   /** From now on these get 503 from every page, as behind a middlebox that is broken. */
   readonly sicken: (continents: readonly Continent[]) => void;
+  /** When two of them were so. */
+  readonly sick: () => readonly { readonly from: number; readonly until: number }[];
   /**
    * Whether a continent was sick in that time, or shortly before, of a place that fails by itself
    * too: nobody can say then what is right. A steady place must stay well.
@@ -247,6 +249,7 @@ export const createTruth = async (
       sick = continents;
       if (sick.length > 0) sickSpans.push({ from: now, until: Number.POSITIVE_INFINITY });
     },
+    sick: () => sickSpans,
     isDoubtful: ({ place, from, until }) =>
       pages.places.some((one) => one.place === place && one.role !== 'steady') &&
       sickSpans.some(
