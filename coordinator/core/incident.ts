@@ -272,7 +272,12 @@ export function confirm(
     : incident;
   const next: Incident = {
     ...seen,
-    ...(by?.failure && by.at >= seenLastAt(draft, incident) ? told(by.failure) : {}),
+    // The cause of a heartbeat names the ping that its deadline counts from.
+    ...(by?.failure &&
+    draft.state.watched.kind !== 'heartbeat' &&
+    by.at >= seenLastAt(draft, incident)
+      ? told(by.failure)
+      : {}),
     confirmed_at: Math.max(at, incident.started_at),
     confirmed: by?.from ?? null,
     progress: {

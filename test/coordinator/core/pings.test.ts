@@ -112,6 +112,20 @@ describe('decide pings', () => {
       ]);
     });
 
+    test('that the confirming probe knew and the first did not dates the outage', () => {
+      const told = heartbeat();
+      told.tell(ping(0), 0);
+      told.fail('Europe', 361, judged({ after: at(0), deadline: at(360) }));
+      told.fail('Asia', 375, judged({ after: at(10), deadline: at(370) }));
+      told.tell(ping(10), 376);
+      told.fail('Europe', 377, judged({ after: at(10), deadline: at(370) }));
+      told.fail('Asia', 378, judged({ after: at(10), deadline: at(370) }));
+      expect(told.incidents()).toMatchObject([
+        { started_at: at(360), resolved_at: at(375) },
+        { started_at: at(370), confirmed_at: at(375), resolved_at: null },
+      ]);
+    });
+
     test('that is not newer than the newest changes only the covered time', () => {
       const told = heartbeat();
       told.tell(ping(300), 300);
