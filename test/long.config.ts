@@ -10,20 +10,20 @@ const longest = [
   'pages/all-pages',
   'network/probes',
   'network/slow-bus',
-  'network/absence',
-  'coordinator/database/faults',
   'coordinator/health/livez',
-  'network/first-look',
-  'network/torment',
+  'network/absence',
   'network/database-away',
-  'network/sick-places',
   'network/faults',
-  'network/warnings',
   'network/after-glitch',
-  'pages/journeys',
-  'pages/touch',
-  'network/hostile',
+  'network/warnings',
+  'network/sick-places',
+  'network/assignments',
   'simulation/mutations',
+  'network/keys-replaced',
+  'network/first-look',
+  'coordinator/starting',
+  'network/coordinators-together',
+  'pages/journeys',
 ].map((name) => `/test/${name}.long.test.ts`);
 
 class LongestFirst extends BaseSequencer {
@@ -45,6 +45,8 @@ export default defineConfig({
   test: {
     ...whole.test,
     include: ['test/**/*.long.test.ts'],
+    // Most of these wait for even longer, so that a fourth one fits (17 minutes on two cores).
+    maxWorkers: 4,
     exclude: configDefaults.exclude,
     sequence: { sequencer: LongestFirst },
   },

@@ -48,7 +48,7 @@ test.each(programs)(
 test('an unknown bench or rule is refused with a list of the known ones', async () => {
   expect(await run('bench/main.ts', 'nothing')).toMatchObject({
     code: 2,
-    err: expect.stringMatching(/There is no bench nothing[\s\S]*\n {2}api /),
+    err: expect.stringMatching(/There is no bench nothing[\s\S]*\n {2}alerts /),
   });
   expect(await run('simulation/simulate.ts', '--without', 'nothing')).toMatchObject({
     code: 2,
