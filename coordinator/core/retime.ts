@@ -193,6 +193,9 @@ function isConfirmed(
   }
   if (confirmed_at === incident.confirmed_at && isObservingProbe(confirmed, incident.confirmed))
     return incident;
+  // What is decided again waits longer for others (rule 46), and may have been told by then.
+  if (progress.doubted && confirmed_at > incident.confirmed_at && isStillConfirmed(draft, incident))
+    return incident;
   const moved: Incident = { ...incident, confirmed_at, confirmed };
   put(draft, moved, 'moved');
   if (confirmed)
@@ -205,6 +208,13 @@ function isConfirmed(
       failureAt(draft, confirmed, confirmed_at),
     );
   return moved;
+}
+
+/** Whether no pass of its two places speaks against a confirmation. */
+function isStillConfirmed({ state }: Draft, incident: Incident): boolean {
+  const { seen, confirmed } = incident;
+  if (seen === null || confirmed === null || isDoubted(incident, state)) return false;
+  return vantageOf(state.watched, seen) !== vantageOf(state.watched, confirmed);
 }
 
 function viewOf(draft: Draft, from: ObservingProbe, at: number): ProbeView {

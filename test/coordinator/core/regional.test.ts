@@ -222,6 +222,18 @@ describe('rule 46: two places fail and the others pass', () => {
     expect(confirmed(told)).toHaveLength(1);
   });
 
+  test('a late result leaves a confirmation where it was told', () => {
+    const told = story(three, { interval_ms: 10_000 });
+    told.fail('Asia', 10, sick);
+    for (const second of [10.1, 23, 33, 43, 53]) {
+      told.fail('Europe', second, sick);
+      told.fail('Asia', second + 7, sick);
+    }
+    expect(confirmed(told)).toMatchObject([{ confirmed_at: at(23) }]);
+    told.fail('Asia', 45, { ...sick, arrives: 61 });
+    expect(confirmed(told)).toMatchObject([{ started_at: at(10), confirmed_at: at(23) }]);
+  });
+
   test('a coordinator that takes over waits for an answer that it has not read yet', () => {
     const told = story(three);
     told.fail('Asia', 10, sick);
