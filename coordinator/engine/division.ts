@@ -40,6 +40,8 @@ const bite = 8;
 /** A partition that was taken more often than this within the window circles. */
 const usualTakes = 3;
 const windowMs = 300_000;
+/** A partition that was not taken for as long circles no more. */
+const calmMs = 30_000;
 /** A partition that was given up is left to others for this many leases. */
 const leftLeases = 5;
 const longestRestMs = 10_000;
@@ -91,11 +93,11 @@ function restMs(history: History, now: number): number {
   return Math.min(longestRestMs, Math.max(0, again - 32) * 100);
 }
 
-/** The partitions that this coordinator took again and again, because another did too. */
+/** The partitions that this coordinator takes again and again, because another does too. */
 export function circling(history: History, now: number): readonly number[] {
-  const counts = Map.groupBy(partitionsOf(history, now), (partition) => partition);
-  return [...counts].flatMap(([partition, takes]) =>
-    takes.length > usualTakes ? [partition] : [],
+  const moves = Map.groupBy(recent(history.takes, now), ({ partition }) => partition);
+  return [...moves].flatMap(([partition, takes]) =>
+    takes.length > usualTakes && takes.some(({ at }) => now - at < calmMs) ? [partition] : [],
   );
 }
 

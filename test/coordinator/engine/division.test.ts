@@ -94,7 +94,8 @@ describe('a coordinator', () => {
     expect(circling({ ...unknown, takes: thrice }, 1_000_000)).toEqual([]);
     const takes = roundAt(999_000, thrice);
     expect(circling({ ...unknown, takes }, 1_000_000)).toEqual(all);
-    expect(circling({ ...unknown, takes }, 1_260_001)).toEqual([]);
+    expect(circling({ ...unknown, takes }, 1_028_999)).toEqual(all);
+    expect(circling({ ...unknown, takes }, 1_029_000)).toEqual([]);
     const input = { free: freeSince([3], 0), history: { ...unknown, takes } };
     expect(ask(input).take).toEqual([]);
     expect(ask({ ...input, now: 1_005_400 }).take).toEqual([3]);
