@@ -279,7 +279,7 @@ export const readExpectedMessages = (sql: Sql, placeOf: PlaceOf) =>
       select i.id, i.monitor_id as monitor, i.confirmed_at as confirmed, i.resolved_at as resolved,
         exists (select 1 from alerts a where a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent')) as is_due,
         exists (select 1 from alerts a where a.incident_id = i.id and a.event = 'was_down') as is_late
-      from incidents i`;
+      from incidents i order by i.key`;
     const overtaken = await transaction<
       { id: string }[]
     >`select id from messages where state = 'overtaken'`;
