@@ -19,7 +19,7 @@ export function onPing(draft: Draft, ping: SeenPing): void {
   if (ping.is === 'mark' && ping.next_good_at === null) return;
   if (ping.is !== 'mark') covered(draft, ping);
   if (draft.state.watched.paused_at !== null || ping.at < draft.state.decides_from) return;
-  if (ping.is === 'mark') startThatCameLate(draft, ping);
+  if (ping.is === 'mark') dateFromRecord(draft, ping);
   else if (ping.is === 'good') good(draft, ping);
   else bad(draft, ping);
 }
@@ -42,11 +42,12 @@ function covered(draft: Draft, { at, covers_until }: SeenPing): void {
  */
 
 /**
- * A start that arrives after the good ping that completed it. Its run has a limit of its own, so
- * the incident that ended with that ping began sooner or later, or did not happen. Time that no one
- * observed stays unknown.
+ * A start, or a good ping that the probe knew, which arrives after the good ping that follows it.
+ * By all that is written down by now, the incident that ended with that one began sooner or later,
+ * or did not happen: the run of a start has a limit of its own, and what came before may have been
+ * dated without this ping. Time that no one observed stays unknown.
  */
-export function startThatCameLate(draft: Draft, { fails_at, next_good_at }: SeenPing): void {
+function dateFromRecord(draft: Draft, { fails_at, next_good_at }: SeenPing): void {
   const ended = draft.state.closed.find(
     (incident) => mayEndSooner(incident) && endOf(incident) === next_good_at,
   );
@@ -129,7 +130,8 @@ function good(draft: Draft, ping: SeenPing): void {
  * A resolved incident ended with this ping if the ping is older than the one that closed it. The
  * rest of that time may contain a new failure.
  */
-export function goodThatCameLate(draft: Draft, { at, covers_until, fails_at }: SeenPing): void {
+export function goodThatCameLate(draft: Draft, ping: SeenPing): void {
+  const { at, covers_until, fails_at } = ping;
   const closed = draft.state.closed.filter(mayEndSooner);
   const over = closed.find((incident) => at >= incident.started_at && at < endOf(incident));
   const after = closed.findLast((incident) => at < incident.started_at);
@@ -138,7 +140,10 @@ export function goodThatCameLate(draft: Draft, { at, covers_until, fails_at }: S
       ? after
       : undefined;
   const found = over ?? wasOnTime;
-  if (!found) return;
+  if (!found) {
+    if (after && !countsFromLater(after, at)) dateFromRecord(draft, ping);
+    return;
+  }
   const { started_at } = found;
   const confirmed_at = over ? confirmedBefore(found, at) : found.confirmed_at;
   const resolved_at = Math.max(over ? at : started_at, confirmed_at ?? started_at);
@@ -160,6 +165,12 @@ export function goodThatCameLate(draft: Draft, { at, covers_until, fails_at }: S
 export function isNewsTo({ cause }: Incident, at: number): boolean {
   const after = cause?.params[heartbeatParams.after];
   return !isSaidByTheJob(cause) && (typeof after !== 'number' || after < at);
+}
+
+/** The probe that judged knew a newer ping, which is still on its way to us. */
+function countsFromLater({ cause }: Incident, at: number): boolean {
+  const after = cause?.params[heartbeatParams.after];
+  return typeof after === 'number' && after > at;
 }
 
 /**

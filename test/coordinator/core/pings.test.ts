@@ -10,6 +10,7 @@ describe('decide pings', () => {
     second: number,
     is: SeenPing['is'] = 'good',
     covers = 360,
+    late: Partial<SeenPing> = {},
   ): { is: 'ping'; ping: SeenPing } => ({
     is: 'ping',
     ping: {
@@ -18,6 +19,7 @@ describe('decide pings', () => {
       covers_until: at(second + covers),
       cause: { class: 'heartbeat_failed', params: {} },
       evidence: null,
+      ...late,
     },
   });
   const judged = (params: Readonly<Record<string, number>>) => ({
@@ -78,8 +80,7 @@ describe('decide pings', () => {
       told.fail('Europe', 361, judged({ after: at(0), deadline: at(360) }));
       told.fail('Asia', 361.5, judged({ after: at(0), deadline: at(360) }));
       told.tell(ping(359), 362);
-      const bad = ping(361.1, 'bad');
-      told.tell({ ...bad, ping: { ...bad.ping, next_good_at: at(363) } }, 364);
+      told.tell(ping(361.1, 'bad', 360, { next_good_at: at(363) }), 364);
       expect(told.incidents()).toMatchObject([
         { started_at: at(360), confirmed_at: at(361.5), resolved_at: at(361.5) },
         { started_at: at(361.1), confirmed_at: at(361.1), resolved_at: at(363), note: null },
@@ -165,9 +166,8 @@ describe('decide pings', () => {
       told.tell(ping(300), 300);
       told.tell(ping(310, 'bad'), 310);
       told.tell(ping(900), 900);
-      const { ping: seen } = ping(400);
-      for (let time = 0; time < 2; time += 1)
-        told.tell({ is: 'ping', ping: { ...seen, next_good_at: at(900), fails_at: at(760) } }, 901);
+      const late = { next_good_at: at(900), fails_at: at(760) };
+      for (let time = 0; time < 2; time += 1) told.tell(ping(400, 'good', 360, late), 901);
       expect(told.incidents()).toMatchObject([
         { started_at: at(310), resolved_at: at(400), note: null },
         {
@@ -183,14 +183,10 @@ describe('decide pings', () => {
     test('that comes late separates a missed deadline from what the job reported after it, which had confirmed it', () => {
       const told = heartbeat();
       told.tell(ping(300), 300);
-      const { ping: failed } = ping(900, 'bad');
-      told.tell({ is: 'ping', ping: { ...failed, began_at: at(660) } }, 900);
+      told.tell(ping(900, 'bad', 360, { began_at: at(660) }), 900);
       told.tell(ping(1_000), 1_000);
-      const { ping: seen } = ping(700);
-      told.tell(
-        { is: 'ping', ping: { ...seen, next_good_at: at(1_000), fails_at: at(900) } },
-        1_001,
-      );
+      const late = { next_good_at: at(1_000), fails_at: at(900) };
+      told.tell(ping(700, 'good', 360, late), 1_001);
       expect(told.incidents()).toMatchObject([
         { started_at: at(660), confirmed_at: at(700), resolved_at: at(700) },
         { started_at: at(900), confirmed_at: at(900), resolved_at: at(1_000) },
@@ -199,8 +195,7 @@ describe('decide pings', () => {
 
     test('that ended a run whose start comes only now ends what the limit of that run began, or nothing', () => {
       const start = (told: ReturnType<typeof heartbeat>, fails_at: number | null) => {
-        const { ping: seen } = ping(400, 'mark');
-        told.tell({ is: 'ping', ping: { ...seen, next_good_at: at(900), fails_at } }, 901);
+        told.tell(ping(400, 'mark', 360, { next_good_at: at(900), fails_at }), 901);
         return told.incidents();
       };
       const late = () => {
@@ -227,6 +222,24 @@ describe('decide pings', () => {
       well.tell(ping(300), 300);
       well.tell(ping(900), 900);
       expect(start(well, at(445))).toEqual([]);
+    });
+
+    test('that comes after a later start dates the outage between it and the next good one', () => {
+      const outage = (known: number, since: number | null) => {
+        const told = heartbeat();
+        const late = (second: number, is: SeenPing['is'], fails_at: number | null) =>
+          told.tell(ping(second, is, 360, { next_good_at: at(375), fails_at }), 377);
+        told.fail('Europe', 371, judged({ after: at(known), deadline: at(370) }));
+        told.tell(ping(375), 376);
+        // Without the good one in the record, the deadline before it seems missed.
+        late(372, 'mark', at(360));
+        late(10, 'good', since);
+        return told.incidents().map(({ started_at, resolved_at }) => [started_at, resolved_at]);
+      };
+      expect(outage(10, at(370))).toEqual([[at(370), at(375)]]);
+      expect(outage(10, null)).toEqual([[at(360), at(360)]]);
+      // The probe counted from a newer one, which is still to come.
+      expect(outage(12, null)).toEqual([[at(360), at(375)]]);
     });
 
     test('moves the clock forward and never back', () => {
@@ -269,8 +282,7 @@ describe('decide pings', () => {
       more: Partial<SeenPing>,
       arrives: number,
     ) => {
-      const { ping: seen } = ping(second, 'bad');
-      told.tell({ is: 'ping', ping: { ...seen, ...more } }, arrives);
+      told.tell(ping(second, 'bad', 360, more), arrives);
     };
 
     test('that comes after the deadline begins the outage at the deadline, whichever probe saw it first', () => {

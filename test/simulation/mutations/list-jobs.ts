@@ -5,8 +5,8 @@ export const jobMutations: readonly Mutation[] = [
   {
     name: 'a good ping that comes late changes nothing',
     file: core('heartbeat'),
-    text: 'if (!found) return;',
-    instead: 'if (!found || found.id !== "") return;',
+    text: 'if (!found) {',
+    instead: 'if (!found || found.id !== "") {',
     tells: 'job',
     seed: 31,
   },
