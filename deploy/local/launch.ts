@@ -312,37 +312,37 @@ const setUp = async (
 };
 
 const healthShape = z.object({
+  why: z.array(z.string()),
   parts: z.object({ probes: z.array(z.object({ name: z.string(), present: z.boolean() })) }),
 });
 
-/** The names of the probes that are present; empty while the coordinator does not answer yet. */
-const presentProbes = async (base: string): Promise<readonly string[]> => {
+/** What the start still waits for, in a line; undefined once the whole service is healthy. */
+const lackOf = async (base: string): Promise<string | undefined> => {
   try {
     const answer = await fetch(`${base}/health`, { signal: AbortSignal.timeout(2_000) });
-    const { parts } = healthShape.parse(await answer.json());
-    return parts.probes.filter(({ present }) => present).map(({ name }) => name);
+    const { why, parts } = healthShape.parse(await answer.json());
+    const present = parts.probes.filter((probe) => probe.present).map(({ name }) => name);
+    const missing = sites.filter(({ name }) => !present.includes(name)).map(({ name }) => name);
+    if (missing.length === sites.length) return waitsForAll;
+    if (missing.length > 0) return `waiting for ${missing.join(', ')}`;
+    return why.length === 0 ? undefined : `not healthy yet: ${why.join(' ')}`;
   } catch {
-    return []; // Not being up yet is normal during the start; the caller has a limit.
+    return waitsForAll; // Not being up yet is normal during the start; the caller has a limit.
   }
 };
+
+const waitsForAll = 'waiting for the coordinator and the probes';
 
 const awaitNetwork = async (base: string, stop: AbortSignal, say: Say): Promise<void> => {
   const deadline = performance.now() + readyWithinMs;
   let told = '';
   while (!stop.aborted) {
-    const present = await presentProbes(base);
-    const missing = sites.filter(({ name }) => !present.includes(name)).map(({ name }) => name);
-    if (missing.length === 0) return;
-    const line =
-      present.length === 0
-        ? 'waiting for the coordinator and the probes'
-        : `waiting for ${missing.join(', ')}`;
+    const line = await lackOf(base);
+    if (line === undefined) return;
     if (line !== told) say(line);
     told = line;
     if (performance.now() > deadline)
-      throw new Error(
-        `not ready after ${readyWithinMs / 1000} s, ${missing.join(', ')} missing; the logs say more`,
-      );
+      throw new Error(`not ready after ${readyWithinMs / 1000} s, ${line}; the logs say more`);
     await pause(40);
   }
 };
