@@ -32,7 +32,7 @@ export type Child = {
   readonly pid: number;
   readonly exited: Promise<Exit>;
   readonly isRunning: () => boolean;
-  /** Settles when it is gone; kills it after the grace. */
+  /** Settles when it is gone, with all that it began; ends it by force after the grace. */
   readonly stop: (graceMs: number) => Promise<Exit>;
 };
 
@@ -54,6 +54,9 @@ const canTieToLauncher = async (): Promise<boolean> => {
       : Promise.resolve(false);
   return await setpriv;
 };
+
+/** Postgres kills what has not ended 5 s after SIGQUIT. */
+const quitMs = 8_000;
 
 /**
  * Signals a process, or with a negative number a group; false when it no longer exists, true also
@@ -115,8 +118,16 @@ export const startChild = async (command: Command): Promise<Child> => {
     if (!running) return await exited;
     signal(pid, command.stopSignal);
     signal(pid, 'SIGCONT'); // A stopped process would not receive the signal otherwise.
-    const kill = setTimeout(() => running && signal(-pid, 'SIGKILL'), graceMs);
-    return await exited.finally(() => clearTimeout(kill));
+    // A killed Postgres leaves its sessions behind for a while, in groups of their own and still
+    // writing. After SIGQUIT it ends last.
+    const isPostgres = command.stopSignal === 'SIGINT';
+    const quit = setTimeout(() => running && isPostgres && signal(pid, 'SIGQUIT'), graceMs);
+    const killMs = graceMs + (isPostgres ? quitMs : 0);
+    const kill = setTimeout(() => running && signal(-pid, 'SIGKILL'), killMs);
+    return await exited.finally(() => {
+      clearTimeout(quit);
+      clearTimeout(kill);
+    });
   };
 
   return { name: command.name, pid, exited, isRunning: () => running, stop };

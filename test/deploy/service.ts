@@ -1,9 +1,19 @@
 /** The whole service as `npm start` runs it, in a home of its own, for tests of the launcher. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { openCache } from '../../deploy/local/home.ts';
 import { obtainNatsServer } from '../../deploy/local/nats.ts';
@@ -131,25 +141,40 @@ export const isWell = async ({ base_url, api_token }: Local): Promise<boolean> =
   return status === 200 && (await ask(`${base_url}/api/v1/me`, api_token)).status === 200;
 };
 
+/** Of Postgres, which root may have put elsewhere; a start that never came so far has none. */
+const dataOf = async (home: string): Promise<string> =>
+  resolve(home, (await readFile(join(home, 'postgres.place'), 'utf8').catch(() => '')).trim());
+
 /**
- * The processes that carry the home in their environment or command line: all that the service
- * consists of.
+ * The processes that carry the home in their environment or command line, or work in it or in its
+ * data, as what Postgres begins does: all that the service consists of.
  */
 export const processesOf = async (home: string): Promise<readonly number[]> => {
+  const data = await dataOf(home);
   const found: number[] = [];
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry) || Number(entry) === process.pid) continue;
     const read = async (name: string): Promise<string> =>
       await readFile(`/proc/${entry}/${name}`, 'utf8').catch(() => ''); // It ended meanwhile.
-    if ((await read('environ')).includes(home) || (await read('cmdline')).includes(home))
+    const place = await readlink(`/proc/${entry}/cwd`).catch(() => '');
+    const isAtWork = [home, data].some((folder) => `${place}/`.startsWith(`${folder}/`));
+    if (
+      isAtWork ||
+      (await read('environ')).includes(home) ||
+      (await read('cmdline')).includes(home)
+    )
       found.push(Number(entry));
   }
   return found;
 };
 
 export const removeHome = async (home: string): Promise<void> => {
-  for (const pid of await processesOf(home)) signal(pid, 'SIGKILL');
-  const place = await readFile(join(home, 'postgres.place'), 'utf8').catch(() => ''); // A start that never came so far has none.
-  if (place.startsWith('/')) await rm(place.trim(), { recursive: true, force: true });
+  // A process that is being ended still writes, and one that was looked at may have begun another.
+  await eventually(async () => {
+    const left = await processesOf(home);
+    for (const pid of left) signal(pid, 'SIGKILL');
+    return left.length === 0;
+  });
+  await rm(await dataOf(home), { recursive: true, force: true });
   await rm(home, { recursive: true, force: true });
 };

@@ -224,6 +224,18 @@ describe('postgres', () => {
       ]);
     });
 
+    test('leaves nothing at work in its folder, however it had to be ended', async () => {
+      const prepared = await prepare();
+      const child = await start(prepared);
+      const sql = postgres(prepared.url, { max: 1, onnotice: () => undefined });
+      const [session] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+      // A session that stands still does not end when it is asked.
+      process.kill(session?.pid ?? 0, 'SIGSTOP');
+      await child.stop(100);
+      expect(await isAtWorkIn(join(prepared.folder, 'data'))).toBe(false);
+      await sql.end({ timeout: 0 });
+    });
+
     test('never runs twice on one folder', async () => {
       const prepared = await prepare();
       await start(prepared);
