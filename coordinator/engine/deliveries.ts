@@ -34,6 +34,10 @@ export type PartitionDeliveries = Options & {
   /** When the last one began, by the clock of results. */
   heldSince: number;
   held: Delivered[];
+  /** By number, what could not be processed: the bus delivers it again, one after the other. */
+  readonly failed: Set<number>;
+  /** When nobody waits for that any more. */
+  failedUntil: number;
   /** Of the last hold. */
   early: Early;
   past: Past;
@@ -87,6 +91,8 @@ export function openDeliveries(options: Options): PartitionDeliveries {
     hold: 0,
     heldSince: options.deps.clock.now(),
     held: [],
+    failed: new Set(),
+    failedUntil: 0,
     early: noneEarly,
     past: 'unreported',
     flushing: 0,
@@ -129,6 +135,7 @@ async function work(deliveries: PartitionDeliveries): Promise<void> {
   if (taken.length === 0) return;
   try {
     const answer = await tell({ is: 'deliveries', deliveries: taken, backlog: before });
+    for (const { seq } of taken) deliveries.failed.delete(seq);
     if (answer.is !== 'waits') return;
     const { since, from } = answer;
     // If the bus was away in between, a hold has begun that contains these.
@@ -141,7 +148,11 @@ async function work(deliveries: PartitionDeliveries): Promise<void> {
     );
     await decideEarly(deliveries);
   } catch (error) {
-    for (const delivered of taken) delivered.nak(200);
+    for (const delivered of taken) {
+      deliveries.failed.add(delivered.seq);
+      delivered.nak(200);
+    }
+    deliveries.failedUntil = performance.now() + deps.timing.catchUpMs;
     deps.log.error(
       { err: error, partition, messages: taken.length },
       'could not process results; the bus redelivers them',
@@ -255,7 +266,7 @@ const whileAway: Readonly<Record<Past, Past>> = {
   'cut off': 'cut off',
 };
 
-/** The work of each tick; returns whether it is holding. */
+/** The work of each tick; returns whether what is known of now must wait for what is held. */
 export function tickDeliveries(deliveries: PartitionDeliveries, now: number): boolean {
   if (isHolding(deliveries)) {
     // A probe may have delivered its backlog without any result for this partition.
@@ -277,7 +288,9 @@ export function tickDeliveries(deliveries: PartitionDeliveries, now: number): bo
     if (past === 'reported') deliveries.past = 'decided';
     else void askBus(deliveries);
   }
-  return false;
+  // Of what the database did not take, the first comes again before the rest: with that alone, a
+  // monitor would look as if nobody had checked it since.
+  return deliveries.failed.size > 0 && now < deliveries.failedUntil;
 }
 
 const workingEveryMs = 2_000;
@@ -309,6 +322,7 @@ async function askBus(deliveries: PartitionDeliveries): Promise<void> {
 /** The bus was away: what comes now may be of the past. */
 export function holdAgain(deliveries: PartitionDeliveries): void {
   deliveries.past = whileAway[deliveries.past];
+  deliveries.failed.clear();
   hold(deliveries, performance.now());
 }
 

@@ -34,6 +34,22 @@ beforeAll(async () => {
 });
 afterAll(() => bus.close());
 
+const delivered: Delivered = {
+  subject: 'first',
+  data: new Uint8Array(),
+  header: () => undefined,
+  respond: () => false,
+  reply: undefined,
+  seq: 1,
+  deliveries: 1,
+  delivery: 1,
+  storedAt: 0,
+  pending: 0,
+  ack: () => undefined,
+  nak: () => undefined,
+  working: () => undefined,
+};
+
 /** Of a partition that has been read, while all probes say that they keep nothing. */
 const deliveriesOf = (partition: number) => {
   const deliveries = openDeliveries({
@@ -100,21 +116,6 @@ test('a message that the partition postpones is held, and decided when all have 
       return (message.is === 'deliveries' && answers.shift()) || { is: 'done' };
     },
   });
-  const delivered: Delivered = {
-    subject: 'first',
-    data: new Uint8Array(),
-    header: () => undefined,
-    respond: () => false,
-    reply: undefined,
-    seq: 1,
-    deliveries: 1,
-    delivery: 1,
-    storedAt: 0,
-    pending: 0,
-    ack: () => undefined,
-    nak: () => undefined,
-    working: () => undefined,
-  };
   // Nobody is waited for any more since the partition was taken over.
   handedOver = true;
   await eventually(() => !tickDeliveries(deliveries, performance.now()));
@@ -129,5 +130,38 @@ test('a message that the partition postpones is held, and decided when all have 
   handedOver = true;
   await eventually(() => !tickDeliveries(deliveries, performance.now()) && shown.length === 2);
   expect(shown[1]).toEqual(['working', 'first', 'second']);
+  await closeDeliveries(deliveries);
+});
+
+test('while messages that could not be processed have not all come again, nothing is judged by the clock', async () => {
+  let isAway = true;
+  const deliveries = openDeliveries({
+    partition: 4,
+    deps: {
+      bus,
+      log,
+      clock: systemClock,
+      timing: usualTiming,
+      presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
+    },
+    isLoaded: () => true,
+    tell: () =>
+      isAway ? Promise.reject(new Error('no database')) : Promise.resolve({ is: 'done' }),
+  });
+  const waits = () => tickDeliveries(deliveries, performance.now());
+  const [first, second] = [delivered, { ...delivered, seq: 2 }];
+  await eventually(() => !waits());
+  await takeMessages(deliveries, [first]);
+  await takeMessages(deliveries, [second]);
+  expect(waits()).toBe(true);
+  isAway = false;
+  await takeMessages(deliveries, [first]);
+  expect(waits()).toBe(true);
+  await takeMessages(deliveries, [second]);
+  expect(waits()).toBe(false);
+  // One that never comes again is not waited for without end.
+  isAway = true;
+  await takeMessages(deliveries, [first]);
+  expect(tickDeliveries(deliveries, performance.now() + usualTiming.catchUpMs)).toBe(false);
   await closeDeliveries(deliveries);
 });
