@@ -122,8 +122,16 @@ export const lonelyBefore = (
     (made) => !fresh.includes(made) && !made.stale && isBetween(made),
   );
   const refuted = known.find((made) => made.outcome === 'ok' && made.continent !== seen?.continent);
+  // Two that failed together by then may have had to show that they are well first (rule 46).
+  const second = known.find(
+    ({ outcome, continent, at }) =>
+      outcome === 'fail' && continent !== seen?.continent && at > (refuted?.at ?? 0),
+  );
   const failedAgain = known.find(
-    (made) => made.outcome === 'fail' && made.continent === seen?.continent,
+    ({ outcome, continent, at }) =>
+      outcome === 'fail' &&
+      continent === seen?.continent &&
+      at < (second?.at ?? Number.POSITIVE_INFINITY),
   );
   return refuted && failedAgain
     ? [
