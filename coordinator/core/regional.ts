@@ -36,11 +36,15 @@ export function placesOf({ views, watched }: Seen): readonly SeenPlace[] {
   return [...byPlace].map(([place, its]) => {
     const newest = its.reduce((one, other) => (countsBefore(other, one) ? other : one));
     const ok_at = Math.max(...its.map((view) => view.ok_at ?? Number.NEGATIVE_INFINITY));
-    const first = Math.min(
-      ...its.map(({ failing_since }) => failing_since ?? Number.POSITIVE_INFINITY),
-    );
-    return { place, newest, ok_at, failing_since: newest.ok ? null : Math.max(first, ok_at) };
+    const first = Math.min(...its.map((view) => failsSince(view, ok_at)));
+    return { place, newest, ok_at, failing_since: newest.ok ? null : first };
   });
+}
+
+/** The first failure that is known of this probe since its place passed last. */
+function failsSince({ ok, at, failing_since }: ProbeView, ok_at: number): number {
+  if (ok || at < ok_at) return Number.POSITIVE_INFINITY;
+  return failing_since === null || failing_since < ok_at ? at : failing_since;
 }
 
 /**

@@ -39,18 +39,36 @@ export function see(
   if (before && result.at <= before.at) {
     if (!ok || (before.ok_at !== null && before.ok_at >= result.at))
       return { views, newest: false };
-    return { views: views.with(index, { ...before, ok_at: result.at }), newest: false };
+    const passed = { ...before, ok_at: result.at };
+    const failing_since = before.ok ? null : failsSince([passed], passed);
+    return { views: views.with(index, { ...passed, failing_since }), newest: false };
   }
   const ok_at = ok ? result.at : (before?.ok_at ?? null);
+  const failing_since = before?.failing_since ?? result.at;
   const view: ProbeView = {
     from: result.from,
     at: result.at,
     ok,
     ok_at,
-    failing_since: ok ? null : (before?.failing_since ?? result.at),
+    failing_since: ok ? null : failsSince(views, { ...result, failing_since }),
     failure: ok ? null : failureOf(result),
   };
   return { views: before ? views.with(index, view) : [...views, view], newest: true };
+}
+
+/** Where its place has passed since this probe began to fail, it fails anew from here on. */
+function failsSince(
+  views: readonly ProbeView[],
+  { from, at, failing_since }: Pick<ProbeView, 'from' | 'at' | 'failing_since'>,
+): number {
+  const here = from.place ?? from.continent;
+  const hasPassed = views.some(
+    (view) =>
+      (view.from.place ?? view.from.continent) === here &&
+      view.ok_at !== null &&
+      view.ok_at > (failing_since ?? at),
+  );
+  return hasPassed ? at : (failing_since ?? at);
 }
 
 /** Failures confirm one another when they started within a minute (rule 10). */

@@ -89,6 +89,19 @@ describe('rule 45: a place that has failed alone for five minutes', () => {
     expect(confirmed(told)).toMatchObject([{ started_at: at(620) }]);
   });
 
+  test('has not passed meanwhile by any of its probes', () => {
+    const told = story(three);
+    told.fail('Asia', 0, { probe: 'cut off' });
+    blockAsia(told, ['Europe', 'Africa'], 10, 40);
+    for (const place of three) told.pass(place, 60);
+    told.fail('Asia', 700, { probe: 'cut off', cause: blocked });
+    told.pass('Africa', 700.2);
+    told.tick(701);
+    expect(told.state().incident).toMatchObject({ started_at: at(700) });
+    told.fail('Europe', 702);
+    expect(confirmed(told)).toMatchObject([{ started_at: at(700), confirmed_at: at(702) }]);
+  });
+
   test('is one that others did not see: an outage that lasts long is not regional', () => {
     const told = story(three);
     for (let second = 0; second < 900; second += 30)
