@@ -1,5 +1,4 @@
 import type { Place } from '../../shared/checks/places.ts';
-import { regionalPlaces } from './regional.ts';
 import type {
   Effect,
   EvidenceRow,
@@ -11,7 +10,7 @@ import type {
   Progress,
 } from './types.ts';
 import { allRules, type Rules } from './types.ts';
-import { type Reach, reachOf } from './views.ts';
+import { type Reach, reachNow } from './views.ts';
 
 /**
  * A decision in progress: the state so far and its effects. It lives inside one call of decide().
@@ -29,7 +28,7 @@ export const createDraft = (state: MonitorState, moment: Moment): Draft => ({
   effects: [],
   moment,
   rules: moment.rules ?? allRules,
-  reach: reachOf(state.watched, moment.network, regionalPlaces(state)),
+  reach: reachNow(state, moment.network),
 });
 
 /** Progress that must survive a restart. */

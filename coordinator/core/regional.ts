@@ -7,17 +7,24 @@ import type { MonitorState, ProbeView } from './types.ts';
  * nothing of the target itself, so for as long as it fails the others decide without it.
  */
 
-type Seen = Pick<MonitorState, 'watched' | 'views' | 'incident' | 'last_down'>;
+type Seen = Pick<MonitorState, 'watched' | 'views' | 'incident' | 'last_down' | 'clock'>;
+
+/** The places of both sides that can check, and how long a turn of each takes. */
+type Able = {
+  readonly able: readonly Place[];
+  readonly inside: { readonly able: readonly Place[] } | null;
+  readonly turn_ms: number;
+};
 
 /** For so long its failure may still be the beginning of an outage. */
 const aloneFor = 300_000;
 
 const none: ReadonlySet<Place> = new Set();
 
-export function regionalPlaces(seen: Seen): ReadonlySet<Place> {
+export function regionalPlaces(seen: Seen, reach: Able): ReadonlySet<Place> {
   if (seen.views.every(({ ok }) => ok) || seen.watched.kind === 'heartbeat') return none;
   const places = placesOf(seen);
-  const regional = places.filter((place) => isRegional(place, places, seen));
+  const regional = places.filter((place) => isRegional(place, places, seen, reach));
   return regional.length === 0 ? none : new Set(regional.map(({ place }) => place));
 }
 
@@ -60,21 +67,31 @@ export function failsItselfSince(
   return failing_since + aloneFor <= last_down.from ? failing_since : last_down.to;
 }
 
-function isRegional(one: SeenPlace, places: readonly SeenPlace[], seen: Seen): boolean {
+/**
+ * It was alone if no other place may have begun to fail in these five minutes: each that can check
+ * and was seen lately has passed after them.
+ */
+function isRegional(
+  one: SeenPlace,
+  places: readonly SeenPlace[],
+  seen: Seen,
+  { able, inside, turn_ms }: Able,
+): boolean {
   const since = failsItselfSince(one, seen);
-  if (since === null || one.newest.at < since + aloneFor) return false;
+  if (since === null) return false;
+  const over = since + aloneFor;
+  if (one.newest.at < over) return false;
   const { incident } = seen;
   if (incident !== null && incident.confirmed_at !== null)
-    return (
-      incident.progress.regional?.includes(one.place) === true &&
-      since + aloneFor <= incident.started_at
-    );
+    return incident.progress.regional?.includes(one.place) === true && over <= incident.started_at;
   const others = places.filter(
     ({ place, newest }) => place !== one.place && sideOf(newest.from) === sideOf(one.newest.from),
   );
-  const passedSince = ({ ok_at }: SeenPlace): boolean => ok_at >= since + aloneFor;
-  return (
-    others.some(passedSince) &&
-    others.every((other) => other.failing_since === null || passedSince(other))
-  );
+  const mayFail = ({ place, ok_at, failing_since }: SeenPlace): boolean => {
+    if (ok_at >= over) return false;
+    const wasWatched = (failing_since ?? seen.clock) - ok_at <= 2 * turn_ms;
+    if (failing_since !== null) return failing_since < over || wasWatched;
+    return wasWatched && (able.includes(place) || inside?.able.includes(place) === true);
+  };
+  return others.some(({ ok_at }) => ok_at >= over) && !others.some(mayFail);
 }

@@ -335,6 +335,13 @@ export function reachOf(
   return { able, apart: able.length, lone, ...counted, inside: null };
 }
 
+/** The same without the places that decide nothing for now (rule 45). */
+export function reachNow(state: MonitorState, roster: Roster): Reach {
+  const reach = reachOf(state.watched, roster);
+  const regional = regionalPlaces(state, reach);
+  return regional.size === 0 ? reach : reachOf(state.watched, roster, regional);
+}
+
 /** What is able on each side of a monitor with chosen places; the only side, or outside first. */
 function sidesOf(
   watched: Watching,
@@ -472,7 +479,7 @@ export function viewsOfSides(
 ): Readonly<Record<Side, SideView | null>> {
   const reach = reachOf(state.watched, roster);
   const seen = { state: { ...state, clock: Math.max(time, state.clock) }, reach };
-  const decided = { ...seen, reach: reachOf(state.watched, roster, regionalPlaces(state)) };
+  const decided = { ...seen, reach: reachNow(state, roster) };
   const awaited = (side: Side, able: readonly Place[]): readonly Place[] =>
     state.watched.places
       ? state.watched.places.flatMap((place) => {

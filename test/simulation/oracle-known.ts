@@ -17,8 +17,9 @@ export type Known = {
   /** The same with what regional places saw, which decides nothing (rule 45). */
   all: Made[];
   regional: readonly Continent[];
-  /** The same before this round. */
+  /** The same before this round, and at any step of it. */
   regionalBefore: readonly Continent[];
+  regionalMeanwhile: readonly Continent[];
   regionalInOutage: readonly Continent[];
   /** The last confirmed outage that ended. */
   lastDown: Outages['last'];

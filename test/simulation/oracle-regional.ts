@@ -15,11 +15,18 @@ export type Outages = {
   readonly last: { readonly from: number; readonly to: number } | null;
 };
 
+/** From where it can be checked now, and until when all passed in a calm time that was jumped over. */
+export type Watching = {
+  readonly able: readonly Continent[];
+  readonly turn_ms: number;
+  readonly calm: number;
+};
+
 /** A place's failures since it last passed, in order of start. */
 type Run = { readonly from: number; readonly to: number; readonly passed: number };
 
-const runOf = (decided: readonly Made[], place: Continent): Run | undefined => {
-  let passed = Number.NEGATIVE_INFINITY;
+const runOf = (decided: readonly Made[], place: Continent, calm: number): Run => {
+  let passed = calm;
   for (const { continent, outcome, at } of decided)
     if (continent === place && outcome === 'ok') passed = Math.max(passed, at);
   let from = Number.POSITIVE_INFINITY;
@@ -29,7 +36,6 @@ const runOf = (decided: readonly Made[], place: Continent): Run | undefined => {
     from = Math.min(from, at);
     to = Math.max(to, at);
   }
-  if (from === Number.POSITIVE_INFINITY && passed === Number.NEGATIVE_INFINITY) return undefined;
   return { from, to, passed };
 };
 
@@ -37,21 +43,28 @@ export const regionalIn = (
   decided: readonly Made[],
   places: readonly Continent[],
   { open, last }: Outages,
+  { able, turn_ms, calm }: Watching,
 ): readonly Continent[] => {
-  const runs = new Map(places.map((place) => [place, runOf(decided, place)]));
-  return places.filter((place) => {
-    const run = runs.get(place);
-    if (!run || run.from === Number.POSITIVE_INFINITY) return false;
+  const runs = places.map((place) => ({ place, ...runOf(decided, place, calm) }));
+  const now = Math.max(calm, ...decided.map(({ at }) => at));
+  const regional = runs.filter((run) => {
+    const { place } = run;
+    if (run.from === Number.POSITIVE_INFINITY) return false;
     // What it saw of an outage that others saw too was not its own.
     const isOfOutage = last !== null && run.from <= last.to && run.from + aloneFor > last.from;
     const since = isOfOutage ? last.to : run.from;
     if (run.to < since + aloneFor) return false;
     if (open !== null) return open.regional.includes(place) && since + aloneFor <= open.since;
-    const others = places.flatMap((other) => (other === place ? [] : (runs.get(other) ?? [])));
-    return (
-      others.every(
-        ({ from, passed }) => from === Number.POSITIVE_INFINITY || passed >= since + aloneFor,
-      ) && others.some(({ passed }) => passed >= since + aloneFor)
-    );
+    const until = since + aloneFor;
+    const others = runs.filter((other) => other !== run);
+    // Whoever began to fail in that time, or may have: nobody has seen it pass since.
+    const areWithIt = others.some(({ place: other, from, passed }) => {
+      if (passed >= until) return false;
+      if (from === Number.POSITIVE_INFINITY)
+        return able.includes(other) && now - passed <= 2 * turn_ms;
+      return from < until || from - passed <= 2 * turn_ms;
+    });
+    return !areWithIt && others.some(({ passed }) => passed >= until);
   });
+  return regional.map(({ place }) => place);
 };

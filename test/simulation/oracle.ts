@@ -21,7 +21,7 @@ import {
   saysSomething,
 } from './oracle-known.ts';
 import { faultsOfOutages, faultsOfUptime } from './oracle-outages.ts';
-import { regionalIn } from './oracle-regional.ts';
+import { type Outages, regionalIn } from './oracle-regional.ts';
 import type { Round } from './round.ts';
 import type { Story } from './story.ts';
 import type { Truth } from './truth.ts';
@@ -70,6 +70,7 @@ export const createOracle = ({
     all: [],
     regional: [],
     regionalBefore: [],
+    regionalMeanwhile: [],
     regionalInOutage: [],
     lastDown: null,
   }));
@@ -99,7 +100,10 @@ export const createOracle = ({
 
   const learn = (round: Round): Map<number, (typeof record.made)[number]> => {
     const fresh = new Map<number, (typeof record.made)[number]>();
-    for (const about of known) about.regionalBefore = about.regional;
+    for (const about of known) {
+      about.regionalBefore = about.regional;
+      about.regionalMeanwhile = about.regional;
+    }
     for (const { made } of round.results) {
       made.decided_at = round.decidedAt;
       const about = known[made.monitor];
@@ -107,7 +111,7 @@ export const createOracle = ({
         continue;
       made.stale =
         newest(about.all, ({ probe, at }) => probe === made.probe && at >= made.at) !== undefined;
-      if (leaveOut(about, made)) continue;
+      if (leaveOut(about, made, round.network)) continue;
       about.decided.push(made);
       const list = fresh.get(made.monitor) ?? [];
       list.push(made);
@@ -116,20 +120,31 @@ export const createOracle = ({
     return fresh;
   };
 
+  /** In a calm time that was jumped over all passed. */
+  const calmOf = (monitor: number): number =>
+    record.calm[monitor]?.at(-1)?.last ?? Number.NEGATIVE_INFINITY;
+
+  const regionalOf = (about: Known, monitor: number, roster: Roster, open: Outages['open']) => {
+    const able = ableOf(monitor, roster);
+    const turn_ms = Math.max(1, able.length) * (story.monitors[monitor]?.interval_ms ?? 0);
+    const watching = { able, turn_ms, calm: calmOf(monitor) };
+    return regionalIn(about.all, places[monitor] ?? [], { open, last: about.lastDown }, watching);
+  };
+
   /** Rule 45: what a regional place sees decides nothing, as long as it fails. */
-  const leaveOut = (about: Known, made: Made): boolean => {
+  const leaveOut = (about: Known, made: Made, roster: Roster): boolean => {
     const open = openOf(made.monitor);
-    const here = places[made.monitor] ?? [];
-    // In a calm time that was jumped over all passed.
-    const calm = record.calm[made.monitor]?.at(-1)?.last ?? 0;
+    const calm = calmOf(made.monitor);
     about.all = about.all.filter(({ at }) => at >= calm);
-    about.regional = regionalIn(about.all, here, {
-      open:
-        open && open.confirmed_at !== null
-          ? { since: open.started_at, regional: about.regionalInOutage }
-          : null,
-      last: about.lastDown,
-    });
+    about.regional = regionalOf(
+      about,
+      made.monitor,
+      roster,
+      open && open.confirmed_at !== null
+        ? { since: open.started_at, regional: about.regionalInOutage }
+        : null,
+    );
+    about.regionalMeanwhile = [...about.regionalMeanwhile, ...about.regional];
     about.all.push(made);
     if (about.all.length > 500) about.all.splice(0, 100);
     if (about.regional.length === 0) return false;
@@ -222,11 +237,7 @@ export const createOracle = ({
         interval_ms: spec.interval_ms,
         fresh: fresh.get(monitor) ?? [],
         wasOpen: openBefore[monitor] !== undefined,
-        leftOut: [
-          ...about.regional,
-          ...about.regionalBefore,
-          ...regionalIn(about.all, places[monitor] ?? [], { open: null, last: about.lastDown }),
-        ],
+        leftOut: [...about.regionalMeanwhile, ...regionalOf(about, monitor, round.network, null)],
         begun: round.effects.flatMap((each) =>
           each.monitor === monitor &&
           each.effect.is === 'incident' &&

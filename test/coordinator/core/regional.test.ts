@@ -102,6 +102,36 @@ describe('rule 45: a place that has failed alone for five minutes', () => {
     expect(confirmed(told)).toMatchObject([{ started_at: at(700), confirmed_at: at(702) }]);
   });
 
+  test('was not alone where another that was asked at their end fails too', () => {
+    for (const answers of [
+      ['Europe', 'Africa'],
+      ['Africa', 'Europe'],
+    ] as const) {
+      const told = story(three);
+      blockAsia(told, ['Europe', 'Africa'], 0, 180);
+      told.fail('Asia', 300);
+      for (const [nth, place] of answers.entries())
+        told.result(place === 'Africa' ? 'fail' : 'ok', place, 301 + nth / 10);
+      told.tick(303);
+      expect(confirmed(told)).toMatchObject([{ started_at: at(300), resolved_at: null }]);
+    }
+  });
+
+  test('waits for no place that cannot check, and stays regional when that is back and fails', () => {
+    const told = story(three);
+    told.pass('Africa', 0);
+    told.network(rosterOf(three, ['Africa']));
+    blockAsia(told, ['Europe'], 100, 700);
+    expect(told.incidents()).toMatchObject([{ note: 'seen from one continent only' }]);
+    told.network(rosterOf(three));
+    for (const second of [710, 720]) {
+      told.fail('Africa', second);
+      told.fail('Asia', second + 0.1, { cause: blocked });
+      told.pass('Europe', second + 0.2);
+    }
+    expect(confirmed(told)).toEqual([]);
+  });
+
   test('is one that others did not see: an outage that lasts long is not regional', () => {
     const told = story(three);
     for (let second = 0; second < 900; second += 30)

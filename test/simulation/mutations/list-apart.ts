@@ -61,10 +61,18 @@ export const apartMutations: readonly Mutation[] = [
   {
     name: 'whoever fails for long is regional, though others fail with it',
     file: core('regional'),
-    text: 'others.every((other) => other.failing_since === null || passedSince(other))',
-    instead: 'true',
+    text: '&& !others.some(mayFail)',
+    instead: '',
     tells: 'network',
     seed: 23,
+  },
+  {
+    name: 'a place is regional before all others have answered',
+    file: core('regional'),
+    text: 'const wasWatched = (failing_since ?? seen.clock) - ok_at <= 2 * turn_ms;',
+    instead: 'const wasWatched = failing_since !== null;',
+    tells: 'network',
+    seed: 77000014,
   },
   {
     name: 'a place becomes regional within an outage',
