@@ -371,10 +371,12 @@ const endedByPasses = (incident: Incident, scene: Scene): string[] => {
   // it came, or in order of start (rule 3.3).
   const fell = [asItCame, inOrder].map((known) => fellBelowTwo(known, scene));
   // A fall from before is another outage's: this one ended because a probe is no longer believed.
+  // Nor does a check date the fall of one that another probe kept up which was believed until later.
   const isDated = fell.some(
     (at) =>
       at === undefined ||
       at < incident.started_at ||
+      at <= scene.known.distrustedAt ||
       incident.resolved_at === Math.max(at, incident.confirmed_at ?? at),
   );
   return isDated

@@ -21,6 +21,8 @@ export type Known = {
   regionalBefore: readonly Continent[];
   regionalMeanwhile: readonly Continent[];
   regionalInOutage: readonly Continent[];
+  /** When a probe was last quarantined: what it saw counted until then. */
+  distrustedAt: number;
   /** The last confirmed outage that ended. */
   lastDown: Outages['last'];
 };

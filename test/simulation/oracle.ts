@@ -71,6 +71,7 @@ export const createOracle = ({
     regional: [],
     regionalBefore: [],
     regionalMeanwhile: [],
+    distrustedAt: Number.NEGATIVE_INFINITY,
     regionalInOutage: [],
     lastDown: null,
   }));
@@ -168,6 +169,7 @@ export const createOracle = ({
         const sick = story.probes.findIndex(({ id }) => id === event.probe);
         about.decided = about.decided.filter(({ probe }) => probe !== sick);
         about.all = about.all.filter(({ probe }) => probe !== sick);
+        about.distrustedAt = event.at;
       }
       if (event.is === 'paused' || event.is === 'resumed') about.isPaused = event.is === 'paused';
       if (event.is === 'edited') about.version = event.watched.config_version;
