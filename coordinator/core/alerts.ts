@@ -50,8 +50,8 @@ export const late = (
 
 /**
  * Whether what we know of an incident is current, so that its "down" may leave. While a partition's
- * past is being decided after an absence, the outage may be over (rule 4). Early decisions need not
- * wait for that, nor does what the target itself reported.
+ * past is being decided after an absence, the outage may be over (rule 4). What the target itself
+ * reported need not wait for that.
  */
 export const mayNotify = (
   is: { readonly isPastDecided: boolean; readonly isSaidByTarget: boolean },

@@ -1,7 +1,4 @@
-import type { Roster } from '../../shared/checks/assignment.ts';
-import { isPrivate } from './sides.ts';
-import { allRules, type MonitorState, type Rules, type SeenResult, type Watched } from './types.ts';
-import { couldHold } from './views.ts';
+import { allRules, type Rules, type SeenResult } from './types.ts';
 
 /**
  * Results that probes kept while the bus or the coordinator was away are not decided as they come.
@@ -85,34 +82,6 @@ export function behind(presences: readonly LatestPresence[], since: number, now:
     .map(({ probe }) => probe);
 }
 
-/**
- * Awaited probes and until when: without end while a probe is behind, then until its last results
- * have had time to reach us.
- */
-export type Awaited = ReadonlyMap<string, number>;
-
-/**
- * The probes that are awaited now. `before` is undefined at the first call; `arriving`: presence is
- * known to be on its way.
- */
-export function awaitedBy(
-  since: number,
-  before: Awaited | undefined,
-  presences: readonly LatestPresence[],
-  now: number,
-  arriving = false,
-): Awaited {
-  const late = new Set(behind(presences, since, now));
-  const awaited = new Map<string, number>();
-  for (const { probe } of presences) {
-    const last = before?.get(probe);
-    const isFresh = before === undefined || arriving || last === Number.POSITIVE_INFINITY;
-    const until = late.has(probe) ? Number.POSITIVE_INFINITY : isFresh ? now + settling : last;
-    if (until !== undefined && until > now) awaited.set(probe, until);
-  }
-  return awaited;
-}
-
 /** Which probes delivered late results, and since when they kept them. */
 export type Late = { readonly since: number; readonly from: readonly string[] };
 
@@ -147,42 +116,3 @@ export const endsSilenceOfAll = (
 export const byStart = (a: SeenResult, b: SeenResult): number =>
   a.at - b.at ||
   (a.from.probe < b.from.probe ? -1 : a.from.probe > b.from.probe ? 1 : a.seq - b.seq);
-
-/**
- * What need not wait for a backlog (rule 4). An outage that begins now is decided at once if its
- * monitor is up and no probe that has delivered its backlog saw it fail before. Late results can
- * only show that it began sooner, and that only retimes it (core/retime.ts). Anything else (the
- * monitor failed meanwhile, or was down before) can be changed by late results and waits. It waits
- * only for probes that could hold the monitor, because no other probe keeps results of it. Results
- * of a private probe wait for no one.
- */
-
-type InHand = Pick<SeenResult, 'at' | 'outcome' | 'quarantined'>;
-
-/**
- * `began`: when we began to wait for the past; `inHand`: all waiting results of this monitor;
- * `isMore`: more of them may come.
- */
-export function canDecideEarly(
-  { incident, watched }: Pick<MonitorState, 'incident' | 'watched'>,
-  inHand: readonly InHand[],
-  began: number,
-  isMore = true,
-  rules: Rules = allRules,
-): boolean {
-  // Ping receivers may still deliver pings that they kept, and such a ping can show that it was not
-  // late.
-  if (!rules.live_goes_ahead || watched.kind === 'heartbeat') return false;
-  if (isPrivate(watched) || (!isMore && rules.waits_for_who_may_tell)) return inHand.length > 0;
-  if (incident !== null) return false;
-  const failures = inHand.filter(({ outcome, quarantined }) => outcome === 'fail' && !quarantined);
-  return failures.length > 0 && failures.every(({ at }) => at >= began);
-}
-
-/** Whether an awaited probe may still deliver results of this monitor. */
-export const isAwaited = (
-  watched: Watched,
-  awaited: ReadonlySet<string>,
-  roster: Roster,
-): boolean =>
-  roster.probes.some((probe) => awaited.has(probe.id) && couldHold(watched, probe, roster));

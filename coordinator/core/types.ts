@@ -27,8 +27,6 @@ export const ruleNames = [
   'past_is_not_alerted', // 4
   'late_is_told', // 4
   'kept_waits_for_others', // 4
-  'live_goes_ahead', // 4
-  'waits_for_who_may_tell', // 4
   'others_look_at_once', // 9
   'another_continent_confirms', // 10
   'within_a_minute', // 10
@@ -58,8 +56,6 @@ export const allRules: Rules = {
   past_is_not_alerted: true,
   late_is_told: true,
   kept_waits_for_others: true,
-  live_goes_ahead: true,
-  waits_for_who_may_tell: true,
   others_look_at_once: true,
   another_continent_confirms: true,
   within_a_minute: true,

@@ -1,5 +1,5 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
-import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import { ableToCheck, placeFor, placesOf } from '../../shared/checks/placement.ts';
 import { isPrivatePlace, type Place, publicPlace } from '../../shared/checks/places.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
@@ -433,16 +433,6 @@ export function isOnlyOne(probe: string, { probes }: Roster): boolean {
     ({ id, continent, organisation, healthy, quarantined }) =>
       id !== probe && continent === own && organisation === null && healthy && !quarantined,
   );
-}
-
-/** Whether this probe could get the monitor, now or if it were healthy. */
-export function couldHold(
-  watched: Pick<Watched, 'kind' | 'ability' | 'continents' | 'probe' | 'places' | 'inside'>,
-  probe: RosterProbe,
-  roster: Roster,
-): boolean {
-  if (placeFor(watched, probe) === undefined) return false;
-  return probe.organisation !== null || ableToCheck(watched, roster)?.has(probe.id) !== false;
 }
 
 /** Whether this probe's results may count for the monitor as it is configured now. */

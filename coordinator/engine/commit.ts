@@ -283,7 +283,7 @@ const sample: Unit = {
   sealedUntil: 0,
   staleHours: [0],
   convertFrom: 0,
-  watermarks: [{ probe_key: 0, generation: noOne, partition: 0, seq: 0, ahead: [] }],
+  watermarks: [{ probe_key: 0, generation: noOne, partition: 0, seq: 0 }],
   evidence: [
     {
       incident: noOne,

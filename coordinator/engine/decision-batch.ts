@@ -323,44 +323,10 @@ export function rowOf({ partition }: DecisionBatch, { slot, row }: Entry): Row {
   return row === null ? partition.monitors.rowAt(slot) : row;
 }
 
-export type Mark = Omit<Watermark, 'ahead'>;
-
 /** All results up to this one are decided in this batch or before. */
-export function commitTo(batch: DecisionBatch, mark: Mark): void {
+export function commitTo(batch: DecisionBatch, mark: Watermark): void {
   assertOpen(batch);
-  const ahead = earlyDecisions(batch, mark.probe_key, mark.generation).filter(
-    (seq) => seq > mark.seq,
-  );
-  batch.marks.set(watermarkName(mark.probe_key, mark.generation), { ...mark, ahead });
-}
-
-/** Results beyond the watermark that are committed, or decided in this batch. */
-export function earlyDecisions(
-  { marks, partition }: DecisionBatch,
-  probeKey: number,
-  generation: string,
-): readonly number[] {
-  const name = watermarkName(probeKey, generation);
-  return marks.get(name)?.ahead ?? partition.ahead.get(name) ?? [];
-}
-
-/**
- * This batch decides these results early: they are beyond the watermark, and results before them
- * still wait.
- */
-export function markDecidedEarly(
-  batch: DecisionBatch,
-  of: Omit<Mark, 'seq'>,
-  seqs: readonly number[],
-): void {
-  assertOpen(batch);
-  const { probe_key, generation } = of;
-  const ahead = [...earlyDecisions(batch, probe_key, generation), ...seqs];
-  batch.marks.set(watermarkName(probe_key, generation), {
-    ...of,
-    seq: committedTo(batch, probe_key, generation),
-    ahead,
-  });
+  batch.marks.set(watermarkName(mark.probe_key, mark.generation), mark);
 }
 
 /** Up to where results of this generation are committed, or decided in this batch. */

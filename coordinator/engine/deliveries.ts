@@ -1,20 +1,12 @@
 import type { Delivered } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
-import {
-  type Awaited,
-  awaitedBy,
-  type Backlog,
-  beginBacklog,
-  updateBacklog,
-} from '../core/backlog.ts';
-import { isPassing } from '../database/connect.ts';
+import { type Backlog, beginBacklog, updateBacklog } from '../core/backlog.ts';
 import type { PartitionDependencies } from './dependencies.ts';
-import type { EarlyAnswer, PartitionAnswer, PartitionMessage } from './messages.ts';
-import { Fenced } from './queries.ts';
+import type { PartitionAnswer, PartitionMessage } from './messages.ts';
 
 type Options = {
   readonly partition: number;
-  readonly deps: Pick<PartitionDependencies, 'bus' | 'log' | 'timing' | 'clock' | 'presences'>;
+  readonly deps: Pick<PartitionDependencies, 'bus' | 'log' | 'timing' | 'presences'>;
   /** Whether the partition has been loaded from the database. */
   readonly isLoaded: () => boolean;
   readonly tell: (message: PartitionMessage) => Promise<PartitionAnswer>;
@@ -24,22 +16,18 @@ type Options = {
  * Deliveries of the bus on their way to a partition.
  *
  * Modes are those of its backlog (core/backlog.ts). Holding, after an absence: messages wait here
- * unacknowledged, so that they are decided in order (rule 4); early decisions need not wait.
- * Working: they are decided as they come.
+ * unacknowledged, so that they are decided in order (rule 4). Working: they are decided as they
+ * come.
  */
 export type PartitionDeliveries = Options & {
   backlog: Backlog;
   /** How many holds began. */
   hold: number;
-  /** When the last one began, by the clock of results. */
-  heldSince: number;
   held: Delivered[];
   /** By number, what could not be processed: the bus delivers it again, one after the other. */
   readonly failed: Set<number>;
   /** When nobody waits for that any more. */
   failedUntil: number;
-  /** Of the last hold. */
-  early: Early;
   past: Past;
   /** How many flushes are in progress, and how much the bus still has for us. */
   flushing: number;
@@ -61,24 +49,6 @@ export type PartitionDeliveries = Options & {
  */
 type Past = 'unreported' | 'reported' | 'decided' | 'cut off';
 
-/** What the partition was told of the held messages, because some need not wait (rule 4). */
-type Early = EarlyAnswer & {
-  /** How many of the held messages it has. */
-  readonly taken: number;
-  /** The probes that were awaited then; undefined before the first time. */
-  readonly awaited: Awaited | undefined;
-  /** It failed at one of them: all that is held waits for the end of the hold. */
-  readonly isOff: boolean;
-};
-
-const noneEarly: Early = {
-  taken: 0,
-  awaited: undefined,
-  isOff: false,
-  monitors: new Set(),
-  areOthersWaiting: false,
-};
-
 export function openDeliveries(options: Options): PartitionDeliveries {
   return {
     ...options,
@@ -89,11 +59,9 @@ export function openDeliveries(options: Options): PartitionDeliveries {
       options.deps.timing.catchUpMs,
     ),
     hold: 0,
-    heldSince: options.deps.clock.now(),
     held: [],
     failed: new Set(),
     failedUntil: 0,
-    early: noneEarly,
     past: 'unreported',
     flushing: 0,
     pending: 0,
@@ -128,10 +96,9 @@ function flush(deliveries: PartitionDeliveries): Promise<void> {
 const maxHeld = 200;
 
 async function work(deliveries: PartitionDeliveries): Promise<void> {
-  if (isHolding(deliveries) && deliveries.held.length < maxHeld) return decideEarly(deliveries);
+  if (isHolding(deliveries) && deliveries.held.length < maxHeld) return;
   const { held: taken, backlog: before, partition, deps, tell } = deliveries;
   deliveries.held = [];
-  deliveries.early = noneEarly;
   if (taken.length === 0) return;
   try {
     const answer = await tell({ is: 'deliveries', deliveries: taken, backlog: before });
@@ -146,7 +113,6 @@ async function work(deliveries: PartitionDeliveries): Promise<void> {
       { partition, from, age_ms },
       'sent the backlog; waiting for others who may have one',
     );
-    await decideEarly(deliveries);
   } catch (error) {
     for (const delivered of taken) {
       deliveries.failed.add(delivered.seq);
@@ -178,68 +144,12 @@ function isHolding(deliveries: PartitionDeliveries): boolean {
   return now.until !== null;
 }
 
-/** Tells the partition what is held: it decides what need not wait. */
-async function decideEarly(deliveries: PartitionDeliveries): Promise<void> {
-  const {
-    backlog,
-    hold,
-    heldSince: since,
-    held,
-    early: before,
-    pending,
-    partition,
-    deps,
-    isLoaded,
-    tell,
-  } = deliveries;
-  if (!isLoaded() || backlog.until === null || before.isOff) return;
-  const awaited = awaitedBy(
-    backlog.since,
-    before.awaited,
-    deps.presences(),
-    performance.now(),
-    pending > 0,
-  );
-  const isFewer =
-    before.awaited === undefined || before.awaited.keys().some((probe) => !awaited.has(probe));
-  const hasMore = held.length > before.taken;
-  deliveries.early = { ...before, awaited, taken: held.length };
-  if (!hasMore && !(isFewer && before.areOthersWaiting)) return;
-  const message = {
-    is: 'waiting',
-    hold,
-    since,
-    deliveries: [...held],
-    awaited: new Set(awaited.keys()),
-    isFewer,
-  } as const;
-  const answer = await tell(message).catch((error: unknown) => {
-    // Results that cannot be processed would fail each time. They are found and set aside when the
-    // hold ends; until then all results wait.
-    if (deliveries.hold === hold)
-      deliveries.early = isPassing(error) ? noneEarly : { ...deliveries.early, isOff: true };
-    if (!(error instanceof Fenced))
-      deps.log.error(
-        { err: error, partition },
-        'could not examine waiting results; they are decided with the rest',
-      );
-    return undefined;
-  });
-  // If the bus was away in between, another hold has begun.
-  if (answer?.is !== 'early' || deliveries.hold !== hold) return;
-  const { monitors, areOthersWaiting } = answer;
-  deliveries.early = { ...deliveries.early, monitors, areOthersWaiting };
-}
-
 function hold(deliveries: PartitionDeliveries, since: number): void {
-  const { bus, clock, timing } = deliveries.deps;
+  const { bus, timing } = deliveries.deps;
   deliveries.backlog = beginBacklog(performance.now(), since, timing.catchUpMs);
   deliveries.hold += 1;
-  deliveries.heldSince = clock.now();
   // While the bus is away, the last decisions remain the best knowledge.
   if (bus.isConnected()) deliveries.past = behindAgain[deliveries.past];
-  // A probe that was no longer awaited may be awaited again.
-  deliveries.early = noneEarly;
 }
 
 /** Part of the past is awaited again. */

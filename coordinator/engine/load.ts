@@ -90,14 +90,8 @@ export async function loadPartition(
     watermarks: new Map(
       marks.map(({ probe_key, generation, seq }) => [watermarkName(probe_key, generation), seq]),
     ),
-    ahead: new Map(
-      marks
-        .filter(({ ahead }) => ahead.length > 0)
-        .map(({ probe_key, generation, ahead }) => [watermarkName(probe_key, generation), ahead]),
-    ),
     nextDue: Number.POSITIVE_INFINITY,
     unpublished: new Set(),
-    early: undefined,
     unseen: noUnseen(),
     hours,
     sealing: undefined,

@@ -13,10 +13,7 @@ export type PartitionMessage =
       readonly deliveries: readonly Delivered[];
       readonly backlog: Backlog;
     }
-  /** All that is held. What need not wait is decided; answered by `early`. */
-  | ({ readonly is: 'waiting' } & HeldDeliveries)
-  /** `only`: all other monitors wait for the backlog. */
-  | { readonly is: 'tick'; readonly only?: ReadonlySet<string> }
+  | { readonly is: 'tick' }
   | { readonly is: 'outbox' }
   /** Answered by `reconciled` or `failed`: a failure in it does not discard the state. */
   | { readonly is: 'reconcile'; readonly turn: ReconcileTurn }
@@ -36,28 +33,8 @@ export type PartitionAnswer =
    * kept as many have delivered them.
    */
   | ({ readonly is: 'waits' } & Late)
-  | ({ readonly is: 'early' } & EarlyAnswer)
   | ({ readonly is: 'reconciled' } & ReconcileAnswer)
   | { readonly is: 'sealed'; readonly isMore: boolean }
   | { readonly is: 'failed'; readonly error: unknown };
-
-/** What is held since a hold began (rule 4), and for whom. */
-export type HeldDeliveries = {
-  /** The number of the hold. */
-  readonly hold: number;
-  /** When it began, by the clock of results. */
-  readonly since: number;
-  readonly deliveries: readonly Delivered[];
-  /** Probes that may still deliver results. */
-  readonly awaited: ReadonlySet<string>;
-  /** Whether a probe is no longer awaited since the last such message of this hold. */
-  readonly isFewer: boolean;
-};
-
-/** Which monitors are decided early, and whether results of others wait. */
-export type EarlyAnswer = {
-  readonly monitors: ReadonlySet<string>;
-  readonly areOthersWaiting: boolean;
-};
 
 export const done: PartitionAnswer = { is: 'done' };

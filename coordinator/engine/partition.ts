@@ -12,7 +12,6 @@ import {
   decideOn,
 } from './decision-batch.ts';
 import type { PartitionDependencies } from './dependencies.ts';
-import { decideEarly } from './early-decisions.ts';
 import { countRefused, lateAmong, locateAll, verify } from './intake.ts';
 import { loadPartition } from './load.ts';
 import { done, type PartitionAnswer, type PartitionMessage } from './messages.ts';
@@ -48,8 +47,7 @@ import type { PartitionState } from './state.ts';
  *
  * What happens when a step fails:
  *   1  a refused message is acknowledged and never comes again
- *   2  `waits` leaves all unacknowledged: engine/deliveries.ts holds it and asks again. What need
- *      not wait is decided meanwhile (early-decisions.ts)
+ *   2  `waits` leaves all unacknowledged: engine/deliveries.ts holds it and asks again
  *   3  the message is poison: the batch is halved until it is found, and it is set aside
  *   4  fenced: another coordinator owns the partition, and this one stops. The database is away:
  *      the state is forgotten, and all comes again. Anything else is poison, as in 3
@@ -62,7 +60,6 @@ export async function receiveResults(
   deps: PartitionDependencies,
   reportProgress: () => void,
 ): Promise<PartitionAnswer> {
-  state.early = undefined;
   const { accepted, refused } = await verify(deliveries, state.lease.partition, deps);
   const late = lateAmong(accepted, state.watermarks, deps.clock.now());
   if (late && mustWait(backlog, late, deps.presences(), performance.now()))
@@ -184,10 +181,8 @@ async function receive(
       return receiveResults(state, message, deps, reportProgress);
     case 'reconcile':
       return reconcileIn(state, message.turn, deps);
-    case 'waiting':
-      return { is: 'early', ...(await decideEarly(state, message, deps)) };
     case 'tick':
-      await tick(state, deps, message.only);
+      await tick(state, deps);
       return done;
     case 'outbox':
       await drainOutbox(state, deps, reportProgress);
@@ -240,20 +235,14 @@ function reconcileIn(
 const maxTicks = 2_000;
 const hopelessMs = 60_000;
 
-/** @param only all other monitors wait for the backlog. */
-async function tick(
-  state: PartitionState,
-  deps: PartitionDependencies,
-  only?: ReadonlySet<string>,
-): Promise<void> {
+async function tick(state: PartitionState, deps: PartitionDependencies): Promise<void> {
   const now = deps.clock.now();
   const roster = deps.roster();
-  if (!only && needsFirstChecks(state.unseen, roster, now))
+  if (needsFirstChecks(state.unseen, roster, now))
     await decide(state, deps, (decisions) => askUnseen(state.unseen, decisions, roster, now));
   if (now < state.nextDue) return;
   const decisions = beginDecisions(state, deps.roster(), now);
-  const due = state.monitors.dueBy(now).filter((monitor) => only?.has(monitor) ?? true);
-  for (const monitor of due.slice(0, maxTicks)) {
+  for (const monitor of state.monitors.dueBy(now).slice(0, maxTicks)) {
     try {
       decideOn(decisions, monitor, { is: 'tick' });
     } catch (error) {

@@ -405,39 +405,32 @@ export const placedOf = (row: MonitorRow): Placed => ({
   ability: abilityFor(row.type, row.config),
 });
 
-/**
- * How far the results of one generation of a probe's spool are committed in a partition. `ahead`:
- * results beyond that which are committed too.
- */
+/** How far the results of one generation of a probe's spool are committed in a partition. */
 export type Watermark = {
   readonly probe_key: number;
   readonly generation: string;
   readonly partition: number;
   readonly seq: number;
-  readonly ahead: readonly number[];
 };
 
 export function writeWatermarks(sql: Queryable, rows: readonly Watermark[]): Statement[] {
   if (rows.length === 0) return [];
   const statement = sql`
-    insert into watermarks (probe_key, generation, partition, seq, ahead)
-    select probe_key, generation, partition, seq, ahead::bigint[] from unnest(
+    insert into watermarks (probe_key, generation, partition, seq)
+    select * from unnest(
       ${numbersLiteral(rows.map((row) => row.probe_key))}::int[],
         ${textsLiteral(rows.map((row) => row.generation))}::uuid[],
       ${numbersLiteral(rows.map((row) => row.partition))}::smallint[],
-        ${numbersLiteral(rows.map((row) => row.seq))}::bigint[],
-      ${textsLiteral(rows.map((row) => numbersLiteral(row.ahead)))}::text[]) as t (probe_key,
-        generation, partition, seq, ahead)
+        ${numbersLiteral(rows.map((row) => row.seq))}::bigint[])
     on conflict (probe_key, generation, partition) do update
-    set seq = excluded.seq, ahead = excluded.ahead, changed_at = now()`;
+    set seq = excluded.seq, changed_at = now()`;
   return [statement];
 }
 
 export const watermarksOfPartition = (sql: Queryable, partition: number): Promise<Watermark[]> =>
   sql<
     Watermark[]
-  >`select probe_key, generation, partition, seq, to_json(ahead) as ahead from watermarks
-  where partition = ${partition}`;
+  >`select probe_key, generation, partition, seq from watermarks where partition = ${partition}`;
 
 /** Partition → seq of one generation: up to there a probe may trim its spool. */
 export async function committedOf(

@@ -34,7 +34,6 @@ import {
   type DecisionBatch,
   decideOn,
   type Entry,
-  earlyDecisions,
   entryOf,
   incidentOf,
   rowOf,
@@ -55,11 +54,8 @@ export type LocatedBatch = Pick<Accepted, 'probe' | 'batch'> & {
   readonly slots: Int32Array;
 };
 
-/** The new part of it: from this place on, except results that were decided early. */
-type Fresh = LocatedBatch & {
-  readonly first: number;
-  readonly ahead: ReadonlySet<number> | undefined;
-};
+/** The new part of it: from this place on. */
+type Fresh = LocatedBatch & { readonly first: number };
 
 export type Judged = { readonly key: number; readonly probe: ProbeRow; readonly seen: SeenResult };
 type Receipt = {
@@ -109,12 +105,7 @@ export function decideBatches(
     answer.committed = last;
     // A later batch fills the gap that an earlier batch of this set had shown.
     answer.again = false;
-    const gone = earlyDecisions(decisions, probe.key, generation);
-    fresh.push({
-      ...found,
-      first: firstAfter(batch, committed),
-      ahead: gone.length > 0 ? new Set(gone) : undefined,
-    });
+    fresh.push({ ...found, first: firstAfter(batch, committed) });
     commitTo(decisions, {
       probe_key: probe.key,
       generation,
@@ -182,7 +173,7 @@ function splitResults(
   };
 
   for (const one of fresh) {
-    const { probe, batch, first, ahead } = one;
+    const { probe, batch, first } = one;
     const pass = passOf(probe);
     const mayPass = !attends(probe.id);
     const slots = new Int32Array(batch.monitors.length).fill(-1);
@@ -196,11 +187,9 @@ function splitResults(
       pass.at = startAt(batch, place);
       const { terms, version } = monitors.termsAt(slot);
       if (!terms) continue;
-      const isEarly = ahead?.has(seqAt(batch, place)) ?? false;
       const reason = refusedReason(probe, pass, terms, version, moment);
       if (!reason && countsAsSent(pass, batch.whole.get(place), now))
         keys[place] = monitors.rowAt(slot).key;
-      if (isEarly) continue;
       if (reason) refused.push({ probe: probe.id, reason });
       else if (mayPass && !batch.whole.has(place) && monitors.isRoutinePassAt(slot, pass, moment))
         slots[place] = slot;
@@ -230,7 +219,7 @@ function countsAsSent(pass: SeenResult, whole: Result | undefined, now: number):
 /** A batch of which nothing was taken is no news. */
 function keepInJournal(
   { journal, partition, now }: DecisionBatch,
-  { probe, batch, delivered, ahead }: Fresh,
+  { probe, batch, delivered }: Fresh,
   keys: readonly number[],
 ): void {
   let [checks, passes, oldest] = [0, 0, Number.POSITIVE_INFINITY];
@@ -238,7 +227,7 @@ function keepInJournal(
     if (keys[place] === 0) continue;
     checks += 1;
     const whole = batch.whole.get(place);
-    if (ahead?.has(seqAt(batch, place)) || (whole && needsRow(whole, whole.outcome))) continue;
+    if (whole && needsRow(whole, whole.outcome)) continue;
     passes += 1;
     oldest = Math.min(oldest, startAt(batch, place) + tookAt(batch, place));
   }
@@ -370,10 +359,7 @@ export function decideResults(
     if (incidentOf(decisions, monitor)) decideOn(decisions, monitor, { is: 'tick' });
 }
 
-/**
- * A plain pass is in the journal alone, once its batch is. What is decided early comes before its
- * batch, and answers to rechecks are few.
- */
+/** A plain pass is in the journal alone. Answers to rechecks are few. */
 function needsRow(
   { look: recheck, cause }: Pick<Result, 'look' | 'cause'>,
   outcome: Outcome,
@@ -504,11 +490,7 @@ export function adopt(batch: DecisionBatch): void {
       partition.nextDue = Math.min(partition.nextDue, due);
     }
   }
-  for (const [name, { seq, ahead }] of marks) {
-    partition.watermarks.set(name, seq);
-    if (ahead.length > 0) partition.ahead.set(name, ahead);
-    else partition.ahead.delete(name);
-  }
+  for (const [name, { seq }] of marks) partition.watermarks.set(name, seq);
   for (const row of journal) {
     const fault = addBatch(partition.hours, row);
     if (fault !== null) throw new Error(`a batch was packed wrongly: ${fault}`);

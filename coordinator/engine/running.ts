@@ -188,12 +188,7 @@ function tick(running: RunningPartition): void {
   if (!mayWork()) return;
   const now = performance.now();
   if (now < running.restUntil) return;
-  if (tickDeliveries(deliveries, now)) {
-    const only = deliveries.early.monitors;
-    if (only.size > 0 && actor.waiting() === 0 && bus.isConnected())
-      void tell(running, { is: 'tick', only });
-    return;
-  }
+  if (tickDeliveries(deliveries, now)) return;
   if (!isLoaded(running) || actor.waiting() > 10) return;
   // While the bus is away no probe can be heard, so silence means nothing.
   if (bus.isConnected() && isTickDue(loaded.get(lease.partition), roster(), clock.now()))
@@ -292,7 +287,6 @@ export async function passThrough({ began, actor }: RunningPartition): Promise<v
 export const backlogStateOf = ({ lease, deliveries }: RunningPartition): PartitionBacklog => ({
   lease,
   isCaughtUp: isCaughtUp(deliveries),
-  isDecidedEarly: (monitor) => deliveries.early.monitors.has(monitor),
 });
 
 /**

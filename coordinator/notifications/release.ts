@@ -153,8 +153,6 @@ export type PartitionBacklog = {
   readonly lease: Lease;
   /** Whether the whole backlog of the probes has been decided. */
   readonly isCaughtUp: boolean;
-  /** Whether results of this monitor are decided early, while others wait. */
-  readonly isDecidedEarly: (monitor: string) => boolean;
 };
 
 const page = 500;
@@ -188,14 +186,10 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
     if (partitions.size === 0) return { last: undefined, held: 0 };
     const owned = { owner, leases: [...partitions.values()].map(({ lease }) => lease) };
     const waiting = await heldAlerts(sql, owned, now, after, page);
-    const isOfNow = ({ monitor_id, partition, by_target }: HeldAlert): boolean => {
+    const isOfNow = ({ partition, by_target }: HeldAlert): boolean => {
       const its = partitions.get(partition);
       return (
-        its !== undefined &&
-        mayNotify({
-          isPastDecided: its.isCaughtUp || its.isDecidedEarly(monitor_id),
-          isSaidByTarget: by_target,
-        })
+        its !== undefined && mayNotify({ isPastDecided: its.isCaughtUp, isSaidByTarget: by_target })
       );
     };
     const rows = waiting.filter(isOfNow);

@@ -23,8 +23,6 @@ export type Bus = {
   readonly publish: (batch: Batch) => boolean;
   /** Whatever waits, for this owner; it stays until it is acknowledged. */
   readonly take: (owner: number, limit: number) => Waiting[];
-  /** The same, left where it is. */
-  readonly waiting: (limit: number) => readonly Batch[];
   readonly ack: (waiting: readonly Waiting[]) => void;
   /** What an owner (null: any) took and did not acknowledge comes back. */
   readonly giveBack: (owner: number | null) => void;
@@ -77,11 +75,6 @@ export const createBus = (seed: number, agenda: Agenda, truth: Truth): Bus => {
       for (const waiting of free) waiting.takenBy = owner;
       return free;
     },
-    waiting: (limit) =>
-      queue
-        .filter(({ takenBy }) => takenBy === null)
-        .slice(0, limit)
-        .map(({ batch }) => batch),
     ack: (done) => {
       queue = queue.filter((waiting) => !done.includes(waiting));
     },

@@ -29,7 +29,7 @@ export const createAlerter = (parts: {
    * Whether the past of this monitor has been decided: before, nobody knows whether an outage
    * lasts.
    */
-  readonly mayRelease: (monitor: number) => boolean;
+  readonly mayRelease: () => boolean;
   /** Runs later, unless its coordinator has died or hangs by then. */
   readonly later: (wait: number, act: () => void) => void;
 }): Alerter => {
@@ -96,7 +96,7 @@ export const createAlerter = (parts: {
     for (const row of known.rows) {
       if (row.state !== 'held' && row.state !== 'due') continue;
       if (row.event === 'down') {
-        if (!mayRelease(known.monitor)) continue;
+        if (!mayRelease()) continue;
         const answer = release(row.due_at, database.cover(known.monitor), now, rules);
         if (answer.is === 'held') {
           if (row.state === 'due') mark(incident, row, 'held');
@@ -283,12 +283,9 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
     rules,
     seed: story.seed + owner,
     later,
-    mayRelease: (monitor) =>
+    mayRelease: () =>
       (isProved || !rules.past_is_not_alerted) &&
-      mayNotify(
-        { isPastDecided: caughtUp || holding.isAhead(monitor), isSaidByTarget: false },
-        rules,
-      ),
+      mayNotify({ isPastDecided: caughtUp, isSaidByTarget: false }, rules),
   });
 
   const tell = (round: Round) => {
@@ -410,9 +407,6 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
   const isDue = (state: MonitorState): boolean =>
     (nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY) <= clock();
 
-  const isDueAhead = (state: MonitorState): boolean =>
-    holding.isAhead(states.indexOf(state)) && isDue(state);
-
   /** Whatever there is to do, one round at a time. */
   const wake = () => {
     if (life !== 'well' || busy) return;
@@ -442,15 +436,6 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
         return;
       }
     } else {
-      const ahead = holding.ahead(bus.waiting(maxHeld), states);
-      if (ahead) {
-        work((round) => round.goAhead(ahead), []);
-        return;
-      }
-      if (states.some(isDueAhead)) {
-        work((round) => round.tick(isDueAhead), []);
-        return;
-      }
       later(500, wake);
     }
     scheduleTick();

@@ -98,8 +98,6 @@ export type OutboxLine = { readonly monitor: number; readonly event: MonitorEven
 export type Unit = {
   readonly epoch: number;
   readonly watermarks: ReadonlyMap<string, number>;
-  /** Results beyond the watermark that went ahead. */
-  readonly ahead: ReadonlyMap<string, readonly number[]>;
   readonly results: readonly Stored[];
   readonly effects: readonly { readonly monitor: number; readonly effect: Effect }[];
   readonly outboxDone: number;
@@ -112,7 +110,6 @@ export type Window = CoveringWindow & { readonly monitor: number | null };
 export type Database = {
   readonly watched: Watched[];
   readonly watermarks: Map<string, number>;
-  readonly ahead: Map<string, Set<number>>;
   readonly incidents: Map<string, IncidentRow>;
   readonly alerts: Map<string, { readonly monitor: number; rows: readonly Alert[] }>;
   /** Incidents with alerts that are held or due. */
@@ -200,7 +197,6 @@ export const createDatabase = (
   const database: Database = {
     watched: [...watched],
     watermarks: new Map(),
-    ahead: new Map(),
     incidents: new Map(),
     alerts: new Map(),
     unsettled: new Set(),
@@ -217,8 +213,6 @@ export const createDatabase = (
     commit: (unit) => {
       if (unit.epoch !== database.epoch) return false;
       for (const [name, seq] of unit.watermarks) database.watermarks.set(name, seq);
-      for (const [name, seqs] of unit.ahead)
-        database.ahead.set(name, new Set([...(database.ahead.get(name) ?? []), ...seqs]));
       for (const { seen, made } of unit.results) {
         made.counted += 1;
         checkpoints[made.monitor]?.since.push(seen);

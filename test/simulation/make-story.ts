@@ -134,7 +134,7 @@ export const outageAfterCut = (chance: Chance, scene: Scene): readonly Happening
       slow: [],
       every: null,
     },
-    // What went ahead must not be decided twice by whoever goes on.
+    // Whoever goes on must not decide anything twice.
     ...(chance.happens(0.3)
       ? [
           {

@@ -286,9 +286,13 @@ const faultsAfterCut = (given: Case): string[] => {
     : [`it is confirmed at ${found.confirmed_at}, not by the second failure at ${second.at}`];
 };
 
+/** Who may have kept results is waited for so long at most (rule 4). */
+const waitedFor = 30_000;
+
 /**
- * Rule 4: an outage that began when others were back while one was still away is confirmed at once
- * by those who see it, and dated by whoever saw it first, also if that one was away still.
+ * Rule 4: an outage that began when others were back while one was still away is confirmed by those
+ * who see it once that one has been waited for, and dated by whoever saw it first, also if that one
+ * was away still.
  */
 const faultsAfterReturn = (given: Case): string[] => {
   const { story, truth, outage, seeing, places, spec, confirmed } = given;
@@ -326,7 +330,7 @@ const faultsAfterReturn = (given: Case): string[] => {
     ({ index, continent }) => !isAway({ probe: index }) || !others.includes(continent),
   );
   const decided = confirmed.get(found.id) ?? Number.POSITIVE_INFINITY;
-  if (isAsked && heard.started < back && decided > heard.started + 3 * quick)
+  if (isAsked && heard.started < back && decided > heard.started + waitedFor + 3 * quick)
     faults.push(
       `it was confirmed ${decided - heard.started} ms after it was seen, although two continents saw it`,
     );
@@ -345,52 +349,6 @@ const faultsAfterReturn = (given: Case): string[] => {
       `it is confirmed at ${found.confirmed_at}, not by the second failure at ${second.at}`,
     );
   return faults;
-};
-
-/**
- * Whoever is back speaks within a second, hands over, and says so with the next presence; what came
- * last has its moment to arrive.
- */
-const handsOver = 8_000;
-
-/**
- * Rule 4: nobody waits for a probe that never checks the monitor: those who do have handed over,
- * and what they saw is decided.
- */
-const faultsOfWaiting = (given: Case): string[] => {
-  const { story, outage, seeing, places, spec, confirmed } = given;
-  const cuts = [...happeningsOf(story, 'probes cut off'), ...happeningsOf(story, 'bus away')];
-  const cut = cuts.find(({ at, until }) => at <= outage.at && outage.at < until);
-  const away = happeningsOf(story, 'probe cut off').filter(
-    ({ at, until }) => at < outage.until && until > outage.at,
-  );
-  const concernsNobody = away.every(({ probe }) =>
-    story.probes.some(({ index, continent }) => index === probe && !places.includes(continent)),
-  );
-  if (
-    !cut ||
-    !concernsNobody ||
-    places.length < 2 ||
-    seeing.length < places.length ||
-    outage.slow.length > 0
-  )
-    return [];
-  const fails = failsDuring(given).toSorted((a, b) => a.at - b.at);
-  const second = fails.find(({ continent }) => continent !== fails[0]?.continent);
-  // Seen by two before anybody was back, and lasting until all has been told.
-  if (!second || second.started > cut.until - 1_000 || ('apart_ms' in cut && cut.apart_ms > 0))
-    return [];
-  if (outage.until < cut.until + handsOver + spec.timeout_ms) return [];
-  const found = incidentsOf(given).find(
-    ({ confirmed_at, started_at }) => confirmed_at !== null && started_at < outage.until,
-  );
-  if (!found) return ['it was never confirmed, although those who check it were back'];
-  const decided = confirmed.get(found.id) ?? Number.POSITIVE_INFINITY;
-  return decided > cut.until + handsOver
-    ? [
-        `it was confirmed ${decided - cut.until} ms after those who check it were back: others were waited for`,
-      ]
-    : faultsOfAlert(given, found);
 };
 
 export const faultsOfOutages = (dependencies: Dependencies): string[] =>
@@ -418,9 +376,7 @@ export const faultsOfOutages = (dependencies: Dependencies): string[] =>
     if (around.every((each) => each === 'unwell' || each === 'probes cut off'))
       return faultsAfterCut(given).map((fault) => `${name}: ${fault}`);
     if (around.includes('probe cut off') && around.every((each) => cutOff.includes(each)))
-      return [...faultsAfterReturn(given), ...faultsOfWaiting(given)].map(
-        (fault) => `${name}: ${fault}`,
-      );
+      return faultsAfterReturn(given).map((fault) => `${name}: ${fault}`);
     const onlyOurs = around.every((each) => each === 'unwell' || ours.some((our) => our === each));
     return onlyOurs ? faultsInAbsence(given).map((fault) => `${name}: ${fault}`) : [];
   });

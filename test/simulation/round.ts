@@ -1,10 +1,6 @@
 import {
-  type Awaited,
-  awaitedBy,
   beginBacklog,
   byStart,
-  canDecideEarly,
-  isAwaited,
   keptAfter,
   type LatestPresence,
   mustWait,
@@ -22,10 +18,7 @@ import type { Database, Stored, Unit } from './database.ts';
 import type { Network } from './network.ts';
 import type { Story } from './story.ts';
 
-/**
- * What a simulated coordinator holds back until all have handed over what they kept (rule 4), and
- * what of it need not wait.
- */
+/** What a simulated coordinator holds back until all have handed over what they kept (rule 4). */
 export type Holding = {
   readonly present: (probe: number, isHandedOver: boolean) => void;
   readonly isHolding: () => boolean;
@@ -35,32 +28,10 @@ export type Holding = {
    * now on.
    */
   readonly waitsForOthers: (taken: readonly Waiting[]) => boolean;
-  /** What of these is decided all the same; undefined when nothing is. */
-  readonly ahead: (
-    batches: readonly Batch[],
-    states: readonly MonitorState[],
-  ) => readonly Told[] | undefined;
-  readonly isAhead: (monitor: number) => boolean;
 };
-
-export type Told = { readonly batch: Batch; readonly entry: Entry };
 
 export const markOf = ({ probe, generation }: Pick<Batch, 'probe' | 'generation'>): string =>
   `${probe}:${generation}`;
-
-/** What of these is new, as far as none before it is missing. */
-const inHand = (batches: readonly Batch[], database: Database): Told[] => {
-  const reached = new Map<string, number>();
-  return batches.flatMap((batch) => {
-    const mark = markOf(batch);
-    const upTo = reached.get(mark) ?? database.watermarks.get(mark) ?? 0;
-    if (batch.after !== null && batch.after > upTo) return [];
-    reached.set(mark, Math.max(upTo, batch.entries.at(-1)?.result.seq ?? 0));
-    return batch.entries
-      .filter(({ result }) => result.seq > upTo)
-      .map((entry) => ({ batch, entry }));
-  });
-};
 
 export const createHolding = (parts: {
   readonly story: Story;
@@ -72,9 +43,6 @@ export const createHolding = (parts: {
   const { story, agenda, database, network, rules } = parts;
   const said = new Map<string, LatestPresence>();
   let handover = beginBacklog(agenda.now(), Number.NEGATIVE_INFINITY);
-  let began = agenda.now();
-  let wentAhead = new Set<number>();
-  let awaited: Awaited | undefined;
 
   const words = (): LatestPresence[] =>
     network
@@ -87,9 +55,6 @@ export const createHolding = (parts: {
 
   const begin = (since: number) => {
     handover = beginBacklog(agenda.now(), since);
-    began = agenda.now();
-    wentAhead = new Set();
-    awaited = undefined;
   };
 
   return {
@@ -119,28 +84,6 @@ export const createHolding = (parts: {
       begin(since);
       return true;
     },
-    ahead: (batches, states) => {
-      const all = inHand(batches, database);
-      awaited = awaitedBy(handover.since, awaited, words(), agenda.now());
-      const those = new Set(awaited.keys());
-      const fresh = all.filter(
-        ({ batch, entry }) => !database.ahead.get(markOf(batch))?.has(entry.result.seq),
-      );
-      for (const monitor of new Set(fresh.map(({ entry }) => entry.made.monitor))) {
-        const state = states[monitor];
-        const about = all
-          .filter(({ entry }) => entry.made.monitor === monitor)
-          .map(({ batch, entry: { result } }) => ({
-            ...result,
-            quarantined: database.quarantined.has(batch.probe),
-          }));
-        const isMore = state !== undefined && isAwaited(state.watched, those, network.roster());
-        if (state && canDecideEarly(state, about, began, isMore, rules)) wentAhead.add(monitor);
-      }
-      const told = fresh.filter(({ entry }) => wentAhead.has(entry.made.monitor));
-      return told.length === 0 ? undefined : told;
-    },
-    isAhead: (monitor) => wentAhead.has(monitor),
   };
 };
 
@@ -167,8 +110,6 @@ export type Round = {
   }[];
   readonly reassigned: readonly number[];
   readonly receive: (batches: readonly Batch[]) => void;
-  /** Decides these, and leaves those before them to wait. */
-  readonly goAhead: (told: readonly Told[]) => void;
   readonly tick: (isDue: (state: MonitorState) => boolean) => void;
   readonly drain: () => void;
   readonly changesMonitors: () => boolean;
@@ -197,7 +138,6 @@ export const createRound = (parts: {
   const looks: { monitor: number; look: string; places: readonly Place[] }[] = [];
   const reassigned: number[] = [];
   const watermarks = new Map<string, number>();
-  const ahead = new Map<string, number[]>();
   let outboxDone = 0;
   let ids = 0;
   const newId = () => {
@@ -261,18 +201,12 @@ export const createRound = (parts: {
       for (const entry of entries) {
         if (entry.result.seq <= last) continue;
         last = entry.result.seq;
-        if (!database.ahead.get(mark)?.has(last)) judged.push(...storedOf(probe, entry));
+        judged.push(...storedOf(probe, entry));
       }
       watermarks.set(mark, last);
       receipts.push({ probe, generation, committed: last, again: false });
     }
     decideAll(judged);
-  };
-
-  const goAhead = (told: readonly Told[]) => {
-    for (const { batch, entry } of told)
-      ahead.set(markOf(batch), [...(ahead.get(markOf(batch)) ?? []), entry.result.seq]);
-    decideAll(told.flatMap(({ batch, entry }) => storedOf(batch.probe, entry)));
   };
 
   return {
@@ -285,7 +219,6 @@ export const createRound = (parts: {
     looks,
     reassigned,
     receive,
-    goAhead,
     tick: (isDue) => {
       for (const [monitor, state] of states.entries())
         if (isDue(state)) decideOn(monitor, { is: 'tick' });
@@ -301,7 +234,6 @@ export const createRound = (parts: {
     unit: (epoch) => ({
       epoch,
       watermarks,
-      ahead,
       results: results.map(({ seen, made }) => ({
         seen: { ...seen, outcome: countsAs(seen, now) },
         made,

@@ -90,20 +90,6 @@ export const resultsOf = async (sql: Sql, monitor: string): Promise<StoredResult
     outcome: outcomeNumbers[outcome],
   }));
 
-/**
- * Whether nothing is stored of what was seen of the monitor within so many seconds after this
- * moment: those results wait for somebody.
- */
-export const isNothingStoredAfter = async (
-  sql: Sql,
-  monitor: string,
-  from: number,
-  seconds: number,
-): Promise<boolean> =>
-  (await resultsOf(sql, monitor)).every(
-    ({ at }) => Number(at) < from + 300 || Number(at) > from + seconds * 1_000,
-  );
-
 /** Settles when each of so many continents has seen the monitor well. */
 export const seenFrom = async (sql: Sql, monitor: string, continents: number): Promise<void> => {
   await eventually(async () => {

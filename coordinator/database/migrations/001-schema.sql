@@ -1047,9 +1047,6 @@ create table watermarks (
   partition smallint not null,
   seq bigint not null,
   changed_at timestamptz not null default now(),
-  -- Results beyond the mark that are committed already: decided while those before them waited for
-  -- what others hand over (rule 4).
-  ahead bigint[] not null default '{}'::bigint[],
   primary key (probe_key, generation, partition),
   foreign key (probe_key) references probes(key) on delete cascade
 );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { byStart, canDecideEarly } from '../../../coordinator/core/backlog.ts';
+import { byStart } from '../../../coordinator/core/backlog.ts';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { maxObservations } from '../../../coordinator/core/observations.ts';
 import {
@@ -14,13 +14,10 @@ import fc from '../../support/random.ts';
 import { places, roster, type Seen, told } from './restarted-story.ts';
 import { at, refused, rosterOf, story } from './story.ts';
 
-/**
- * Rule 4: how what was decided ahead is dated by what is handed over after it, to the millisecond.
- */
-describe('decide ahead dates', () => {
+/** Rule 3: how what was decided is dated by what comes late, to the millisecond. */
+describe('what comes late dates', () => {
   const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
   const expired: Cause = { class: 'certificate_expired', params: {} };
-  const began = at(80);
 
   const saw = (
     outcome: 'ok' | 'fail',
@@ -73,7 +70,7 @@ describe('decide ahead dates', () => {
       }
     };
     return {
-      ahead: (...results: SeenResult[]) => tell(results, at(200)),
+      first: (...results: SeenResult[]) => tell(results, at(200)),
       later: (...results: SeenResult[]) => tell(results, at(210)),
       dates: () =>
         [...incidents.values()].map(({ started_at, seen, confirmed_at, confirmed }) => [
@@ -86,21 +83,10 @@ describe('decide ahead dates', () => {
     };
   };
 
-  describe('rule 4: what goes ahead', () => {
-    const well = story(places).state();
-
-    test('begins when the past began to be waited for, or later, and every failure that is in hand does', () => {
-      expect(canDecideEarly(well, [failed('Asia', 80)], began)).toBe(true);
-      expect(canDecideEarly(well, [failed('Asia', 79.999)], began)).toBe(false);
-      expect(canDecideEarly(well, [failed('Asia', 85), failed('Europe', 79)], began)).toBe(false);
-      expect(canDecideEarly(well, [passed('Asia', 85)], began)).toBe(false);
-    });
-  });
-
-  describe('rule 4: an incident that was decided early', () => {
+  describe('an incident that was decided before', () => {
     test('of two continents begins with an earlier failure of the observing one, and keeps its confirmation', () => {
       const told = live();
-      told.ahead(failed('Asia', 85), failed('Europe', 86));
+      told.first(failed('Asia', 85), failed('Europe', 86));
       told.later(failed('Asia', 84, expired));
       expect(told.dates()).toEqual([['Asia 84', 'Europe 86']]);
       expect(told.incidents()).toMatchObject([{ cause: expired, layer: 'tls' }]);
@@ -109,7 +95,7 @@ describe('decide ahead dates', () => {
 
     test('of two continents is confirmed by the failure that it began with when another is earlier, with that one’s evidence', () => {
       const told = live();
-      told.ahead(passed('Europe', 70), failed('Asia', 85), failed('Europe', 86));
+      told.first(passed('Europe', 70), failed('Asia', 85), failed('Europe', 86));
       told.later(failed('Africa', 84));
       expect(told.dates()).toEqual([['Africa 84', 'Asia 85']]);
       expect(told.evidence.get('confirmed')).toEqual({ from: 'Asia', second: 85 });
@@ -118,9 +104,9 @@ describe('decide ahead dates', () => {
 
     test('keeps the evidence of the first failure of each place, though it has failed again', () => {
       const told = live();
-      told.ahead(failed('Asia', 85));
-      told.ahead(passed('Europe', 84.9));
-      told.ahead(failed('Asia', 86), failed('Europe', 87));
+      told.first(failed('Asia', 85));
+      told.first(passed('Europe', 84.9));
+      told.first(failed('Asia', 86), failed('Europe', 87));
       told.later(failed('Africa', 84.5));
       expect(told.dates()).toEqual([['Africa 84.5', 'Asia 85']]);
       expect(told.evidence.get('confirmed')).toEqual({ from: 'Asia', second: 85 });
@@ -128,14 +114,14 @@ describe('decide ahead dates', () => {
 
     test('of two continents is retimed also when the observing one passes by now', () => {
       const told = live();
-      told.ahead(failed('Asia', 85), failed('Europe', 86), passed('Asia', 88));
+      told.first(failed('Asia', 85), failed('Europe', 86), passed('Asia', 88));
       told.later(failed('Africa', 84));
       expect(told.dates()).toEqual([['Africa 84', 'Asia 85']]);
     });
 
     test('is confirmed by an earlier failure of one that is known to fail', () => {
       const told = live();
-      told.ahead(failed('Asia', 85), failed('Europe', 89), failed('Africa', 90));
+      told.first(failed('Asia', 85), failed('Europe', 89), failed('Africa', 90));
       told.later(failed('Africa', 87));
       expect(told.dates()).toEqual([['Asia 85', 'Africa 87']]);
     });
@@ -147,7 +133,7 @@ describe('decide ahead dates', () => {
       'is confirmed by a failure that started at most a minute after one of its own: %d s',
       (second, confirmed) => {
         const told = live();
-        told.ahead(failed('Asia', 75), failed('Asia', 197), failed('Europe', 199));
+        told.first(failed('Asia', 75), failed('Asia', 197), failed('Europe', 199));
         expect(told.dates()).toEqual([['Asia 75', 'Europe 199']]);
         told.later(failed('Africa', second));
         expect(told.dates()).toEqual([['Asia 75', confirmed]]);
@@ -160,7 +146,7 @@ describe('decide ahead dates', () => {
       ['not when it started later', 90, 'Europe 89'],
     ])('is confirmed by the failure from a backlog %s', (_, second, confirmed) => {
       const told = live();
-      told.ahead(failed('Asia', 85), failed('Europe', 89));
+      told.first(failed('Asia', 85), failed('Europe', 89));
       told.later(failed('Africa', second));
       expect(told.dates()).toEqual([['Asia 85', confirmed]]);
       if (second < 89) expect(told.evidence.get('confirmed')).toEqual({ from: 'Africa', second });
@@ -170,14 +156,14 @@ describe('decide ahead dates', () => {
 
     test('is confirmed by a failure that started together with its own, and begins with the first', () => {
       const told = live();
-      told.ahead(failed('Asia', 85), failed('Europe', 86));
+      told.first(failed('Asia', 85), failed('Europe', 86));
       told.later(failed('Africa', 85));
       expect(told.dates()).toEqual([['Asia 85', 'Africa 85']]);
     });
 
     test('is not confirmed again by a second failure of the observing continent', () => {
       const told = live();
-      told.ahead(failed('Asia', 85), failed('Europe', 95));
+      told.first(failed('Asia', 85), failed('Europe', 95));
       told.later({
         ...failed('Asia', 90),
         from: { probe: 'second', name: 'second', continent: 'Asia' },
@@ -192,7 +178,7 @@ describe('decide ahead dates', () => {
       'of one continent is confirmed by its first failure %d s after an earlier one of another: %s',
       (before, confirmed) => {
         const told = live();
-        told.ahead(failed('Asia', 144), failed('Asia', 146));
+        told.first(failed('Asia', 144), failed('Asia', 146));
         told.later(failed('Africa', 144 - before));
         expect(told.alerts).toEqual(confirmed === null ? [] : ['down']);
         if (confirmed !== null) expect(told.evidence.get('confirmed at')).toBe(144);
@@ -215,7 +201,7 @@ describe('decide ahead dates', () => {
           const inOrder = live();
           inOrder.later(...seen);
           const told = live();
-          told.ahead(...others);
+          told.first(...others);
           told.later(...seen.filter(({ from }) => from.continent === away));
           expect(told.dates()).toEqual(inOrder.dates());
         }),
@@ -439,5 +425,51 @@ describe('rule 3: a failure from a backlog retimes an open incident', () => {
       fc.tuple(fc.shuffledSubarray(list, { minLength: list.length }), fc.nat(list.length)),
     );
     fc.assert(fc.property(shuffled, isAsInOrder), { numRuns: 300 });
+  });
+});
+
+describe('a clock that is set back', () => {
+  /** A coordinator's clock, by which all probes go, was an hour ahead and is put right. */
+  const hour = 3_600;
+
+  test('does not hide what is seen from then on: an outage is confirmed at once, and not in an hour', () => {
+    const told = story(['Europe', 'Asia']);
+    told.pass('Europe', hour);
+    told.pass('Asia', hour + 30);
+    told.fail('Europe', 60);
+    told.fail('Asia', 61);
+    expect(told.state().incident).toMatchObject({ started_at: at(60), confirmed_at: at(61) });
+  });
+
+  test('does not keep an outage open that began by it: it is over when both have seen so', () => {
+    const told = story(['Europe', 'Asia']);
+    told.fail('Europe', hour);
+    told.fail('Asia', hour + 1);
+    for (const second of [60, 180]) {
+      told.pass('Europe', second);
+      told.pass('Asia', second + 1);
+    }
+    expect(told.state().incident).toBeNull();
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(60.1), confirmed_at: at(60.1), resolved_at: at(60.1) },
+    ]);
+  });
+
+  test('covers nothing until then: without results nothing is known', () => {
+    const told = story(['Europe', 'Asia']);
+    told.pass('Europe', hour);
+    told.pass('Asia', 60);
+    told.tick(600);
+    expect(told.effects('ledger').at(-1)).toMatchObject({
+      kind: 'unknown',
+      put: [{ ended_at: null }],
+    });
+  });
+
+  test('by a moment only changes nothing: clocks differ that much every day', () => {
+    const told = story(['Europe', 'Asia']);
+    told.pass('Europe', 64);
+    told.fail('Europe', 60, { arrives: 60 });
+    expect(told.state().incident).toBeNull();
   });
 });

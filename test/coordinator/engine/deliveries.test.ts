@@ -10,7 +10,6 @@ import type { PartitionAnswer } from '../../../coordinator/engine/messages.ts';
 import { usualTiming } from '../../../coordinator/engine/timing.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { systemClock } from '../../../shared/base/time.ts';
 import { type Bus, connectBus, type Delivered } from '../../../shared/bus/nats.ts';
 import { partitionConsumer, streams, subjects } from '../../../shared/bus/subjects.ts';
 import { eventually, passed } from '../../support/eventually.ts';
@@ -57,7 +56,6 @@ const deliveriesOf = (partition: number) => {
     deps: {
       bus,
       log,
-      clock: systemClock,
       timing: usualTiming,
       presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
     },
@@ -102,7 +100,6 @@ test('a message that the partition postpones is held, and decided when all have 
     deps: {
       bus,
       log,
-      clock: systemClock,
       timing: usualTiming,
       presences: () => [{ probe, heard_at: performance.now(), handed_over: handedOver }],
     },
@@ -140,7 +137,6 @@ test('while messages that could not be processed have not all come again, nothin
     deps: {
       bus,
       log,
-      clock: systemClock,
       timing: usualTiming,
       presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
     },
