@@ -125,7 +125,7 @@ export const lonelyBefore = (
   // Two that failed together by then may have had to show that they are well first (rule 46).
   const second = known.find(
     ({ outcome, continent, at }) =>
-      outcome === 'fail' && continent !== seen?.continent && at > (refuted?.at ?? 0),
+      outcome === 'fail' && continent !== seen?.continent && at - started_at <= minute,
   );
   const failedAgain = known.find(
     ({ outcome, continent, at }) =>
