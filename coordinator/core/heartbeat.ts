@@ -175,10 +175,10 @@ function countsFromLater({ cause }: Incident, at: number): boolean {
 
 /**
  * When the incident that this good ping ended counts as confirmed: at the ping at the latest,
- * because a failure that the job reported after it belongs to another outage.
+ * because a failure after it belongs to another outage, or was judged without this ping.
  */
-export function confirmedBefore({ confirmed, confirmed_at }: Incident, at: number): number | null {
-  return confirmed === null && confirmed_at !== null && confirmed_at > at ? at : confirmed_at;
+export function confirmedBefore({ confirmed_at }: Incident, at: number): number | null {
+  return confirmed_at !== null && confirmed_at > at ? at : confirmed_at;
 }
 
 function lateFrom(draft: Draft, began_at: number, at: number, until: number): void {
@@ -268,7 +268,8 @@ export function badThatCameLate(
   const isSooner = closed.confirmed_at === null || at < closed.confirmed_at;
   const begins = beginningOf(closed, ping);
   if (!isSooner && begins.started_at === closed.started_at) return;
-  const moved = { ...closed, ...begins, ...(isSooner ? confirmedAt(closed, ping, until) : {}) };
+  const sooner = { confirmed_at: Math.max(at, ping.began_at), confirmed: null };
+  const moved = { ...closed, ...begins, ...(isSooner ? sooner : {}) };
   write(draft, moved, 'moved');
   keepEvidence(
     draft,
@@ -278,19 +279,6 @@ export function badThatCameLate(
     at,
     failure,
   );
-}
-
-/**
- * An incident that probes confirmed after the good ping, of which they had not heard, ended with
- * that confirmation, and ends with the ping once the job itself confirms it sooner.
- */
-function confirmedAt(closed: Incident, { at, began_at }: SeenPing, until: number) {
-  const confirmed_at = Math.max(at, began_at);
-  const resolved_at =
-    closed.resolved_at === closed.confirmed_at
-      ? Math.min(endOf(closed), Math.max(until, confirmed_at))
-      : closed.resolved_at;
-  return { confirmed_at, confirmed: null, resolved_at };
 }
 
 export function whoTook({ evidence }: SeenPing) {

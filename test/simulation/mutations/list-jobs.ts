@@ -29,9 +29,8 @@ export const jobMutations: readonly Mutation[] = [
   {
     name: 'a good ping that comes late ends nothing before what the job said later',
     file: core('heartbeat'),
-    text: 'confirmed === null && confirmed_at !== null && confirmed_at > at ? at : confirmed_at;',
-    instead:
-      'confirmed === null && confirmed_at !== null && confirmed_at < at ? at : confirmed_at;',
+    text: 'confirmed_at !== null && confirmed_at > at ? at : confirmed_at;',
+    instead: 'confirmed_at !== null && confirmed_at < at ? at : confirmed_at;',
     tells: 'job',
     seed: 910043,
   },
