@@ -481,13 +481,14 @@ export const placeOf = <Known extends Ping>(
 
   let state: PingState = { ...noPings, from };
   let wrong: number | null = null;
-  const judgeAt = (at: number): void => {
-    const judged = judgePings(state, terms, at);
+  // A ping at the very deadline is in time.
+  const judgeBefore = (at: number): void => {
+    const judged = judgePings(state, terms, at - 1);
     if (judged.is === 'failing') wrong = Math.min(wrong ?? judged.since, judged.since);
   };
   const stretches: Stretch[] = [];
   const take = (one: Ping): void => {
-    judgeAt(one.at);
+    judgeBefore(one.at);
     if (one.kind === 'success' && one.at > ping.at)
       stretches.push({ next_good_at: one.at, fails_at: wrong });
     state = foldPing(state, one).state;

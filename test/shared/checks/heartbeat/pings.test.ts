@@ -294,6 +294,8 @@ describe('rule 20: a ping in order of time', () => {
     expect(place(ping(90, 'fail'), [ping(20, 'fail'), ping(0)]).began_at).toBe(20_000);
     expect(place(ping(90, 'fail'), [ping(20, 'fail'), ping(85), ping(0)]).began_at).toBe(90_000);
     expect(place(ping(55, 'fail', 'a'), [ping(0), ping(20, 'start', 'a')]).began_at).toBe(50_000);
+    // At the very deadline it is in time.
+    expect(place(ping(80, 'fail', 'a'), [ping(0), ping(60, 'start', 'a')]).began_at).toBe(80_000);
   });
 
   test('knows the next good one, and the bad ones before that, whatever came first', () => {
