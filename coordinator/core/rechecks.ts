@@ -118,7 +118,9 @@ export function askAgain(
   if (now - incident.progress.asked_at < patience || !draft.rules.others_look_at_once)
     return incident;
   const places = others(draft, from);
-  if (places.length === 0 && isAlone(draft, from) && !incident.progress.told_alone) {
+  if (places.length === 0) {
+    // Whoever comes back is asked with the next failure, however soon.
+    if (!isAlone(draft, from) || incident.progress.told_alone) return incident;
     notifyAlone(draft, from);
     return progressLightly(draft, incident, { told_alone: true });
   }

@@ -18,6 +18,17 @@ describe('decide rechecks', () => {
   const rechecksOf = (effects: ReturnType<ReturnType<typeof story>['tick']>) =>
     effects.flatMap((effect) => (effect.is === 'look' ? [[effect.why, ...effect.places]] : []));
 
+  test('rule 11: a failure asks whoever is back, also right after one that found nobody to ask', () => {
+    const places = ['Asia', 'Europe'] as const;
+    const told = story(places);
+    told.network(rosterOf(places, ['Asia']));
+    told.fail('Europe', 10);
+    told.fail('Europe', 15);
+    told.fail('Europe', 20);
+    told.network(rosterOf(places));
+    expect(rechecksOf(told.fail('Europe', 20.5))).toEqual([['again', 'Asia']]);
+  });
+
   describe('rule 13: sampling', () => {
     test('takes the continents in turn, one every five seconds', () => {
       const told = story(['Africa', 'Asia', 'Europe']);
