@@ -4,4 +4,5 @@ import { mainLooks, pageLooks } from './looks.ts';
 describeLooks(
   'every other page',
   pageLooks.filter((look) => !mainLooks.includes(look)),
+  { wide: ['dark'], narrow: ['light'] },
 );

@@ -35,7 +35,8 @@ const nameless: Demo = {
   windows: { certificates: 'x', monthly: 'x' },
 };
 
-describeLooks('every main page', mainLooks);
+const both = ['light', 'dark'] as const;
+describeLooks('every main page', mainLooks, { wide: both, narrow: both });
 
 test('every page has a look', () => {
   const looked = pageLooks.map(

@@ -1,6 +1,7 @@
 /**
- * What holds for every page, in a real browser: `npm test` looks at the main ones, `npm run
- * test:long` at all others.
+ * What holds for every page, in a real browser: `npm test` looks at the main ones, wide and narrow in
+ * light and dark each, `npm run test:long` at all others, in both widths and both colour schemes: what
+ * they are made of has all four looks on the main ones.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { barriers, desk, openTab, overflow, phone, type Tab } from '../support/browser.ts';
@@ -11,7 +12,10 @@ import { testRunsOfDemo } from '../support/trials.ts';
 import { startWeb, type TestWeb, untilChanged } from '../support/web.ts';
 import { addressOf, type PageLook } from './looks.ts';
 
-export const describeLooks = (name: string, looks: readonly PageLook[]): void =>
+type Scheme = 'light' | 'dark';
+export type Schemes = Readonly<Record<'wide' | 'narrow', readonly Scheme[]>>;
+
+export const describeLooks = (name: string, looks: readonly PageLook[], schemes: Schemes): void =>
   describeInBrowser(name, (browser) => {
     let web: TestWeb;
     let demo: Demo;
@@ -67,10 +71,14 @@ export const describeLooks = (name: string, looks: readonly PageLook[]): void =>
     };
 
     /** What axe finds, and how far it reaches beyond the side. */
-    const faultsOf = async (tab: Tab, width: number): Promise<readonly unknown[]> => {
+    const faultsOf = async (
+      tab: Tab,
+      width: number,
+      colorSchemes: readonly Scheme[],
+    ): Promise<readonly unknown[]> => {
       await tab.resize(width);
       const faults: unknown[] = [];
-      for (const colorScheme of ['light', 'dark'] as const) {
+      for (const colorScheme of colorSchemes) {
         await tab.page.emulateMedia({ colorScheme });
         faults.push(...(await barriers(tab.page)).map((each) => ({ width, colorScheme, ...each })));
       }
@@ -143,7 +151,10 @@ export const describeLooks = (name: string, looks: readonly PageLook[]): void =>
         const fetching = fetchedOf(wide);
         if (page.first) await fetching;
         await page.first?.(wide);
-        const faults = [...(await faultsOf(wide, phone)), ...(await faultsOf(wide, desk))];
+        const faults = [
+          ...(await faultsOf(wide, phone, schemes.narrow)),
+          ...(await faultsOf(wide, desk, schemes.wide)),
+        ];
         expect.soft(faults).toEqual([]);
         const { count, bytes, script } = await fetching;
         expect.soft(count).toBeLessThanOrEqual(7);
