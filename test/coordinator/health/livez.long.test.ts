@@ -106,7 +106,6 @@ const wide = {
   })),
 };
 const byHand: Readonly<Record<string, readonly Largest[]>> = {
-  planFile: files,
   applyFile: [...files, ...files.slice(0, 1)],
   batchMonitors: [{ what: '500 monitors of 4 KB', body: JSON.stringify(wide) }],
 };
@@ -145,7 +144,9 @@ describe('over HTTP', () => {
   });
   afterAll(() => network.close());
 
-  const bodies = restOperations.flatMap((operation: RestOperation) =>
+  // A plan is an application that is undone: the same reader, the same statements.
+  const once = restOperations.filter(({ id }) => id !== 'planFile');
+  const bodies = once.flatMap((operation: RestOperation) =>
     [
       ...largestBodies(operation, operation.takesMuch ? largeBodyLimit : bodyLimit),
       ...(byHand[operation.id] ?? []),
