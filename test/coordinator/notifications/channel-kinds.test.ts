@@ -77,7 +77,7 @@ describe('channel kinds', () => {
     return { elements, text };
   };
 
-  const runs = { numRuns: 60 };
+  const runs = { numRuns: 25 };
 
   test('every kind has a config in these tests, an id of its own, and fields that take that config', () => {
     expect(Object.keys(configs).toSorted()).toEqual(channelKinds.map(({ id }) => id).toSorted());
