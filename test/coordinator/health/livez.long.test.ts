@@ -174,8 +174,9 @@ describe('over HTTP', () => {
 
   const checks = (count: number, name: (at: number) => string): string =>
     JSON.stringify({ checks: list(count, (at) => ({ name: name(at), timeout: 3_600 })) });
+  const many = checks(10_000, (at) => `check ${at}`);
   const uploads: readonly (readonly [string, string])[] = [
-    ['healthchecks', checks(10_000, (at) => `check ${at}`)],
+    ['healthchecks', many],
     ['healthchecks', checks(10_000, () => 'same')],
     [
       'gatus',
@@ -209,6 +210,8 @@ describe('over HTTP', () => {
       const to = answer.headers.get('location');
       if (to === null) return;
       expect((await ask(to)).status).toBe(200);
+      // As many are applied from the file whose checks all have the same name.
+      if (text === many) return;
       const applied = await ask(`${to}/apply`, { method: 'POST', body: new URLSearchParams() });
       expect(applied.status).toBe(303);
       expect((await ask(to)).status).toBe(200);
