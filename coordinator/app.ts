@@ -391,13 +391,10 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
       createHeartbeat: (caller, body) => gate.execute(createMonitor, caller, { body }),
       pingSpool: join(folder, 'beats.jsonl'),
-      secrets: {
-        open: (row) =>
-          row.secrets === null
-            ? Promise.resolve('{}')
-            : secrets.open(sql, row.secrets, secretsOf(row.id)),
-        seal: (on, monitor, text) => secrets.seal(on, text, secretsOf(monitor)),
-      },
+      openSecrets: (row) =>
+        row.secrets === null
+          ? Promise.resolve('{}')
+          : secrets.open(sql, row.secrets, secretsOf(row.id)),
       textRecords: createTextRecords(config.DNS_RESOLVERS),
       readRegistry: overrides.readRegistry ?? registryReader.read,
       registryListUrl: config.RDAP_LIST_URL === 'none' ? undefined : config.RDAP_LIST_URL,

@@ -18,7 +18,7 @@ import {
   owns,
   type Partitions,
 } from './engine/ownership.ts';
-import { changingMonitors, monitorsOfBucket } from './engine/queries.ts';
+import { changingMonitors, type MonitorRow, monitorsOfBucket } from './engine/queries.ts';
 import { createRechecks } from './engine/rechecks.ts';
 import { doubtMarkers } from './engine/reconcile.ts';
 import type { Timing } from './engine/timing.ts';
@@ -42,7 +42,6 @@ import {
   oldestKept,
   type RetentionDays,
 } from './housekeeping/jobs.ts';
-import type { MonitorSecrets } from './monitors/secrets.ts';
 import type { Notifier } from './notifications/notifier.ts';
 import { alertsChannel, createAlerter } from './notifications/release.ts';
 import type { DocumentReader, TextRecords } from './outbound/documents.ts';
@@ -145,7 +144,8 @@ export type EngineOptions = {
   readonly pingSpool: string;
   /** What is committed and in no chunk yet: partitions add to it. */
   readonly running: OwnHours;
-  readonly secrets: MonitorSecrets;
+  /** Decrypts the secrets of a monitor, as JSON. */
+  readonly openSecrets: (row: MonitorRow) => Promise<string>;
   readonly textRecords: TextRecords;
   /** Reads what registries say of domains. */
   readonly readRegistry: DocumentReader['read'];
@@ -203,7 +203,6 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     kept,
     isLeader,
     results: options.results,
-    secrets: options.secrets,
   });
   await untilDatabase(housekeeper.prepare);
 
@@ -234,7 +233,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   const assignments = createAssignments({
     bus,
     directory,
-    openSecrets: options.secrets.open,
+    openSecrets: options.openSecrets,
     keys,
     prepare: follow,
     rowsOf: async (bucket) => {
@@ -301,7 +300,6 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     observe: trust.observe,
     needsPasses: trust.attends,
     running: options.running,
-    keepsJournal: () => ownership.keepsJournal,
     oldestAccepted: (now) => oldestAccepted(kept, now),
     oldestKept: (now) => oldestKept(kept, now),
   };

@@ -18,13 +18,7 @@ import { convertAgain } from '../results/conversion.ts';
 import { insertJournal, type JournalRow, markSealed } from '../results/journal.ts';
 import { markStale, writeRollups } from '../results/rollups.ts';
 import { type Seal, writeChunks } from '../results/sealing.ts';
-import {
-  insertPasses,
-  insertResults,
-  noPasses,
-  type PassColumns,
-  type ResultRow,
-} from '../results/table.ts';
+import { insertResults, type ResultRow } from '../results/table.ts';
 import {
   type CertificateWrite,
   type WarningWrite,
@@ -48,8 +42,6 @@ import {
 export type Unit = {
   readonly lease: Lease;
   readonly results: readonly ResultRow[];
-  /** Of a time in which not every coordinator knows the journal. */
-  readonly passes: PassColumns;
   readonly journal: readonly JournalRow[];
   readonly seal: Seal | null;
   /** All that arrived before is in chunks. */
@@ -79,7 +71,6 @@ export function emptyUnit(lease: Lease): Unit {
   return {
     lease,
     results: [],
-    passes: noPasses(),
     journal: [],
     seal: null,
     sealedUntil: null,
@@ -99,8 +90,8 @@ export function emptyUnit(lease: Lease): Unit {
 }
 
 /** How many results it stores: the commit time depends on that. */
-export const resultsIn = ({ results, passes, journal }: Unit): number =>
-  results.length + passes.at.length + journal.reduce((sum, { checks }) => sum + checks, 0);
+export const resultsIn = ({ results, journal }: Unit): number =>
+  results.length + journal.reduce((sum, { checks }) => sum + checks, 0);
 
 /**
  * Commits units of different partitions in one transaction, through the slot where possible.
@@ -147,10 +138,6 @@ function statementsOf(sql: Queryable, owner: string, units: readonly Unit[]): St
     ...insertResults(
       sql,
       all(({ results, seal }) => [...results, ...(seal?.rows ?? [])]),
-    ),
-    ...insertPasses(
-      sql,
-      units.map(({ passes }) => passes),
     ),
     ...insertJournal(
       sql,
@@ -238,17 +225,6 @@ const sample: Unit = {
       phases: null,
     },
   ],
-  passes: {
-    monitor_key: [0],
-    probe_key: [0],
-    at: [0],
-    took_ms: [0],
-    dns: [0],
-    tcp: [0],
-    tls: [0],
-    first_byte: [0],
-    total: [0],
-  },
   journal: [
     {
       arrival: 0,

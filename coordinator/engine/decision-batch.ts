@@ -7,10 +7,10 @@ import type { FirstCheck } from '../core/rechecks.ts';
 import type { Effect, Incident, MonitorEvent, MonitorState, Watched } from '../core/types.ts';
 import { hourOf } from '../results/chunk.ts';
 import type { JournalRow } from '../results/journal.ts';
-import { noPasses, type ResultRow } from '../results/table.ts';
+import type { ResultRow } from '../results/table.ts';
 import type { Unit } from './commit.ts';
 import type { MonitorRow, MonitorSettings } from './monitor-memory.ts';
-import { type Passes, passesOf, samplePasses } from './monitor-memory.ts';
+import { type Passes, passesOf } from './monitor-memory.ts';
 import type { Watermark } from './queries.ts';
 import { type PartitionState, watermarkName } from './state.ts';
 
@@ -63,8 +63,6 @@ export type DecisionBatch = {
   readonly partition: PartitionState;
   readonly network: Roster;
   readonly now: number;
-  /** Whether passes go into the journal alone. */
-  readonly keepsJournal: boolean;
   readonly journal: JournalRow[];
   readonly entries: Map<string, Entry>;
   /** While no state was built and all monitors are numbers, no monitor has an incident. */
@@ -80,7 +78,6 @@ export type DecisionBatch = {
   readonly rechecks: RecheckRequest[];
   /** Passes that took the fast path. */
   readonly routine: Passes[];
-  readonly passes: ReturnType<typeof noPasses>;
   /** What it writes; `done`: lines of the outbox that it completes. */
   readonly rows: {
     readonly [Name in
@@ -100,13 +97,11 @@ export const beginDecisions = (
   partition: PartitionState,
   network: Roster,
   now: number,
-  keepsJournal = false,
 ): DecisionBatch => ({
   mode: 'open',
   partition,
   network,
   now,
-  keepsJournal,
   journal: [],
   entries: new Map(),
   hasStates: false,
@@ -116,7 +111,6 @@ export const beginDecisions = (
   oldestRecounted: Number.POSITIVE_INFINITY,
   rechecks: [],
   routine: [],
-  passes: noPasses(),
   rows: {
     results: [],
     incidents: [],
@@ -246,18 +240,12 @@ export function removeMonitor(batch: DecisionBatch, monitor: string): void {
 }
 
 /**
- * Takes passes that may use the fast path (Monitors.isRoutinePassAt) and adds them to the samples.
- * The passes of one monitor come in order of start, unless nothing else of it comes.
+ * Takes passes that may use the fast path (Monitors.isRoutinePassAt). The passes of one monitor come
+ * in order of start, unless nothing else of it comes.
  */
 export function takeRoutine(batch: DecisionBatch, taken: Passes): void {
   assertOpen(batch);
-  const { passes, routine, partition, keepsJournal } = batch;
-  routine.push(taken);
-  if (keepsJournal) return;
-  const from = passes.at.length;
-  samplePasses(passes, taken, partition.monitors);
-  for (let place = from; place < passes.at.length; place += 1)
-    belongsTo(batch, passes.at[place] ?? 0);
+  batch.routine.push(taken);
 }
 
 /** Neighbours nearly always belong to the same hour. */

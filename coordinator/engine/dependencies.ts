@@ -49,8 +49,6 @@ export type PartitionDependencies = {
   /** Whether passes of this probe matter too: those of a trusted probe add nothing. */
   readonly needsPasses: (probe: string) => boolean;
   readonly running: OwnHours;
-  /** Whether passes go into the journal; while a coordinator of the version before lives, they are rows. */
-  readonly keepsJournal: () => boolean;
   /** Results that started before this are no longer accepted. */
   readonly oldestAccepted: (now: number) => number;
   /** Results that started before this are kept for nobody. */

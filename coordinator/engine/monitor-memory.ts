@@ -1,5 +1,5 @@
 import { createShared } from '../../shared/base/async.ts';
-import { type Batch, column, phaseAt, resultAt, startAt, tookAt } from '../../shared/bus/batch.ts';
+import { type Batch, resultAt, startAt } from '../../shared/bus/batch.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { coveredByPass, isRoutinePass, tickOfRoutine } from '../core/decide.ts';
 import type {
@@ -13,7 +13,6 @@ import type {
 } from '../core/types.ts';
 import { reachOf } from '../core/views.ts';
 import { noWarnings } from '../core/warnings.ts';
-import type { PassColumns } from '../results/table.ts';
 
 /** The numbers of a partition's up monitors, one column for each. */
 
@@ -544,12 +543,11 @@ export function isPlainPass({ at, ok, ok_at, failure }: ProbeView): boolean {
 }
 
 /**
- * Passes of a batch that only move numbers (core/fast-path.ts), which are most of them: they are
+ * Passes of a batch that only move numbers (core/decide.ts), which are most of them: they are
  * decided without an object for each. `slots`: the slot of each result's monitor by its place in
  * the batch, −1 where the result is none of them.
  */
 export type Passes = {
-  readonly probe_key: number;
   readonly from: ObservingProbe;
   readonly batch: Batch;
   readonly slots: Int32Array;
@@ -565,30 +563,8 @@ export function passAll(monitors: Monitors, { from, batch, slots }: Passes): num
   return due;
 }
 
-/** Adds them to the samples. */
-export function samplePasses(
-  columns: PassColumns,
-  { probe_key, batch, slots }: Passes,
-  monitors: Monitors,
-): void {
-  for (let place = 0; place < slots.length; place += 1) {
-    const slot = slots[place] ?? -1;
-    if (slot < 0) continue;
-    columns.monitor_key.push(monitors.rowAt(slot).key);
-    columns.probe_key.push(probe_key);
-    columns.at.push(startAt(batch, place));
-    columns.took_ms.push(tookAt(batch, place));
-    columns.dns.push(phaseAt(batch, place, column.dns));
-    columns.tcp.push(phaseAt(batch, place, column.tcp));
-    columns.tls.push(phaseAt(batch, place, column.tls));
-    columns.first_byte.push(phaseAt(batch, place, column.first_byte));
-    columns.total.push(phaseAt(batch, place, column.total));
-  }
-}
-
 /**
- * Takes one monitor's passes out, as results, because its state is needed after all. They stay in
- * the samples.
+ * Takes one monitor's passes out, as results, because its state is needed after all.
  */
 export function passesOf({ from, batch, slots }: Passes, slot: number): SeenResult[] {
   const results: SeenResult[] = [];

@@ -83,14 +83,11 @@ export type Ownership = {
   readonly running: Map<number, RunningPartition>;
   /** Whether the leases hold, by our own clock. */
   mayWork: () => boolean;
-  /** Whether every coordinator that lives knows the journal. */
-  keepsJournal: boolean;
 };
 
 export const createOwnership = (): Ownership => ({
   running: new Map(),
   mayWork: () => false,
-  keepsJournal: false,
 });
 
 export const owns = (ownership: Ownership, partition: number): boolean =>
@@ -108,17 +105,11 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
   const onFailure = (error: unknown) => log.error({ err: error }, 'could not renew the leases');
 
   const renew = async (hasBus: boolean): Promise<Renewal> => {
-    const { others, keepJournal } = await beAlive(
+    const others = await beAlive(
       sql,
       { owner, version, hasBus },
       { heardMs: timing.leaseMs, countedMs: countedLeases * timing.leaseMs },
     );
-    if (ownership.keepsJournal !== keepJournal)
-      log.info(
-        { journal: keepJournal },
-        'every coordinator knows the journal of results, or one does not: results are written as all can read them',
-      );
-    ownership.keepsJournal = keepJournal;
     return { others, leases: await renewLeases(sql, owner, timing.leaseMs) };
   };
 

@@ -42,31 +42,24 @@ export const writeCheckpoint = (
 
 type Alive = { readonly owner: string; readonly version: string; readonly hasBus: boolean };
 
-/**
- * Records that this coordinator is alive. Counts the others that are and have the bus, and says
- * whether all of them keep the journal.
- */
+/** Records that this coordinator is alive. Counts the others that are and have the bus. */
 export async function beAlive(
   sql: Queryable,
   { owner, version, hasBus }: Alive,
   { heardMs, countedMs }: { readonly heardMs: number; readonly countedMs: number },
-): Promise<{ readonly others: Others; readonly keepJournal: boolean }> {
-  const [row] = await sql<{ heard: number; counted: number; keep_journal: boolean }[]>`
+): Promise<Others> {
+  const [row] = await sql<{ heard: number; counted: number }[]>`
     with mine as (
-      insert into coordinators (id, version, seen_at, has_bus, keeps_journal)
-      values (${owner}, ${version}, now(), ${hasBus}, true)
+      insert into coordinators (id, version, seen_at, has_bus)
+      values (${owner}, ${version}, now(), ${hasBus})
       on conflict (id) do update set seen_at = excluded.seen_at, has_bus = excluded.has_bus
     )
     select count(*) filter (where has_bus) as counted,
       count(*) filter (where has_bus
-        and seen_at > now() - ${heardMs} * interval '1 millisecond') as heard,
-      coalesce(bool_and(keeps_journal), true) as keep_journal
+        and seen_at > now() - ${heardMs} * interval '1 millisecond') as heard
     from coordinators
     where id <> ${owner} and seen_at > now() - ${countedMs} * interval '1 millisecond'`;
-  return {
-    others: { heard: row?.heard ?? 0, counted: row?.counted ?? 0 },
-    keepJournal: row?.keep_journal ?? false,
-  };
+  return { heard: row?.heard ?? 0, counted: row?.counted ?? 0 };
 }
 
 /** Removes coordinators that ended without saying so, once no one needs to know about them. */

@@ -76,7 +76,7 @@ export type Decided = {
 
 type DecidingDependencies = Pick<
   PartitionDependencies,
-  'clock' | 'timing' | 'oldestAccepted' | 'roster' | 'needsPasses' | 'keepsJournal'
+  'clock' | 'timing' | 'oldestAccepted' | 'roster' | 'needsPasses'
 >;
 
 /** Decides a set of batches, in order of start. Nothing is written yet. */
@@ -87,7 +87,7 @@ export function decideBatches(
 ): Decided {
   const { clock, roster } = deps;
   const now = clock.now();
-  const decisions = beginDecisions(state, roster(), now, deps.keepsJournal());
+  const decisions = beginDecisions(state, roster(), now);
   const fresh: Fresh[] = [];
   const answers = new Map<string, Receipt>();
 
@@ -115,8 +115,7 @@ export function decideBatches(
   }
 
   const { routine, judged, refused, taken } = splitResults(state, fresh, now, deps);
-  if (decisions.keepsJournal)
-    for (const [nth, one] of fresh.entries()) keepInJournal(decisions, one, taken[nth] ?? []);
+  for (const [nth, one] of fresh.entries()) keepInJournal(decisions, one, taken[nth] ?? []);
   for (const passes of routine) takeRoutine(decisions, passes);
   decideResults(decisions, judged, now);
 
@@ -198,7 +197,7 @@ function splitResults(
         decideAt(one, place, slot);
       }
     }
-    routine.push({ ...one, probe_key: probe.key, from: pass.from, slots });
+    routine.push({ ...one, from: pass.from, slots });
   }
   if (others.size > 0)
     for (const one of routine)
@@ -336,7 +335,7 @@ export function decideResults(
     });
     const outcome = countsAs(seen, now);
     const { at, took_ms, phases } = seen;
-    if (!decisions.keepsJournal || needsRow(seen, outcome))
+    if (needsRow(seen, outcome))
       addSample(decisions, {
         monitor_key: key,
         probe_key: probe.key,
@@ -416,11 +415,10 @@ export function unitWithCheckpoint(batch: DecisionBatch, takenAt: number): Unit 
 }
 
 export function unitOf(batch: DecisionBatch): Unit {
-  const { partition, rows, passes, journal, hours, marks } = batch;
+  const { partition, rows, journal, hours, marks } = batch;
   return {
     ...emptyUnit(partition.lease),
     ...rows,
-    passes,
     journal,
     staleHours: [...hours],
     convertFrom: lateDayOf(batch),
@@ -429,9 +427,8 @@ export function unitOf(batch: DecisionBatch): Unit {
 }
 
 /** The day of the oldest result that has a row alone, unless it is today or later. */
-function lateDayOf({ keepsJournal, oldestRecounted, hours, now }: DecisionBatch): number | null {
-  const oldest = keepsJournal ? oldestRecounted : Math.min(...hours);
-  const day = Math.floor(oldest / dayMs) * dayMs;
+function lateDayOf({ oldestRecounted, now }: DecisionBatch): number | null {
+  const day = Math.floor(oldestRecounted / dayMs) * dayMs;
   return day < Math.floor(now / dayMs) * dayMs ? day : null;
 }
 
@@ -462,12 +459,9 @@ function changedAtOf({ now, partition }: DecisionBatch, { slot, held }: Entry): 
   return slot === null ? 0 : partition.monitors.rowAt(slot).changedAt;
 }
 
-function hasRows({ marks, passes, journal, rows }: DecisionBatch): boolean {
+function hasRows({ marks, journal, rows }: DecisionBatch): boolean {
   return (
-    marks.size > 0 ||
-    passes.at.length > 0 ||
-    journal.length > 0 ||
-    Object.values(rows).some((list) => list.length > 0)
+    marks.size > 0 || journal.length > 0 || Object.values(rows).some((list) => list.length > 0)
   );
 }
 

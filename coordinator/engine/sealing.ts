@@ -23,10 +23,7 @@ const monitorsAtOnce = 1_000;
 
 type SealedState = Pick<PartitionState, 'lease' | 'hours' | 'sealing'>;
 
-type Dependencies = Pick<
-  PartitionDependencies,
-  'sql' | 'clock' | 'log' | 'writer' | 'oldestKept' | 'keepsJournal'
->;
+type Dependencies = Pick<PartitionDependencies, 'sql' | 'clock' | 'log' | 'writer' | 'oldestKept'>;
 
 /**
  * The owner of a partition moves the hours that are over from the journal into chunks, in rounds:
@@ -45,7 +42,6 @@ export async function sealTurn(
   atOnce = monitorsAtOnce,
 ): Promise<PartitionAnswer> {
   const nothingMore: PartitionAnswer = { is: 'sealed', isMore: false };
-  if (!deps.keepsJournal()) return nothingMore;
   const { hours, lease } = state;
   const endedBefore = deps.clock.now() - settledMs;
   try {

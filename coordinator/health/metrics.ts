@@ -181,11 +181,8 @@ export const createLive = (registry: Registry): Live => {
   return {
     committed: (units, tookMs, now) => {
       commits.observe(tookMs / 1_000);
-      for (const { results: rows, passes, journal, alerts, incidents } of units) {
+      for (const { results: rows, journal, alerts, incidents } of units) {
         let oldest = Number.POSITIVE_INFINITY;
-        if (passes.at.length > 0) results.inc({ outcome: 'ok' }, passes.at.length);
-        for (let place = 0; place < passes.at.length; place += 1)
-          oldest = Math.min(oldest, (passes.at[place] ?? 0) + (passes.took_ms[place] ?? 0));
         for (const batch of journal) {
           if (batch.passes > 0) results.inc({ outcome: 'ok' }, batch.passes);
           oldest = Math.min(oldest, batch.oldest);

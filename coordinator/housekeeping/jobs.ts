@@ -18,7 +18,6 @@ import { forgetImports } from '../imports/queries.ts';
 import { freezeSamples } from '../incidents/sample-queries.ts';
 import { forgetMails } from '../mail/queries.ts';
 import { expandWindows } from '../maintenance/queries.ts';
-import { type MonitorSecrets, sealOpenSecrets } from '../monitors/secrets.ts';
 import { markSeen } from '../monitors/status-queries.ts';
 import { purgeOld, trashDays } from '../monitors/trash-queries.ts';
 import { createFarewells } from '../organisations/deletion.ts';
@@ -163,7 +162,7 @@ const bite = 10_000;
 const convertedAtOnce = 10;
 /** How many days of monitors are summarized in one transaction: their chunks are some megabytes. */
 const daysAtOnce = 100;
-/** How many monitors get their secrets encrypted, or leave the trash, in one transaction. */
+/** How many monitors leave the trash in one transaction. */
 const atOnce = 100;
 /** Monitors without a verdict are rarely many; after a large import a tick looks at so many only. */
 const [unseenAtOnce, maxUnseenBites] = [1_000, 10];
@@ -211,7 +210,6 @@ export const createHousekeeper = ({
   kept,
   isLeader,
   results,
-  secrets,
   mostAnswerBytes = maxRecordsOfOrganisation,
 }: {
   readonly sql: Sql;
@@ -221,7 +219,6 @@ export const createHousekeeper = ({
   /** One coordinator deletes what is over; the others would only search for the same. */
   readonly isLeader: () => boolean;
   readonly results: Results;
-  readonly secrets: MonitorSecrets;
   /** The limit of one organisation's idempotency records. */
   readonly mostAnswerBytes?: number;
 }): Housekeeper => {
@@ -288,13 +285,6 @@ export const createHousekeeper = ({
       const until = performance.now() + maxMs;
       await prepare();
       await expandWindows(sql, now);
-      await repeat(
-        until,
-        async () =>
-          (await inTransaction(sql, (transaction) =>
-            sealOpenSecrets(transaction, secrets, atOnce),
-          )) > 0,
-      );
       await repeat(until, () =>
         inTransaction(sql, (transaction) =>
           rollUpOneHour(transaction, hourOf(now - settledMs), results),

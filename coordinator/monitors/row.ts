@@ -1,5 +1,5 @@
 import type { Config } from '../../shared/checks/assignment.ts';
-import { asSplit, splitSecrets } from '../../shared/checks/config.ts';
+import { splitSecrets } from '../../shared/checks/config.ts';
 import type { Secrets } from '../../shared/checks/config-secrets.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { isoOf } from '../database/sql.ts';
@@ -86,8 +86,11 @@ export const monitorRecord = ({ id, partition, monitor, secrets }: WrittenMonito
   return { ...same, id, partition, type: kind, group_id: group, secrets: bytesText(secrets) };
 };
 
-export const monitorFrom = (row: StoredMonitor, organisation: string, stored: Secrets): Monitor => {
-  const { open, secrets } = asSplit(row.type, row.config, stored);
+export const monitorFrom = (
+  row: StoredMonitor,
+  organisation: string,
+  secrets: Secrets,
+): Monitor => {
   return {
     organisation,
     kind: row.type,
@@ -95,7 +98,7 @@ export const monitorFrom = (row: StoredMonitor, organisation: string, stored: Se
     target: row.target,
     interval_s: row.interval_s,
     enabled: row.enabled,
-    config: open,
+    config: row.config,
     places: row.places,
     secrets,
     group: row.group_id,

@@ -2,7 +2,6 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import type * as api from '../../shared/api/test-runs.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
-import { asSplit } from '../../shared/checks/config.ts';
 import { inTransaction } from '../database/sql.ts';
 import { inSteps } from '../gate/bind.ts';
 import {
@@ -79,8 +78,7 @@ const begin = async (
   const row =
     id === null ? undefined : orNotFound(await monitorForChange(pool, of, id), 'monitor_not_found');
   const stored = row && {
-    secrets: asSplit(row.type, row.config, await openSecrets(atRest, pool, row.id, row.secrets))
-      .secrets,
+    secrets: await openSecrets(atRest, pool, row.id, row.secrets),
     target: row.target,
   };
   const { kind, target, interval_s, config, places, secrets } = draftMonitor(

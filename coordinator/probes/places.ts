@@ -101,7 +101,6 @@ export const checkersOf = async (
   }));
 };
 
-/** A coordinator of the version before makes private probes without a row for their place. */
 export const keepPlace = async (
   sql: Queryable,
   organisation: string,

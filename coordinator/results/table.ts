@@ -45,53 +45,6 @@ function phaseOf(rows: readonly ResultRow[], name: keyof Phases): string {
   return numbersLiteral(rows.map(({ phases }) => phases?.[name] ?? null));
 }
 
-/**
- * Passes with their times, one list for each column: there are so many that an object for each
- * would cost more than all else. NaN: the phase did not happen.
- */
-export type PassColumns = {
-  readonly monitor_key: number[];
-  readonly probe_key: number[];
-  readonly at: number[];
-  readonly took_ms: number[];
-  readonly dns: number[];
-  readonly tcp: number[];
-  readonly tls: number[];
-  readonly first_byte: number[];
-  readonly total: number[];
-};
-
-export const noPasses = (): PassColumns => ({
-  monitor_key: [],
-  probe_key: [],
-  at: [],
-  took_ms: [],
-  dns: [],
-  tcp: [],
-  tls: [],
-  first_byte: [],
-  total: [],
-});
-
-/** Their outcome is 0 (`outcomeNumbers.ok`), and they have no cause. */
-export function insertPasses(sql: Queryable, parts: readonly PassColumns[]): Statement[] {
-  const some = parts.filter(({ at }) => at.length > 0);
-  if (some.length === 0) return [];
-  const all = (name: keyof PassColumns): string =>
-    numbersLiteral(...some.map((columns) => columns[name]));
-  const statement = sql`
-    insert into results (monitor_key, at, probe_key, took_ms, outcome, cause_class, phases)
-    select monitor_key, to_timestamp(at / 1000.0), probe_key, took_ms, 0, null, array[dns, tcp, tls,
-      first_byte, total]
-    from unnest(
-      ${all('monitor_key')}::bigint[], ${all('at')}::float8[], ${all('probe_key')}::int[],
-        ${all('took_ms')}::real[],
-      ${all('dns')}::real[], ${all('tcp')}::real[], ${all('tls')}::real[],
-        ${all('first_byte')}::real[], ${all('total')}::real[]
-    ) as t (monitor_key, at, probe_key, took_ms, dns, tcp, tls, first_byte, total)`;
-  return [statement];
-}
-
 const day = 86_400_000;
 
 /** What is kept by the day, with the settings of each day. */

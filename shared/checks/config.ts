@@ -94,19 +94,6 @@ export const splitSecrets = (
   stored: Secrets = {},
 ): ReturnType<typeof split> => split(config, secretPaths(kind, config), stored);
 
-/**
- * A stored config split by the present definition of secrets: a value stored openly before it
- * counted as a secret moves to the secrets.
- */
-export const asSplit = (
-  kind: Kind,
-  open: Config,
-  secrets: Secrets,
-): { readonly open: Config; readonly secrets: Secrets } => {
-  const parted = splitSecrets(kind, open, secrets);
-  return { open: parted.open, secrets: parted.secrets };
-};
-
 /** The config as the check uses it, with its secrets in plain form. */
 export const mergeSecrets = (kind: Kind, open: Config, secrets: Secrets): Config =>
   merge(open, secretPaths(kind, open), secrets);

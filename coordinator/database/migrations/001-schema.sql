@@ -662,33 +662,6 @@ create table groups (
 create unique index groups_external_id on groups (organisation_id, external_id) where (external_id is not null);
 create index groups_page on groups (organisation_id, key);
 
--- Headers whose name or value looks like a secret (looksSecret in shared/checks/https/config.ts;
--- never more than that finds, or the house would encrypt them for ever), besides those that are one
--- by their nature. As in 035: a coordinator encrypts what was stored before, and the index holds
--- what is left.
-create function has_likely_secret(config jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE as $_$
-  select case when jsonb_typeof(config -> 'headers') = 'object' then exists (
-    select 1 from jsonb_each(config -> 'headers') h where jsonb_typeof(h.value) = 'string' and h.value <> '"***"' and (
-      h.key ~* '(^|[-_])(password|passwd|pwd|auth|credentials?|cookie|session|signature|(api|access|auth|client|license|private|secret|session)?(keys?|tokens?|secrets?))([-_]|$)'
-      or h.key !~* '^(accept|accept-.*|cache-control|content-.*|if-.*|origin|prefer|range|referer|x-requested-with)$' and (
-        h.value #>> '{}' ~* '^(bearer|basic|token)[ \t]+[!-~]'
-        or h.value #>> '{}' ~ '^[A-Za-z0-9_+/=.~-]{20,}$' and h.value #>> '{}' ~ '[0-9]' and h.value #>> '{}' ~ '[A-Za-z]'))
-  ) else false end
-$_$;
-
--- Headers that are secrets by their nature (secretByNature in shared/checks/https/keys.ts). What
--- was stored before they counted as such stands openly in configs until a coordinator, who has the
--- key, encrypts it: the index holds the rows that are left, so that to look is nothing.
-create function has_open_secret(config jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE as $$
-  select case when jsonb_typeof(config -> 'headers') = 'object' then exists (
-    select 1 from jsonb_each(config -> 'headers') h where h.value <> '"***"' and lower(h.key) = any (array[
-      'authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'api-key', 'apikey', 'x-auth-token', 'x-auth-key', 'x-access-token',
-      'x-session-token', 'x-amz-security-token', 'x-goog-api-key', 'ocp-apim-subscription-key', 'x-functions-key', 'x-rapidapi-key',
-      'cf-access-client-secret', 'private-token', 'x-gitlab-token', 'x-vault-token', 'x-shopify-access-token', 'dd-api-key',
-      'dd-application-key'])
-  ) else false end
-$$;
-
 create table monitors (
   id uuid not null,
   key bigint generated always as identity,
@@ -728,9 +701,7 @@ create table monitors (
   foreign key (organisation_id, group_id) references groups(organisation_id, id) on delete set null (group_id)
 );
 create unique index monitors_external_id on monitors (organisation_id, external_id) where (external_id is not null);
-create index monitors_likely_secrets on monitors (id) where ((type = 'https'::text) and (has_open_secret(config) or has_likely_secret(config)));
 create index monitors_of_group on monitors (group_id, key) where (group_id is not null);
-create index monitors_open_secrets on monitors (id) where ((type = 'https'::text) and has_open_secret(config));
 create index monitors_page on monitors (organisation_id, key);
 create index monitors_partition on monitors (partition, key);
 create index monitors_tags on monitors using gin (tags);
@@ -1013,8 +984,6 @@ create table coordinators (
   seen_at timestamptz not null,
   -- Whether a coordinator has the bus: one that has not is no help to the others.
   has_bus boolean not null default true,
-  -- Whether it reads and writes the journal: all must, before results are written there.
-  keeps_journal boolean not null default false,
   primary key (id)
 );
 alter table refutations add foreign key (coordinator_id) references coordinators on delete cascade;

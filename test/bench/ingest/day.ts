@@ -69,7 +69,6 @@ export const storeDay = async (
     clock: { now: () => now },
     writer: { commit, prepare: async () => undefined, close: async () => undefined },
     oldestKept: () => 0,
-    keepsJournal: () => true,
   };
   try {
     const generation = newId();

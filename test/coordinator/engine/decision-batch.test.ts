@@ -195,8 +195,8 @@ describe('a round of a partition', () => {
     const [from] = observingProbes;
     if (!from) throw new Error('no probe');
     const probe = probeRow('Asia', now, { key: 1, continent: 'Asia' });
-    const convertFrom = (keepsJournal: boolean, quarantined: boolean, times: readonly number[]) => {
-      const decisions = beginDecisions(emptyPartition(), network, now, keepsJournal);
+    const convertFrom = (quarantined: boolean, times: readonly number[]) => {
+      const decisions = beginDecisions(emptyPartition(), network, now);
       const judged = times.map((at) => {
         const outcome = 'fail' as const;
         const seen = { seq: 1, monitor: 'a', config_version: 2, at, took_ms: 5, outcome, from };
@@ -207,11 +207,10 @@ describe('a round of a partition', () => {
       return unitOf(decisions).convertFrom;
     };
     const late = [today + 1, today - 1, today - 3 * day + 5, today - 2 * day];
-    expect(convertFrom(true, true, late)).toBe(today - 3 * day);
-    expect(convertFrom(false, false, late)).toBe(today - 3 * day);
-    expect(convertFrom(true, false, late)).toBeNull();
-    expect(convertFrom(true, true, [today, now])).toBeNull();
-    expect(convertFrom(false, false, [])).toBeNull();
+    expect(convertFrom(true, late)).toBe(today - 3 * day);
+    expect(convertFrom(false, late)).toBeNull();
+    expect(convertFrom(true, [today, now])).toBeNull();
+    expect(convertFrom(false, [])).toBeNull();
   });
 
   test('asks for the first checks of many new monitors in several turns, and goes on as probes change', () => {
@@ -306,7 +305,6 @@ describe('a round of a partition', () => {
                   [{ ...seen, phases: noPhases }],
                 );
                 takeRoutine(decisions, {
-                  probe_key: 1,
                   from: seen.from,
                   batch,
                   slots: Int32Array.of(slot),

@@ -28,7 +28,7 @@ describe('leases', async () => {
   });
   const live = async (owner: string, hasBus = true): Promise<number> =>
     (await beAlive(sql, { owner, version: '1', hasBus }, { heardMs: 60_000, countedMs: 180_000 }))
-      .others.heard;
+      .heard;
   const first = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
   const expire = () => sql`update leases set expires_at = now() - interval '1 second'`;
 
@@ -174,24 +174,6 @@ describe('leases', async () => {
     await live(bob);
     expect(await live(ada)).toBe(1);
     await sayGoodbye(sql, bob);
-  });
-
-  test('say whether a coordinator of the version before lives, which does not know the journal', async () => {
-    const keep = async () =>
-      (
-        await beAlive(
-          sql,
-          { owner: ada, version: '1', hasBus: true },
-          { heardMs: 60_000, countedMs: 60_000 },
-        )
-      ).keepJournal;
-    expect(await keep()).toBe(true);
-    await live(bob);
-    expect(await keep()).toBe(true);
-    await sql`update coordinators set keeps_journal = false, has_bus = false where id = ${bob}`;
-    expect(await keep()).toBe(false);
-    await sayGoodbye(sql, bob);
-    expect(await keep()).toBe(true);
   });
 
   test('ignore silent coordinators, which are deleted after an hour', async () => {

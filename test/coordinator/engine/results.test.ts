@@ -114,8 +114,7 @@ describe('a set of batches', () => {
           maxLength: probes.length,
         }),
         fc.boolean(),
-        fc.boolean(),
-        (known, said, attentive, journal) => {
+        (known, said, attentive) => {
           const monitors = createMonitors();
           const state: PartitionState = {
             lease: { partition: 0, epoch: 1 },
@@ -161,7 +160,6 @@ describe('a set of batches', () => {
             oldestAccepted: () => now - 1e9,
             roster: () => network,
             needsPasses: () => attentive,
-            keepsJournal: () => journal,
           });
           const told: SeenResult[] = probes.flatMap(({ id, name, continent }, nth) =>
             (said[nth] ?? []).map((one, place) => ({
@@ -194,34 +192,24 @@ describe('a set of batches', () => {
               ({ monitor, config_version }) => ids.includes(monitor) && config_version > 2,
             ).length,
           );
-          const { results, passes, watermarks, journal: kept } = unitOf(decisions);
-          if (journal) {
-            // Everything that counts as it was sent is in the journal, and what is no pass a row too.
-            expect(passes.at).toEqual([]);
-            const others = judged.filter(({ seen }) => countsAs(seen, now) !== 'ok');
-            expect(results).toHaveLength(others.length);
-            expect(kept.reduce((sum, { passes: alone }) => sum + alone, 0)).toBe(
-              counted.filter((seen) => countsAs(seen, now) === 'ok').length,
-            );
-            expect(kept.reduce((sum, { checks }) => sum + checks, 0)).toBe(
-              counted.filter((seen) => countsAs(seen, now) === seen.outcome).length,
-            );
-          } else {
-            expect(kept).toEqual([]);
-            expect(results.length + passes.at.length).toBe(counted.length);
-            expect(results).toHaveLength(judged.length);
-          }
-          if (attentive) expect(passes.at).toEqual([]);
+          const { results, watermarks, journal } = unitOf(decisions);
+          // Everything that counts as it was sent is in the journal, and what is no pass a row too.
+          const others = judged.filter(({ seen }) => countsAs(seen, now) !== 'ok');
+          expect(results).toHaveLength(others.length);
+          expect(journal.reduce((sum, { passes }) => sum + passes, 0)).toBe(
+            counted.filter((seen) => countsAs(seen, now) === 'ok').length,
+          );
+          expect(journal.reduce((sum, { checks }) => sum + checks, 0)).toBe(
+            counted.filter((seen) => countsAs(seen, now) === seen.outcome).length,
+          );
           expect(watermarks.map(({ seq }) => seq)).toEqual(said.map(({ length }) => length));
           adopt(decisions);
           for (const [id, each] of expected)
             expect(withoutIds(monitors.stateOf(id))).toEqual(withoutIds(each));
           quiet += counted.length - judged.length;
           loud += judged.length;
-          if (journal) {
-            const checks = ids.flatMap((_, nth) => [...newestIn(state.hours, nth + 1)]);
-            expect(checks).toHaveLength(kept.reduce((sum, row) => sum + row.checks, 0));
-          }
+          const checks = ids.flatMap((_, nth) => [...newestIn(state.hours, nth + 1)]);
+          expect(checks).toHaveLength(journal.reduce((sum, row) => sum + row.checks, 0));
         },
       ),
       { numRuns: 1_000 },

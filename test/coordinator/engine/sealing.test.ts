@@ -129,7 +129,6 @@ const deps = {
     close: async () => undefined,
   },
   oldestKept: () => noon - 2 * day,
-  keepsJournal: () => true,
 };
 
 const sealAll = async (state: State): Promise<void> => {
@@ -251,33 +250,6 @@ describe('sealing', () => {
       }),
       { numRuns: 40 },
     );
-  });
-
-  test('counts rows of the version before with what is in the journal, each check once', async () => {
-    await empty();
-    const state = await takeOver();
-    const [both, row, journal] = [1, 2, 3].map((s) => checkOf(0, noon + 1_000 * s));
-    if (!both || !row || !journal) throw new Error('no checks');
-    const rows = [both, row].map(({ probe, cause, ...one }) => ({
-      ...one,
-      monitor_key: monitors[0]?.key ?? 0,
-      probe_key: probe,
-      cause_class: cause,
-    }));
-    await commitUnits({ sql, slot }, owner, [
-      { ...emptyUnit(state.lease), results: rows, staleHours: [noon] },
-    ]);
-    await commit(state, [
-      batchOf(
-        noon,
-        0,
-        [both, journal].map((one) => ({ monitor: 0, probe: 0, check: one })),
-      ),
-    ]);
-    now = noon + 2 * hourMs;
-    await sealAll(state);
-    expect(await sql`select ok from rollups`).toEqual([{ ok: 3 }]);
-    expect((await readAll())[0]).toEqual([both, row, journal]);
   });
 
   test('has days converted again from the first of which rows came late', async () => {

@@ -20,7 +20,6 @@ const kept = { rawDays: 2, rollupDays: 400, ledgerDays: 400 };
 const { sql } = await ownDatabase();
 
 /** None is stored here. */
-const secrets = { open: async () => '{}', seal: async () => Buffer.alloc(0) };
 
 const resultAt = (at: number): ResultRow => ({
   monitor_key: 1,
@@ -84,7 +83,6 @@ describe('the housekeeper', () => {
       log: testLog(),
       kept,
       isLeader: () => true,
-      secrets,
     });
     await housekeeper.prepare();
     const before = await days();
@@ -117,7 +115,6 @@ describe('the housekeeper', () => {
       log: testLog(),
       kept,
       isLeader: () => true,
-      secrets,
     });
     const hours = async (): Promise<string[]> =>
       (
@@ -145,7 +142,6 @@ describe('the housekeeper', () => {
       log: testLog(),
       kept,
       isLeader: () => leads,
-      secrets,
     });
     const leave = async () => {
       await sql`insert into outbox (topic, payload, done_at) values ('probe', '{}', now() - interval '8 days')`;
@@ -181,7 +177,6 @@ describe('the housekeeper', () => {
       log: testLog(),
       kept,
       isLeader: () => true,
-      secrets,
     });
     const stored = () => sql`select day from daily_rollups`;
     await housekeeper.tick();
@@ -200,7 +195,6 @@ describe('the housekeeper', () => {
       log: testLog(),
       kept: { ...kept, rawDays: 30 },
       isLeader: () => true,
-      secrets,
     });
     await housekeeper.prepare();
     const monitors = new Map<string, number>();
@@ -249,7 +243,6 @@ describe('the housekeeper', () => {
       log: testLog(),
       kept,
       isLeader: () => true,
-      secrets,
     });
     for (const [call, age] of [
       ['over', day],
@@ -274,7 +267,6 @@ describe('the housekeeper', () => {
       log: testLog(),
       kept,
       isLeader: () => true,
-      secrets,
     };
     const housekeeper = createHousekeeper({ ...parts, mostAnswerBytes: 2_000 });
     const keep = (
@@ -313,7 +305,6 @@ describe('the housekeeper', () => {
       log: testLog(),
       kept,
       isLeader: () => true,
-      secrets,
     });
     await bench.channel('chat');
     const over = await bench.down(await bench.monitor('Over'));
@@ -347,7 +338,6 @@ describe('the housekeeper', () => {
       log: testLog(),
       kept,
       isLeader: () => true,
-      secrets,
     });
     await bench.channel('chat');
     const over = await bench.warn(await bench.monitor('Over'));

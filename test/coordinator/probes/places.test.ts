@@ -203,7 +203,7 @@ describe('places', () => {
     ).toMatchObject({ name: 'dock' });
   });
 
-  test('of a probe that a coordinator of the version before made can be renamed as well', async () => {
+  test('without a name of its own can be renamed as well', async () => {
     const { id } = await probe('Old office', { organisation_id: house.organisation });
     await bench.call(updatePlace, house.owner, { place_id: id, name: 'New office' });
     const { items } = await bench.call(listProbes, house.owner, { limit: 200 });

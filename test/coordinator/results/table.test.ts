@@ -5,11 +5,8 @@ import { markStale, rollUpOneHour } from '../../../coordinator/results/rollups.t
 import {
   dropResultDays,
   forgetMonitors,
-  insertPasses,
   insertResults,
   makeResultDays,
-  noPasses,
-  type PassColumns,
   type ResultRow,
 } from '../../../coordinator/results/table.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -64,46 +61,6 @@ describe('results', () => {
     });
     expect(rows[1]).toMatchObject({ outcome: 2, cause_class: null, phases: null });
     expect(rows[2]).toMatchObject({ outcome: 0, phases: [null, null, null, null, null] });
-  });
-
-  test('that are plain passes are read like the others, though they are written as columns', async () => {
-    const [one, other] = [noPasses(), noPasses()];
-    const add = (columns: PassColumns, row: Readonly<Record<keyof PassColumns, number>>): void => {
-      for (const name of Object.keys(columns) as (keyof PassColumns)[])
-        columns[name].push(row[name]);
-    };
-    const times = {
-      took_ms: 35.25,
-      dns: 1.2,
-      tcp: Number.NaN,
-      tls: 20.1,
-      first_byte: 30.5,
-      total: 35.25,
-    };
-    add(one, { monitor_key: 8, probe_key: probe, at: noon + 1, ...times });
-    add(one, {
-      monitor_key: 8,
-      probe_key: probe,
-      at: noon + 3.5,
-      ...times,
-      took_ms: 1e-7,
-      total: Number.NaN,
-    });
-    add(other, { monitor_key: 8, probe_key: probe, at: noon + 2, ...times, dns: 0 });
-    await executeAll(insertPasses(sql, [one, noPasses(), other]));
-    await executeAll(insertPasses(sql, [noPasses()]));
-    await executeAll(
-      insertResults(sql, [
-        result(9, noon + 1, { took_ms: 35.25, phases: { ...times, tcp: null } }),
-      ]),
-    );
-    const rowsOf = (key: number) =>
-      sql`select at, probe_key, took_ms, outcome, cause_class, to_json(phases) as phases from results where monitor_key = ${key} order by at`;
-    const [first, second, third, ...more] = await rowsOf(8);
-    expect(more).toEqual([]);
-    expect(first).toEqual((await rowsOf(9))[0]);
-    expect(second).toMatchObject({ outcome: 0, phases: [0, null, 20.1, 30.5, 35.25] });
-    expect(third).toMatchObject({ took_ms: 1e-7, phases: [1.2, null, 20.1, 30.5, null] });
   });
 
   test('have their day made ahead, and made again it stays as it is', async () => {

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { nearest } from '../../../shared/base/text.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
 import {
-  asSplit,
   configFaults,
   defaultName,
   faultsSentence,
@@ -151,20 +150,6 @@ describe('config', () => {
       expect(splitSecrets('https', { headers: { cookie: '***' } }).unknown).toEqual([
         'headers.cookie',
       ]);
-      // Stored before they counted as secrets, beside one that did.
-      const stored = asSplit(
-        'https',
-        { headers: { ...headers, 'X-Own': '***' }, secret_headers: ['X-Own'] },
-        { 'headers/x-own': 'own' },
-      );
-      expect(stored.open.headers).toEqual({
-        AUTHORIZATION: '***',
-        Cookie: '***',
-        'x-api-key': '***',
-        'X-Trace': 'open',
-        'X-Own': '***',
-      });
-      expect(stored.secrets).toEqual({ ...secrets, 'headers/x-own': 'own' });
     });
 
     test('a mask without a stored secret is refused with its place', () => {
