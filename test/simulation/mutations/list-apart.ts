@@ -104,6 +104,6 @@ export const apartMutations: readonly Mutation[] = [
     text: "if (failing.length > asked.length) return 'fail';",
     instead: "if (failing.length > 0) return 'fail';",
     tells: 'network',
-    seed: 45,
+    seed: 158,
   },
 ];
