@@ -53,7 +53,27 @@ export function see(
     failing_since: ok ? null : failsSince(views, { ...result, failing_since }),
     failure: ok ? null : failureOf(result),
   };
-  return { views: before ? views.with(index, view) : [...views, view], newest: true };
+  const others = ok ? failingAnew(views, result) : views;
+  return { views: before ? others.with(index, view) : [...others, view], newest: true };
+}
+
+/**
+ * Whoever failed here before this pass fails anew with its next failure. Who passed may be forgotten
+ * by then.
+ */
+function failingAnew(
+  views: readonly ProbeView[],
+  { from, at }: Pick<SeenResult, 'from' | 'at'>,
+): readonly ProbeView[] {
+  const fails = (view: ProbeView): boolean =>
+    view.failing_since !== null && view.at < at && placeOf(view.from) === placeOf(from);
+  return views.some(fails)
+    ? views.map((view) => (fails(view) ? { ...view, failing_since: null } : view))
+    : views;
+}
+
+function placeOf({ place, continent }: ObservingProbe): string {
+  return place ?? continent;
 }
 
 /** Where its place has passed since this probe began to fail, it fails anew from here on. */
@@ -61,10 +81,9 @@ function failsSince(
   views: readonly ProbeView[],
   { from, at, failing_since }: Pick<ProbeView, 'from' | 'at' | 'failing_since'>,
 ): number {
-  const here = from.place ?? from.continent;
   const hasPassed = views.some(
     (view) =>
-      (view.from.place ?? view.from.continent) === here &&
+      placeOf(view.from) === placeOf(from) &&
       view.ok_at !== null &&
       view.ok_at > (failing_since ?? at),
   );

@@ -132,6 +132,18 @@ describe('rule 45: a place that has failed alone for five minutes', () => {
     expect(confirmed(told)).toEqual([]);
   });
 
+  test('nor by one that is quarantined since', () => {
+    const told = story(three);
+    told.fail('Asia', 0, { probe: 'seldom asked' });
+    for (let second = 30; second <= 660; second += 30)
+      for (const [nth, place] of three.entries()) told.pass(place, second + nth / 10);
+    told.tell({ is: 'quarantined', at: at(690), probe: 'probe-Asia' }, 690);
+    told.fail('Asia', 700, { probe: 'seldom asked', cause: blocked });
+    told.pass('Africa', 700.2);
+    told.fail('Europe', 702);
+    expect(confirmed(told)).toMatchObject([{ started_at: at(700), confirmed_at: at(702) }]);
+  });
+
   test('is one that others did not see: an outage that lasts long is not regional', () => {
     const told = story(three);
     for (let second = 0; second < 900; second += 30)
