@@ -20,6 +20,8 @@ export type Known = {
   /** The same before this round, and at any step of it. */
   regionalBefore: readonly Continent[];
   regionalMeanwhile: readonly Continent[];
+  /** Failures of who is regional. */
+  aside: readonly Made[];
   regionalInOutage: readonly Continent[];
   /** When a probe was last quarantined: what it saw counted until then. */
   distrustedAt: number;

@@ -71,6 +71,7 @@ export const createOracle = ({
     regional: [],
     regionalBefore: [],
     regionalMeanwhile: [],
+    aside: [],
     distrustedAt: Number.NEGATIVE_INFINITY,
     regionalInOutage: [],
     lastDown: null,
@@ -148,16 +149,22 @@ export const createOracle = ({
     about.regionalMeanwhile = [...about.regionalMeanwhile, ...about.regional];
     about.all.push(made);
     if (about.all.length > 500) about.all.splice(0, 100);
-    if (about.regional.length === 0) return false;
+    if (about.regional.length === 0 && about.aside.length === 0) return false;
     const passed = (place: Continent) =>
       newest(about.all, ({ continent, outcome }) => continent === place && outcome === 'ok')?.at;
-    about.decided = about.decided.filter(
-      ({ continent, outcome, at }) =>
-        outcome === 'ok' || !about.regional.includes(continent) || at < (passed(continent) ?? 0),
+    const isAside = ({ continent, outcome, at }: Made) =>
+      outcome !== 'ok' && about.regional.includes(continent) && at >= (passed(continent) ?? 0);
+    // What comes late may show that others failed with it all the while.
+    const back = about.aside.filter(
+      (one) => !about.regional.includes(one.continent) && one.at > (passed(one.continent) ?? 0),
     );
+    about.aside = [...about.aside, ...about.decided].filter(isAside);
+    about.decided = [...about.decided, ...back].filter((one) => !isAside(one));
     if (!about.regional.includes(made.continent)) return false;
     made.stale = true;
-    return made.outcome === 'fail';
+    if (made.outcome !== 'fail') return false;
+    about.aside = [...about.aside, made];
+    return true;
   };
 
   const followOperations = () => {
@@ -169,6 +176,7 @@ export const createOracle = ({
         const sick = story.probes.findIndex(({ id }) => id === event.probe);
         about.decided = about.decided.filter(({ probe }) => probe !== sick);
         about.all = about.all.filter(({ probe }) => probe !== sick);
+        about.aside = about.aside.filter(({ probe }) => probe !== sick);
         about.distrustedAt = event.at;
       }
       if (event.is === 'paused' || event.is === 'resumed') about.isPaused = event.is === 'paused';
@@ -176,6 +184,7 @@ export const createOracle = ({
       if (event.is !== 'edited' && event.is !== 'resumed') continue;
       about.decided = [];
       about.all = [];
+      about.aside = [];
       about.regional = [];
       about.since = event.at;
     }
@@ -212,6 +221,7 @@ export const createOracle = ({
       for (const about of known) {
         about.decided = forgetAhead(about.decided, decidedAt);
         about.all = forgetAhead(about.all, decidedAt);
+        about.aside = forgetAhead(about.aside, decidedAt);
       }
       for (const [monitor, at] of askedAt.entries()) askedAt[monitor] = Math.min(at, decidedAt);
     }
