@@ -260,17 +260,25 @@ export const getIncidentEvidence = async (
   const row = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
   // What came after the end of an incident is not its effect.
   const window = windowOf(effectDays, row.resolved_at?.getTime() ?? now);
-  const [evidence, { samples, whole }, told, notes, owners, post_mortem, share, [history]] =
-    await Promise.all([
-      incidentEvidence(sql, id),
-      samplesOf(sql, results, organisation.id, id),
-      toldOf(sql, organisation.id, id),
-      notesOf(sql, organisation.id, id),
-      ownersOf(sql, organisation.id, id),
-      postMortemOf(sql, organisation.id, id),
-      shareOf(sql, organisation.id, id),
-      monitorHistories(sql, results, organisation.id, [row.monitor_id], window),
-    ]);
+  const [
+    evidence,
+    { samples, whole },
+    notifications,
+    notes,
+    owners,
+    post_mortem,
+    share,
+    [history],
+  ] = await Promise.all([
+    incidentEvidence(sql, id),
+    samplesOf(sql, results, organisation.id, id),
+    toldOf(sql, organisation.id, id),
+    notesOf(sql, organisation.id, id),
+    ownersOf(sql, organisation.id, id),
+    postMortemOf(sql, organisation.id, id),
+    shareOf(sql, organisation.id, id),
+    monitorHistories(sql, results, organisation.id, [row.monitor_id], window),
+  ]);
   const of = orNotFound(history, 'incident_not_found');
   const [with_, without] = [uptimeOf(of, window), uptimeWithout(of, window, id)];
   return {
@@ -285,7 +293,7 @@ export const getIncidentEvidence = async (
     })),
     samples: samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
     samples_complete: whole,
-    told: told.map(({ due_at, settled_at, ...rest }) => ({
+    notifications: notifications.map(({ due_at, settled_at, ...rest }) => ({
       ...rest,
       due_at: due_at?.toISOString() ?? null,
       settled_at: settled_at?.toISOString() ?? null,

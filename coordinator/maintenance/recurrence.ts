@@ -119,10 +119,7 @@ const listOf = (
 
 const weekdayOf = (text: string): number => {
   const weekday = weekdays.indexOf(text);
-  if (weekday < 0)
-    throw refuseRule(
-      `"${text.slice(0, 20)}" is no weekday; one of ${weekdays.join(', ')} would do.`,
-    );
+  if (weekday < 0) throw refuseRule(`a weekday must be one of ${weekdays.join(', ')}.`);
   return weekday;
 };
 

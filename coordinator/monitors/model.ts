@@ -301,10 +301,7 @@ export const usualIntervals: Readonly<Record<Kind, number>> = {
 
 export const kindFrom = (type: string): Kind => {
   if (isKind(type)) return type;
-  throw new Refusal(
-    'monitor_type_unknown',
-    `type: there is no type "${type.slice(0, 40)}"; one of ${kinds.join(', ')} would do.`,
-  );
+  throw new Refusal('monitor_type_unknown', `type: must be one of ${kinds.join(', ')}.`);
 };
 
 const targetFrom = (kind: Kind, text: string, registries: Registries): string => {

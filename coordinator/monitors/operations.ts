@@ -228,8 +228,8 @@ export const getMonitorResults = async (
     failed,
     unknown,
     mean_ms: rounded(times.mean),
-    least_ms: rounded(times.least),
-    most_ms: rounded(times.most),
+    min_ms: rounded(times.least),
+    max_ms: rounded(times.most),
     median_ms: rounded(times.median),
     p95_ms: rounded(times.p95),
     p99_ms: rounded(times.p99),
@@ -413,7 +413,7 @@ export const getMonitorPings = async (
       ...ping,
       id: place,
       at: at.toISOString(),
-      taken_by: ear,
+      received_by: ear,
     }),
   );
 };

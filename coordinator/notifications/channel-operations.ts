@@ -81,10 +81,7 @@ export const channelConfigFrom = (
   const read = channels.read(kind, sent, stored);
   if (read === undefined) {
     const known = channels.kinds.map(({ id }) => id).join(', ');
-    throw new Refusal(
-      'channel_kind_unknown',
-      `kind: there is no kind of channel "${kind.slice(0, 60)}". Use one of ${known}.`,
-    );
+    throw new Refusal('channel_kind_unknown', `kind: must be one of ${known}.`);
   }
   if ('config' in read) return read.config;
   const faults = Object.entries(read.faults).map(
@@ -236,7 +233,7 @@ export const channelJson = (
     now,
   ),
   failure: row.failure,
-  last_taken_at: row.last_taken_at?.toISOString() ?? null,
+  last_delivered_at: row.last_taken_at?.toISOString() ?? null,
   p95_ms: row.p95_ms,
   created_at: row.created_at.toISOString(),
 });

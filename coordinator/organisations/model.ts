@@ -78,19 +78,13 @@ const isScope = (text: string): text is Scope => scopes.some((scope) => scope ==
 /** @throws Refusal `role_unknown`. */
 export const roleFrom = (text: string): Role => {
   if (isRole(text)) return text;
-  throw new Refusal(
-    'role_unknown',
-    `role: there is no role "${text}"; one of ${roles.join(', ')} would do.`,
-  );
+  throw new Refusal('role_unknown', `role: must be one of ${roles.join(', ')}.`);
 };
 
 /** @throws Refusal `scope_unknown`. */
 export const scopeFrom = (text: string): Scope => {
   if (isScope(text)) return text;
-  throw new Refusal(
-    'scope_unknown',
-    `scope: there is no scope "${text}"; one of ${scopes.join(', ')} would do.`,
-  );
+  throw new Refusal('scope_unknown', `scope: must be one of ${scopes.join(', ')}.`);
 };
 
 /** Viewers may only read; all others may change what the organisation monitors. */
@@ -114,7 +108,7 @@ export const timeZoneFrom = (text: string): string => {
   }
   throw new Refusal(
     'time_zone_invalid',
-    `time_zone: "${zone.slice(0, 60)}" is no IANA time zone; use one such as Europe/Berlin or UTC.`,
+    'time_zone: must be an IANA time zone, such as Europe/Berlin or UTC.',
   );
 };
 

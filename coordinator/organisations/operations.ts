@@ -441,10 +441,7 @@ export const readExport = async (
 ): OperationResult<OutputOf<typeof contract.readExport>> => {
   const { part } = input;
   if (!isExportPart(part))
-    throw new Refusal(
-      'request_malformed',
-      `part: there is none "${part.slice(0, 60)}"; one of ${exportParts.join(', ')} would do.`,
-    );
+    throw new Refusal('request_malformed', `part: must be one of ${exportParts.join(', ')}.`);
   return pageOf(
     dependencies.cursors,
     ['export', organisation.id, part],

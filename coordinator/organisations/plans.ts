@@ -95,10 +95,7 @@ const isPlanName = (text: string): text is PlanName => Object.hasOwn(plans, text
 /** The plan of this name. @throws Refusal when there is none. */
 export const planNamed = (text: string): PlanName => {
   if (isPlanName(text)) return text;
-  throw new Refusal(
-    'plan_unknown',
-    `plan: there is no plan "${text}"; one of ${Object.keys(plans).join(', ')} would do.`,
-  );
+  throw new Refusal('plan_unknown', `plan: must be one of ${Object.keys(plans).join(', ')}.`);
 };
 
 const counted = {

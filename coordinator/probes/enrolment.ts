@@ -235,7 +235,7 @@ const invitationJson = (now: number) => (row: InvitationRow) => {
     shown,
     state: stateOf(row, now),
     probe: probe_id,
-    heard_at: last_seen_at?.toISOString() ?? null,
+    last_seen_at: last_seen_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
     expires_at: row.expires_at.toISOString(),
   };
@@ -253,7 +253,7 @@ const continentFrom = (given: string | null, joins: NamedPlace | null): Continen
     'continent_unknown',
     given === null
       ? 'continent: is missing; say on which continent the probe is, or which place it joins.'
-      : `continent: there is no continent "${given}"; one of ${continents.join(', ')} would do.`,
+      : `continent: must be one of ${continents.join(', ')}.`,
   );
 };
 

@@ -150,7 +150,7 @@ const standing = async (
   request: MembersRequest,
   invitation: Invitation,
 ): Promise<{ readonly sentence: string; readonly steps: readonly Step[] }> => {
-  const { name, state, probe, heard_at } = invitation;
+  const { name, state, probe, last_seen_at } = invitation;
   const { items } =
     probe === null ? { items: [] } : await request.ask(listProbes, { limit: '200' });
   const hasChecked = items.some(({ id, has_checked }) => id === probe && has_checked);
@@ -161,8 +161,8 @@ const standing = async (
       words: probe === null ? 'Run the command on the host' : 'Joined with its own key',
     },
     {
-      done: heard_at !== null,
-      words: heard_at === null ? 'Connected' : 'Connected: clock, keys and addresses exchanged',
+      done: last_seen_at !== null,
+      words: last_seen_at === null ? 'Connected' : 'Connected: clock, keys and addresses exchanged',
     },
     {
       done: hasChecked,
@@ -170,7 +170,7 @@ const standing = async (
     },
   ];
   if (hasChecked) return { sentence: `${name} is checking`, steps };
-  if (heard_at !== null) return { sentence: `${name} is connected`, steps };
+  if (last_seen_at !== null) return { sentence: `${name} is connected`, steps };
   if (probe !== null) return { sentence: `${name} has joined`, steps };
   return {
     sentence: state === 'expired' ? `The invitation of ${name} has expired` : `Waiting for ${name}`,

@@ -40,10 +40,7 @@ export const createProbe = async (
   const { continent, organisation } = input;
   const region = regionFrom(input.region);
   if (!isContinent(continent))
-    throw new Refusal(
-      'continent_unknown',
-      `continent: there is no continent "${continent}"; one of ${continents.join(', ')} would do.`,
-    );
+    throw new Refusal('continent_unknown', `continent: must be one of ${continents.join(', ')}.`);
   if (organisation !== null && region !== null)
     throw new Refusal(
       'name_invalid',

@@ -106,7 +106,7 @@ export const pageDomainFrom = (text: string, baseUrl: string): string => {
     !name.includes('.') ||
     !name.split('.').every((part) => label.test(part))
   )
-    throw refuse('is no name of a host; give one such as status.example.com.');
+    throw refuse('must be the name of a host, such as status.example.com.');
   if (/\.\d+$/.test(name)) throw refuse('is an address; give a name such as status.example.com.');
   if (name === hostOf(baseUrl))
     throw refuse('is where this service itself is; give another name, such as status.example.com.');

@@ -81,15 +81,15 @@ const channelShape = {
     example: true,
   }),
   failure: nullableString('What was wrong with the last attempt.', { example: null }),
-  last_taken_at: nullable(
+  last_delivered_at: nullable(
     dateTime({
-      meaning: 'When it last took a message; null before.',
+      meaning: 'When a message was last delivered to it; null before the first.',
       example: '2026-11-18T04:03:37.022Z',
     }),
   ),
   p95_ms: nullable(number(), {
     description:
-      'From when nothing held it any more until taken, 95 in 100 messages of the last week took no longer.',
+      'The time from due to delivered that 95 in 100 messages of the last week did not exceed; null without any.',
     example: 412,
   }),
   created_at: dateTime({ example: '2026-11-02T09:30:00.000Z' }),

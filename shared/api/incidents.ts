@@ -354,7 +354,7 @@ const SampleOut = object('SampleOut', {
   ),
 });
 
-const ToldOut = object('ToldOut', {
+const NotificationOut = object('NotificationOut', {
   event: string({
     description: '`down`, `up`, `closed`, or `was_down` of what became known late.',
     example: 'down',
@@ -433,7 +433,7 @@ export const getIncidentEvidence = operation({
       description: 'False when every so many of the samples in the middle stand for all of them.',
       example: true,
     }),
-    told: array(ToldOut, { meaning: 'Who was notified.' }),
+    notifications: array(NotificationOut, { meaning: 'Who was notified.' }),
     notes: array(NoteOut, { meaning: 'What is to be said of it, in words.' }),
     post_mortem: maybe(PostMortemOut, {
       description: 'The post-mortem; null when there is none.',

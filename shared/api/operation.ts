@@ -462,4 +462,4 @@ export const nullableString = (description: string, more: JsonSchema = {}) =>
 export const apiVersion = '1.1.9';
 
 /** Counts our additions to that version: one more with every change of the document. */
-export const apiRevision = 65;
+export const apiRevision = 66;

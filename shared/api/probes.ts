@@ -28,7 +28,7 @@ export const trust = {
   }),
   created_at: dateTime({ example: '2026-11-01T08:00:00.000Z' }),
   last_seen_at: nullable(dateTime(), {
-    description: 'When it was last heard; null before it ever was.',
+    description: 'When it was last seen; null before it ever was.',
     example: '2026-11-18T04:12:09.000Z',
   }),
   quarantined: boolean({
@@ -149,7 +149,10 @@ const invitation = {
     example: 'open',
   }),
   probe: nullable(uuid(), { description: 'The probe that came of it.', example: null }),
-  heard_at: nullable(dateTime(), { description: 'When that probe was last heard.', example: null }),
+  last_seen_at: nullable(dateTime(), {
+    description: 'When that probe was last seen.',
+    example: null,
+  }),
   created_at: dateTime({ example: '2026-11-20T12:00:00.000Z' }),
   expires_at: dateTime({
     meaning: 'When it ends; null for never.',
@@ -233,7 +236,7 @@ export const listProbeInvitations = operation({
   query: pageQuery,
   response: page('ProbeInvitationPage', ProbeInvitationOut),
   success: 200,
-  columns: ['state', 'name', 'continent', 'expires_at', 'heard_at', 'shown', 'id'],
+  columns: ['state', 'name', 'continent', 'expires_at', 'last_seen_at', 'shown', 'id'],
 });
 
 export const revokeProbeInvitation = operation({

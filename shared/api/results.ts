@@ -40,8 +40,8 @@ const PointOut = object('PointOut', {
     description: 'Of the passes; null when there was none.',
     example: 121.4,
   }),
-  least_ms: nullable(number({ meaning: 'The quickest, in milliseconds.', example: 98.2 })),
-  most_ms: nullable(number({ meaning: 'The slowest, in milliseconds.', example: 164 })),
+  min_ms: nullable(number({ meaning: 'The quickest, in milliseconds.', example: 98.2 })),
+  max_ms: nullable(number({ meaning: 'The slowest, in milliseconds.', example: 164 })),
   median_ms: nullable(number(), {
     description: 'Within 2 % where hours are read; null where they were kept without percentiles.',
     example: 118.9,
@@ -240,7 +240,7 @@ export const getMonitorPings = operation({
       run_ms: nullable(integer(), { description: 'How long the run took.', example: 40_870 }),
       method: string({ meaning: 'The method of the request.', example: 'POST' }),
       body: string({ meaning: 'What the job sent with it.', example: '12 files' }),
-      taken_by: string({
+      received_by: string({
         description: 'The probe that received it, or `coordinator`.',
         example: 'coordinator',
       }),
@@ -248,5 +248,5 @@ export const getMonitorPings = operation({
   ),
   success: 200,
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
-  columns: ['kind', 'at', 'exit_code', 'run_ms', 'taken_by', 'body'],
+  columns: ['kind', 'at', 'exit_code', 'run_ms', 'received_by', 'body'],
 });

@@ -210,7 +210,7 @@ export const lineOf = {
   channels: {
     one: 'channel',
     many: 'channels',
-    columns: 'id | kind | name | state | covers | told after',
+    columns: 'id | kind | name | state | covers | notified after',
     line: (item) => [
       oneLine(item.id, 36),
       oneLine(item.kind, 16),
@@ -443,7 +443,7 @@ export const evidenceOf = (body: Item, { textBytes, items }: EvidenceSize): Item
       from_target: shortened(evidence, textBytes, 12),
     })),
   while_it_lasted: addedUp(records(body.samples)),
-  told: records(body.told).slice(0, items),
+  notifications: records(body.notifications).slice(0, items),
   notes: records(body.notes)
     .slice(-items)
     .map((note) => shortened(note, textBytes, items)),
@@ -558,7 +558,7 @@ const responseTimesLineOf = (
   const known = (key: string): number[] =>
     points.flatMap((point) => (typeof point[key] === 'number' ? [point[key]] : []));
   const mean = meanOf(points);
-  const [least, most] = [known('least_ms'), known('most_ms')];
+  const [least, most] = [known('min_ms'), known('max_ms')];
   const through = Array.from({ length: parts }, (_, nth) => {
     const [begin, end] = [
       from + ((to - from) * nth) / parts,

@@ -39,7 +39,7 @@ const rows = {
     title: 'Evidence of an incident',
     about:
       'Use it when get_incident does not say enough: what each failing check saw (answer, ' +
-      'certificate, addresses), what all continents saw meanwhile, who was told, and notes of ' +
+      'certificate, addresses), what all continents saw meanwhile, who was notified, and notes of ' +
       'the team.',
     run: async ({ ask, now }, given, { operation }) => {
       const body = await ask(operation, given);
@@ -127,7 +127,7 @@ const rows = {
     operation: operations.getChannel,
     title: 'Get an alert channel',
     about:
-      'Use it to see how one channel is set up and when it is told. Secrets, and of an address ' +
+      'Use it to see how one channel is set up and when it is notified. Secrets, and of an address ' +
       'all but its host, are shown as ***.',
     run: channel,
   },
@@ -249,7 +249,7 @@ const rows = {
     title: 'Change a monitor',
     about:
       'Only what is given changes. A config replaces the whole config: send what get_monitor ' +
-      'told with your change in it; *** keeps a secret.',
+      'answered with your change in it; *** keeps a secret.',
     effect: 'changes',
     idempotent: true,
     without: ['enabled'],
@@ -479,7 +479,7 @@ const listRows = {
     about:
       'Use it to say why something was down and for how long: the cause, from where it was ' +
       'seen, what the failing checks themselves saw, what the other continents saw, and who was ' +
-      'told. Give the id from list_incidents.',
+      'notified. Give the id from list_incidents.',
     run: async ({ ask, now }, given, { operation }) => {
       const incident = await ask(operation, given);
       const evidence = await ask(operations.getIncidentEvidence, given);
@@ -561,7 +561,7 @@ export const prompts: readonly Prompt[] = [
   {
     name: 'what_happened_last_night',
     title: 'Report of last night',
-    description: 'What was down, why, for how long, who was told, and what is still open.',
+    description: 'What was down, why, for how long, who was notified, and what is still open.',
     argument: {
       name: 'when',
       description: 'Another time than last night, such as “since Friday evening”.',
@@ -569,7 +569,7 @@ export const prompts: readonly Prompt[] = [
     text: (given) =>
       `Report the outages of our monitors ${given === '' ? 'last night' : given}. Say for each ` +
       'outage what was down, why, from when to when in our own time, for how long, who was ' +
-      'told, and whether it is over. Name what is still open first. If nothing happened, say ' +
+      'notified, and whether it is over. Name what is still open first. If nothing happened, say ' +
       `so. ${how}`,
   },
   {

@@ -184,7 +184,6 @@ const givenUp = [
   'owner',
   'covers',
   'failure',
-  'heard_at',
   'probe_count',
   'version',
   'last_seen_at',

@@ -27,7 +27,7 @@ const plannedMs = 10_000;
 
 /** What became of an alert; nothing for the end of an outage that nobody was notified of. */
 const alertWords = (
-  { event, state, due_at }: Incident['told'][number],
+  { event, state, due_at }: Incident['notifications'][number],
   outcomes: readonly string[],
   now: number,
 ): Part | undefined => {
@@ -84,7 +84,7 @@ const confirmedStep = (incident: Incident): Step[] => {
 };
 
 const stepsOf = (incident: Incident, outcomes: readonly string[], now: number): Step[] => {
-  const { started_at, seen_from, cause, resolved_at, told, notes, note } = incident;
+  const { started_at, seen_from, cause, resolved_at, notifications, notes, note } = incident;
   const first: Step = {
     at: Date.parse(started_at),
     symbol: 'see',
@@ -100,7 +100,7 @@ const stepsOf = (incident: Incident, outcomes: readonly string[], now: number): 
       ${cause !== null && html`: ${cause}`}
     `,
   };
-  const toldSteps = told.flatMap((alert): Step[] => {
+  const alertSteps = notifications.flatMap((alert): Step[] => {
     const at = alert.settled_at ?? alert.due_at;
     const words = alertWords(alert, outcomes, now);
     return at === null || words === undefined
@@ -147,7 +147,7 @@ const stepsOf = (incident: Incident, outcomes: readonly string[], now: number): 
       first,
       ...confirmedStep(incident),
       ...lookedSteps(incident),
-      ...toldSteps,
+      ...alertSteps,
       ...noteSteps,
       ...ownerSteps,
       ...end,

@@ -115,7 +115,7 @@ export const pingList = (pings: readonly Ping[], times: Times): Html =>
                           `
                       }
                     </td>
-                    <td data-label="Received by">${ping.taken_by}</td>
+                    <td data-label="Received by">${ping.received_by}</td>
                   </tr>
                 `,
             )}

@@ -28,7 +28,7 @@ const rowOf = (
   { items: kinds, mail }: Kinds,
   { times }: MembersRequest,
 ): Html => {
-  const { id, name, kind, owner, hours, delay_s, p95_ms, last_taken_at, failure } = channel;
+  const { id, name, kind, owner, hours, delay_s, p95_ms, last_delivered_at, failure } = channel;
   const where = whereOf(channel, kinds);
   const isWell = ['up', 'pending', 'paused'].includes(channelStateOf(channel, mail).state);
   return html`
@@ -57,7 +57,7 @@ const rowOf = (
       <td data-label="Owner">${owner ?? 'Team'}</td>
       <td data-label="p95 delivery" class="number">${p95Text(p95_ms)}</td>
       <td data-label="Last delivered" class="number">
-        ${last_taken_at === null ? '–' : times.ago(last_taken_at)}
+        ${last_delivered_at === null ? '–' : times.ago(last_delivered_at)}
       </td>
     </tr>
   `;

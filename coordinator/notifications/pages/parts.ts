@@ -24,7 +24,7 @@ type ChannelState = { readonly state: State; readonly words: string };
  * last ones went.
  */
 export const channelStateOf = (
-  { kind, enabled, unsubscribed, verified, delivering, last_taken_at }: Channel,
+  { kind, enabled, unsubscribed, verified, delivering, last_delivered_at }: Channel,
   mail: boolean,
 ): ChannelState => {
   if (!enabled) return { state: 'paused', words: 'Off' };
@@ -32,7 +32,7 @@ export const channelStateOf = (
   if (kind === 'email' && !mail) return { state: 'down', words: mailMissingWords };
   if (!verified) return { state: 'verifying', words: 'Not confirmed yet' };
   if (!delivering) return { state: 'down', words: 'Cannot deliver' };
-  return last_taken_at === null
+  return last_delivered_at === null
     ? { state: 'pending', words: 'Not used yet' }
     : { state: 'up', words: 'Delivering' };
 };

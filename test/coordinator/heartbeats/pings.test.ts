@@ -327,7 +327,7 @@ describe('ping address', () => {
       expect(items[0]).toMatchObject({
         body: `line ${keptPings + 4}`,
         kind: 'start',
-        taken_by: 'eu-1',
+        received_by: 'eu-1',
       });
       expect(items[1]).toMatchObject({ kind: 'success' as const, run_ms: 1_000 });
       expect(await bench.refusal(getMonitorPings, unknownSender.owner, { monitor_id: id })).toBe(

@@ -152,8 +152,8 @@ describe('ledger', () => {
       expect({ step_s, source }).toEqual({ step_s: 300, source: 'raw' });
       const none = {
         mean_ms: null,
-        least_ms: null,
-        most_ms: null,
+        min_ms: null,
+        max_ms: null,
         median_ms: null,
         p95_ms: null,
         p99_ms: null,
@@ -179,8 +179,8 @@ describe('ledger', () => {
               failed: 1,
               unknown: 0,
               mean_ms: 25,
-              least_ms: 10,
-              most_ms: 40,
+              min_ms: 10,
+              max_ms: 40,
               median_ms: 25,
               p95_ms: 38.5,
               p99_ms: 39.7,
@@ -209,7 +209,7 @@ describe('ledger', () => {
         { continent: 'Asia', points: [{ at: iso(at + hour), ok: 0, failed: 1, mean_ms: null }] },
         {
           continent: 'Europe',
-          points: [{ at: iso(at), ok: 2, mean_ms: 20, least_ms: 10, most_ms: 30, median_ms: null }],
+          points: [{ at: iso(at), ok: 2, mean_ms: 20, min_ms: 10, max_ms: 30, median_ms: null }],
         },
       ]);
       while (await bench.sql.begin((transaction) => rollUpOneHour(transaction, now, stored)));
@@ -257,7 +257,7 @@ describe('ledger', () => {
       expect(series).toMatchObject([
         {
           continent: 'Asia',
-          points: [{ at: iso(start), ok: 3, mean_ms: 20, least_ms: 10, most_ms: 30, p99_ms: 30 }],
+          points: [{ at: iso(start), ok: 3, mean_ms: 20, min_ms: 10, max_ms: 30, p99_ms: 30 }],
         },
       ]);
       expect(percentiles).toMatchObject({ p95_ms: 30, p99_ms: 30 });

@@ -84,7 +84,7 @@ describe('an invitation', () => {
       continent: 'Africa',
       state: 'open',
       probe: null,
-      heard_at: null,
+      last_seen_at: null,
       shown: made.token.slice(0, 9),
     });
     expect(Date.parse(made.expires_at) - bench.now).toBe(hour);

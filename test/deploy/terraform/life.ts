@@ -157,7 +157,7 @@ const byItself: readonly string[] = [
   'expires_at',
   'delivering',
   'failure',
-  'last_taken_at',
+  'last_delivered_at',
   'p95_ms',
   // Its record is another one when it is connected again.
   'domain',

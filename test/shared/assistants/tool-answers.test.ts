@@ -208,8 +208,8 @@ test('response times are a line for each continent, the mean by how many checks 
     failed: 0,
     unknown: 0,
     mean_ms,
-    least_ms: mean_ms,
-    most_ms: mean_ms,
+    min_ms: mean_ms,
+    max_ms: mean_ms,
     ...more,
   });
   const series = [
@@ -218,7 +218,7 @@ test('response times are a line for each continent, the mean by how many checks 
       points: [
         point(0, 30, 100),
         point(1, 10, 300),
-        point(23, 20, 800, { failed: 2, most_ms: 2_000 }),
+        point(23, 20, 800, { failed: 2, max_ms: 2_000 }),
       ],
     },
     { continent: 'Asia', points: [point(5, 0, null, { failed: 1 })] },

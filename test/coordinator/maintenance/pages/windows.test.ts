@@ -99,7 +99,7 @@ describe('windows', () => {
       expect(text).toContain('data-label="Asia/Tokyo"');
       expect(text).toContain('<option selected>Asia/Tokyo');
       const wrong = await post('/maintenance/new', planned({ time_zone: 'Nowhere/Here' }));
-      expect([wrong.status, wrong.text.includes('is no IANA time zone')]).toEqual([400, true]);
+      expect([wrong.status, wrong.text.includes('Must be an IANA time zone')]).toEqual([400, true]);
     });
 
     test('says in the place of the times why there are none yet', async () => {

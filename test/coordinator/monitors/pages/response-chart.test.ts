@@ -10,7 +10,7 @@ import { timesIn } from '../../../../coordinator/web/times.ts';
 const resultsOf = (
   ...points: readonly (readonly [ok: number, median: number | null])[]
 ): Results => {
-  const common = { failed: 0, unknown: 0, mean_ms: 5, least_ms: 1, most_ms: 9 };
+  const common = { failed: 0, unknown: 0, mean_ms: 5, min_ms: 1, max_ms: 9 };
   const at = '2026-11-20T00:00:00.000Z';
   return {
     monitor: '0198a6f0-0000-7000-8000-000000000001',
