@@ -1,5 +1,4 @@
 import { type Interval, union } from '../../shared/base/time.ts';
-import { allRules, type Rules } from './types.ts';
 
 /**
  * Which alerts an incident causes (rules 25 and 28). A "down" is one row for each channel. Modes of
@@ -53,10 +52,10 @@ export const late = (
  * past is being decided after an absence, the outage may be over (rule 4). What the target itself
  * reported need not wait for that.
  */
-export const mayNotify = (
-  is: { readonly isPastDecided: boolean; readonly isSaidByTarget: boolean },
-  rules: Rules = allRules,
-): boolean => is.isPastDecided || is.isSaidByTarget || !rules.past_is_not_alerted;
+export const mayNotify = (is: {
+  readonly isPastDecided: boolean;
+  readonly isSaidByTarget: boolean;
+}): boolean => is.isPastDecided || is.isSaidByTarget;
 
 export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly until: number };
 
@@ -65,16 +64,9 @@ export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly u
  * ask again. It uses the current cover before each attempt to send, so a window that was made,
  * moved by its group or deleted meanwhile counts.
  */
-export function release(
-  due_at: number,
-  cover: readonly Interval[],
-  now: number,
-  rules: Rules = allRules,
-): Release {
+export function release(due_at: number, cover: readonly Interval[], now: number): Release {
   const time = Math.max(due_at, now);
-  const inside = rules.held_inside_cover
-    ? union(cover).find(({ from, to }) => from <= time && time < to)
-    : undefined;
+  const inside = union(cover).find(({ from, to }) => from <= time && time < to);
   if (inside) return { is: 'held', until: inside.to };
   return due_at <= now ? { is: 'due' } : { is: 'held', until: due_at };
 }
@@ -84,23 +76,14 @@ export function release(
  * are notified. A held row that was due before the end, while nobody knew whether it lasted, is told
  * late (rule 4). Returns changed and new rows.
  */
-export function settle(
-  rows: readonly Alert[],
-  event: 'up' | 'closed',
-  at: number,
-  rules: Rules = allRules,
-): Alert[] {
+export function settle(rows: readonly Alert[], event: 'up' | 'closed', at: number): Alert[] {
   if (rows.some((row) => row.event !== 'down')) return [];
   const dropped = rows
     .filter((row) => row.state === 'held')
     .map((row): Alert => ({ ...row, state: 'dropped' }));
   const missed =
-    event === 'up' && rules.late_is_told
-      ? rows.filter((row) => row.state === 'held' && row.due_at < at)
-      : [];
-  const took = rows.filter(
-    (row) => row.state === 'due' || row.state === 'sent' || !rules.up_only_to_who_took_down,
-  );
+    event === 'up' ? rows.filter((row) => row.state === 'held' && row.due_at < at) : [];
+  const took = rows.filter((row) => row.state === 'due' || row.state === 'sent');
   return [
     ...dropped,
     ...missed.map((row): Alert => ({ ...row, event: 'was_down', state: 'due' })),

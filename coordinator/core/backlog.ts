@@ -1,4 +1,4 @@
-import { allRules, type Rules, type SeenResult } from './types.ts';
+import type { SeenResult } from './types.ts';
 
 /**
  * Results that probes kept while the bus or the coordinator was away are not decided as they come.
@@ -93,9 +93,7 @@ export const mustWait = (
   late: Late,
   presences: readonly LatestPresence[],
   now: number,
-  rules: Rules = allRules,
 ): boolean =>
-  rules.kept_waits_for_others &&
   backlog.until === null &&
   !backlog.spent &&
   behind(presences, late.since, now).some((probe) => !late.from.includes(probe));

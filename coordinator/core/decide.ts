@@ -194,12 +194,8 @@ function moveAside(draft: Draft, result: SeenResult): void {
 }
 
 /** Whether a result says anything about the target (rules 1 and 16). */
-function isUsable({ rules, moment, state }: Draft, result: SeenResult): boolean {
-  const quarantined = result.quarantined && rules.quarantined_is_unknown;
-  const outcome = countsAs({ ...result, quarantined }, moment.now);
-  return (
-    (outcome !== 'unknown' || !rules.unknown_decides_nothing) && !isVoid(result, state.beat_at)
-  );
+function isUsable({ moment, state }: Draft, result: SeenResult): boolean {
+  return countsAs(result, moment.now) !== 'unknown' && !isVoid(result, state.beat_at);
 }
 
 /**
@@ -238,18 +234,12 @@ function addToMatrix(draft: Draft, result: SeenResult, usable: boolean): void {
 
 /** Rule 22. Pings cover a heartbeat; of its probes' results only failures do. */
 function coverTime(draft: Draft, result: SeenResult): void {
-  const { state, rules } = draft;
-  const { watched, covered_until, gaps } = state;
+  const { state } = draft;
+  const { watched } = state;
   if (watched.kind === 'heartbeat' && result.outcome === 'ok') return;
   const from = Math.max(beganAt(result), watched.created_at);
   const until = coversUntil(state, result);
   if (until <= from) return;
-  if (
-    !rules.late_originals_fill_gaps &&
-    from < Math.max(covered_until, gaps.at(-1)?.from ?? 0) &&
-    gaps.length > 0
-  )
-    return;
   const { covered, effects } = cover(state, from, until);
   draft.state = { ...draft.state, ...covered };
   draft.effects.push(...effects);
@@ -271,17 +261,17 @@ function coversUntil(
 
 /** Step 4. */
 function mayDecide(
-  { state: { watched, decides_from }, rules }: Draft,
+  { state: { watched, decides_from } }: Draft,
   { config_version, at, from }: SeenResult,
 ): boolean {
-  if (config_version !== watched.config_version && rules.older_version_to_charts) return false;
-  if ((watched.paused_at !== null && rules.pausing_closes) || at < decides_from) return false;
+  if (config_version !== watched.config_version) return false;
+  if (watched.paused_at !== null || at < decides_from) return false;
   return mayCheck(watched, from);
 }
 
 /** Rule 3: a late result retimes the incident before it has any other effect. */
 function retimeIfLate(draft: Draft, result: SeenResult): void {
-  const { state, rules } = draft;
+  const { state } = draft;
   const { incident, clock, watched, observations } = state;
   if (!incident || watched.kind === 'heartbeat' || !remembersOf(incident, result.at)) return;
   draft.state = {
@@ -290,7 +280,7 @@ function retimeIfLate(draft: Draft, result: SeenResult): void {
   };
   const mustRetime =
     result.at < clock || (result.outcome === 'fail' && isDoubted(incident, draft.state));
-  if (mustRetime && rules.late_dates_anew) retimeIncident(draft, incident, judge);
+  if (mustRetime) retimeIncident(draft, incident, judge);
 }
 
 /** Steps 6 and 7. */
@@ -305,14 +295,7 @@ type Moved = { readonly ok: boolean; readonly wasFailing: boolean };
 function moveView(draft: Draft, result: SeenResult): Moved | undefined {
   const { probe } = result.from;
   const before = draft.state.incident ? viewOf(draft.state, result.from) : undefined;
-  const seen = see(draft.state.views, result);
-  const { views, newest } =
-    seen.newest || draft.rules.stale_to_charts
-      ? seen
-      : see(
-          draft.state.views.filter((view) => view.from.probe !== probe),
-          result,
-        );
+  const { views, newest } = see(draft.state.views, result);
   const clock = Math.max(draft.state.clock, result.at);
   const { incident } = draft.state;
   // A late failure from within an outage that is over is no evidence of the next one (rule 3).
@@ -426,7 +409,7 @@ function sample(draft: Draft, incident: Incident): void {
   // A side that is alone waits for its own next check, not for one of the other side.
   const able = undecidedAlone ? own.able : deciding(draft.reach);
   const place = able[sampling.turn % Math.max(1, able.length)];
-  if (place !== undefined && draft.rules.sampled_while_open)
+  if (place !== undefined)
     draft.effects.push({ is: 'look', look: newId(), places: [place], why: 'sample' });
   const next_at = nextSample(draft.state.watched, sampling, now, {
     confirmed: incident.confirmed_at !== null,

@@ -9,7 +9,6 @@ import type {
   ObservingProbe,
   Progress,
 } from './types.ts';
-import { allRules, type Rules } from './types.ts';
 import { type Reach, reachNow } from './views.ts';
 
 /**
@@ -19,7 +18,6 @@ export type Draft = {
   state: MonitorState;
   readonly effects: Effect[];
   readonly moment: Moment;
-  readonly rules: Rules;
   readonly reach: Reach;
 };
 
@@ -27,7 +25,6 @@ export const createDraft = (state: MonitorState, moment: Moment): Draft => ({
   state,
   effects: [],
   moment,
-  rules: moment.rules ?? allRules,
   reach: reachNow(state, moment.network),
 });
 

@@ -194,7 +194,7 @@ const toldLateAtMost = 86_400_000;
  * before it was due is told to nobody, as ever.
  */
 function tellLate(draft: Draft, { id, confirmed_at, note }: Incident, resolved_at: number): void {
-  if (confirmed_at === null || note !== null || !draft.rules.late_is_told) return;
+  if (confirmed_at === null || note !== null) return;
   const due_at = dueAt(draft, confirmed_at);
   if (due_at < resolved_at && draft.moment.now - resolved_at < toldLateAtMost)
     draft.effects.push({ is: 'alert', event: 'was_down', incident: id, due_at });
@@ -216,7 +216,7 @@ export function remember(draft: Draft, ended: Incident): void {
  * told late.
  */
 export function raise(draft: Draft, incident: Incident, handedOver: boolean): Incident {
-  const past = draft.rules.past_is_not_alerted && (handedOver || !isOfNow(draft, incident));
+  const past = handedOver || !isOfNow(draft, incident);
   if (incident.confirmed_at === null || incident.progress.alerted || past) return incident;
   const next = progress(draft, incident, { alerted: true });
   notifyDown(draft, next, incident.confirmed_at);
@@ -379,7 +379,7 @@ export function count(
 }
 
 export function lapse(draft: Draft, incident: Incident): void {
-  if (!draft.rules.unobserved_lapses || draft.moment.now < lapsesAt(draft, incident)) return;
+  if (draft.moment.now < lapsesAt(draft, incident)) return;
   close(draft, incident, unobservedAt(draft, incident), notes.unobserved);
 }
 

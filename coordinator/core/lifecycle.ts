@@ -45,7 +45,7 @@ export function onPaused(draft: Draft, at: number): void {
 
 function closeOpen(draft: Draft, at: number, note: string): void {
   const { incident } = draft.state;
-  if (incident && draft.rules.pausing_closes) close(draft, incident, at, note, 'closed');
+  if (incident) close(draft, incident, at, note, 'closed');
 }
 
 export function onResumed(draft: Draft, at: number): void {

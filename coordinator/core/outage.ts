@@ -123,7 +123,7 @@ type Pair = { readonly second: ProbeView; readonly partner: ProbeView };
  * could not fail together with it.
  */
 function confirming(draft: Draft, incident: Incident, from: ObservingProbe): Pair | undefined {
-  const { rules, state, moment } = draft;
+  const { state, moment } = draft;
   const views = tallyOf(draft, from).failing;
   // An incident beside an outage that is over is not confirmed by failures of that outage (rule 3).
   const failing = isOfLastDown(state, incident.started_at)
@@ -133,13 +133,13 @@ function confirming(draft: Draft, incident: Incident, from: ObservingProbe): Pai
   const isSeeing = (view: ProbeView) =>
     seen !== null && vantageOf(state.watched, view.from) === vantageOf(state.watched, seen);
   const mayConfirm = (one: ProbeView, other: ObservingProbe) =>
-    !rules.another_continent_confirms || areApart(one.from, other, moment.network);
+    areApart(one.from, other, moment.network);
   const pairs: Pair[] = [];
   for (const second of failing) {
     if (seen !== null && !mayConfirm(second, seen)) continue;
     for (const partner of failing) {
       if (!mayConfirm(second, partner.from)) continue;
-      if (rules.within_a_minute && Math.abs(partner.at - second.at) > together) continue;
+      if (Math.abs(partner.at - second.at) > together) continue;
       pairs.push({ second, partner });
     }
   }
@@ -216,7 +216,6 @@ function partFromLonely(
   const other = first === partner ? second : partner;
   const began_at = first.failure?.began_at ?? first.at;
   if (
-    !draft.rules.lonely_failure_is_another_matter ||
     !incident.progress.refuted ||
     // Two failed together all the while, and it was open whether they could be believed.
     incident.progress.doubted ||
@@ -270,7 +269,7 @@ function confirmOtherAlone(draft: Draft, incident: Incident, result: SeenResult)
 }
 
 function mayRun(draft: Draft, { at, from }: SeenResult, run_at: number): boolean {
-  if (!draft.rules.lone_continent_confirms_itself || at < run_at + loneDistance) return false;
+  if (at < run_at + loneDistance) return false;
   return !draft.state.watched.places || tallyOf(draft, from).passing.length === 0;
 }
 
@@ -292,7 +291,6 @@ export function passWhileVerifying(draft: Draft, incident: Incident, result: See
       progress(draft, seen, { refuted, doubted });
     return;
   }
-  if (!draft.rules.passing_continent_closes) return;
   close(draft, seen, result.at, null);
   // Another place that still fails opens its own incident with its next failure. Request that now,
   // not only at its turn.
@@ -330,18 +328,18 @@ export function passWhileDown(
   result: SeenResult,
   wasFailing: boolean,
 ): void {
-  const { state, reach, rules, moment } = draft;
+  const { state, reach, moment } = draft;
   const seen = count(draft, incident, result.from, true, result.at);
   if (state.watched.kind === 'heartbeat') return;
   const below = isStillFailing(draft) ? null : (seen.progress.below_since ?? result.at);
   const retimed =
     below === seen.progress.below_since ? seen : progress(draft, seen, { below_since: below });
-  const over = rules.dated_by_the_first_pass ? (below ?? result.at) : result.at;
+  const over = below ?? result.at;
   const isOwn = isOfSide(draft, incident, result.from);
   const own = isOwn ? result.from : (incident.seen ?? result.from);
   if (sideReach(reach, own).lone) {
     const run = retimed.progress.run + (isOwn ? 1 : 0);
-    const enough = run >= 2 || (isOwn && !rules.two_passes_close);
+    const enough = run >= 2;
     if (enough && !failsBeside(draft, own)) close(draft, retimed, over, null);
     else if (isOwn) recheckSoon(draft, progress(draft, retimed, { run, run_at: result.at }));
     return;
@@ -355,8 +353,7 @@ export function passWhileDown(
       failing.every(({ from }) => areApart(view.from, from, network)),
   );
   const since = countApart(well, network);
-  const enough =
-    since >= 2 || since >= Math.max(1, sideReach(reach, own).apart) || !rules.two_passes_close;
+  const enough = since >= 2 || since >= Math.max(1, sideReach(reach, own).apart);
   if (wasFailing) askRecovery(draft, retimed, result.from, result);
   const current = draft.state.incident ?? retimed;
   const isBeside = failsBeside(draft, own);

@@ -34,7 +34,7 @@ export function askFirst(
   if (alone) notifyAlone(draft, from);
   if (alone && places.length === 0)
     return progressLightly(draft, incident, { asked_at: now, told_alone: true });
-  const recheck = draft.rules.others_look_at_once ? ask(draft, places, 'first') : null;
+  const recheck = ask(draft, places, 'first');
   return progressLightly(draft, incident, {
     asked_at: now,
     ...(alone ? { told_alone: true } : {}),
@@ -115,8 +115,7 @@ export function askAgain(
   if (!isCurrent(draft, result)) return incident;
   if (incident.progress.asked_at === 0) return askFirst(draft, incident, from, result);
   if (leftAlone(draft.state.watched, result.cause) > 0) return incident;
-  if (now - incident.progress.asked_at < patience || !draft.rules.others_look_at_once)
-    return incident;
+  if (now - incident.progress.asked_at < patience) return incident;
   const places = others(draft, from);
   if (places.length === 0) {
     // Whoever comes back is asked with the next failure, however soon.

@@ -65,7 +65,7 @@ function retimeEvents(
   incident: Incident,
   inOrder: InOrder,
 ): RetimedEvents | undefined {
-  const { state, moment, rules, reach } = draft;
+  const { state, moment, reach } = draft;
   const observations = storyOf(state, incident);
   const from = observations[0]?.at;
   if (from === undefined) return undefined;
@@ -83,7 +83,7 @@ function retimeEvents(
     ids += 1;
     return `retold ${ids}`;
   };
-  const again: Draft = { state: before, effects: [], moment: { ...moment, newId }, rules, reach };
+  const again: Draft = { state: before, effects: [], moment: { ...moment, newId }, reach };
   for (const observation of observations) {
     const known = again.state.incident;
     // No tick runs meanwhile to end an unobserved incident. Observations from shortly before the

@@ -4,54 +4,6 @@ import { type Interval, union } from '../../shared/base/time.ts';
 import { type Hours, withinHours } from './hours.ts';
 
 /**
- * Notification rules that can be turned off one by one. Only a test does so: it shows that the
- * simulator detects a notifier that lacks one of them.
- */
-export const notificationRuleNames = [
-  'covered_only', // 30
-  'backs_off', // 31
-  'overtaken_is_merged', // 31
-  'due_is_told_though_over', // 31
-  'bucket_gathers', // 32
-  'first_is_undelayed', // 32
-  'gathering_grows', // 32
-  'delay_is_escalation', // 33
-  'acknowledging_ends', // 34
-  'reminders_double', // 35
-  'quiet_hours_hold', // 36
-  'mute_holds', // 36
-  'flapping_is_told_once', // 37
-  'last_resort', // 38
-] as const;
-
-export type NotificationRuleName = (typeof notificationRuleNames)[number];
-export type NotificationRules = Readonly<Record<NotificationRuleName, boolean>>;
-
-/** All rules are on. */
-export const allNotificationRules: NotificationRules = {
-  covered_only: true,
-  backs_off: true,
-  overtaken_is_merged: true,
-  due_is_told_though_over: true,
-  bucket_gathers: true,
-  first_is_undelayed: true,
-  gathering_grows: true,
-  delay_is_escalation: true,
-  acknowledging_ends: true,
-  reminders_double: true,
-  quiet_hours_hold: true,
-  mute_holds: true,
-  flapping_is_told_once: true,
-  last_resort: true,
-};
-
-/** All rules but one. */
-export const withoutNotificationRule = (rule: NotificationRuleName): NotificationRules => ({
-  ...allNotificationRules,
-  [rule]: false,
-});
-
-/**
  * The bucket of a channel (rule 32). Two messages leave at once. What comes due after them is
  * gathered, for longer the more there was: it leaves together when nothing came for a while, or
  * when its oldest part has waited for long enough.
@@ -85,9 +37,7 @@ export const fullBucket: Bucket = { fullAt: 0, since: null, newest: null };
 export function gather(
   before: Bucket,
   { now, more }: { readonly now: number; readonly more: boolean },
-  rules: NotificationRules = allNotificationRules,
 ): Gathered {
-  if (!rules.bucket_gathers) return { is: 'leaves', bucket: { ...fullBucket, fullAt: now } };
   // Neither a clock that was set back nor a step dropped while it waited makes anything wait
   // longer.
   const isGathering =
@@ -95,8 +45,8 @@ export function gather(
   const since = isGathering && before.since !== null ? before.since : now;
   const newest = isGathering && !more ? Math.min(before.newest ?? now, now) : now;
   const spent = Math.min(Math.max(before.fullAt - since, 0), most * eachMs);
-  const place = Math.ceil(spent / eachMs) - (rules.first_is_undelayed ? atOnce : 0);
-  const window = place < 0 ? undefined : windows[place === 0 || !rules.gathering_grows ? 0 : 1];
+  const place = Math.ceil(spent / eachMs) - atOnce;
+  const window = place < 0 ? undefined : windows[place === 0 ? 0 : 1];
   const until =
     window === undefined ? now : Math.min(since + window.mostMs, newest + window.quietMs);
   if (until > now) return { is: 'waits', until, bucket: { fullAt: before.fullAt, since, newest } };
@@ -118,10 +68,8 @@ export type Coverage = {
 export const isCovered = (
   { covers, monitors, groups }: Coverage,
   monitor: { readonly id: string; readonly group: string | null },
-  rules: NotificationRules = allNotificationRules,
 ): boolean =>
   covers === 'all' ||
-  !rules.covered_only ||
   monitors.has(monitor.id) ||
   (monitor.group !== null && groups.has(monitor.group));
 
@@ -189,11 +137,8 @@ export const lastResortMs = 2 * minute;
 /** A "down" that was being delivered, and that no one accepted in time. */
 type UndeliveredAlert = { readonly first_told_at: number; readonly taken: boolean };
 
-export const isLastResort = (
-  { first_told_at, taken }: UndeliveredAlert,
-  now: number,
-  rules: NotificationRules = allNotificationRules,
-): boolean => rules.last_resort && !taken && now - first_told_at >= lastResortMs;
+export const isLastResort = ({ first_told_at, taken }: UndeliveredAlert, now: number): boolean =>
+  !taken && now - first_told_at >= lastResortMs;
 
 /** The channel's delivery state after a failed attempt or an accepted message. */
 export function afterAttempt(
@@ -222,10 +167,9 @@ type Again = { readonly is: 'again'; readonly at: number } | { readonly is: 'giv
 export function tryAgain(
   { attempts, after_s }: { readonly attempts: number; readonly after_s: number | undefined },
   now: number,
-  rules: NotificationRules = allNotificationRules,
 ): Again {
   if (attempts >= pauses.length + dayOfHours + 1) return { is: 'given up' };
-  const pause = rules.backs_off ? (pauses[attempts - 1] ?? hour) : second;
+  const pause = pauses[attempts - 1] ?? hour;
   const wanted = after_s === undefined ? 0 : Math.min(Math.max(after_s, 0) * second, hour);
   return { is: 'again', at: now + Math.max(pause, wanted) };
 }
@@ -257,11 +201,7 @@ export const longMs = 5 * minute;
 export const flappingMemoryMs = 24 * 60 * minute;
 
 /** How the last of these outages of one monitor, in order of time, is notified (rule 37). */
-export function flappingOf(
-  outages: readonly Outage[],
-  rules: NotificationRules = allNotificationRules,
-): Flapping {
-  if (!rules.flapping_is_told_once) return 'plain';
+export function flappingOf(outages: readonly Outage[]): Flapping {
   let is: Flapping = 'plain';
   let isEpisode = false;
   let recent: number[] = [];
@@ -293,14 +233,8 @@ const dayMs = 86_400_000;
  * How long after the previous notification the n-th reminder (from 1) comes: intervals double, up
  * to a day (rule 35).
  */
-export const reminderAfter = (
-  reminder_s: number,
-  n: number,
-  rules: NotificationRules = allNotificationRules,
-): number =>
-  rules.reminders_double
-    ? Math.min(reminder_s * 1_000 * 2 ** Math.min(n - 1, 20), dayMs)
-    : reminder_s * 1_000;
+export const reminderAfter = (reminder_s: number, n: number): number =>
+  Math.min(reminder_s * 1_000 * 2 ** Math.min(n - 1, 20), dayMs);
 
 /**
  * One event of one incident for one channel. It is due now, or held until a moment at which it is
@@ -380,12 +314,7 @@ export type StepOutcome =
   | { readonly is: 'held'; readonly by: HeldBy; readonly until: number }
   | { readonly is: 'dropped'; readonly because: Because };
 
-export function decideStep(
-  step: Step,
-  around: Surroundings,
-  now: number,
-  rules: NotificationRules = allNotificationRules,
-): StepOutcome {
+export function decideStep(step: Step, around: Surroundings, now: number): StepOutcome {
   const { incident, channel } = around;
   if (channel.shut !== undefined) return dropped(`channel_${channel.shut}`);
   if (step.event === 'up' || step.event === 'was_down') {
@@ -396,11 +325,11 @@ export function decideStep(
   }
   if (step.event === 'closed') return { is: 'due' };
   if (incident.ended_at !== null) {
-    if (!wasDue(step, around, incident.ended_at, rules)) return dropped('over');
+    if (!wasDue(step, around, incident.ended_at)) return dropped('over');
     return step.event === 'down' ? { is: 'due', as: 'was_down' } : { is: 'due' };
   }
   if (step.event === 'acknowledged') return { is: 'due' };
-  return decideOpenStep(step, around, now, rules);
+  return decideOpenStep(step, around, now);
 }
 
 function dropped(because: Because): StepOutcome {
@@ -411,29 +340,18 @@ function dropped(because: Because): StepOutcome {
  * Whether the "down" was due before the incident was over. It is then sent, however late, as one
  * that was down (rule 31). A "down" that was held until the end is never sent.
  */
-function wasDue(
-  step: Step,
-  around: Surroundings,
-  ended_at: number,
-  rules: NotificationRules,
-): boolean {
+function wasDue(step: Step, around: Surroundings, ended_at: number): boolean {
   return (
-    rules.due_is_told_though_over &&
     (step.event === 'down' || step.event === 'flapping') &&
     (around.gathered ||
-      (step.due_at <= ended_at && decideOpenStep(step, around, ended_at, rules).is === 'due'))
+      (step.due_at <= ended_at && decideOpenStep(step, around, ended_at).is === 'due'))
   );
 }
 
 /** Decides a step of an incident that is open at `now`. */
-function decideOpenStep(
-  step: Step,
-  around: Surroundings,
-  now: number,
-  rules: NotificationRules,
-): StepOutcome {
+function decideOpenStep(step: Step, around: Surroundings, now: number): StepOutcome {
   const { incident, channel } = around;
-  const isEnded = incident.acknowledged_at !== null && rules.acknowledging_ends;
+  const isEnded = incident.acknowledged_at !== null;
   // A "down" that is due at once for everyone also goes to a channel planned a moment after someone
   // acknowledged the incident.
   const acknowledgedAfter = (incident.acknowledged_at ?? 0) - step.due_at;
@@ -443,28 +361,21 @@ function decideOpenStep(
     acknowledgedAfter < 0 ||
     acknowledgedAfter > 1_000;
   if (isEnded && isLater && !around.gathered) return dropped('acknowledged');
-  return holdOf(step, around, now, rules);
+  return holdOf(step, around, now);
 }
 
 /** The first thing that holds a "down". */
-function holdOf(
-  step: Step,
-  around: Surroundings,
-  now: number,
-  rules: NotificationRules,
-): StepOutcome {
+function holdOf(step: Step, around: Surroundings, now: number): StepOutcome {
   const { incident, channel, cover, muted_until, flapping } = around;
   const holds: [HeldBy, number][] = [];
-  if (step.event === 'down' && rules.delay_is_escalation)
-    holds.push(['delay', step.due_at + channel.delay_s * 1_000]);
+  if (step.event === 'down') holds.push(['delay', step.due_at + channel.delay_s * 1_000]);
   if (step.event === 'down' && flapping !== 'plain')
     holds.push(['flapping', incident.confirmed_at + longMs]);
   if (step.event === 'reminder') holds.push(['reminder', step.not_before]);
   const inside = union(cover).find(({ from, to }) => from <= now && now < to);
   if (inside) holds.push(['maintenance', inside.to]);
-  if (muted_until !== null && rules.mute_holds) holds.push(['mute', muted_until]);
-  if (channel.hours !== null && rules.quiet_hours_hold)
-    holds.push(['hours', withinHours(channel.hours, now)]);
+  if (muted_until !== null) holds.push(['mute', muted_until]);
+  if (channel.hours !== null) holds.push(['hours', withinHours(channel.hours, now)]);
   const first = holds.find(([, until]) => until > now);
   return first === undefined ? { is: 'due' } : { is: 'held', by: first[0], until: first[1] };
 }

@@ -1,7 +1,7 @@
 import { type Alert, mayNotify, release } from '../../coordinator/core/alerts.ts';
 import { checkpointOf, nextTick, restore } from '../../coordinator/core/lifecycle.ts';
 import { observedIn } from '../../coordinator/core/observations.ts';
-import type { MonitorState, Rules, Watched } from '../../coordinator/core/types.ts';
+import type { MonitorState, Watched } from '../../coordinator/core/types.ts';
 import { type Placed, probeOf } from '../../shared/checks/placement.ts';
 import type { Agenda } from './agenda.ts';
 import type { Bus, Waiting } from './bus.ts';
@@ -23,7 +23,6 @@ export const createAlerter = (parts: {
   readonly agenda: Agenda;
   readonly database: Database;
   readonly record: Record;
-  readonly rules: Rules;
   readonly seed: number;
   /**
    * Whether the past of this monitor has been decided: before, nobody knows whether an outage
@@ -33,7 +32,7 @@ export const createAlerter = (parts: {
   /** Runs later, unless its coordinator has died or hangs by then. */
   readonly later: (wait: number, act: () => void) => void;
 }): Alerter => {
-  const { agenda, database, record, rules, seed, later, mayRelease } = parts;
+  const { agenda, database, record, seed, later, mayRelease } = parts;
   const sending = new Set<string>();
   let stopped = false;
   let nextWake = Number.POSITIVE_INFINITY;
@@ -97,7 +96,7 @@ export const createAlerter = (parts: {
       if (row.state !== 'held' && row.state !== 'due') continue;
       if (row.event === 'down') {
         if (!mayRelease()) continue;
-        const answer = release(row.due_at, database.cover(known.monitor), now, rules);
+        const answer = release(row.due_at, database.cover(known.monitor), now);
         if (answer.is === 'held') {
           if (row.state === 'due') mark(incident, row, 'held');
           wakeAt(answer.until);
@@ -108,7 +107,7 @@ export const createAlerter = (parts: {
       } else if (row.event === 'was_down') {
         // What held it to its end drops it, as it would have then.
         const end = database.incidents.get(incident)?.incident.resolved_at ?? now;
-        const answer = release(row.due_at, database.cover(known.monitor), end, rules);
+        const answer = release(row.due_at, database.cover(known.monitor), end);
         if (answer.is === 'held') mark(incident, row, 'dropped');
         else send(incident, row);
       } else if (
@@ -165,7 +164,6 @@ export type CoordinatorDependencies = {
   readonly network: Network;
   readonly probes: readonly Probe[];
   readonly record: Record;
-  readonly rules: Rules;
   readonly owner: number;
   readonly isBusAway: () => boolean;
   /** What its clock says, which can be wrong. */
@@ -220,8 +218,7 @@ const standsAtMost = 30_000;
  * kept arrives; rule 4) → working; hanging; dead.
  */
 export const createCoordinator = (dependencies: CoordinatorDependencies): Coordinator => {
-  const { story, agenda, bus, database, network, probes, record, rules, owner, clock } =
-    dependencies;
+  const { story, agenda, bus, database, network, probes, record, owner, clock } = dependencies;
   const epoch = database.takeOver();
   let life: 'well' | 'hanging' | 'dead' = 'well';
   let deathStep: number | null = null;
@@ -246,7 +243,7 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
       gaps: database.gaps(monitor),
     });
   });
-  const holding = createHolding({ story, agenda, database, network, rules });
+  const holding = createHolding({ story, agenda, database, network });
   let tickAt = Number.POSITIVE_INFINITY;
   let checkpointAt = agenda.now() + noise(story.seed, owner, 1, 12) * checkpointEvery;
   let rounds = 0;
@@ -280,12 +277,9 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
     agenda,
     database,
     record,
-    rules,
     seed: story.seed + owner,
     later,
-    mayRelease: () =>
-      (isProved || !rules.past_is_not_alerted) &&
-      mayNotify({ isPastDecided: caughtUp, isSaidByTarget: false }, rules),
+    mayRelease: () => isProved && mayNotify({ isPastDecided: caughtUp, isSaidByTarget: false }),
   });
 
   const tell = (round: Round) => {
@@ -391,7 +385,6 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
       states,
       now: clock(),
       network: network.roster(),
-      rules,
       name: `${owner}.${rounds}`,
     });
     fill(round);

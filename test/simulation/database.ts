@@ -1,16 +1,14 @@
 import { type Alert, type AlertEvent, downs, late, settle } from '../../coordinator/core/alerts.ts';
-import {
-  allRules,
-  type Checkpoint,
-  type Effect,
-  type Gap,
-  type Incident,
-  type LedgerRow,
-  type MonitorEvent,
-  type Outage,
-  type Rules,
-  type SeenResult,
-  type Watched,
+import type {
+  Checkpoint,
+  Effect,
+  Gap,
+  Incident,
+  LedgerRow,
+  MonitorEvent,
+  Outage,
+  SeenResult,
+  Watched,
 } from '../../coordinator/core/types.ts';
 import {
   type CoveringWindow,
@@ -147,7 +145,6 @@ type Since = { checkpoint: Checkpoint | null; since: SeenResult[] };
 export const createDatabase = (
   watched: readonly Watched[],
   channels: readonly (readonly string[])[],
-  rules: Rules = allRules,
 ): Database => {
   const ledgers = watched.map(() => ({
     paused: new Map<number, LedgerRow>(),
@@ -166,7 +163,7 @@ export const createDatabase = (
         ? downs(rows, channels[monitor] ?? [], effect.due_at)
         : effect.event === 'was_down'
           ? late(rows, channels[monitor] ?? [], effect.due_at)
-          : settle(rows, effect.event, effect.at, rules);
+          : settle(rows, effect.event, effect.at);
     const kept = rows.filter(
       (row) => !changed.some((other) => other.event === row.event && other.channel === row.channel),
     );

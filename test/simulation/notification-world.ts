@@ -3,7 +3,6 @@
  * receiver that is away at times.
  */
 
-import type { NotificationRules } from '../../coordinator/notifications/policy.ts';
 import {
   decideStep,
   flappingOf,
@@ -69,7 +68,7 @@ const isIn = (spans: readonly Span[], at: number): Span | undefined =>
   spans.find(({ from, to }) => from <= at && at < to);
 
 /** Every second is looked at; what happens within one happens at its beginning. */
-export const tell = (story: Story, rules: NotificationRules): Heard => {
+export const tell = (story: Story): Heard => {
   const steps: Step[] = [];
   const messages: (Sent & { next: number })[] = [];
   const resorts: { incident: string; at: number }[] = [];
@@ -99,7 +98,7 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
 
   for (let now = 0; now <= story.until; now += 1_000) {
     for (const outage of story.outages) {
-      if (outage.down === now && isCovered(coverage, { id: outage.monitor, group: null }, rules)) {
+      if (outage.down === now && isCovered(coverage, { id: outage.monitor, group: null })) {
         const before = story.outages.filter(
           ({ monitor, down }) => monitor === outage.monitor && down <= now,
         );
@@ -109,7 +108,6 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
             confirmed_at: down,
             resolved_at: up <= now ? up : null,
           })),
-          rules,
         );
         verdicts.set(outage, verdict);
         if (verdict === 'flapping') step(outage, 'flapping', now);
@@ -164,7 +162,6 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
           gathered: each.event === 'down' && each.isGathered && verdicts.get(outage) === 'plain',
         },
         now,
-        rules,
       );
       if (disposition.is === 'dropped') each.state = 'gone';
       if (disposition.is === 'held') each.look = disposition.until;
@@ -174,7 +171,7 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
     const gathered =
       due.length === 0
         ? undefined
-        : gather(bucket, { now, more: due.some(({ isGathered }) => !isGathered) }, rules);
+        : gather(bucket, { now, more: due.some(({ isGathered }) => !isGathered) });
     bucket = gathered?.bucket ?? bucket;
     if (gathered?.is === 'waits')
       for (const each of due) Object.assign(each, { look: gathered.until, isGathered: true });
@@ -189,12 +186,7 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
       };
       for (const each of due) {
         const begun = told(each.outage, 'down');
-        if (
-          each.event === 'up' &&
-          rules.overtaken_is_merged &&
-          begun?.message &&
-          begun.message.taken === null
-        ) {
+        if (each.event === 'up' && begun?.message && begun.message.taken === null) {
           each.event = 'was_down';
           begun.state = 'gone';
           // What else it says is said on.
@@ -214,7 +206,7 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
           const seq = each.seq + 1;
           step(each.outage, 'reminder', now, {
             seq,
-            look: now + reminderAfter(story.reminder_s, seq, rules),
+            look: now + reminderAfter(story.reminder_s, seq),
           });
         }
       }
@@ -225,11 +217,7 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
       message.attempts.push(now);
       if (!isIn(story.away, now)) message.taken = now;
       else {
-        const again = tryAgain(
-          { attempts: message.attempts.length, after_s: undefined },
-          now,
-          rules,
-        );
+        const again = tryAgain({ attempts: message.attempts.length, after_s: undefined }, now);
         if (again.is === 'again') message.next = Math.ceil(again.at / 1_000) * 1_000;
         else message.over = true;
       }
@@ -242,9 +230,7 @@ export const tell = (story: Story, rules: NotificationRules): Heard => {
         outage.up > now &&
         !resorts.some(({ incident }) => incident === outage.incident)
       )
-        if (
-          isLastResort({ first_told_at: message.left, taken: message.taken !== null }, now, rules)
-        )
+        if (isLastResort({ first_told_at: message.left, taken: message.taken !== null }, now))
           resorts.push({ incident: outage.incident, at: now });
   }
   return { messages, resorts };

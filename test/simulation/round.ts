@@ -8,7 +8,7 @@ import {
 } from '../../coordinator/core/backlog.ts';
 import { decide } from '../../coordinator/core/decide.ts';
 import { observe, shownBy, type Trust, trusting } from '../../coordinator/core/quarantine.ts';
-import type { Effect, MonitorEvent, MonitorState, Rules } from '../../coordinator/core/types.ts';
+import type { Effect, MonitorEvent, MonitorState } from '../../coordinator/core/types.ts';
 import { countsAs, isOnlyOne, reachOf } from '../../coordinator/core/views.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Place } from '../../shared/checks/places.ts';
@@ -38,9 +38,8 @@ export const createHolding = (parts: {
   readonly agenda: Agenda;
   readonly database: Database;
   readonly network: Network;
-  readonly rules: Rules;
 }): Holding => {
-  const { story, agenda, database, network, rules } = parts;
+  const { story, agenda, database, network } = parts;
   const said = new Map<string, LatestPresence>();
   let handover = beginBacklog(agenda.now(), Number.NEGATIVE_INFINITY);
 
@@ -79,7 +78,7 @@ export const createHolding = (parts: {
       });
       if (kept.length === 0) return false;
       const since = Math.min(...kept.map(({ oldest }) => oldest));
-      if (!mustWait(handover, { since, from: kept.map(({ probe }) => probe) }, words(), now, rules))
+      if (!mustWait(handover, { since, from: kept.map(({ probe }) => probe) }, words(), now))
         return false;
       begin(since);
       return true;
@@ -127,10 +126,9 @@ export const createRound = (parts: {
   readonly states: readonly MonitorState[];
   readonly now: number;
   readonly network: Roster;
-  readonly rules: Rules;
   readonly name: string;
 }): Round => {
-  const { story, database, now, network, rules, name } = parts;
+  const { story, database, now, network, name } = parts;
   const states = [...parts.states];
   const results: Stored[] = [];
   const effects: { monitor: number; effect: Effect }[] = [];
@@ -148,7 +146,7 @@ export const createRound = (parts: {
   const decideOn = (monitor: number, event: MonitorEvent) => {
     const before = states[monitor];
     if (!before) return;
-    const decision = decide(before, event, { now, network, newId, rules });
+    const decision = decide(before, event, { now, network, newId });
     states[monitor] = decision.state;
     for (const effect of decision.effects) {
       effects.push({ monitor, effect });

@@ -1,5 +1,4 @@
-import { allRules, type RuleName, ruleNames, without } from '../../coordinator/core/types.ts';
-import { endWithUsage, numberOf, readCommandLine } from '../support/command-line.ts';
+import { numberOf, readCommandLine } from '../support/command-line.ts';
 import { campaign, type Sum, shrink } from './campaign.ts';
 import { describeFleet, makeFleetStory, shrinkFleet } from './fleet.ts';
 import { makeHeartbeatStory } from './heartbeat-story.ts';
@@ -15,10 +14,10 @@ import { describeWarnings, makeWarningStory, shrinkWarnings } from './warning-st
  * (default: the time), and says what came of it. A story that ends badly is told by its seed,
  * shrunk to its shortest, and ends the run with 1.
  */
-const usage = `npm run simulate -- [--years N] [--seed S] [--stories N] [--without RULE | --mutations]
+const usage = `npm run simulate -- [--years N] [--seed S] [--stories N] [--mutations]
 Lives so many monitor-years (default 10) of stories from this seed on (default: the time), or so many stories; of both, what is reached
-first. --without turns a rule off, to see that it is missed; there are: ${ruleNames.join(', ')}.
---mutations makes mistakes in the core instead, one at a time, and searches so many stories (default 400, from seed 1) for each.`;
+first.
+--mutations makes mistakes in the code instead, one at a time, and searches so many stories (default 400, from seed 1) for each.`;
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
@@ -28,13 +27,11 @@ const { values } = await readCommandLine(
     years: { type: 'string' },
     seed: { type: 'string' },
     stories: { type: 'string' },
-    without: { type: 'string' },
     mutations: { type: 'boolean' },
   },
   () => usage,
 );
 
-const isRule = (text: string): text is RuleName => ruleNames.some((name) => name === text);
 /** Each story takes the next seed, and all of them 32 bits. */
 const maxSeed = 2 ** 32 - 1;
 const isWhole = (least: number, limit: number) => (value: number) =>
@@ -59,10 +56,6 @@ const stories =
   Number.POSITIVE_INFINITY;
 const days =
   (years ?? (stories === Number.POSITIVE_INFINITY ? 10 : Number.POSITIVE_INFINITY)) * 365;
-const missing = values.without;
-if (missing !== undefined && !isRule(missing))
-  endWithUsage(usage, `--without must be one of the rules, not "${missing}"`);
-const rules = missing === undefined ? allRules : without(missing);
 
 if (values.mutations === true) {
   const from = { seed: numberOfSeed ?? 1, stories: Number.isFinite(stories) ? stories : 400 };
@@ -80,7 +73,6 @@ const line = ({ monitorDays, stories: count, happenings }: Sum): string => {
 say(`from seed ${seed}`);
 const sum = campaign({
   seed,
-  rules,
   tells: 'all',
   isEnough: (soFar) => soFar.stories >= stories || soFar.monitorDays >= days,
   onStory: (soFar) => {
@@ -101,9 +93,7 @@ say(`${sum.pings} pings of jobs`);
 if (sum.failed === null) say('every rule held');
 else {
   say(`\nseed ${sum.failed.seed} ended badly: ${sum.failed.violation}`);
-  say(
-    `replay: npm run simulate -- --seed ${sum.failed.seed} --stories 1${missing === undefined ? '' : ` --without ${missing}`}`,
-  );
+  say(`replay: npm run simulate -- --seed ${sum.failed.seed} --stories 1`);
   if (sum.failed.of === 'job') {
     const { story, fault } = shrinkHeartbeat(makeHeartbeatStory(sum.failed.seed));
     say(`\nthe shortest story that ends so:\n${describeHeartbeat(story)}\n${fault}`);
@@ -117,7 +107,7 @@ else {
     const { story, fault } = shrinkWarnings(makeWarningStory(sum.failed.seed));
     say(`\nthe shortest story that ends so:\n${describeWarnings(story)}\n${fault}`);
   } else {
-    const { story, fault } = shrink(makeStory(sum.failed.seed), rules);
+    const { story, fault } = shrink(makeStory(sum.failed.seed));
     say(`\nthe shortest story that ends so:\n${describeStory(story)}\n${fault}`);
   }
   process.exitCode = 1;

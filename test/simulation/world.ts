@@ -1,11 +1,6 @@
 import { allowedSilence } from '../../coordinator/core/ledger.ts';
 import { checkpointOf } from '../../coordinator/core/lifecycle.ts';
-import {
-  allRules,
-  type MonitorState,
-  type ProbeView,
-  type Rules,
-} from '../../coordinator/core/types.ts';
+import type { MonitorState, ProbeView } from '../../coordinator/core/types.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { placesOf, probeOf } from '../../shared/checks/placement.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
@@ -144,7 +139,7 @@ const shortestJump = 15 * 60_000;
 /** Many times what the busiest story takes. */
 const maxSteps = 1_000_000;
 
-export const live = (story: Story, rules: Rules = allRules): Lived => {
+export const live = (story: Story): Lived => {
   const agenda = createAgenda(story.start);
   const truth = createTruth(story);
   const record = createRecord(story.monitors.length);
@@ -153,7 +148,6 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
   const database = createDatabase(
     watched,
     story.monitors.map(({ channels }) => channels),
-    rules,
   );
   const probes = story.probes.map(
     (spec): Probe => createProbe(spec, { story, agenda, truth, bus, record }),
@@ -187,7 +181,6 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
       network,
       probes,
       record,
-      rules,
       owner,
       isBusAway: () => truth.isBusAway(agenda.now()),
       clock: () => agenda.now() + truth.ahead(agenda.now()),

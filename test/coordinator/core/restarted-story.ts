@@ -7,7 +7,6 @@ import type {
   MonitorState,
   SeenResult,
 } from '../../../coordinator/core/types.ts';
-import { without } from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { at, refused, rosterOf, story } from './story.ts';
 
@@ -46,7 +45,6 @@ export const told = () => {
   const moment = {
     now: at(500),
     network: roster,
-    rules: without('unobserved_lapses'),
     newId: () => {
       ids += 1;
       return `id-${ids}`;

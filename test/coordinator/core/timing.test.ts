@@ -2,12 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { byStart } from '../../../coordinator/core/backlog.ts';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { maxObservations } from '../../../coordinator/core/observations.ts';
-import {
-  type Incident,
-  type MonitorState,
-  type SeenResult,
-  without,
-} from '../../../coordinator/core/types.ts';
+import type { Incident, MonitorState, SeenResult } from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Cause } from '../../../shared/checks/result.ts';
 import fc from '../../support/random.ts';
@@ -50,10 +45,9 @@ describe('what comes late dates', () => {
     const evidence = new Map<string, unknown>();
     const alerts: string[] = [];
     let ids = 0;
-    const rules = without('unobserved_lapses');
     const tell = (results: readonly SeenResult[], now: number): void => {
       for (const result of results.toSorted(byStart)) {
-        const moment = { now, network: rosterOf(places), rules };
+        const moment = { now, network: rosterOf(places) };
         const newId = () => {
           ids += 1;
           return `id-${ids}`;

@@ -1,3 +1,4 @@
+import type * as Campaign from '../campaign.ts';
 import { loadMutant } from './mutant.ts';
 import type { Mutation } from './types.ts';
 
@@ -15,7 +16,7 @@ export const findMutation = async (
   from: { readonly seed: number; readonly stories: number },
 ): Promise<Verdict> => {
   const { name, tells } = mutation;
-  const { campaign } = await loadMutant(mutation);
+  const { campaign }: typeof Campaign = await loadMutant(mutation);
   let seed = from.seed;
   try {
     const sum = campaign({

@@ -1,86 +1,70 @@
-import type { Mutation } from './types.ts';
+import { instead, leftOut, mutationsOf, never } from './types.ts';
 
-const holding = 'coordinator/engine/holding.ts';
-const division = 'coordinator/engine/division.ts';
-
-const mutation = (
-  name: string,
-  file: string,
-  text: string,
-  instead: string,
-  seed: number,
-): Mutation => ({ name, file, text, instead, tells: 'fleet', seed });
+const mutation = mutationsOf('fleet');
 
 /** What could be wrong with how coordinators hold their partitions, and divide them. */
-export const fleetMutations: readonly Mutation[] = [
+export const fleetMutations = [
   mutation(
     'the renewal of leases waits for partitions that end',
-    holding,
-    'if (isClosed || renewal) return;',
-    'if (isClosed || renewal || ending.size > 0) return;',
+    'coordinator/engine/holding.ts#createHolding.tick',
+    instead('isClosed || renewal', 'isClosed || renewal || ending.size > 0'),
     2,
   ),
   mutation(
     'a renewal without an answer is waited for',
-    holding,
-    'renewal = undefined; if (!asked || !answer || isClosed) return;',
-    'if (!asked || !answer || isClosed) return; renewal = undefined;',
+    'coordinator/engine/holding.ts#createHolding.renewed',
+    instead('renewal = undefined', 'renewal = asked && answer && !isClosed ? undefined : asked'),
     3,
   ),
   mutation(
     'leases hold from the answer on',
-    holding,
-    'validUntil = asked.at + leaseMs;',
-    'validUntil = now + leaseMs;',
+    'coordinator/engine/holding.ts#createHolding.renewed',
+    instead('asked.at + leaseMs', 'now + leaseMs'),
     27,
   ),
   mutation(
     'a partition starts again while it ends',
-    holding,
-    'if (running.has(partition) || ending.has(partition) || leaving.has(partition)) return;',
-    'if (running.has(partition)) return;',
+    'coordinator/engine/holding.ts#createHolding.begin',
+    instead(
+      'running.has(partition) || ending.has(partition) || leaving.has(partition)',
+      'running.has(partition)',
+    ),
     25,
   ),
   mutation(
     'a lease that is ours and does not run here stays so',
-    holding,
-    'if (!asked.ending.has(lease.partition)) begin(lease, false);',
-    '',
-    2,
+    'coordinator/engine/holding.ts#createHolding.renewed',
+    never('!asked.ending.has(lease.partition)'),
+    11,
   ),
   mutation(
     'a partition that was handed over is never released',
-    holding,
-    "if (how === 'handed over') release([partition]);",
-    '',
+    'coordinator/engine/holding.ts#createHolding.ended',
+    never("how === 'handed over'"),
     1,
   ),
   mutation(
     'what ends while others are released is never released',
-    holding,
-    'isReleasing = false; release([]);',
-    'isReleasing = false;',
+    'coordinator/engine/holding.ts#createHolding.released',
+    leftOut('release([])'),
     1,
   ),
   mutation(
     'free leases are looked for once, if the database does not answer',
-    holding,
-    'if (!free || !mayWork(now)) return divided();',
-    'if (!free || !mayWork(now)) return;',
+    'coordinator/engine/holding.ts#createHolding.found',
+    instead('if (!free || !mayWork(now)) return divided();', 'if (!free || !mayWork(now)) return;'),
     10,
   ),
   mutation(
     'a silent coordinator is forgotten with its lease',
-    division,
-    'take: Math.ceil(partitions / (1 + others.counted))',
-    'take: Math.ceil(partitions / (1 + others.heard))',
+    'coordinator/engine/division.ts#fairShare',
+    instead('others.counted', 'others.heard'),
     531,
   ),
   mutation(
     'what nobody could renew is taken at once',
-    division,
-    'if (inTimeMs < leaseMs) return [];',
-    '',
+    'coordinator/engine/division.ts#taken',
+    never('inTimeMs < leaseMs'),
     747,
   ),
 ];

@@ -1,45 +1,37 @@
-import { core, type Mutation } from './types.ts';
+import { always, instead, leftOut, mutationsOf } from './types.ts';
+
+const mutation = mutationsOf('job');
 
 /** What could be wrong with how heartbeats are judged. */
-export const jobMutations: readonly Mutation[] = [
-  {
-    name: 'a good ping that comes late changes nothing',
-    file: core('heartbeat'),
-    text: 'if (!found) {',
-    instead: 'if (!found || found.id !== "") {',
-    tells: 'job',
-    seed: 31,
-  },
-  {
-    name: 'the grace of a heartbeat is 0',
-    file: 'shared/checks/heartbeat/state.ts',
-    text: 'due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;',
-    instead: 'due === undefined ? Number.POSITIVE_INFINITY : due + 0 * terms.grace_ms;',
-    tells: 'job',
-    seed: 2,
-  },
-  {
-    name: 'a run of a job has twice its time',
-    file: 'shared/checks/heartbeat/state.ts',
-    text: 'state.open.map(({ at }) => at + max_run_ms).find(',
-    instead: 'state.open.map(({ at }) => at + 2 * max_run_ms).find(',
-    tells: 'job',
-    seed: 1,
-  },
-  {
-    name: 'a good ping that comes late ends nothing before what the job said later',
-    file: core('heartbeat'),
-    text: 'confirmed_at !== null && confirmed_at > at ? at : confirmed_at;',
-    instead: 'confirmed_at !== null && confirmed_at < at ? at : confirmed_at;',
-    tells: 'job',
-    seed: 910043,
-  },
-  {
-    name: 'a failure that was told late leaves nothing',
-    file: core('heartbeat'),
-    text: "  if (!closed) {\n    write(draft, past(draft, id, failure, at, until), 'opened');",
-    instead: '  if (!closed) {',
-    tells: 'job',
-    seed: 54,
-  },
+export const jobMutations = [
+  mutation(
+    'a good ping that comes late changes nothing',
+    'coordinator/core/heartbeat.ts#goodThatCameLate',
+    always('!found'),
+    31,
+  ),
+  mutation(
+    'the grace of a heartbeat is 0',
+    'shared/checks/heartbeat/state.ts#graceAfter',
+    instead('due + terms.grace_ms', 'due'),
+    2,
+  ),
+  mutation(
+    'a run of a job has twice its time',
+    'shared/checks/heartbeat/state.ts#lapseOf',
+    instead('at + max_run_ms', 'at + 2 * max_run_ms'),
+    1,
+  ),
+  mutation(
+    'a good ping that comes late ends nothing before what the job said later',
+    'coordinator/core/heartbeat.ts#confirmedBefore',
+    instead('confirmed_at > at', 'confirmed_at < at'),
+    910043,
+  ),
+  mutation(
+    'a failure that was told late leaves nothing',
+    'coordinator/core/heartbeat.ts#badThatCameLate',
+    leftOut("write(draft, past(draft, id, failure, at, until), 'opened')"),
+    54,
+  ),
 ];

@@ -1,110 +1,106 @@
-import { core, type Mutation } from './types.ts';
+import { always, instead, leftOut, mutationsOf, never, value } from './types.ts';
 
-const warning = (name: string, text: string, instead: string, seed: number): Mutation => ({
-  name,
-  file: core('warnings'),
-  text,
-  instead,
-  tells: 'warning',
-  seed,
-});
+const mutation = mutationsOf('warning');
 
 /** What could be wrong with how warnings are confirmed (rule 44). */
-export const warningMutations: readonly Mutation[] = [
-  warning(
+export const warningMutations = [
+  mutation(
     'a warning begins with one continent',
-    'newest.run >= 2 : seen >= 2;',
-    'newest.run >= 2 : seen >= 1;',
+    'coordinator/core/warnings.ts#settle.isSeen',
+    instead('seen >= 2', 'seen >= 1'),
     1,
   ),
-  warning(
+  mutation(
     'a continent alone begins a warning in one turn',
-    'newest?.sees === true && newest.run >= 2',
-    'newest?.sees === true && newest.run >= 1',
+    'coordinator/core/warnings.ts#settle.isSeen',
+    leftOut('newest.run >= 2'),
     22,
   ),
-  warning(
+  mutation(
     'a continent alone ends a warning in one turn',
-    'newest?.sees === false && newest.run >= 2',
-    'newest?.sees === false && newest.run >= 1',
+    'coordinator/core/warnings.ts#settle.isOver',
+    leftOut('newest.run >= 2'),
     16,
   ),
-  warning(
+  mutation(
     'a warning ends when one continent sees it no more',
-    'clear >= Math.min(2, Math.max(1, reach.apart))',
-    'clear >= 1',
+    'coordinator/core/warnings.ts#settle.isOver',
+    instead('clear >= Math.min(2, Math.max(1, reach.apart))', 'clear >= 1'),
     1,
   ),
-  warning(
+  mutation(
     'one slow check of five is slow',
-    'filter(Boolean).length > medianOf / 2',
-    'filter(Boolean).length > medianOf / 6',
+    'coordinator/core/warnings.ts#isSeenIn',
+    instead('medianOf / 2', 'medianOf / 6'),
     1,
   ),
-  warning(
+  mutation(
     'what a continent saw of a warning is never too old',
-    'warning.views.filter((view) => view.at >= oldest)',
-    'warning.views.filter((view) => view.at >= 0 * oldest)',
+    'coordinator/core/warnings.ts#move',
+    always('view.at >= oldest'),
     2,
   ),
-  warning(
+  mutation(
     'a warning ends at the check that confirms its end',
-    'warning.below_since ?? Math.max(',
-    'Math.max(',
+    'coordinator/core/warnings.ts#settle',
+    instead('warning.below_since', 'null'),
     1,
   ),
-  warning(
+  mutation(
     'a failing check says that there is no warning',
-    "if (result.outcome !== 'ok' || (state",
-    'if ((state',
+    'coordinator/core/warnings.ts#noteWarnings',
+    leftOut("result.outcome !== 'ok'"),
     1,
   ),
-  warning(
+  mutation(
     'a late pass of a continent moves what it sees',
-    'if (before && at <= before.at) return warning;',
-    'if (before && at <= before.at - 1e9) return warning;',
+    'coordinator/core/warnings.ts#move',
+    never('before && at <= before.at'),
     4,
   ),
-  warning(
+  mutation(
     'a warning begins with the check that confirms it',
-    'since: goesOn ? before.since : at,',
-    'since: at,',
+    'coordinator/core/warnings.ts#move.since',
+    value('at'),
     1,
   ),
-  warning(
+  mutation(
     'fewer than two continents for a moment date the end of a warning',
-    'const still = { ...warning, below_since: null };',
-    'const still = warning;',
+    'coordinator/core/warnings.ts#settle.still',
+    value('warning'),
     2,
   ),
-  warning(
+  mutation(
     'a further stage is told as soon as one continent has reached it',
-    'Number(b.details.stage ?? 0) - Number(a.details.stage ?? 0)',
-    'Number(a.details.stage ?? 0) - Number(b.details.stage ?? 0)',
+    'coordinator/core/warnings.ts#agreedOn',
+    instead(
+      'Number(b.details.stage ?? 0) - Number(a.details.stage ?? 0)',
+      'Number(a.details.stage ?? 0) - Number(b.details.stage ?? 0)',
+    ),
     2,
   ),
-  warning(
+  mutation(
     'a further stage is told to nobody',
-    "{ ...changed, told }, 'deepened', null",
-    "{ ...changed, told }, 'changed', null",
+    'coordinator/core/warnings.ts#settle',
+    instead("'deepened'", "'changed'"),
     2,
   ),
-  warning(
+  mutation(
     'a stage is told as often as the continents come back to it',
-    'if (!isDeeper || warning.told.includes(toldAs(agreed)))',
-    'if (!isDeeper)',
+    'coordinator/core/warnings.ts#settle',
+    leftOut('warning.told.includes(toldAs(agreed))'),
     2,
   ),
-  warning(
+  mutation(
     'a stage that is less urgent is told as well',
-    'Number(agreed.stage) < Number(warning.details.stage)',
-    'Number(agreed.stage) !== Number(warning.details.stage)',
+    'coordinator/core/warnings.ts#settle.isDeeper',
+    value('Number(agreed.stage) !== Number(warning.details.stage)'),
     5,
   ),
-  warning(
+  mutation(
     'a stage is compared with that of the beginning',
-    'const changed = { ...still, details: agreed };',
-    'const changed = { ...still };',
+    'coordinator/core/warnings.ts#settle.changed',
+    value('still'),
     2,
   ),
 ];

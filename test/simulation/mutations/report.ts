@@ -1,6 +1,7 @@
+import { campaign } from '../campaign.ts';
 import { findMutation, type Verdict } from './find.ts';
 import { mutations } from './list.ts';
-import { loadMutant, mutatedSource } from './mutant.ts';
+import { mutated } from './mutant.ts';
 import type { Mutation } from './types.ts';
 
 /** What is said of all mutations, one line for each. */
@@ -14,7 +15,7 @@ export const searchMutations = async (
   from: { readonly seed: number; readonly stories: number },
   say: (text: string) => void,
 ): Promise<number> => {
-  for (const mutation of mutations) mutatedSource(mutation);
+  for (const mutation of mutations) mutated(mutation);
   let survived = 0;
   for (const mutation of mutations) {
     const verdict = await findMutation(mutation, from);
@@ -33,18 +34,15 @@ export const searchMutations = async (
  */
 export const tryKnownSeeds = async (): Promise<string[]> => {
   const faults: string[] = [];
-  const { campaign } = await loadMutant(null);
   const seedsOf = (tells: Mutation['tells']) =>
-    new Set(mutations.flatMap((each) => (each.tells === tells ? (each.seed ?? []) : [])));
-  for (const tells of ['network', 'job', 'warning', 'places', 'fleet'] as const)
+    new Set(mutations.flatMap((each) => (each.tells === tells ? each.seed : [])));
+  for (const tells of ['network', 'job', 'warning', 'places', 'fleet', 'notification'] as const)
     for (const seed of seedsOf(tells)) {
       const { failed } = campaign({ seed, tells, isEnough: ({ stories }) => stories > 0 });
       if (failed)
         faults.push(`nothing is mutated, and seed ${seed} ends badly: ${failed.violation}`);
     }
   for (const mutation of mutations) {
-    mutatedSource(mutation);
-    if (mutation.seed === null) continue;
     const { name, found } = await findMutation(mutation, { seed: mutation.seed, stories: 1 });
     if (found === null)
       faults.push(
