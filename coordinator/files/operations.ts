@@ -79,10 +79,9 @@ export const showManager = async (
 
 const fileFrom = (name: string): string => {
   if (isFileName(name)) return name;
-  throw new Refusal(
-    'file_name_invalid',
-    'file: name it by small letters and digits, with dashes between them, up to 60 characters.',
-  );
+  throw new Refusal('file_name_invalid', {
+    file: 'name it by small letters and digits, with dashes between them, up to 60 characters.',
+  });
 };
 
 const apply = async (
@@ -237,10 +236,9 @@ const unknownCodes = {
 } as const satisfies Record<FileKind, unknown>;
 
 const unknownId = (kind: FileKind): Refusal =>
-  new Refusal(
-    'reference_unknown',
-    `id: ${notFound(unknownCodes[kind]).message} Leave \`id\` out to create one.`,
-  );
+  new Refusal('reference_unknown', {
+    id: `${notFound(unknownCodes[kind]).message} Leave \`id\` out to create one.`,
+  });
 
 const managedBySomeone = (file: string): Refusal =>
   new Refusal(
@@ -292,10 +290,9 @@ const makeOne = async (work: Work, kind: SingleKind, key: string, raw: Raw): Pro
   try {
     const steps = stepsOf(work, kind, key, raw);
     if (present && kind === 'channels' && present.type !== raw.kind)
-      throw new Refusal(
-        'type_differs',
-        `kind: this channel is of kind ${present.type}, which never changes.`,
-      );
+      throw new Refusal('type_differs', {
+        kind: `this channel is of kind ${present.type}, which never changes.`,
+      });
     const done = present
       ? await takeSteps(work, steps.update, present.id)
       : await takeSteps(work, steps.create, null);

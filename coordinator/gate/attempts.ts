@@ -111,7 +111,7 @@ export const createAttempts = (
       throw new Refusal(
         'too_many_attempts',
         `Too many tries; wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`,
-        Math.max(1, Math.ceil((ends - now) / 1_000)),
+        { waitS: Math.max(1, Math.ceil((ends - now) / 1_000)) },
       );
     },
     forget: async (tried) => forgetTries(sql, await subjectsOf(tried)),

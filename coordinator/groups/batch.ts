@@ -74,10 +74,9 @@ const judgeAmong = (
     const { name, external_id } = settings;
     const named = byName.get(folded(name));
     if (named !== undefined && named.id !== id && (id !== null || named.external_id !== null))
-      throw new Refusal(
-        'name_taken',
-        `name: there is a group "${named.name}" already${named.external_id === null ? '' : `, which is "${named.external_id}"`}; choose another name.`,
-      );
+      throw new Refusal('name_taken', {
+        name: `there is a group "${named.name}" already${named.external_id === null ? '' : `, which is "${named.external_id}"`}; choose another name.`,
+      });
     // A group that no program has, and has the name, is adopted as it is.
     const before = id === null ? named : byId.get(id);
     const group =
@@ -85,10 +84,9 @@ const judgeAmong = (
         ? { ...before, external_id }
         : { ...settings, id: before?.id ?? newId() };
     if (external_id !== null && (called.get(external_id) ?? group.id) !== group.id)
-      throw new Refusal(
-        'external_id_taken',
-        `external_id: another group is "${external_id}" already; choose another one.`,
-      );
+      throw new Refusal('external_id_taken', {
+        external_id: `another group is "${external_id}" already; choose another one.`,
+      });
     if (before === undefined) {
       enforceLimit('groups', plan, groups);
       groups += 1;

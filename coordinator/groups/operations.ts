@@ -81,19 +81,17 @@ export const changeGroup = async (
     patch.external_id === null ? before.external_id : externalIdFrom(patch.external_id);
   const named = await groupNamed(sql, of, name);
   if (named && named.id !== before.id)
-    throw new Refusal(
-      'name_taken',
-      `name: there is a group "${name}" already; choose another name.`,
-    );
+    throw new Refusal('name_taken', {
+      name: `there is a group "${name}" already; choose another name.`,
+    });
   const called =
     external_id === null || external_id === before.external_id
       ? undefined
       : await groupCalled(sql, of, external_id);
   if (called)
-    throw new Refusal(
-      'external_id_taken',
-      `external_id: another group is "${external_id}" already; choose another one.`,
-    );
+    throw new Refusal('external_id_taken', {
+      external_id: `another group is "${external_id}" already; choose another one.`,
+    });
   await updateGroups(sql, of, [{ id: before.id, name, description, external_id }]);
   const was = {
     name: before.name,
@@ -133,10 +131,9 @@ export const createGroup = async (
     // another program has it.
     if (external_id === null) return new AlternateStatus(200, groupJson(existing, now));
     if (existing.external_id !== null)
-      throw new Refusal(
-        'name_taken',
-        `name: there is a group "${existing.name}" already, which is "${existing.external_id}"; choose another name.`,
-      );
+      throw new Refusal('name_taken', {
+        name: `there is a group "${existing.name}" already, which is "${existing.external_id}"; choose another name.`,
+      });
     return new AlternateStatus(
       200,
       await changeGroup(context, existing, { name: null, description: null, external_id }),

@@ -155,12 +155,11 @@ export const addIncidentNote = async (
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = given.trim();
   if (text === '' || text.length > longestNote || !storable(text))
-    throw new Refusal(
-      'note_invalid',
-      `text: write 1 to ${longestNote} characters, without NUL or broken ones.`,
-    );
+    throw new Refusal('note_invalid', {
+      text: `write 1 to ${longestNote} characters, without NUL or broken ones.`,
+    });
   if ((await countNotes(sql, incident)) >= maxNotes)
-    throw new Refusal('note_invalid', `text: an incident has at most ${maxNotes} notes.`);
+    throw new Refusal('note_invalid', { text: `an incident has at most ${maxNotes} notes.` });
   const note = await insertNote(sql, {
     id: newId(),
     incident,
@@ -183,10 +182,9 @@ export const writePostMortem = async (
     return { post_mortem: null };
   }
   if (text.length > longestPostMortem || !storable(text))
-    throw new Refusal(
-      'note_invalid',
-      `text: write at most ${longestPostMortem} characters, without NUL or broken ones.`,
-    );
+    throw new Refusal('note_invalid', {
+      text: `write at most ${longestPostMortem} characters, without NUL or broken ones.`,
+    });
   await insertPostMortem(sql, {
     incident,
     text,

@@ -43,7 +43,7 @@ const weekdays: readonly string[] = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
 const maxTimes = 288;
 
 export const refuseRule = (fault: string): Refusal =>
-  new Refusal('rrule_invalid', `rrule: ${fault}`);
+  new Refusal('rrule_invalid', { rrule: fault });
 
 const known = [
   'FREQ',

@@ -196,10 +196,10 @@ const longestRepeated = 366 * day;
 const refuseUseless = (schedule: Schedule, rule: Rule): void => {
   const { starts_at, local_start } = schedule;
   if (longestOf(schedule) > longestRepeated)
-    throw new Refusal(
-      'window_invalid',
-      'ends_at: a window that repeats may last 366 days at most; end it earlier, or leave out rrule.',
-    );
+    throw new Refusal('window_invalid', {
+      ends_at:
+        'a window that repeats may last 366 days at most; end it earlier, or leave out rrule.',
+    });
   if (
     rule.until !== null &&
     (rule.until.local ? rule.until.at < local_start : rule.until.at < starts_at)
@@ -284,9 +284,9 @@ const checked = (schedule: Schedule): Schedule => {
   const { starts_at, ends_at, local_start, local_end, rrule } = schedule;
   for (const [key, value] of Object.entries({ starts_at, ends_at }))
     if (!(value >= earliest && value <= latest))
-      throw new Refusal('window_invalid', `${key}: must lie between the years 1970 and 2900.`);
+      throw new Refusal('window_invalid', { [key]: 'must lie between the years 1970 and 2900.' });
   if (local_end <= local_start)
-    throw new Refusal('window_invalid', 'ends_at: must be after starts_at.');
+    throw new Refusal('window_invalid', { ends_at: 'must be after starts_at.' });
   if (rrule !== null) refuseUseless(schedule, ruleFrom(rrule));
   return schedule;
 };
@@ -428,10 +428,9 @@ export const occurrencesAhead = (
 export const refuseOver = (schedule: Schedule, now: number): void => {
   if (occurrencesAhead(schedule, now, { most: 1 }).length > 0) return;
   const what = schedule.rrule === null ? 'it' : 'its last occurrence';
-  throw new Refusal(
-    'window_invalid',
-    `ends_at: the window lies wholly in the past, where it can cover nothing; ${what} must end after now, ${new Date(now).toISOString()}.`,
-  );
+  throw new Refusal('window_invalid', {
+    ends_at: `the window lies wholly in the past, where it can cover nothing; ${what} must end after now, ${new Date(now).toISOString()}.`,
+  });
 };
 
 type Limits = { readonly most?: number; readonly cut_at?: number | null };

@@ -140,15 +140,13 @@ const judgeAll = (
       const { external_id } = labelsFrom(item);
       const other = external_id === null ? undefined : known.existing.get(external_id);
       if (external_id !== null && called.has(external_id))
-        throw new Refusal(
-          'external_id_taken',
-          `external_id: "${external_id}" stands twice in this batch; send each once.`,
-        );
+        throw new Refusal('external_id_taken', {
+          external_id: `"${external_id}" stands twice in this batch; send each once.`,
+        });
       if (other !== undefined && other.id !== before?.id)
-        throw new Refusal(
-          'external_id_taken',
-          `external_id: another monitor is "${external_id}" already; choose another one.`,
-        );
+        throw new Refusal('external_id_taken', {
+          external_id: `another monitor is "${external_id}" already; choose another one.`,
+        });
       if (item.group !== null && !known.groups.has(item.group)) throw notFound('group_not_found');
       if (before && before.type !== item.type) throw typeDiffers(before);
       const planned = before ? planChange(before, patch, known) : planNew(item, enabled, known);

@@ -70,10 +70,9 @@ export const changeMonitor = async (
     throw notFound('group_not_found');
   if (monitor.external_id !== null && monitor.external_id !== row.external_id) {
     if ((await monitorsCalled(sql, of, [monitor.external_id])).size > 0)
-      throw new Refusal(
-        'external_id_taken',
-        `external_id: another monitor is "${monitor.external_id}" already; choose another one.`,
-      );
+      throw new Refusal('external_id_taken', {
+        external_id: `another monitor is "${monitor.external_id}" already; choose another one.`,
+      });
   }
   const written = {
     id,
@@ -118,10 +117,9 @@ export const typeDiffers = ({
   external_id,
   type,
 }: Pick<StoredMonitor, 'external_id' | 'type'>): Refusal =>
-  new Refusal(
-    'type_differs',
-    `type: the monitor "${external_id}" is of type ${type}, which never changes.`,
-  );
+  new Refusal('type_differs', {
+    type: `the monitor "${external_id}" is of type ${type}, which never changes.`,
+  });
 
 /**
  * Uptime as all answers show it: the percentage, and the five states that make up the time from

@@ -1,6 +1,7 @@
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
-import { Refusal } from '../../shared/base/errors.ts';
+import { Refusal, type Remedies } from '../../shared/base/errors.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
+import { refusedConfig } from '../../shared/checks/config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import {
   abilityFor,
@@ -57,10 +58,13 @@ export const locate = (
   );
   const places = [...new Set(found)];
   if (config.inside_counts === true && !haveBothSides(places))
-    throw new Refusal(
-      'config_invalid',
-      '`inside_counts` cannot be used: it is for a choice of public and private places; name both in `places`, or leave it out',
-    );
+    throw refusedConfig([
+      {
+        key: 'inside_counts',
+        remedy:
+          'it is for a choice of public and private places; name both in `places`, or leave it out',
+      },
+    ]);
   if (places.length === 0) return { config: namingPlace(config, checkers), places: null };
   const names = places.map((place) => placeName(place, organisation, checkers));
   return { config: { ...config, places: names }, places };
@@ -120,14 +124,13 @@ const placeCalled = (
 ): string => {
   const found = placeIn(called.trim(), organisation, checkers);
   if (typeof found === 'string') return found;
-  const key = `config.places[${index}]`;
   const shown = JSON.stringify(called.slice(0, 200));
-  throw new Refusal(
-    'place_unknown',
-    found === undefined
-      ? `${key}: there is no place ${shown}; ${placesWords(organisation, checkers)}.`
-      : `${key}: ${shown} is in ${found.length} places; give one of ${found.join(', ')}.`,
-  );
+  throw new Refusal('place_unknown', {
+    [`config.places[${index}]`]:
+      found === undefined
+        ? `there is no place ${shown}; ${placesWords(organisation, checkers)}.`
+        : `${shown} is in ${found.length} places; give one of ${found.join(', ')}.`,
+  });
 };
 
 /** No more are listed; the list of places has all. */
@@ -183,10 +186,9 @@ const chosen = (
     const named = namedBy(config.probe, checkers);
     if (named?.organisation === organisation)
       return checkers.filter(({ place }) => place === named.place);
-    throw new Refusal(
-      'nobody_can_check',
-      `config.probe: ${unfitProbe(named?.organisation === null, hasOwn(organisation, checkers))}`,
-    );
+    throw new Refusal('nobody_can_check', {
+      'config.probe': unfitProbe(named?.organisation === null, hasOwn(organisation, checkers)),
+    });
   }
   const open = checkers.filter((checker) => checker.organisation === null);
   if (!Array.isArray(config.continents)) return open;
@@ -196,10 +198,9 @@ const chosen = (
   const served = [...new Set(open.map(({ continent }) => continent))].toSorted();
   const remedy =
     served.length === 0 ? 'there are no probes yet' : `probes are in ${served.join(', ')}`;
-  throw new Refusal(
-    'nobody_can_check',
-    `config.continents: no probe is in ${wanted.join(' or ')}; ${remedy}.`,
-  );
+  throw new Refusal('nobody_can_check', {
+    'config.continents': `no probe is in ${wanted.join(' or ')}; ${remedy}.`,
+  });
 };
 
 /** Those of one chosen place. */
@@ -218,14 +219,22 @@ const probesAt = (
   );
 };
 
-const unableSentence = (special: Kind | HttpsAbility, nobody: string): string => {
+const unable = (special: Kind | HttpsAbility, nobody: string): Remedies => {
   if (special === 'both_families')
-    return `config.ip_family: ${nobody} has both IPv4 and IPv6; choose one family, or other places.`;
+    return {
+      'config.ip_family': `${nobody} has both IPv4 and IPv6; choose one family, or other places.`,
+    };
   if (special === 'icmp')
-    return `type: ${nobody} has a \`ping\` that works; install iputils-ping there, or choose other places.`;
+    return {
+      type: `${nobody} has a \`ping\` that works; install iputils-ping there, or choose other places.`,
+    };
   return special === 'client_certificate'
-    ? `config.client_certificate: ${nobody} can show one; bring one to this version, or choose other places.`
-    : `type: ${nobody} makes ${special} checks; bring one to this version, or choose other places.`;
+    ? {
+        'config.client_certificate': `${nobody} can show one; bring one to this version, or choose other places.`,
+      }
+    : {
+        type: `${nobody} makes ${special} checks; bring one to this version, or choose other places.`,
+      };
 };
 
 type Wanted = {
@@ -257,10 +266,9 @@ export const refuseAt = (place: string, monitor: Wanted, checkers: readonly Chec
   const near = probesAt(place, monitor.organisation, checkers);
   const name = nameOf(place, monitor);
   if (near.length === 0)
-    throw new Refusal(
-      'nobody_can_check',
-      `config.places: ${name} has no probe any more; leave it out, or choose another place.`,
-    );
+    throw new Refusal('nobody_can_check', {
+      'config.places': `${name} has no probe any more; leave it out, or choose another place.`,
+    });
   const words = { nobody: `no probe of ${name}`, isPlace: isPrivatePlace(place), name };
   refuseAmong(monitor, near, words, checkers);
 };
@@ -290,7 +298,7 @@ const refuseAmong = (
   const candidates =
     special === undefined ? near : near.filter((checker) => checker.kinds.includes(special));
   if (near.length > 0 && candidates.length === 0)
-    throw new Refusal('nobody_can_check', unableSentence(special ?? kind, nobody));
+    throw new Refusal('nobody_can_check', unable(special ?? kind, nobody));
   const inside = insideOf(kind, target, config);
   if (!inside) return;
   // The same judgement as the probe's guard makes when it connects, from the ranges that its host
@@ -305,8 +313,7 @@ const refuseAmong = (
     : 'give a public address, or set up a private probe inside that network';
   const other = name === undefined ? own : 'leave that place out, or allow it there';
   const remedy = some ? 'allow it on the hosts of all of them (PROBE_ALLOW_CIDRS)' : other;
-  throw new Refusal(
-    'target_forbidden',
-    `${inside.key}: ${inside.host} is not a public address, and ${who} may reach it; ${remedy}.`,
-  );
+  throw new Refusal('target_forbidden', {
+    [inside.key]: `${inside.host} is not a public address, and ${who} may reach it; ${remedy}.`,
+  });
 };

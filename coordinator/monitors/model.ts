@@ -6,8 +6,8 @@ import type { Config } from '../../shared/checks/assignment.ts';
 import {
   configFaults,
   defaultName,
-  faultsSentence,
   knownKeys,
+  refusedConfig,
   splitSecrets,
   targetFault,
 } from '../../shared/checks/config.ts';
@@ -46,7 +46,7 @@ const sameEndpoint = (before: string, after: string): boolean => {
   return from !== undefined && from.host === to?.host && from.port === to.port;
 };
 
-const refuseConfig = (message: string): Refusal => new Refusal('config_invalid', message);
+const refuse = (key: string, remedy: string): Refusal => refusedConfig([{ key, remedy }]);
 
 /**
  * Deeper than a config may be, so that the config's own check still reports it; a hostile body
@@ -59,29 +59,24 @@ const walkedDepth = 12;
  * naming the place.
  */
 const jsonFrom = (value: unknown, place: string, depth = 0): Json => {
-  if (depth > walkedDepth)
-    throw refuseConfig('`config` cannot be used: nest at most 8 levels deep');
+  if (depth > walkedDepth) throw refuse('config', 'nest at most 8 levels deep');
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value === 'string') {
     if (storable(value)) return value;
-    throw refuseConfig(`\`${place}\` cannot be used: leave out NUL and broken characters`);
+    throw refuse(place, 'leave out NUL and broken characters');
   }
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return value;
-    throw refuseConfig(`\`${place}\` cannot be used: the number is too large to be kept`);
+    throw refuse(place, 'the number is too large to be kept');
   }
   if (typeof value === 'bigint')
-    throw refuseConfig(
-      `\`${place}\` cannot be used: the number has more digits than are kept exactly; send it as a text`,
-    );
+    throw refuse(place, 'the number has more digits than are kept exactly; send it as a text');
   if (Array.isArray(value))
     return value.map((inside, index) => jsonFrom(inside, `${place}[${index}]`, depth + 1));
-  if (typeof value !== 'object')
-    throw refuseConfig(`\`${place}\` cannot be used: give a JSON value`);
+  if (typeof value !== 'object') throw refuse(place, 'give a JSON value');
   return Object.fromEntries(
     Object.entries(value).map(([key, inside]) => {
-      if (!storable(key))
-        throw refuseConfig(`\`${place}\` cannot be used: a key holds a NUL or a broken character`);
+      if (!storable(key)) throw refuse(place, 'a key holds a NUL or a broken character');
       return [key, jsonFrom(inside, place === 'config' ? key : `${place}.${key}`, depth + 1)];
     }),
   );
@@ -101,7 +96,11 @@ const belongsElsewhere =
   'a secret belongs to the host that it was given for, and the target has another scheme, host or port now; send the secret again, or leave it out';
 
 const refuseMasks = (places: readonly string[], remedy: string): Refusal =>
-  refuseConfig(`\`${places.join('`, `')}\` cannot be used: ${remedy}`);
+  new Refusal(
+    'config_invalid',
+    Object.fromEntries(places.map((place) => [`config.${place}`, remedy])),
+    { message: `\`${places.join('`, `')}\` cannot be used: ${remedy}` },
+  );
 
 /**
  * Validates a config as it was sent; masks keep the stored secrets. `from`: the target that they
@@ -118,9 +117,9 @@ export const configFrom = (
     Object.entries(given).map(([key, value]) => [key, jsonFrom(value, key)]),
   );
   if (!Object.keys(config).every(storable))
-    throw refuseConfig('`config` cannot be used: a key holds a NUL or a broken character');
+    throw refuse('config', 'a key holds a NUL or a broken character');
   const faults = configFaults(kind, target, config, interval_s);
-  if (faults.length > 0) throw refuseConfig(faultsSentence(faults));
+  if (faults.length > 0) throw refusedConfig(faults);
   const isOfHost = from === target || isSameHost(kind, from, target);
   const { open, secrets, unknown } = splitSecrets(kind, config, isOfHost ? stored : {});
   if (unknown.length > 0) throw refuseMasks(unknown, isOfHost ? nothingStored : belongsElsewhere);
@@ -137,7 +136,7 @@ export const refuseUnfit = (
   from: string,
 ): void => {
   const faults = configFaults(kind, target, open, interval_s);
-  if (faults.length > 0) throw refuseConfig(faultsSentence(faults));
+  if (faults.length > 0) throw refusedConfig(faults);
   if (Object.keys(secrets).length === 0 || from === target || isSameHost(kind, from, target))
     return;
   throw refuseMasks(splitSecrets(kind, open).unknown, belongsElsewhere);
@@ -207,13 +206,12 @@ const oneLine = (
 export const externalIdFrom = (text: string): string | null =>
   text.trim() === ''
     ? null
-    : oneLine(text, (error) => new Refusal('external_id_invalid', error.message));
+    : oneLine(text, (error) => new Refusal('external_id_invalid', error.remedies));
 
 const noTag = (text: string): Refusal =>
-  new Refusal(
-    'tags_invalid',
-    `tags: ${JSON.stringify(text.slice(0, longestTag))} is no tag; each is 1 to ${longestTag} characters without blanks and commas.`,
-  );
+  new Refusal('tags_invalid', {
+    tags: `${JSON.stringify(text.slice(0, longestTag))} is no tag; each is 1 to ${longestTag} characters without blanks and commas.`,
+  });
 
 const tagFrom = (text: string): string => {
   const tag = oneLine(text, () => noTag(text), 'tags').toLowerCase();
@@ -225,7 +223,9 @@ const tagFrom = (text: string): string => {
 export const tagsFrom = (given: readonly string[]): readonly string[] => {
   const tags = [...new Set(given.map(tagFrom))].toSorted();
   if (tags.length > maxTags)
-    throw new Refusal('tags_invalid', `tags: there are ${tags.length}; ${maxTags} are the most.`);
+    throw new Refusal('tags_invalid', {
+      tags: `there are ${tags.length}; ${maxTags} are the most.`,
+    });
   return tags;
 };
 
@@ -301,28 +301,37 @@ export const usualIntervals: Readonly<Record<Kind, number>> = {
 
 export const kindFrom = (type: string): Kind => {
   if (isKind(type)) return type;
-  throw new Refusal('monitor_type_unknown', `type: must be one of ${kinds.join(', ')}.`);
+  throw new Refusal('monitor_type_unknown', { type: `must be one of ${kinds.join(', ')}.` });
 };
 
 const targetFrom = (kind: Kind, text: string, registries: Registries): string => {
   const target = text.trim();
   const fault = storable(target)
     ? targetFault(kind, target)
-    : '`target` must not contain NUL or broken characters';
-  if (fault !== undefined) throw new Refusal('target_invalid', `${fault}.`);
+    : 'must not contain NUL or broken characters';
+  if (fault !== undefined)
+    throw new Refusal(
+      'target_invalid',
+      { target: `${fault}.` },
+      { message: `\`target\` ${fault}.` },
+    );
   const domain = kind === 'domain' ? domainOf(target) : undefined;
   const unwatched = domain === undefined ? undefined : domainFault(registries, domain);
-  if (unwatched !== undefined) throw new Refusal('target_invalid', `${unwatched}.`);
+  if (unwatched !== undefined)
+    throw new Refusal(
+      'target_invalid',
+      { target: `${unwatched}.` },
+      { message: `\`target\`: ${unwatched}.` },
+    );
   return target;
 };
 
 const intervalFrom = (kind: Kind, interval_s: number, plan: PlanName): number => {
   const [least, most] = bounds[kind];
   if (!(interval_s >= least && interval_s <= most))
-    throw new Refusal(
-      'interval_out_of_range',
-      `interval_s: must be from ${least} to ${most} seconds for ${kind} monitors.`,
-    );
+    throw new Refusal('interval_out_of_range', {
+      interval_s: `must be from ${least} to ${most} seconds for ${kind} monitors.`,
+    });
   mayCheckEvery(interval_s, plan);
   return interval_s;
 };
@@ -331,10 +340,9 @@ const monitorName = (kind: Kind, text: string, target: string): string => {
   if (text.trim() !== '') return nameFrom(text);
   const host = defaultName(kind, target);
   if (host === undefined)
-    throw new Refusal(
-      'name_invalid',
-      `name: a ${kind} monitor needs one, as it has no host to be called by.`,
-    );
+    throw new Refusal('name_invalid', {
+      name: `a ${kind} monitor needs one, as it has no host to be called by.`,
+    });
   return nameFrom(host);
 };
 

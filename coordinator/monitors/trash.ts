@@ -93,10 +93,9 @@ export const restoreAmong = async (
   const external = found.flatMap(({ external_id }) => external_id ?? []);
   const [taken] = (await monitorsCalled(sql, of, external)).keys();
   if (taken !== undefined)
-    throw new Refusal(
-      'external_id_taken',
-      `external_id: another monitor is "${taken}" now. Change or delete that one first.`,
-    );
+    throw new Refusal('external_id_taken', {
+      external_id: `another monitor is "${taken}" now. Change or delete that one first.`,
+    });
   await restoreMonitors(
     sql,
     of,

@@ -81,13 +81,15 @@ export const channelConfigFrom = (
   const read = channels.read(kind, sent, stored);
   if (read === undefined) {
     const known = channels.kinds.map(({ id }) => id).join(', ');
-    throw new Refusal('channel_kind_unknown', `kind: must be one of ${known}.`);
+    throw new Refusal('channel_kind_unknown', { kind: `must be one of ${known}.` });
   }
   if ('config' in read) return read.config;
   const faults = Object.entries(read.faults).map(
-    ([field, fault]) => `config.${field.slice(0, 60)} ${fault}`,
+    ([field, fault]) => [`config.${field.slice(0, 60)}`, fault] as const,
   );
-  throw new Refusal('channel_invalid', `${faults.join('; ')}.`);
+  throw new Refusal('channel_invalid', Object.fromEntries(faults), {
+    message: `${faults.map((fault) => fault.join(' ')).join('; ')}.`,
+  });
 };
 
 /** @throws Refusal when one of them is not there. */
@@ -160,10 +162,10 @@ export const isKnownMailbox = (
 
 const refuseWithoutMail = (mail: boolean): void => {
   if (!mail)
-    throw new Refusal(
-      'mail_missing',
-      'config.address: mail is not set up on this installation, so other addresses cannot be confirmed. Use your own.',
-    );
+    throw new Refusal('mail_missing', {
+      'config.address':
+        'mail is not set up on this installation, so other addresses cannot be confirmed. Use your own.',
+    });
 };
 
 const hourMs = 3_600_000;
@@ -190,8 +192,10 @@ export const askByMail = async (
   if ((await countMailsTo(sql, 'channel', address, new Date(now - dayMs))) >= maxToOne)
     throw new Refusal(
       'channel_test_limit',
-      `config.address: this address got ${maxToOne} confirmation mails within a day. Try again tomorrow.`,
-      dayMs / 1000,
+      {
+        'config.address': `this address got ${maxToOne} confirmation mails within a day. Try again tomorrow.`,
+      },
+      { waitS: dayMs / 1000 },
     );
   await countTry(sql, organisation.id, now);
   const at = new Date(now);
@@ -302,7 +306,9 @@ type Prepared = { readonly config: ChannelConfig; readonly secret: string | null
 
 const ownerOf = ({ caller }: Pick<InOrganisation, 'caller'>, personal: boolean): string | null => {
   if (personal && caller.user === null)
-    throw new Refusal('channel_invalid', 'personal: the operator cannot have a personal channel.');
+    throw new Refusal('channel_invalid', {
+      personal: 'the operator cannot have a personal channel.',
+    });
   return personal ? caller.user : null;
 };
 

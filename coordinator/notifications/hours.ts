@@ -51,7 +51,7 @@ export function hoursFrom(
 }
 
 function refuse(what: string): Refusal {
-  return new Refusal('hours_invalid', `hours: ${what}`);
+  return new Refusal('hours_invalid', { hours: what });
 }
 
 const dayMs = 86_400_000;

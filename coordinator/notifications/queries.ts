@@ -366,7 +366,7 @@ export const countTry = async (
     throw new Refusal(
       'channel_test_limit',
       `An organisation can send ${maxAnHour} tests and confirmation mails an hour. Try again later.`,
-      hourMs / 1000,
+      { waitS: hourMs / 1000 },
     );
 };
 

@@ -40,7 +40,10 @@ const refuseUnasked = async (
     return;
   throw new Refusal(
     'channel_invalid',
-    'config.address is not confirmed yet. Save the channel to send a confirmation mail.',
+    { 'config.address': 'is not confirmed yet. Save the channel to send a confirmation mail.' },
+    {
+      message: 'config.address is not confirmed yet. Save the channel to send a confirmation mail.',
+    },
   );
 };
 

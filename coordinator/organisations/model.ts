@@ -78,13 +78,13 @@ const isScope = (text: string): text is Scope => scopes.some((scope) => scope ==
 /** @throws Refusal `role_unknown`. */
 export const roleFrom = (text: string): Role => {
   if (isRole(text)) return text;
-  throw new Refusal('role_unknown', `role: must be one of ${roles.join(', ')}.`);
+  throw new Refusal('role_unknown', { role: `must be one of ${roles.join(', ')}.` });
 };
 
 /** @throws Refusal `scope_unknown`. */
 export const scopeFrom = (text: string): Scope => {
   if (isScope(text)) return text;
-  throw new Refusal('scope_unknown', `scope: must be one of ${scopes.join(', ')}.`);
+  throw new Refusal('scope_unknown', { scope: `must be one of ${scopes.join(', ')}.` });
 };
 
 /** Viewers may only read; all others may change what the organisation monitors. */
@@ -106,10 +106,9 @@ export const timeZoneFrom = (text: string): string => {
       if (!(error instanceof RangeError)) throw error;
     }
   }
-  throw new Refusal(
-    'time_zone_invalid',
-    'time_zone: must be an IANA time zone, such as Europe/Berlin or UTC.',
-  );
+  throw new Refusal('time_zone_invalid', {
+    time_zone: 'must be an IANA time zone, such as Europe/Berlin or UTC.',
+  });
 };
 
 /**
@@ -124,10 +123,9 @@ export const emailFrom = (text: string): string => {
     storable(email)
   )
     return email;
-  throw new Refusal(
-    'email_invalid',
-    'email: is not an e-mail address; give one such as ada@example.org.',
-  );
+  throw new Refusal('email_invalid', {
+    email: 'is not an e-mail address; give one such as ada@example.org.',
+  });
 };
 
 /**
@@ -136,11 +134,12 @@ export const emailFrom = (text: string): string => {
  */
 export const passwordFrom = (text: string): string => {
   if (text.length < 10)
-    throw new Refusal('password_invalid', 'password: password must have at least 10 characters.');
+    throw new Refusal('password_invalid', {
+      password: 'password must have at least 10 characters.',
+    });
   if (text.length > 1000)
-    throw new Refusal(
-      'password_invalid',
-      'password: is longer than 1000 characters; choose a shorter one.',
-    );
+    throw new Refusal('password_invalid', {
+      password: 'is longer than 1000 characters; choose a shorter one.',
+    });
   return text;
 };

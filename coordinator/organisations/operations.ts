@@ -252,7 +252,7 @@ const actInvite = async (
   const [email, role] = [emailFrom(input.email), roleFrom(input.role)];
   refuseUnlessOwner(context, role);
   if (await memberByEmail(sql, organisation.id, email))
-    throw new Refusal('already_member', `email: ${email} is a member already.`);
+    throw new Refusal('already_member', { email: `${email} is a member already.` });
   const others = (await invitationsOf(sql, organisation.id, new Date(now))).filter(
     (one) => one.email.toLowerCase() !== email.toLowerCase(),
   );
@@ -327,7 +327,9 @@ export const endOrganisation = async (
 ): OperationResult<OutputOf<typeof contract.endOrganisation>> => {
   const { sql, organisation, caller, now, note } = context;
   if (!isSameName(name, organisation.name))
-    throw new Refusal('name_invalid', `name: the name does not match; type ${organisation.name}`);
+    throw new Refusal('name_invalid', {
+      name: `the name does not match; type ${organisation.name}`,
+    });
   const endsAt = new Date(now + keptMs);
   const paused = await beginEnding(sql, {
     organisation: organisation.id,
@@ -441,7 +443,7 @@ export const readExport = async (
 ): OperationResult<OutputOf<typeof contract.readExport>> => {
   const { part } = input;
   if (!isExportPart(part))
-    throw new Refusal('request_malformed', `part: must be one of ${exportParts.join(', ')}.`);
+    throw new Refusal('request_malformed', { part: `must be one of ${exportParts.join(', ')}.` });
   return pageOf(
     dependencies.cursors,
     ['export', organisation.id, part],

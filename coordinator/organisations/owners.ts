@@ -26,8 +26,7 @@ export const refuseLastOwner = async (
 /** Only owners add and remove owners: an admin who could would be one. */
 export const refuseUnlessOwner = ({ caller }: InOrganisation, ...roles: readonly Role[]): void => {
   if (caller.is === 'operator' || caller.role === 'owner' || !roles.includes('owner')) return;
-  throw new Refusal(
-    'role_insufficient',
-    'role: owners alone make owners, and take that away; ask one of them.',
-  );
+  throw new Refusal('role_insufficient', {
+    role: 'owners alone make owners, and take that away; ask one of them.',
+  });
 };

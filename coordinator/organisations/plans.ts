@@ -95,7 +95,7 @@ const isPlanName = (text: string): text is PlanName => Object.hasOwn(plans, text
 /** The plan of this name. @throws Refusal when there is none. */
 export const planNamed = (text: string): PlanName => {
   if (isPlanName(text)) return text;
-  throw new Refusal('plan_unknown', `plan: must be one of ${Object.keys(plans).join(', ')}.`);
+  throw new Refusal('plan_unknown', { plan: `must be one of ${Object.keys(plans).join(', ')}.` });
 };
 
 const counted = {
@@ -142,18 +142,16 @@ export const enforceLimit = (of: Counted, plan: PlanName, present: number): void
 export const mayOccur = (times: number, plan: PlanName): void => {
   const { occurrences } = plans[plan];
   if (times <= occurrences) return;
-  throw new Refusal(
-    'plan_limit_occurrences',
-    `rrule: the window would occur ${times.toLocaleString('en')} times within 90 days, and ${occurrences.toLocaleString('en')} are the most; choose a longer step, or one longer window.`,
-  );
+  throw new Refusal('plan_limit_occurrences', {
+    rrule: `the window would occur ${times.toLocaleString('en')} times within 90 days, and ${occurrences.toLocaleString('en')} are the most; choose a longer step, or one longer window.`,
+  });
 };
 
 /** Refuses an interval below the plan's minimum. */
 export const mayCheckEvery = (interval_s: number, plan: PlanName): void => {
   const { min_interval_s } = plans[plan];
   if (interval_s >= min_interval_s) return;
-  throw new Refusal(
-    'plan_limit_interval',
-    `interval_s: the plan ${plan} checks every ${min_interval_s} seconds or slower; send ${min_interval_s} or more, or take a larger plan.`,
-  );
+  throw new Refusal('plan_limit_interval', {
+    interval_s: `the plan ${plan} checks every ${min_interval_s} seconds or slower; send ${min_interval_s} or more, or take a larger plan.`,
+  });
 };

@@ -121,7 +121,7 @@ const proveAgainBefore = async (
   const tried = [{ what: `password in a session of ${person.user}`, most: 10 }];
   await attempts.count(tried);
   if (!(await verifyPassword(password, (await passwordHashOf(pool, person.user)) ?? null)))
-    throw new Refusal('sign_in_failed', 'password: is not yours.');
+    throw new Refusal('sign_in_failed', { password: 'is not yours.' });
   await attempts.forget(tried);
 };
 
@@ -221,10 +221,9 @@ export const startSecondFactor = async (
     ? stepOfCode(secret, code.replaceAll(/\s/g, ''), now)
     : undefined;
   if (step === undefined)
-    throw new Refusal(
-      'code_invalid',
-      'code: is not the one that your app shows now; check that the clock of your phone is right.',
-    );
+    throw new Refusal('code_invalid', {
+      code: 'is not the one that your app shows now; check that the clock of your phone is right.',
+    });
   const box = await context.with.secrets.seal(sql, secret, codeSecretOf(user));
   if (!(await insertSecondFactor(sql, { user, secret: box, at: new Date(now), step })))
     throw isOn();

@@ -181,7 +181,7 @@ export const writeEmail = async (
     await deleteResets(sql, user);
   } catch (error) {
     if (isViolationOf(error, 'users_email'))
-      throw new Refusal('email_taken', `email: there is a user ${email} already.`);
+      throw new Refusal('email_taken', { email: `there is a user ${email} already.` });
     throw error;
   }
 };
@@ -395,7 +395,7 @@ export const insertUser = async (
       values (${id}, ${email}, ${name}, ${password_hash}, ${email_verified_at})`;
   } catch (error) {
     if (isViolationOf(error, 'users_email'))
-      throw new Refusal('email_taken', `email: there is a user ${user.email} already.`);
+      throw new Refusal('email_taken', { email: `there is a user ${user.email} already.` });
     throw error;
   }
 };

@@ -144,7 +144,8 @@ type Prepared = {
 
 const over = (): Refusal =>
   new Refusal('second_step_over', 'This took too long or was already done. Sign in again.');
-const wrong = (): Refusal => new Refusal('code_invalid', 'code: is wrong, or was used already.');
+const wrong = (): Refusal =>
+  new Refusal('code_invalid', { code: 'is wrong, or was used already.' });
 
 const codeFrom = async (
   { pool, now, with: { accountSecrets, secrets } }: Early<SignedOut>,

@@ -148,10 +148,10 @@ const before = async (
   );
   if (!waiting) throw deadLink();
   if (!(await verifyPassword(password, waiting.password_hash)))
-    throw new Refusal(
-      'sign_in_failed',
-      'password: is not the one that this account was asked for with. If someone else asked for it, sign up yourself: that ends theirs.',
-    );
+    throw new Refusal('sign_in_failed', {
+      password:
+        'is not the one that this account was asked for with. If someone else asked for it, sign up yourself: that ends theirs.',
+    });
 };
 
 /**

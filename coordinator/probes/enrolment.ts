@@ -100,10 +100,10 @@ export const enrolmentRoute = (
 const maxTries = 60;
 
 const invalid = (): Refusal =>
-  new Refusal(
-    'join_token_invalid',
-    'token: is no join token of this service, or was taken back; ask for a new one, and copy it whole.',
-  );
+  new Refusal('join_token_invalid', {
+    token:
+      'is no join token of this service, or was taken back; ask for a new one, and copy it whole.',
+  });
 
 /** What can be counted and refused without a transaction. */
 const before = async (
@@ -141,10 +141,10 @@ const act = async (
   fingerprint: Buffer,
 ): OperationResult<OutputOf<typeof enrolProbeContract>> => {
   if (!probes.isEnrolmentProof(key, proof, token))
-    throw new Refusal(
-      'join_proof_invalid',
-      'proof: is not the token signed with the key; get the present antipode-probe.mjs and try again.',
-    );
+    throw new Refusal('join_proof_invalid', {
+      proof:
+        'is not the token signed with the key; get the present antipode-probe.mjs and try again.',
+    });
   const row = await lockProbeInvitation(sql, fingerprint);
   if (!row) throw invalid();
   const { name, continent, organisation_id: organisation } = row;
@@ -158,10 +158,10 @@ const act = async (
   });
   if (row.probe_id !== null) {
     if (row.used_key !== key)
-      throw new Refusal(
-        'join_token_used',
-        'token: another host has used it already. If that was not you, end that probe at once; then ask for a new token.',
-      );
+      throw new Refusal('join_token_used', {
+        token:
+          'another host has used it already. If that was not you, end that probe at once; then ask for a new token.',
+      });
     if (!(await isProbeAlive(sql, row.probe_id, key))) throw invalid();
     const known = await invitationState(sql, key);
     return known === undefined || known === 'ended'
@@ -169,17 +169,15 @@ const act = async (
       : answer(row.probe_id, withoutId(known));
   }
   if (row.expires_at.getTime() <= now)
-    throw new Refusal(
-      'join_token_expired',
-      'token: was good for an hour, which is over; ask for a new one.',
-    );
+    throw new Refusal('join_token_expired', {
+      token: 'was good for an hour, which is over; ask for a new one.',
+    });
   await refuseIfEnding(sql, organisation);
   const was = await invitationState(sql, key);
   if (was === 'ended')
-    throw new Refusal(
-      'join_proof_invalid',
-      'key: the probe that this host was is ended for good; join in an empty folder, with --data.',
-    );
+    throw new Refusal('join_proof_invalid', {
+      key: 'the probe that this host was is ended for good; join in an empty folder, with --data.',
+    });
   if (was !== undefined) {
     // It was off until its credentials expired, and is the same probe again.
     const [id, as] = [was.id, withoutId(was)];
@@ -187,10 +185,9 @@ const act = async (
       (row.place_id !== null && row.place_id !== was.place_id) ||
       (row.region !== null && row.region !== was.region);
     if (as.continent !== continent || as.organisation !== organisation || isElsewhere)
-      throw new Refusal(
-        'join_proof_invalid',
-        `key: this host is the probe ${as.name} in ${as.continent} already; ask for a token for the same place, or join in an empty folder, with --data.`,
-      );
+      throw new Refusal('join_proof_invalid', {
+        key: `this host is the probe ${as.name} in ${as.continent} already; ask for a token for the same place, or join in an empty folder, with --data.`,
+      });
     await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
     note({
       ...(organisation === null ? {} : { organisation }),
@@ -244,17 +241,16 @@ const invitationJson = (now: number) => (row: InvitationRow) => {
 const continentFrom = (given: string | null, joins: NamedPlace | null): Continent => {
   if (joins && (given === null || given === joins.continent)) return joins.continent;
   if (joins)
-    throw new Refusal(
-      'continent_unknown',
-      `continent: the place "${joins.name}" is in ${joins.continent}; leave it out, or join another place.`,
-    );
+    throw new Refusal('continent_unknown', {
+      continent: `the place "${joins.name}" is in ${joins.continent}; leave it out, or join another place.`,
+    });
   if (given !== null && isContinent(given)) return given;
-  throw new Refusal(
-    'continent_unknown',
-    given === null
-      ? 'continent: is missing; say on which continent the probe is, or which place it joins.'
-      : `continent: must be one of ${continents.join(', ')}.`,
-  );
+  throw new Refusal('continent_unknown', {
+    continent:
+      given === null
+        ? 'is missing; say on which continent the probe is, or which place it joins.'
+        : `must be one of ${continents.join(', ')}.`,
+  });
 };
 
 /** By its id or its name. */
@@ -275,10 +271,9 @@ const placeCalled = async (
   const invited = await keepInvitedPlace(sql, organisation, called.trim(), now);
   if (invited) return invited;
   const known = places.map(({ name }) => `"${name}"`).join(', ');
-  throw new Refusal(
-    'place_unknown',
-    `place: there is no place "${called.slice(0, 200)}" and no open invitation of that name; ${known === '' ? 'leave it out: you have no private probe yet' : `you have ${known}`}.`,
-  );
+  throw new Refusal('place_unknown', {
+    place: `there is no place "${called.slice(0, 200)}" and no open invitation of that name; ${known === '' ? 'leave it out: you have no private probe yet' : `you have ${known}`}.`,
+  });
 };
 
 const inviteInto = async (
@@ -295,10 +290,9 @@ const inviteInto = async (
   const region = regionFrom(input.region ?? null);
   const continent = continentFrom(input.continent, joins);
   if (await isProbeNameTaken(sql, organisation, name, new Date(now)))
-    throw new Refusal(
-      'name_taken',
-      `name: there is a probe or an invitation "${name}" already; choose another name.`,
-    );
+    throw new Refusal('name_taken', {
+      name: `there is a probe or an invitation "${name}" already; choose another name.`,
+    });
   const [id, token] = [newId(), newTokenText('join')];
   const fingerprint = await accountSecrets.fingerprint('join token', token);
   const [created_at, expires_at] = [new Date(now), new Date(now + livesMs)];

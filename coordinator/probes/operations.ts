@@ -40,12 +40,13 @@ export const createProbe = async (
   const { continent, organisation } = input;
   const region = regionFrom(input.region);
   if (!isContinent(continent))
-    throw new Refusal('continent_unknown', `continent: must be one of ${continents.join(', ')}.`);
+    throw new Refusal('continent_unknown', {
+      continent: `must be one of ${continents.join(', ')}.`,
+    });
   if (organisation !== null && region !== null)
-    throw new Refusal(
-      'name_invalid',
-      'region: is for public probes; a private one has a place instead, so leave it out.',
-    );
+    throw new Refusal('name_invalid', {
+      region: 'is for public probes; a private one has a place instead, so leave it out.',
+    });
   if (organisation !== null) {
     const { plan } = orNotFound(
       await lockOrganisation(sql, organisation),

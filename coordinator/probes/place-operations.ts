@@ -127,10 +127,9 @@ export const updatePlace = async (
   if (before.owner !== 'organisation') throw notFound('place_not_found');
   const name = nameFrom(input.name);
   if (await isPlaceNameTaken(sql, organisation.id, { id: before.id, name }, new Date(now)))
-    throw new Refusal(
-      'name_taken',
-      `name: there is another place, probe or invitation "${name}"; choose another name.`,
-    );
+    throw new Refusal('name_taken', {
+      name: `there is another place, probe or invitation "${name}"; choose another name.`,
+    });
   await renamePlace(sql, organisation.id, before, name);
   note({ before: { name: before.name }, after: { name } });
   return { ...before, name };

@@ -183,10 +183,9 @@ export const regionFrom = (given: string | null): string | null => {
   const region = nameFrom(given, 'region');
   const fault = regionFault(region);
   if (fault === undefined) return region;
-  throw new Refusal(
-    'name_invalid',
-    `region: ${fault}; give a name such as Frankfurt or eu-central.`,
-  );
+  throw new Refusal('name_invalid', {
+    region: `${fault}; give a name such as Frankfurt or eu-central.`,
+  });
 };
 
 const longestRegion = 80;

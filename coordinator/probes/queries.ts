@@ -228,10 +228,9 @@ export const insertProbe = async (
         ${continent}, ${region}, ${JSON.stringify(keys)}::text::jsonb)`;
   } catch (error) {
     if (isViolationOf(error, 'probes_name_key'))
-      throw new Refusal(
-        'name_taken',
-        `name: there is a probe "${name}" already; choose another name.`,
-      );
+      throw new Refusal('name_taken', {
+        name: `there is a probe "${name}" already; choose another name.`,
+      });
     throw error;
   }
   await enqueue(sql, {

@@ -65,12 +65,12 @@ export const serverOf = ({ servers }: Registries, domain: string): string | unde
 /** Why this domain cannot be watched: a whole sentence; undefined when it can. */
 export const domainFault = (registries: Registries, domain: string): string | undefined => {
   const registered = getDomain(domain, { allowPrivateDomains: false });
-  if (registered === null) return `\`target\`: ${domain} is a public suffix, not a domain`;
+  if (registered === null) return `${domain} is a public suffix, not a domain`;
   if (registered !== domain)
-    return `\`target\`: registries know ${registered}, not ${domain}; give ${registered}`;
+    return `registries know ${registered}, not ${domain}; give ${registered}`;
   if (serverOf(registries, domain) !== undefined) return undefined;
   const ending = domain.slice(domain.lastIndexOf('.') + 1);
-  return `\`target\`: the registry of .${ending} has no RDAP server, so nobody can ask it when ${domain} ends`;
+  return `the registry of .${ending} has no RDAP server, so nobody can ask it when ${domain} ends`;
 };
 
 const rdapDomain = z.object({

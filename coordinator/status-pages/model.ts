@@ -32,17 +32,15 @@ export const accentFrom = (text: string): string | null => {
   if (given === '') return null;
   const full = /^[0-9a-f]{3}$/.test(given) ? given.replaceAll(/./g, '$&$&') : given;
   if (!/^[0-9a-f]{6}$/.test(full))
-    throw new Refusal(
-      'accent_invalid',
-      'accent: give a colour as # and six digits, such as #0a5bb5.',
-    );
+    throw new Refusal('accent_invalid', {
+      accent: 'give a colour as # and six digits, such as #0a5bb5.',
+    });
   const accent = `#${full}`;
   const contrast = contrastOf(accent, white);
   if (contrast >= leastContrast) return accent;
-  throw new Refusal(
-    'accent_invalid',
-    `accent: ${accent} is hard to read on white (${ratio(contrast)} to 1, and ${leastContrast} is the least); ${readableOn(accent, white)} is the nearest that would do.`,
-  );
+  throw new Refusal('accent_invalid', {
+    accent: `${accent} is hard to read on white (${ratio(contrast)} to 1, and ${leastContrast} is the least); ${readableOn(accent, white)} is the nearest that would do.`,
+  });
 };
 
 export const largestLogo = 102_400;
@@ -65,18 +63,16 @@ export const logoTypeOf = (bytes: Uint8Array): LogoType | undefined => {
 export const logoFrom = (
   bytes: Uint8Array,
 ): { readonly type: LogoType; readonly bytes: Uint8Array } => {
-  if (bytes.length === 0) throw new Refusal('logo_invalid', 'logo: choose a file first.');
+  if (bytes.length === 0) throw new Refusal('logo_invalid', { logo: 'choose a file first.' });
   if (bytes.length > largestLogo)
-    throw new Refusal(
-      'logo_invalid',
-      `logo: has ${Math.ceil(bytes.length / 1024)} KB; give one of at most ${largestLogo / 1024} KB.`,
-    );
+    throw new Refusal('logo_invalid', {
+      logo: `has ${Math.ceil(bytes.length / 1024)} KB; give one of at most ${largestLogo / 1024} KB.`,
+    });
   const type = logoTypeOf(bytes);
   if (type === undefined)
-    throw new Refusal(
-      'logo_invalid',
-      'logo: is neither PNG, JPEG nor WebP; save it as one of them.',
-    );
+    throw new Refusal('logo_invalid', {
+      logo: 'is neither PNG, JPEG nor WebP; save it as one of them.',
+    });
   return { type, bytes };
 };
 
@@ -84,7 +80,7 @@ export const logoFrom = (
 const longest = 240;
 const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 
-const refuse = (fault: string): Refusal => new Refusal('domain_invalid', `domain: ${fault}`);
+const refuse = (fault: string): Refusal => new Refusal('domain_invalid', { domain: fault });
 
 const hostOf = (baseUrl: string): string | undefined =>
   URL.canParse(baseUrl) ? new URL(baseUrl).hostname : undefined;
@@ -135,10 +131,9 @@ export type Impact = (typeof impacts)[number];
 export const slugFrom = (text: string): string => {
   const slug = text.trim().toLowerCase();
   if (slug.length <= 60 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug)) return slug;
-  throw new Refusal(
-    'slug_invalid',
-    'slug: use 1 to 60 small letters, digits and dashes between them, such as "shop-status".',
-  );
+  throw new Refusal('slug_invalid', {
+    slug: 'use 1 to 60 small letters, digits and dashes between them, such as "shop-status".',
+  });
 };
 
 /**
@@ -150,7 +145,7 @@ const highestPosition = 1_000_000;
 /** @throws Refusal `position_invalid`. */
 export const positionFrom = (position: number): number => {
   if (position >= 0 && position <= highestPosition) return position;
-  throw new Refusal('position_invalid', `position: must be from 0 to ${highestPosition}.`);
+  throw new Refusal('position_invalid', { position: `must be from 0 to ${highestPosition}.` });
 };
 
 /**
@@ -159,7 +154,7 @@ export const positionFrom = (position: number): number => {
  */
 export const pagePasswordFrom = (text: string): string => {
   if (text.length >= 8 && text.length <= 200) return text;
-  throw new Refusal('password_invalid', 'password: give one of 8 to 200 characters.');
+  throw new Refusal('password_invalid', { password: 'give one of 8 to 200 characters.' });
 };
 
 /**
@@ -171,7 +166,9 @@ export const orderFrom = (
   present: readonly string[],
 ): readonly string[] => {
   const refuse = (fault: string) =>
-    new Refusal('order_invalid', `rows: ${fault} Read the page again, and send every row once.`);
+    new Refusal('order_invalid', {
+      rows: `${fault} Read the page again, and send every row once.`,
+    });
   if (new Set(given).size !== given.length) throw refuse('names a row twice.');
   if (given.length !== present.length)
     throw refuse(`names ${given.length} rows, and the page has ${present.length}.`);
@@ -198,7 +195,7 @@ export const rowsFrom = (
   const rows = given.map(({ monitor, group, display_name }, at): RowIn => {
     const id = monitor ?? group;
     if (id === null || (monitor !== null && group !== null))
-      throw new Refusal('order_invalid', `rows.${at}: name either a monitor or a group.`);
+      throw new Refusal('order_invalid', { [`rows.${at}`]: 'name either a monitor or a group.' });
     return {
       kind: monitor === null ? 'group' : 'monitor',
       id,
@@ -206,7 +203,7 @@ export const rowsFrom = (
     };
   });
   if (new Set(rows.map(({ id }) => id)).size < rows.length)
-    throw new Refusal('order_invalid', 'rows: names a monitor or group twice.');
+    throw new Refusal('order_invalid', { rows: 'names a monitor or group twice.' });
   return rows;
 };
 
@@ -216,10 +213,9 @@ const maxLengths = 2_000;
 export const postTextFrom = (given: string): string => {
   const text = given.trim();
   if (text !== '' && text.length <= maxLengths && storable(text)) return text;
-  throw new Refusal(
-    'post_invalid',
-    `text: write 1 to ${maxLengths} characters, without NUL or broken ones.`,
-  );
+  throw new Refusal('post_invalid', {
+    text: `write 1 to ${maxLengths} characters, without NUL or broken ones.`,
+  });
 };
 
 type ReportTimes = { readonly started_at: Date; readonly ends_at: Date | null };
@@ -227,12 +223,11 @@ type ReportTimes = { readonly started_at: Date; readonly ends_at: Date | null };
 /** @throws Refusal `report_invalid`. */
 export const refuseReportTimes = ({ started_at, ends_at }: ReportTimes, now: number): void => {
   if (started_at.getTime() > now)
-    throw new Refusal(
-      'report_invalid',
-      'started_at: is in the future; schedule maintenance for what is planned.',
-    );
+    throw new Refusal('report_invalid', {
+      started_at: 'is in the future; schedule maintenance for what is planned.',
+    });
   if (ends_at !== null && ends_at < started_at)
-    throw new Refusal('report_invalid', 'ends_at: is before the start; give a later time.');
+    throw new Refusal('report_invalid', { ends_at: 'is before the start; give a later time.' });
 };
 
 /** An update that says `resolved` ends a report; any other one opens a report that has ended. */
@@ -306,10 +301,9 @@ export const amendPage = (
   const access = patch.access ?? before.access;
   const password_hash = hash ?? before.password_hash;
   if (access === 'password' && password_hash === null)
-    throw new Refusal(
-      'password_invalid',
-      'password: give one of 8 to 200 characters; without it nobody could see the page.',
-    );
+    throw new Refusal('password_invalid', {
+      password: 'give one of 8 to 200 characters; without it nobody could see the page.',
+    });
   return {
     name: patch.name === null ? before.name : nameFrom(patch.name),
     slug: patch.slug === null ? before.slug : slugFrom(patch.slug),

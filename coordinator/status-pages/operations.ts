@@ -91,10 +91,9 @@ export const addStatusPageGroup = async (
     position: await nextPosition(sql, page_id),
   };
   if (!(await insertPageGroup(sql, page_id, row)))
-    throw new Refusal(
-      'already_published',
-      'group: is on this page already; remove it first to publish it under another name.',
-    );
+    throw new Refusal('already_published', {
+      group: 'is on this page already; remove it first to publish it under another name.',
+    });
   if (monitors) await publishMembers(sql, page_id, group, await nextPosition(sql, page_id));
   else await gatherMembers(sql, page_id, group);
   return pageGroupJson(row);
@@ -117,10 +116,9 @@ export const addStatusPageMonitor = async (
     position: position === null ? await nextPosition(sql, page_id) : positionFrom(position),
   };
   if (!(await insertPageMonitor(sql, page_id, row)))
-    throw new Refusal(
-      'already_published',
-      'monitor: is on this page already; remove it first to publish it under another name.',
-    );
+    throw new Refusal('already_published', {
+      monitor: 'is on this page already; remove it first to publish it under another name.',
+    });
   return pageMonitorJson(row);
 };
 

@@ -147,10 +147,9 @@ export const createStatusPagePost = async (
       ? usualPost(shown.language, kind, shown.name)
       : postTextFrom(given);
   if ((await countPosts(sql, page, incident)) >= maxPosts)
-    throw new Refusal(
-      'post_invalid',
-      `text: an incident has at most ${maxPosts} posts on a page; take one away first.`,
-    );
+    throw new Refusal('post_invalid', {
+      text: `an incident has at most ${maxPosts} posts on a page; take one away first.`,
+    });
   const id = newId();
   await insertPost(sql, {
     id,

@@ -294,12 +294,11 @@ const refusingWhatIsTaken = async (
     await write();
   } catch (error) {
     if (isViolationOf(error, 'status_pages_slug_key'))
-      throw new Refusal('slug_taken', `slug: "${slug}" is taken; choose another.`);
+      throw new Refusal('slug_taken', { slug: `"${slug}" is taken; choose another.` });
     if (isViolationOf(error, 'status_pages_domain'))
-      throw new Refusal(
-        'domain_taken',
-        `domain: another page proved that ${domain ?? 'it'} is its own; take it away there first.`,
-      );
+      throw new Refusal('domain_taken', {
+        domain: `another page proved that ${domain ?? 'it'} is its own; take it away there first.`,
+      });
     throw error;
   }
 };

@@ -25,10 +25,9 @@ export const createToken = async (
 ): OperationResult<OutputOf<typeof contract.createToken>> => {
   const [name, scope] = [nameFrom(input.name), scopeFrom(input.scope)];
   if (input.email !== null && caller.is !== 'operator')
-    throw new Refusal(
-      'role_insufficient',
-      'email: tokens are made by the user whom they belong to.',
-    );
+    throw new Refusal('role_insufficient', {
+      email: 'tokens are made by the user whom they belong to.',
+    });
   const user =
     caller.user ??
     orNotFound(
@@ -38,10 +37,9 @@ export const createToken = async (
   const expires_at =
     input.expires_at && new Date(epochOf(input.expires_at, organisation.time_zone));
   if (expires_at !== null && expires_at.getTime() <= now)
-    throw new Refusal(
-      'expiry_invalid',
-      'expires_at: has passed already; give a later one, or none for a token that does not end.',
-    );
+    throw new Refusal('expiry_invalid', {
+      expires_at: 'has passed already; give a later one, or none for a token that does not end.',
+    });
   const { token, fingerprint, shown } = await mintToken();
   // With `sent` alone the log would say too little about a token that the operator created, and
   // hide the fields named after it.

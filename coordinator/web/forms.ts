@@ -1,5 +1,5 @@
 import { InvalidInput, statusOf } from '../../shared/api/operation.ts';
-import { Refusal, type RefusalCode } from '../../shared/base/errors.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import { type AccessRule, refuseWhileEnding } from '../gate/roles.ts';
 import type { Form } from './form-data.ts';
 import { type Html, html, icon, type Part } from './html.ts';
@@ -41,15 +41,6 @@ export const freshForm = (form: Form): FormState => ({
   status: 200,
 });
 
-/** Codes whose first word is not the name of their field. */
-const fieldOfCode: Partial<Record<RefusalCode, string>> = {
-  plan_limit_interval: 'interval_s',
-  nobody_can_check: 'target',
-  rrule_invalid: 'rrule',
-  interval_out_of_range: 'interval_s',
-  monitor_type_unknown: 'type',
-};
-
 /** As a sentence, without the field's name: the reader sees the field. */
 const sentence = (text: string): string => {
   const plain = text.replace(/^Value error, /, '').trim();
@@ -57,34 +48,27 @@ const sentence = (text: string): string => {
   return /[.!?…]$/.test(first) ? first : `${first}.`;
 };
 
-/** The field of a refusal: by the key that its message begins with, or by its code. */
-const fieldOf = (
-  refusal: Refusal,
-  isField: (name: string) => boolean,
-): { readonly name: string; readonly words: string } | undefined => {
-  const [, key, rest] =
-    /^`?([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)`?(?::\s*|\s+)([\s\S]*)$/.exec(refusal.message) ?? [];
-  if (key !== undefined && rest !== undefined) {
-    const name = [key, `config.${key}`].find(isField);
-    if (name !== undefined)
-      return {
-        name,
-        words: refusal.message.includes(':') ? rest : refusal.message.replaceAll('`', ''),
-      };
+/** The field of a key, or of what contains it: `json[0].path` belongs to `config.json`. */
+const fieldOf = (key: string, isField: (name: string) => boolean): string | undefined => {
+  for (let at = key; at !== ''; at = at.replace(/(?:^|\.|\[)[^.[]*$/, '')) {
+    const name = [at, `config.${at}`].find(isField);
+    if (name !== undefined) return name;
   }
-  const byCode =
-    fieldOfCode[refusal.code] ??
-    /^([a-z]+(?:_[a-z]+)*?)_(?:invalid|taken|unknown|forbidden|out_of_range)$/.exec(
-      refusal.code,
-    )?.[1];
-  return byCode !== undefined && isField(byCode)
-    ? { name: byCode, words: refusal.message }
-    : undefined;
+  return undefined;
 };
 
 /** Not about the form: the whole page redirects first. */
 const isOfSession = ({ code }: Refusal): boolean =>
   code === 'proof_needed' || code === 'session_missing';
+
+/** Where and how the faults of one form are shown. */
+type Shown = {
+  readonly fields?: readonly string[];
+  /** Fields whose faults are shown at another. */
+  readonly beside?: Readonly<Record<string, string>>;
+  /** In the words of the form. */
+  readonly inWords?: (text: string) => string;
+};
 
 /**
  * The same form with the values sent, and with the refusals beside its fields. @throws anything
@@ -93,16 +77,20 @@ const isOfSession = ({ code }: Refusal): boolean =>
 export const refusedForm = (
   form: Form,
   error: unknown,
-  fields: readonly string[] = form.names,
+  { fields = form.names, beside = {}, inWords = (text) => text }: Shown = {},
 ): FormState => {
   const isField = (name: string): boolean => fields.includes(name) || fields.includes(`${name}[]`);
   const faults = new Map<string, string>();
   const objections: string[] = [];
+  const show = (key: string, text: string, whole: string): void => {
+    const name = fieldOf(key, isField);
+    if (name === undefined) objections.push(sentence(inWords(whole)));
+    else faults.set(beside[name] ?? name, sentence(inWords(text)));
+  };
   if (error instanceof InvalidInput) {
     for (const { loc, msg } of error.faults) {
       const name = loc.slice(1).join('.');
-      if (isField(name)) faults.set(name, sentence(msg));
-      else objections.push(sentence(name === '' ? msg : `${name}: ${msg}`));
+      show(name, msg, name === '' ? msg : `${name}: ${msg}`);
     }
     return { form, faults, objections, status: 400 };
   }
@@ -112,9 +100,13 @@ export const refusedForm = (
     isOfSession(error)
   )
     throw error;
-  const field = fieldOf(error, isField);
-  if (field) faults.set(field.name, sentence(field.words));
-  else objections.push(sentence(error.message));
+  const remedies = Object.entries(error.remedies);
+  for (const [field, remedy] of remedies) show(field, remedy, `${field}: ${remedy}`);
+  if (remedies.length === 0) {
+    // Those of `notifications/policy.ts` and `heartbeats/alias-queries.ts` are still sentences.
+    const [, field = '', remedy = ''] = /^([a-z_]+): (.*)$/s.exec(error.message) ?? [];
+    show(field, remedy, error.message);
+  }
   return { form, faults, objections, status: statusOf[error.kind] };
 };
 
@@ -122,12 +114,12 @@ export const refusedForm = (
 export const attempt = async <T>(
   form: Form,
   act: () => Promise<T>,
-  fields?: readonly string[],
+  fields: readonly string[] = form.names,
 ): Promise<{ readonly done: T } | { readonly refused: FormState }> => {
   try {
     return { done: await act() };
   } catch (error) {
-    return { refused: refusedForm(form, error, fields) };
+    return { refused: refusedForm(form, error, { fields }) };
   }
 };
 

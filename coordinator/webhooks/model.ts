@@ -12,10 +12,9 @@ const longestDescription = 200;
 export const webhookUrlFrom = (text: string): URL => {
   const url = text.length > longestUrl ? null : URL.parse(text.trim());
   if (url === null || !/^https?:$/.test(url.protocol) || `${url.username}${url.password}` !== '')
-    throw new Refusal(
-      'webhook_invalid',
-      `url: must be an https:// or http:// address of up to ${longestUrl} characters, without a user name and password.`,
-    );
+    throw new Refusal('webhook_invalid', {
+      url: `must be an https:// or http:// address of up to ${longestUrl} characters, without a user name and password.`,
+    });
   url.hash = '';
   return url;
 };
@@ -24,10 +23,9 @@ export const webhookUrlFrom = (text: string): URL => {
 export const webhookDescriptionFrom = (text: string): string => {
   const description = text.trim();
   if (description.length > longestDescription || /\p{Cc}/u.test(description))
-    throw new Refusal(
-      'webhook_invalid',
-      `description: must be one line of up to ${longestDescription} characters.`,
-    );
+    throw new Refusal('webhook_invalid', {
+      description: `must be one line of up to ${longestDescription} characters.`,
+    });
   return description;
 };
 

@@ -121,10 +121,9 @@ const prove = async (
     type: 'webhook.challenge',
   });
   if (refused !== undefined)
-    throw new Refusal(
-      'webhook_unproved',
-      `url: the address must answer a POST of the type webhook.challenge with 2xx and the text of data.challenge. It did not: ${refused}.`,
-    );
+    throw new Refusal('webhook_unproved', {
+      url: `the address must answer a POST of the type webhook.challenge with 2xx and the text of data.challenge. It did not: ${refused}.`,
+    });
 };
 
 const create = async (

@@ -242,19 +242,34 @@ export const refusalCodes = {
 
 export type RefusalCode = keyof typeof refusalCodes;
 
+/** Each refused field with what is valid there. */
+export type Remedies = Readonly<Record<string, string>>;
+
+const sentenceOf = (remedies: Remedies): string =>
+  Object.entries(remedies)
+    .map(([field, remedy]) => `${field}: ${remedy}`)
+    .join('; ');
+
 /**
- * A request that is understood and not granted. The message is for people: it names the key and
- * what is valid.
+ * A request that is understood and not granted. The message is for people: it names the fields and
+ * what is valid, and is composed of the remedies unless it is given.
  */
 export class Refusal extends Error {
   readonly code: RefusalCode;
+  /** None when it is not about a field. */
+  readonly remedies: Remedies;
   /** After how many seconds the same request would be granted, where that is known. */
   readonly waitS: number | undefined;
 
-  constructor(code: RefusalCode, message: string, waitS?: number) {
-    super(message);
+  constructor(
+    code: RefusalCode,
+    said: string | Remedies,
+    { waitS, message }: { readonly waitS?: number; readonly message?: string } = {},
+  ) {
+    super(message ?? (typeof said === 'string' ? said : sentenceOf(said)));
     this.name = 'Refusal';
     this.code = code;
+    this.remedies = typeof said === 'string' ? {} : said;
     this.waitS = waitS;
   }
 

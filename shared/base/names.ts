@@ -70,7 +70,7 @@ export const storable = (text: string): boolean => !text.includes('\u0000') && t
 /** A name of one line, trimmed. @throws Refusal `name_invalid`, naming the key. */
 export const nameFrom = (text: string, key = 'name'): string => {
   const name = text.trim();
-  const refuse = (fault: string) => new Refusal('name_invalid', `${key}: ${fault}`);
+  const refuse = (fault: string) => new Refusal('name_invalid', { [key]: fault });
   if (name === '') throw refuse(`must not be empty; give 1 to ${longestName} characters.`);
   if (characters(name) > longestName)
     throw refuse(`is longer than ${longestName} characters; shorten it.`);
@@ -91,7 +91,7 @@ export const folded = (name: string): string =>
 /** A description, not trimmed; an empty one is none. @throws Refusal `description_invalid`. */
 export const descriptionFrom = (text: string | null): string | null => {
   if (text === null || text.trim() === '') return null;
-  const refuse = (fault: string) => new Refusal('description_invalid', `description: ${fault}`);
+  const refuse = (fault: string) => new Refusal('description_invalid', { description: fault });
   if (characters(text) > longestDescription)
     throw refuse(`is longer than ${longestDescription} characters; shorten it.`);
   if (!storable(text)) throw refuse('holds a NUL or a broken character; leave it out.');

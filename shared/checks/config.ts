@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Refusal } from '../base/errors.ts';
 import type { Config } from './assignment.ts';
 import type { ConfigKey } from './config-key.ts';
 import { configKeys, defaultWords } from './config-keys.ts';
@@ -80,9 +81,16 @@ export const knownKeys = (kind: Kind): readonly string[] => Object.keys(configKe
 /** For the test that compares the descriptions with the schemas. */
 export const keySchemas = (kind: Kind): KeySchemas => byKind[kind].schemas;
 
-/** The sentence of a refused config: every key with its remedy. */
-export const faultsSentence = (faults: readonly ConfigFault[]): string =>
-  faults.map(({ key, remedy }) => `\`${key}\` cannot be used: ${remedy}`).join('; ');
+export const refusedConfig = (faults: readonly ConfigFault[]): Refusal =>
+  new Refusal(
+    'config_invalid',
+    Object.fromEntries(
+      faults.map(({ key, remedy }) => [key === 'config' ? key : `config.${key}`, remedy]),
+    ),
+    {
+      message: faults.map(({ key, remedy }) => `\`${key}\` cannot be used: ${remedy}`).join('; '),
+    },
+  );
 
 const secretPaths = (kind: Kind, config: Config): readonly (readonly string[])[] =>
   byKind[kind].secretPaths(config);
@@ -188,7 +196,7 @@ const maxCharacters = 2_048;
  */
 export const targetFault = (kind: Kind, target: string): string | undefined =>
   target.length > maxCharacters
-    ? `\`target\` must have at most ${maxCharacters} characters`
+    ? `must have at most ${maxCharacters} characters`
     : targetByKind[kind].fault(target);
 
 /** The default name of a monitor; undefined where a name must be given. */

@@ -277,7 +277,10 @@ const previewOf = async (
       error instanceof Refusal &&
       ['window_invalid', 'rrule_invalid', 'time_zone_invalid'].includes(error.code)
     )
-      return preview(`No occurrences: ${error.message.replace(/^[a-z_]+: /, '')}`, request);
+      return preview(
+        `No occurrences: ${Object.values(error.remedies)[0] ?? error.message}`,
+        request,
+      );
     throw error;
   }
 };
@@ -298,18 +301,6 @@ const fields = [
   'monitors',
   'groups',
 ];
-
-/** A fault of a rule that was chosen from the list is shown beside the list. */
-const besideChoice = (state: FormState): FormState => {
-  const fault = state.faults.get('rrule');
-  if (fault === undefined || repeatOf(state.form) === 'own') return state;
-  return {
-    ...state,
-    faults: new Map(
-      [...state.faults].map(([name, words]) => [name === 'rrule' ? 'repeats' : name, words]),
-    ),
-  };
-};
 
 const save = async (
   { ask, form, now }: MembersRequest,
@@ -347,7 +338,9 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
       (error.code === 'maintenance_window_not_found' || error.code === 'role_insufficient')
     )
       throw error;
-    return shownWith(request, subject, besideChoice(refusedForm(form, error, fields)));
+    // A fault of a rule that was chosen from the list is shown beside the list.
+    const beside = repeatOf(form) === 'own' ? {} : { rrule: 'repeats' };
+    return shownWith(request, subject, refusedForm(form, error, { fields, beside }));
   }
 };
 

@@ -1,6 +1,5 @@
 import type { Kind } from '../../../shared/api/config-keys.ts';
 import { createMonitor, getMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
-import { statusOf } from '../../../shared/api/operation.ts';
 import { createTest } from '../../../shared/api/test-runs.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { isRecord } from '../../../shared/base/json.ts';
@@ -50,64 +49,28 @@ const fieldNames = (kind: Kind): readonly string[] => [
   otherName,
 ];
 
-type Fault = { readonly keys: readonly string[]; readonly remedy: string };
-
-/** Splits the sentence of a refused config into a list of keys, each with what is valid. */
-const faultsIn = (message: string): readonly Fault[] =>
-  message.split(/; (?=`[^`]+`(?:, `[^`]+`)* cannot be used: )/).flatMap((part): Fault[] => {
-    const [, keys, remedy] = /^(`[^`]+`(?:, `[^`]+`)*) cannot be used: ([\s\S]*)$/.exec(part) ?? [];
-    return keys === undefined || remedy === undefined
-      ? []
-      : [{ keys: keys.split(', ').map((key) => key.replaceAll('`', '')), remedy }];
-  });
-
-/** The field for a key or for the key that contains it: `json[0].path` belongs to `json`. */
-const fieldFor = (key: string, fields: readonly string[]): string | undefined => {
-  for (let at = key; at !== ''; at = at.replace(/(?:^|\.|\[)[^.[]*$/, ''))
-    if (fields.includes(`config.${at}`)) return `config.${at}`;
-  return undefined;
-};
-
-/** A pair with a password field of its own is shown at that field. */
-const shownAt = (name: string): string =>
-  name === 'config.basic_auth' ? 'config.basic_auth.username' : name;
-
 /** Replaces keys with the labels of their fields. */
-const inWords = (remedy: string, kind: Kind): string => {
-  const words = remedy.replaceAll(/`([a-z_]+)`/g, (_, key: string) => {
+const inWords = (remedy: string, kind: Kind): string =>
+  remedy.replaceAll(/`([a-z_]+)`/g, (_, key: string) => {
     const setting = settingsOf(kind).find((each) => each.key === key);
     return setting ? `“${setting.label}”` : key;
   });
-  const sentence = words.charAt(0).toUpperCase() + words.slice(1);
-  return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
-};
 
-/**
- * The form again, with the refusal beside the fields; a refused config names several fields at
- * once.
- */
-export const refusedMonitorForm = (form: Form, error: unknown, kind: Kind): FormState => {
-  const fields = fieldNames(kind);
-  if (error instanceof Refusal && error.code === 'group_not_found')
-    return {
-      form,
-      faults: new Map([['group', 'This group was deleted. Choose another.']]),
-      objections: [],
-      status: 400,
-    };
-  const found =
-    error instanceof Refusal && error.code === 'config_invalid' ? faultsIn(error.message) : [];
-  if (!(error instanceof Refusal) || found.length === 0) return refusedForm(form, error, fields);
-  const faults = new Map<string, string>();
-  const objections: string[] = [];
-  for (const { keys, remedy } of found)
-    for (const key of keys) {
-      const name = fieldFor(key, fields);
-      if (name === undefined) objections.push(`${key}: ${inWords(remedy, kind)}`);
-      else faults.set(shownAt(name), inWords(remedy, kind));
-    }
-  return { form, faults, objections, status: statusOf[error.kind] };
-};
+/** The form again, with the refusal beside the fields. */
+export const refusedMonitorForm = (form: Form, error: unknown, kind: Kind): FormState =>
+  error instanceof Refusal && error.code === 'group_not_found'
+    ? {
+        form,
+        faults: new Map([['group', 'This group was deleted. Choose another.']]),
+        objections: [],
+        status: 400,
+      }
+    : refusedForm(form, error, {
+        fields: fieldNames(kind),
+        // A pair with a password field of its own is shown at that field.
+        beside: { 'config.basic_auth': 'config.basic_auth.username' },
+        inWords: (text) => inWords(text, kind),
+      });
 
 type Config = Readonly<Record<string, unknown>>;
 

@@ -217,7 +217,7 @@ const actOn = async (
   try {
     return await act(path.channel_id ?? '');
   } catch (error) {
-    const state = refusedForm(form, error, ['config.address']);
+    const state = refusedForm(form, error, { fields: ['config.address'] });
     // Missing permission and missing objects have pages of their own.
     if (state.status === 403 || state.status === 404) throw error;
     return pageOf(request, undefined, {

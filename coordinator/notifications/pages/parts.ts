@@ -1,6 +1,6 @@
 import type { getChannel } from '../../../shared/api/channels.ts';
 import type { listMessages } from '../../../shared/api/notifications.ts';
-import { type OutputOf, statusOf } from '../../../shared/api/operation.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { linkButton, msText, notice, type State, stateMark } from '../../web/elements.ts';
@@ -123,9 +123,6 @@ export const refuseUnlessMayChange = (request: MembersRequest, channel: Channel)
   );
 };
 
-const sentence = (text: string): string =>
-  `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
-
 const common = [
   'name',
   'covers',
@@ -135,37 +132,16 @@ const common = [
   'reminder_s',
   'hours',
   'hours.zone',
+  'time_zone',
   'personal',
 ];
 
-/**
- * A config is refused with all its faults at once; each goes to its field. @throws errors that are
- * not about the form.
- */
-export const refusedChannelForm = (form: Form, error: unknown, { fields }: Kind): FormState => {
-  const names = [...common, ...fields.map(({ name }) => `config.${name}`)];
-  if (error instanceof Refusal && error.code === 'time_zone_invalid')
-    return {
-      form,
-      faults: new Map([['hours.zone', sentence(error.message)]]),
-      objections: [],
-      status: statusOf[error.kind],
-    };
-  if (
-    !(error instanceof Refusal) ||
-    error.code !== 'channel_invalid' ||
-    common.some((name) => error.message.startsWith(`${name}: `))
-  )
-    return refusedForm(form, error, names);
-  const faults = new Map<string, string>();
-  const objections: string[] = [];
-  for (const part of error.message.split(/; (?=config\.)/)) {
-    const [, name = '', words = part] = /^(config\.\S+) (.*)$/s.exec(part) ?? [];
-    if (names.includes(name)) faults.set(name, sentence(words));
-    else objections.push(sentence(part));
-  }
-  return { form, faults, objections, status: statusOf[error.kind] };
-};
+/** @throws errors that are not about the form. */
+export const refusedChannelForm = (form: Form, error: unknown, { fields }: Kind): FormState =>
+  refusedForm(form, error, {
+    fields: [...common, ...fields.map(({ name }) => `config.${name}`)],
+    beside: { time_zone: 'hours.zone' },
+  });
 
 type Line = { readonly at: string | null; readonly text: string };
 

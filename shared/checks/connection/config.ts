@@ -122,7 +122,7 @@ const hostFrom = (text: string): string | undefined => {
 
 /** What to do about an address with such a port. */
 export const mailPortFault =
-  '`target` must not have a port of mail (25, 465, 587, 2525); a tcp check with `banner` "smtp" checks a mail server';
+  'must not have a port of mail (25, 465, 587, 2525); a tcp check with `banner` "smtp" checks a mail server';
 
 /** Reads `host:port`, with or without the kind as a scheme. */
 export const hostAndPort = (kind: string, target: string): HostAndPort | undefined => {
@@ -155,13 +155,13 @@ export const serverNameIn = ({ server_name: given }: Config): string | null =>
 
 /** What is wrong with a target that should be `host:port`. */
 const whatIsWrong = (kind: string, target: string, example: string): string => {
-  if (strange.test(target)) return '`target` must not contain blanks or control characters';
+  if (strange.test(target)) return 'must not contain blanks or control characters';
   const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(target) ?? [];
   if (scheme !== undefined && scheme.toLowerCase() !== kind)
-    return `\`target\` must be a host and a port, such as ${example}, not an address with ${scheme}://`;
+    return `must be a host and a port, such as ${example}, not an address with ${scheme}://`;
   if (/^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(target))
-    return '`target` must have an IPv6 address in brackets, and a port, such as [2001:db8::1]:443';
-  return `\`target\` must be a host and a port from 1 to 65535, such as ${example}`;
+    return 'must have an IPv6 address in brackets, and a port, such as [2001:db8::1]:443';
+  return `must be a host and a port from 1 to 65535, such as ${example}`;
 };
 
 /** Targets of kinds that connect to a port. */

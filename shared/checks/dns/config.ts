@@ -159,10 +159,9 @@ export const dnsSettings = (of: {
 export const dnsTarget: KindTarget = {
   fault: (target) => {
     const text = target.trim();
-    if (/:\/\//.test(text))
-      return '`target` must be a name such as example.com, not an address of a page';
+    if (/:\/\//.test(text)) return 'must be a name such as example.com, not an address of a page';
     if (questionName(text, 'PTR') === undefined) {
-      return '`target` must be a domain name such as example.com (labels of at most 63 characters, 253 in all), or an IP address for PTR records';
+      return 'must be a domain name such as example.com (labels of at most 63 characters, 253 in all), or an IP address for PTR records';
     }
     return undefined;
   },

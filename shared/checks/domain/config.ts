@@ -37,7 +37,7 @@ export const domainOf = (target: string): string | undefined => {
 export const domainTarget: KindTarget = {
   fault: (target) =>
     domainOf(target) === undefined
-      ? '`target` must be a registered domain such as example.com, without https:// and without a path'
+      ? 'must be a registered domain such as example.com, without https:// and without a path'
       : undefined,
   defaultName: (target) => target.trim(),
 };

@@ -155,10 +155,10 @@ const example = 'such as grpcs://api.example.com:443';
 export const grpcTarget: KindTarget = {
   fault: (target) => {
     if (grpcEndpoint(target)) return undefined;
-    if (strange.test(target)) return '`target` must not contain blanks or control characters';
+    if (strange.test(target)) return 'must not contain blanks or control characters';
     return /^grpcs?:\/\/|^[^/]*$/i.test(target)
-      ? `\`target\` must have a host and a port from 1 to 65535 and no path, ${example}`
-      : `\`target\` must be grpcs://host:port, or grpc://host:port without TLS, ${example}`;
+      ? `must have a host and a port from 1 to 65535 and no path, ${example}`
+      : `must be grpcs://host:port, or grpc://host:port without TLS, ${example}`;
   },
   defaultName: (target) => nameOf(grpcEndpoint(target)),
 };

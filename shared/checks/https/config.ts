@@ -451,14 +451,14 @@ export const httpsUrl = (target: string): URL | undefined => {
 export const httpsTarget: KindTarget = {
   fault: (target) => {
     if (strange.test(target))
-      return '`target` must not contain blanks or control characters; encode them with %';
+      return 'must not contain blanks or control characters; encode them with %';
     const url = httpsUrl(target);
-    if (!url) return `\`target\` must be a whole http:// or https:// address, ${example}`;
+    if (!url) return `must be a whole http:// or https:// address, ${example}`;
     if (url.username !== '' || url.password !== '')
-      return '`target` must not contain a user name or password; give them as `basic_auth`';
+      return 'must not contain a user name or password; give them as `basic_auth`';
     if (isMailPort(url.port)) return mailPortFault;
     if (isTooLong(url.hostname))
-      return '`target` must name a host of at most 253 characters, and 63 between two dots';
+      return 'must name a host of at most 253 characters, and 63 between two dots';
     return undefined;
   },
   // As users write it: the address has the punycode form.

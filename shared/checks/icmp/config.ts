@@ -71,7 +71,7 @@ export const icmpSettings = (config: Config): IcmpSettings => {
 export const icmpTarget: KindTarget = {
   fault: (target) =>
     hostIn(target) === undefined
-      ? '`target` must be a host such as router.example.com, 192.0.2.1 or 2001:db8::1, without a port'
+      ? 'must be a host such as router.example.com, 192.0.2.1 or 2001:db8::1, without a port'
       : undefined,
   defaultName: (target) => {
     const host = hostIn(target);

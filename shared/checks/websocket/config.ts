@@ -143,15 +143,14 @@ export const websocketUrl = (target: string): URL | undefined => {
 export const websocketTarget: KindTarget = {
   fault: (target) => {
     if (strange.test(target))
-      return '`target` must not contain blanks or control characters; encode them with %';
+      return 'must not contain blanks or control characters; encode them with %';
     const url = websocketUrl(target);
-    if (!url)
-      return '`target` must be a whole ws:// or wss:// address, such as wss://example.com/socket';
+    if (!url) return 'must be a whole ws:// or wss:// address, such as wss://example.com/socket';
     if (url.username !== '' || url.password !== '')
-      return '`target` must not contain a user name or password; give them as an Authorization header in `headers`';
+      return 'must not contain a user name or password; give them as an Authorization header in `headers`';
     if (isMailPort(url.port)) return mailPortFault;
     if (isTooLong(url.hostname))
-      return '`target` must name a host of at most 253 characters, and 63 between two dots';
+      return 'must name a host of at most 253 characters, and 63 between two dots';
     return undefined;
   },
   // As users write it: the address has the punycode form.

@@ -266,7 +266,10 @@ describe('idempotency key', () => {
         used.headers['idempotency-replayed'],
       ]).toEqual([409, '1', undefined]);
       const enough = await (
-        await face({ replayed: false, refused: new Refusal('channel_test_limit', 'Wait.', 3600) })
+        await face({
+          replayed: false,
+          refused: new Refusal('channel_test_limit', 'Wait.', { waitS: 3600 }),
+        })
       ).post('k');
       expect([enough.statusCode, enough.headers['retry-after']]).toEqual([429, '3600']);
       const other = await (

@@ -318,14 +318,14 @@ describe('channel refused', () => {
       [],
       400,
     ]);
-    const crooked = new Refusal(
-      'channel_invalid',
-      'config.url must be an address; config.else is not known.',
-    );
+    const crooked = new Refusal('channel_invalid', {
+      'config.url': 'must be an address',
+      'config.else': 'is not known',
+    });
     const told = refusedChannelForm(form, crooked, kind);
     expect([[...told.faults], told.objections]).toEqual([
       [],
-      ['Config.url must be an address.', 'Config.else is not known.'],
+      ['Config.url: must be an address.', 'Config.else: is not known.'],
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { causeSentence } from '../../../../shared/checks/causes.ts';
-import { configFaults, faultsSentence } from '../../../../shared/checks/config.ts';
+import { configFaults, refusedConfig } from '../../../../shared/checks/config.ts';
 import {
   type Cron,
   isTimeZone,
@@ -16,7 +16,7 @@ import fc from '../../../support/random.ts';
 
 describe('a heartbeat config', () => {
   const sentence = (config: Readonly<Record<string, Json>>): string =>
-    faultsSentence(configFaults('heartbeat', '', config, 3_600));
+    refusedConfig(configFaults('heartbeat', '', config, 3_600)).message;
 
   test.for<readonly [config: Readonly<Record<string, Json>>]>([
     [{}],
