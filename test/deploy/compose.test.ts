@@ -88,7 +88,7 @@ describe('compose', async () => {
     const settings = {
       POSTGRES_PASSWORD: 'a$word',
       BUS_HOST: 'bus.example.org',
-      ANTIPODE_VERSION: '0.1.0',
+      ANTIPODE_VERSION: '1.0.0',
       BASE_URL: 'https://antipode.example',
     };
     const shape = z.object({

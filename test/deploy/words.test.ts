@@ -47,7 +47,7 @@ test.each([
   ['coordinator/main.ts', ['--version'], 0, `api_revision ${apiRevision}\n`, ''],
   ['coordinator/main.ts', ['--help'], 0, 'serves, as its variables say', ''],
   ['deploy/local/antipode-mcp.ts', ['--help'], 0, 'ANTIPODE_URL', ''],
-  ['deploy/local/antipode-mcp.ts', ['--version'], 0, 'antipode-mcp 0.', ''],
+  ['deploy/local/antipode-mcp.ts', ['--version'], 0, 'antipode-mcp 1.', ''],
   ['deploy/local/antipode-mcp.ts', ['--token'], 2, '', '"--token" is not understood'],
   ['coordinator/main.ts', ['oprator', 'probe', 'list'], 2, '', '"oprator" is not understood'],
 ])('%s %j needs no service to be answered', async (program, given, code, out, err) => {

@@ -289,7 +289,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     region,
     last_seen_at: at(2 * second),
     created_at: at(70 * day),
-    version: '0.1.0',
+    version: '1.0.0',
     clock_offset_ms: 7,
   }));
   await sql`insert into probes ${sql(probes)}`;

@@ -62,11 +62,11 @@ export const buildProvider = (): Toolchain => {
   const [system = '', machine = ''] = go(provider, 'env', 'GOOS', 'GOARCH').trim().split('\n');
   const place = join(
     folder,
-    'mirror/antipode.example/antipode/antipode/0.1.0',
+    'mirror/antipode.example/antipode/antipode/1.0.0',
     `${system}_${machine}`,
   );
   mkdirSync(place, { recursive: true });
-  const file = join(place, 'terraform-provider-antipode_v0.1.0');
+  const file = join(place, 'terraform-provider-antipode_v1.0.0');
   go(provider, 'build', '-p', '2', '-trimpath', '-o', file, '.');
   const settings = join(folder, 'settings.tfrc');
   writeFileSync(

@@ -117,7 +117,7 @@ describe('sign of life', () => {
         generation: newId(),
         session: newId(),
         up_ms: 0,
-        version: '0.1.0',
+        version: '1.0.0',
         seal_key: '',
         allowed_cidrs: [],
         ear: null,

@@ -124,7 +124,7 @@ const testProbe: ProbeIdentity = {
   name: 'eu-1',
   continent: 'Europe',
   base_url: 'https://antipode.example',
-  version: '0.1.0',
+  version: '1.0.0',
 };
 
 export type CheckerOptions = {

@@ -19,7 +19,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-const version = "0.1.0"
+const version = "1.0.0"
 
 type antipode struct {
 	specs []spec

@@ -33,7 +33,7 @@ describe('perform', () => {
       await check(target.url('/a?b=c#d'));
       expect(headers).toEqual({
         host: `127.0.0.1:${target.port}`,
-        'user-agent': 'Antipode/0.1.0 (+https://antipode.example; probe=eu-1; continent=Europe)',
+        'user-agent': 'Antipode/1.0.0 (+https://antipode.example; probe=eu-1; continent=Europe)',
         accept: '*/*',
         'accept-encoding': 'identity',
         connection: 'close',

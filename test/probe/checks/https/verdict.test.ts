@@ -566,7 +566,7 @@ describe('plan', () => {
     name: 'eu-1',
     continent: 'Europe',
     base_url: 'https://antipode.example',
-    version: '0.1.0',
+    version: '1.0.0',
   };
 
   test('a plan is made once for an assignment; another version, and what the probe calls itself by now, have their own', () => {

@@ -39,7 +39,7 @@ describe('a websocket check of a healthy server', () => {
       url: '/live?a=b',
       headers: {
         host: `127.0.0.1:${server.port}`,
-        'user-agent': 'Antipode/0.1.0 (+https://antipode.example; probe=eu-1; continent=Europe)',
+        'user-agent': 'Antipode/1.0.0 (+https://antipode.example; probe=eu-1; continent=Europe)',
         'sec-websocket-version': '13',
       },
     });
