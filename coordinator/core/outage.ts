@@ -186,7 +186,7 @@ function ofOtherSide(
       ...incident.progress,
       failed: fresh.failed,
       passed: [],
-      asked: fresh.asked ?? [],
+      asked: fresh.asked,
       across: { failed, passed },
       refuted: false,
       run: 0,

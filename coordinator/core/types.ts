@@ -207,7 +207,7 @@ export type Progress = {
    * Those that could check it when the last of these was counted; absent in rows of the previous
    * version.
    */
-  readonly asked?: readonly Place[];
+  readonly asked: readonly Place[];
   /** The same of the other side, once one of its places has answered. */
   readonly across?: { readonly failed: readonly Place[]; readonly passed: readonly Place[] };
   /**

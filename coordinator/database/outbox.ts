@@ -19,16 +19,7 @@ const payloads = {
     /** Of a restored one: since when it was not checked, and whether it was paused then. */
     restored: z.object({ unchecked_since: z.number(), is_paused: z.boolean() }).optional(),
   }),
-  /**
-   * A heartbeat's key (a fingerprint, hexadecimal) exists, until a time if it was rotated out;
-   * `monitor` null: it no longer exists.
-   */
-  beat_key: z.object({
-    key: z.string(),
-    monitor: z.uuid().nullable(),
-    until: z.number().nullable(),
-  }),
-  /** The same of a key that follows from a ping key, which says more than its name here. */
+  /** A key of a heartbeat's address (a fingerprint, hexadecimal) changed. */
   ping_key: z.object({ key: z.string() }),
   probe: z.object({ probe: z.uuid(), change: z.enum(['created', 'rotated', 'revoked']) }),
   /** The partition's owner processes a set-aside message again. */

@@ -116,7 +116,7 @@ export async function loadPartition(
     const inWindows = new Map(times.map(({ key }, nth) => [key, inTime[nth] ?? []]));
     for (const [nth, row] of page.entries()) {
       const before = existing?.get(row.key);
-      // Views of an older version of the config say nothing about this one, but the covered time
+      // Views of an earlier config say nothing about this one, but the covered time
       // stays.
       const same = before?.configVersion === row.config_version ? before : undefined;
       const checkpoint = same?.checkpoint ?? (before ? { ...before.checkpoint, views: [] } : null);

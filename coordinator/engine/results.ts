@@ -299,7 +299,7 @@ export function refusedReason(
 }
 
 /**
- * Whether this probe could have held this monitor. A result of an older version may have been right
+ * Whether this probe could have held this monitor. A result of an earlier config may have been right
  * when it was made: it goes to the samples only.
  */
 function mayHold(

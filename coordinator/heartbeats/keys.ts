@@ -140,12 +140,6 @@ const heardWithinMs = 60_000;
  */
 const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
 
-/**
- * A coordinator of the version before reads only the first, and would declare a key that follows
- * from a ping key gone.
- */
-const topics = ['beat_key', 'ping_key'] as const;
-
 const marker = z.object({ signed_by: z.array(z.string()) });
 
 export async function openPingBook({
@@ -212,15 +206,11 @@ export async function openPingBook({
    * published.
    */
   const drain = async (): Promise<void> => {
-    for (const topic of topics) await drainTopic(topic);
-  };
-
-  const drainTopic = async (topic: (typeof topics)[number]): Promise<void> => {
     if (!bus.isConnected()) return;
     for (let more = true; more; ) {
       more = await inTransaction(sql, async (tx) => {
         await doAlone(tx, 'pingKeys');
-        const lines = await waitingLines(tx, topic, null, most);
+        const lines = await waitingLines(tx, 'ping_key', null, most);
         for (const { organisation, payload } of lines)
           if (organisation !== null)
             await publishKey(payload.key, organisation, await pingKey(tx, payload.key));
@@ -311,7 +301,7 @@ export async function openPingBook({
   };
 
   const hear = (topic: string): void => {
-    if (topics.some((one) => one === topic)) drainSoon();
+    if (topic === 'ping_key') drainSoon();
   };
   const listening = await listenTo(sql, outboxChannel, hear, { log, signal }).catch(
     (error: unknown) => {

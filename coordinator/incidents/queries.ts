@@ -323,8 +323,8 @@ export type IncidentRow = {
 export type ProbePlace = { readonly region: string | null; readonly place: string | null };
 
 /**
- * The continents that the scope was judged from; null where an older version stored none, or where
- * private places saw it, which stand there by their ids.
+ * The continents that the scope was judged from; null where none are stored, or where private places
+ * saw it, which stand there by their ids.
  */
 export function continentsOf(sql: Queryable) {
   return sql`case when i.progress -> 'progress' ? 'asked'

@@ -5,7 +5,7 @@ import { lookedFor, utcText } from '../database/sql.ts';
 import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
 import { announceAliases, followHeartbeats } from '../heartbeats/alias-queries.ts';
-import { forgetUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
+import { announceKeys, forgetUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
 import type { MonitorKey } from '../results/reading.ts';
 import {
   changedColumns,
@@ -198,15 +198,7 @@ export const endPingTokens = async (
     returning encode(fingerprint, 'hex') as key`;
   await forgetUnderPingKeys(sql, organisation, monitors);
   await announceAliases(sql, organisation, monitors);
-  await enqueueAll(
-    sql,
-    rows.map(({ key }) => ({
-      topic: 'beat_key' as const,
-      payload: { key, monitor: null, until: null },
-      partition: null,
-      organisation,
-    })),
-  );
+  await announceKeys(sql, organisation, rows);
 };
 
 /** The encrypted token in force of a heartbeat monitor. */
@@ -236,13 +228,7 @@ export const retirePingTokens = async (
     where monitor_id = ${monitor} and organisation_id = ${organisation}
       and (until is null or until > ${new Date(until)})
     returning encode(fingerprint, 'hex') as key`;
-  for (const { key } of rows)
-    await enqueue(sql, {
-      topic: 'beat_key',
-      payload: { key, monitor, until },
-      partition: null,
-      organisation,
-    });
+  await announceKeys(sql, organisation, rows);
   return rows.length > 0;
 };
 
@@ -304,14 +290,10 @@ export const insertPingTokens = async (
     token: bytesText(box),
   }));
   await insertRows(sql, 'beat_tokens', columns, organisation, rows);
-  await enqueueAll(
+  await announceKeys(
     sql,
-    tokens.map(({ fingerprint, monitor }) => ({
-      topic: 'beat_key' as const,
-      partition: null,
-      organisation,
-      payload: { key: fingerprint, monitor, until: null },
-    })),
+    organisation,
+    tokens.map(({ fingerprint }) => ({ key: fingerprint })),
   );
 };
 

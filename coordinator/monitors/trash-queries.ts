@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/connect.ts';
 import { enqueueAll } from '../database/outbox.ts';
 import { announceAliases } from '../heartbeats/alias-queries.ts';
-import { nameUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
+import { announceKeys, nameUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
 import { endPingTokens, notifyOwners } from './queries.ts';
 
 /** How long deleted monitors can be restored. */
@@ -257,18 +257,10 @@ const announceRestored = async (
       },
     })),
   );
-  const tokens = await sql<{ key: string; monitor: string; until: Date | null }[]>`
-    select encode(fingerprint, 'hex') as key, monitor_id as monitor, until from beat_tokens
+  const tokens = await sql<{ key: string }[]>`
+    select encode(fingerprint, 'hex') as key from beat_tokens
     where monitor_id = any(${[...ids]}::uuid[])`;
-  await enqueueAll(
-    sql,
-    tokens.map(({ key, monitor, until }) => ({
-      topic: 'beat_key' as const,
-      partition: null,
-      organisation,
-      payload: { key, monitor, until: until?.getTime() ?? null },
-    })),
-  );
+  await announceKeys(sql, organisation, tokens);
 };
 
 /**

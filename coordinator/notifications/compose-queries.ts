@@ -71,7 +71,7 @@ export type WaitingStep = {
   readonly cause: Cause | null;
   readonly scope: string | null;
   readonly layer: string | null;
-  /** The continents that the scope was judged from; null where an older version stored none. */
+  /** The continents that the scope was judged from; null where private places saw it. */
   readonly continents: Continents | null;
   readonly sides: StoredSides | null;
   readonly seen_probe: string | null;

@@ -403,8 +403,7 @@ const contentShape = z.object({
   monitors: z.array(monitorShape),
   others_down: z.object({ count: z.number(), names: z.array(z.string()) }),
   organisation: z.string(),
-  // Content stored by the previous version has none.
-  time_zone: z.string().default('UTC'),
+  time_zone: z.string(),
   at: z.number(),
   thread: z.object({ over: z.boolean() }),
 }) satisfies z.ZodType<Content, unknown>;

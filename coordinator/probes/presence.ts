@@ -66,7 +66,7 @@ const isOfOtherWire = (said: unknown): boolean =>
   isRecord(said) && typeof said.v === 'number' && said.v !== wireVersion;
 
 const otherWire = (name: string): string =>
-  `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the probe's version before. It goes on checking, and keeps what it sees on its disk.`;
+  `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the version of the probe that it knew. It goes on checking, and keeps what it sees on its disk.`;
 
 /** Receives and answers presence. Every coordinator does so, because it may be the only one. */
 export const hearPresence = (dependencies: Dependencies): Subscription => {

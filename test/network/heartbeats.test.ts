@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { enqueue } from '../../coordinator/database/outbox.ts';
 import { followAliases } from '../../coordinator/heartbeats/alias-queries.ts';
-import { insertPingKey } from '../../coordinator/heartbeats/ping-key-queries.ts';
+import { announceKeys, insertPingKey } from '../../coordinator/heartbeats/ping-key-queries.ts';
 import { incidentEvidence } from '../../coordinator/incidents/queries.ts';
 import { retirePingTokens } from '../../coordinator/monitors/queries.ts';
 import type { ProbeApp } from '../../probe/app.ts';
@@ -418,13 +417,7 @@ describe.concurrent('a heartbeat', () => {
     await network.sql.begin(async (tx) => {
       const until = Date.now();
       await tx`update beat_tokens set until = ${new Date(until)} where fingerprint = decode(${old.key}, 'hex')`;
-      const payload = { key: old.key, monitor: old.monitor, until };
-      await enqueue(tx, {
-        topic: 'beat_key',
-        payload,
-        partition: null,
-        organisation: network.organisation,
-      });
+      await announceKeys(tx, network.organisation, [old]);
     });
     await eventually(async () => (await call(receiverOf(europe), old.token)).status === 404);
     expect((await call(receiverOf(europe), next.token)).status).toBe(200);

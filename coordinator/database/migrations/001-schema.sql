@@ -91,8 +91,8 @@ create table notices (
 create unique index notices_open on notices (kind, subject) where (ended_at is null);
 
 -- What a transaction wants done outside the database. `monitor`: the partition's owner re-reads the
--- monitor and republishes its assignment; `probe`: created, rotated or revoked; `beat_key`: for
--- whoever holds the part.
+-- monitor and republishes its assignment; `probe`: created, rotated or revoked; `ping_key`: an
+-- address of a heartbeat changed.
 create table outbox (
   id bigint generated always as identity,
   topic text not null,

@@ -193,6 +193,7 @@ describe('rule 15: the scope of an outage', () => {
       sampling: { since: started, next_at: null, turn: 0 },
       failed: ['Europe', 'Asia'],
       passed: [],
+      asked: [],
     },
   };
 

@@ -124,7 +124,7 @@ describe('leases', async () => {
     await other.end();
   });
 
-  test('are named for partitions of an older version beside those of today, so that no coordinator retries both without end', async () => {
+  test('are named where they are outdated, beside those of today, so that no coordinator retries both without end', async () => {
     const [older] = await takeLeases(sql, ada, first(1), 60_000);
     await expire();
     const [newer] = await takeLeases(sql, ada, first(1), 60_000);
