@@ -21,7 +21,7 @@ const named = (text: string): string[] =>
     ([, file = '']) => file,
   );
 
-test('there is each test that the RUNBOOK and the READMEs name', () => {
+test('there is each test that the READMEs name', () => {
   const isThere = (file: string): boolean =>
     tests.some((each) => each === file || each.endsWith(`/${file}`));
   const missing = texts.flatMap((text) =>
@@ -30,7 +30,7 @@ test('there is each test that the RUNBOOK and the READMEs name', () => {
       .map((file) => `${text}: ${file}`),
   );
   expect(missing).toEqual([]);
-  expect(named('deploy/RUNBOOK.md').length).toBeGreaterThan(30);
+  expect(named('test/README.md').length).toBeGreaterThan(30);
 });
 
 test('there is each file that the READMEs name', () => {
