@@ -1,7 +1,6 @@
 import { connect as connectSocket } from 'node:net';
 import postgres from 'postgres';
 import { codeOf } from '../../shared/base/errors.ts';
-import { lightenQueries } from './answers.ts';
 import { DatabaseLine, type LineOptions, LostConnection, startupFiller } from './line.ts';
 
 type Types = { bigint: number; numbers: (number | null)[]; texts: (string | null)[] };
@@ -361,9 +360,7 @@ export const connect = (url: string, options: ConnectOptions = { name: 'antipode
       socket: dial,
       ...(onclose ? { onclose, idle_timeout: 0, max_lifetime: null } : {}),
     };
-    const pool: Sql = postgres(url, all);
-    lightenQueries(pool`select`);
-    return pool;
+    return postgres(url, all);
   };
   const sql = open(sockets, options.connections ?? 10);
   ways.set(sql, {

@@ -1,6 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Sql, wayOf } from '../../../coordinator/database/connect.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
@@ -144,46 +142,5 @@ describe('a transaction that loses its connection while its work waits elsewhere
     ).rejects.toThrow();
     await inTransaction(sql, (tx) => tx`insert into written (what) values ('in time')`);
     expect(await sql`select what from written`).toEqual([{ what: 'in time' }]);
-  });
-});
-
-describe('rows', async () => {
-  const { sql } = await ownDatabase({ name: 'rows', connections: 1 });
-
-  test('are collected soon after they were read', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect: unknown = runInNewContext('gc');
-    if (typeof collect !== 'function') throw new Error('V8 lends no collector');
-    const oldBytes = (): number =>
-      getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')
-        ?.space_used_size ?? Number.NaN;
-    const read = async (): Promise<number> =>
-      (await sql`select n as id, 'a name ' || n as name from generate_series(1, 2000) n`).length;
-    const readAll = async (): Promise<void> => {
-      for (let nth = 0; nth < 40; nth += 1) {
-        expect(await read()).toBe(2_000);
-        collect({ type: 'minor' });
-      }
-    };
-    await readAll();
-    collect();
-    const before = oldBytes();
-    await readAll();
-    // All rows of the 40 statements take ten times as much.
-    expect(oldBytes() - before).toBeLessThan(1_000_000);
-  });
-
-  test('of a statement are handed out once, so that a second reader cannot take none for an answer', async () => {
-    const statement = sql<{ one: number }[]>`select 1 as one`;
-    const rows = await statement;
-    expect(rows).toEqual([{ one: 1 }]);
-    expect({ count: rows.count, command: rows.command }).toEqual({ count: 1, command: 'SELECT' });
-    await expect(statement).rejects.toThrow('hands them out once');
-  });
-
-  test('are not needed twice to learn how a statement without any ended', async () => {
-    const statement = sql`select 1 where false`;
-    expect((await statement).count).toBe(0);
-    expect((await statement).command).toBe('SELECT');
   });
 });
