@@ -282,7 +282,7 @@ export function badThatCameLate(
 }
 
 export function whoTook({ evidence }: SeenPing) {
-  const name = evidence?.taken_by;
+  const name = evidence?.received_by;
   return { continent: null, name: typeof name === 'string' ? name : '' };
 }
 

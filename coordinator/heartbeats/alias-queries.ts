@@ -11,10 +11,10 @@ export const aliasFingerprint = (alias: string): string => pingFingerprint(alias
 
 /** Says nothing of whose it is: it may be another organisation's. */
 export const aliasTaken = (): Refusal =>
-  new Refusal(
-    'ping_alias_taken',
-    'ping_alias: this address belongs to another monitor; each belongs to one. Take it out there, or leave it out here.',
-  );
+  new Refusal('ping_alias_taken', {
+    ping_alias:
+      'this address belongs to another monitor; each belongs to one. Take it out there, or leave it out here.',
+  });
 
 /**
  * Which monitor has each of these already, among those of every organisation; without this one's

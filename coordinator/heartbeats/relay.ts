@@ -333,7 +333,14 @@ export function seenOf(
       fails_at: place.fails_at,
       covers_until: Math.min(coveredUntil(terms, ping), at + farthestMs),
       cause: is === 'bad' ? badPingCause({ at, exit_code }) : null,
-      evidence: { taken_by: ear, method, exit_code, rid, run_ms, body: body.slice(0, shownBody) },
+      evidence: {
+        received_by: ear,
+        method,
+        exit_code,
+        rid,
+        run_ms,
+        body: body.slice(0, shownBody),
+      },
     };
   };
   if (!told.isLate || (row.kind !== 'success' && row.kind !== 'start')) return [seen(row)];

@@ -390,10 +390,9 @@ const longestWait_s = 86_400;
 /** @throws Refusal `channel_invalid`. */
 export function delayFrom(delay_s: number): number {
   if (delay_s >= 0 && delay_s <= longestWait_s) return delay_s;
-  throw new Refusal(
-    'channel_invalid',
-    `delay_s: must be from 0 (at once) to ${longestWait_s} seconds.`,
-  );
+  throw new Refusal('channel_invalid', {
+    delay_s: `must be from 0 (at once) to ${longestWait_s} seconds.`,
+  });
 }
 
 /** No reminders come more often than this. */
@@ -402,18 +401,16 @@ const shortestReminder_s = 60;
 /** Null: never. @throws Refusal `channel_invalid`. */
 export function reminderFrom(reminder_s: number): number | null {
   if (!(reminder_s >= 0 && reminder_s <= longestWait_s))
-    throw new Refusal(
-      'channel_invalid',
-      `reminder_s: must be from 0 (never) to ${longestWait_s} seconds.`,
-    );
+    throw new Refusal('channel_invalid', {
+      reminder_s: `must be from 0 (never) to ${longestWait_s} seconds.`,
+    });
   return reminder_s === 0 ? null : Math.max(shortestReminder_s, reminder_s);
 }
 
 /** @throws Refusal `mute_invalid`. */
 export function muteFrom(minutes: number): number {
   if (minutes >= 1 && minutes <= longestMute_min) return minutes;
-  throw new Refusal(
-    'mute_invalid',
-    `minutes: must be from 1 to ${longestMute_min}, which is a week.`,
-  );
+  throw new Refusal('mute_invalid', {
+    minutes: `must be from 1 to ${longestMute_min}, which is a week.`,
+  });
 }

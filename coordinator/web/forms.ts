@@ -102,11 +102,7 @@ export const refusedForm = (
     throw error;
   const remedies = Object.entries(error.remedies);
   for (const [field, remedy] of remedies) show(field, remedy, `${field}: ${remedy}`);
-  if (remedies.length === 0) {
-    // Those of `notifications/policy.ts` and `heartbeats/alias-queries.ts` are still sentences.
-    const [, field = '', remedy = ''] = /^([a-z_]+): (.*)$/s.exec(error.message) ?? [];
-    show(field, remedy, error.message);
-  }
+  if (remedies.length === 0) objections.push(sentence(inWords(error.message)));
   return { form, faults, objections, status: statusOf[error.kind] };
 };
 

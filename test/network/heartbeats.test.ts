@@ -167,7 +167,7 @@ describe.concurrent('a heartbeat', () => {
     });
     expect(said).toMatchObject({
       probe: 'europe',
-      evidence: { taken_by: 'europe', exit_code: 17, body: 'disk full' },
+      evidence: { received_by: 'europe', exit_code: 17, body: 'disk full' },
     });
     const [row] = await network.sql<
       { cause: unknown }[]

@@ -470,7 +470,7 @@ describe('rule 20: heartbeats', () => {
 
   test('rules 15 and 20: what the job sent when it failed is kept with the incident, which has no continent', () => {
     const told = heartbeat();
-    const said = { taken_by: 'Frankfurt', exit_code: 3, body: 'disk full' };
+    const said = { received_by: 'Frankfurt', exit_code: 3, body: 'disk full' };
     const failed = ping(10, 'bad');
     told.tell({ ...failed, ping: { ...failed.ping, evidence: said } }, 11);
     const [incident] = told.incidents();
@@ -499,7 +499,10 @@ describe('rule 20: heartbeats', () => {
     told.fail('Europe', 12, { cause: { class: 'heartbeat_failed', params: { deadline: at(10) } } });
     const failed = ping(10, 'bad');
     told.tell(
-      { ...failed, ping: { ...failed.ping, evidence: { taken_by: 'coordinator', body: 'why' } } },
+      {
+        ...failed,
+        ping: { ...failed.ping, evidence: { received_by: 'coordinator', body: 'why' } },
+      },
       13,
     );
     expect(told.incidents().at(-1)).toMatchObject({ confirmed_at: at(10), scope: 'everywhere' });
