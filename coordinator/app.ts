@@ -99,22 +99,19 @@ const recordEveryMs = 300_000;
 /** How long an aborted start has to end what it began. */
 const unwindingMs = 1_000;
 
-const closeWeb = async (
-  web: FastifyInstance,
-  lastAnswersMs = usualLastAnswersMs,
-): Promise<void> => {
+async function closeWeb(web: FastifyInstance, lastAnswersMs = usualLastAnswersMs): Promise<void> {
   const cut = setTimeout(() => web.server.closeAllConnections(), lastAnswersMs);
   await web.close();
   clearTimeout(cut);
-};
+}
 
 /** On its own connection: migrations may take long, as no other work may. */
-const migrateOnce = async (url: string): Promise<readonly string[]> => {
+async function migrateOnce(url: string): Promise<readonly string[]> {
   const sql = connect(url, { name: 'antipode migrations', connections: 1, patience: longWork });
   return await migrate(sql).finally(() => sql.end({ timeout: 1 }));
-};
+}
 
-export const createApp = (config: Config, overrides: Overrides = {}): App => {
+export function createApp(config: Config, overrides: Overrides = {}): App {
   const databaseClock = createDatabaseClock(overrides.hostClock);
   const clock = overrides.clock ?? databaseClock;
   const log = overrides.log ?? createLog({ name: 'coordinator', level: config.LOG_LEVEL });
@@ -462,4 +459,4 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       await endAll(ends);
     },
   };
-};
+}

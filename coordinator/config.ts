@@ -13,30 +13,33 @@ import { planNames } from './organisations/plans.ts';
  */
 export const connectionsBeside = 7;
 
-const days = (fallback: number) => z.coerce.number().int().min(1).max(36_500).default(fallback);
+function days(fallback: number) {
+  return z.coerce.number().int().min(1).max(36_500).default(fallback);
+}
 
-const isPrivateKey = (pem: string): boolean => {
+function isPrivateKey(pem: string): boolean {
   try {
     return createPrivateKey(pem).asymmetricKeyType === 'rsa';
   } catch {
     return false; // Whatever is wrong, it is no key; the error's text could contain it.
   }
-};
+}
 
 /** Names that the server knows. */
 const proxyNames = ['loopback', 'linklocal', 'uniquelocal'];
 
-const isProxyRange = (text: string): boolean =>
-  proxyNames.includes(text) || parseCidr(text) !== undefined;
+function isProxyRange(text: string): boolean {
+  return proxyNames.includes(text) || parseCidr(text) !== undefined;
+}
 
 /** Trusting everyone would accept an address that a caller makes up for each try. */
-const isEverybody = (text: string): boolean => {
+function isEverybody(text: string): boolean {
   const [network, bits] = parseCidr(text) ?? [];
   return (
     bits === 0 ||
     (bits !== undefined && bits <= 96 && network !== undefined && unmapped(network) !== network)
   );
-};
+}
 
 /** The variables that the coordinator reads; each also as NAME_FILE, for mounted secrets. */
 const variables = z.object({
@@ -220,8 +223,8 @@ const dkimNames = ['MAIL_DKIM_DOMAIN', 'MAIL_DKIM_SELECTOR', 'MAIL_DKIM_KEY'] as
 export type Config = Readonly<z.infer<typeof variables>>;
 
 /** @throws ConfigurationFault, which lists every fault at once. */
-export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config =>
-  readEnvironment(variables, environment, (isSet) => [
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  return readEnvironment(variables, environment, (isSet) => [
     ...(isSet('SMTP_URL') === isSet('MAIL_FROM')
       ? []
       : ['SMTP_URL and MAIL_FROM belong together; set both, or neither']),
@@ -239,19 +242,22 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
       ? ['SIGN_UP: open needs mail; set SMTP_URL and MAIL_FROM']
       : []),
   ]);
+}
 
 /** The hosts that probes reach to vouch for themselves. */
-export const anchorsOf = (
+export function anchorsOf(
   { PROBE_ANCHORS: named }: Pick<Config, 'PROBE_ANCHORS'>,
   baseUrl: string,
-): readonly string[] => named ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined);
+): readonly string[] {
+  return named ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined);
+}
 
 /** The signing options of mail; undefined when mail is not signed. */
-export const dkimOf = (
+export function dkimOf(
   config: Pick<Config, (typeof dkimNames)[number]>,
-): { readonly domain: string; readonly selector: string; readonly key: string } | undefined => {
+): { readonly domain: string; readonly selector: string; readonly key: string } | undefined {
   const { MAIL_DKIM_DOMAIN: domain, MAIL_DKIM_SELECTOR: selector, MAIL_DKIM_KEY: key } = config;
   return domain === undefined || selector === undefined || key === undefined
     ? undefined
     : { domain, selector, key };
-};
+}

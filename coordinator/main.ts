@@ -3,7 +3,7 @@ import { keepHeapSmall } from '../shared/base/process.ts';
 import { useSystemZones } from '../shared/zones/system.ts';
 
 /** `node coordinator/main.ts` serves until it is told to stop. */
-const serve = async (): Promise<void> => {
+async function serve(): Promise<void> {
   keepHeapSmall({ youngGrows: true });
   // A command of the operator does not load what only the server needs.
   const [{ createApp }, { readConfig }, { createLog }] = await Promise.all([
@@ -48,10 +48,10 @@ const serve = async (): Promise<void> => {
     else log.fatal({ err: error }, 'the coordinator could not start');
     await stop('failed start', isFault ? 2 : 1);
   }
-};
+}
 
 /** `node coordinator/main.ts operator …` runs one of the operator's commands. */
-const operator = async (argv: readonly string[]): Promise<void> => {
+async function operator(argv: readonly string[]): Promise<void> {
   const { operate } = await import('./operator/operate.ts');
   const { stdout, stderr } = process;
   // A reader of the beginning only (`| head`) has what it wanted; what was done is done.
@@ -64,20 +64,20 @@ const operator = async (argv: readonly string[]): Promise<void> => {
     watched: stderr.isTTY === true,
   };
   process.exitCode = await operate(argv, process.env, streams);
-};
+}
 
 const usage =
   'node coordinator/main.ts           serves, as its variables say\nnode coordinator/main.ts operator  runs a command of the operator\nnode coordinator/main.ts --version says which versions of API, wire and schema fit it\n';
 
 /** The versions that fit together, one on each line. */
-const told = async (): Promise<string> => {
+async function told(): Promise<string> {
   const { versions } = await import('./health/endpoint.ts');
   return Object.entries(versions())
     .map(([what, version]) => `${what.padEnd(12)} ${version}\n`)
     .join('');
-};
+}
 
-const run = async (): Promise<void> => {
+async function run(): Promise<void> {
   try {
     const [word, ...argv] = process.argv.slice(2);
     if (word === undefined) await serve();
@@ -94,6 +94,6 @@ const run = async (): Promise<void> => {
     process.stderr.write(`${error.message}\n`);
     process.exit(2);
   }
-};
+}
 
 await run();

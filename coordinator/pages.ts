@@ -68,8 +68,9 @@ const files: readonly (readonly object[])[] = [
   [about, small],
 ];
 
-const isPage = (value: unknown): value is Page =>
-  isRecord(value) && 'needs' in value && 'path' in value && 'answer' in value;
+function isPage(value: unknown): value is Page {
+  return isRecord(value) && 'needs' in value && 'path' in value && 'answer' in value;
+}
 
 /** Every page that these files export, by itself or in a list. */
 export const pages: readonly Page[] = [

@@ -53,7 +53,7 @@ type Dependencies = {
   readonly trials?: TestRunsPart;
 };
 
-export const createGateSetup = ({
+export function createGateSetup({
   config,
   sql,
   clock,
@@ -61,7 +61,7 @@ export const createGateSetup = ({
   baseUrl,
   results = createResults({ running: noRunningHours, clock, log }),
   trials = noTestRuns,
-}: Dependencies): GateSetup => {
+}: Dependencies): GateSetup {
   const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
   const secrets = createSecretsAtRest(secretKey, previousKey);
   const tokens = createTokens({ sql, secretKey, previousKey, clock, log });
@@ -128,4 +128,4 @@ export const createGateSetup = ({
     sourceReader,
     ownPlaces,
   };
-};
+}

@@ -109,25 +109,32 @@ const handOverAtMostMs = 2_500;
  */
 const clockSyncWithinMs = 5_000;
 
-const httpsAbilitiesOf = (families: Families): readonly HttpsAbility[] =>
-  httpsAbilities.filter((ability) => ability !== 'both_families' || (families[4] && families[6]));
+function httpsAbilitiesOf(families: Families): readonly HttpsAbility[] {
+  return httpsAbilities.filter(
+    (ability) => ability !== 'both_families' || (families[4] && families[6]),
+  );
+}
 
 const maxAddresses = 16;
 
 /** Where its requests come from: as its host's administrator says, else its own public addresses. */
-const requestAddresses = (named: readonly string[], own: readonly string[]): string[] =>
-  [...new Set(named.length > 0 ? named : own.filter(isPublicAddress))].slice(0, maxAddresses);
+function requestAddresses(named: readonly string[], own: readonly string[]): string[] {
+  return [...new Set(named.length > 0 ? named : own.filter(isPublicAddress))].slice(
+    0,
+    maxAddresses,
+  );
+}
 
 /** When this probe last stopped, by its host's clock; undefined when it was killed. */
-const takeStopMark = async (path: string): Promise<number | undefined> => {
+async function takeStopMark(path: string): Promise<number | undefined> {
   const text = await readIfThere(path);
   if (text === undefined) return undefined;
   await rm(path);
   const at = Number(text);
   return Number.isFinite(at) ? at : undefined;
-};
+}
 
-export const createProbe = async (config: Config, overrides: Overrides = {}): Promise<ProbeApp> => {
+export async function createProbe(config: Config, overrides: Overrides = {}): Promise<ProbeApp> {
   const credentials = config.PROBE_CREDENTIALS;
   const { probe: id, name, continent, organisation } = credentials;
   const log = overrides.log ?? createLog({ name: `probe ${name}`, level: config.LOG_LEVEL });
@@ -524,4 +531,4 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       log.info('stopped');
     },
   };
-};
+}

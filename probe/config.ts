@@ -8,8 +8,8 @@ import { unreadableRanges } from './checks/guard.ts';
 import { credentialsOf, type Identity, parseIdentity } from './joining/join.ts';
 
 /** A text whose parser says in words what is wrong with it. */
-const readable = <Value>(parse: (text: string) => Value) =>
-  z.string().transform((text, context) => {
+function readable<Value>(parse: (text: string) => Value) {
+  return z.string().transform((text, context) => {
     try {
       return parse(text);
     } catch (error) {
@@ -20,6 +20,7 @@ const readable = <Value>(parse: (text: string) => Value) =>
       return z.NEVER;
     }
   });
+}
 
 /** The variables that a probe reads. Each also works as NAME_FILE, the way secrets are mounted. */
 const variables = z.object({
@@ -87,9 +88,9 @@ const settings = variables.omit({
  * The given settings, as texts; a setting that names a file has the file's text.
  * @throws ConfigurationFault, which lists every fault at once.
  */
-export const settingsGiven = (
+export function settingsGiven(
   environment: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, string>> => {
+): Readonly<Record<string, string>> {
   readEnvironment(settings, environment);
   return Object.fromEntries(
     Object.keys(settings.shape).flatMap((name) => {
@@ -98,7 +99,7 @@ export const settingsGiven = (
       return value ? [[name, value]] : [];
     }),
   );
-};
+}
 
 type Variables = Readonly<z.infer<typeof variables>>;
 
@@ -111,10 +112,7 @@ export type Config = Omit<Variables, 'PROBE_CREDENTIALS' | 'PROBE_IDENTITY'> & {
  * The config from the host's own key and the coordinator's answer. The environment takes
  * precedence.
  */
-const configOfIdentity = (
-  variables: Variables,
-  { seed, enrolled, authorities }: Identity,
-): Config => {
+function configOfIdentity(variables: Variables, { seed, enrolled, authorities }: Identity): Config {
   if (enrolled === null)
     throw new ConfigurationFault([
       'PROBE_IDENTITY: is of no probe yet; run antipode-probe.mjs join first',
@@ -129,10 +127,10 @@ const configOfIdentity = (
       : {}),
     ...(authorities === undefined ? {} : { authorities }),
   };
-};
+}
 
 /** @throws ConfigurationFault, which lists every fault at once. */
-export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const read = readEnvironment(variables, environment, (isSet) => {
     const [word, identity] = [isSet('PROBE_CREDENTIALS'), isSet('PROBE_IDENTITY')];
     if (word && identity) return ['PROBE_CREDENTIALS and PROBE_IDENTITY are both set; keep one'];
@@ -146,4 +144,4 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   if (identity !== undefined) return Object.freeze(configOfIdentity(read, identity));
   if (credentials === undefined) throw new ConfigurationFault(['PROBE_CREDENTIALS: is not set']);
   return Object.freeze({ ...read, PROBE_CREDENTIALS: credentials });
-};
+}

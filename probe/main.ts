@@ -6,7 +6,7 @@ import { useSystemZones } from '../shared/zones/system.ts';
  * Reports why the probe cannot continue: the message for a user's mistake, the stack too for our
  * own.
  */
-const tell = (error: unknown): void => {
+function tell(error: unknown): void {
   const text =
     error instanceof ConfigurationFault
       ? error.message
@@ -14,10 +14,12 @@ const tell = (error: unknown): void => {
         ? error.stack
         : String(error);
   process.stderr.write(`${text}\n`);
-};
+}
 
 /** Before anything else: the process may begin again. */
-export const haveNewestZones = (): Promise<void> => useSystemZones(process.env).catch(tell);
+export function haveNewestZones(): Promise<void> {
+  return useSystemZones(process.env).catch(tell);
+}
 
 /** Exit codes of a probe that the bus no longer lets in. */
 const exitOf = { revoked: 22, refused: 1 } as const;
@@ -35,7 +37,7 @@ const sentenceOf = {
  * restarts failed processes does not restart it. One that was revoked exits with 22, which the unit of
  * `join --install` takes for an end, too; one that is refused without a reason exits with 1.
  */
-export const runProbe = async (): Promise<void> => {
+export async function runProbe(): Promise<void> {
   keepHeapSmall({ youngGrows: false });
   try {
     const [{ createProbe }, { readConfig }] = await Promise.all([
@@ -71,7 +73,7 @@ export const runProbe = async (): Promise<void> => {
     tell(error);
     process.exit(1);
   }
-};
+}
 
 // In the single-file probe, `probe/program.ts` starts it. There is no top-level await, because such
 // a file could not be bundled.

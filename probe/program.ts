@@ -39,12 +39,16 @@ says is written to /etc/antipode-probe/environment, from where the service has i
 `;
 
 /** The disk limit of results, as the running probe has it. */
-const spoolMb = (): number => Number(process.env.PROBE_SPOOL_MB) || 256;
+function spoolMb(): number {
+  return Number(process.env.PROBE_SPOOL_MB) || 256;
+}
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
 
 /** @throws JoinFault for an unknown flag, or one that lacks its value. */
-const readLine = (given: readonly string[]) => {
+function readLine(given: readonly string[]) {
   const [alone, text] = [{ type: 'boolean' } as const, { type: 'string' } as const];
   const options = {
     install: alone,
@@ -66,25 +70,28 @@ const readLine = (given: readonly string[]) => {
     const [what] = (error instanceof Error ? error.message : String(error)).split('. ');
     throw new JoinFault(exits.misused, `${what}.\n\n${help}`);
   }
-};
+}
 
 type Line = ReturnType<typeof readLine>;
 
-const roomIn = (folder: string): Room => ({
-  folder,
-  results: folder,
-  kept: folder,
-  spoolMb: spoolMb(),
-});
+function roomIn(folder: string): Room {
+  return {
+    folder,
+    results: folder,
+    kept: folder,
+    spoolMb: spoolMb(),
+  };
+}
 
-const folderOf = (flags: Line['flags']): string =>
-  resolve(flags.data ?? process.env.PROBE_DATA_DIR ?? 'antipode-probe');
+function folderOf(flags: Line['flags']): string {
+  return resolve(flags.data ?? process.env.PROBE_DATA_DIR ?? 'antipode-probe');
+}
 
 /**
  * The folder of an existing probe: the one that is named or found here, or that of the service that
  * `join --install` made.
  */
-const roomOf = async (flags: Line['flags']): Promise<Room> => {
+async function roomOf(flags: Line['flags']): Promise<Room> {
   const folder = folderOf(flags);
   const isNamed = flags.data !== undefined || Boolean(process.env.PROBE_DATA_DIR);
   const ofService =
@@ -92,9 +99,9 @@ const roomOf = async (flags: Line['flags']): Promise<Room> => {
       ? undefined
       : await roomOfService(spoolMb(), flags.root);
   return ofService ?? roomIn(folder);
-};
+}
 
-const run = async (folder: string, flags: Line['flags']): Promise<void> => {
+async function run(folder: string, flags: Line['flags']): Promise<void> {
   const {
     PROBE_CREDENTIALS: word,
     PROBE_CREDENTIALS_FILE: file,
@@ -109,16 +116,17 @@ const run = async (folder: string, flags: Line['flags']): Promise<void> => {
   }
   process.env.PROBE_DATA_DIR = folder;
   await runProbe();
-};
+}
 
-const isJoined = (own: string): boolean =>
-  existsSync(own) && parseIdentity(readFileSync(own, 'utf8')).enrolled !== null;
+function isJoined(own: string): boolean {
+  return existsSync(own) && parseIdentity(readFileSync(own, 'utf8')).enrolled !== null;
+}
 
 /**
  * A container has one command for its whole life: it joins at its first start, and later runs on
  * whether the coordinator is there or not.
  */
-const joinAsTold = async (folder: string, own: string, flags: Line['flags']): Promise<void> => {
+async function joinAsTold(folder: string, own: string, flags: Line['flags']): Promise<void> {
   const { PROBE_JOIN_URL: url, PROBE_JOIN_TOKEN: token } = process.env;
   if (!url || !token)
     throw new JoinFault(
@@ -127,10 +135,10 @@ const joinAsTold = async (folder: string, own: string, flags: Line['flags']): Pr
     );
   const authorities = authoritiesIn(flags.ca);
   await becomeProbe({ url, token, authorities, ...roomIn(folder), next: 'run' }, say);
-};
+}
 
 /** @throws JoinFault when there is none in the file. */
-const authoritiesIn = (path: string | undefined): string | undefined => {
+function authoritiesIn(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
   try {
     return busEntryFields.ca.parse(readFileSync(path, 'utf8'));
@@ -141,9 +149,9 @@ const authoritiesIn = (path: string | undefined): string | undefined => {
       { cause },
     );
   }
-};
+}
 
-const join = async (folder: string, { words, flags }: Line): Promise<void> => {
+async function join(folder: string, { words, flags }: Line): Promise<void> {
   const [, url, token, ...more] = words;
   if (url === undefined || token === undefined || more.length > 0)
     throw new JoinFault(exits.misused, `join takes an address and a token.\n\n${help}`);
@@ -164,9 +172,9 @@ const join = async (folder: string, { words, flags }: Line): Promise<void> => {
     say,
   );
   await install(say, settingsGiven(process.env), root);
-};
+}
 
-const begin = async (): Promise<void> => {
+async function begin(): Promise<void> {
   const line = readLine(process.argv.slice(2));
   const { words, flags } = line;
   const [word] = words;
@@ -185,7 +193,7 @@ const begin = async (): Promise<void> => {
     say(state);
     process.exitCode = exit;
   } else throw new JoinFault(exits.misused, `There is no "${word}".\n\n${help}`);
-};
+}
 
 begin().catch((error: unknown) => {
   const isSaid = error instanceof JoinFault;

@@ -139,10 +139,10 @@ const pureFiles = new Set([
   'coordinator/status-pages/public/snapshot.ts',
 ]);
 
-/** Files over 600 lines, each with the reason why it is one subject all the same. */
+/** Files that are longer, each with the reason why it is one subject all the same. */
 const longFiles: Readonly<Record<string, string>> = {};
 
-const maxLines = 600;
+const maxLines = 640;
 
 const filesBelow = (folder: string): string[] =>
   readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {

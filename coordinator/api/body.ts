@@ -15,7 +15,7 @@ const marks: readonly (readonly [Encoding, readonly number[]])[] = [
   ['utf-16le', [0xff, 0xfe]],
 ];
 
-const encodingOf = (bytes: Uint8Array): Encoding => {
+function encodingOf(bytes: Uint8Array): Encoding {
   const marked = marks.find(([, mark]) => mark.every((byte, at) => bytes[at] === byte));
   if (marked) return marked[0];
   const isWide = bytes.length >= 4;
@@ -23,10 +23,10 @@ const encodingOf = (bytes: Uint8Array): Encoding => {
   if (bytes[0] === 0) return isWide && bytes[1] === 0 ? 'utf-32be' : 'utf-16be';
   if (bytes[1] === 0) return isWide && bytes[2] === 0 && bytes[3] === 0 ? 'utf-32le' : 'utf-16le';
   return 'utf-8';
-};
+}
 
 /** Converts to UTF-16, which the runtime can decode. @throws TypeError */
-const narrowed = (bytes: Uint8Array, isLittle: boolean): Uint8Array => {
+function narrowed(bytes: Uint8Array, isLittle: boolean): Uint8Array {
   if (bytes.length % 4 !== 0) throw new TypeError('not whole characters');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const units: number[] = [];
@@ -37,15 +37,15 @@ const narrowed = (bytes: Uint8Array, isLittle: boolean): Uint8Array => {
     else units.push(0xd7c0 + (point >> 10), 0xdc00 + (point & 0x3ff));
   }
   return Uint8Array.from(units.flatMap((unit) => [unit & 0xff, unit >> 8]));
-};
+}
 
 /** The text without a byte order mark. @throws TypeError when the bytes are not text. */
-export const textOfJson = (bytes: Uint8Array): string => {
+export function textOfJson(bytes: Uint8Array): string {
   const encoding = encodingOf(bytes);
   const isWide = encoding === 'utf-32le' || encoding === 'utf-32be';
   const decoder = new TextDecoder(isWide ? 'utf-16le' : encoding, { fatal: true });
   return decoder.decode(isWide ? narrowed(bytes, encoding === 'utf-32le') : bytes);
-};
+}
 
 /** A token of JSON: a mark, a string (complete when it has its closing quote) or another value. */
 const token =
@@ -66,7 +66,7 @@ const allowed = {
  * The index of the first fault in a text that JSON.parse refused; the runtime names it for some
  * faults only.
  */
-const faultIndex = (text: string): number => {
+function faultIndex(text: string): number {
   const closing: ('}' | ']')[] = [];
   let place: keyof typeof allowed | 'end' = 'value';
   for (let at = 0; ; at = token.lastIndex) {
@@ -94,16 +94,16 @@ const faultIndex = (text: string): number => {
       place = 'end';
     }
   }
-};
+}
 
 /** The first fault of a text that is not JSON, with its offset in characters. */
-export const jsonFault = (text: string): { readonly at: number; readonly error: string } => {
+export function jsonFault(text: string): { readonly at: number; readonly error: string } {
   const index = faultIndex(text);
   return {
     at: [...text.slice(0, index)].length,
     error: index === text.length ? 'Unexpected end' : 'Unexpected character',
   };
-};
+}
 
 export const bodyLimit = 64 * 1024;
 /** For operations that take many ids or items at once. */
@@ -119,13 +119,13 @@ const lenientUtf8 = new TextDecoder('utf-8', { ignoreBOM: true });
  * Whether a Content-Type says JSON: application/json or application/<something>+json, whatever its
  * parameters.
  */
-const isJsonMediaType = (header: string | undefined): boolean => {
+function isJsonMediaType(header: string | undefined): boolean {
   const type = (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   return type === 'application/json' || /^application\/[^/\s]*\+json$/.test(type);
-};
+}
 
 /** How deep brackets nest, without those in strings. */
-const depthOf = (text: string): number => {
+function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
   for (const [mark] of text.matchAll(/"(?:[^"\\]|\\.)*"?|[[\]{}]/gs)) {
@@ -133,24 +133,27 @@ const depthOf = (text: string): number => {
     else if (mark === '}' || mark === ']') depth--;
   }
   return deepest;
-};
+}
 
-export const isTooDeep = (text: string): boolean => depthOf(text) > maxDepth;
+export function isTooDeep(text: string): boolean {
+  return depthOf(text) > maxDepth;
+}
 
-const unreadable = (): Refusal =>
-  new Refusal(
+function unreadable(): Refusal {
+  return new Refusal(
     'request_malformed',
     'There was an error parsing the body: it must be JSON in UTF-8, UTF-16 or UTF-32, not nested deeper than any value needs.',
   );
+}
 
-const decoded = (bytes: Uint8Array): string => {
+function decoded(bytes: Uint8Array): string {
   try {
     return textOfJson(bytes);
   } catch (error) {
     if (error instanceof TypeError) throw unreadable();
     throw error;
   }
-};
+}
 
 // The runtime has both; the compiler's library does not yet.
 declare global {
@@ -167,29 +170,30 @@ const wholeNumber = /^-?\d+$/;
  * Reads the text of each number, and keeps whole numbers whose digits a JavaScript number would
  * lose.
  */
-const exactly = (
+function exactly(
   _key: string,
   value: unknown,
   ...[context]: readonly { readonly source?: string }[]
-): unknown => {
+): unknown {
   const source = typeof value === 'number' ? context?.source : undefined;
   if (source === undefined || !wholeNumber.test(source)) return value;
   if (source.length > maxDigits) throw unreadable();
   return lossyNumberIn(source) === undefined ? value : BigInt(source);
-};
+}
 
 /** The text of an answer that may echo the input, each whole number with all its digits. */
-export const exactText = (body: unknown): string =>
-  JSON.stringify(body, (_key, value: unknown) =>
+export function exactText(body: unknown): string {
+  return JSON.stringify(body, (_key, value: unknown) =>
     typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value,
   );
+}
 
 /**
  * A request's body as FastAPI passes it to its models: nothing when empty, JSON when the media type
  * says so, otherwise the text itself, which no model accepts. A whole number that would lose digits
  * is a bigint.
  */
-export const readBody = (bytes: Uint8Array | undefined, mediaType: string | undefined): unknown => {
+export function readBody(bytes: Uint8Array | undefined, mediaType: string | undefined): unknown {
   if (bytes === undefined || bytes.length === 0) return undefined;
   if (!isJsonMediaType(mediaType)) return lenientUtf8.decode(bytes);
   const text = decoded(bytes);
@@ -209,4 +213,4 @@ export const readBody = (bytes: Uint8Array | undefined, mediaType: string | unde
       },
     ]);
   }
-};
+}

@@ -65,8 +65,8 @@ type Recipe = {
  * older Node must be able to parse the whole file, or it prints that instead of the refusal: the
  * target of the bundle sees to that.
  */
-const clientHead = (name: DownloadName): string =>
-  [
+function clientHead(name: DownloadName): string {
+  return [
     `// Antipode ${version}: ${name}`,
     "import { createRequire } from 'node:module';",
     'const require = createRequire(import.meta.url);',
@@ -75,19 +75,22 @@ const clientHead = (name: DownloadName): string =>
     '  process.exit(2);',
     '}',
   ].join('\n');
+}
 
-const recipeOfClient = (name: DownloadName, entry: string): Recipe => ({
-  entry,
-  rooms: [
-    'shared/client',
-    'shared/imports',
-    'shared/assistants',
-    'shared/api',
-    'shared/checks',
-    'shared/base',
-  ],
-  options: { target: 'node18', format: 'esm', banner: { js: clientHead(name) } },
-});
+function recipeOfClient(name: DownloadName, entry: string): Recipe {
+  return {
+    entry,
+    rooms: [
+      'shared/client',
+      'shared/imports',
+      'shared/assistants',
+      'shared/api',
+      'shared/checks',
+      'shared/base',
+    ],
+    options: { target: 'node18', format: 'esm', banner: { js: clientHead(name) } },
+  };
+}
 
 const recipes: Readonly<Record<DownloadName, Recipe>> = {
   'antipode.mjs': recipeOfClient('antipode.mjs', 'shared/client/antipode.ts'),
@@ -108,23 +111,27 @@ const recipes: Readonly<Record<DownloadName, Recipe>> = {
 };
 
 /** The folders that a bundle is made of. */
-export const downloadRooms = (name: DownloadName): readonly string[] => recipes[name].rooms;
+export function downloadRooms(name: DownloadName): readonly string[] {
+  return recipes[name].rooms;
+}
 
 /** The bundler's options, exported for inspection. */
-export const bundling = (name: DownloadName): BuildOptions => ({
-  absWorkingDir: root,
-  entryPoints: [recipes[name].entry],
-  bundle: true,
-  platform: 'node',
-  minify: true,
-  charset: 'utf8',
-  legalComments: 'inline',
-  logLevel: 'silent',
-  ...recipes[name].options,
-});
+export function bundling(name: DownloadName): BuildOptions {
+  return {
+    absWorkingDir: root,
+    entryPoints: [recipes[name].entry],
+    bundle: true,
+    platform: 'node',
+    minify: true,
+    charset: 'utf8',
+    legalComments: 'inline',
+    logLevel: 'silent',
+    ...recipes[name].options,
+  };
+}
 
 /** All sources of a bundle determine its name, so that a cache is never stale. */
-const contentHash = async (name: DownloadName): Promise<string> => {
+async function contentHash(name: DownloadName): Promise<string> {
   const hash = createHash('sha256')
     .update(version)
     .update(await readFile(import.meta.filename));
@@ -138,22 +145,22 @@ const contentHash = async (name: DownloadName): Promise<string> => {
   }
   hash.update(await readFile(join(root, 'package-lock.json')).catch(() => ''));
   return hash.digest('hex').slice(0, 32);
-};
+}
 
-const build = async (name: DownloadName): Promise<string> => {
+async function build(name: DownloadName): Promise<string> {
   // Loaded only when there is something to bundle: most starts find it cached.
   const { build: bundle } = await import('esbuild');
   const { outputFiles } = await bundle({ ...bundling(name), write: false });
   const text = outputFiles[0]?.text;
   if (text === undefined) throw new Error(`${name} could not be bundled`);
   return text;
-};
+}
 
 /** The text of a download, from the cache when its sources are unchanged. */
-export const bundleDownload = async (
+export async function bundleDownload(
   name: DownloadName,
   cacheFolder = join(root, 'node_modules/.cache/antipode'),
-): Promise<string> => {
+): Promise<string> {
   const file = join(cacheFolder, `${await contentHash(name)}-${name}`);
   try {
     return await readFile(file, 'utf8');
@@ -170,4 +177,4 @@ export const bundleDownload = async (
     // A folder that is not writable costs a bundling at each start, nothing more.
   }
   return text;
-};
+}

@@ -36,29 +36,33 @@ export type RestDependencies<Caller extends TokenCaller> = {
 
 const tooMany = new Refusal('rate_limited', 'Too many calls; wait as long as Retry-After says.');
 
-export const countHeaders = ({ remaining, reset }: Count) => ({
-  'ratelimit-remaining': String(remaining),
-  'ratelimit-reset': String(reset),
-});
+export function countHeaders({ remaining, reset }: Count) {
+  return {
+    'ratelimit-remaining': String(remaining),
+    'ratelimit-reset': String(reset),
+  };
+}
 
-const say = (reply: FastifyReply, count: Count): void => {
+function say(reply: FastifyReply, count: Count): void {
   reply.headers(countHeaders(count));
-};
+}
 
 /** @throws Refusal when the call may not pass. */
-export const noteCount = (reply: FastifyReply, count: Count): void => {
+export function noteCount(reply: FastifyReply, count: Count): void {
   say(reply, count);
   if (count.allowed) return;
   reply.header('retry-after', String(count.reset));
   throw tooMany;
-};
+}
 
 /** Counts a call without a valid token. */
-export const countAddress = async (
+export async function countAddress(
   { limiter }: Pick<RestDependencies<TokenCaller>, 'limiter'>,
   address: string,
   reply: FastifyReply,
-): Promise<void> => noteCount(reply, await limiter.count(subjectOfAddress(address)));
+): Promise<void> {
+  return noteCount(reply, await limiter.count(subjectOfAddress(address)));
+}
 
 /**
  * For requests beside the API: sets the answer's request id and the address's rate-limit headers.
@@ -66,23 +70,25 @@ export const countAddress = async (
  */
 export type SayBeside = (address: string, reply: FastifyReply) => void;
 
-export const sayBeside =
-  ({ look }: Pick<RestDependencies<TokenCaller>['limiter'], 'look'>): SayBeside =>
-  (address, reply) => {
+export function sayBeside({
+  look,
+}: Pick<RestDependencies<TokenCaller>['limiter'], 'look'>): SayBeside {
+  return (address, reply) => {
     reply.header('x-request-id', newId());
     say(reply, look(subjectOfAddress(address)));
   };
+}
 
 /**
  * Authenticates the caller and counts the call: with a valid token on the token, otherwise on the
  * address. Each answer carries the count, even a refusal, so this runs before anything else of a
  * request is read.
  */
-export const identify = async <Caller extends TokenCaller>(
+export async function identify<Caller extends TokenCaller>(
   dependencies: Pick<RestDependencies<Caller>, 'authenticate' | 'limiter'>,
   request: { readonly authorization: string | undefined; readonly address: string },
   reply: FastifyReply,
-): Promise<Caller> => {
+): Promise<Caller> {
   const caller = await dependencies
     .authenticate(request.authorization, request.address)
     .catch(async (error: unknown) => {
@@ -91,4 +97,4 @@ export const identify = async <Caller extends TokenCaller>(
     });
   if (caller.token) noteCount(reply, await dependencies.limiter.count(`token:${caller.token.id}`));
   return caller;
-};
+}

@@ -8,8 +8,9 @@ import { escapeHtml, prose } from './document-words.ts';
 
 /** Descriptions of a monitor's config keys, for the document and its page. */
 
-const line = ([key, row]: readonly [string, ConfigKey]): string =>
-  `- \`${key}\`: ${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`;
+function line([key, row]: readonly [string, ConfigKey]): string {
+  return `- \`${key}\`: ${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`;
+}
 
 /** Every key of every type, as paragraphs of the document. */
 const everyKey = kinds
@@ -32,7 +33,7 @@ const wordsAt: Readonly<Record<string, string>> = {
 };
 
 /** The schema of an object; if it has a config, with descriptions of its keys. */
-export const withConfigKeys = (name: string, schema: JsonSchema): JsonSchema => {
+export function withConfigKeys(name: string, schema: JsonSchema): JsonSchema {
   const words = wordsAt[name];
   const { properties } = schema;
   if (words === undefined || !isRecord(properties) || !isRecord(properties.config)) return schema;
@@ -44,24 +45,26 @@ export const withConfigKeys = (name: string, schema: JsonSchema): JsonSchema => 
       config: { ...config, description: `${config.description} ${words}` },
     },
   };
-};
+}
 
-const cells = ([key, row]: readonly [string, ConfigKey]): string =>
-  `<tr><th scope="row"><code>${escapeHtml(key)}</code></th><td>${prose(row.meaning)}</td><td>${prose(`Give ${row.allowed}.`)}</td><td>${prose(defaultWords(row))}</td><td><code>${escapeHtml(JSON.stringify(row.example))}</code></td></tr>`;
+function cells([key, row]: readonly [string, ConfigKey]): string {
+  return `<tr><th scope="row"><code>${escapeHtml(key)}</code></th><td>${prose(row.meaning)}</td><td>${prose(`Give ${row.allowed}.`)}</td><td>${prose(defaultWords(row))}</td><td><code>${escapeHtml(JSON.stringify(row.example))}</code></td></tr>`;
+}
 
 const head = ['Key', 'Meaning', 'Allowed', 'Not given', 'Example']
   .map((words) => `<th scope="col">${words}</th>`)
   .join('');
 
 /** A chapter of the page: one table for each type. */
-export const configChapter = (): string =>
-  `<h2 id="config">Keys of a config</h2><p>${prose(unused)}</p>${kinds
+export function configChapter(): string {
+  return `<h2 id="config">Keys of a config</h2><p>${prose(unused)}</p>${kinds
     .map((kind) => {
       const caption = `Keys of ${kind}`;
       const rows = Object.entries(configKeys[kind]).map(cells).join('');
       return `<section id="config-${kind}"><h3>${caption}</h3><div class="wide" tabindex="0" role="region" aria-label="${caption}"><table class="keys"><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
     })
     .join('')}`;
+}
 
 /**
  * The content of a config, as an object of the document for each type of monitor and each kind of
@@ -69,12 +72,13 @@ export const configChapter = (): string =>
  * document know it so; `if` and `then`, which they ignore, say which object belongs to which type.
  */
 
-const pascal = (name: string): string =>
-  name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+function pascal(name: string): string {
+  return name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
 
 const longestValue = 2_000;
 
-const valueSchema = ({
+function valueSchema({
   label,
   hint,
   secret,
@@ -82,7 +86,7 @@ const valueSchema = ({
   pattern,
   choices,
   input,
-}: Field): JsonSchema => {
+}: Field): JsonSchema {
   const text = {
     type: 'string',
     ...(choices === undefined
@@ -99,9 +103,9 @@ const valueSchema = ({
     ...(optional === true ? { anyOf: [text, { type: 'null' }] } : text),
     description: words.join(' '),
   };
-};
+}
 
-const channelSchema = ({ id, about, fields }: ChannelKind): JsonSchema => {
+function channelSchema({ id, about, fields }: ChannelKind): JsonSchema {
   const required = Object.entries(fields).flatMap(([name, { optional, input }]) =>
     optional === true || input === 'generated' ? [] : [name],
   );
@@ -114,18 +118,27 @@ const channelSchema = ({ id, about, fields }: ChannelKind): JsonSchema => {
     required,
     additionalProperties: false,
   };
-};
+}
 
-const monitorConfigName = (kind: string): string => `${pascal(kind)}Config`;
-const channelConfigName = (kind: string): string => `${pascal(kind)}ChannelConfig`;
+function monitorConfigName(kind: string): string {
+  return `${pascal(kind)}Config`;
+}
+
+function channelConfigName(kind: string): string {
+  return `${pascal(kind)}ChannelConfig`;
+}
 
 /** Every config as a named object. */
-export const configComponents = (): readonly (readonly [string, JsonSchema])[] => [
-  ...kinds.map((kind) => [monitorConfigName(kind), configSchema(kind)] as const),
-  ...channelKinds.map((kind) => [channelConfigName(kind.id), channelSchema(kind)] as const),
-];
+export function configComponents(): readonly (readonly [string, JsonSchema])[] {
+  return [
+    ...kinds.map((kind) => [monitorConfigName(kind), configSchema(kind)] as const),
+    ...channelKinds.map((kind) => [channelConfigName(kind.id), channelSchema(kind)] as const),
+  ];
+}
 
-const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+function reference(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
 
 /**
  * Repeated at each part: validators of examples take a part without it for the whole object, and
@@ -138,21 +151,20 @@ const open = { additionalProperties: true } as const;
  * `then`, which client generators ignore. Programs that generate test requests do read it, and can
  * use one row after the other.
  */
-const byMember = (
-  member: string,
-  rows: readonly (readonly [string, JsonSchema])[],
-): JsonSchema => ({
-  if: { type: 'object', ...open },
-  // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
-  then: {
-    ...open,
-    oneOf: rows.map(([value, config]) => ({
-      properties: { [member]: { const: value }, config },
-      required: [member],
+function byMember(member: string, rows: readonly (readonly [string, JsonSchema])[]): JsonSchema {
+  return {
+    if: { type: 'object', ...open },
+    // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
+    then: {
       ...open,
-    })),
-  },
-});
+      oneOf: rows.map(([value, config]) => ({
+        properties: { [member]: { const: value }, config },
+        required: [member],
+        ...open,
+      })),
+    },
+  };
+}
 
 const ofMonitors = byMember(
   'type',
@@ -165,7 +177,7 @@ const ofChannels = byMember(
 );
 
 /** The input that creates a monitor or a channel, with the matching configs. */
-export const withConfigSchemas = (name: string, schema: JsonSchema): JsonSchema => {
+export function withConfigSchemas(name: string, schema: JsonSchema): JsonSchema {
   if (name === 'MonitorIn' || name === 'FileMonitor') return { ...schema, ...ofMonitors };
   const { properties } = schema;
   const isOfChannel = name === 'ChannelIn' || name === 'FileChannel';
@@ -176,4 +188,4 @@ export const withConfigSchemas = (name: string, schema: JsonSchema): JsonSchema 
     properties: { ...properties, kind: { ...properties.kind, pattern } },
     ...ofChannels,
   };
-};
+}

@@ -15,19 +15,23 @@ import {
 
 /** The chapters beside the operations: first steps, the client, the assistants. */
 
-const settings = (baseUrl: string): string => `export ANTIPODE_URL=${baseUrl} ANTIPODE_TOKEN=svc_…`;
+function settings(baseUrl: string): string {
+  return `export ANTIPODE_URL=${baseUrl} ANTIPODE_TOKEN=svc_…`;
+}
 
-export const beginning = (baseUrl: string): string => `<h2 id="begin">Get started</h2>
+export function beginning(baseUrl: string): string {
+  return `<h2 id="begin">Get started</h2>
 <p>Create a token under <strong>API &amp; assistants</strong> in your account. All examples below use these two variables:</p>
 ${copyable('Address and token', settings(baseUrl))}
 ${copyable('Your first call', 'curl -sS --fail-with-body "$ANTIPODE_URL/api/v1/me" -H "Authorization: Bearer $ANTIPODE_TOKEN"')}
 <p class="faint">Everything is on this page. Your browser’s search finds every operation, field, key and code, also in folded parts.</p>`;
+}
 
-const install = (
-  baseUrl: string,
-): string => `curl -fsS --create-dirs -o ~/.local/bin/antipode.mjs ${baseUrl}/downloads/antipode.mjs
+function install(baseUrl: string): string {
+  return `curl -fsS --create-dirs -o ~/.local/bin/antipode.mjs ${baseUrl}/downloads/antipode.mjs
 chmod +x ~/.local/bin/antipode.mjs && ln -sf antipode.mjs ~/.local/bin/antipode
 antipode login ${baseUrl}`;
+}
 
 const uses = `antipode monitors create --type https --target https://shop.example/ --name Shop --interval-s 60
 antipode monitors status Shop
@@ -35,14 +39,16 @@ antipode incidents list --state open --fields monitor_name,started_at,cause
 antipode maintenance create --monitor Shop --for 10m
 antipode run --ping https://antipode.example/beat/KEY -- /usr/local/bin/backup --all`;
 
-export const clientChapter = (baseUrl: string): string => `<h2 id="client">Command-line client</h2>
+export function clientChapter(baseUrl: string): string {
+  return `<h2 id="client">Command-line client</h2>
 <p>One file for Node 20 or later. Each command is one call. It prints tables on a terminal, and the API’s JSON in a pipe.</p>
 ${copyable('Install', install(baseUrl))}
 ${copyable('Use', uses)}
 <p>Wherever an id is expected, you can give an exact name or the end of an id as tables show it. <code>antipode --help</code> lists every command, <code>antipode help config https</code> every key of a config.</p>`;
+}
 
-const server = (baseUrl: string): string =>
-  JSON.stringify(
+function server(baseUrl: string): string {
+  return JSON.stringify(
     {
       mcpServers: {
         antipode: {
@@ -55,8 +61,10 @@ const server = (baseUrl: string): string =>
     null,
     2,
   );
+}
 
-export const assistantsChapter = (baseUrl: string): string => `<h2 id="assistants">Assistants</h2>
+export function assistantsChapter(baseUrl: string): string {
+  return `<h2 id="assistants">Assistants</h2>
 <p>Give an assistant that supports the Model Context Protocol (MCP) this address. It asks you to sign in and to approve it. You install nothing and copy no token.</p>
 ${copyable('Connect', `${baseUrl}/mcp`)}
 <p>An assistant that supports only local servers reads monitors, incidents, maintenance and groups through one file for Node 20 or later. A token of scope <code>read</code> is enough.</p>
@@ -64,6 +72,7 @@ ${copyable('Download', `curl -fsSO ${baseUrl}/downloads/antipode-mcp.mjs`)}
 ${copyable('Claude Code', `claude mcp add antipode --env ANTIPODE_URL=${baseUrl} --env ANTIPODE_TOKEN=svc_… -- node /path/to/antipode-mcp.mjs`)}
 ${copyable('Claude Desktop, Cursor and others: settings file', server(baseUrl))}
 <p class="faint">In VS Code, write <code>servers</code> instead of <code>mcpServers</code>.</p>`;
+}
 
 /**
  * The only script of the page: a copy button beside each text that is to be copied. Without it, one
@@ -155,8 +164,9 @@ summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
 @media print { nav, .skip { display: none; } .page { display: block; } article { break-inside: avoid; } }
 `;
 
-const hashOf = (text: string): string =>
-  `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
 
 /**
  * The page may load nothing, and contain only this style and this script, which their hashes allow.
@@ -172,18 +182,20 @@ export const docsSecurityPolicy = [
 
 type Listed = { readonly method: string; readonly path: string; readonly entry: OperationEntry };
 
-const refersTo = (schema: unknown): string | undefined =>
-  isRecord(schema) && typeof schema.$ref === 'string'
+function refersTo(schema: unknown): string | undefined {
+  return isRecord(schema) && typeof schema.$ref === 'string'
     ? schema.$ref.replace('#/components/schemas/', '')
     : undefined;
+}
 
-const lengthWords = ({ minLength, maxLength }: Record<string, unknown>): string =>
-  typeof maxLength !== 'number'
+function lengthWords({ minLength, maxLength }: Record<string, unknown>): string {
+  return typeof maxLength !== 'number'
     ? ''
     : ` of ${typeof minLength === 'number' ? `${minLength} to` : 'up to'} ${maxLength.toLocaleString('en')}`;
+}
 
 /** A schema in a few words, with links to the objects that it names. */
-const typeWords = (schema: unknown): string => {
+function typeWords(schema: unknown): string {
   const name = refersTo(schema);
   if (name !== undefined) return `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`;
   if (!isRecord(schema)) return 'anything';
@@ -203,15 +215,15 @@ const typeWords = (schema: unknown): string => {
   return schema.type === undefined
     ? 'anything'
     : escapeHtml(`${schema.format ?? schema.type}${bounds}`);
-};
+}
 
-const row = (
+function row(
   name: string,
   schema: unknown,
   required: boolean,
   description: unknown,
   hasChapter = false,
-): string => {
+): string {
   const initial =
     isRecord(schema) && schema.default !== undefined
       ? ` Default <code>${escapeHtml(JSON.stringify(schema.default))}</code>.`
@@ -220,14 +232,15 @@ const row = (
   const [first = ''] = typeof description === 'string' ? description.split('\n\n', 1) : [];
   const words = `${prose(first)}${hasChapter ? ' <a href="#config">Every key</a>' : ''}`;
   return `<tr><th scope="row"><code>${escapeHtml(name)}</code></th><td>${typeWords(schema)}</td><td>${required ? 'yes' : 'no'}</td><td>${words}${initial}</td></tr>`;
-};
+}
 
-const table = (caption: string, rows: string): string =>
-  `<div class="wide" tabindex="0" role="region" aria-label="${escapeHtml(caption)}"><table><caption>${escapeHtml(caption)}</caption><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Required</th><th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+function table(caption: string, rows: string): string {
+  return `<div class="wide" tabindex="0" role="region" aria-label="${escapeHtml(caption)}"><table><caption>${escapeHtml(caption)}</caption><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Required</th><th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+}
 
-const parameterTable = (
+function parameterTable(
   parameters: readonly (Parameter & { readonly description?: string })[],
-): string => {
+): string {
   const shown = parameters.filter(({ in: where }) => where !== 'cookie');
   return shown.length === 0
     ? ''
@@ -237,53 +250,55 @@ const parameterTable = (
           .map((one) => row(`${one.name} (${one.in})`, one.schema, one.required, one.description))
           .join(''),
       );
-};
+}
 
-const example = (label: string, value: unknown): string =>
-  `<h4>${escapeHtml(label)}</h4><pre tabindex="0"><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre>`;
+function example(label: string, value: unknown): string {
+  return `<h4>${escapeHtml(label)}</h4><pre tabindex="0"><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre>`;
+}
 
-const jsonOf = (
+function jsonOf(
   part: { readonly content?: unknown } | undefined,
-): Record<string, unknown> | undefined => {
+): Record<string, unknown> | undefined {
   const content = part && isRecord(part.content) ? part.content['application/json'] : undefined;
   return isRecord(content) ? content : undefined;
-};
+}
 
 /** An answer that is not JSON, unchanged. */
-const textExample = (part: { readonly content?: unknown } | undefined): string => {
+function textExample(part: { readonly content?: unknown } | undefined): string {
   const media = part && isRecord(part.content) ? Object.values(part.content)[0] : undefined;
   const text = isRecord(media) && typeof media.example === 'string' ? media.example : undefined;
   return text === undefined
     ? ''
     : `<h4>Example of the answer</h4><pre tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
-};
+}
 
-const requestPart = ({ requestBody }: OperationEntry): string => {
+function requestPart({ requestBody }: OperationEntry): string {
   const json = jsonOf(requestBody);
   return json
     ? `<p>Body: ${typeWords(json.schema)}</p>${example('Example of the body', json.example)}`
     : '';
-};
+}
 
 /** The body that the examples send; nothing where the operation takes none. */
-const bodyOf = ({ requestBody }: OperationEntry): { readonly body?: unknown } => {
+function bodyOf({ requestBody }: OperationEntry): { readonly body?: unknown } {
   const json = jsonOf(requestBody);
   return json === undefined ? {} : { body: json.example };
-};
+}
 
-const queryOf = ({ parameters }: OperationEntry): readonly string[] =>
-  parameters
+function queryOf({ parameters }: OperationEntry): readonly string[] {
+  return parameters
     .filter(({ in: where, required }) => where === 'query' && required)
     .map(({ name }) => name);
+}
 
-const successPart = (status: string, response: Response): string => {
+function successPart(status: string, response: Response): string {
   const json = jsonOf(response);
   const what = json ? `, ${typeWords(json.schema)}` : '';
   return `<p>Answers <strong>${escapeHtml(status)}</strong>${what}. <span class="faint">${prose(response.description)}</span></p>`;
-};
+}
 
-const refusalsPart = (responses: readonly (readonly [string, Response])[]): string =>
-  `<details><summary>Refusals</summary><div class="wide" tabindex="0" role="region" aria-label="Refusals"><table><thead><tr><th scope="col">Status</th><th scope="col">Code and meaning</th></tr></thead><tbody>${responses
+function refusalsPart(responses: readonly (readonly [string, Response])[]): string {
+  return `<details><summary>Refusals</summary><div class="wide" tabindex="0" role="region" aria-label="Refusals"><table><thead><tr><th scope="col">Status</th><th scope="col">Code and meaning</th></tr></thead><tbody>${responses
     .map(
       ([status, { description }]) =>
         `<tr><th scope="row">${escapeHtml(status)}</th><td>${description
@@ -292,8 +307,9 @@ const refusalsPart = (responses: readonly (readonly [string, Response])[]): stri
           .join('')}</td></tr>`,
     )
     .join('')}</tbody></table></div></details>`;
+}
 
-const operationPart = (document: ApiDocument, { method, path, entry }: Listed): string => {
+function operationPart(document: ApiDocument, { method, path, entry }: Listed): string {
   const responses = Object.entries(entry.responses).map(
     ([status, response]) => [status, responseIn(document, response)] as const,
   );
@@ -305,9 +321,9 @@ const operationPart = (document: ApiDocument, { method, path, entry }: Listed): 
 ${entry.description === undefined ? '' : `<p>${prose(entry.description)}</p>`}
 ${parameterTable(entry.parameters)}${requestPart(entry)}${callExamples({ method, path, operationId: entry.operationId, query: queryOf(entry), ...bodyOf(entry) })}${answered}${json ? example('Example of the answer', json.example) : textExample(successes.at(-1)?.[1])}
 ${refusalsPart(responses.filter(([status]) => status >= '300'))}</article>`;
-};
+}
 
-const componentPart = (name: string, schema: unknown): string => {
+function componentPart(name: string, schema: unknown): string {
   if (!isRecord(schema) || !isRecord(schema.properties)) return '';
   const required = Array.isArray(schema.required) ? schema.required : [];
   const words = typeof schema.description === 'string' ? `<p>${prose(schema.description)}</p>` : '';
@@ -322,16 +338,18 @@ const componentPart = (name: string, schema: unknown): string => {
     ),
   );
   return `<section id="${escapeHtml(name)}"><h3>${escapeHtml(name)}</h3>${words}${table(`Fields of ${name}`, rows.join(''))}</section>`;
-};
+}
 
-const anchor = (tag: string): string => `tag-${tag.toLowerCase().replaceAll(' ', '-')}`;
+function anchor(tag: string): string {
+  return `tag-${tag.toLowerCase().replaceAll(' ', '-')}`;
+}
 
 /**
  * The API document as one page for people: nothing from elsewhere, and without scripts only the
  * buttons are missing.
  */
 /** `isAboutOpen`: the page about the installation itself is public. */
-export const docsPage = (document: ApiDocument, baseUrl: string, isAboutOpen = false): string => {
+export function docsPage(document: ApiDocument, baseUrl: string, isAboutOpen = false): string {
   const listed: readonly Listed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, entry]) => ({
       method: method.toUpperCase(),
@@ -373,4 +391,4 @@ export const docsPage = (document: ApiDocument, baseUrl: string, isAboutOpen = f
 <nav aria-label="Contents"><p><a href="#begin">Get started</a></p><p><a href="#once">Retries and idempotency</a></p>${contents}<p><a href="#webhooks">Receive webhooks</a></p><p><a href="#config">Keys of a config</a></p><p><a href="#plans">Plans</a></p><p><a href="#client">Command-line client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
 <main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a>.${isAboutOpen ? ' <a href="/about">Service status</a>' : ''}</p>
 ${beginning(baseUrl)}${about}${onceChapter()}${chapters}${webhooksChapter()}${configChapter()}${plansChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
-};
+}

@@ -14,12 +14,14 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-export const escapeHtml = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (mark) => entities[mark] ?? mark);
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (mark) => entities[mark] ?? mark);
+}
 
 /** Text of the document as HTML: text in backticks is code. */
-export const prose = (text: string): string =>
-  escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+export function prose(text: string): string {
+  return escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+}
 
 /** Examples of a call to copy: with curl, and with the client. */
 
@@ -36,42 +38,46 @@ type Call = {
 const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 
 /** A text as one word of a shell. */
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
 
 const valuesOfQuery: Readonly<Record<string, string>> = {
   starts_at: '2027-01-01T02:00',
   ends_at: '2027-01-01T03:00',
 };
 
-const queryText = (names: readonly string[]): string => {
+function queryText(names: readonly string[]): string {
   const pairs = names.map((name) => `${name}=${valuesOfQuery[name] ?? name.toUpperCase()}`);
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
-};
+}
 
-const curl = ({ method, path, query, body }: Call): string =>
-  [
+function curl({ method, path, query, body }: Call): string {
+  return [
     `curl -sS --fail-with-body${method === 'GET' ? '' : ` -X ${method}`} "$ANTIPODE_URL${path.replaceAll(/\{\w+\}/g, exampleId)}${queryText(query)}"`,
     `-H "Authorization: Bearer $ANTIPODE_TOKEN"`,
     ...(body === undefined
       ? []
       : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
   ].join(' \\\n  ');
+}
 
 const examples: ReadonlyMap<string, string> = new Map(
   commands.map((command) => [command.operation.id, exampleOf(command)]),
 );
 
 /** Text to copy: one click selects all of it, and where scripts run a button copies it. */
-export const copyable = (label: string, text: string, level: 3 | 4 = 3): string =>
-  `<h${level}>${escapeHtml(label)}</h${level}><pre class="copy" tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
+export function copyable(label: string, text: string, level: 3 | 4 = 3): string {
+  return `<h${level}>${escapeHtml(label)}</h${level}><pre class="copy" tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
+}
 
-export const callExamples = (call: Call): string => {
+export function callExamples(call: Call): string {
   const client = examples.get(call.operationId);
   return (
     copyable('With curl', curl(call), 4) +
     (client === undefined ? '' : copyable('With the client', client, 4))
   );
-};
+}
 
 /** Members that mean the same everywhere. */
 const words: Readonly<Record<string, string>> = {
@@ -88,18 +94,24 @@ const words: Readonly<Record<string, string>> = {
   continent: 'The continent of the probe.',
 };
 
-const idWords = (name: string): string =>
-  `The id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')}.`;
+function idWords(name: string): string {
+  return `The id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')}.`;
+}
 
 /** A name without a description describes itself. */
-const nameWords = (name: string): string => `The ${name.replaceAll('_', ' ')}.`;
+function nameWords(name: string): string {
+  return `The ${name.replaceAll('_', ' ')}.`;
+}
 
-const wordsOf = (name: string): string =>
-  (Object.hasOwn(words, name) ? words[name] : undefined) ??
-  (name.endsWith('_id') ? idWords(name) : nameWords(name));
+function wordsOf(name: string): string {
+  return (
+    (Object.hasOwn(words, name) ? words[name] : undefined) ??
+    (name.endsWith('_id') ? idWords(name) : nameWords(name))
+  );
+}
 
 /** Limits apply to a value, not to null. */
-const bounded = (schema: JsonSchema, bounds: JsonSchema): JsonSchema => {
+function bounded(schema: JsonSchema, bounds: JsonSchema): JsonSchema {
   if (Array.isArray(schema.anyOf))
     return {
       ...schema,
@@ -108,38 +120,43 @@ const bounded = (schema: JsonSchema, bounds: JsonSchema): JsonSchema => {
       ),
     };
   return { ...bounds, ...schema };
-};
+}
 
 /** The schema of a member or parameter, with its limits and with a description. */
-export const told = (
+export function told(
   name: string,
   { schema, documented: { limits, meaning } }: Field<unknown>,
-): JsonSchema => ({
-  ...(limits === undefined ? schema : bounded(schema, limits)),
-  ...(schema.description === undefined && schema.$ref === undefined
-    ? { description: meaning ?? wordsOf(name) }
-    : {}),
-});
+): JsonSchema {
+  return {
+    ...(limits === undefined ? schema : bounded(schema, limits)),
+    ...(schema.description === undefined && schema.$ref === undefined
+      ? { description: meaning ?? wordsOf(name) }
+      : {}),
+  };
+}
 
 /** An object with descriptions of all its members. */
-export const toldObject = ({ schema, shape }: NamedSchema): JsonSchema => ({
-  ...schema,
-  properties: Object.fromEntries(
-    Object.entries(shape).map(([name, field]) => [name, told(name, field)]),
-  ),
-});
+export function toldObject({ schema, shape }: NamedSchema): JsonSchema {
+  return {
+    ...schema,
+    properties: Object.fromEntries(
+      Object.entries(shape).map(([name, field]) => [name, told(name, field)]),
+    ),
+  };
+}
 
 export const figuresType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** A name may contain anything; in a label, these three characters have a meaning. */
-const label = (text: string): string =>
-  text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+function label(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}
 
 /**
  * An organisation's monitors for its own Prometheus. Unknown values have no row, so that no one
  * takes them for zero.
  */
-export const figuresText = ({ items, left_out }: OutputOf<typeof listMonitorFigures>): string => {
+export function figuresText({ items, left_out }: OutputOf<typeof listMonitorFigures>): string {
   const labels = ({ id, name, type }: (typeof items)[number]) =>
     `monitor="${label(id)}",name="${label(name)}",type="${label(type)}"`;
   const up = items.flatMap((item) =>
@@ -179,14 +196,12 @@ export const figuresText = ({ items, left_out }: OutputOf<typeof listMonitorFigu
     `antipode_monitors_left_out ${left_out}`,
     '',
   ].join('\n');
-};
+}
 
 /** In seconds: from a neighbour's answer to the longest timeout. */
 const responseBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-const responsesByPlace = (
-  items: OutputOf<typeof listMonitorFigures>['items'],
-): readonly string[] => {
+function responsesByPlace(items: OutputOf<typeof listMonitorFigures>['items']): readonly string[] {
   const byPlace = Map.groupBy(items, ({ place }) => place);
   return [...byPlace].flatMap(([place, here]) => {
     if (place === null) return [];
@@ -204,18 +219,19 @@ const responsesByPlace = (
       `antipode_response_seconds_count{${of}} ${seconds.length}`,
     ];
   });
-};
+}
 
-export const meaningOf = (code: RefusalCode): string => {
+export function meaningOf(code: RefusalCode): string {
   const [, meaning] = refusalCodes[code];
   if (meaning === undefined)
     throw new Error(`the code ${code} stands in the API and has no meaning in its document`);
   return meaning;
-};
+}
 
 /** Oversized headers are refused before a route is found, with the HTTP status for them. */
-export const statusOfCode = (code: RefusalCode): number =>
-  code === 'headers_too_large' ? 431 : statusOf[refusalCodes[code][0]];
+export function statusOfCode(code: RefusalCode): number {
+  return code === 'headers_too_large' ? 431 : statusOf[refusalCodes[code][0]];
+}
 
 /** The tags of the specification's operations, and new ones for later operations. */
 export const tags = [

@@ -11,10 +11,10 @@ export type Downloads = { readonly prepare: () => Promise<void> };
  * Serves the command-line client, the local assistant server and the probe. A release has them as
  * files; from a checkout they are bundled in the background, because a start has more urgent work.
  */
-export const downloadRoutes = (
+export function downloadRoutes(
   app: FastifyInstance,
   options: { readonly onFailure: (error: unknown) => void; readonly cacheFolder?: string },
-): Downloads => {
+): Downloads {
   const load = async (name: DownloadName): Promise<Download> => {
     const text = await bundleDownload(name, options.cacheFolder);
     return { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` };
@@ -69,4 +69,4 @@ export const downloadRoutes = (
       for (const name of downloadNames) await download(name).catch(() => undefined);
     },
   };
-};
+}

@@ -18,36 +18,41 @@ export type ErrorAnswer = {
   readonly hidden?: { readonly request_id: string; readonly error: unknown };
 };
 
-export const errorBody = (code: string, message: string) => ({ error: { code, message } });
+export function errorBody(code: string, message: string) {
+  return { error: { code, message } };
+}
 
-const refused = (refusal: Refusal): ErrorAnswer => ({
-  status: statusOf[refusal.kind],
-  body: errorBody(refusal.code, refusal.message),
-  headers: headersOf(refusal),
-});
+function refused(refusal: Refusal): ErrorAnswer {
+  return {
+    status: statusOf[refusal.kind],
+    body: errorBody(refusal.code, refusal.message),
+    headers: headersOf(refusal),
+  };
+}
 
-const headersOf = (refusal: Refusal): ErrorAnswer['headers'] => {
+function headersOf(refusal: Refusal): ErrorAnswer['headers'] {
   if (refusal.kind === 'unauthenticated') return { 'www-authenticate': 'Bearer' };
   if (refusal.code === 'idempotency_key_in_use') return { 'retry-after': '1' };
   if (refusal.waitS !== undefined) return { 'retry-after': String(refusal.waitS) };
   return refusal.kind === 'unavailable' ? { 'retry-after': '5' } : {};
-};
+}
 
-const sizeWords = (bytes: number): string =>
-  bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`;
+function sizeWords(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`;
+}
 
 /** What Fastify itself refuses: a body over the limit, or one of another length than stated. */
-const fromFramework = (error: unknown, mostBody: number): Refusal | undefined => {
+function fromFramework(error: unknown, mostBody: number): Refusal | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined;
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return new Refusal('body_too_large', `The body is larger than ${sizeWords(mostBody)}.`);
   if (typeof error.statusCode === 'number' && error.statusCode < 500)
     return new Refusal('request_malformed', 'The request could not be read.');
   return undefined;
-};
+}
 
 /** The only place where a failure becomes an HTTP answer. */
-export const answerOf = (error: unknown, mostBody = bodyLimit): ErrorAnswer => {
+export function answerOf(error: unknown, mostBody = bodyLimit): ErrorAnswer {
   if (error instanceof InvalidInput)
     return { status: 422, body: { detail: error.faults }, headers: {} };
   const refusal = error instanceof Refusal ? error : fromFramework(error, mostBody);
@@ -62,7 +67,7 @@ export const answerOf = (error: unknown, mostBody = bodyLimit): ErrorAnswer => {
     headers: { 'x-request-id': request_id },
     hidden: { request_id, error },
   };
-};
+}
 
 /**
  * How an answer is sent: with a tag of its content, not again to a caller who has it, and with the
@@ -76,29 +81,39 @@ const zip = promisify(gzip);
 const leastBytes = 1_000;
 
 /** Weak: an answer is the same in any encoding. */
-const tagOf = (bytes: Buffer): string => `W/"${hash('sha256', bytes, 'base64url').slice(0, 27)}"`;
+function tagOf(bytes: Buffer): string {
+  return `W/"${hash('sha256', bytes, 'base64url').slice(0, 27)}"`;
+}
 
-const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
+function opaque(tag: string): string {
+  return tag.trim().replace(/^W\//, '');
+}
 
-const hasIt = (known: string | undefined, tag: string): boolean =>
-  known !== undefined &&
-  (known.trim() === '*' || known.split(',').some((one) => opaque(one) === opaque(tag)));
+function hasIt(known: string | undefined, tag: string): boolean {
+  return (
+    known !== undefined &&
+    (known.trim() === '*' || known.split(',').some((one) => opaque(one) === opaque(tag)))
+  );
+}
 
 /** Whether the caller accepts an encoding: it is named, and its weight is not zero. */
-const takes = (accepted: string, encoding: string): boolean =>
-  accepted.split(',').some((part) => {
+function takes(accepted: string, encoding: string): boolean {
+  return accepted.split(',').some((part) => {
     const [name = '', ...parameters] = part.split(';').map((one) => one.trim().toLowerCase());
     return name === encoding && !parameters.some((one) => /^q=0(?:\.0*)?$/.test(one));
   });
+}
 
-const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
+function isRead({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
 
 /** The last step before an answer is sent. */
-export const send = async (
+export async function send(
   request: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
-): Promise<unknown> => {
+): Promise<unknown> {
   if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
   reply.header(
     'vary',
@@ -138,4 +153,4 @@ export const send = async (
   const [encoding, zipping] = small;
   reply.header('content-encoding', encoding).removeHeader('content-length');
   return zipping;
-};
+}

@@ -65,6 +65,8 @@ def is_from_antipode(secret, headers, body):
     return any(hmac.compare_digest(one, right) for one in given.split(" "))`;
 
 /** A chapter of the page, for whoever writes the program behind a webhook. */
-export const webhooksChapter = (): string => `<h2 id="webhooks">Receive webhooks</h2>
+export function webhooksChapter(): string {
+  return `<h2 id="webhooks">Receive webhooks</h2>
 <p>A webhook gets each event as a POST: the body is <a href="#WebhookEventOut">WebhookEventOut</a>, and three headers sign it as Standard Webhooks has it. Verify before you believe: take the body as it came, byte for byte. An event may come twice (its <code>webhook-id</code> is the same) and out of order (its <code>timestamp</code> tells).</p>
 ${copyable('Verify in Node', inNode)}${copyable('Verify in Python', inPython)}`;
+}

@@ -4,7 +4,7 @@ import { isRecord } from '../../shared/base/json.ts';
 import { apiDocument } from './openapi.ts';
 
 /** The schema of antipode.yaml, by which editors complete and mark it. */
-export const fileSchema = (baseUrl: string): JsonSchema => {
+export function fileSchema(baseUrl: string): JsonSchema {
   const { schemas } = apiDocument(baseUrl).components;
   const needed = new Map<string, JsonSchema>();
   const take = (name: string): void => {
@@ -45,32 +45,35 @@ export const fileSchema = (baseUrl: string): JsonSchema => {
     additionalProperties: false,
     $defs: Object.fromEntries(definitions),
   });
-};
+}
 
 /** An object of a file may be many, and may have what is required from its defaults. */
-const asWritten = ({ properties, required: _, ...schema }: JsonSchema): JsonSchema => ({
-  ...schema,
-  properties: {
-    ...(isRecord(properties) ? properties : {}),
-    for_each: {
-      type: 'array',
-      minItems: 1,
-      description: 'One object for each value; {each} or {each.field} stands for it.',
+function asWritten({ properties, required: _, ...schema }: JsonSchema): JsonSchema {
+  return {
+    ...schema,
+    properties: {
+      ...(isRecord(properties) ? properties : {}),
+      for_each: {
+        type: 'array',
+        minItems: 1,
+        description: 'One object for each value; {each} or {each.field} stands for it.',
+      },
     },
-  },
-});
+  };
+}
 
 const prefix = '#/components/schemas/';
 
-const namesIn = (value: unknown): readonly string[] => {
+function namesIn(value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(namesIn);
   if (!isRecord(value)) return [];
   const { $ref } = value;
   const own = typeof $ref === 'string' ? [$ref.slice(prefix.length)] : [];
   return [...own, ...Object.values(value).flatMap(namesIn)];
-};
+}
 
-const inDefinitions = (schema: JsonSchema): JsonSchema =>
-  JSON.parse(JSON.stringify(schema).replaceAll(`"${prefix}`, '"#/$defs/'), (name, value) =>
+function inDefinitions(schema: JsonSchema): JsonSchema {
+  return JSON.parse(JSON.stringify(schema).replaceAll(`"${prefix}`, '"#/$defs/'), (name, value) =>
     name === 'pattern' && typeof value === 'string' ? `${value}|[$][{]|[{]each|^file:` : value,
   );
+}

@@ -54,18 +54,20 @@ const monitor = {
   warnings: ['certificate_expires'],
 };
 
-export const figuresSuccess = (headers: Readonly<Record<string, unknown>>) => ({
-  200: {
-    description: 'Success.',
-    headers,
-    content: {
-      [figuresType]: {
-        schema: { type: 'string' },
-        example: figuresText({ items: [monitor], left_out: 0 }),
+export function figuresSuccess(headers: Readonly<Record<string, unknown>>) {
+  return {
+    200: {
+      description: 'Success.',
+      headers,
+      content: {
+        [figuresType]: {
+          schema: { type: 'string' },
+          example: figuresText({ items: [monitor], left_out: 0 }),
+        },
       },
     },
-  },
-});
+  };
+}
 
 /** Calls that are done once, however often they are sent: for the document and its page. */
 
@@ -98,47 +100,47 @@ export const reusedKey = ['idempotency_key_reused'] as const;
 /**
  * The answer to invalid input, which may also be one of these refusals with the same status 422.
  */
-export const validationOr = <
+export function validationOr<
   Response extends { readonly description: string; readonly content?: object },
->(
-  validation: Response,
-  codes: readonly RefusalCode[],
-) => ({
-  ...validation,
-  description: [
-    validation.description,
-    ...codes.map(
-      (code) =>
-        `\`${code}\`: ${meaningOf(code)} Then the body has \`error\` in place of \`detail\`.`,
-    ),
-  ].join('\n\n'),
-  content: Object.fromEntries(
-    Object.entries(validation.content ?? {}).map(([type, media]) => {
-      const { example, ...rest } = { example: undefined, ...Object(media) };
-      const refused = codes.map((code) => [
-        code,
-        { summary: code, value: { error: { code, message: meaningOf(code) } } },
-      ]);
-      return [
-        type,
-        {
-          ...rest,
-          examples: {
-            validation: { summary: 'not of the form', value: example },
-            ...Object.fromEntries(refused),
+>(validation: Response, codes: readonly RefusalCode[]) {
+  return {
+    ...validation,
+    description: [
+      validation.description,
+      ...codes.map(
+        (code) =>
+          `\`${code}\`: ${meaningOf(code)} Then the body has \`error\` in place of \`detail\`.`,
+      ),
+    ].join('\n\n'),
+    content: Object.fromEntries(
+      Object.entries(validation.content ?? {}).map(([type, media]) => {
+        const { example, ...rest } = { example: undefined, ...Object(media) };
+        const refused = codes.map((code) => [
+          code,
+          { summary: code, value: { error: { code, message: meaningOf(code) } } },
+        ]);
+        return [
+          type,
+          {
+            ...rest,
+            examples: {
+              validation: { summary: 'not of the form', value: example },
+              ...Object.fromEntries(refused),
+            },
           },
-        },
-      ];
-    }),
-  ),
-});
+        ];
+      }),
+    ),
+  };
+}
 
 const example = `KEY=$(uuidgen)
 curl -sS --fail-with-body --retry 3 --retry-all-errors -X POST "$ANTIPODE_URL/api/v1/monitors" \\
   -H "Authorization: Bearer $ANTIPODE_TOKEN" -H "Idempotency-Key: $KEY" \\
   -H 'Content-Type: application/json' -d '{"type": "https", "target": "https://shop.example/"}'`;
 
-export const onceChapter = (): string => `<h2 id="once">Retries and idempotency</h2>
+export function onceChapter(): string {
+  return `<h2 id="once">Retries and idempotency</h2>
 <p>When an answer gets lost, you cannot know whether the call was done. Send each POST with the header <code>Idempotency-Key</code> and retry until you get an answer: the call is done once.</p>
 ${copyable('Creates one monitor, however often you send it', example)}
 <ul>
@@ -151,22 +153,27 @@ ${copyable('Creates one monitor, however often you send it', example)}
 <li>An answer over 512 KiB is not kept, and of all that an organisation is answered in a day the newest 64 MiB are. Also then nothing is done twice: a repeat is answered 409 <code>idempotency_answer_too_large</code>, which says when the call was answered; read what there is.</li>
 <li>Answers lie encrypted in the database and are deleted after a day. They are not in backups. On GET, PATCH and DELETE the header is ignored.</li>
 </ul>`;
+}
 
 /** Whether what an operation creates can be read by itself, below the path of its creation. */
-export const hasPlace = ({ success, path }: RestOperation): boolean =>
-  success === 201 &&
-  restOperations.some(
-    ({ method, path: other }) =>
-      method === 'GET' &&
-      other.startsWith(`${path}/{`) &&
-      other.split('/').length === path.split('/').length + 1,
+export function hasPlace({ success, path }: RestOperation): boolean {
+  return (
+    success === 201 &&
+    restOperations.some(
+      ({ method, path: other }) =>
+        method === 'GET' &&
+        other.startsWith(`${path}/{`) &&
+        other.split('/').length === path.split('/').length + 1,
+    )
   );
+}
 
 /** Where the created object can be read. */
-export const placeOf = (operation: RestOperation, made: unknown): string | undefined =>
-  hasPlace(operation) && isRecord(made) && typeof made.id === 'string'
+export function placeOf(operation: RestOperation, made: unknown): string | undefined {
+  return hasPlace(operation) && isRecord(made) && typeof made.id === 'string'
     ? `${operation.path}/${made.id}`
     : undefined;
+}
 
 type Json = { readonly [key: string]: unknown };
 
@@ -207,15 +214,18 @@ export type ApiDocument = {
   };
 };
 
-const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
+function header(name: string) {
+  return { $ref: `#/components/headers/${name}` };
+}
+
 const counted = {
   'RateLimit-Remaining': header('RateLimit-Remaining'),
   'RateLimit-Reset': header('RateLimit-Reset'),
   'X-Request-Id': header('X-Request-Id'),
 };
 
-const parametersOf = (where: 'path' | 'query', shape: Shape): readonly Parameter[] =>
-  Object.entries(shape).map(([name, field]) => {
+function parametersOf(where: 'path' | 'query', shape: Shape): readonly Parameter[] {
+  return Object.entries(shape).map(([name, field]) => {
     const { description, ...schema } = told(name, field);
     return {
       name,
@@ -225,6 +235,7 @@ const parametersOf = (where: 'path' | 'query', shape: Shape): readonly Parameter
       schema,
     };
   });
+}
 
 const sessionCookie: Parameter & { readonly description: string } = {
   name: 'svc_session',
@@ -234,7 +245,7 @@ const sessionCookie: Parameter & { readonly description: string } = {
   schema: { anyOf: [{ type: 'string' }, { type: 'null' }] },
 };
 
-const successOf = (operation: RestOperation): Readonly<Record<string, Response>> => {
+function successOf(operation: RestOperation): Readonly<Record<string, Response>> {
   if (!operation.response)
     return { [operation.success]: { description: 'Done; no body.', headers: counted } };
   const common = operation.method === 'POST' ? { ...counted, [replayedHeader]: replayed } : counted;
@@ -263,7 +274,7 @@ const successOf = (operation: RestOperation): Readonly<Record<string, Response>>
       },
     }),
   };
-};
+}
 
 const extraHeaders: Readonly<Record<string, Json>> = {
   401: { 'WWW-Authenticate': header('WWW-Authenticate'), ...counted },
@@ -273,24 +284,26 @@ const extraHeaders: Readonly<Record<string, Json>> = {
   500: counted,
 };
 
-const refusedWith = (codes: readonly RefusalCode[], status: number): Response => ({
-  description: codes.map((code) => `\`${code}\`: ${meaningOf(code)}`).join('\n\n'),
-  headers: {
-    ...(extraHeaders[status] ?? counted),
-    ...(codes.includes('idempotency_key_in_use') ? { 'Retry-After': whileInUse } : {}),
-  },
-  content: {
-    'application/json': {
-      schema: ErrorOut.schema,
-      examples: Object.fromEntries(
-        codes.map((code) => [
-          code,
-          { summary: code, value: { error: { code, message: meaningOf(code) } } },
-        ]),
-      ),
+function refusedWith(codes: readonly RefusalCode[], status: number): Response {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${meaningOf(code)}`).join('\n\n'),
+    headers: {
+      ...(extraHeaders[status] ?? counted),
+      ...(codes.includes('idempotency_key_in_use') ? { 'Retry-After': whileInUse } : {}),
     },
-  },
-});
+    content: {
+      'application/json': {
+        schema: ErrorOut.schema,
+        examples: Object.fromEntries(
+          codes.map((code) => [
+            code,
+            { summary: code, value: { error: { code, message: meaningOf(code) } } },
+          ]),
+        ),
+      },
+    },
+  };
+}
 
 /** An example of a validation failure. */
 const validationExample = {
@@ -335,12 +348,14 @@ const shared: Readonly<Record<string, string>> = {
   internal: 'Internal',
 };
 
-const openapiReference = (name: string): Reference => ({ $ref: `#/components/responses/${name}` });
+function openapiReference(name: string): Reference {
+  return { $ref: `#/components/responses/${name}` };
+}
 
-const refusalsByStatus = (
+function refusalsByStatus(
   operation: RestOperation,
-): Readonly<Record<string, Response | Reference>> =>
-  Object.fromEntries(
+): Readonly<Record<string, Response | Reference>> {
+  return Object.fromEntries(
     [...Map.groupBy(refusalsOf(operation), statusOfCode)].map(([status, codes]) => {
       const name = shared[codes.join(' ')];
       return [
@@ -349,8 +364,9 @@ const refusalsByStatus = (
       ];
     }),
   );
+}
 
-const sharedResponses = (): ApiDocument['components']['responses'] => {
+function sharedResponses(): ApiDocument['components']['responses'] {
   const refused = restOperations.flatMap((operation) => [
     ...Map.groupBy(refusalsOf(operation), statusOfCode),
   ]);
@@ -359,17 +375,17 @@ const sharedResponses = (): ApiDocument['components']['responses'] => {
     return name === undefined ? [] : [[name, refusedWith(codes, status)] as const];
   });
   return { ...Object.fromEntries(named), TooSlow: tooSlow, ValidationFailure: validationFailure };
-};
+}
 
 /** A response itself, wherever the document defines it. */
-export const responseIn = (document: ApiDocument, response: Response | Reference): Response => {
+export function responseIn(document: ApiDocument, response: Response | Reference): Response {
   if (!('$ref' in response)) return response;
   const found = document.components.responses[response.$ref.replace('#/components/responses/', '')];
   if (!found) throw new Error(`the document refers to ${response.$ref}, which it does not have`);
   return found;
-};
+}
 
-const unprocessableOf = (operation: RestOperation): Response | Reference => {
+function unprocessableOf(operation: RestOperation): Response | Reference {
   const own = [
     ...(operation.method === 'POST' ? reusedKey : []),
     ...refusalsOf(operation).filter((code) => statusOfCode(code) === 422),
@@ -377,48 +393,51 @@ const unprocessableOf = (operation: RestOperation): Response | Reference => {
   return own.length > 0
     ? validationOr(validationFailure, own)
     : openapiReference('ValidationFailure');
-};
+}
 
-const entryOf = (operation: RestOperation, success = successOf(operation)): OperationEntry => ({
-  operationId: operation.id,
-  tags: [operation.tag],
-  summary: operation.summary,
-  description: operation.description ?? `${operation.summary}.`,
-  security: [{ HTTPBearer: [] }],
-  parameters: [
-    ...parametersOf('path', operation.params),
-    ...parametersOf('query', operation.query),
-    ...(operation.method === 'POST' ? [keyParameter] : []),
-    sessionCookie,
-  ],
-  ...(operation.body && {
-    requestBody: {
-      required: true,
-      content: {
-        'application/json': {
-          schema: operation.body.schema,
-          example: operation.body.documented.example,
+function entryOf(operation: RestOperation, success = successOf(operation)): OperationEntry {
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: operation.description ?? `${operation.summary}.`,
+    security: [{ HTTPBearer: [] }],
+    parameters: [
+      ...parametersOf('path', operation.params),
+      ...parametersOf('query', operation.query),
+      ...(operation.method === 'POST' ? [keyParameter] : []),
+      sessionCookie,
+    ],
+    ...(operation.body && {
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: operation.body.schema,
+            example: operation.body.documented.example,
+          },
         },
       },
+    }),
+    responses: {
+      ...success,
+      ...refusalsByStatus(operation),
+      408: openapiReference('TooSlow'),
+      422: unprocessableOf(operation),
     },
-  }),
-  responses: {
-    ...success,
-    ...refusalsByStatus(operation),
-    408: openapiReference('TooSlow'),
-    422: unprocessableOf(operation),
-  },
-});
+  };
+}
 
 /** Every named object that the operations use, and those inside them. */
-const componentsOf = (named: readonly NamedSchema[]): readonly (readonly [string, JsonSchema])[] =>
-  named.flatMap((component) => [
+function componentsOf(named: readonly NamedSchema[]): readonly (readonly [string, JsonSchema])[] {
+  return named.flatMap((component) => [
     [
       component.name,
       withConfigSchemas(component.name, withConfigKeys(component.name, toldObject(component))),
     ] as const,
     ...componentsOf(component.components),
   ]);
+}
 
 const about = `Monitors targets from several continents and alerts when one fails. What the web interface can do to monitors, incidents,
 maintenance windows, groups and status pages, this API can do with the same roles and the same limits of the plan.
@@ -445,82 +464,86 @@ So you can safely retry a call whose answer got lost; \`GET /api/v1/docs\` says 
 
 Version 1 only grows: fields may be added, none is removed or changes its type.`;
 
-const components = (): ApiDocument['components'] => ({
-  schemas: Object.fromEntries(
-    [
-      ...componentsOf([
-        ...restOperations.flatMap(({ body, response }) => [
-          ...(body?.components ?? []),
-          ...(response?.components ?? []),
+function components(): ApiDocument['components'] {
+  return {
+    schemas: Object.fromEntries(
+      [
+        ...componentsOf([
+          ...restOperations.flatMap(({ body, response }) => [
+            ...(body?.components ?? []),
+            ...(response?.components ?? []),
+          ]),
         ]),
-      ]),
-      ...componentsOf(ErrorOut.components),
-      ...configComponents(),
-      ...Object.entries(validationSchemas),
-    ].toSorted(([one], [other]) => (one < other ? -1 : 1)),
-  ),
-  responses: sharedResponses(),
-  securitySchemes: {
-    HTTPBearer: {
-      type: 'http',
-      scheme: 'bearer',
-      description: 'An API token: `svc_` and forty characters.',
+        ...componentsOf(ErrorOut.components),
+        ...configComponents(),
+        ...Object.entries(validationSchemas),
+      ].toSorted(([one], [other]) => (one < other ? -1 : 1)),
+    ),
+    responses: sharedResponses(),
+    securitySchemes: {
+      HTTPBearer: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'An API token: `svc_` and forty characters.',
+      },
     },
-  },
-  headers: {
-    'RateLimit-Remaining': {
-      description: 'Calls left in the present window.',
-      schema: { type: 'integer' },
+    headers: {
+      'RateLimit-Remaining': {
+        description: 'Calls left in the present window.',
+        schema: { type: 'integer' },
+      },
+      'RateLimit-Reset': {
+        description: 'Whole seconds until the window ends.',
+        schema: { type: 'integer' },
+      },
+      'Retry-After': { description: 'Whole seconds to wait.', schema: { type: 'integer' } },
+      'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } },
+      ETag: {
+        description:
+          'What this answer holds: sent back as `If-None-Match`, an answer that is the same is 304 without a body.',
+        schema: { type: 'string' },
+      },
+      Location: { description: 'Where what was made can be read.', schema: { type: 'string' } },
+      'X-Request-Id': {
+        description: 'The id of this call; our log has failures under it.',
+        schema: { type: 'string', format: 'uuid' },
+      },
     },
-    'RateLimit-Reset': {
-      description: 'Whole seconds until the window ends.',
-      schema: { type: 'integer' },
-    },
-    'Retry-After': { description: 'Whole seconds to wait.', schema: { type: 'integer' } },
-    'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } },
-    ETag: {
-      description:
-        'What this answer holds: sent back as `If-None-Match`, an answer that is the same is 304 without a body.',
-      schema: { type: 'string' },
-    },
-    Location: { description: 'Where what was made can be read.', schema: { type: 'string' } },
-    'X-Request-Id': {
-      description: 'The id of this call; our log has failures under it.',
-      schema: { type: 'string', format: 'uuid' },
-    },
-  },
-});
+  };
+}
 
 /** The API document, made from the table of operations alone. */
-export const apiDocument = (baseUrl: string): ApiDocument => ({
-  openapi: '3.1.1',
-  info: {
-    title: 'Antipode',
-    version: apiVersion,
-    'x-revision': apiRevision,
-    summary: 'Monitoring service HTTP API, version 1',
-    description: about,
-    contact: { name: 'Operator of this installation', url: baseUrl },
-    license: { name: 'MIT', identifier: 'MIT' },
-  },
-  servers: [{ url: baseUrl }],
-  tags,
-  paths: {
-    ...Object.fromEntries(
-      [...Map.groupBy(restOperations, ({ path }) => path)].map(([path, those]) => [
-        path,
-        Object.fromEntries(
-          those.map((operation) => [operation.method.toLowerCase(), entryOf(operation)]),
-        ),
-      ]),
-    ),
-    [figuresOperation.path]: {
-      get: entryOf(figuresOperation, figuresSuccess({ ...counted, ETag: header('ETag') })),
+export function apiDocument(baseUrl: string): ApiDocument {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Antipode',
+      version: apiVersion,
+      'x-revision': apiRevision,
+      summary: 'Monitoring service HTTP API, version 1',
+      description: about,
+      contact: { name: 'Operator of this installation', url: baseUrl },
+      license: { name: 'MIT', identifier: 'MIT' },
     },
-  },
-  webhooks: { event: { post: eventPost } },
-  components: components(),
-});
+    servers: [{ url: baseUrl }],
+    tags,
+    paths: {
+      ...Object.fromEntries(
+        [...Map.groupBy(restOperations, ({ path }) => path)].map(([path, those]) => [
+          path,
+          Object.fromEntries(
+            those.map((operation) => [operation.method.toLowerCase(), entryOf(operation)]),
+          ),
+        ]),
+      ),
+      [figuresOperation.path]: {
+        get: entryOf(figuresOperation, figuresSuccess({ ...counted, ETag: header('ETag') })),
+      },
+    },
+    webhooks: { event: { post: eventPost } },
+    components: components(),
+  };
+}
 
 /** A chapter of the page: the limits of each plan, from the table with the plans' numbers. */
 
@@ -538,23 +561,27 @@ const rows: { readonly [K in keyof Plan]: string } = {
   check_days: 'Days for which single checks are kept, if the installation keeps them as long',
 };
 
-const isLimit = (key: string): key is keyof Plan => Object.hasOwn(rows, key);
+function isLimit(key: string): key is keyof Plan {
+  return Object.hasOwn(rows, key);
+}
 
 /** Limits for all plans, where a plan has no number of its own. */
 const withoutNumber: Partial<Record<keyof Plan, string>> = { min_interval_s: '10' };
 
-const shown = (key: keyof Plan, value: number): string => {
+function shown(key: keyof Plan, value: number): string {
   if (value === 0 && withoutNumber[key] !== undefined) return withoutNumber[key];
   return Number.isFinite(value) ? value.toLocaleString('en') : 'no limit';
-};
+}
 
-const row = (key: keyof Plan): string =>
-  `<tr><th scope="row">${escapeHtml(rows[key])}</th>${planNames.map((plan) => `<td>${shown(key, plans[plan][key])}</td>`).join('')}</tr>`;
+function row(key: keyof Plan): string {
+  return `<tr><th scope="row">${escapeHtml(rows[key])}</th>${planNames.map((plan) => `<td>${shown(key, plans[plan][key])}</td>`).join('')}</tr>`;
+}
 
-export const plansChapter =
-  (): string => `<h2 id="plans">Plans</h2><p>The limits of an organisation, by plan. <code>GET /api/v1/me</code> returns the plan; only the operator of the installation can change it. Calls beyond a limit are refused with 403 and a code that begins with <code>plan_limit_</code>.</p>
+export function plansChapter(): string {
+  return `<h2 id="plans">Plans</h2><p>The limits of an organisation, by plan. <code>GET /api/v1/me</code> returns the plan; only the operator of the installation can change it. Calls beyond a limit are refused with 403 and a code that begins with <code>plan_limit_</code>.</p>
 <div class="wide" tabindex="0" role="region" aria-label="Plans"><table class="plans"><thead><tr><th scope="col">Limit</th>${planNames
     .map((plan) => `<th scope="col"><code>${plan}</code></th>`)
     .join(
       '',
     )}</tr></thead><tbody>${Object.keys(rows).filter(isLimit).map(row).join('')}</tbody></table></div>`;
+}

@@ -49,11 +49,11 @@ const exposed = [
 const sent = ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-None-Match'].join(', ');
 
 /** Lets the page read the answer, if its origin is allowed. */
-export const allowOrigin = (
+export function allowOrigin(
   origins: readonly string[],
   request: FastifyRequest,
   reply: FastifyReply,
-): boolean => {
+): boolean {
   const { origin } = request.headers;
   if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return false;
   reply.headers({
@@ -61,10 +61,10 @@ export const allowOrigin = (
     'access-control-expose-headers': exposed,
   });
   return true;
-};
+}
 
 /** Answers a browser's preflight request. Returns whether it was one. */
-export const answeredBeforehand = (request: FastifyRequest, reply: FastifyReply): boolean => {
+export function answeredBeforehand(request: FastifyRequest, reply: FastifyReply): boolean {
   if (
     request.method !== 'OPTIONS' ||
     request.headers['access-control-request-method'] === undefined
@@ -80,13 +80,13 @@ export const answeredBeforehand = (request: FastifyRequest, reply: FastifyReply)
   });
   reply.code(204);
   return true;
-};
+}
 
-const nothingHere = (
+function nothingHere(
   request: FastifyRequest,
   reply: FastifyReply,
   beside: SayBeside,
-): FastifyReply => {
+): FastifyReply {
   beside(request.ip, reply);
   reply.header('cache-control', 'no-store');
   const allowed = methodsOf(request.url);
@@ -98,7 +98,7 @@ const nothingHere = (
   return reply
     .code(404)
     .send(errorBody('route_not_found', 'No such route; the API is described at /api/v1/docs.'));
-};
+}
 
 /** Answers a person with a page. False: a program asks. */
 export type AnswerPerson = (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
@@ -107,12 +107,12 @@ export type AnswerPerson = (request: FastifyRequest, reply: FastifyReply) => Pro
  * Refusals outside of the API have the same form, and tell a newcomer where to look; a person gets
  * a page.
  */
-export const refuseOutside = (
+export function refuseOutside(
   web: FastifyInstance,
   log: Log,
   answerPerson: AnswerPerson = async () => false,
   beside: SayBeside = () => undefined,
-): void => {
+): void {
   web.setNotFoundHandler(async (request, reply) =>
     (await answerPerson(request, reply)) ? reply : nothingHere(request, reply, beside),
   );
@@ -128,34 +128,37 @@ export const refuseOutside = (
       );
     return reply.code(status).headers(headers).send(body);
   });
-};
+}
 
 export type { RestDependencies, TokenCaller } from './caller.ts';
 export { type SayBeside, sayBeside } from './caller.ts';
 export { restServerOptions } from './server.ts';
 
 /** `/monitors/{monitor_id}` in the router's syntax. */
-const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+function routePath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
 
 const noRoute = 'There is no such route.';
 
 /** Says why nothing answers to this method at this address. */
-const refuseRoute = (request: FastifyRequest, reply: FastifyReply): never => {
+function refuseRoute(request: FastifyRequest, reply: FastifyReply): never {
   const allowed = methodsOf(request.url);
   if (allowed.length === 0) throw new Refusal('route_not_found', noRoute);
   reply.header('allow', allowed.join(', '));
   throw new Refusal('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
-};
+}
+
 const json = 'application/json; charset=utf-8';
 
 /**
  * The routes of the API: they pass the request to the gate, and its result back. They decide
  * nothing.
  */
-export const restRoutes = <Caller extends TokenCaller>(
+export function restRoutes<Caller extends TokenCaller>(
   app: FastifyInstance,
   dependencies: RestDependencies<Caller>,
-): void => {
+): void {
   const beside = sayBeside(dependencies.limiter);
   // Where people look for the API page first.
   for (const url of ['/docs', '/docs/', `${prefix}/docs/`])
@@ -302,14 +305,14 @@ export const restRoutes = <Caller extends TokenCaller>(
       .header('access-control-allow-origin', '*')
       .send(schema);
   });
-};
+}
 
-const carry = async <Caller extends TokenCaller>(
+async function carry<Caller extends TokenCaller>(
   operation: RestOperation,
   dependencies: RestDependencies<Caller>,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply> => {
+): Promise<FastifyReply> {
   const path = isRecord(request.params) ? request.params : {};
   // The router takes the empty text after a trailing slash for an id, and a slash encoded as %2F
   // for a part of one, which it is in the ids of places alone.
@@ -346,4 +349,4 @@ const carry = async <Caller extends TokenCaller>(
   return operation.success === 204
     ? reply.send()
     : reply.type(json).send(JSON.stringify(answered.body));
-};
+}

@@ -27,7 +27,7 @@ export const keyPattern = '^[ -~]+$';
 const place = ['header', keyHeader.toLowerCase()] as const;
 
 /** The fault of a key, in the form of all other faults. */
-export const keyFault = (key: string): Fault | undefined => {
+export function keyFault(key: string): Fault | undefined {
   // With members in the order of all other faults.
   const fault = (type: string, msg: string, ctx: NonNullable<Fault['ctx']>): Fault => ({
     type,
@@ -46,13 +46,13 @@ export const keyFault = (key: string): Fault | undefined => {
   return fault('string_pattern_mismatch', `String should match pattern '${keyPattern}'`, {
     pattern: keyPattern,
   });
-};
+}
 
 /**
  * The key that a request names, with a digest of the request; undefined without a key. @throws
  * InvalidInput.
  */
-export const namedBy = (request: FastifyRequest): Named | undefined => {
+export function namedBy(request: FastifyRequest): Named | undefined {
   const header = request.headers[keyHeader.toLowerCase()];
   if (header === undefined) return undefined;
   const key = String(header).trim();
@@ -61,36 +61,33 @@ export const namedBy = (request: FastifyRequest): Named | undefined => {
   const digest = createHash('sha256').update(`${request.method} ${request.raw.url ?? ''}\n`);
   if (Buffer.isBuffer(request.body)) digest.update(request.body);
   return { key, request: digest.digest('hex') };
-};
+}
 
 /** The answer, marked if it is a repeated one. @throws the refusal, if that is the answer. */
-export const answerOnce = async (
-  asked: Promise<Outcome>,
-  reply: FastifyReply,
-): Promise<Answered> => {
+export async function answerOnce(asked: Promise<Outcome>, reply: FastifyReply): Promise<Answered> {
   const outcome = await asked;
   if (outcome.replayed) reply.header(replayedHeader.toLowerCase(), 'true');
   if ('refused' in outcome) throw outcome.refused;
   return outcome.answered;
-};
+}
 
 /** A proxy passes on entries of proxies before it; no real request takes more hops than this. */
 const maxHops = 16;
 
 /** The address of an entry; some proxies add the port. Undefined: it is no address. */
-const addressIn = (entry: string): string | undefined => {
+function addressIn(entry: string): string | undefined {
   const text = entry.trim();
   const [, inBrackets, withPort] = /^(?:\[(.+)\](?::\d+)?|([\d.]+):\d+)$/.exec(text) ?? [];
   const address = parseAddress(inBrackets ?? withPort ?? text);
   return address && unmapped(address).toString();
-};
+}
 
 /**
  * The trusted part of X-Forwarded-For: from the nearest proxy on, as far as there are addresses. An
  * entry that is no address hides all before it; otherwise a caller's own entry would count where a
  * proxy could not name one.
  */
-const soundForwarded = (header: string): string | undefined => {
+function soundForwarded(header: string): string | undefined {
   const sound: string[] = [];
   for (const entry of header.split(',').slice(-maxHops).toReversed()) {
     const address = addressIn(entry);
@@ -98,7 +95,7 @@ const soundForwarded = (header: string): string | undefined => {
     sound.unshift(address);
   }
   return sound.length === 0 ? undefined : sound.join(', ');
-};
+}
 
 export type Forwarded = {
   /**
@@ -113,7 +110,7 @@ export type Forwarded = {
  * The origin of a request that came through a proxy: TRUSTED_PROXIES lists the proxies to believe.
  * Only an address is ever taken from such headers; our name and https come from BASE_URL.
  */
-export const createForwarded = (trusted: readonly string[], log: Pick<Log, 'warn'>): Forwarded => {
+export function createForwarded(trusted: readonly string[], log: Pick<Log, 'warn'>): Forwarded {
   let isTold = false;
 
   /**
@@ -144,27 +141,29 @@ export const createForwarded = (trusted: readonly string[], log: Pick<Log, 'warn
       else headers['x-forwarded-for'] = sound;
     },
   };
-};
+}
 
 /** The path of version 1 of the API. */
 export const prefix = '/api/v1';
 
 const lenient = new TextDecoder('utf-8');
 
-const bytesOf = (escapes: string): Uint8Array =>
-  Uint8Array.from(escapes.match(/[0-9a-f]{2}/gi) ?? [], (pair) => Number.parseInt(pair, 16));
+function bytesOf(escapes: string): Uint8Array {
+  return Uint8Array.from(escapes.match(/[0-9a-f]{2}/gi) ?? [], (pair) => Number.parseInt(pair, 16));
+}
 
 /** Percent-decoding that never fails: a stray % stays, invalid UTF-8 becomes U+FFFD. */
-const decode = (text: string): string =>
-  text.includes('%')
+function decode(text: string): string {
+  return text.includes('%')
     ? text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => lenient.decode(bytesOf(run)))
     : text;
+}
 
 /**
  * The query of a URL, parsed as form data: + is a space, the last of several values wins, a name
  * without = is empty.
  */
-export const queryOf = (url: string): Readonly<Record<string, string>> => {
+export function queryOf(url: string): Readonly<Record<string, string>> {
   const begin = url.indexOf('?');
   if (begin === -1) return {};
   const end = url.indexOf('#', begin);
@@ -178,13 +177,13 @@ export const queryOf = (url: string): Readonly<Record<string, string>> => {
         return [decode(name.replaceAll('+', ' ')), decode(value.replaceAll('+', ' '))];
       }),
   );
-};
+}
 
 /**
  * A URL whose path can be decoded: otherwise the router would refuse it before the API, web or
  * public pages could answer in their own words.
  */
-export const soundUrl = (url: string): string => {
+export function soundUrl(url: string): string {
   const begin = url.search(/[?#]/);
   const path = begin === -1 ? url : url.slice(0, begin);
   if (!path.includes('%')) return url;
@@ -192,12 +191,12 @@ export const soundUrl = (url: string): string => {
     run === '%' ? '%25' : soundRun(run),
   );
   return begin === -1 ? sound : sound + url.slice(begin);
-};
+}
 
-const soundRun = (run: string): string => {
+function soundRun(run: string): string {
   const text = lenient.decode(bytesOf(run));
   return text.includes('\ufffd') ? encodeURIComponent(text) : run;
-};
+}
 
 /**
  * An import would read every export of the module, and thereby load the whole of undici: 40 ms of a
@@ -208,10 +207,13 @@ const { METHODS } = process.getBuiltinModule('node:http');
 /** Paths without a token. */
 export const openPaths = [`${prefix}/openapi.json`, `${prefix}/docs`] as const;
 
-const pattern = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+function pattern(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+}
 
-const withHead = (method: string): readonly string[] =>
-  method === 'GET' ? ['GET', 'HEAD'] : [method];
+function withHead(method: string): readonly string[] {
+  return method === 'GET' ? ['GET', 'HEAD'] : [method];
+}
 
 /** Paths beside the API that clients request on their way to it. */
 const besidePaths = ['/docs', '/docs/', `${prefix}/docs/`, '/health', '/livez', '/readyz'] as const;
@@ -226,17 +228,20 @@ const byName: ReadonlyMap<string, readonly string[]> = new Map([
   ),
 ]);
 
-const pathOf = (url: string): string => url.split(/[?#]/, 1)[0] ?? '';
+function pathOf(url: string): string {
+  return url.split(/[?#]/, 1)[0] ?? '';
+}
 
 /**
  * Whether a path has a name of its own and lacks this method: a router would take the name for an
  * id.
  */
-export const isNameAlone = (url: string, method: string): boolean =>
-  byName.get(pathOf(url))?.includes(method) === false;
+export function isNameAlone(url: string, method: string): boolean {
+  return byName.get(pathOf(url))?.includes(method) === false;
+}
 
 /** The methods of a path; none where there is no such route. */
-export const methodsOf = (url: string): readonly string[] => {
+export function methodsOf(url: string): readonly string[] {
   const path = pathOf(url);
   // A slash encoded as %2F is no part of an id, and leads to no other route either.
   if (/%2f/i.test(path)) return [];
@@ -246,7 +251,7 @@ export const methodsOf = (url: string): readonly string[] => {
       .filter((operation) => pattern(operation.path).test(path))
       .flatMap(({ method }) => withHead(method))
   );
-};
+}
 
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP\/1\.[01]\r?\n/;
 
@@ -254,29 +259,26 @@ const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP\/1\.[01]\r?\n/;
  * The address of a request whose method the HTTP parser does not know; undefined when the method is
  * not the fault.
  */
-export const addressOfUnknownMethod = (packet: Buffer): string | undefined => {
+export function addressOfUnknownMethod(packet: Buffer): string | undefined {
   const [, method = '', address] = requestLine.exec(packet.toString('latin1')) ?? [];
   return METHODS.includes(method) ? undefined : address;
-};
+}
 
 /**
  * The rate limit of a caller's address, per server. It is not counted, because no request was read.
  */
 const looks = new WeakMap<Server, RateLimiter['look']>();
 
-const countWords = (
-  server: Server,
-  address: string | undefined,
-): Readonly<Record<string, string>> => {
+function countWords(server: Server, address: string | undefined): Readonly<Record<string, string>> {
   const look = looks.get(server);
   if (look === undefined || address === undefined) return {};
   return countHeaders(look(subjectOfAddress(address)));
-};
+}
 
 type Bare = { readonly status: string; readonly body: unknown; readonly headers?: string };
 
 /** A method that the HTTP parser itself does not know. */
-const unknownMethod = (error: Error): Bare | undefined => {
+function unknownMethod(error: Error): Bare | undefined {
   if (
     codeOf(error) !== 'HPE_INVALID_METHOD' ||
     !('rawPacket' in error) ||
@@ -293,14 +295,16 @@ const unknownMethod = (error: Error): Bare | undefined => {
     };
   const body = errorBody('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
   return { status: '405 Method Not Allowed', body, headers: `Allow: ${allowed.join(', ')}\r\n` };
-};
+}
 
-const malformed = (status: string, message: string): Bare => ({
-  status,
-  body: errorBody('request_malformed', message),
-});
+function malformed(status: string, message: string): Bare {
+  return {
+    status,
+    body: errorBody('request_malformed', message),
+  };
+}
 
-const unreadable = (error: Error): Bare => {
+function unreadable(error: Error): Bare {
   if (codeOf(error) === 'HPE_HEADER_OVERFLOW')
     return {
       status: '431 Request Header Fields Too Large',
@@ -309,19 +313,19 @@ const unreadable = (error: Error): Bare => {
   return codeOf(error) === 'ERR_HTTP_REQUEST_TIMEOUT'
     ? malformed('408 Request Timeout', 'The request did not arrive in time; send all of it.')
     : malformed('400 Bad Request', 'The request could not be read.');
-};
+}
 
-const answerBare = (
+function answerBare(
   socket: Duplex,
   { status, body, headers = '' }: Bare,
   count: Readonly<Record<string, string>>,
-): void => {
+): void {
   const counted = Object.entries(count).map(([name, value]) => `${name}: ${value}\r\n`);
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${newId()}\r\n${counted.join('')}${headers}Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
   );
-};
+}
 
 /**
  * Requests that cannot be parsed as HTTP are answered here, on the bare socket: no route has been
@@ -345,7 +349,7 @@ function refuseUnreadable(
  * Replaces Node's own answers, which are sent before any of our code runs, without a reason and
  * without the rate limit.
  */
-export const answerInWords = (server: Server, { look }: Pick<RateLimiter, 'look'>): void => {
+export function answerInWords(server: Server, { look }: Pick<RateLimiter, 'look'>): void {
   looks.set(server, look);
   server.on('connect', ({ socket: { remoteAddress } }, socket) =>
     answerBare(
@@ -368,12 +372,12 @@ export const answerInWords = (server: Server, { look }: Pick<RateLimiter, 'look'
       })
       .end(JSON.stringify(body));
   });
-};
+}
 
 /** The shapes of the operations validate requests and answers, not the server. */
-const noSchemas = (): never => {
+function noSchemas(): never {
   throw new Error('a route has a schema of the server, which has no compiler for it');
-};
+}
 
 /** Options of the server that the API needs; pass them to the Fastify instance. */
 export const restServerOptions = {

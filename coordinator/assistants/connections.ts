@@ -38,29 +38,33 @@ type Dependencies = MasterKeys & {
 };
 
 /** What an assistant connects to, and the audience of its tokens. */
-export const resourceOf = (baseUrl: string): string => `${baseUrl}/mcp`;
+export function resourceOf(baseUrl: string): string {
+  return `${baseUrl}/mcp`;
+}
 
 /**
  * A key that outlives SECRET_KEY; otherwise replacing SECRET_KEY would disconnect every assistant.
  */
-export const createAssistantKey = (sql: Sql, keys: MasterKeys): (() => Promise<Buffer>) =>
-  createKeptKey(sql, keys, 'assistants');
+export function createAssistantKey(sql: Sql, keys: MasterKeys): () => Promise<Buffer> {
+  return createKeptKey(sql, keys, 'assistants');
+}
 
 /** Stored instead of a credential. The fingerprint of one model is useless for another. */
-export const recordFingerprint = (key: Buffer, model: string, id: string): Buffer =>
-  createHmac('sha256', key).update(`${model} ${id}`).digest();
+export function recordFingerprint(key: Buffer, model: string, id: string): Buffer {
+  return createHmac('sha256', key).update(`${model} ${id}`).digest();
+}
 
 /** The library's format; longer ones were never issued. */
 const shape = /^[\w-]{20,128}$/;
 
-export const createConnections = ({
+export function createConnections({
   sql,
   secretKey,
   previousKey,
   clock,
   log,
   baseUrl,
-}: Dependencies): Connections => {
+}: Dependencies): Connections {
   const key = createAssistantKey(sql, { secretKey, previousKey });
   const lookup = createGatheredLookup((fingerprints) => connectionHolders(sql, fingerprints));
   const uses = createLastUses<number>({
@@ -104,4 +108,4 @@ export const createConnections = ({
     flush: uses.flush,
     close: uses.flush,
   };
-};
+}

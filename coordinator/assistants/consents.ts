@@ -40,9 +40,11 @@ export type Consents = {
   readonly refuse: (of: ConsentOf) => Promise<string | undefined>;
 };
 
-const read = (value: unknown): string => (typeof value === 'string' ? value : '');
+function read(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
 
-export const createConsents = (provider: () => Promise<Provider>): Consents => {
+export function createConsents(provider: () => Promise<Provider>): Consents {
   /** Knowing the address is not enough: what is allowed here goes to the browser that began. */
   const find = async ({ id, cookies }: ConsentOf) => {
     if (!/^[\w-]{20,50}$/.test(id) || cookieOf(cookies, consentCookie) !== id) return undefined;
@@ -96,4 +98,4 @@ export const createConsents = (provider: () => Promise<Provider>): Consents => {
       );
     },
   };
-};
+}

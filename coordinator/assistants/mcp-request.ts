@@ -40,7 +40,7 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** The local names of one machine are equivalent. */
-const isSameOrigin = (origin: string, baseUrl: string): boolean => {
+function isSameOrigin(origin: string, baseUrl: string): boolean {
   if (!URL.canParse(origin) || !URL.canParse(baseUrl)) return false;
   const [theirs, own] = [new URL(origin), new URL(baseUrl)];
   if (theirs.origin === own.origin) return true;
@@ -50,13 +50,13 @@ const isSameOrigin = (origin: string, baseUrl: string): boolean => {
     theirs.port === own.port &&
     theirs.protocol === own.protocol
   );
-};
+}
 
 /**
  * A browser names the page that sends the request. No foreign page may do so; a foreign name that
  * points at this machine counts as foreign.
  */
-export const refuseForeignOrigin = (headers: Headers, baseUrl: string): void => {
+export function refuseForeignOrigin(headers: Headers, baseUrl: string): void {
   const { origin, host } = headers;
   if (origin !== undefined && !(typeof origin === 'string' && isSameOrigin(origin, baseUrl)))
     throw new Refusal(
@@ -74,10 +74,11 @@ export const refuseForeignOrigin = (headers: Headers, baseUrl: string): void => 
       'origin_foreign',
       `This address is called ${own.host}, not ${host.slice(0, 100)}.`,
     );
-};
+}
 
-export const bearerOf = (authorization: string | undefined): string | undefined =>
-  /^bearer +([\x21-\x7e]{1,2000}) *$/i.exec(authorization ?? '')?.[1];
+export function bearerOf(authorization: string | undefined): string | undefined {
+  return /^bearer +([\x21-\x7e]{1,2000}) *$/i.exec(authorization ?? '')?.[1];
+}
 
 /** Earlier revisions send several messages in one body: at most this many calls. */
 const maxMessages = 20;
@@ -102,7 +103,7 @@ export class ProtocolFault extends Error {
   }
 }
 
-const textOf = (bytes: Uint8Array): string => {
+function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
@@ -110,9 +111,9 @@ const textOf = (bytes: Uint8Array): string => {
       throw new ProtocolFault(400, -32700, 'Parse error: the body is not UTF-8');
     throw error;
   }
-};
+}
 
-const parsed = (text: string): unknown => {
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -120,15 +121,16 @@ const parsed = (text: string): unknown => {
       throw new ProtocolFault(400, -32700, 'Parse error: the body is not JSON');
     throw error;
   }
-};
+}
 
-const idOf = (message: unknown): string | number | null =>
-  isRecord(message) && (typeof message.id === 'string' || typeof message.id === 'number')
+function idOf(message: unknown): string | number | null {
+  return isRecord(message) && (typeof message.id === 'string' || typeof message.id === 'number')
     ? message.id
     : null;
+}
 
 /** The body as JSON, and the number of its calls. @throws ProtocolFault */
-export const readSent = (bytes: Uint8Array | undefined): Sent => {
+export function readSent(bytes: Uint8Array | undefined): Sent {
   const text = textOf(bytes ?? new Uint8Array());
   if (text.trim() === '')
     throw new ProtocolFault(400, -32700, 'Parse error: send a JSON-RPC message as the body');
@@ -163,4 +165,4 @@ export const readSent = (bytes: Uint8Array | undefined): Sent => {
       messages.filter((message) => isRecord(message) && message.id !== undefined).length,
     ),
   };
-};
+}

@@ -36,7 +36,7 @@ type Dependencies = MasterKeys & {
 const hour = 3_600_000;
 
 /** The dependencies of the assistants' sign-in. */
-export const createAssistants = ({
+export function createAssistants({
   sql,
   clock,
   accountSecrets,
@@ -44,7 +44,7 @@ export const createAssistants = ({
   previousKey,
   readDocument,
   ownPlaces,
-}: Dependencies) => {
+}: Dependencies) {
   const key = createAssistantKey(sql, { secretKey, previousKey });
   const documents = createDocumentReader(ownPlaces && { ownPlaces });
   return {
@@ -54,7 +54,7 @@ export const createAssistants = ({
     readDocument: readDocument ?? documents.read,
     close: documents.close,
   };
-};
+}
 
 export type { AssistantDependencies } from './mcp-request.ts';
 
@@ -66,43 +66,50 @@ export const assistantPath = '/mcp';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
-const missing = () =>
-  new Refusal(
+function missing() {
+  return new Refusal(
     'token_missing',
     'Assistants connect to this address: give it to yours, and it will send you here to sign in and to allow it.',
   );
-const invalid = () =>
-  new Refusal(
+}
+
+function invalid() {
+  return new Refusal(
     'token_invalid',
     'This assistant is not connected (any more), or its access has to be renewed; connect it again.',
   );
-const ended = () =>
-  new Refusal(
+}
+
+function ended() {
+  return new Refusal(
     'token_invalid',
     'This assistant was disconnected in the meantime. What it did until then stays.',
   );
+}
 
-const noteCount = (reply: FastifyReply, { remaining, reset, allowed }: Count): void => {
+function noteCount(reply: FastifyReply, { remaining, reset, allowed }: Count): void {
   reply.headers({ 'ratelimit-remaining': String(remaining), 'ratelimit-reset': String(reset) });
   if (allowed) return;
   reply.header('retry-after', String(reset));
   throw new Refusal('rate_limited', `Too many calls: this connection may make more in ${reset} s.`);
-};
+}
 
-const faultBody = (code: number, message: string, id: string | number | null, data?: unknown) => ({
-  jsonrpc: '2.0',
-  id,
-  error: { code, message, ...(data === undefined ? {} : { data }) },
-});
+function faultBody(code: number, message: string, id: string | number | null, data?: unknown) {
+  return {
+    jsonrpc: '2.0',
+    id,
+    error: { code, message, ...(data === undefined ? {} : { data }) },
+  };
+}
 
 /** For refusals before the protocol is spoken. Our own code is in the data. */
 const refusedCode = -32_000;
 
-const identify = async (
+async function identify(
   dependencies: AssistantDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<Asking> => {
+): Promise<Asking> {
   const token = bearerOf(request.headers.authorization);
   const caller = token === undefined ? undefined : await dependencies.callerOf(token, request.ip);
   if (token === undefined || caller === undefined) {
@@ -115,13 +122,13 @@ const identify = async (
     return now;
   };
   return { caller, again };
-};
+}
 
-const answer = async (
+async function answer(
   dependencies: AssistantDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply> => {
+): Promise<FastifyReply> {
   const asking = await identify(dependencies, request, reply);
   if (request.method !== 'POST') {
     reply.header('allow', 'POST');
@@ -140,12 +147,9 @@ const answer = async (
   const response = await answered(dependencies, asking, request.headers, body);
   // A buffering proxy would hold back the answer.
   return reply.header('x-accel-buffering', 'no').send(response);
-};
+}
 
-export const assistantRoutes = (
-  app: FastifyInstance,
-  dependencies: AssistantDependencies,
-): void => {
+export function assistantRoutes(app: FastifyInstance, dependencies: AssistantDependencies): void {
   app.register(async (face) => {
     face.removeAllContentTypeParsers();
     face.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
@@ -193,4 +197,4 @@ export const assistantRoutes = (
       handler: (request, reply) => answer(dependencies, request, reply),
     });
   });
-};
+}

@@ -30,7 +30,9 @@ export type OauthDependencies = {
   readonly log: Pick<Log, 'warn' | 'error'>;
 };
 
-const failedAt = (code: string): string => `/connect/failed?why=${encodeURIComponent(code)}`;
+function failedAt(code: string): string {
+  return `/connect/failed?why=${encodeURIComponent(code)}`;
+}
 
 const registrationsAnHour = 20;
 const fetchesAnHour = 60;
@@ -41,7 +43,7 @@ const maxStateCharacters = 2_048;
  * Where assistants sign in. The library answers; our code comes before it: BASE_URL says who we
  * are, never a request, and one place interprets what a client asks for.
  */
-export const oauthRoutes = (app: FastifyInstance, dependencies: OauthDependencies): Consents => {
+export function oauthRoutes(app: FastifyInstance, dependencies: OauthDependencies): Consents {
   const { baseUrl, records, secrets, readDocument, attempts, log } = dependencies;
   const addresses = new WeakMap<object, string>();
   let made: { readonly for: string; readonly provider: Promise<Provider> } | undefined;
@@ -163,4 +165,4 @@ export const oauthRoutes = (app: FastifyInstance, dependencies: OauthDependencie
     }
   });
   return createConsents(provider);
-};
+}

@@ -35,11 +35,11 @@ export type OauthRecords = {
  */
 const graceMs = 45_000;
 
-export const createOauthRecords = (
+export function createOauthRecords(
   sql: Sql,
   clock: Clock,
   key: () => Promise<Buffer>,
-): OauthRecords => {
+): OauthRecords {
   const keyOf = async (model: string, id: string) => ({
     model,
     fingerprint: recordFingerprint(await key(), model, id),
@@ -74,13 +74,13 @@ export const createOauthRecords = (
     remove: async (model, id) => deleteRecord(sql, await keyOf(model, id)),
     end: (connection) => endConnection(sql, connection),
   };
-};
+}
 
 /**
  * The signing keys of the assistants' sign-in, derived from the installation's key: the same for
  * all coordinators, and not stored.
  */
-export const createAssistantSecrets = (key: () => Promise<Buffer>) => {
+export function createAssistantSecrets(key: () => Promise<Buffer>) {
   const made = async (purpose: string): Promise<Buffer> =>
     createHmac('sha256', await key())
       .update(purpose)
@@ -117,12 +117,14 @@ export const createAssistantSecrets = (key: () => Promise<Buffer>) => {
       };
     },
   };
-};
+}
 
 /** For a refusal because the connection ended meanwhile, or a code came twice. */
 export type GrantEnded = (detail: string) => Error;
 
-const nothing = async (): Promise<undefined> => undefined;
+async function nothing(): Promise<undefined> {
+  return undefined;
+}
 
 /**
  * The assistants' sign-in keeps no sessions: our own session alone identifies the user, who is
@@ -139,9 +141,8 @@ const forgetful: Adapter = {
 };
 
 /** Stores the library's objects as records of ours. */
-export const adapterFor =
-  (records: OauthRecords, ended: GrantEnded) =>
-  (model: string): Adapter =>
+export function adapterFor(records: OauthRecords, ended: GrantEnded) {
+  return (model: string): Adapter =>
     model === 'Session'
       ? forgetful
       : {
@@ -164,6 +165,7 @@ export const adapterFor =
           // A connection is the grant: it is deleted when everything issued under it is revoked.
           revokeByGrantId: (grant) => records.end(grant),
         };
+}
 
 /** What an assistant may be granted; the second includes the first. */
 export const assistantScopes = ['read', 'write'] as const;
@@ -174,16 +176,16 @@ const metadataPath = '/.well-known/oauth-protected-resource';
  * The value of WWW-Authenticate when a call of an assistant is refused: where to sign in, and which
  * scopes to request. It names all scopes; the user narrows them.
  */
-export const challengeOf = (baseUrl: string, error?: 'invalid_token'): string => {
+export function challengeOf(baseUrl: string, error?: 'invalid_token'): string {
   const said = error === undefined ? [] : [`error="${error}"`];
   return `Bearer ${[...said, `resource_metadata="${baseUrl}${metadataPath}/mcp"`, `scope="${assistantScopes.join(' ')}"`].join(', ')}`;
-};
+}
 
 /**
  * Says which server of ours signs assistants in (RFC 9728), where clients look for it: at the path
  * of the resource, and at the root.
  */
-export const resourceMetadataRoutes = (app: FastifyInstance, baseUrl: () => string): void => {
+export function resourceMetadataRoutes(app: FastifyInstance, baseUrl: () => string): void {
   for (const path of [metadataPath, `${metadataPath}/mcp`])
     app.get(path, { exposeHeadRoute: true }, async (_request, reply) =>
       reply
@@ -200,7 +202,7 @@ export const resourceMetadataRoutes = (app: FastifyInstance, baseUrl: () => stri
           resource_name: 'Antipode',
         }),
     );
-};
+}
 
 /**
  * Only needed to sign in with an identity, which is not supported here: a client that sends it
@@ -224,7 +226,7 @@ const ignored = [
  * What a client asks for, as we interpret it. A client that asks for unknown scopes or for none
  * gets all scopes, and the user narrows them. The scope to write includes the scope to read.
  */
-export const understood = (query: string): string => {
+export function understood(query: string): string {
   const asked = new URLSearchParams(query);
   const wanted = new Set((asked.get('scope') ?? '').split(' '));
   const known = assistantScopes.filter((scope) => wanted.has(scope) || wanted.has('write'));
@@ -233,7 +235,7 @@ export const understood = (query: string): string => {
   // Users are always asked; a client that forbids asking is told that this is impossible.
   if (asked.get('prompt') !== 'none') asked.delete('prompt');
   return asked.toString();
-};
+}
 
 /** The program that asks to be connected. Nothing that it says about itself is verified. */
 
@@ -275,7 +277,7 @@ const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 export type Way = { readonly is: 'site' | 'machine' | 'program'; readonly host: string };
 
 /** Undefined for addresses that get no answer. */
-export const wayTo = (redirect: unknown): Way | undefined => {
+export function wayTo(redirect: unknown): Way | undefined {
   if (typeof redirect !== 'string' || !/^[\x21-\x7e]{1,2000}$/.test(redirect)) return undefined;
   const url = URL.parse(redirect);
   if (url === null || url.username !== '' || url.password !== '' || redirect.includes('#'))
@@ -287,12 +289,12 @@ export const wayTo = (redirect: unknown): Way | undefined => {
   return foreignSchemes.has(url.protocol)
     ? undefined
     : { is: 'program', host: url.protocol.slice(0, -1) };
-};
+}
 
 const maxRedirects = 20;
 
 /** Why a client with these redirect addresses is refused; undefined when it is accepted. */
-export const redirectFault = (redirects: unknown): string | undefined => {
+export function redirectFault(redirects: unknown): string | undefined {
   if (!Array.isArray(redirects) || redirects.length === 0)
     return 'redirect_uris must name where to return to';
   if (redirects.length > maxRedirects)
@@ -300,7 +302,7 @@ export const redirectFault = (redirects: unknown): string | undefined => {
   return redirects.every((each) => wayTo(each) !== undefined)
     ? undefined
     : 'redirect_uris must be https, http to this machine itself (localhost, 127.0.0.1, [::1]), or a private scheme of a program';
-};
+}
 
 const maxName = 60;
 
@@ -308,7 +310,7 @@ const maxName = 60;
  * A client's name as people see it: one line of letters, without characters that reverse or hide
  * text.
  */
-export const nameShown = (name: unknown): string => {
+export function nameShown(name: unknown): string {
   const text =
     typeof name === 'string'
       ? name
@@ -320,7 +322,7 @@ export const nameShown = (name: unknown): string => {
   if (text === '') return 'An assistant without a name';
   const letters = [...text];
   return letters.length > maxName ? `${letters.slice(0, maxName - 1).join('')}…` : text;
-};
+}
 
 /**
  * What is stored of a client's metadata; everything else is the same for all clients, and decided
@@ -332,11 +334,11 @@ const kept = ['client_id', 'client_name', 'client_id_issued_at', 'redirect_uris'
  * By the rules, every client is a program on a user's machine: no secret, only codes, and any
  * loopback port.
  */
-export const keepOfClient = (metadata: object): void => {
+export function keepOfClient(metadata: object): void {
   for (const name of Object.keys(metadata))
     if (!kept.includes(name)) Reflect.deleteProperty(metadata, name);
   if ('client_name' in metadata) metadata.client_name = nameShown(metadata.client_name);
-};
+}
 
 export type { Provider } from 'oidc-provider';
 
@@ -391,7 +393,7 @@ export const consentCookie = 'assistant_consent';
  * It warns of every Node that was not LTS when it was written; we test it with ours. All its other
  * warnings are logged.
  */
-const load = async () => {
+async function load() {
   const { warn } = console;
   console.warn = (...said: unknown[]) => {
     if (!String(said[0]).includes('Unsupported runtime')) warn(...said);
@@ -401,13 +403,13 @@ const load = async () => {
   } finally {
     console.warn = warn;
   }
-};
+}
 
 /**
  * The rules for assistants to sign in: a code with PKCE for a public client, an opaque token for
  * this one resource, and a user who agrees.
  */
-export const createProvider = async (dependencies: ProviderDependencies): Promise<Provider> => {
+export async function createProvider(dependencies: ProviderDependencies): Promise<Provider> {
   const { baseUrl, records, secrets, readDocument, mayFetch, failedAt } = dependencies;
   const { Provider: OidcProvider, errors, interactionPolicy } = await load();
   const resource = resourceOf(baseUrl);
@@ -548,4 +550,4 @@ export const createProvider = async (dependencies: ProviderDependencies): Promis
       };
   });
   return provider;
-};
+}

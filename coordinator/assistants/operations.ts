@@ -24,10 +24,10 @@ import {
  * The answer of the consent page. The sign-in handles what is issued under the connection; it
  * carries the connection's id.
  */
-export const connectAssistant = async (
+export async function connectAssistant(
   { sql, person, now, note }: ByPerson,
   input: InputOf<typeof connectAssistantContract>,
-): OperationResult<OutputOf<typeof connectAssistantContract>> => {
+): OperationResult<OutputOf<typeof connectAssistantContract>> {
   const { organisation_id: organisation, client_id, client, redirect_host } = input;
   const scope = scopeFrom(input.scope);
   const own = orNotFound(
@@ -53,15 +53,15 @@ export const connectAssistant = async (
     created_at: new Date(now),
   });
   return { id, scope };
-};
+}
 
 /** Which connections a caller sees: everyone their own; owners, admins and the operator all. */
-const whose = ({ caller }: InOrganisation): string | null =>
-  mayManage(caller.role) ? null : caller.user;
+function whose({ caller }: InOrganisation): string | null {
+  return mayManage(caller.role) ? null : caller.user;
+}
 
-const connectionJson =
-  ({ caller }: InOrganisation) =>
-  ({
+function connectionJson({ caller }: InOrganisation) {
+  return ({
     id,
     client_name,
     redirect_host,
@@ -83,11 +83,12 @@ const connectionJson =
     created_at: created_at.toISOString(),
     last_used_at: last_used_at?.toISOString() ?? null,
   });
+}
 
-export const listConnections = async (
+export async function listConnections(
   context: InOrganisation,
   input: InputOf<typeof contract.listConnections>,
-): OperationResult<OutputOf<typeof contract.listConnections>> => {
+): OperationResult<OutputOf<typeof contract.listConnections>> {
   const { sql, organisation } = context;
   const of = whose(context);
   return pageOf(
@@ -98,9 +99,9 @@ export const listConnections = async (
       connectionPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
     connectionJson(context),
   );
-};
+}
 
-const theConnection = async (context: InOrganisation, id: string): Promise<ListedConnection> => {
+async function theConnection(context: InOrganisation, id: string): Promise<ListedConnection> {
   const [row] = await connectionPage(
     context.sql,
     context.organisation.id,
@@ -109,24 +110,25 @@ const theConnection = async (context: InOrganisation, id: string): Promise<Liste
     1,
   );
   return orNotFound(row, 'connection_not_found');
-};
+}
 
-export const getConnection = async (
+export async function getConnection(
   context: InOrganisation,
   { connection_id }: InputOf<typeof contract.getConnection>,
-): OperationResult<OutputOf<typeof contract.getConnection>> =>
-  connectionJson(context)(await theConnection(context, connection_id));
+): OperationResult<OutputOf<typeof contract.getConnection>> {
+  return connectionJson(context)(await theConnection(context, connection_id));
+}
 
 /**
  * Everyone may disconnect their own; owners and admins those of others, too. Everything issued
  * under a connection ends with its row.
  */
-export const disconnectAssistant = async (
+export async function disconnectAssistant(
   context: InOrganisation,
   { connection_id }: InputOf<typeof contract.disconnectAssistant>,
-): OperationResult<OutputOf<typeof contract.disconnectAssistant>> => {
+): OperationResult<OutputOf<typeof contract.disconnectAssistant>> {
   const { client_name, redirect_host, scope, email } = await theConnection(context, connection_id);
   context.note({ before: { client: client_name, redirect_host, scope, owner: email } });
   await deleteConnection(context.sql, context.organisation.id, connection_id);
   return { id: connection_id };
-};
+}

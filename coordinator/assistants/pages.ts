@@ -32,16 +32,19 @@ import type { AskedConsent } from './oauth-routes.ts';
 
 type Connection = OutputOf<typeof getConnection>;
 
-const mayText = ({ may_change, scope }: Connection): Part =>
-  may_change ? 'Read and write' : scope === 'read' ? 'Read' : 'Read (its owner is a viewer)';
+function mayText({ may_change, scope }: Connection): Part {
+  return may_change ? 'Read and write' : scope === 'read' ? 'Read' : 'Read (its owner is a viewer)';
+}
 
-const ownerOf = ({ own, owner }: Connection): Part =>
-  own ? 'you' : owner.name === '' ? owner.email : owner.name;
+function ownerOf({ own, owner }: Connection): Part {
+  return own ? 'you' : owner.name === '' ? owner.email : owner.name;
+}
 
-const usedOf = ({ last_used_at }: Connection, { times }: MembersRequest): Part =>
-  last_used_at === null ? 'Never' : times.ago(last_used_at);
+function usedOf({ last_used_at }: Connection, { times }: MembersRequest): Part {
+  return last_used_at === null ? 'Never' : times.ago(last_used_at);
+}
 
-const rowOf = (connection: Connection, request: MembersRequest, manages: boolean): Html => {
+function rowOf(connection: Connection, request: MembersRequest, manages: boolean): Html {
   const { id, client, redirect_host, created_at } = connection;
   return html`
     <tr id="assistant-${id}" data-row>
@@ -59,7 +62,7 @@ const rowOf = (connection: Connection, request: MembersRequest, manages: boolean
       </td>
     </tr>
   `;
-};
+}
 
 type Client = {
   readonly name: string;
@@ -69,7 +72,7 @@ type Client = {
 };
 
 /** Each takes the address of our MCP server, or a token, in its own way. */
-const clientsOf = (url: string): readonly Client[] => {
+function clientsOf(url: string): readonly Client[] {
   const mcp = `${url}/mcp`;
   const asJson = (value: object): string => JSON.stringify(value);
   return [
@@ -113,11 +116,11 @@ const clientsOf = (url: string): readonly Client[] => {
       ],
     },
   ];
-};
+}
 
 /** The line to copy for each client. */
-export const clientLines = (url: string): Html =>
-  html`
+export function clientLines(url: string): Html {
+  return html`
     <section id="connect">
       <h2>Connect a client</h2>
       <div class="folds lines">
@@ -146,9 +149,10 @@ export const clientLines = (url: string): Html =>
       </div>
     </section>
   `;
+}
 
 /** Shown below the tokens. */
-export const connectedAssistants = async (request: MembersRequest): Promise<Html> => {
+export async function connectedAssistants(request: MembersRequest): Promise<Html> {
   const { ask, may, query: asked } = request;
   const { items, next_cursor } = await ask(
     listConnections,
@@ -190,7 +194,7 @@ export const connectedAssistants = async (request: MembersRequest): Promise<Html
       </p>
     </section>
   `;
-};
+}
 
 const trail = [{ href: '/tokens', name: 'API & assistants' }];
 
@@ -260,8 +264,8 @@ type Own = OutputOf<typeof listOwnOrganisations>['items'][number];
 
 const noStore = { 'cache-control': 'no-store' };
 
-const saying = (title: string, sentence: string, words: Part, status = 404): ShownPage =>
-  entryPage(
+function saying(title: string, sentence: string, words: Part, status = 404): ShownPage {
+  return entryPage(
     title,
     entryCard(
       sentence,
@@ -275,41 +279,50 @@ const saying = (title: string, sentence: string, words: Part, status = 404): Sho
       headers: noStore,
     },
   );
+}
 
-const over = (): ShownPage =>
-  saying(
+function over(): ShownPage {
+  return saying(
     'Request expired',
     'This request has expired',
     'It was answered already, is older than an hour, or started in another browser. Start again in your assistant.',
   );
+}
 
-const nowhere = (): ShownPage =>
-  saying(
+function nowhere(): ShownPage {
+  return saying(
     'No organisation',
     'No organisation yet',
     'An assistant acts in an organisation. Ask an owner or admin to invite you.',
     403,
   );
+}
 
 /** Where the answer goes, which cannot be faked: a name can be anyone's. */
-const destination = ({ way }: AskedConsent): Html =>
-  way.is === 'site'
+function destination({ way }: AskedConsent): Html {
+  return way.is === 'site'
     ? html`<b>${way.host}</b>`
     : way.is === 'machine'
       ? html`<b>a program on this computer</b> <span class="note">${way.host}</span>`
       : html`<b>a program on this device</b> <span class="note">${way.host}:</span>`;
+}
 
-const warning = ({ way, client }: AskedConsent): Html | false =>
-  way.is !== 'site' &&
-  notice(
-    'verifying',
-    'Did you start this yourself?',
-    html`Any program on this device can claim to be ${client}. If you did not start it, refuse.`,
+function warning({ way, client }: AskedConsent): Html | false {
+  return (
+    way.is !== 'site' &&
+    notice(
+      'verifying',
+      'Did you start this yourself?',
+      html`Any program on this device can claim to be ${client}. If you did not start it, refuse.`,
+    )
   );
+}
 
-const mayChange = ({ role }: Own): boolean => role !== 'viewer';
+function mayChange({ role }: Own): boolean {
+  return role !== 'viewer';
+}
 
-const permission = (asked: AskedConsent, own: readonly Own[], state: FormState): Html => {
+function permission(asked: AskedConsent, own: readonly Own[], state: FormState): Html {
   const offered = asked.wants === 'read_write' && own.some(mayChange);
   if (!offered) {
     const why =
@@ -341,9 +354,9 @@ const permission = (asked: AskedConsent, own: readonly Own[], state: FormState):
       },
     ],
   });
-};
+}
 
-const place = (own: readonly Own[], state: FormState): Html => {
+function place(own: readonly Own[], state: FormState): Html {
   const [only] = own;
   if (own.length === 1 && only)
     return html`
@@ -360,14 +373,14 @@ const place = (own: readonly Own[], state: FormState): Html => {
     state,
     choices: own.map((each) => ({ value: each.id, label: named(each) })),
   });
-};
+}
 
-const consentPage = (
+function consentPage(
   request: PersonsRequest,
   asked: AskedConsent,
   own: readonly Own[],
   state: FormState,
-): ShownPage => {
+): ShownPage {
   const { person } = request.signedIn;
   return entryPage(
     'Connect an assistant',
@@ -401,14 +414,14 @@ const consentPage = (
     ),
     { status: state.status, headers: noStore },
   );
-};
+}
 
 /**
  * Back to the client, through the address that issues the code. A form may lead only to our own
  * site, and the code goes elsewhere, so a page answers, which goes on by itself.
  */
-const goOn = (to: string, sentence: string, words: Part): ShownPage =>
-  entryPage(
+function goOn(to: string, sentence: string, words: Part): ShownPage {
+  return entryPage(
     'Going back',
     entryCard(
       sentence,
@@ -419,6 +432,7 @@ const goOn = (to: string, sentence: string, words: Part): ShownPage =>
     ),
     { headers: { ...noStore, refresh: `0; url=${to}` } },
   );
+}
 
 export const connectPage: Page = {
   method: 'GET',
@@ -438,7 +452,7 @@ export const connectPage: Page = {
   },
 };
 
-const connected = async (request: PersonsRequest, asked: AskedConsent): Promise<PageAnswer> => {
+async function connected(request: PersonsRequest, asked: AskedConsent): Promise<PageAnswer> {
   const { askOwn, form, path, cookies, signedIn, with: instruments } = request;
   const of = { id: path.secret ?? '', cookies };
   const { client_id, client, way } = asked;
@@ -469,7 +483,7 @@ const connected = async (request: PersonsRequest, asked: AskedConsent): Promise<
         `${client} is connected`,
         'You return to it now. You can close this page afterwards.',
       );
-};
+}
 
 export const connect: Page = {
   method: 'POST',

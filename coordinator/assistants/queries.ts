@@ -24,11 +24,11 @@ export type ConnectionHolder = {
  * Holders of access tokens by hexadecimal fingerprint; unknown ones are absent. One query, whatever
  * their number.
  */
-export const connectionHolders = (
+export function connectionHolders(
   sql: Queryable,
   fingerprints: readonly string[],
-): Promise<ConnectionHolder[]> =>
-  sql<ConnectionHolder[]>`
+): Promise<ConnectionHolder[]> {
+  return sql<ConnectionHolder[]>`
     select encode(r.fingerprint, 'hex') as fingerprint, r.expires_at, r.payload->>'aud' as audience,
       c.id, c.client_name, c.scope, c.user_id, m.role,
       o.id as organisation_id, o.name as organisation, o.plan, o.time_zone,
@@ -39,6 +39,7 @@ export const connectionHolders = (
     join organisations o on o.id = c.organisation_id
     where r.model = 'AccessToken'
       and r.fingerprint = any(${textsLiteral(fingerprints.map((hex) => `\\x${hex}`))}::bytea[])`;
+}
 
 export type NewConnection = {
   readonly id: string;
@@ -51,17 +52,14 @@ export type NewConnection = {
   readonly created_at: Date;
 };
 
-export const insertConnection = async (
-  sql: Queryable,
-  connection: NewConnection,
-): Promise<void> => {
+export async function insertConnection(sql: Queryable, connection: NewConnection): Promise<void> {
   const { id, organisation, user, client_id, client_name, redirect_host, scope, created_at } =
     connection;
   await sql`insert into connections (id, organisation_id, user_id, client_id, client_name,
     redirect_host, scope, created_at)
     values (${id}, ${organisation}, ${user}, ${client_id}, ${client_name}, ${redirect_host},
       ${scope}, ${created_at})`;
-};
+}
 
 export type ListedConnection = {
   readonly key: number;
@@ -82,14 +80,14 @@ export type ListedConnection = {
  * Connections of an organisation, newest first; `user`: those of one member alone, `id`: that one
  * alone.
  */
-export const connectionPage = (
+export function connectionPage(
   sql: Queryable,
   organisation: string,
   { user, id }: { readonly user: string | null; readonly id: string | null },
   before: number,
   limit: number,
-): Promise<ListedConnection[]> =>
-  sql<ListedConnection[]>`
+): Promise<ListedConnection[]> {
+  return sql<ListedConnection[]>`
     select c.key, c.id, c.client_name, c.redirect_host, c.scope, c.user_id, m.role, u.email,
       u.name as owner, c.created_at, c.last_used_at
     from connections c
@@ -98,35 +96,36 @@ export const connectionPage = (
     where c.organisation_id = ${organisation} and c.key < ${before}
       ${user === null ? sql`` : sql`and c.user_id = ${user}`} ${id === null ? sql`` : sql`and c.id = ${id}`}
     order by c.key desc limit ${limit}`;
+}
 
 /** Deletes it with everything that was issued under it. */
-export const deleteConnection = async (
+export async function deleteConnection(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<void> => {
+): Promise<void> {
   await sql`delete from connections where id = ${id} and organisation_id = ${organisation}`;
-};
+}
 
 /** Those of a user in every organisation. */
-export const deleteConnectionsOf = async (sql: Queryable, user: string): Promise<void> => {
+export async function deleteConnectionsOf(sql: Queryable, user: string): Promise<void> {
   await sql`delete from connections where user_id = ${user}`;
-};
+}
 
 /**
  * Writes when connections were last used, many in one statement; times never move backwards,
  * because several coordinators report.
  */
-export const writeConnectionUses = async (
+export async function writeConnectionUses(
   sql: Queryable,
   uses: ReadonlyMap<string, number>,
-): Promise<void> => {
+): Promise<void> {
   if (uses.size === 0) return;
   const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));
   await sql`update connections c set last_used_at = greatest(c.last_used_at, u.at)
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz)
     where c.id = u.id`;
-};
+}
 
 /** The key of a record of the assistants' sign-in: its model, and a fingerprint of its id. */
 export type RecordKey = { readonly model: string; readonly fingerprint: Buffer };
@@ -145,7 +144,7 @@ export type NewRecord = RecordKey & {
 };
 
 /** False when its connection has ended. */
-export const writeRecord = async (sql: Queryable, record: NewRecord): Promise<boolean> => {
+export async function writeRecord(sql: Queryable, record: NewRecord): Promise<boolean> {
   const { model, fingerprint, connection, payload, at, expires_at } = record;
   try {
     await sql`insert into oauth_records (model, fingerprint, connection_id, payload, created_at,
@@ -159,53 +158,56 @@ export const writeRecord = async (sql: Queryable, record: NewRecord): Promise<bo
     if (isViolationOf(error, 'oauth_records_connection_id_fkey')) return false;
     throw error;
   }
-};
+}
 
-export const readRecord = async (
+export async function readRecord(
   sql: Queryable,
   { model, fingerprint }: RecordKey,
   now: Date,
-): Promise<OauthRecord | undefined> => {
+): Promise<OauthRecord | undefined> {
   const [row] = await sql<OauthRecord[]>`
     select payload, consumed_at from oauth_records
     where model = ${model} and fingerprint = ${fingerprint}
       and (expires_at is null or expires_at > ${now})`;
   return row;
-};
+}
 
 /** True for the first use: of two concurrent ones, one succeeds. */
-export const consumeRecord = async (
+export async function consumeRecord(
   sql: Queryable,
   { model, fingerprint }: RecordKey,
   at: Date,
-): Promise<boolean> =>
-  (
-    await sql`update oauth_records set consumed_at = ${at} where model = ${model}
+): Promise<boolean> {
+  return (
+    (
+      await sql`update oauth_records set consumed_at = ${at} where model = ${model}
       and fingerprint = ${fingerprint} and consumed_at is null`
-  ).count > 0;
+    ).count > 0
+  );
+}
 
-export const deleteRecord = async (
+export async function deleteRecord(
   sql: Queryable,
   { model, fingerprint }: RecordKey,
-): Promise<void> => {
+): Promise<void> {
   await sql`delete from oauth_records where model = ${model} and fingerprint = ${fingerprint}`;
-};
+}
 
 /** Deletes it with everything that was issued under it. */
-export const endConnection = async (sql: Queryable, id: string): Promise<void> => {
+export async function endConnection(sql: Queryable, id: string): Promise<void> {
   await sql`delete from connections where id = ${id}`;
-};
+}
 
 /**
  * Deletes what no longer gives access: expired records; connections with nothing left, such as a
  * consent that was abandoned, or one unused until its refresh token expired; and registered clients
  * that no one connected.
  */
-export const forgetEndedRecords = async (
+export async function forgetEndedRecords(
   sql: Queryable,
   now: number,
   kept: { readonly consentMs: number; readonly clientMs: number },
-) => {
+) {
   await sql`delete from oauth_records where expires_at <= ${new Date(now)}`;
   await sql`delete from connections c where c.created_at <= ${new Date(now - kept.consentMs)}
     and not exists (
@@ -214,4 +216,4 @@ export const forgetEndedRecords = async (
   await sql`delete from oauth_records r where r.model = 'Client'
     and r.created_at <= ${new Date(now - kept.clientMs)} and not exists (
     select from connections c where c.client_id = r.payload->>'client_id')`;
-};
+}

@@ -28,27 +28,32 @@ export type Drilled = {
  */
 const maxSilentMs = 86_400_000;
 
-const nameIn = (url: string): string => decodeURIComponent(new URL(url).pathname.slice(1));
+function nameIn(url: string): string {
+  return decodeURIComponent(new URL(url).pathname.slice(1));
+}
 
 /** Beside the database itself, or on the server that is configured for drills. */
-export const scratchName = (databaseUrl: string): string =>
-  `${nameIn(databaseUrl).slice(0, 45)}_restore_drill`;
+export function scratchName(databaseUrl: string): string {
+  return `${nameIn(databaseUrl).slice(0, 45)}_restore_drill`;
+}
 
-const countAll = async (sql: Sql, counted: ReadonlyMap<string, number>): Promise<void> => {
+async function countAll(sql: Sql, counted: ReadonlyMap<string, number>): Promise<void> {
   for (const [table, rows] of counted) {
     const [row] = await sql<{ count: number }[]>`select count(*) as count from ${sql(table)}`;
     if (row?.count !== rows)
       throw new NoBackup(`restored, ${table} has ${row?.count ?? 0} rows and not ${rows}`);
   }
-};
+}
 
-const iso = (at: number): string => new Date(at).toISOString();
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
 
 /** @returns the time of the newest result, or of the newest hour of results. */
-const newestOf = async (
+async function newestOf(
   sql: Sql,
   { made_at, results }: Awaited<ReturnType<typeof backupHeader>>,
-): Promise<string | null> => {
+): Promise<string | null> {
   const [row] = await sql<{ hour: Date | null; watched_since: Date | null }[]>`
     select (select max(hour) from rollups) as hour, (select min(created_at) from monitors where enabled
         and type <> 'heartbeat') as watched_since`;
@@ -66,14 +71,14 @@ const newestOf = async (
         : `its newest result is of ${iso(newest)}, more than a day before it was made`,
     );
   return newest === null ? null : iso(newest);
-};
+}
 
 /** @throws NoBackup with the problem. */
-export const drill = async (
+export async function drill(
   databaseUrl: string,
   trialUrl: string | undefined,
   file: string,
-): Promise<Drilled> => {
+): Promise<Drilled> {
   const header = await backupHeader(file);
   const server = trialUrl ?? databaseUrl;
   const scratch = scratchName(databaseUrl);
@@ -113,7 +118,7 @@ export const drill = async (
   } finally {
     await admin.end({ timeout: 5 });
   }
-};
+}
 
 /**
  * Pings a heartbeat when a run begins and ends. Best use one at another installation, which is
@@ -128,10 +133,10 @@ export type Heartbeat = {
 const attempts = 3;
 
 /** A failed ping is reported, and does not stop the backup. */
-export const createHeartbeat = (
+export function createHeartbeat(
   address: string | undefined,
   warn: (text: string) => void,
-): Heartbeat => {
+): Heartbeat {
   const tell = async (ending: string, output: string): Promise<void> => {
     if (address === undefined) return;
     const fault = await pingHeartbeat(
@@ -145,7 +150,7 @@ export const createHeartbeat = (
     began: () => tell('/start', ''),
     ended: (isWell, output) => tell(isWell ? '' : '/fail', output),
   };
-};
+}
 
 /**
  * A folder of backups: which are there, which may be deleted, and whether there is space for
@@ -157,46 +162,50 @@ const dayMs = 86_400_000;
 export type BackupFile = { readonly file: string; readonly at: number };
 
 /** The order of names is the order of time. */
-export const nameOf = (at: number): string =>
-  `antipode-${new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;
+export function nameOf(at: number): string {
+  return `antipode-${new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;
+}
 
 /**
  * Undefined for every file that is not a complete backup of ours; an incomplete one has another
  * name.
  */
-export const timeOf = (name: string): number | undefined => {
+export function timeOf(name: string): number | undefined {
   const [, day, time] = /^antipode-(\d{8})T(\d{6})Z\.backup$/.exec(name) ?? [];
   if (day === undefined || time === undefined) return undefined;
   const at = Date.parse(
     `${day.replace(/(....)(..)/, '$1-$2-')}T${time.replace(/(..)(..)/, '$1:$2:')}Z`,
   );
   return Number.isNaN(at) ? undefined : at;
-};
+}
 
 /** Complete backups, the newest first. */
-export const listKept = async (folder: string): Promise<readonly BackupFile[]> =>
-  (await readdir(folder))
+export async function listKept(folder: string): Promise<readonly BackupFile[]> {
+  return (await readdir(folder))
     .flatMap((name) => {
       const at = timeOf(name);
       return at === undefined ? [] : [{ file: join(folder, name), at }];
     })
     .toSorted((one, other) => other.at - one.at);
+}
 
 /** Deletes what a killed run left. Only the holder of the folder's lock may call this. */
-export const sweepHalves = async (folder: string): Promise<readonly string[]> => {
+export async function sweepHalves(folder: string): Promise<readonly string[]> {
   const halves = (await readdir(folder)).filter(
     (name) => name.endsWith('.partial') && timeOf(name.slice(0, -'.partial'.length)) !== undefined,
   );
   for (const name of halves) await rm(join(folder, name), { force: true });
   return halves;
-};
+}
 
 /** Those older than `days`, but never the newest. */
-export const tooOld = (
+export function tooOld(
   kept: readonly BackupFile[],
   days: number,
   now: number,
-): readonly BackupFile[] => kept.slice(1).filter(({ at }) => at < now - days * dayMs);
+): readonly BackupFile[] {
+  return kept.slice(1).filter(({ at }) => at < now - days * dayMs);
+}
 
 export class NoRoom extends Error {
   constructor(folder: string, free: number, needed: number) {
@@ -217,16 +226,12 @@ export const freeBytes: FreeBytes = async (folder) => {
 };
 
 /** @throws NoRoom where another backup like the newest would leave less than `reserve`. */
-export const demandRoom = async (
-  folder: string,
-  reserve: number,
-  free: FreeBytes,
-): Promise<void> => {
+export async function demandRoom(folder: string, reserve: number, free: FreeBytes): Promise<void> {
   const [newest] = await listKept(folder);
   const needed = reserve + (newest === undefined ? 0 : (await stat(newest.file)).size);
   const there = await free(folder);
   if (there < needed) throw new NoRoom(folder, there, needed);
-};
+}
 
 /**
  * One run: writes a backup into the folder, restores it as a drill, deletes old ones, and pings a
@@ -273,19 +278,22 @@ type Dependencies = {
   readonly tryOut?: typeof drill;
 };
 
-const inMegabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+function inMegabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
 
-const saysOf = (file: string, { rows, newest }: Drilled): string =>
-  `${basename(file)} restored on trial: ${rows} rows are there; the newest result is of ${newest ?? 'never'}`;
+function saysOf(file: string, { rows, newest }: Drilled): string {
+  return `${basename(file)} restored on trial: ${rows} rows are there; the newest result is of ${newest ?? 'never'}`;
+}
 
-export const createBackups = ({
+export function createBackups({
   sql,
   settings,
   clock,
   warn,
   free = freeBytes,
   tryOut = drill,
-}: Dependencies): Backups => {
+}: Dependencies): Backups {
   const { databaseUrl, trialUrl } = settings;
 
   const work = async (
@@ -347,4 +355,4 @@ export const createBackups = ({
         return { file: newest.file, ...drilled };
       }),
   };
-};
+}

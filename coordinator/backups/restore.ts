@@ -33,10 +33,7 @@ const headerShape = z.object({
 const tableShape = z.object({ name: z.string(), columns: z.array(z.string()) });
 const endShape = z.object({ rows: z.number(), sha256: z.string() });
 
-const parsed = <Shape extends z.ZodType>(
-  shape: Shape,
-  { content }: BackupRecord,
-): z.infer<Shape> => {
+function parsed<Shape extends z.ZodType>(shape: Shape, { content }: BackupRecord): z.infer<Shape> {
   try {
     return shape.parse(JSON.parse(content.toString()));
   } catch (error) {
@@ -44,9 +41,9 @@ const parsed = <Shape extends z.ZodType>(
       `it is damaged (${error instanceof Error ? error.message.slice(0, 200) : String(error)})`,
     );
   }
-};
+}
 
-const unpacked = (file: string): Readable => {
+function unpacked(file: string): Readable {
   const unzip = createGunzip();
   // With pipe() alone a reader would wait for ever when the file cannot be read.
   createReadStream(file)
@@ -54,32 +51,34 @@ const unpacked = (file: string): Readable => {
     .pipe(unzip);
   // The reader gets the error too; this covers the time before the first read.
   return unzip.on('error', () => undefined);
-};
+}
 
-const isOfZip = (error: unknown): boolean => codeOf(error).startsWith('Z_');
+function isOfZip(error: unknown): boolean {
+  return codeOf(error).startsWith('Z_');
+}
 
-const refuseAtWork = async (sql: Transaction): Promise<void> => {
+async function refuseAtWork(sql: Transaction): Promise<void> {
   const alive = await sql`select 1 from coordinators where seen_at > now() - interval '15 seconds'`;
   if (alive.length > 0) throw new NoBackup('a coordinator works on this database; stop it first');
-};
+}
 
 /** Removes state of the past that must not continue. */
-const becomeAnother = async (sql: Transaction): Promise<void> => {
+async function becomeAnother(sql: Transaction): Promise<void> {
   // The bus may hold messages of the older state; as another installation we do not take them for
   // ours.
   await sql`update installation set id = gen_random_uuid()`;
   // Probes that were revoked after the backup may hold the network's keys of that time.
   await growEverySealEpoch(sql);
   await sql`update leases set owner = null, expires_at = 'epoch'`;
-};
+}
 
 /**
  * A database that its own log brought back to an earlier moment (point-in-time recovery) is treated
  * like a restored backup. It becomes another installation to the bus. All that grants access is
  * deleted, because some of it was used or ended since. @returns how many rows were deleted.
  */
-export const takeUpRecovered = (sql: Sql): Promise<number> =>
-  sql.begin(async (transaction) => {
+export function takeUpRecovered(sql: Sql): Promise<number> {
+  return sql.begin(async (transaction) => {
     await refuseAtWork(transaction);
     await becomeAnother(transaction);
     await transaction`set local antipode.restoring = 'on'`;
@@ -88,12 +87,13 @@ export const takeUpRecovered = (sql: Sql): Promise<number> =>
       gone += (await transaction`delete from ${transaction(table)}`).count;
     return gone;
   });
+}
 
-const refuseUnfit = async (
+async function refuseUnfit(
   sql: Transaction,
   tables: readonly Table[],
   replace: boolean,
-): Promise<void> => {
+): Promise<void> {
   await refuseAtWork(sql);
   const people =
     await sql`select 1 from organisations union all select 1 from users union all select 1
@@ -104,17 +104,17 @@ const refuseUnfit = async (
     );
   await sql`truncate ${sql(tables.map(({ name }) => name))} cascade`;
   await becomeAnother(sql);
-};
+}
 
 /**
  * Fills a table by COPY. When the database refuses the rows only at their end, the client does not
  * report it; the next statement of the transaction then fails, which shows it.
  */
-const copyInto = async (
+async function copyInto(
   sql: Transaction,
   { name, columns }: Table,
   rows: AsyncIterable<Buffer>,
-): Promise<void> => {
+): Promise<void> {
   const into = await sql`copy ${sql(name)} (${sql(columns)}) from stdin`.writable();
   const refused = Promise.withResolvers<never>();
   into.once('error', refused.reject);
@@ -139,10 +139,10 @@ const copyInto = async (
       `its rows of ${name} do not fit (${error instanceof Error ? error.message : String(error)})`,
     );
   }
-};
+}
 
 /** Sequences continue after the highest restored number. */
-const moveSequences = async (sql: Transaction): Promise<void> => {
+async function moveSequences(sql: Transaction): Promise<void> {
   const rows = await sql<{ table: string; column: string; sequence: string }[]>`
     select c.relname as table, a.attname as column,
       pg_get_serial_sequence(c.relname, a.attname) as sequence
@@ -153,14 +153,14 @@ const moveSequences = async (sql: Transaction): Promise<void> => {
   for (const { table, column, sequence } of rows)
     await sql`select setval(${sequence}::regclass, greatest(coalesce(max(${sql(column)}), 0), 1),
       count(*) > 0) from ${sql(table)}`;
-};
+}
 
-const restoreAll = async (
+async function restoreAll(
   transaction: Transaction,
   source: Readable,
   replace: boolean,
   progress: Progress,
-): Promise<BackupDone> => {
+): Promise<BackupDone> {
   const tables = await tablesInOrder(transaction);
   await refuseUnfit(transaction, tables, replace);
   // Restored rows are of the past and raise no events.
@@ -218,10 +218,10 @@ const restoreAll = async (
   // Events are not in a backup: webhooks go on with what comes after it.
   await beginCursors(transaction, null);
   return done;
-};
+}
 
 /** A backup's header, without the rest. @throws NoBackup when it is none. */
-export const backupHeader = async (file: string): Promise<z.infer<typeof headerShape>> => {
+export async function backupHeader(file: string): Promise<z.infer<typeof headerShape>> {
   await access(file, constants.R_OK);
   const source = unpacked(file);
   try {
@@ -233,18 +233,18 @@ export const backupHeader = async (file: string): Promise<z.infer<typeof headerS
   } finally {
     source.destroy();
   }
-};
+}
 
 /**
  * Restores a backup into a database with today's schema: all of it, or nothing. @throws NoBackup
  * when the file or the database is unfit.
  */
-export const readBackup = async (
+export async function readBackup(
   sql: Sql,
   file: string,
   replace: boolean,
   progress: Progress,
-): Promise<BackupDone> => {
+): Promise<BackupDone> {
   await access(file, constants.R_OK);
   const source = unpacked(file);
   try {
@@ -254,4 +254,4 @@ export const readBackup = async (
   } finally {
     source.destroy();
   }
-};
+}

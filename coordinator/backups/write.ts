@@ -17,18 +17,21 @@ export type RecordKind = 'H' | 'T' | 'D' | 'E' | 'Z';
 export type BackupRecord = { readonly kind: RecordKind; readonly content: Buffer };
 
 const kinds: readonly string[] = ['H', 'T', 'D', 'E', 'Z'] satisfies RecordKind[];
-const isKind = (text: string): text is RecordKind => kinds.includes(text);
+
+function isKind(text: string): text is RecordKind {
+  return kinds.includes(text);
+}
 
 const headLength = 5;
 /** Longer than any chunk that is written: a damaged length must not allocate all memory. */
 const longest = 64 * 1024 * 1024;
 
-export const recordBytes = (kind: RecordKind, content: Uint8Array): Buffer => {
+export function recordBytes(kind: RecordKind, content: Uint8Array): Buffer {
   const head = Buffer.alloc(headLength);
   head.write(kind, 'latin1');
   head.writeUInt32BE(content.length, 1);
   return Buffer.concat([head, content]);
-};
+}
 
 const lineBreak = 10;
 
@@ -36,12 +39,12 @@ const lineBreak = 10;
  * How many rows the content of a `D` has. COPY's text form writes a line break inside a value as
  * \n, so lines are rows.
  */
-export const rowsIn = (content: Uint8Array): number => {
+export function rowsIn(content: Uint8Array): number {
   let rows = 0;
   for (let at = content.indexOf(lineBreak); at >= 0; at = content.indexOf(lineBreak, at + 1))
     rows += 1;
   return rows;
-};
+}
 
 export class NoBackup extends Error {
   constructor(why: string) {
@@ -127,7 +130,7 @@ const leftOut = [
 /**
  * Every table with its columns, referenced tables first. Days of results are part of their parent.
  */
-export const tablesInOrder = async (sql: Queryable): Promise<Table[]> => {
+export async function tablesInOrder(sql: Queryable): Promise<Table[]> {
   const rows = await sql<{ name: string; columns: string[]; needs: string[] }[]>`
     select c.relname as name,
       array(select a.attname::text from pg_attribute a
@@ -155,38 +158,41 @@ export const tablesInOrder = async (sql: Queryable): Promise<Table[]> => {
     waiting = waiting.filter((row) => !ready.includes(row));
   }
   return ordered;
-};
+}
 
-export const appliedMigrations = async (sql: Queryable): Promise<string[]> =>
-  (await sql<{ name: string }[]>`select name from migrations order by name`).map(
+export async function appliedMigrations(sql: Queryable): Promise<string[]> {
+  return (await sql<{ name: string }[]>`select name from migrations order by name`).map(
     ({ name }) => name,
   );
+}
 
 export type BackupDone = { readonly tables: number; readonly rows: number };
 
 /** Called after every table. */
 export type Progress = (table: string, rows: number) => void;
 
-const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
 
 /**
  * First and last time of the raw results, or of their chunks: a restore creates their days from it.
  */
-export const resultsSpan = async (sql: Queryable): Promise<{ from: number; to: number } | null> => {
+export async function resultsSpan(sql: Queryable): Promise<{ from: number; to: number } | null> {
   const [row] = await sql<{ from: Date | null; to: Date | null }[]>`
     select least((select min(at) from results), (select min(at) from chunks)) as from,
       greatest((select max(at) from results), (select max(at) from chunks),
         (select max(hour) from journal)) as to`;
   return row?.to ? { from: (row.from ?? row.to).getTime(), to: row.to.getTime() } : null;
-};
+}
 
 /** First and last hour of what is in no chunk yet. */
-const journalSpan = async (sql: Queryable): Promise<{ from: number; to: number } | null> => {
+async function journalSpan(sql: Queryable): Promise<{ from: number; to: number } | null> {
   const [row] = await sql<
     { from: Date | null; to: Date | null }[]
   >`select min(hour) as from, max(hour) as to from journal`;
   return row?.from && row.to ? { from: row.from.getTime(), to: row.to.getTime() } : null;
-};
+}
 
 /**
  * How many blocks of a table are read at once: about 8 MiB, plus what is stored beside the rows.
@@ -199,20 +205,22 @@ type Leaf = { readonly name: string; readonly blocks: number };
  * Where the rows of a table are: in the table itself, or in its partitions that this transaction
  * sees.
  */
-const leavesOf = (sql: Transaction, table: string): Promise<Leaf[]> => sql<Leaf[]>`
+function leavesOf(sql: Transaction, table: string): Promise<Leaf[]> {
+  return sql<Leaf[]>`
   select relid::regclass::text as name,
     pg_relation_size(relid) / current_setting('block_size')::int as blocks
   from pg_partition_tree(${table}) where isleaf
   union all
   select oid::regclass::text, pg_relation_size(oid) / current_setting('block_size')::int
   from pg_class where oid = ${table}::regclass and relkind = 'r'`;
+}
 
 /**
  * The whole output of a COPY. The client stops reading from its socket when we read too slowly, and
  * for ever when that happens at the end of a COPY. So a slice is read into memory as it comes, and
  * the next is requested once it is written.
  */
-const copied = async (sql: Transaction, statement: string): Promise<Buffer[]> => {
+async function copied(sql: Transaction, statement: string): Promise<Buffer[]> {
   const stream = await sql.unsafe(statement).readable();
   const chunks: Buffer[] = [];
   const done = Promise.withResolvers<void>();
@@ -221,7 +229,7 @@ const copied = async (sql: Transaction, statement: string): Promise<Buffer[]> =>
   stream.once('error', done.reject);
   await done.promise;
   return chunks;
-};
+}
 
 const pieceBytes = 256 * 1024;
 
@@ -306,8 +314,8 @@ async function* backupBytes(
 const lookEvery = 16 * 1024 * 1024;
 
 /** Passes everything on, and checks the free space from time to time. */
-const watched = (demand: () => Promise<void>) =>
-  async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+function watched(demand: () => Promise<void>) {
+  return async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let since = lookEvery;
     for await (const chunk of source) {
       since += chunk.length;
@@ -318,6 +326,7 @@ const watched = (demand: () => Promise<void>) =>
       yield chunk;
     }
   };
+}
 
 type How = {
   readonly withResults?: boolean;
@@ -329,12 +338,12 @@ type How = {
  * Writes everything as of one moment to a file, while coordinators go on working. The file is
  * complete or absent.
  */
-export const writeBackup = async (
+export async function writeBackup(
   sql: Sql,
   file: string,
   progress: Progress,
   { withResults = true, demand = async () => undefined }: How = {},
-): Promise<BackupDone> => {
+): Promise<BackupDone> {
   const done = { tables: 0, rows: 0 };
   const partial = `${file}.partial`;
   try {
@@ -354,4 +363,4 @@ export const writeBackup = async (
     throw error;
   }
   return done;
-};
+}

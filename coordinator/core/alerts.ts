@@ -23,39 +23,39 @@ export type Alert = {
  * channel, however often this runs (rule 28). When it runs again, the incident was retimed: held
  * rows get the new due time, sent rows stay.
  */
-export const downs = (
+export function downs(
   rows: readonly Alert[],
   channels: readonly string[],
   due_at: number,
-): Alert[] =>
-  rows.length > 0
+): Alert[] {
+  return rows.length > 0
     ? rows
         .filter((row) => row.event === 'down' && row.state === 'held' && row.due_at !== due_at)
         .map((row) => ({ ...row, due_at }))
     : channels.map((channel) => ({ event: 'down', channel, state: 'held', due_at }));
+}
 
 /**
  * The rows of an outage that became known when it was over (rule 4). They are due: whether something
  * held it to its end is decided for each channel.
  */
-export const late = (
-  rows: readonly Alert[],
-  channels: readonly string[],
-  due_at: number,
-): Alert[] =>
-  rows.length > 0
+export function late(rows: readonly Alert[], channels: readonly string[], due_at: number): Alert[] {
+  return rows.length > 0
     ? []
     : channels.map((channel) => ({ event: 'was_down', channel, state: 'due', due_at }));
+}
 
 /**
  * Whether what we know of an incident is current, so that its "down" may leave. While a partition's
  * past is being decided after an absence, the outage may be over (rule 4). What the target itself
  * reported need not wait for that.
  */
-export const mayNotify = (is: {
+export function mayNotify(is: {
   readonly isPastDecided: boolean;
   readonly isSaidByTarget: boolean;
-}): boolean => is.isPastDecided || is.isSaidByTarget;
+}): boolean {
+  return is.isPastDecided || is.isSaidByTarget;
+}
 
 export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly until: number };
 

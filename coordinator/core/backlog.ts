@@ -21,11 +21,13 @@ const maxBacklogMs = 30_000;
 /** A result that arrives this long after its end was kept: normally it takes two seconds. */
 export const keptAfter = 4_000;
 
-export const beginBacklog = (now: number, since = now, limit = maxBacklogMs): Backlog => ({
-  since,
-  until: now + Math.min(limit, maxBacklogMs),
-  spent: false,
-});
+export function beginBacklog(now: number, since = now, limit = maxBacklogMs): Backlog {
+  return {
+    since,
+    until: now + Math.min(limit, maxBacklogMs),
+    spent: false,
+  };
+}
 
 /**
  * The last presence of a healthy probe: when it came, and whether the probe had delivered its
@@ -88,29 +90,37 @@ export type Late = { readonly since: number; readonly from: readonly string[] };
 /**
  * Whether late results must wait for other probes. No one waits for a probe that was away alone.
  */
-export const mustWait = (
+export function mustWait(
   backlog: Backlog,
   late: Late,
   presences: readonly LatestPresence[],
   now: number,
-): boolean =>
-  backlog.until === null &&
-  !backlog.spent &&
-  behind(presences, late.since, now).some((probe) => !late.from.includes(probe));
+): boolean {
+  return (
+    backlog.until === null &&
+    !backlog.spent &&
+    behind(presences, late.since, now).some((probe) => !late.from.includes(probe))
+  );
+}
 
 /**
  * The first presence after no probe was heard for longer than a ping. The bus was down, so every
  * probe's silence timer restarts (rule 7).
  */
-export const endsSilenceOfAll = (
+export function endsSilenceOfAll(
   presences: readonly Pick<LatestPresence, 'heard_at'>[],
   now: number,
-): boolean => presences.length > 1 && isSilent(presences, now);
+): boolean {
+  return presences.length > 1 && isSilent(presences, now);
+}
 
 /**
  * The order in which the past is decided: by start, then by probe and sequence, so that it is
  * always the same.
  */
-export const byStart = (a: SeenResult, b: SeenResult): number =>
-  a.at - b.at ||
-  (a.from.probe < b.from.probe ? -1 : a.from.probe > b.from.probe ? 1 : a.seq - b.seq);
+export function byStart(a: SeenResult, b: SeenResult): number {
+  return (
+    a.at - b.at ||
+    (a.from.probe < b.from.probe ? -1 : a.from.probe > b.from.probe ? 1 : a.seq - b.seq)
+  );
+}

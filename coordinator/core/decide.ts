@@ -61,12 +61,12 @@ export type RoutineTimes = Pick<Watched, 'config_version' | 'created_at' | 'paus
  * Whether this result only renews the probe's view and extends the covered time. The caller ensures
  * that the monitor has no incident, no warning and only passing views.
  */
-export const isRoutinePass = (
+export function isRoutinePass(
   result: SeenResult,
   watched: RoutinePass,
   times: RoutineTimes,
   now: number,
-): boolean => {
+): boolean {
   if (
     result.cause !== null ||
     result.warnings !== undefined ||
@@ -88,14 +88,17 @@ export const isRoutinePass = (
     mayCheck(watched, result.from) &&
     !isAside(watched, result.from)
   );
-};
+}
 
 /** Until when time is covered after such a pass. */
-export const coveredByPass = (at: number, watched: RoutinePass, covered_until: number): number =>
-  Math.max(covered_until, at + allowedSilence(watched));
+export function coveredByPass(at: number, watched: RoutinePass, covered_until: number): number {
+  return Math.max(covered_until, at + allowedSilence(watched));
+}
 
 /** When an up monitor needs its next tick. */
-export const tickOfRoutine = (covered_until: number): number => covered_until + gapNoticed;
+export function tickOfRoutine(covered_until: number): number {
+  return covered_until + gapNoticed;
+}
 
 /**
  * The core: what an event means for a monitor. It is pure: time, network and new ids come in

@@ -21,12 +21,14 @@ export type Draft = {
   readonly reach: Reach;
 };
 
-export const createDraft = (state: MonitorState, moment: Moment): Draft => ({
-  state,
-  effects: [],
-  moment,
-  reach: reachNow(state, moment.network),
-});
+export function createDraft(state: MonitorState, moment: Moment): Draft {
+  return {
+    state,
+    effects: [],
+    moment,
+    reach: reachNow(state, moment.network),
+  };
+}
 
 /** Progress that must survive a restart. */
 export function progress(draft: Draft, incident: Incident, step: Partial<Progress>): Incident {
@@ -103,10 +105,12 @@ export function keepEvidence(
 }
 
 /** The place of a private probe, where evidence of several may stand side by side. */
-export const placeIn = (
+export function placeIn(
   { places }: MonitorState['watched'],
   { place }: Pick<ObservingProbe, 'place'>,
-): Pick<EvidenceRow, 'place'> => (places && place !== undefined ? { place } : {});
+): Pick<EvidenceRow, 'place'> {
+  return places && place !== undefined ? { place } : {};
+}
 
 export function ask(
   draft: Draft,

@@ -144,8 +144,9 @@ function passedSince({ state }: Draft, from: ObservingProbe, time: number): bool
 }
 
 /** Without chosen places there is one side only. */
-const isSameSide = (one: ObservingProbe, other: ObservingProbe): boolean =>
-  sideOf(one) === sideOf(other);
+function isSameSide(one: ObservingProbe, other: ObservingProbe): boolean {
+  return sideOf(one) === sideOf(other);
+}
 
 /** Whether the incident is of the side of this probe: it is what its own rule is about. */
 export function isOfSide({ reach }: Draft, { seen }: Incident, from: ObservingProbe): boolean {

@@ -6,10 +6,12 @@ import type { Effect, Gap, MonitorState, Watched } from './types.ts';
  * the timeout from its start. So the order in which results arrive makes no difference: a late
  * original takes its time out of a gap that was written before.
  */
-export const allowedSilence = ({
+export function allowedSilence({
   interval_ms,
   timeout_ms,
-}: Pick<Watched, 'interval_ms' | 'timeout_ms'>): number => 2 * interval_ms + timeout_ms;
+}: Pick<Watched, 'interval_ms' | 'timeout_ms'>): number {
+  return 2 * interval_ms + timeout_ms;
+}
 
 type Covered = Pick<MonitorState, 'covered_until' | 'gaps'>;
 type Change = { readonly covered: Covered; readonly effects: readonly Effect[] };

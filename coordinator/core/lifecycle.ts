@@ -18,21 +18,23 @@ import { noWarnings, withoutWarningsOf } from './warnings.ts';
 /** What happens to the monitor itself while it is monitored (rules 16 and 17). */
 
 /** The state of a new monitor: no results, nothing covered; of a restored one, until when all was. */
-export const createState = (watched: Watched, since = watched.created_at): MonitorState => ({
-  watched,
-  views: [],
-  clock: since,
-  covered_until: since,
-  gaps: [],
-  incident: null,
-  observations: [],
-  closed: [],
-  last_down: null,
-  decides_from: since,
-  beat_at: null,
-  warnings: noWarnings,
-  restored: false,
-});
+export function createState(watched: Watched, since = watched.created_at): MonitorState {
+  return {
+    watched,
+    views: [],
+    clock: since,
+    covered_until: since,
+    gaps: [],
+    incident: null,
+    observations: [],
+    closed: [],
+    last_down: null,
+    decides_from: since,
+    beat_at: null,
+    warnings: noWarnings,
+    restored: false,
+  };
+}
 
 export function onPaused(draft: Draft, at: number): void {
   const { watched } = draft.state;
@@ -213,18 +215,20 @@ function pingAtOf(checkpoint: Checkpoint | null, closed: readonly Incident[]): n
 /**
  * A checkpoint keeps the views without the details of failures: the incident's evidence has those.
  */
-export const checkpointOf = ({
+export function checkpointOf({
   views,
   clock,
   covered_until,
   decides_from,
   beat_at,
-}: MonitorState): Checkpoint => ({
-  views: views.map((view) =>
-    view.failure?.evidence ? { ...view, failure: { ...view.failure, evidence: null } } : view,
-  ),
-  clock,
-  covered_until,
-  decides_from,
-  beat_at,
-});
+}: MonitorState): Checkpoint {
+  return {
+    views: views.map((view) =>
+      view.failure?.evidence ? { ...view, failure: { ...view.failure, evidence: null } } : view,
+    ),
+    clock,
+    covered_until,
+    decides_from,
+    beat_at,
+  };
+}

@@ -110,11 +110,13 @@ function sickSince(sick_since: number): Trust {
 }
 
 /** The trust in a probe of which several coordinators know something, by their merged knowledge. */
-export const judge = (
+export function judge(
   trust: Trust,
   now: number,
   { refuted, ...known }: ProbeCoverage & { readonly refuted: number },
-): Trust => (trust.sick_since === null && isLarge(refuted, known) ? sickSince(now) : trust);
+): Trust {
+  return trust.sick_since === null && isLarge(refuted, known) ? sickSince(now) : trust;
+}
 
 /**
  * The trust as the stored row says. Every coordinator judges, so another one than the one that
@@ -204,9 +206,9 @@ function rightAfterThat({ at, took_ms }: Pick<SeenResult, 'at' | 'took_ms'>) {
 
 export const maxHosts = 256;
 
-export const smallestOf = (hosts: ReadonlySet<number>): readonly number[] => [
-  ...Float64Array.from(hosts).sort().subarray(0, maxHosts),
-];
+export function smallestOf(hosts: ReadonlySet<number>): readonly number[] {
+  return [...Float64Array.from(hosts).sort().subarray(0, maxHosts)];
+}
 
 /**
  * What one coordinator knows of a probe that may be sick (rule 16), small enough to send to the
@@ -223,30 +225,35 @@ export type Share = {
   readonly refuted: ReadonlyMap<number, number>;
 };
 
-export const shareOf = (
+export function shareOf(
   hosts: readonly number[],
   refuted: ReadonlyMap<number, number>,
   now: number,
-): Share => ({
-  hosts,
-  refuted: new Map(
-    hosts
-      .map((host): [number, number] => [host, refuted.get(host) ?? now])
-      .filter(([, until]) => until > now),
-  ),
-});
+): Share {
+  return {
+    hosts,
+    refuted: new Map(
+      hosts
+        .map((host): [number, number] => [host, refuted.get(host) ?? now])
+        .filter(([, until]) => until > now),
+    ),
+  };
+}
 
 /** A refuted failure that repeats counts for longer. That change alone is sent rarely. */
 const longer = 60_000;
 
-export const saysTheSame = (share: Share, before: Share | undefined): boolean =>
-  before !== undefined &&
-  before.hosts.length === share.hosts.length &&
-  before.refuted.size === share.refuted.size &&
-  share.hosts.every((host, index) => host === before.hosts[index]) &&
-  [...share.refuted].every(
-    ([host, until]) => until - (before.refuted.get(host) ?? Number.NEGATIVE_INFINITY) < longer,
+export function saysTheSame(share: Share, before: Share | undefined): boolean {
+  return (
+    before !== undefined &&
+    before.hosts.length === share.hosts.length &&
+    before.refuted.size === share.refuted.size &&
+    share.hosts.every((host, index) => host === before.hosts[index]) &&
+    [...share.refuted].every(
+      ([host, until]) => until - (before.refuted.get(host) ?? Number.NEGATIVE_INFINITY) < longer,
+    )
   );
+}
 
 /** Hashes of hosts are evenly distributed below this. */
 const hashes = 2 ** 32;

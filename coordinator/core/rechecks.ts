@@ -187,10 +187,13 @@ function distanceAfter(elapsed: number, interval_ms: number): number {
  * Whether no probe that decides has checked it since it was made, resumed or changed. A heartbeat
  * gets no checks: it reports itself.
  */
-export const isUnseen = ({ watched, views }: Pick<MonitorState, 'watched' | 'views'>): boolean =>
-  watched.kind !== 'heartbeat' &&
-  watched.paused_at === null &&
-  views.every(({ from }) => isAside(watched, from));
+export function isUnseen({ watched, views }: Pick<MonitorState, 'watched' | 'views'>): boolean {
+  return (
+    watched.kind !== 'heartbeat' &&
+    watched.paused_at === null &&
+    views.every(({ from }) => isAside(watched, from))
+  );
+}
 
 /** The place that makes the first check, and the next turn, which makes the check needless. */
 export type FirstCheck = { readonly place: Place; readonly turn_at: number };
@@ -337,5 +340,8 @@ export function mayAsk(
 }
 
 /** Whether its record has expired. */
-export const isForgotten = ({ purse, sampled_at }: RecheckBudget, now: number): boolean =>
-  now - sampled_at >= samplesApart && fill(purse, askedAtMost, now).left >= askedAtMost.burst;
+export function isForgotten({ purse, sampled_at }: RecheckBudget, now: number): boolean {
+  return (
+    now - sampled_at >= samplesApart && fill(purse, askedAtMost, now).left >= askedAtMost.burst
+  );
+}

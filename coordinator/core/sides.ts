@@ -10,17 +10,17 @@ export type Side = 'outside' | 'inside';
 
 type From = Pick<ObservingProbe, 'continent' | 'place'>;
 
-export const sideOf = ({ place }: Pick<ObservingProbe, 'place'>): Side =>
-  place === undefined ? 'outside' : 'inside';
+export function sideOf({ place }: Pick<ObservingProbe, 'place'>): Side {
+  return place === undefined ? 'outside' : 'inside';
+}
 
 /**
  * Whose view a probe's results are: that of its continent, or of its private place. Without chosen
  * places it is always the continent, because then there is one private place at most.
  */
-export const vantageOf = (
-  { places }: Pick<Watched, 'places'>,
-  { place, continent }: From,
-): Place => (places ? (place ?? continent) : continent);
+export function vantageOf({ places }: Pick<Watched, 'places'>, { place, continent }: From): Place {
+  return places ? (place ?? continent) : continent;
+}
 
 type Seen = Pick<ProbeView, 'at' | 'ok'>;
 
@@ -28,24 +28,29 @@ type Seen = Pick<ProbeView, 'at' | 'ok'>;
  * Which of two views of one continent or place counts: the newer one, or the failure where both
  * started together.
  */
-export const countsBefore = (one: Seen, other: Seen): boolean =>
-  one.at > other.at || (one.at === other.at && !one.ok && other.ok);
+export function countsBefore(one: Seen, other: Seen): boolean {
+  return one.at > other.at || (one.at === other.at && !one.ok && other.ok);
+}
 
 type Choice = Pick<Watched, 'probe' | 'places' | 'inside_counts'>;
 
 /** Whether only private places check it. */
-export const isPrivate = ({ probe, places }: Pick<Choice, 'probe' | 'places'>): boolean =>
-  places ? places.every(isPrivatePlace) : probe !== null;
+export function isPrivate({ probe, places }: Pick<Choice, 'probe' | 'places'>): boolean {
+  return places ? places.every(isPrivatePlace) : probe !== null;
+}
 
 /**
  * Whether this probe's results only tell what the inside sees and decide nothing: where both sides
  * check, the outside decides, unless `inside_counts`.
  */
-export const isAside = (
+export function isAside(
   { places, inside_counts }: Pick<Choice, 'places' | 'inside_counts'>,
   { place }: Pick<ObservingProbe, 'place'>,
-): boolean =>
-  place !== undefined && places ? inside_counts !== true && !places.every(isPrivatePlace) : false;
+): boolean {
+  return place !== undefined && places
+    ? inside_counts !== true && !places.every(isPrivatePlace)
+    : false;
+}
 
 const sites = new WeakMap<Roster, ReadonlyMap<string, string | null>>();
 

@@ -59,8 +59,9 @@ export function explained({
 }
 
 /** Whether they have a moment in common. */
-const meets = (a: Interval, b: Interval): boolean =>
-  a.from < b.to && a.to > b.from && a.from < a.to;
+function meets(a: Interval, b: Interval): boolean {
+  return a.from < b.to && a.to > b.from && a.from < a.to;
+}
 
 /** Sorted and disjoint; where two overlap, the earlier one keeps the time. */
 function inTurn(given: readonly Caused[]): Caused[] {
@@ -146,10 +147,12 @@ export function barsOf(
 
 const day = 86_400_000;
 
-export const windowOf = (days: number, now: number): Interval => ({
-  from: now - days * day,
-  to: now,
-});
+export function windowOf(days: number, now: number): Interval {
+  return {
+    from: now - days * day,
+    to: now,
+  };
+}
 
 /**
  * What the five states are made of. Intervals may overlap, touch, and reach beyond the window. Open
@@ -216,9 +219,12 @@ export function percentOf(up: number, down: number): number | null {
 }
 
 /** Whether an incident belongs to the last days: it touches the window, or is open (rule 23). */
-export const touches = (
+export function touches(
   window: Interval,
   incident: { readonly started_at: number; readonly resolved_at: number | null },
-): boolean =>
-  incident.resolved_at === null ||
-  (incident.started_at <= window.to && incident.resolved_at >= window.from);
+): boolean {
+  return (
+    incident.resolved_at === null ||
+    (incident.started_at <= window.to && incident.resolved_at >= window.from)
+  );
+}

@@ -162,8 +162,9 @@ export function tallyOf(
 }
 
 /** Nearly always the continent, which needs no function of its own. */
-const vantageIn = (watched: Pick<Watched, 'places'>): Vantage =>
-  watched.places ? (probe) => vantageOf(watched, probe) : continentOf;
+function vantageIn(watched: Pick<Watched, 'places'>): Vantage {
+  return watched.places ? (probe) => vantageOf(watched, probe) : continentOf;
+}
 
 /** The view that this probe's results are of, whatever its age. */
 export function viewOf(
@@ -197,17 +198,20 @@ export const clockTolerance = 5_000;
  * is wrong (rules 1 and 16). Raw results must be stored like this, because a state is rebuilt from
  * them.
  */
-export const countsAs = (
+export function countsAs(
   { outcome, quarantined, at }: Pick<SeenResult, 'outcome' | 'quarantined' | 'at'>,
   now: number,
-): Outcome => (quarantined || at > now + clockTolerance ? 'unknown' : outcome);
+): Outcome {
+  return quarantined || at > now + clockTolerance ? 'unknown' : outcome;
+}
 
 /**
  * Whether a failure that started then belongs to the last confirmed outage: arriving late, it is no
  * evidence of another one (rule 3).
  */
-export const isOfLastDown = ({ last_down }: Pick<MonitorState, 'last_down'>, at: number): boolean =>
-  last_down !== null && at >= last_down.from && at < last_down.to;
+export function isOfLastDown({ last_down }: Pick<MonitorState, 'last_down'>, at: number): boolean {
+  return last_down !== null && at >= last_down.from && at < last_down.to;
+}
 
 /**
  * Results from the future come from a wrong clock, maybe ours, which all probes follow. Until that
@@ -294,12 +298,14 @@ export type Reach = SideReach & {
 };
 
 /** The places of this probe's side. */
-export const sideReach = (reach: Reach, { place }: Pick<ObservingProbe, 'place'>): SideReach =>
-  reach.inside && place !== undefined ? reach.inside : reach;
+export function sideReach(reach: Reach, { place }: Pick<ObservingProbe, 'place'>): SideReach {
+  return reach.inside && place !== undefined ? reach.inside : reach;
+}
 
 /** The places that decide. */
-export const deciding = (reach: Reach): readonly Place[] =>
-  reach.inside?.counts ? [...reach.able, ...reach.inside.able] : reach.able;
+export function deciding(reach: Reach): readonly Place[] {
+  return reach.inside?.counts ? [...reach.able, ...reach.inside.able] : reach.able;
+}
 
 /**
  * A heartbeat has deadlines and no turns; while it is late its probes judge it about once a minute.

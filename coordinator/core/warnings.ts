@@ -104,8 +104,9 @@ export function notePlaces(draft: Draft): void {
   draft.state = { ...state, warnings: [...state.warnings, begun] };
 }
 
-const nameOf = ({ newest: { from } }: SeenPlace): string =>
-  from.place === undefined ? from.continent : from.name;
+function nameOf({ newest: { from } }: SeenPlace): string {
+  return from.place === undefined ? from.continent : from.name;
+}
 
 /** Whether this place may still check it and has not been heard of yet. */
 function isAwaited(name: string, places: readonly SeenPlace[], watched: Watched): boolean {
@@ -119,23 +120,26 @@ export const noWarnings: readonly HeldWarning[] = [];
 /** Of how many checks a continent's median is taken. */
 const medianOf = 5;
 
-const firstSeen = (code: WarningCode, details: HeldWarning['details']): HeldWarning => ({
-  id: null,
-  code,
-  details,
-  since: 0,
-  begun_at: null,
-  below_since: null,
-  told: [],
-  views: [],
-});
+function firstSeen(code: WarningCode, details: HeldWarning['details']): HeldWarning {
+  return {
+    id: null,
+    code,
+    details,
+    since: 0,
+    begun_at: null,
+    below_since: null,
+    told: [],
+    views: [],
+  };
+}
 
 /**
  * Under which word the stage of an end is told once. Where several servers show several certificates,
  * what all continents agree on goes back and forth.
  */
-export const toldAs = ({ ends_at, stage }: HeldWarning['details']): string =>
-  `${ends_at ?? ''} ${stage ?? ''}`;
+export function toldAs({ ends_at, stage }: HeldWarning['details']): string {
+  return `${ends_at ?? ''} ${stage ?? ''}`;
+}
 
 /** A server with ever other certificates must not fill the memory. */
 export const maxTold = 50;
@@ -232,8 +236,9 @@ function settle(draft: Draft, warning: HeldWarning, result: SeenResult): HeldWar
 }
 
 /** Nobody sees it, and no check of the last ones does that could make a median. */
-const isForgotten = ({ code, views }: HeldWarning): boolean =>
-  views.every(({ checks, sees }) => !sees && (code !== 'slow' || !checks.includes(true)));
+function isForgotten({ code, views }: HeldWarning): boolean {
+  return views.every(({ checks, sees }) => !sees && (code !== 'slow' || !checks.includes(true)));
+}
 
 /**
  * The details that all who see it agree on: of stages the one that each has reached, of others those

@@ -24,9 +24,9 @@ export type Statement = PromiseLike<unknown> & {
 /**
  * Sends the statements one behind the other, without waiting in between; they run in this order.
  */
-export const executeAll = async (statements: readonly Statement[]): Promise<void> => {
+export async function executeAll(statements: readonly Statement[]): Promise<void> {
   await Promise.all(statements.map((statement) => statement.execute()));
-};
+}
 
 /**
  * One connection for urgent work. Its statements are sent at once, one behind the other, and the
@@ -53,10 +53,13 @@ export type CommitSlot = {
 type Held = { readonly session: Sql; readonly lost: Promise<never> };
 
 /** A statement after a failed one of the same transaction fails only because of that. */
-const isFollowing = (error: unknown): boolean => codeOf(error) === '25P02';
+function isFollowing(error: unknown): boolean {
+  return codeOf(error) === '25P02';
+}
 
-const lostSlot = (): LostConnection =>
-  new LostConnection('the connection to the database was lost', 'CONNECTION_CLOSED');
+function lostSlot(): LostConnection {
+  return new LostConnection('the connection to the database was lost', 'CONNECTION_CLOSED');
+}
 
 /** What the client of one session calls. */
 type SessionEvents = {
@@ -70,7 +73,7 @@ type SessionEvents = {
  * reserved from a pool would not do: the client goes on writing to its socket when that is gone,
  * and the error is no statement's, so it ends the process.
  */
-export const createCommitSlot = (open: (events: SessionEvents) => Sql): CommitSlot => {
+export function createCommitSlot(open: (events: SessionEvents) => Sql): CommitSlot {
   let held: Promise<Held> | undefined;
   let current: Sql | undefined;
 
@@ -138,7 +141,7 @@ export const createCommitSlot = (open: (events: SessionEvents) => Sql): CommitSl
       await current?.end({ timeout: 1 });
     },
   };
-};
+}
 
 /**
  * The sockets of a pool. When a database moves to another machine, or a router forgets its
@@ -168,9 +171,9 @@ export type DatabaseAddress = {
   readonly port: readonly number[];
 };
 
-export const createDatabaseSockets = (
+export function createDatabaseSockets(
   options: Omit<LineOptions, 'host' | 'port' | 'onHeard'>,
-): DatabaseSockets => {
+): DatabaseSockets {
   const open = new Set<DatabaseLine>();
   let turn = 0;
   let heardAt = 0;
@@ -209,20 +212,22 @@ export const createDatabaseSockets = (
     },
     heardAt: () => heardAt,
   };
-};
+}
 
 /**
  * Array literals of Postgres, built by hand. A string bound to an array parameter passes through
  * the client unchanged, in a third of the time of its own serializer.
  */
-export const numbersLiteral = (...lists: readonly (readonly (number | null)[])[]): string =>
+export function numbersLiteral(...lists: readonly (readonly (number | null)[])[]): string {
   // JSON writes arrays of numbers in half the time of join(). Its null, also for NaN, is Postgres'
   // NULL.
-  `{${lists.map((values) => JSON.stringify(values).slice(1, -1)).join(',')}}`;
+  return `{${lists.map((values) => JSON.stringify(values).slice(1, -1)).join(',')}}`;
+}
 
 /** Quoted, so that no text from outside has a special meaning. */
-export const textsLiteral = (values: readonly (string | null)[]): string =>
-  `{${values.map((value) => (value === null ? 'NULL' : `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`)).join(',')}}`;
+export function textsLiteral(values: readonly (string | null)[]): string {
+  return `{${values.map((value) => (value === null ? 'NULL' : `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`)).join(',')}}`;
+}
 
 /**
  * The array types that we send and read, for the client. Otherwise it would ask the database for
@@ -238,10 +243,10 @@ type ArrayType<Value> = {
 };
 
 /** An array literal is passed on unchanged. */
-const unlessWritten =
-  <Value>(write: (values: readonly Value[]) => string) =>
-  (values: readonly Value[] | string): string =>
+function unlessWritten<Value>(write: (values: readonly Value[]) => string) {
+  return (values: readonly Value[] | string): string =>
     typeof values === 'string' ? values : write(values);
+}
 
 /** int2, int4, int8, float4, float8: a parameter has the type that the statement gives it. */
 const numbers: ArrayType<number | null> = {
@@ -305,8 +310,9 @@ const maintenanceSettings: StartupTimeout = { statementMs: 600_000, silentMs: 66
  */
 const idleInTransactionMs = 4_000;
 
-const settingsOf = ({ statementMs }: StartupTimeout): string =>
-  `set statement_timeout = ${statementMs}; set idle_in_transaction_session_timeout = ${idleInTransactionMs}`;
+function settingsOf({ statementMs }: StartupTimeout): string {
+  return `set statement_timeout = ${statementMs}; set idle_in_transaction_session_timeout = ${idleInTransactionMs}`;
+}
 
 type ConnectOptions = {
   readonly name: string;
@@ -318,7 +324,7 @@ type ConnectOptions = {
  * The TLS mode that the address asks for, as the client reads it from the address and the
  * environment.
  */
-const tlsOf = (url: string): LineOptions['tls'] => {
+function tlsOf(url: string): LineOptions['tls'] {
   const { ssl, sslnegotiation }: { readonly ssl?: unknown; readonly sslnegotiation?: unknown } =
     postgres(url, { max: 1 }).options;
   if (!ssl) return null;
@@ -328,13 +334,13 @@ const tlsOf = (url: string): LineOptions['tls'] => {
     orPlain: ssl === 'prefer',
     direct: sslnegotiation === 'direct',
   };
-};
+}
 
 /**
  * Connects lazily: the first query opens the first connection, and a lost one is opened again.
  * bigint comes as a number, timestamptz as a Date.
  */
-export const connect = (url: string, options: ConnectOptions = { name: 'antipode' }): Sql => {
+export function connect(url: string, options: ConnectOptions = { name: 'antipode' }): Sql {
   const { name, patience = usual } = options;
   const tls = tlsOf(url);
   const socketsFor = (how: StartupTimeout) =>
@@ -378,7 +384,7 @@ export const connect = (url: string, options: ConnectOptions = { name: 'antipode
     openPatient: () => open(socketsFor(maintenanceSettings), 1),
   });
   return sql;
-};
+}
 
 /** How a pool reaches its database. */
 type Way = {
@@ -396,15 +402,16 @@ type Way = {
 const ways = new WeakMap<Sql, Way>();
 
 /** @throws for a pool that connect() did not make. */
-export const wayOf = (sql: Sql): Way => {
+export function wayOf(sql: Sql): Way {
   const way = ways.get(sql);
   if (!way) throw new Error('this is no pool of ours');
   return way;
-};
+}
 
 /** Whether an error is the violation of the constraint or index of this name. */
-export const isViolationOf = (error: unknown, constraint: string): boolean =>
-  error instanceof postgres.PostgresError && error.constraint_name === constraint;
+export function isViolationOf(error: unknown, constraint: string): boolean {
+  return error instanceof postgres.PostgresError && error.constraint_name === constraint;
+}
 
 /**
  * The database's error classes that say nothing about what was written: connection, resources,
@@ -416,10 +423,11 @@ const passing = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
  * Whether the same write may succeed later. Then its outcome may also be unknown: the connection
  * can break after the server committed. The database refused all else because of what was written.
  */
-export const isPassing = (error: unknown): boolean =>
-  error instanceof postgres.PostgresError
+export function isPassing(error: unknown): boolean {
+  return error instanceof postgres.PostgresError
     ? passing.includes(error.code.slice(0, 2))
     : error instanceof Error && 'code' in error;
+}
 
 /**
  * When the query was sent and answered, by performance.now(), and the database's clock at that
@@ -427,21 +435,21 @@ export const isPassing = (error: unknown): boolean =>
  */
 type TimeSeen = { readonly sent: number; readonly received: number; readonly theirs: number };
 
-export const timeOf = async (sql: Sql): Promise<TimeSeen> => {
+export async function timeOf(sql: Sql): Promise<TimeSeen> {
   const sent = performance.now();
   const [row] = await sql<
     { theirs: number }[]
   >`select (extract(epoch from clock_timestamp()) * 1000)::float8 as theirs`;
   if (!row) throw new Error('the database did not say what time it is');
   return { sent, received: performance.now(), theirs: row.theirs };
-};
+}
 
 /** Whether the database answers within this time. `onTime` receives the time there. */
-export const answersWithin = async (
+export async function answersWithin(
   sql: Sql,
   patienceMs: number,
   onTime?: (seen: TimeSeen) => void,
-): Promise<boolean> => {
+): Promise<boolean> {
   const late = Promise.withResolvers<false>();
   const timer = setTimeout(() => late.resolve(false), patienceMs);
   const answer = timeOf(sql).then(
@@ -452,9 +460,11 @@ export const answersWithin = async (
     () => false, // No answer is a result; the log of the code that needed it has the reason.
   );
   return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
-};
+}
 
-export const answersSoon = (sql: Sql): Promise<boolean> => answersWithin(sql, 2_000);
+export function answersSoon(sql: Sql): Promise<boolean> {
+  return answersWithin(sql, 2_000);
+}
 
 const name = 'antipode coordinator';
 
@@ -462,17 +472,19 @@ const name = 'antipode coordinator';
  * The name of a coordinator's connections, with a mark of each SECRET_KEY that it knows. A
  * replacement of the key sees from it which coordinators it would lock out.
  */
-export const sessionNameOf = (keyMarks: readonly string[]): string => [name, ...keyMarks].join(' ');
+export function sessionNameOf(keyMarks: readonly string[]): string {
+  return [name, ...keyMarks].join(' ');
+}
 
 /**
  * Addresses of connected coordinators that do not know the key of this mark; those of an earlier
  * version do not report what they know. One that has sent nothing for a minute is gone with its
  * machine, which the database may notice hours later.
  */
-export const addressesWithoutKey = async (
+export async function addressesWithoutKey(
   sql: Queryable,
   keyMark: string,
-): Promise<readonly string[]> => {
+): Promise<readonly string[]> {
   const rows = await sql<{ address: string }[]>`
     select distinct coalesce(host(client_addr), 'this machine') as address from pg_stat_activity
     where datname = current_database()
@@ -482,4 +494,4 @@ export const addressesWithoutKey = async (
       and state_change > now() - interval '1 minute'
     order by address`;
   return rows.map(({ address }) => address);
-};
+}

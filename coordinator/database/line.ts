@@ -12,9 +12,9 @@ import { codeOf } from '../../shared/base/errors.ts';
  * Calls `onMessage` with each message's letter once its head has arrived, however the stream is
  * split.
  */
-export const createFrameReader = (
+export function createFrameReader(
   onMessage: (letter: string) => void,
-): ((piece: Uint8Array) => void) => {
+): (piece: Uint8Array) => void {
   const head = Buffer.alloc(5);
   let inHead = 0;
   let left = 0;
@@ -38,12 +38,13 @@ export const createFrameReader = (
       onMessage(String.fromCharCode(head[0] ?? 0));
     }
   };
-};
+}
 
 /** Splits the complete part of `bytes` into messages. */
-export const wholeMessages = (
-  bytes: Buffer,
-): { readonly messages: readonly Buffer[]; readonly rest: Buffer } => {
+export function wholeMessages(bytes: Buffer): {
+  readonly messages: readonly Buffer[];
+  readonly rest: Buffer;
+} {
   const messages: Buffer[] = [];
   let rest = bytes;
   while (rest.length >= 5 && rest.length > rest.readUInt32BE(1)) {
@@ -52,17 +53,19 @@ export const wholeMessages = (
     rest = rest.subarray(end);
   }
   return { messages, rest };
-};
+}
 
-export const messageKindOf = (message: Buffer): string => String.fromCharCode(message[0] ?? 0);
+export function messageKindOf(message: Buffer): string {
+  return String.fromCharCode(message[0] ?? 0);
+}
 
 /** A query in the simple protocol. */
-export const simpleQuery = (text: string): Buffer => {
+export function simpleQuery(text: string): Buffer {
   const body = Buffer.from(`${text}\0`);
   const head = Buffer.alloc(5, 'Q');
   head.writeUInt32BE(body.length + 4, 1);
   return Buffer.concat([head, body]);
-};
+}
 
 /** Requests TLS; the answer is one letter, S or N. */
 export const tlsRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
@@ -84,7 +87,7 @@ const startupMark = Buffer.from('\0\u0003\0\0user\0', 'latin1');
  * The startup message alone, without leftovers of an earlier connection and without the filler.
  * Undefined when there is none.
  */
-export const startupIn = (written: Buffer): Buffer | undefined => {
+export function startupIn(written: Buffer): Buffer | undefined {
   const at = written.lastIndexOf(startupMark) - 4;
   if (at < 0) return undefined;
   const words = written
@@ -98,7 +101,7 @@ export const startupIn = (written: Buffer): Buffer | undefined => {
   head.writeUInt32BE(body.length + 8, 0);
   written.copy(head, 4, at + 4, at + 8);
   return Buffer.concat([head, body]);
-};
+}
 
 /** A lost connection to the database: no fault of the query. */
 export class LostConnection extends Error {

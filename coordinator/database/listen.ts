@@ -12,10 +12,13 @@ type More = {
 };
 
 /** The connection stays up, so that the client sees no reason to ask again. */
-const isRefusal = (error: unknown): boolean =>
-  error instanceof postgres.PostgresError &&
-  error.severity !== 'FATAL' &&
-  error.severity !== 'PANIC';
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof postgres.PostgresError &&
+    error.severity !== 'FATAL' &&
+    error.severity !== 'PANIC'
+  );
+}
 
 /**
  * Listens to a channel of the database, from when it settles until `unlisten`, also after its
@@ -23,12 +26,12 @@ const isRefusal = (error: unknown): boolean =>
  * rejects the call and nevertheless goes on asking by itself, so a second call would hear
  * everything twice. @throws when the database refuses, or the signal aborts the wait.
  */
-export const listenTo = async (
+export async function listenTo(
   sql: Sql,
   channel: string,
   hear: (line: string) => void,
   { log, signal }: More,
-): Promise<Listening> => {
+): Promise<Listening> {
   let isOver = false;
   const there = Promise.withResolvers<void>();
   const asked = sql.listen(
@@ -68,4 +71,4 @@ export const listenTo = async (
       await (await asked.catch(() => undefined))?.unlisten();
     },
   };
-};
+}

@@ -16,10 +16,10 @@ type MigrateOptions = { readonly files?: MigrationFiles; readonly wait?: number 
 /**
  * The files that this database lacks, by one query. A new database does not even have the table.
  */
-export const missingMigrations = async (
+export async function missingMigrations(
   sql: Sql,
   files: MigrationFiles = migrationFiles,
-): Promise<readonly string[]> => {
+): Promise<readonly string[]> {
   try {
     const there = new Set(
       (await sql<{ name: string }[]>`select name from migrations`).map(({ name }) => name),
@@ -29,7 +29,7 @@ export const missingMigrations = async (
     if (codeOf(error) === '42P01') return files.names();
     throw error;
   }
-};
+}
 
 /**
  * Lock timeout of a migration: while it waits for a lock, it blocks all others that want the table.
@@ -39,11 +39,13 @@ const lockMs = 3_000;
 const restMs = { first: 250, most: 5_000 };
 const maxTries = 30;
 
-const isLockedOut = (error: unknown): boolean => codeOf(error) === '55P03';
+function isLockedOut(error: unknown): boolean {
+  return codeOf(error) === '55P03';
+}
 
 /** Applies one file in its own transaction. False: another coordinator did so meanwhile. */
-const applyOne = (sql: Sql, name: string, text: string, wait: number): Promise<boolean> =>
-  inTransaction(sql, async (transaction) => {
+function applyOne(sql: Sql, name: string, text: string, wait: number): Promise<boolean> {
+  return inTransaction(sql, async (transaction) => {
     // Statements that need no answer are sent together. Other migrations are awaited for as long as
     // they take.
     const [, , , [known]] = await Promise.all([
@@ -59,6 +61,7 @@ const applyOne = (sql: Sql, name: string, text: string, wait: number): Promise<b
     ]);
     return true;
   });
+}
 
 /**
  * Brings the database to this version's schema: each file once, forward only, in its own
@@ -67,10 +70,10 @@ const applyOne = (sql: Sql, name: string, text: string, wait: number): Promise<b
  * start on a newer schema. A file that has to wait for a table steps back and tries again, so that
  * running coordinators go on. @returns the names that this call applied.
  */
-export const migrate = async (
+export async function migrate(
   sql: Sql,
   { files = migrationFiles, wait = lockMs }: MigrateOptions = {},
-): Promise<string[]> => {
+): Promise<string[]> {
   const applied: string[] = [];
   for (const name of await missingMigrations(sql, files)) {
     for (let attempt = 0; ; attempt += 1) {
@@ -84,4 +87,4 @@ export const migrate = async (
     }
   }
   return applied;
-};
+}

@@ -8,9 +8,12 @@ import { join } from 'node:path';
 const folder = join(import.meta.dirname, 'migrations');
 
 /** The files in order of the number at the start of their names. */
-export const migrationNames = (): string[] =>
-  readdirSync(folder)
+export function migrationNames(): string[] {
+  return readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
     .toSorted();
+}
 
-export const migrationText = (name: string): string => readFileSync(join(folder, name), 'utf8');
+export function migrationText(name: string): string {
+  return readFileSync(join(folder, name), 'utf8');
+}

@@ -51,21 +51,21 @@ type Written<Of extends Topic> = {
  * Writes a line and wakes the readers of its topic, both with the commit of the surrounding
  * transaction.
  */
-export const enqueue = async <Of extends Topic>(
+export async function enqueue<Of extends Topic>(
   sql: Queryable,
   { topic, payload, partition, organisation }: Written<Of>,
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into outbox (topic, partition, organisation_id, payload)
     values (${topic}, ${partition}, ${organisation}, ${JSON.stringify(payload)}::text::jsonb)`;
   await sql`select pg_notify(${outboxChannel},
     ${partition === null ? topic : `${topic}:${partition}`})`;
-};
+}
 
 /** Writes many lines in order, and wakes each reader once. */
-export const enqueueAll = async <Of extends Topic>(
+export async function enqueueAll<Of extends Topic>(
   sql: Queryable,
   lines: readonly Written<Of>[],
-): Promise<void> => {
+): Promise<void> {
   if (lines.length === 0) return;
   await sql`insert into outbox (topic, partition, organisation_id, payload)
     select l.topic, l.partition, l.organisation, l.payload
@@ -76,18 +76,18 @@ export const enqueueAll = async <Of extends Topic>(
   );
   await sql`select pg_notify(${outboxChannel}, reader)
     from unnest(${[...readers]}::text[]) as t (reader)`;
-};
+}
 
 /**
  * The oldest waiting lines of a topic and, where it has them, of a partition. An unreadable line is
  * returned as a fault, not skipped.
  */
-export const waitingLines = async <Of extends Topic>(
+export async function waitingLines<Of extends Topic>(
   sql: Queryable,
   topic: Of,
   partition: number | null,
   limit: number,
-): Promise<OutboxLine<Of>[]> => {
+): Promise<OutboxLine<Of>[]> {
   const rows = await sql<
     { id: number; created_at: Date; organisation_id: string | null; payload: unknown }[]
   >`
@@ -104,32 +104,36 @@ export const waitingLines = async <Of extends Topic>(
     organisation: organisation_id,
     payload: shape.parse(payload),
   }));
-};
+}
 
 /**
  * Which of these partitions have waiting lines: one query for all costs as much as one for a single
  * partition.
  */
-export const partitionsWaiting = async (
+export async function partitionsWaiting(
   sql: Queryable,
   partitions: readonly number[],
-): Promise<number[]> => {
+): Promise<number[]> {
   const topics: readonly Topic[] = ['monitor', 'set_aside'];
   const rows = await sql<{ partition: number }[]>`
     select distinct partition from outbox
     where done_at is null and topic = any(${[...topics]})
       and partition = any(${numbersLiteral(partitions)}::smallint[])`;
   return rows.map(({ partition }) => partition);
-};
+}
 
 /** Marks these lines as done. */
-export const linesDone = (sql: Queryable, ids: readonly number[]): Statement[] =>
-  ids.length === 0 ? [] : [sql`update outbox set done_at = now() where id = any(${[...ids]})`];
+export function linesDone(sql: Queryable, ids: readonly number[]): Statement[] {
+  return ids.length === 0
+    ? []
+    : [sql`update outbox set done_at = now() where id = any(${[...ids]})`];
+}
 
-export const markDone = (sql: Queryable, ids: readonly number[]): Promise<void> =>
-  executeAll(linesDone(sql, ids));
+export function markDone(sql: Queryable, ids: readonly number[]): Promise<void> {
+  return executeAll(linesDone(sql, ids));
+}
 
 /** Deletes lines a week after they are done; until then they help to investigate. */
-export const forgetDone = async (sql: Queryable): Promise<void> => {
+export async function forgetDone(sql: Queryable): Promise<void> {
   await sql`delete from outbox where done_at < now() - interval '7 days'`;
-};
+}

@@ -20,12 +20,9 @@ const numbers = {
  * Waits until no other transaction, of this coordinator or another, does the same; holds the lock
  * until this one ends.
  */
-export const doAlone = async (
-  transaction: Transaction,
-  what: keyof typeof numbers,
-): Promise<void> => {
+export async function doAlone(transaction: Transaction, what: keyof typeof numbers): Promise<void> {
   await transaction`select pg_advisory_xact_lock(${numbers[what]})`;
-};
+}
 
 /** How often the lock's own transaction sends something: the database ends an idle one. */
 const signOfLifeMs = 2_000;
@@ -34,11 +31,11 @@ const signOfLifeMs = 2_000;
  * Runs `work` under the lock for as long as it takes; undefined when another process holds the
  * lock.
  */
-export const holdAlone = async <Result>(
+export async function holdAlone<Result>(
   sql: Sql,
   what: keyof typeof numbers,
   work: () => Promise<Result>,
-): Promise<Result | undefined> => {
+): Promise<Result | undefined> {
   const own = wayOf(sql).openPatient();
   try {
     const done = await once(own, async (transaction) => {
@@ -61,39 +58,47 @@ export const holdAlone = async <Result>(
   } finally {
     await own.end({ timeout: 5 });
   }
-};
+}
 
 /** Escapes a text for LIKE. */
-export const literally = (text: string): string =>
-  text.replaceAll(/[\\%_]/g, (mark) => `\\${mark}`);
+export function literally(text: string): string {
+  return text.replaceAll(/[\\%_]/g, (mark) => `\\${mark}`);
+}
 
 /**
  * A text to search for literally. The database accepts no NUL and no half of a surrogate pair. A
  * control character replaces NUL; it occurs in no name, so nothing is found.
  */
-export const lookedFor = (text: string): string => text.replaceAll('\0', '\u0001').toWellFormed();
+export function lookedFor(text: string): string {
+  return text.replaceAll('\0', '\u0001').toWellFormed();
+}
 
 /** No one types more words than this; each must be found. */
 const maxWords = 8;
 
-export const wordsOf = (search: string): readonly string[] =>
-  search
+export function wordsOf(search: string): readonly string[] {
+  return search
     .toLowerCase()
     .replaceAll('\0', '')
     .toWellFormed()
     .split(/\s+/)
     .filter((word) => word !== '')
     .slice(0, maxWords);
+}
 
 const attempts = 5;
 
 /** The database rolled back one of two conflicting transactions; it wrote nothing. */
-const isConflict = (error: unknown): boolean =>
-  error instanceof postgres.PostgresError && error.code.startsWith('40');
+function isConflict(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code.startsWith('40');
+}
 
 /** The codes of a lost connection; those of a refusal do not count. */
-const isCutOff = (error: unknown): boolean =>
-  error instanceof LostConnection || /^CONNECTION_(CLOSED|ENDED|DESTROYED)$/.test(codeOf(error));
+function isCutOff(error: unknown): boolean {
+  return (
+    error instanceof LostConnection || /^CONNECTION_(CLOSED|ENDED|DESTROYED)$/.test(codeOf(error))
+  );
+}
 
 const never = new Promise<never>(() => undefined);
 
@@ -103,12 +108,12 @@ const never = new Promise<never>(() => undefined);
  * transaction. Its own rollback to a savepoint is such a statement, so a savepoint of a lost
  * transaction never ends.
  */
-const guarded = (
+function guarded(
   transaction: Transaction,
   isGone: () => boolean,
   lose: (error: unknown) => void,
-): Transaction =>
-  new Proxy(transaction, {
+): Transaction {
+  return new Proxy(transaction, {
     apply: (target, self, parts) => guardQuery(Reflect.apply(target, self, parts), isGone, lose),
     get: (target, key) => {
       if (key === 'unsafe')
@@ -128,16 +133,17 @@ const guarded = (
       return Reflect.get(target, key);
     },
   });
+}
 
 /**
  * The same statement, which is sent by the first who waits for it. Parts of other statements are
  * statements that nobody waits for.
  */
-const guardQuery = <Query>(
+function guardQuery<Query>(
   query: Query,
   isGone: () => boolean,
   lose: (error: unknown) => void,
-): Query => {
+): Query {
   if (!(query instanceof Promise)) return query;
   const waited = (): Promise<unknown> => {
     const done = isGone()
@@ -169,17 +175,17 @@ const guardQuery = <Query>(
     },
   });
   return shown;
-};
+}
 
 /**
  * One transaction. When its connection is lost, its caller learns so at once. The client never
  * does: it would send a rollback or a commit to a closed socket, which ends the process. The server
  * has rolled back by itself.
  */
-const once = async <Result>(
+async function once<Result>(
   sql: Sql,
   work: (transaction: Transaction) => Promise<Result>,
-): Promise<Result> => {
+): Promise<Result> {
   const cutOff = Promise.withResolvers<never>();
   let isGone = false;
   const lose = (error: unknown): void => {
@@ -203,17 +209,17 @@ const once = async <Result>(
     throw error;
   });
   return (await Promise.race([watched, cutOff.promise])).result;
-};
+}
 
 /**
  * One transaction, run again after a conflict. Operations lock their organisation first, but the
  * engine's writer holds rows too, and may take locks in the other order. `work` must do nothing
  * that a rollback does not undo.
  */
-export const inTransaction = async <Result>(
+export async function inTransaction<Result>(
   sql: Sql,
   work: (transaction: Transaction) => Promise<Result>,
-): Promise<Result> => {
+): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await once(sql, work);
@@ -221,13 +227,13 @@ export const inTransaction = async <Result>(
       if (attempt >= attempts || !isConflict(error)) throw error;
     }
   }
-};
+}
 
 /** A part of a transaction: nothing of it is left when it fails, or unless it `stays`. */
-export const inSavepoint = async <Result>(
+export async function inSavepoint<Result>(
   transaction: Transaction,
   work: (part: Transaction) => Promise<{ readonly result: Result; readonly stays: boolean }>,
-): Promise<Result> => {
+): Promise<Result> {
   const undo = new Error('undone');
   const done = Promise.withResolvers<Result>();
   await transaction
@@ -240,23 +246,26 @@ export const inSavepoint = async <Result>(
       if (error !== undo) throw error;
     });
   return done.promise;
-};
+}
 
 /**
  * A time as text in UTC, "2026-11-20T10:00:00.123456" in JSON's quotes, whatever the server's
  * settings; no fraction when it is whole. To make a Date of a text and a text of the Date would
  * cost a quarter of a page of monitors.
  */
-export const utcText = (sql: Queryable, column: string) =>
-  sql`to_json(${sql.unsafe(column)} at time zone 'UTC')::text`;
+export function utcText(sql: Queryable, column: string) {
+  return sql`to_json(${sql.unsafe(column)} at time zone 'UTC')::text`;
+}
 
 /** Turns that text into ISO with milliseconds and Z, as answers have it. */
-export const isoOf = (text: string): string =>
-  `${text.slice(1, 20)}.${text.slice(21, -1).slice(0, 3).padEnd(3, '0')}Z`;
+export function isoOf(text: string): string {
+  return `${text.slice(1, 20)}.${text.slice(21, -1).slice(0, 3).padEnd(3, '0')}Z`;
+}
 
 /**
  * A literal of the statement: for a parameter the database expects a tenth of all rows, so it
  * considers a new plan for every call cheaper than a shared one, and makes one each time.
  */
-export const limited = (sql: Queryable, limit: number) =>
-  sql`limit ${sql.unsafe(String(Math.trunc(limit)))}`;
+export function limited(sql: Queryable, limit: number) {
+  return sql`limit ${sql.unsafe(String(Math.trunc(limit)))}`;
+}

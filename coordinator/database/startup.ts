@@ -14,7 +14,7 @@ import { inTransaction } from './sql.ts';
 
 type DatabaseTarget = { readonly at: string; readonly user: string; readonly database: string };
 
-const placeOf = (url: string): DatabaseTarget => {
+function placeOf(url: string): DatabaseTarget {
   if (!URL.canParse(url)) return { at: 'that address', user: 'the user', database: 'of that name' };
   const { host, hostname, port, username, pathname } = new URL(url);
   return {
@@ -22,7 +22,7 @@ const placeOf = (url: string): DatabaseTarget => {
     user: decodeURIComponent(username) || hostname,
     database: pathname.slice(1),
   };
-};
+}
 
 const unreachable = [
   'ECONNREFUSED',
@@ -41,16 +41,16 @@ const lost = ['CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', '
  * Whether waiting may help: no server answers yet, or it is starting, full, or about to take over.
  * A wrong password, database name or certificate stays wrong.
  */
-export const mayCome = (error: unknown): boolean => {
+export function mayCome(error: unknown): boolean {
   const code = codeOf(error);
   return (
     [...unreachable, ...nameless, ...lost].includes(code) ||
     (/^[0-9A-Z]{5}$/.test(code) && isPassing(error))
   );
-};
+}
 
 /** undefined when the error is not about entering the database. */
-export const whyNoEntry = (error: unknown, url: string): string | undefined => {
+export function whyNoEntry(error: unknown, url: string): string | undefined {
   const { at, user, database } = placeOf(url);
   const code = codeOf(error);
   const said = error instanceof Error ? error.message : String(error);
@@ -68,13 +68,13 @@ export const whyNoEntry = (error: unknown, url: string): string | undefined => {
     return `the Postgres at ${at} does not let ${user} make tables (${said}): use a user who owns the database`;
   if (mayCome(error)) return `the Postgres at ${at} cannot be used right now (${said})`;
   return undefined;
-};
+}
 
 /** The error to throw for an error at the first use of a database. */
-export const entryFault = (error: unknown, url: string): unknown => {
+export function entryFault(error: unknown, url: string): unknown {
   const why = whyNoEntry(error, url);
   return why === undefined ? error : new ConfigurationFault([`DATABASE_URL: ${why}`]);
-};
+}
 
 type Waiting = {
   readonly url: string;
@@ -92,7 +92,7 @@ const firstDistanceMs = 10_000;
 const longestDistanceMs = 600_000;
 
 /** Rejects when the signal aborts. */
-const endedBy = (signal: AbortSignal): Promise<never> => {
+function endedBy(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   const end = () => reject(signal.reason);
   if (signal.aborted) end();
@@ -100,17 +100,17 @@ const endedBy = (signal: AbortSignal): Promise<never> => {
   // It may abort when no one waits any more.
   promise.catch(() => undefined);
   return promise;
-};
+}
 
 /**
  * Enters the database, and tries again as long as that may help. `enter` is run from its beginning
  * each time. @throws ConfigurationFault, in words, when waiting does not help; the signal's reason
  * when it aborts.
  */
-export const untilThere = async <Entered>(
+export async function untilThere<Entered>(
   enter: () => Promise<Entered>,
   { url, log, signal }: Waiting,
-): Promise<Entered> => {
+): Promise<Entered> {
   const begin = performance.now();
   const ended = endedBy(signal);
   let said: string | undefined;
@@ -141,7 +141,7 @@ export const untilThere = async <Entered>(
     }
     await pause(backoff(attempt, firstPauseMs, longestPauseMs), signal);
   }
-};
+}
 
 /**
  * How long a caller waits for a database that is silent on all connections. The watch queries it
@@ -157,36 +157,37 @@ export type WithTimeout = <Asked extends readonly unknown[], Told>(
 ) => Asking<Asked, Told>;
 
 /** The answer to callers while the database is away. */
-export const unavailable = (): Refusal =>
-  new Refusal(
+export function unavailable(): Refusal {
+  return new Refusal(
     'unavailable',
     'The database does not answer right now. Try again in a moment; look first whether what you asked for was done all the same.',
   );
+}
 
 /**
  * Whether the connection failed, or the server is shutting down or starting: the query is not at
  * fault.
  */
-const isAway = (error: unknown): boolean => {
+function isAway(error: unknown): boolean {
   if (error instanceof postgres.PostgresError) return error.code.startsWith('57P0');
   return (
     error instanceof LostConnection ||
     (error instanceof Error && 'code' in error && String(error.code).startsWith('CONNECT'))
   );
-};
+}
 
 /**
  * Callers get an answer soon while the database gives none. Modes: `there` → (a caller waited, and
  * the database was silent all that time) `away`: no new queries are sent, because they would wait
  * until the database is back, and run then → (the database sends anything) `there`.
  */
-export const createTimeouts = ({
+export function createTimeouts({
   sql,
   log,
 }: {
   readonly sql: Sql;
   readonly log: Pick<Log, 'info' | 'warn'>;
-}): WithTimeout => {
+}): WithTimeout {
   const { sockets } = wayOf(sql);
   let awaySince: number | undefined;
 
@@ -234,7 +235,7 @@ export const createTimeouts = ({
         done.abort();
       }
     };
-};
+}
 
 /**
  * Detects a pooler between us and Postgres that gives each transaction another session. Then
@@ -252,14 +253,14 @@ const rounds = 5;
 type Worker = { readonly pid: number; readonly promised: number };
 
 /** In the simple protocol: a prepared statement may be missing in another session. */
-const workerOf = async (sql: { readonly unsafe: Sql['unsafe'] }): Promise<Worker> => {
+async function workerOf(sql: { readonly unsafe: Sql['unsafe'] }): Promise<Worker> {
   const answer = await sql.unsafe<{ pid: number }[]>('select pg_backend_pid() as pid');
   const [row] = answer;
   if (!row) throw new Error('the database did not say who answers');
   return { pid: row.pid, promised: answer.state.pid };
-};
+}
 
-const isShared = async (one: Sql, other: Sql): Promise<boolean> => {
+async function isShared(one: Sql, other: Sql): Promise<boolean> {
   for (let round = 0; round < rounds; round += 1) {
     const before = await workerOf(one);
     const isFound = await inTransaction(other, async (transaction) => {
@@ -272,10 +273,10 @@ const isShared = async (one: Sql, other: Sql): Promise<boolean> => {
     if (isFound) return true;
   }
   return false;
-};
+}
 
 /** Costs one query where Postgres itself answers. @throws ConfigurationFault with the remedy. */
-export const refuseTransactionPooling = async (sql: Sql, url: string): Promise<void> => {
+export async function refuseTransactionPooling(sql: Sql, url: string): Promise<void> {
   const first = await workerOf(sql);
   if (first.pid === first.promised) return;
   const [one, other] = [wayOf(sql).openBeside(), wayOf(sql).openBeside()];
@@ -288,4 +289,4 @@ export const refuseTransactionPooling = async (sql: Sql, url: string): Promise<v
   throw new ConfigurationFault([
     `DATABASE_URL: ${why}: set pool_mode = session there for this database, or name the address of Postgres itself`,
   ]);
-};
+}

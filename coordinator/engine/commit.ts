@@ -90,8 +90,9 @@ export function emptyUnit(lease: Lease): Unit {
 }
 
 /** How many results it stores: the commit time depends on that. */
-export const resultsIn = ({ results, journal }: Unit): number =>
-  results.length + journal.reduce((sum, { checks }) => sum + checks, 0);
+export function resultsIn({ results, journal }: Unit): number {
+  return results.length + journal.reduce((sum, { checks }) => sum + checks, 0);
+}
 
 /**
  * Commits units of different partitions in one transaction, through the slot where possible.
@@ -308,9 +309,10 @@ const sample: Unit = {
 };
 
 /** Prepares a slot for everything that a commit may contain. */
-export const prepareCommits = (slot: CommitSlot): Promise<void> =>
-  slot.prepare((sql) => [
+export function prepareCommits(slot: CommitSlot): Promise<void> {
+  return slot.prepare((sql) => [
     ...statementsOf(sql, noOne, [sample]),
     ...putIncidents(sql, [noOne], '[]'),
     ...writeDowns(sql, downsIn([sample])),
   ]);
+}

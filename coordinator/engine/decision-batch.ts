@@ -93,36 +93,38 @@ export type DecisionBatch = {
   };
 };
 
-export const beginDecisions = (
+export function beginDecisions(
   partition: PartitionState,
   network: Roster,
   now: number,
-): DecisionBatch => ({
-  mode: 'open',
-  partition,
-  network,
-  now,
-  journal: [],
-  entries: new Map(),
-  hasStates: false,
-  marks: new Map(),
-  hours: new Set(),
-  hour: Number.NaN,
-  oldestRecounted: Number.POSITIVE_INFINITY,
-  rechecks: [],
-  routine: [],
-  rows: {
-    results: [],
-    incidents: [],
-    evidence: [],
-    ledger: [],
-    alerts: [],
-    alone: [],
-    warnings: [],
-    certificates: [],
-    done: [],
-  },
-});
+): DecisionBatch {
+  return {
+    mode: 'open',
+    partition,
+    network,
+    now,
+    journal: [],
+    entries: new Map(),
+    hasStates: false,
+    marks: new Map(),
+    hours: new Set(),
+    hour: Number.NaN,
+    oldestRecounted: Number.POSITIVE_INFINITY,
+    rechecks: [],
+    routine: [],
+    rows: {
+      results: [],
+      incidents: [],
+      evidence: [],
+      ledger: [],
+      alerts: [],
+      alone: [],
+      warnings: [],
+      certificates: [],
+      done: [],
+    },
+  };
+}
 
 export function decideOn(batch: DecisionBatch, monitor: string, event: MonitorEvent): void {
   assertOpen(batch);

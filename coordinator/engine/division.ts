@@ -101,20 +101,21 @@ export function circling(history: History, now: number): readonly number[] {
   );
 }
 
-const partitionsOf = ({ takes }: History, now: number): readonly number[] =>
-  recent(takes, now).map(({ partition }) => partition);
+function partitionsOf({ takes }: History, now: number): readonly number[] {
+  return recent(takes, now).map(({ partition }) => partition);
+}
 
-const recent = (moves: readonly Move[], now: number): readonly Move[] =>
-  moves.filter(({ at }) => now - at < windowMs);
+function recent(moves: readonly Move[], now: number): readonly Move[] {
+  return moves.filter(({ at }) => now - at < windowMs);
+}
 
-export const remember = (
+export function remember(
   moves: readonly Move[],
   partitions: readonly number[],
   now: number,
-): readonly Move[] => [
-  ...recent(moves, now),
-  ...partitions.map((partition) => ({ partition, at: now })),
-];
+): readonly Move[] {
+  return [...recent(moves, now), ...partitions.map((partition) => ({ partition, at: now }))];
+}
 
 /**
  * How many partitions a coordinator should hold. A coordinator without the bus decides nothing. It

@@ -166,11 +166,13 @@ export async function loadPartition(
 }
 
 /** What nobody has registered yet: it is complete, and read once. */
-const only = (hours: Hours): RunningHours => ({
-  refresh: async () => undefined,
-  checksOf: (_, monitor, from, to) => checksIn(hours, monitor, from, to),
-  newestOf: (_, monitor) => newestIn(hours, monitor),
-});
+function only(hours: Hours): RunningHours {
+  return {
+    refresh: async () => undefined,
+    checksOf: (_, monitor, from, to) => checksIn(hours, monitor, from, to),
+    newestOf: (_, monitor) => newestIn(hours, monitor),
+  };
+}
 
 /** The newest pass and the newest failure of each probe, of checks in order of start. */
 function newestByProbe(checks: readonly Check[]): readonly Check[] {

@@ -85,13 +85,16 @@ export type Ownership = {
   mayWork: () => boolean;
 };
 
-export const createOwnership = (): Ownership => ({
-  running: new Map(),
-  mayWork: () => false,
-});
+export function createOwnership(): Ownership {
+  return {
+    running: new Map(),
+    mayWork: () => false,
+  };
+}
 
-export const owns = (ownership: Ownership, partition: number): boolean =>
-  ownership.mayWork() && ownership.running.has(partition);
+export function owns(ownership: Ownership, partition: number): boolean {
+  return ownership.mayWork() && ownership.running.has(partition);
+}
 
 export function createPartitions({ owner, version, ownership, deps, signal }: Options): Partitions {
   const { sql, bus, log, timing } = deps;

@@ -31,14 +31,15 @@ export async function readCheckpoint(
   return row && { takenAt: row.taken_at.getTime(), state: row.state };
 }
 
-export const writeCheckpoint = (
+export function writeCheckpoint(
   sql: Queryable,
   partition: number,
   checkpoint: StoredCheckpoint,
-): Statement =>
-  sql`insert into checkpoints (partition, taken_at, state)
+): Statement {
+  return sql`insert into checkpoints (partition, taken_at, state)
     values (${partition}, ${new Date(checkpoint.takenAt)}, ${checkpoint.state})
     on conflict (partition) do update set taken_at = excluded.taken_at, state = excluded.state`;
+}
 
 type Alive = { readonly owner: string; readonly version: string; readonly hasBus: boolean };
 
@@ -79,35 +80,38 @@ export type Lease = { readonly partition: number; readonly epoch: number };
  * locked in order of partition, as in commits. In any other order both could wait for each other,
  * and the database would end one of them after a second.
  */
-export const renewLeases = (sql: Queryable, owner: string, lastsMs: number): Promise<Lease[]> =>
-  sql<Lease[]>`
+export function renewLeases(sql: Queryable, owner: string, lastsMs: number): Promise<Lease[]> {
+  return sql<Lease[]>`
     update leases set expires_at = now() + ${lastsMs} * interval '1 millisecond'
     where partition in (select partition from leases where owner = ${owner}
       order by partition for no key update)
     returning partition, epoch`;
+}
 
-export const freeLeases = (sql: Queryable): Promise<FreeLease[]> =>
-  sql<FreeLease[]>`
+export function freeLeases(sql: Queryable): Promise<FreeLease[]> {
+  return sql<FreeLease[]>`
     select partition, extract(epoch from now() - expires_at)::float8 * 1000 as "freeMs"
     from leases where expires_at < now() order by partition`;
+}
 
 /**
  * Takes those of these partitions that are still free. Those that are being written to are left for
  * the next time.
  */
-export const takeLeases = (
+export function takeLeases(
   sql: Queryable,
   owner: string,
   partitions: readonly number[],
   lastsMs: number,
-): Promise<Lease[]> =>
-  sql<Lease[]>`
+): Promise<Lease[]> {
+  return sql<Lease[]>`
     update leases
     set owner = ${owner}, epoch = epoch + 1,
       expires_at = now() + ${lastsMs} * interval '1 millisecond'
     where partition in (select partition from leases where expires_at < now()
       and partition = any(${[...partitions]}) order by partition for update skip locked)
     returning partition, epoch`;
+}
 
 export class Fenced extends Error {
   readonly partitions: readonly number[];
@@ -163,10 +167,11 @@ export async function ownedPartitions(sql: Queryable): Promise<number> {
  * Locks these leases until the transaction ends, and fails when one of them was taken before: see
  * fencedBy().
  */
-export const fence = (sql: Queryable, owner: string, leases: readonly Lease[]): Statement =>
-  sql`select hold_leases(${owner},
+export function fence(sql: Queryable, owner: string, leases: readonly Lease[]): Statement {
+  return sql`select hold_leases(${owner},
     ${numbersLiteral(leases.map(({ partition }) => partition))}::smallint[],
     ${numbersLiteral(leases.map(({ epoch }) => epoch))}::bigint[])`;
+}
 
 /** Turns an error of fence() into Fenced; returns any other error as it is. */
 export function fencedBy(error: unknown): unknown {
@@ -222,8 +227,9 @@ export type SetAside = {
 const columns = 'id, subject, reason, at, octet_length(data) as bytes, attempts, retry_asked_at';
 
 /** The newest first. */
-export const allSetAside = (sql: Queryable): Promise<SetAside[]> =>
-  sql<SetAside[]>`select ${sql.unsafe(columns)} from set_aside order by id desc limit 1000`;
+export function allSetAside(sql: Queryable): Promise<SetAside[]> {
+  return sql<SetAside[]>`select ${sql.unsafe(columns)} from set_aside order by id desc limit 1000`;
+}
 
 export async function setAsideById(
   sql: Queryable,
@@ -288,15 +294,16 @@ export type MonitorRow = {
 };
 
 /** All monitors of a partition, in pages. */
-export const monitorsOfPartition = (
+export function monitorsOfPartition(
   sql: Queryable,
   partition: number,
-): AsyncGenerator<MonitorRow[]> =>
-  inPages(
+): AsyncGenerator<MonitorRow[]> {
+  return inPages(
     0,
     ({ key }) => key,
     (after) => monitorsAfter(sql, partition, after),
   );
+}
 
 /** The only secret of a heartbeat is an address, which no probe needs. */
 const watchedColumns =
@@ -328,10 +335,11 @@ export async function keyAfter(
 }
 
 /** The monitors of a bucket, which is a page as well. */
-export const monitorsOfBucket = (sql: Queryable, { partition, bucket }: Bucket) =>
-  sql<MonitorRow[]>`
+export function monitorsOfBucket(sql: Queryable, { partition, bucket }: Bucket) {
+  return sql<MonitorRow[]>`
     select ${sql.unsafe(watchedColumns)} from monitors where partition = ${partition}
       and key >= ${bucket * bucketLength} and key < ${(bucket + 1) * bucketLength} order by key`;
+}
 
 /** The monitors of a partition with changes that are not published yet. */
 export async function changingMonitors(
@@ -344,8 +352,11 @@ export async function changingMonitors(
   return new Set(rows.map(({ monitor }) => monitor));
 }
 
-export const monitorsById = (sql: Queryable, ids: readonly string[]) =>
-  sql<MonitorRow[]>`select ${sql.unsafe(watchedColumns)} from monitors where id = any(${[...ids]})`;
+export function monitorsById(sql: Queryable, ids: readonly string[]) {
+  return sql<
+    MonitorRow[]
+  >`select ${sql.unsafe(watchedColumns)} from monitors where id = any(${[...ids]})`;
+}
 
 export function watchedOf(row: MonitorRow): Watched {
   const { config } = row;
@@ -382,21 +393,24 @@ export function placeIn(config: Config): string | null {
 }
 
 /** Equal for targets on the same host. */
-export const targetHash = ({ type, target }: Pick<MonitorRow, 'type' | 'target'>): number =>
-  hashOf(defaultName(type, target) ?? target);
+export function targetHash({ type, target }: Pick<MonitorRow, 'type' | 'target'>): number {
+  return hashOf(defaultName(type, target) ?? target);
+}
 
 /** A monitor's row reduced to what placement needs. */
-export const placedOf = (row: MonitorRow): Placed => ({
-  monitor: row.id,
-  interval_ms: row.interval_s * 1_000,
-  ordinal: row.key,
-  continents: continentsIn(row.config),
-  probe: placeIn(row.config),
-  places: row.places,
-  inside: insideOf(row.type, row.target, row.config)?.addresses,
-  kind: row.type,
-  ability: abilityFor(row.type, row.config),
-});
+export function placedOf(row: MonitorRow): Placed {
+  return {
+    monitor: row.id,
+    interval_ms: row.interval_s * 1_000,
+    ordinal: row.key,
+    continents: continentsIn(row.config),
+    probe: placeIn(row.config),
+    places: row.places,
+    inside: insideOf(row.type, row.target, row.config)?.addresses,
+    kind: row.type,
+    ability: abilityFor(row.type, row.config),
+  };
+}
 
 /** How far the results of one generation of a probe's spool are committed in a partition. */
 export type Watermark = {
@@ -420,10 +434,11 @@ export function writeWatermarks(sql: Queryable, rows: readonly Watermark[]): Sta
   return [statement];
 }
 
-export const watermarksOfPartition = (sql: Queryable, partition: number): Promise<Watermark[]> =>
-  sql<
+export function watermarksOfPartition(sql: Queryable, partition: number): Promise<Watermark[]> {
+  return sql<
     Watermark[]
   >`select probe_key, generation, partition, seq from watermarks where partition = ${partition}`;
+}
 
 /** Partition → seq of one generation: up to there a probe may trim its spool. */
 export async function committedOf(

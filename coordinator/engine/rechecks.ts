@@ -302,12 +302,14 @@ function createFirstChecks(deps: {
  * roster changes, and when one of them times out, until the monitor has a result.
  */
 
-export const noUnseen = (): Unseen => ({
-  awaited: new Map(),
-  epoch: Number.NaN,
-  left: [],
-  nextEnd: Number.POSITIVE_INFINITY,
-});
+export function noUnseen(): Unseen {
+  return {
+    awaited: new Map(),
+    epoch: Number.NaN,
+    left: [],
+    nextEnd: Number.POSITIVE_INFINITY,
+  };
+}
 
 /** Remembers the monitor if it has no result yet. */
 export function noteUnseen(unseen: Unseen, monitor: MonitorState): void {

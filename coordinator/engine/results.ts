@@ -318,8 +318,9 @@ function mayHold(
 }
 
 /** Without chosen places either private probes check it or public ones. */
-const isOwnChoice = ({ places, probe }: MonitorSettings, isPrivate: boolean): boolean =>
-  Boolean(places) || (probe !== null) === isPrivate;
+function isOwnChoice({ places, probe }: MonitorSettings, isPrivate: boolean): boolean {
+  return Boolean(places) || (probe !== null) === isPrivate;
+}
 
 /** Decides results that may count, in order of start, and adds them to the samples. */
 export function decideResults(

@@ -284,10 +284,12 @@ export async function passThrough({ began, actor }: RunningPartition): Promise<v
 }
 
 /** What is known of its past, for its alerts. */
-export const backlogStateOf = ({ lease, deliveries }: RunningPartition): PartitionBacklog => ({
-  lease,
-  isCaughtUp: isCaughtUp(deliveries),
-});
+export function backlogStateOf({ lease, deliveries }: RunningPartition): PartitionBacklog {
+  return {
+    lease,
+    isCaughtUp: isCaughtUp(deliveries),
+  };
+}
 
 /**
  * Takes no more messages, finishes those that it has, and leaves a checkpoint if we still own the

@@ -34,5 +34,6 @@ export type PartitionState = {
   sealing: Sealing | undefined;
 };
 
-export const watermarkName = (probeKey: number, generation: string): string =>
-  `${probeKey}:${generation}`;
+export function watermarkName(probeKey: number, generation: string): string {
+  return `${probeKey}:${generation}`;
+}

@@ -40,13 +40,13 @@ type Dependencies = {
   readonly figures?: Figures;
 };
 
-export const createWriter = ({
+export function createWriter({
   sql,
   owner,
   clock,
   log,
   figures = noFigures,
-}: Dependencies): Writer => {
+}: Dependencies): Writer {
   let queue: Waiting[] = [];
   const slots = Array.from({ length: maxSlots }, () => wayOf(sql).openSlot());
   /** Slots that write nothing. */
@@ -147,4 +147,4 @@ export const createWriter = ({
       await Promise.all(slots.map((slot) => slot.end()));
     },
   };
-};
+}

@@ -6,10 +6,10 @@ import { monitorKey } from '../monitors/queries.ts';
 import { beginning, eventCursors } from './position.ts';
 import { eventJson, eventsAfter, insertDeploy } from './queries.ts';
 
-export const listEvents = async (
+export async function listEvents(
   { sql, organisation, with: { cursors } }: InOrganisation,
   { after, monitor, limit }: InputOf<typeof api.listEvents>,
-): OperationResult<OutputOf<typeof api.listEvents>> => {
+): OperationResult<OutputOf<typeof api.listEvents>> {
   const places = await eventCursors(sql, cursors, organisation.id, monitor);
   const from = after === null ? beginning : await places.read(after, ['query', 'after']);
   const found = await eventsAfter(sql, organisation.id, { monitor, after: from, most: limit + 1 });
@@ -20,12 +20,12 @@ export const listEvents = async (
     after: await places.make({ key, place }),
     more: found.length > limit,
   };
-};
+}
 
-export const createEvent = async (
+export async function createEvent(
   { sql, organisation, note }: InOrganisation,
   { name: input, monitor }: InputOf<typeof api.createEvent>,
-): OperationResult<OutputOf<typeof api.createEvent>> => {
+): OperationResult<OutputOf<typeof api.createEvent>> {
   const name = nameFrom(input);
   if (monitor !== null)
     orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
@@ -42,4 +42,4 @@ export const createEvent = async (
     warning: null,
     name,
   };
-};
+}

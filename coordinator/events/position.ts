@@ -19,12 +19,12 @@ export type EventCursors = {
 };
 
 /** `monitor`: the list of its events alone. */
-export const eventCursors = async (
+export async function eventCursors(
   sql: Queryable,
   cursors: Cursors,
   organisation: string,
   monitor: string | null,
-): Promise<EventCursors> => {
+): Promise<EventCursors> {
   // Transaction numbers belong to one database: a restored one starts again.
   const list = ['events', organisation, await installationId(sql), monitor];
   return {
@@ -41,4 +41,4 @@ export const eventCursors = async (
       }
     },
   };
-};
+}

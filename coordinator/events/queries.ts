@@ -22,22 +22,26 @@ export type EventRow = {
 };
 
 /** An event as programs get it. */
-export const eventJson = ({ key: _, place: __, at, ...rest }: EventRow) => ({
-  ...rest,
-  at: at.toISOString(),
-});
+export function eventJson({ key: _, place: __, at, ...rest }: EventRow) {
+  return {
+    ...rest,
+    at: at.toISOString(),
+  };
+}
 
-const columns = (sql: Queryable) => sql`
+function columns(sql: Queryable) {
+  return sql`
   e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event,
   e.monitor_id as monitor, e.incident_id as incident,
   e.group_id as "group", e.window_id as "window", e.warning, e.name`;
+}
 
 /**
  * Events after a row, in order. Transactions get their numbers when they begin to write, and end in
  * any order. Only events before the oldest open transaction are returned, so that none can later
  * appear before them.
  */
-export const eventsAfter = (
+export function eventsAfter(
   sql: Queryable,
   organisation: string,
   {
@@ -49,56 +53,58 @@ export const eventsAfter = (
     readonly after: Pick<EventRow, 'key' | 'place'>;
     readonly most: number;
   },
-): Promise<EventRow[]> => sql<EventRow[]>`
+): Promise<EventRow[]> {
+  return sql<EventRow[]>`
   select ${columns(sql)} from events e
   where e.organisation_id = ${organisation}
     and (e.written_by, e.id) > (${after.place}::text::xid8, ${after.key})
     and e.written_by < pg_snapshot_xmin(pg_current_snapshot()) ${monitor === null ? sql`` : sql`and e.monitor_id = ${monitor}`}
   order by e.written_by, e.id limit ${limit}`;
+}
 
 /** Those of these events that are still kept. */
-export const eventsByKey = (
+export function eventsByKey(
   sql: Queryable,
   organisation: string,
   keys: readonly number[],
-): Promise<EventRow[]> => sql<EventRow[]>`
+): Promise<EventRow[]> {
+  return sql<EventRow[]>`
   select ${columns(sql)} from events e
   where e.organisation_id = ${organisation} and e.id = any(${numbersLiteral(keys)}::bigint[])`;
+}
 
 /** Deletes a batch of older events. Returns whether there may be more. */
-export const forgetEvents = async (
-  sql: Queryable,
-  before: Date,
-  limit: number,
-): Promise<boolean> => {
+export async function forgetEvents(sql: Queryable, before: Date, limit: number): Promise<boolean> {
   const deleted = await sql`delete from events
       where id in (select id from events where at < ${before} order by at limit ${limit})`;
   return deleted.count === limit;
-};
+}
 
 /** A deploy, of one monitor or of all. */
-export const insertDeploy = async (
+export async function insertDeploy(
   sql: Queryable,
   organisation: string,
   { name, monitor }: { readonly name: string; readonly monitor: string | null },
-): Promise<{ readonly id: string; readonly at: Date }> => {
+): Promise<{ readonly id: string; readonly at: Date }> {
   const [row] = await sql<{ id: string; at: Date }[]>`
     insert into events (organisation_id, what, monitor_id, name)
     values (${organisation}, 'deploy', ${monitor}, ${name})
     returning event_id as id, at`;
   if (row === undefined) throw new Error('the deploy was not written');
   return row;
-};
+}
 
 /** The newest deploys that a monitor's chart shows, newest first. */
-export const deploysWithin = (
+export function deploysWithin(
   sql: Queryable,
   organisation: string,
   monitor: string,
   { from, to }: Interval,
-): Promise<{ readonly at: Date; readonly name: string }[]> => sql<{ at: Date; name: string }[]>`
+): Promise<{ readonly at: Date; readonly name: string }[]> {
+  return sql<{ at: Date; name: string }[]>`
   select at, name from events
   where organisation_id = ${organisation} and what = 'deploy'
     and (monitor_id is null or monitor_id = ${monitor})
     and at >= ${new Date(from)} and at < ${new Date(to)}
   order by at desc limit 50`;
+}

@@ -52,43 +52,47 @@ type Output = OutputOf<typeof api.applyFile>;
 type Outcome = Output['objects'][number] & { readonly kind: FileKind };
 type Raw = Readonly<Record<string, unknown>>;
 
-export const applyFile = (context: InOrganisation, input: Input): OperationResult<Output> =>
-  apply(context, input, 'keep');
+export function applyFile(context: InOrganisation, input: Input): OperationResult<Output> {
+  return apply(context, input, 'keep');
+}
 
-export const planFile = (context: InOrganisation, input: Input): OperationResult<Output> =>
-  apply(context, input, 'undo');
+export function planFile(context: InOrganisation, input: Input): OperationResult<Output> {
+  return apply(context, input, 'undo');
+}
 
-export const getFile = async (
+export async function getFile(
   { sql, organisation }: InOrganisation,
   { file }: InputOf<typeof api.getFile>,
-): OperationResult<OutputOf<typeof api.getFile>> => {
+): OperationResult<OutputOf<typeof api.getFile>> {
   const name = fileFrom(file);
   const [objects, elsewhere] = await Promise.all([
     managedBy(sql, organisation.id, name),
     managedElsewhere(sql, organisation.id, name),
   ]);
   return { objects, elsewhere };
-};
+}
 
-export const showManager = async (
+export async function showManager(
   { sql, organisation }: InOrganisation,
   { objects }: InputOf<typeof contract.showManager>,
-): OperationResult<OutputOf<typeof contract.showManager>> => ({
-  file: (await fileOf(sql, organisation.id, objects)) ?? null,
-});
+): OperationResult<OutputOf<typeof contract.showManager>> {
+  return {
+    file: (await fileOf(sql, organisation.id, objects)) ?? null,
+  };
+}
 
-const fileFrom = (name: string): string => {
+function fileFrom(name: string): string {
   if (isFileName(name)) return name;
   throw new Refusal('file_name_invalid', {
     file: 'name it by small letters and digits, with dashes between them, up to 60 characters.',
   });
-};
+}
 
-const apply = async (
+async function apply(
   context: InOrganisation,
   input: Input,
   then: 'keep' | 'undo',
-): OperationResult<Output> => {
+): OperationResult<Output> {
   const { sql, organisation, note } = context;
   const file = fileFrom(input.file);
   await sql`savepoint file`;
@@ -123,15 +127,17 @@ const apply = async (
       changes: withKeys(outcome.changes, keys),
     })),
   };
-};
+}
 
-const isMade = (result: string): boolean => /^(?:created|changed|unchanged)$/.test(result);
+function isMade(result: string): boolean {
+  return /^(?:created|changed|unchanged)$/.test(result);
+}
 
-const countsOf = (outcomes: readonly Outcome[]): Readonly<Record<string, number>> => {
+function countsOf(outcomes: readonly Outcome[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { result } of outcomes) counts[result] = (counts[result] ?? 0) + 1;
   return counts;
-};
+}
 
 /** What is found out about a file while it is applied. */
 type Work = {
@@ -147,10 +153,12 @@ type Work = {
   readonly outcomes: Outcome[];
 };
 
-const nameOf = (kind: FileKind, key: string): string => `${kind} ${key}`;
+function nameOf(kind: FileKind, key: string): string {
+  return `${kind} ${key}`;
+}
 
 /** Finds the objects that exist: those the file made, those it adopts by id, and by external id. */
-const begin = async (context: InOrganisation, file: string, input: Input): Promise<Work> => {
+async function begin(context: InOrganisation, file: string, input: Input): Promise<Work> {
   const { sql, organisation } = context;
   const { id: of } = organisation;
   const managed = await managedBy(sql, of, file);
@@ -205,10 +213,10 @@ const begin = async (context: InOrganisation, file: string, input: Input): Promi
     refused: new Set(outcomes.map(({ kind, key }) => nameOf(kind, key))),
     outcomes,
   };
-};
+}
 
 /** Texts by which objects of the file name others. */
-const referencesIn = (input: Input): readonly string[] => {
+function referencesIn(input: Input): readonly string[] {
   const texts = new Set<string>();
   const add = (value: unknown): void => {
     if (typeof value === 'string') texts.add(value);
@@ -225,7 +233,7 @@ const referencesIn = (input: Input): readonly string[] => {
         }
     }
   return [...texts];
-};
+}
 
 const unknownCodes = {
   groups: 'group_not_found',
@@ -235,32 +243,35 @@ const unknownCodes = {
   status_pages: 'status_page_not_found',
 } as const satisfies Record<FileKind, unknown>;
 
-const unknownId = (kind: FileKind): Refusal =>
-  new Refusal('reference_unknown', {
+function unknownId(kind: FileKind): Refusal {
+  return new Refusal('reference_unknown', {
     id: `${notFound(unknownCodes[kind]).message} Leave \`id\` out to create one.`,
   });
+}
 
-const managedBySomeone = (file: string): Refusal =>
-  new Refusal(
+function managedBySomeone(file: string): Refusal {
+  return new Refusal(
     'managed_elsewhere',
     `${file}/antipode.yaml manages it; take it out there, or leave it out here.`,
   );
+}
 
-const refused = (
+function refused(
   kind: FileKind,
   key: string,
   id: string | null,
   { code, message }: Pick<Refusal, 'code' | 'message'>,
-): Outcome => ({ kind, key, id, result: 'refused', changes: {}, error: { code, message } });
+): Outcome {
+  return { kind, key, id, result: 'refused', changes: {}, error: { code, message } };
+}
 
-const conclude = ({ outcomes, refused: all }: Work, outcome: Outcome): void => {
+function conclude({ outcomes, refused: all }: Work, outcome: Outcome): void {
   outcomes.push(outcome);
   if (outcome.result === 'refused') all.add(nameOf(outcome.kind, outcome.key));
-};
+}
 
-const resolveIn =
-  ({ known, refused }: Work): Resolve =>
-  (kind, key) => {
+function resolveIn({ known, refused }: Work): Resolve {
+  return (kind, key) => {
     const thing = known.get(nameOf(kind, key));
     if (thing) return thing;
     const one = kind === 'groups' ? 'group' : 'monitor';
@@ -271,20 +282,21 @@ const resolveIn =
       `there is no ${one} "${key}" in the file, and none has it as its external id.`,
     );
   };
+}
 
 const anyId = uuid();
 
 /** As its field reads it; every object was judged by it when the input was read. */
-const read = <Value>(field: Field<Value>, raw: unknown): Value => {
+function read<Value>(field: Field<Value>, raw: unknown): Value {
   const parsed = field.parse(raw, ['body']);
   if (!parsed.ok) throw new InvalidInput(parsed.faults);
   return parsed.value;
-};
+}
 
 /** Kinds whose objects are made one by one. */
 type SingleKind = Exclude<FileKind, 'groups' | 'monitors'>;
 
-const makeOne = async (work: Work, kind: SingleKind, key: string, raw: Raw): Promise<void> => {
+async function makeOne(work: Work, kind: SingleKind, key: string, raw: Raw): Promise<void> {
   if (work.refused.has(nameOf(kind, key))) return;
   const present = work.known.get(nameOf(kind, key));
   try {
@@ -302,17 +314,17 @@ const makeOne = async (work: Work, kind: SingleKind, key: string, raw: Raw): Pro
   } catch (error) {
     conclude(work, refused(kind, key, present?.id ?? null, refusalIn(error)));
   }
-};
+}
 
 /** That the file manages it from now on is a change too. */
-const adopting = ({ owned, file }: Work, outcome: Outcome): Outcome => {
+function adopting({ owned, file }: Work, outcome: Outcome): Outcome {
   if (owned.has(nameOf(outcome.kind, outcome.key)) || !/^(?:un)?changed$/.test(outcome.result))
     return outcome;
   const changes = { ...outcome.changes, file: { before: null, after: file } };
   return { ...outcome, result: 'changed', changes };
-};
+}
 
-const stepsOf = (work: Work, kind: SingleKind, key: string, raw: Raw): Steps => {
+function stepsOf(work: Work, kind: SingleKind, key: string, raw: Raw): Steps {
   const resolve = resolveIn(work);
   switch (kind) {
     case 'channels':
@@ -322,14 +334,14 @@ const stepsOf = (work: Work, kind: SingleKind, key: string, raw: Raw): Steps => 
     case 'status_pages':
       return statusPageSteps(key, read(fileObjects.status_pages, raw), resolve);
   }
-};
+}
 
 /** The first step creates the object, unless there is one; the others change it. */
-const takeSteps = async (
+async function takeSteps(
   { context }: Work,
   steps: readonly Step[],
   present: string | null,
-): Promise<Pick<Outcome, 'result' | 'changes'> & { readonly id: string }> => {
+): Promise<Pick<Outcome, 'result' | 'changes'> & { readonly id: string }> {
   let id = present;
   let result = 'unchanged';
   let changes: Record<string, unknown> = {};
@@ -344,10 +356,10 @@ const takeSteps = async (
   }
   if (id === null) throw new Error('no step of a file made an object');
   return { id, result, changes };
-};
+}
 
 /** A change by field. */
-const changesOf = (changed: Performed['changed']): Record<string, unknown> => {
+function changesOf(changed: Performed['changed']): Record<string, unknown> {
   const { before = {}, after = {} } = changed ?? {};
   return Object.fromEntries(
     [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name) => [
@@ -355,36 +367,37 @@ const changesOf = (changed: Performed['changed']): Record<string, unknown> => {
       { before: before[name] ?? null, after: after[name] ?? null },
     ]),
   );
-};
+}
 
 /** @throws any error that is no refusal of the object itself. */
-const refusalIn = (error: unknown): Pick<Refusal, 'code' | 'message'> => {
+function refusalIn(error: unknown): Pick<Refusal, 'code' | 'message'> {
   if (error instanceof Refusal && error.code !== 'internal' && error.code !== 'unavailable')
     return error;
   if (error instanceof InvalidInput) return { code: 'config_invalid', message: error.message };
   throw error;
-};
+}
 
-const makeGroups = (work: Work, given: Input['groups']): Promise<void> =>
-  makeTogether(work, putGroups, 'groups', given, (key, raw) =>
+function makeGroups(work: Work, given: Input['groups']): Promise<void> {
+  return makeTogether(work, putGroups, 'groups', given, (key, raw) =>
     groupItem(key, read(fileObjects.groups, raw), work.file),
   );
+}
 
-const makeMonitors = (work: Work, given: Input['monitors']): Promise<void> => {
+function makeMonitors(work: Work, given: Input['monitors']): Promise<void> {
   const resolve = resolveIn(work);
   return makeTogether(work, putMonitors, 'monitors', given, (key, raw) =>
     monitorItem(key, read(fileObjects.monitors, raw), work.file, resolve),
   );
-};
+}
 
 /** All objects of a kind by a few statements. */
-const makeTogether = async (
+async function makeTogether(
   work: Work,
   operation: typeof putGroups | typeof putMonitors,
   kind: 'groups' | 'monitors',
   given: Readonly<Record<string, Raw>>,
   itemOf: (key: string, raw: Raw) => { readonly name: string; readonly type?: string },
-): Promise<void> => {
+): Promise<void> {
   const asked: { key: string; id: string | null; item: ReturnType<typeof itemOf> }[] = [];
   for (const [key, raw] of Object.entries(given)) {
     if (work.refused.has(nameOf(kind, key))) continue;
@@ -417,16 +430,16 @@ const makeTogether = async (
         type: item.type ?? null,
       });
   }
-};
+}
 
-const answerOf = (body: unknown): OutputOf<typeof putGroups> => {
+function answerOf(body: unknown): OutputOf<typeof putGroups> {
   const parsed = PutOut.parse(body, []);
   if (!parsed.ok) throw new Error('objects that are put are answered in one form');
   return parsed.value;
-};
+}
 
 /** What the file made and no longer has: it goes in the reverse order. */
-const remove = async (work: Work, input: Input): Promise<void> => {
+async function remove(work: Work, input: Input): Promise<void> {
   const { context, managed, outcomes } = work;
   const left = managed
     .filter(({ kind, key }) => !Object.hasOwn(input[kind], key))
@@ -442,10 +455,10 @@ const remove = async (work: Work, input: Input): Promise<void> => {
     context.organisation.id,
     left.map(({ id }) => id),
   );
-};
+}
 
 /** Ids of objects of the file become their keys, as the file itself names them. */
-const withKeys = (changes: Raw, keys: ReadonlyMap<string, string>): Raw => {
+function withKeys(changes: Raw, keys: ReadonlyMap<string, string>): Raw {
   const keyed = (value: unknown): unknown => {
     if (typeof value === 'string') return keys.get(value) ?? value;
     if (Array.isArray(value)) return value.map(keyed);
@@ -453,4 +466,4 @@ const withKeys = (changes: Raw, keys: ReadonlyMap<string, string>): Raw => {
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, keyed(each)]));
   };
   return Object.fromEntries(Object.entries(changes).map(([name, each]) => [name, keyed(each)]));
-};
+}

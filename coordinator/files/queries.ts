@@ -9,7 +9,8 @@ export type Managed = { readonly kind: FileKind; readonly key: string; readonly 
 export type Thing = { readonly kind: FileKind; readonly id: string; readonly name: string };
 
 /** Everything of an organisation that a file can manage. */
-const things = (sql: Queryable, organisation: string) => sql`
+function things(sql: Queryable, organisation: string) {
+  return sql`
   select 'groups' as kind, id, name, external_id, null as type from groups
     where organisation_id = ${organisation}
   union all select 'monitors', id, name, external_id, type from monitors
@@ -20,13 +21,14 @@ const things = (sql: Queryable, organisation: string) => sql`
     where organisation_id = ${organisation} and deleted_at is null
   union all select 'status_pages', id, name, null, null from status_pages
     where organisation_id = ${organisation}`;
+}
 
 /**
  * What a file manages, of what still exists. Each object is looked up by its id: a join of as many
  * rows as a file has just written would be planned for one.
  */
-export const managedBy = (sql: Queryable, organisation: string, file: string): Promise<Managed[]> =>
-  sql<Managed[]>`
+export function managedBy(sql: Queryable, organisation: string, file: string): Promise<Managed[]> {
+  return sql<Managed[]>`
     select f.kind, f.key, f.object_id as id from file_objects f
     where f.organisation_id = ${organisation} and f.file = ${file} and case f.kind
       when 'groups' then exists (select from groups t
@@ -42,59 +44,63 @@ export const managedBy = (sql: Queryable, organisation: string, file: string): P
       else exists (select from status_pages t
         where t.id = f.object_id and t.organisation_id = f.organisation_id) end
     order by f.kind, f.key`;
+}
 
 /** What other files manage. */
-export const managedElsewhere = (
+export function managedElsewhere(
   sql: Queryable,
   organisation: string,
   file: string,
-): Promise<{ readonly id: string; readonly file: string }[]> =>
-  sql<{ readonly id: string; readonly file: string }[]>`
+): Promise<{ readonly id: string; readonly file: string }[]> {
+  return sql<{ readonly id: string; readonly file: string }[]>`
     select object_id as id, file from file_objects
     where organisation_id = ${organisation} and file <> ${file} order by file, object_id`;
+}
 
 /** The objects of these ids, with the file that manages each. */
-export const thingsWithFile = (
+export function thingsWithFile(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<(Thing & { readonly type: string | null; readonly file: string | null })[]> =>
-  sql<(Thing & { readonly type: string | null; readonly file: string | null })[]>`
+): Promise<(Thing & { readonly type: string | null; readonly file: string | null })[]> {
+  return sql<(Thing & { readonly type: string | null; readonly file: string | null })[]>`
     select t.kind, t.id, t.name, t.type, f.file from (${things(sql, organisation)}) t
     left join file_objects f on f.organisation_id = ${organisation} and f.object_id = t.id
     where t.id = any(${[...ids]}::uuid[])`;
+}
 
 /** Groups and monitors by their external ids. */
-export const thingsCalled = (
+export function thingsCalled(
   sql: Queryable,
   organisation: string,
   externalIds: readonly string[],
-): Promise<(Thing & { readonly external_id: string; readonly file: string | null })[]> =>
-  sql<(Thing & { readonly external_id: string; readonly file: string | null })[]>`
+): Promise<(Thing & { readonly external_id: string; readonly file: string | null })[]> {
+  return sql<(Thing & { readonly external_id: string; readonly file: string | null })[]>`
     select t.kind, t.id, t.name, t.external_id, f.file from (${things(sql, organisation)}) t
     left join file_objects f on f.organisation_id = ${organisation} and f.object_id = t.id
     where t.external_id = any(${[...externalIds]}::text[])`;
+}
 
 /** A file that manages any of these objects; undefined when all are managed by hand. */
-export const fileOf = async (
+export async function fileOf(
   sql: Queryable,
   organisation: string,
   objects: readonly string[],
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<{ file: string }[]>`
     select file from file_objects
     where organisation_id = ${organisation} and object_id = any(${[...objects]}::uuid[])
     order by file limit 1`;
   return row?.file;
-};
+}
 
 /** The file manages these from now on; each key names one object. */
-export const writeManaged = async (
+export async function writeManaged(
   sql: Queryable,
   organisation: string,
   file: string,
   managed: readonly Managed[],
-): Promise<void> => {
+): Promise<void> {
   if (managed.length === 0) return;
   const named = managed.map(({ kind, key }) => `${kind} ${key}`);
   await sql`delete from file_objects where organisation_id = ${organisation} and file = ${file}
@@ -106,13 +112,13 @@ export const writeManaged = async (
     organisation,
     managed.map(({ id, ...rest }) => ({ ...rest, file, object_id: id })),
   );
-};
+}
 
-export const removeManaged = async (
+export async function removeManaged(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<void> => {
+): Promise<void> {
   await sql`delete from file_objects
     where organisation_id = ${organisation} and object_id = any(${[...ids]}::uuid[])`;
-};
+}

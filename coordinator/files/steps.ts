@@ -23,35 +23,39 @@ export type Resolve = (
 export type Steps = { readonly create: readonly Step[]; readonly update: readonly Step[] };
 
 /** A group as `putGroups` takes it. */
-export const groupItem = (
+export function groupItem(
   key: string,
   { name, description, external_id }: FileObject<'groups'>,
   file: string,
-) => ({
-  name: name ?? key,
-  description,
-  external_id: external_id ?? externalIdOf(file, key),
-});
+) {
+  return {
+    name: name ?? key,
+    description,
+    external_id: external_id ?? externalIdOf(file, key),
+  };
+}
 
 /** A monitor as `putMonitors` takes it. */
-export const monitorItem = (
+export function monitorItem(
   key: string,
   { id: _, ...given }: FileObject<'monitors'>,
   file: string,
   resolve: Resolve,
-) => ({
-  ...given,
-  name: given.name ?? key,
-  group: given.group === null ? null : resolve('groups', given.group).id,
-  external_id: given.external_id ?? externalIdOf(file, key),
-});
+) {
+  return {
+    ...given,
+    name: given.name ?? key,
+    group: given.group === null ? null : resolve('groups', given.group).id,
+    external_id: given.external_id ?? externalIdOf(file, key),
+  };
+}
 
-export const channelSteps = (
+export function channelSteps(
   key: string,
   { id: _, kind, ...given }: FileObject<'channels'>,
   resolve: Resolve,
   warnsByDefault: (kind: string) => boolean,
-): Steps => {
+): Steps {
   const body = {
     ...given,
     name: given.name ?? key,
@@ -70,15 +74,15 @@ export const channelSteps = (
     ],
     update: [{ operation: channels.updateChannel, body }],
   };
-};
+}
 
 /** `raw` has the times as they were written. */
-export const maintenanceSteps = (
+export function maintenanceSteps(
   key: string,
   given: FileObject<'maintenance'>,
   raw: Readonly<Record<string, unknown>>,
   resolve: Resolve,
-): Steps => {
+): Steps {
   const body = {
     name: given.name ?? key,
     starts_at: raw.starts_at,
@@ -95,13 +99,13 @@ export const maintenanceSteps = (
       { operation: maintenance.updateMaintenanceWindow, body: { ...body, rrule: rrule ?? '' } },
     ],
   };
-};
+}
 
-export const statusPageSteps = (
+export function statusPageSteps(
   key: string,
   given: FileObject<'status_pages'>,
   resolve: Resolve,
-): Steps => {
+): Steps {
   const basic = {
     name: given.name ?? key,
     slug: given.slug ?? key,
@@ -131,7 +135,7 @@ export const statusPageSteps = (
     create: [{ operation: statusPages.createStatusPage, body: basic }, update],
     update: [update],
   };
-};
+}
 
 const removals: Readonly<Record<FileKind, Operation>> = {
   groups: groups.deleteGroup,
@@ -141,13 +145,19 @@ const removals: Readonly<Record<FileKind, Operation>> = {
   status_pages: statusPages.deleteStatusPage,
 };
 
-export const removalOf = (kind: FileKind): Operation => removals[kind];
+export function removalOf(kind: FileKind): Operation {
+  return removals[kind];
+}
 
 /** The input of an operation on one object: its only path parameter is the object's id. */
-export const rawOf = ({ params }: Operation, id: string | null, body?: unknown): RawInput => ({
-  path: Object.fromEntries(Object.keys(params).map((name) => [name, id])),
-  ...(body === undefined ? {} : { body }),
-});
+export function rawOf({ params }: Operation, id: string | null, body?: unknown): RawInput {
+  return {
+    path: Object.fromEntries(Object.keys(params).map((name) => [name, id])),
+    ...(body === undefined ? {} : { body }),
+  };
+}
 
 /** By which programs find an object of a file, where it has no external id of its own. */
-export const externalIdOf = (file: string, key: string): string => `${file}/${key}`;
+export function externalIdOf(file: string, key: string): string {
+  return `${file}/${key}`;
+}

@@ -3,18 +3,19 @@ import type { Clock } from '../../shared/base/time.ts';
 import { type Queryable, type Sql, textsLiteral } from '../database/connect.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
 
-const hexOf = (subjects: readonly Buffer[]): string =>
-  textsLiteral(subjects.map((subject) => subject.toString('hex')));
+function hexOf(subjects: readonly Buffer[]): string {
+  return textsLiteral(subjects.map((subject) => subject.toString('hex')));
+}
 
 /**
  * Counts one attempt per subject, in one statement. Returns each subject's count and the start of
  * its window. A window that began by `since` is over.
  */
-export const countTries = async (
+export async function countTries(
   sql: Queryable,
   tried: readonly { readonly subject: Buffer; readonly since: Date }[],
   now: Date,
-): Promise<{ readonly subject: Buffer; readonly tries: number; readonly began_at: Date }[]> => {
+): Promise<{ readonly subject: Buffer; readonly tries: number; readonly began_at: Date }[]> {
   const subjects = hexOf(tried.map(({ subject }) => subject));
   const sinces = textsLiteral(tried.map(({ since }) => since.toISOString()));
   return sql<{ subject: Buffer; tries: number; began_at: Date }[]>`
@@ -27,13 +28,13 @@ export const countTries = async (
         when a.began_at <= t.since then excluded.began_at else a.began_at end
       from tried t where t.subject = excluded.subject)
     returning subject, tries, began_at`;
-};
+}
 
 /** A proven attempt was not a guess, so it does not count. */
-export const forgetTries = async (sql: Queryable, subjects: readonly Buffer[]): Promise<void> => {
+export async function forgetTries(sql: Queryable, subjects: readonly Buffer[]): Promise<void> {
   await sql`delete from attempts
     where subject in (select decode(h, 'hex') from unnest(${hexOf(subjects)}::text[]) h)`;
-};
+}
 
 const hourMs = 3_600_000;
 
@@ -48,21 +49,25 @@ export type Tried = {
 };
 
 /** A limit per hour. */
-export const hourly = (what: string, limit: number): Tried => ({
-  what,
-  most: limit,
-  withinMs: hourMs,
-});
+export function hourly(what: string, limit: number): Tried {
+  return {
+    what,
+    most: limit,
+    withinMs: hourMs,
+  };
+}
 
 /**
  * Wrong passwords of one account from all hosts together. Above the limit, signing in needs the
  * link of a mail, which no one else can block.
  */
-export const failuresOf = (email: string): Tried => ({
-  ...hourly(`passwords of ${email.trim().toLowerCase()} from everywhere`, 100),
-  instead:
-    'Someone tries many passwords of this account. Ask for a link by mail (Forgot your password?), or sign in with a passkey.',
-});
+export function failuresOf(email: string): Tried {
+  return {
+    ...hourly(`passwords of ${email.trim().toLowerCase()} from everywhere`, 100),
+    instead:
+      'Someone tries many passwords of this account. Ask for a link by mail (Forgot your password?), or sign in with a passkey.',
+  };
+}
 
 /**
  * Attempts at what can be guessed. They are counted in the database before anything is checked, so
@@ -77,12 +82,12 @@ export type Attempts = {
 
 const usualWindowMs = 15 * 60_000;
 
-export const createAttempts = (
+export function createAttempts(
   sql: Sql,
   clock: Clock,
   secrets: AccountSecrets,
   windowMs = usualWindowMs,
-): Attempts => {
+): Attempts {
   const subjectsOf = (tried: readonly Tried[]): Promise<Buffer[]> =>
     Promise.all(tried.map(({ what }) => secrets.fingerprint('attempt', what)));
   return {
@@ -116,10 +121,10 @@ export const createAttempts = (
     },
     forget: async (tried) => forgetTries(sql, await subjectsOf(tried)),
   };
-};
+}
 
 /** The part of an address that belongs to one host: for IPv6 a whole /64 network. */
-export const hostOf = (address: string): string => {
+export function hostOf(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address;
   const [head = '', tail = ''] = address.split('::');
   const groups = head.split(':').filter((group) => group !== '');
@@ -128,4 +133,4 @@ export const hostOf = (address: string): string => {
     ? [...groups, ...Array.from({ length: Math.max(0, missing) }, () => '0')]
     : groups;
   return whole.slice(0, 4).join(':');
-};
+}

@@ -65,22 +65,23 @@ type HandlersOf<Contract> = {
  * Binds every operation of a contract to the handler of its name. One that is missing, or does not
  * fit its operation, does not compile.
  */
-export const bindAll = <Contract extends object>(
+export function bindAll<Contract extends object>(
   contract: Contract,
   handlers: HandlersOf<Contract>,
-): readonly Bound<never>[] => {
+): readonly Bound<never>[] {
   const byName = new Map<string, Handler<never, never, unknown>>(Object.entries(handlers));
   return Object.entries(contract).flatMap(([name, operation]) => {
     const handler = byName.get(name);
     return handler !== undefined && isOperation(operation) ? [bind(operation, handler)] : [];
   });
-};
+}
 
-const isOperation = (value: unknown): value is Operation<string, never> =>
-  isRecord(value) && 'audience' in value && 'parse' in value;
+function isOperation(value: unknown): value is Operation<string, never> {
+  return isRecord(value) && 'audience' in value && 'parse' in value;
+}
 
 /** By audience. The operator's pages offer a part of what the machine itself does. */
-export const handlersOf = (bound: readonly Bound<never>[]): Handlers => {
+export function handlersOf(bound: readonly Bound<never>[]): Handlers {
   // bindAll gave each operation a handler for the callers of its audience.
   const of = <For extends Audience>(...audiences: readonly For[]) =>
     Object.fromEntries(
@@ -95,52 +96,57 @@ export const handlersOf = (bound: readonly Bound<never>[]): Handlers => {
     operator: of('operator'),
     installation: of('installation', 'operator'),
   };
-};
+}
 
 /**
  * For a handler that works before its transaction. Slow work such as hashing a password would hold
  * a connection and locks in it; and an attempt stays counted even when the operation is refused.
  */
-export const inSteps = <Own, Input, Output, Prepared>(steps: {
+export function inSteps<Own, Input, Output, Prepared>(steps: {
   readonly before: (early: Early<Own>, input: Input) => Promise<Prepared>;
   readonly act: (
     context: Context & Own,
     input: Input,
     prepared: Prepared,
   ) => OperationResult<Output>;
-}): InSteps<Own, Input, Output> => ({
-  prepare: async (early, input) => {
-    const prepared = await steps.before(early, input);
-    return (context) => steps.act(context, input, prepared);
-  },
-});
+}): InSteps<Own, Input, Output> {
+  return {
+    prepare: async (early, input) => {
+      const prepared = await steps.before(early, input);
+      return (context) => steps.act(context, input, prepared);
+    },
+  };
+}
 
-const bind = <Own, Input, Output>(
+function bind<Own, Input, Output>(
   operation: Operation<string, Input>,
   handler: Handler<Own, Input, Output>,
-): Bound<Own> => ({
-  operation,
-  read: (raw) => {
-    const input = readInput(operation, raw);
-    return {
-      input,
-      prepare: async (early) => {
-        if (typeof handler === 'function')
-          return async (context) => answeredOf(await handler(context, input));
-        const act = await handler.prepare(early, input);
-        return async (context) => answeredOf(await act(context));
-      },
-    };
-  },
-});
+): Bound<Own> {
+  return {
+    operation,
+    read: (raw) => {
+      const input = readInput(operation, raw);
+      return {
+        input,
+        prepare: async (early) => {
+          if (typeof handler === 'function')
+            return async (context) => answeredOf(await handler(context, input));
+          const act = await handler.prepare(early, input);
+          return async (context) => answeredOf(await act(context));
+        },
+      };
+    },
+  };
+}
 
-const readInput = <Input>(operation: Operation<string, Input>, raw: RawInput): Input => {
+function readInput<Input>(operation: Operation<string, Input>, raw: RawInput): Input {
   const parsed = operation.parse(raw);
   if (!parsed.ok) throw new InvalidInput(parsed.faults);
   return parsed.value;
-};
+}
 
-const answeredOf = <Output>(answer: Output | AlternateStatus<Output>): Answered =>
-  answer instanceof AlternateStatus
+function answeredOf<Output>(answer: Output | AlternateStatus<Output>): Answered {
+  return answer instanceof AlternateStatus
     ? { status: answer.status, body: answer.body }
     : { body: answer };
+}

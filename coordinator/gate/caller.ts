@@ -61,10 +61,12 @@ export type Caller = {
 };
 
 /** The operator acting in an organisation. */
-export const operatorIn = (organisation: Organisation): Caller => ({
-  is: 'operator',
-  organisation,
-  user: null,
-  role: 'owner',
-  scope: 'read_write',
-});
+export function operatorIn(organisation: Organisation): Caller {
+  return {
+    is: 'operator',
+    organisation,
+    user: null,
+    role: 'owner',
+    scope: 'read_write',
+  };
+}

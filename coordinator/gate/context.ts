@@ -217,7 +217,7 @@ type Values = Readonly<Record<string, unknown>>;
 type Difference = { readonly before: Values | undefined; readonly after: Values | undefined };
 
 /** The differences between two states of a thing; everything for a created or deleted one. */
-export const differences = (before: Values | undefined, after: Values | undefined): Difference => {
+export function differences(before: Values | undefined, after: Values | undefined): Difference {
   const differs = ([key, value]: [string, unknown]): boolean =>
     before === undefined ||
     after === undefined ||
@@ -226,7 +226,7 @@ export const differences = (before: Values | undefined, after: Values | undefine
   const part = (of: Values | undefined) =>
     of === undefined ? undefined : Object.fromEntries(Object.entries(of).filter(differs));
   return { before: part(before), after: part(after) };
-};
+}
 
 /** What every handler gets. */
 export type Context = {
@@ -299,11 +299,12 @@ type NotFound = {
  * The same words for what does not exist and for what belongs to another organisation, so that no
  * one can tell the two apart.
  */
-export const notFound = (code: NotFound): Refusal =>
-  new Refusal(code, words[code] ?? refusalCodes[code][1]);
+export function notFound(code: NotFound): Refusal {
+  return new Refusal(code, words[code] ?? refusalCodes[code][1]);
+}
 
 /** Returns the row, or throws the refusal that there is none. */
-export const orNotFound = <Row>(row: Row | undefined, code: NotFound): Row => {
+export function orNotFound<Row>(row: Row | undefined, code: NotFound): Row {
   if (row === undefined) throw notFound(code);
   return row;
-};
+}

@@ -26,7 +26,7 @@ export type Cursors = {
 /** Nearly every answer of a list repeats the same cursor. */
 const maxKept = 2_000;
 
-export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
+export function createCursors(secret: () => Promise<Buffer>): Cursors {
   let made = createRecentCache<string, string>(maxKept);
   let madeWith: Buffer | undefined;
   const keyFor = async (purpose: string): Promise<Buffer> =>
@@ -89,18 +89,18 @@ export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
       return { key: Number(plain.readBigUInt64BE()), place: place === '' ? null : place };
     },
   };
-};
+}
 
 type Keyed = { readonly key: number; readonly place?: string | null };
 
 /** Reads one row more than the page holds, to find out whether there is a next page. */
-export const placedPageOf = async <Row extends Keyed, Item>(
+export async function placedPageOf<Row extends Keyed, Item>(
   cursors: Cursors,
   list: readonly unknown[],
   { limit, cursor }: { readonly limit: number; readonly cursor: string | null },
   rows: (after: CursorPlace | null, most: number) => Promise<readonly Row[]>,
   item: (row: Row) => Item,
-): Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }> => {
+): Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }> {
   const found = await rows(cursor === null ? null : await cursors.read(list, cursor), limit + 1);
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
@@ -111,23 +111,24 @@ export const placedPageOf = async <Row extends Keyed, Item>(
       ? await cursors.make(list, { key: last.key, place: last.place ?? null })
       : null,
   };
-};
+}
 
 /** For a list in the order of its running numbers. */
-export const pageOf = <Row extends { readonly key: number }, Item>(
+export function pageOf<Row extends { readonly key: number }, Item>(
   cursors: Cursors,
   list: readonly unknown[],
   asked: { readonly limit: number; readonly cursor: string | null },
   rows: (from: number | null, limit: number) => Promise<readonly Row[]>,
   item: (row: Row) => Item,
-): Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }> =>
-  placedPageOf<Row & { readonly place?: null }, Item>(
+): Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }> {
+  return placedPageOf<Row & { readonly place?: null }, Item>(
     cursors,
     list,
     asked,
     (after, limit) => rows(after?.key ?? null, limit),
     item,
   );
+}
 
 /** Where ascending lists begin, and descending ones. */
 export const beforeAll = 0;

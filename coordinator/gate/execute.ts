@@ -31,7 +31,7 @@ export type Actor = Pick<
 type Values = Readonly<Record<string, unknown>>;
 
 /** What a step changed; undefined when its states before and after are the same. */
-const changesOf = ({ before, after }: AuditDetails, sent: unknown): Performed['changed'] => {
+function changesOf({ before, after }: AuditDetails, sent: unknown): Performed['changed'] {
   if (before === undefined && after === undefined)
     return { before: undefined, after: isRecord(sent) ? { sent: redact(sent) } : {} };
   const changed = differences(before, after);
@@ -39,16 +39,17 @@ const changesOf = ({ before, after }: AuditDetails, sent: unknown): Performed['c
     (part) => isRecord(part) && Object.keys(part).length === 0,
   );
   return isSame ? undefined : changed;
-};
+}
 
-const idIn = (body: unknown): Values =>
-  isRecord(body) && typeof body.id === 'string' ? { id: body.id } : {};
+function idIn(body: unknown): Values {
+  return isRecord(body) && typeof body.id === 'string' ? { id: body.id } : {};
+}
 
 /**
  * Writes the audit entry of one operation. The handler's own before and after take precedence over
  * the input. Neither contains secrets.
  */
-export const writeAudit = async (
+export async function writeAudit(
   sql: Queryable,
   done: {
     readonly at: number;
@@ -59,7 +60,7 @@ export const writeAudit = async (
     readonly noted: AuditDetails;
     readonly answered: Answered;
   },
-): Promise<void> => {
+): Promise<void> {
   const { at, actor, operation, about, sent, noted, answered } = done;
   const isNoted = noted.before !== undefined || noted.after !== undefined;
   await insertAudit(sql, {
@@ -73,7 +74,7 @@ export const writeAudit = async (
       ...(isNoted ? differences(noted.before, noted.after) : { sent: redact(sent) }),
     },
   });
-};
+}
 
 /** The one way to every operation, for the API, the pages, the command line and assistants. */
 export type Gate = {
@@ -121,15 +122,15 @@ type Dependencies = {
   readonly handlers: Handlers;
 };
 
-const named = <Own>(
+function named<Own>(
   handlers: Readonly<Record<string, Bound<Own>>>,
   operation: Operation,
-): Bound<Own> => {
+): Bound<Own> {
   const bound = Object.hasOwn(handlers, operation.id) ? handlers[operation.id] : undefined;
   if (bound?.operation !== operation)
     throw new Refusal('internal', `there is no handler of the operation ${operation.id}`);
   return bound;
-};
+}
 
 const through = {
   token: 'api',
@@ -138,15 +139,17 @@ const through = {
   operator: 'operator',
 } as const satisfies Record<Caller['is'], string>;
 
-const actorOf = ({ is, organisation, user, token, connection, address }: Caller): Actor => ({
-  organisation: organisation.id,
-  user,
-  through: through[is],
-  // A ping key belongs to nobody.
-  who: is === 'operator' ? 'operator' : user === null ? (token?.name ?? '') : '',
-  token_name: token?.name ?? connection?.client ?? null,
-  address: address ?? null,
-});
+function actorOf({ is, organisation, user, token, connection, address }: Caller): Actor {
+  return {
+    organisation: organisation.id,
+    user,
+    through: through[is],
+    // A ping key belongs to nobody.
+    who: is === 'operator' ? 'operator' : user === null ? (token?.name ?? '') : '',
+    token_name: token?.name ?? connection?.client ?? null,
+    address: address ?? null,
+  };
+}
 
 const atPage = { organisation: null, through: 'page', token_name: null } as const;
 const operator: Actor = {
@@ -157,16 +160,22 @@ const operator: Actor = {
   token_name: null,
   address: null,
 };
-const nothingHere = (): Refusal => new Refusal('route_not_found', 'No such route.');
+
+function nothingHere(): Refusal {
+  return new Refusal('route_not_found', 'No such route.');
+}
+
 const ignored = (): void => undefined;
-const noSteps = (): Promise<never> =>
-  Promise.reject(new Refusal('internal', 'only an operation of an organisation has steps'));
+
+function noSteps(): Promise<never> {
+  return Promise.reject(new Refusal('internal', 'only an operation of an organisation has steps'));
+}
 
 /**
  * permission → read the input → work before the transaction → transaction with the organisation as
  * it is now → handler → audit entry → answer.
  */
-export const createGate = ({ sql, clock, instruments, handlers }: Dependencies): Gate => {
+export function createGate({ sql, clock, instruments, handlers }: Dependencies): Gate {
   // The database's lock would suffice for the data. But every caller that waits for it there holds
   // a connection, and one busy organisation could take all of them from the others.
   const inTurn = createTurns<string>();
@@ -328,4 +337,4 @@ export const createGate = ({ sql, clock, instruments, handlers }: Dependencies):
       return inTransaction(sql, (transaction) => run(transaction));
     },
   };
-};
+}

@@ -40,10 +40,10 @@ export type StoredCall = { readonly request: string; readonly answered_at: numbe
  */
 export type Fate = 'new' | 'same' | 'other';
 
-export const fateOf = (known: StoredCall | undefined, request: string, now: number): Fate => {
+export function fateOf(known: StoredCall | undefined, request: string, now: number): Fate {
   if (known === undefined || known.answered_at + idempotencyKeptMs <= now) return 'new';
   return known.request === request ? 'same' : 'other';
-};
+}
 
 /**
  * Refusals that concern the request itself. All others concern the moment: the same call may
@@ -75,8 +75,9 @@ const ofTheMoment: ReadonlySet<RefusalCode> = new Set([
 ]);
 
 /** Whether a refusal is stored, so that the repeated call gets it again. */
-export const isKept = (code: RefusalCode): boolean =>
-  decided.has(refusalCodes[code][0]) && !ofTheMoment.has(code);
+export function isKept(code: RefusalCode): boolean {
+  return decided.has(refusalCodes[code][0]) && !ofTheMoment.has(code);
+}
 
 /** A call that named a key, and its caller: fingerprints in hexadecimal. */
 export type NamedCall = {
@@ -91,27 +92,27 @@ export type IdempotencyRecord = {
   readonly answer: Uint8Array | null;
 };
 
-export const idempotencyRecord = async (
+export async function idempotencyRecord(
   sql: Queryable,
   { organisation, call }: Pick<NamedCall, 'organisation' | 'call'>,
-): Promise<IdempotencyRecord | undefined> => {
+): Promise<IdempotencyRecord | undefined> {
   const [row] = await sql<IdempotencyRecord[]>`
     select encode(request, 'hex') as request,
       (extract(epoch from answered_at) * 1000)::float8 as answered_at, answer from kept_answers
     where organisation_id = ${organisation} and call = decode(${call}, 'hex')`;
   return row;
-};
+}
 
 /**
  * False when it was not stored: because the call has another answer by now, or because a rotation
  * removed the key that encrypts the answer. An encrypted answer begins with the sixteen bytes of
  * its key's id; the key stays until this transaction ends.
  */
-export const keepAnswer = async (
+export async function keepAnswer(
   sql: Queryable,
   { organisation, call, request }: NamedCall,
   { box, at, over }: { readonly box: Buffer | null; readonly at: number; readonly over: number },
-): Promise<boolean> => {
+): Promise<boolean> {
   const kept = await sql`
     insert into kept_answers as k (organisation_id, call, request, answered_at, answer)
     select ${organisation}, decode(${call}, 'hex'), decode(${request}, 'hex'), ${new Date(at)},
@@ -124,17 +125,17 @@ export const keepAnswer = async (
     set request = excluded.request, answered_at = excluded.answered_at, answer = excluded.answer
       where k.answered_at <= ${new Date(over)}`;
   return kept.count > 0;
-};
+}
 
 /**
  * Keeps each organisation's newest answers, up to this many bytes; of older ones only the fact
  * remains. Works in batches, oldest first. Returns whether there may be more.
  */
-export const shrinkIdempotencyRecords = async (
+export async function shrinkIdempotencyRecords(
   sql: Queryable,
   mostBytes: number,
   limit: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   // While all answers together are below the limit, no organisation can exceed it: most
   // installations never scan them.
   const [size] = await sql<
@@ -157,19 +158,19 @@ export const shrinkIdempotencyRecords = async (
     where k.organisation_id = beyond.organisation_id and k.call = beyond.call
       and k.answered_at = beyond.answered_at`;
   return lightened.count === limit;
-};
+}
 
 /** Deletes a batch of older records. Returns whether there may be more. */
-export const deleteIdempotencyRecords = async (
+export async function deleteIdempotencyRecords(
   sql: Queryable,
   before: Date,
   limit: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   const deleted = await sql`delete from kept_answers where ctid = any(array(
     select ctid from kept_answers where answered_at <= ${before} order by answered_at
     limit ${limit}))`;
   return deleted.count === limit;
-};
+}
 
 /** How a caller names a call that must be done once, however often it is sent. */
 export type Named = {
@@ -227,30 +228,33 @@ class Overtaken extends Error {}
  */
 const maxTries = 3;
 
-const inUse = (): Refusal =>
-  new Refusal(
+function inUse(): Refusal {
+  return new Refusal(
     'idempotency_key_in_use',
     'Another call with this Idempotency-Key is being worked on; send it again in a moment, and you get its answer.',
   );
+}
 
-const reused = (): Refusal =>
-  new Refusal(
+function reused(): Refusal {
+  return new Refusal(
     'idempotency_key_reused',
     'This Idempotency-Key was sent with another request within the last 24 hours; give each request a key of its own, and send the same request only when you repeat it.',
   );
+}
 
-const tooLarge = (at: number): Refusal =>
-  new Refusal(
+function tooLarge(at: number): Refusal {
+  return new Refusal(
     'idempotency_answer_too_large',
     `This call was answered on ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC, and nothing was done now. Its answer is not kept: it was larger than ${maxRecordBytes / 1024} KiB, or it is older than the newest ${maxRecordsOfOrganisation / 1024 / 1024} MiB of answers to your organisation. Read what there is.`,
   );
+}
 
 /**
  * Does a call with a key at most once in 24 hours. The transaction that does the work also writes
  * the answer, so a killed process leaves both or neither. A lock of that transaction marks the call
  * as being worked on, and ends with the transaction in any case.
  */
-export const createOnce = ({ sql, clock, secrets, accountSecrets }: Dependencies): Once => {
+export function createOnce({ sql, clock, secrets, accountSecrets }: Dependencies): Once {
   /**
    * The calls that this process works on: they would otherwise wait for each other in their
    * organisation's queue.
@@ -329,4 +333,4 @@ export const createOnce = ({ sql, clock, secrets, accountSecrets }: Dependencies
       working.delete(named.call);
     }
   };
-};
+}

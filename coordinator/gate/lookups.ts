@@ -10,9 +10,9 @@ import type { Organisation } from './caller.ts';
  * is answered from a query that began after the call arrived, and fifty callers at once cost one
  * round trip.
  */
-export const createGatheredLookup = <Holder extends { readonly fingerprint: string }>(
+export function createGatheredLookup<Holder extends { readonly fingerprint: string }>(
   holdersOf: (fingerprints: readonly string[]) => Promise<readonly Holder[]>,
-): ((fingerprint: string) => Promise<Holder | undefined>) => {
+): (fingerprint: string) => Promise<Holder | undefined> {
   type Waiting = {
     readonly resolve: (holder: Holder | undefined) => void;
     readonly reject: (error: unknown) => void;
@@ -45,7 +45,7 @@ export const createGatheredLookup = <Holder extends { readonly fingerprint: stri
       // Calls that arrive in the same turn of the event loop share a query.
       setImmediate(() => void run());
     });
-};
+}
 
 /**
  * When credentials were last used: recorded in memory, so that no call waits for a write, and
@@ -67,12 +67,7 @@ type Dependencies<Use> = {
 
 const flushEvery = 60_000;
 
-export const createLastUses = <Use>({
-  write,
-  log,
-  of,
-  again,
-}: Dependencies<Use>): LastUses<Use> => {
+export function createLastUses<Use>({ write, log, of, again }: Dependencies<Use>): LastUses<Use> {
   let uses = new Map<string, Use>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -99,7 +94,7 @@ export const createLastUses = <Use>({
     },
     flush,
   };
-};
+}
 
 /** How the operator, who belongs to no organisation, finds the one to act in. */
 export type OrganisationLookup = {
@@ -119,29 +114,31 @@ const codes = {
   token: 'token_not_found',
 } as const satisfies Record<keyof typeof ownerOf, RefusalCode>;
 
-export const createOrganisationLookup = (sql: Sql): OrganisationLookup => ({
-  named: async (idOrName) => {
-    const text = idOrName.trim();
-    const byId = isId(text.toLowerCase())
-      ? await organisationById(sql, text.toLowerCase())
-      : undefined;
-    if (byId) return byId;
-    const [one, another] = await organisationsNamed(sql, text);
-    if (another && (one?.name !== text || another.name === text))
-      throw new Refusal(
-        'organisation_not_found',
-        `Several organisations are called "${text}"; give the id.`,
-      );
-    if (!one) throw new Refusal('organisation_not_found', `There is no organisation "${text}".`);
-    return one;
-  },
-  owning: async (kind, id) => {
-    const organisation = isId(id.toLowerCase())
-      ? await ownerOf[kind](sql, id.toLowerCase())
-      : undefined;
-    const found =
-      organisation === undefined ? undefined : await organisationById(sql, organisation);
-    if (!found) throw new Refusal(codes[kind], `There is no ${kind} with the id ${id}.`);
-    return found;
-  },
-});
+export function createOrganisationLookup(sql: Sql): OrganisationLookup {
+  return {
+    named: async (idOrName) => {
+      const text = idOrName.trim();
+      const byId = isId(text.toLowerCase())
+        ? await organisationById(sql, text.toLowerCase())
+        : undefined;
+      if (byId) return byId;
+      const [one, another] = await organisationsNamed(sql, text);
+      if (another && (one?.name !== text || another.name === text))
+        throw new Refusal(
+          'organisation_not_found',
+          `Several organisations are called "${text}"; give the id.`,
+        );
+      if (!one) throw new Refusal('organisation_not_found', `There is no organisation "${text}".`);
+      return one;
+    },
+    owning: async (kind, id) => {
+      const organisation = isId(id.toLowerCase())
+        ? await ownerOf[kind](sql, id.toLowerCase())
+        : undefined;
+      const found =
+        organisation === undefined ? undefined : await organisationById(sql, organisation);
+      if (!found) throw new Refusal(codes[kind], `There is no ${kind} with the id ${id}.`);
+      return found;
+    },
+  };
+}

@@ -22,11 +22,11 @@ export type SettledWindow = {
  * for all. A window that is over is replaced; of two that began at nearly the same time, the
  * earlier stays.
  */
-export const settleWindows = async (
+export async function settleWindows(
   sql: Queryable,
   unsettled: readonly UnsettledCalls[],
   length_ms: number,
-): Promise<readonly SettledWindow[]> => {
+): Promise<readonly SettledWindow[]> {
   const rows = unsettled.map(({ subject, began_at, calls }) => ({
     subject,
     began_at: new Date(began_at).toISOString(),
@@ -50,12 +50,12 @@ export const settleWindows = async (
       (select count(*) from coordinators
         where seen_at > now() - interval '1 minute')::int as coordinators`;
   return settled.map(({ began_at, ...rest }) => ({ ...rest, began_at: began_at.getTime() }));
-};
+}
 
 /** Windows that ended a while ago are useless. */
-export const forgetWindows = async (sql: Queryable, endedBefore: number): Promise<void> => {
+export async function forgetWindows(sql: Queryable, endedBefore: number): Promise<void> {
   await sql`delete from rate_windows where began_at < ${new Date(endedBefore)}`;
-};
+}
 
 export type Count = {
   readonly allowed: boolean;
@@ -65,7 +65,9 @@ export type Count = {
 };
 
 /** The subject of a call without a token. */
-export const subjectOfAddress = (address: string): string => `address:${hostOf(address)}`;
+export function subjectOfAddress(address: string): string {
+  return `address:${hostOf(address)}`;
+}
 
 export type RateLimiter = {
   /**
@@ -93,13 +95,13 @@ type Dependencies = {
   readonly patience?: number;
 };
 
-const inTime = async (settling: Promise<void>, ms: number): Promise<boolean> => {
+async function inTime(settling: Promise<void>, ms: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => late.resolve(false), ms);
   const isSettled = await Promise.race([settling.then(() => true), late.promise]);
   clearTimeout(timer);
   return isSettled;
-};
+}
 
 /**
  * `calls` counts the known calls of all coordinators; `unsettled` is the part that the others do
@@ -125,14 +127,14 @@ const maxSubjects = 200_000;
  * next call waits for a settlement; when it is half used, a settlement starts. So n coordinators,
  * each called as fast as possible, exceed the limit by a tenth at most; a single one never waits.
  */
-export const createRateLimiter = ({
+export function createRateLimiter({
   sql,
   clock,
   log,
   perMinute,
   settleEvery = 250,
   patience = 1_000,
-}: Dependencies): RateLimiter => {
+}: Dependencies): RateLimiter {
   const windows = new Map<string, Window>();
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -277,4 +279,4 @@ export const createRateLimiter = ({
       timer = undefined;
     },
   };
-};
+}

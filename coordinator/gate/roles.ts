@@ -5,8 +5,9 @@ import { isProven } from '../people/sessions.ts';
 import type { Caller, Organisation, Person } from './caller.ts';
 
 /** The same refusal for a link that never existed, was used, or expired. */
-export const deadLink = (): Refusal =>
-  new Refusal('link_invalid', 'This link was used already, or has ended.');
+export function deadLink(): Refusal {
+  return new Refusal('link_invalid', 'This link was used already, or has ended.');
+}
 
 /**
  * The part of an operation that decides who may call it, and when. An operation declares it in
@@ -15,23 +16,21 @@ export const deadLink = (): Refusal =>
 export type AccessRule = Pick<Operation, 'access' | 'does' | 'body' | 'whileEnding'>;
 
 /** Whether the user proved their identity recently enough for a dangerous operation. */
-export const isProvenNow = ({ proven_at }: Person, now: number): boolean =>
-  isProven(proven_at, now);
+export function isProvenNow({ proven_at }: Person, now: number): boolean {
+  return isProven(proven_at, now);
+}
 
 /** Before a dangerous operation, the user must prove their identity again. @throws Refusal. */
-export const refuseUnlessProven = (
+export function refuseUnlessProven(
   { dangerous }: Operation,
   person: Person | undefined,
   now: number,
-): void => {
+): void {
   if (dangerous !== true || person === undefined || isProven(person.proven_at, now)) return;
   throw new Refusal('proof_needed', 'Confirm your password to continue.');
-};
+}
 
-const roleRefusal = (
-  caller: Caller,
-  { access }: Pick<Operation, 'access'>,
-): Refusal | undefined => {
+function roleRefusal(caller: Caller, { access }: Pick<Operation, 'access'>): Refusal | undefined {
   if (caller.is === 'operator' || access === 'read') return undefined;
   if (caller.is === 'connector' && caller.scope !== 'read_write' && mayWrite(caller.role))
     return new Refusal(
@@ -56,44 +55,47 @@ const roleRefusal = (
   if (access === 'own' && caller.role !== 'owner')
     return new Refusal('role_insufficient', 'Only an owner of this organisation may do this.');
   return undefined;
-};
+}
 
-const endingRefusal = (
+function endingRefusal(
   { name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>,
   asked: AccessRule,
-): Refusal | undefined => {
+): Refusal | undefined {
   if (ends_at === null || asked.whileEnding === true || isReadOnly(asked)) return undefined;
   const when = new Date(ends_at).toISOString().slice(0, 16).replace('T', ' ');
   return new Refusal(
     'organisation_ending',
     `${name} is going to be deleted on ${when} UTC, so nothing in it can be changed. An owner can still keep it, on its page.`,
   );
-};
+}
 
 /**
  * An organisation awaiting deletion is read-only, so that it can be restored. @throws Refusal
  * `organisation_ending`.
  */
-export const refuseWhileEnding = (
+export function refuseWhileEnding(
   organisation: Pick<Organisation, 'name' | 'ends_at'>,
   asked: AccessRule,
-): void => {
+): void {
   const refusal = endingRefusal(organisation, asked);
   if (refusal) throw refusal;
-};
+}
 
 /** For a page that hides what its reader may not do. */
-export const isAllowed = (caller: Caller, asked: AccessRule): boolean =>
-  roleRefusal(caller, asked) === undefined &&
-  endingRefusal(caller.organisation, asked) === undefined;
+export function isAllowed(caller: Caller, asked: AccessRule): boolean {
+  return (
+    roleRefusal(caller, asked) === undefined &&
+    endingRefusal(caller.organisation, asked) === undefined
+  );
+}
 
 /**
  * The scope is what the user granted the program; the role is what the user may do. A write needs
  * both. @throws Refusal.
  */
-export const refuseUnlessAllowed = (caller: Caller, operation: Operation, now: number): void => {
+export function refuseUnlessAllowed(caller: Caller, operation: Operation, now: number): void {
   const refusal = roleRefusal(caller, operation);
   if (refusal) throw refusal;
   refuseWhileEnding(caller.organisation, operation);
   if (caller.is !== 'operator') refuseUnlessProven(operation, caller.person, now);
-};
+}

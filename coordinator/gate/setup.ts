@@ -45,7 +45,7 @@ const closedSignUp: SignUpPolicy = { signUp: 'invited', signUpPlan: 'free', mail
 const noSources: Reach = async () => ({ status: 503, retryAfter: null, text: '' });
 
 /** The gate with all its dependencies. */
-export const createOperations = (dependencies: OperationsDependencies): Gate => {
+export function createOperations(dependencies: OperationsDependencies): Gate {
   const { handlers, sql, clock, secretKey, previousKey, ...instruments } = dependencies;
   const cursors = createCursors(createKeptKey(sql, { secretKey, previousKey }, 'cursors'));
   const accountSecrets = createAccountSecrets(sql, { secretKey, previousKey });
@@ -65,4 +65,4 @@ export const createOperations = (dependencies: OperationsDependencies): Gate => 
       registries: createRegistryList(clock).current,
     },
   });
-};
+}

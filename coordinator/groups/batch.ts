@@ -23,10 +23,10 @@ type Item = InputOf<typeof contract.putGroups>['items'][number];
 type Asked = GroupSettings & { readonly id: string | null };
 type Planned = { readonly before: GroupSettings | undefined; readonly group: WrittenGroup };
 
-export const putGroups = async (
+export async function putGroups(
   { sql, organisation, note }: InOrganisation,
   { items }: InputOf<typeof contract.putGroups>,
-): OperationResult<OutputOf<typeof contract.putGroups>> => {
+): OperationResult<OutputOf<typeof contract.putGroups>> {
   const { id: of, plan } = organisation;
   const asked = items.map((item) => refusable(() => askedFrom(item)));
   const present = await groupsConcerned(sql, of, accepted(asked));
@@ -52,20 +52,22 @@ export const putGroups = async (
           },
   });
   return { items: judged.map(answerFor) };
-};
+}
 
-const askedFrom = ({ id, name, description, external_id }: Item): Asked => ({
-  id,
-  name: nameFrom(name),
-  description: descriptionFrom(description),
-  external_id: externalIdFrom(external_id),
-});
+function askedFrom({ id, name, description, external_id }: Item): Asked {
+  return {
+    id,
+    name: nameFrom(name),
+    description: descriptionFrom(description),
+    external_id: externalIdFrom(external_id),
+  };
+}
 
 /** Judges one group after the other, as if those before it existed already. */
-const judgeAmong = (
+function judgeAmong(
   present: readonly WrittenGroup[],
   { plan, count }: { readonly plan: PlanName; readonly count: number },
-): ((asked: Asked) => Planned) => {
+): (asked: Asked) => Planned {
   const byId = new Map(present.map((each) => [each.id, each]));
   const byName = new Map(present.map((each) => [folded(each.name), each]));
   const called = new Map(present.map((each) => [each.external_id, each.id]));
@@ -96,12 +98,12 @@ const judgeAmong = (
     called.set(external_id, group.id);
     return { before, group };
   };
-};
+}
 
-const write = async (
+async function write(
   { sql, of }: { readonly sql: InOrganisation['sql']; readonly of: string },
   planned: readonly Planned[],
-): Promise<void> => {
+): Promise<void> {
   const changed = planned.filter(({ before }) => before !== undefined);
   const renamed = changed.filter(({ before, group }) => before?.name !== group.name);
   await freeNames(
@@ -119,21 +121,23 @@ const write = async (
     of,
     planned.flatMap(({ before, group }) => (before === undefined ? [group] : [])),
   );
-};
+}
 
-const resultOf = ({ before, group }: Planned): 'created' | 'changed' | 'unchanged' => {
+function resultOf({ before, group }: Planned): 'created' | 'changed' | 'unchanged' {
   if (before === undefined) return 'created';
   return isDeepStrictEqual(settingsOf(before), settingsOf(group)) ? 'unchanged' : 'changed';
-};
+}
 
-const settingsOf = ({ name, description, external_id }: GroupSettings): GroupSettings => ({
-  name,
-  description,
-  external_id,
-});
+function settingsOf({ name, description, external_id }: GroupSettings): GroupSettings {
+  return {
+    name,
+    description,
+    external_id,
+  };
+}
 
-const answerFor = (judged: Planned | Refusal) =>
-  judged instanceof Refusal
+function answerFor(judged: Planned | Refusal) {
+  return judged instanceof Refusal
     ? {
         result: 'refused',
         id: null,
@@ -148,15 +152,17 @@ const answerFor = (judged: Planned | Refusal) =>
         after: settingsOf(judged.group),
         error: null,
       };
+}
 
-const refusable = <Value>(work: () => Value): Value | Refusal => {
+function refusable<Value>(work: () => Value): Value | Refusal {
   try {
     return work();
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
   }
-};
+}
 
-const accepted = <Value>(all: readonly (Value | Refusal)[]): Value[] =>
-  all.flatMap((each) => (each instanceof Refusal ? [] : [each]));
+function accepted<Value>(all: readonly (Value | Refusal)[]): Value[] {
+  return all.flatMap((each) => (each instanceof Refusal ? [] : [each]));
+}

@@ -34,10 +34,10 @@ import {
 } from './queries.ts';
 
 /** A group with its status by rule 29, and the counts of all its monitors. */
-export const groupJson = (
+export function groupJson(
   { id, name, description, external_id, members, warned, warnings, created_at }: GroupRow,
   now: number,
-) => {
+) {
   const count = (status: string): number =>
     members.reduce((sum, each) => (each.status === status ? sum + each.count : sum), 0);
   return {
@@ -56,7 +56,7 @@ export const groupJson = (
     warned,
     warnings: warnings.map((warning) => warningJson(warning, now)),
   };
-};
+}
 
 /** Null: not mentioned. An empty description or external id removes the old one. */
 export type GroupPatch = {
@@ -68,11 +68,11 @@ export type GroupPatch = {
 /**
  * Runs under the organisation's lock, so that a name that is free now is free when it is written.
  */
-export const changeGroup = async (
+export async function changeGroup(
   { sql, organisation, note, now }: InOrganisation,
   before: GroupRow,
   patch: GroupPatch,
-) => {
+) {
   const { id: of } = organisation;
   const name = patch.name === null ? before.name : nameFrom(patch.name);
   const description =
@@ -100,16 +100,16 @@ export const changeGroup = async (
   };
   note({ before: was, after: { name, description, external_id } });
   return groupJson({ ...before, name, description, external_id }, now);
-};
+}
 
 /**
  * A repeated call creates one group: the organisation's lock lets the second caller see what the
  * first created.
  */
-export const createGroup = async (
+export async function createGroup(
   context: InOrganisation,
   input: InputOf<typeof api.createGroup>,
-): OperationResult<OutputOf<typeof api.createGroup>> => {
+): OperationResult<OutputOf<typeof api.createGroup>> {
   const { sql, organisation, now } = context;
   const name = nameFrom(input.name);
   const description = descriptionFrom(input.description);
@@ -143,75 +143,80 @@ export const createGroup = async (
   const id = newId();
   await insertGroups(sql, organisation.id, [{ id, name, description, external_id }]);
   return groupJson(orNotFound(await groupById(sql, organisation.id, id), 'group_not_found'), now);
-};
+}
 
 /**
  * Its monitors remain, without a group; a window that covered them through it no longer does (rule
  * 26).
  */
-export const deleteGroup = async (
+export async function deleteGroup(
   { sql, organisation }: InOrganisation,
   { group_id }: InputOf<typeof api.deleteGroup>,
-): Promise<void> => {
+): Promise<void> {
   if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id))
     throw notFound('group_not_found');
   await removeGroup(sql, organisation.id, group_id);
-};
+}
 
-export const getGroup = async (
+export async function getGroup(
   { sql, organisation, now }: InOrganisation,
   { group_id }: InputOf<typeof api.getGroup>,
-): OperationResult<OutputOf<typeof api.getGroup>> =>
-  groupJson(orNotFound(await groupById(sql, organisation.id, group_id), 'group_not_found'), now);
+): OperationResult<OutputOf<typeof api.getGroup>> {
+  return groupJson(
+    orNotFound(await groupById(sql, organisation.id, group_id), 'group_not_found'),
+    now,
+  );
+}
 
-export const listGroupStatuses = async (
+export async function listGroupStatuses(
   { sql, organisation, now }: InOrganisation,
   { page }: InputOf<typeof contract.listGroupStatuses>,
-): OperationResult<OutputOf<typeof contract.listGroupStatuses>> => {
+): OperationResult<OutputOf<typeof contract.listGroupStatuses>> {
   const [matching, rows] = await Promise.all([
     countGroups(sql, organisation.id),
     groupsByName(sql, organisation.id, (page - 1) * groupRows, groupRows),
   ]);
   return { matching, items: rows.map((row) => groupJson(row, now)) };
-};
+}
 
-export const listGroups = (
+export function listGroups(
   { sql, organisation, now, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listGroups>,
-): OperationResult<OutputOf<typeof api.listGroups>> =>
-  pageOf(
+): OperationResult<OutputOf<typeof api.listGroups>> {
+  return pageOf(
     cursors,
     ['groups', organisation.id],
     input,
     (from, limit) => groupPage(sql, organisation.id, from ?? beforeAll, limit),
     (row) => groupJson(row, now),
   );
+}
 
-export const listMonitorsOutside = async (
+export async function listMonitorsOutside(
   { sql, organisation }: InOrganisation,
   { group_id }: InputOf<typeof contract.listMonitorsOutside>,
-): OperationResult<OutputOf<typeof contract.listMonitorsOutside>> => {
+): OperationResult<OutputOf<typeof contract.listMonitorsOutside>> {
   if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id))
     throw notFound('group_not_found');
   return { items: await monitorsOutside(sql, organisation.id, group_id) };
-};
+}
 
-export const showGroup = async (
+export async function showGroup(
   { sql, organisation, now }: InOrganisation,
   { group_id }: InputOf<typeof contract.showGroup>,
-): OperationResult<OutputOf<typeof contract.showGroup>> => {
+): OperationResult<OutputOf<typeof contract.showGroup>> {
   const [row, uses] = await Promise.all([
     groupById(sql, organisation.id, group_id),
     groupUses(sql, organisation.id, group_id, now),
   ]);
   return { ...groupJson(orNotFound(row, 'group_not_found'), now), ...uses };
-};
+}
 
-export const updateGroup = async (
+export async function updateGroup(
   context: InOrganisation,
   input: InputOf<typeof api.updateGroup>,
-): OperationResult<OutputOf<typeof api.updateGroup>> =>
-  changeGroup(
+): OperationResult<OutputOf<typeof api.updateGroup>> {
+  return changeGroup(
     context,
     orNotFound(
       await groupById(context.sql, context.organisation.id, input.group_id),
@@ -219,3 +224,4 @@ export const updateGroup = async (
     ),
     input,
   );
+}

@@ -23,8 +23,9 @@ import { groupRows, listGroupStatuses, listMonitorsOutside, showGroup } from './
 type Listed = OutputOf<typeof listGroupStatuses>;
 type GroupStatus = Omit<Listed['items'][number], 'created_at'>;
 
-export const groupState = (status: string): State =>
-  states.find((state) => state === status) ?? 'unknown';
+export function groupState(status: string): State {
+  return states.find((state) => state === status) ?? 'unknown';
+}
 
 const counted: readonly (readonly [
   key: 'down' | 'verifying' | 'up' | 'pending' | 'paused',
@@ -38,16 +39,16 @@ const counted: readonly (readonly [
 ];
 
 /** `2 down, 19 up`. */
-export const countsText = (group: GroupStatus): string => {
+export function countsText(group: GroupStatus): string {
   const parts = counted.flatMap(([key, words]) =>
     group[key] === 0 ? [] : [`${group[key]} ${words}`],
   );
   if (group.warned > 0) parts.push(`${group.warned} with warnings`);
   return parts.length === 0 ? 'no monitors yet' : parts.join(', ');
-};
+}
 
-const rowOf = (group: Listed['items'][number]): Html =>
-  html`
+function rowOf(group: Listed['items'][number]): Html {
+  return html`
     <tr id="group-${group.id}" data-row>
       <td data-label="Status">${stateMark(groupState(group.status))}</td>
       <td data-label="Group">
@@ -60,8 +61,9 @@ const rowOf = (group: Listed['items'][number]): Html =>
       <td data-label="By status">${countsText(group)}</td>
     </tr>
   `;
+}
 
-const sentenceOf = ({ items, matching }: Listed): string => {
+function sentenceOf({ items, matching }: Listed): string {
   const down = items.filter(({ status }) => status === 'down');
   const [first] = down;
   if (first)
@@ -71,13 +73,13 @@ const sentenceOf = ({ items, matching }: Listed): string => {
   const verifying = items.find(({ status }) => status === 'verifying');
   if (verifying) return `In ${verifying.name} a failure is being verified.`;
   return matching === 1 ? 'Your group is not down.' : `None of your ${matching} groups is down.`;
-};
+}
 
 const below =
   'A group has the worst status of the monitors that count in it. Channels, maintenance and status pages can be for a whole group.';
 
-const makeForm = (state: FormState, isFirst: boolean): Html =>
-  html`
+function makeForm(state: FormState, isFirst: boolean): Html {
+  return html`
     ${formSummary(state)}
     <form class="card begin" method="post" action="/groups">
       ${textField({
@@ -90,8 +92,9 @@ const makeForm = (state: FormState, isFirst: boolean): Html =>
       <button class="button button-main">${icon('add')}Create group</button>
     </form>
   `;
+}
 
-const pageOf = async (request: MembersRequest, state: FormState): Promise<PageAnswer> => {
+async function pageOf(request: MembersRequest, state: FormState): Promise<PageAnswer> {
   const { ask, may, query } = request;
   const asked = Number(query.page ?? 1);
   const page = Number.isInteger(asked) && asked > 0 && asked <= 10_000 ? asked : 1;
@@ -150,7 +153,7 @@ const pageOf = async (request: MembersRequest, state: FormState): Promise<PageAn
       </div>
     `,
   });
-};
+}
 
 const listPage: Page = {
   method: 'GET',
@@ -181,12 +184,12 @@ type GroupDetail = OutputOf<typeof showGroup>;
 type Group = OutputOf<typeof getGroup>;
 
 const trail = [{ href: '/groups', name: 'Groups' }];
-const trailTo = ({ id, name }: Pick<Group, 'id' | 'name'>) => [
-  ...trail,
-  { href: `/groups/${id}`, name },
-];
 
-const groupSentenceOf = ({ name, status, monitors, paused }: GroupDetail): string => {
+function trailTo({ id, name }: Pick<Group, 'id' | 'name'>) {
+  return [...trail, { href: `/groups/${id}`, name }];
+}
+
+function groupSentenceOf({ name, status, monitors, paused }: GroupDetail): string {
   if (monitors === 0) return `${name} has no monitors yet.`;
   if (status === 'down') return `${name} is down.`;
   if (status === 'verifying') return `In ${name} a failure is being verified.`;
@@ -195,10 +198,10 @@ const groupSentenceOf = ({ name, status, monitors, paused }: GroupDetail): strin
       ? `All of ${name} is paused.`
       : `Every monitor that counts in ${name} is paused.`;
   return status === 'pending' ? `${name} waits for its first checks.` : `${name} is up.`;
-};
+}
 
-const actionsOf = ({ id }: GroupDetail, { may }: MembersRequest): Html | null =>
-  may(updateGroup)
+function actionsOf({ id }: GroupDetail, { may }: MembersRequest): Html | null {
+  return may(updateGroup)
     ? html`
       ${linkButton(`/groups/${id}/add`, 'Add monitors', { main: true, symbol: 'add' })}
       ${
@@ -211,19 +214,21 @@ const actionsOf = ({ id }: GroupDetail, { may }: MembersRequest): Html | null =>
       ${linkButton(`/groups/${id}/delete`, 'Delete', { symbol: 'delete' })}
     `
     : null;
+}
 
-const named = (items: GroupDetail['windows'], folder: string): readonly Part[] =>
-  joined(
+function named(items: GroupDetail['windows'], folder: string): readonly Part[] {
+  return joined(
     items.map(
       ({ id, name }) =>
         html`<a href="${safeUrl(`/${folder}/${id}`)}">${name ?? 'unnamed window'}</a>`,
     ),
     ', ',
   );
+}
 
 /** What uses the group as a whole, in sentences. */
-const usesOf = ({ windows, channels, pages }: GroupDetail): Html | null =>
-  windows.length + channels.length + pages.length === 0
+function usesOf({ windows, channels, pages }: GroupDetail): Html | null {
+  return windows.length + channels.length + pages.length === 0
     ? null
     : html`
       <section class="card stack">
@@ -236,6 +241,7 @@ const usesOf = ({ windows, channels, pages }: GroupDetail): Html | null =>
         }
       </section>
     `;
+}
 
 const groupPage: Page = {
   method: 'GET',
@@ -286,12 +292,12 @@ const groupPage: Page = {
   },
 };
 
-const addForm = (
+function addForm(
   group: Group,
   outside: OutputOf<typeof listMonitorsOutside>['items'],
   state: FormState,
-): PageAnswer =>
-  show({
+): PageAnswer {
+  return show({
     title: `Add monitors to ${group.name}`,
     place: 'groups',
     status: state.status,
@@ -335,8 +341,9 @@ const addForm = (
       </div>
     `,
   });
+}
 
-const addSubject = async (request: MembersRequest) => {
+async function addSubject(request: MembersRequest) {
   const { ask, path } = request;
   const [group, { items }] = await Promise.all([
     ask(getGroup, { group_id: path.group_id }),
@@ -344,7 +351,7 @@ const addSubject = async (request: MembersRequest) => {
   ]);
   refuseUnlessMay(request, changeMonitors);
   return { group, items };
-};
+}
 
 const addPage: Page = {
   method: 'GET',
@@ -377,8 +384,8 @@ const addPosted: Page = {
   },
 };
 
-const editForm = (group: Group, state: FormState): PageAnswer =>
-  show({
+function editForm(group: Group, state: FormState): PageAnswer {
+  return show({
     title: `Rename ${group.name}`,
     place: 'groups',
     status: state.status,
@@ -399,15 +406,16 @@ const editForm = (group: Group, state: FormState): PageAnswer =>
       </form>
     `,
   });
+}
 
-const groupTo = async (
+async function groupTo(
   request: MembersRequest,
   operation: Parameters<typeof refuseUnlessMay>[1],
-): Promise<Group> => {
+): Promise<Group> {
   const group = await request.ask(getGroup, { group_id: request.path.group_id });
   refuseUnlessMay(request, operation);
   return group;
-};
+}
 
 const editPage: Page = {
   method: 'GET',
@@ -438,7 +446,7 @@ const editPosted: Page = {
 };
 
 /** Says before the deletion what happens to things that name the group. */
-const goneWith = ({ monitors, windows, channels, pages }: GroupDetail): Html => {
+function goneWith({ monitors, windows, channels, pages }: GroupDetail): Html {
   const names = (items: GroupDetail['windows']): string =>
     items.map(({ name }) => name ?? 'unnamed').join(', ');
   const remains =
@@ -478,7 +486,7 @@ const goneWith = ({ monitors, windows, channels, pages }: GroupDetail): Html => 
       }
     </ul>
   `;
-};
+}
 
 const deletePage: Page = {
   method: 'GET',

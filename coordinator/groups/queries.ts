@@ -35,154 +35,164 @@ export const shownNames = namesOf({ id: 'uuid', ...settingColumns }, 'g');
  * Statuses are counted in the index of the status that the database keeps of each monitor
  * (monitor_status).
  */
-export const groupRow = (sql: Queryable) => sql`g.key, ${sql.unsafe(shownNames)}, g.created_at, (
+export function groupRow(sql: Queryable) {
+  return sql`g.key, ${sql.unsafe(shownNames)}, g.created_at, (
     select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status',
       c.affects, 'count', c.count)), '[]')
     from (select s.status, s.affects, count(*) as count from monitor_status s
       where s.group_id = g.id group by s.status, s.affects) c) as members,
     ${warningsOfGroup(sql)}`;
+}
 
-export const groupPage = (
+export function groupPage(
   sql: Queryable,
   organisation: string,
   after: number,
   limit: number,
-): Promise<GroupRow[]> =>
-  sql<GroupRow[]>`
+): Promise<GroupRow[]> {
+  return sql<GroupRow[]>`
     select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation}
       and g.key > ${after} order by g.key limit ${limit}`;
+}
 
-export const groupById = async (
+export async function groupById(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<GroupRow | undefined> => {
+): Promise<GroupRow | undefined> {
   const [row] = await sql<
     GroupRow[]
   >`select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation}
     and g.id = ${id}`;
   return row;
-};
+}
 
 /** Every group to choose from, by name; also for statements. */
-export const groupChoices = (
-  sql: Queryable,
-  organisation: string,
-  limit: number | null = null,
-) => sql<{ id: string; name: string }[]>`
+export function groupChoices(sql: Queryable, organisation: string, limit: number | null = null) {
+  return sql<{ id: string; name: string }[]>`
   select id, name from groups where organisation_id = ${organisation}
   order by name_folded ${limit === null ? sql`` : limited(sql, limit)}`;
+}
 
-export const countGroups = async (sql: Queryable, organisation: string): Promise<number> => {
+export async function countGroups(sql: Queryable, organisation: string): Promise<number> {
   const [row] = await sql<
     { count: number }[]
   >`select count(*) as count from groups where organisation_id = ${organisation}`;
   return row?.count ?? 0;
-};
+}
 
 /** Names compare after trimming, without case. */
-export const groupNamed = async (
+export async function groupNamed(
   sql: Queryable,
   organisation: string,
   name: string,
-): Promise<GroupRow | undefined> => {
+): Promise<GroupRow | undefined> {
   const [row] = await sql<GroupRow[]>`
     select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation}
       and g.name_folded = ${folded(name)}`;
   return row;
-};
+}
 
-export const groupCalled = async (
+export async function groupCalled(
   sql: Queryable,
   organisation: string,
   external: string,
-): Promise<GroupRow | undefined> => {
+): Promise<GroupRow | undefined> {
   const [row] = await sql<GroupRow[]>`
     select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation}
       and g.external_id = ${external}`;
   return row;
-};
+}
 
 /** What people set. */
 export type GroupSettings = Pick<GroupRow, 'name' | 'description' | 'external_id'>;
 
 export type WrittenGroup = GroupSettings & Pick<GroupRow, 'id'>;
 
-const recordOf = (group: WrittenGroup) => ({ ...group, name_folded: folded(group.name) });
+function recordOf(group: WrittenGroup) {
+  return { ...group, name_folded: folded(group.name) };
+}
 
-export const insertGroups = (
+export function insertGroups(
   sql: Queryable,
   organisation: string,
   groups: readonly WrittenGroup[],
-): Promise<void> =>
-  insertRows(sql, 'groups', { id: 'uuid', ...changedColumns }, organisation, groups.map(recordOf));
+): Promise<void> {
+  return insertRows(
+    sql,
+    'groups',
+    { id: 'uuid', ...changedColumns },
+    organisation,
+    groups.map(recordOf),
+  );
+}
 
-export const updateGroups = (
+export function updateGroups(
   sql: Queryable,
   organisation: string,
   groups: readonly WrittenGroup[],
-): Promise<void> => updateRows(sql, 'groups', changedColumns, organisation, groups.map(recordOf));
+): Promise<void> {
+  return updateRows(sql, 'groups', changedColumns, organisation, groups.map(recordOf));
+}
 
 /** Frees the names of groups that get others, so that one may get what another had. */
-export const freeNames = async (
+export async function freeNames(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<void> => {
+): Promise<void> {
   if (ids.length === 0) return;
   await sql`update groups set name_folded = chr(1) || id where organisation_id = ${organisation}
     and id = any(${[...ids]}::uuid[])`;
-};
+}
 
 /** The groups that are one of these, or called like one. */
-export const groupsConcerned = (
+export function groupsConcerned(
   sql: Queryable,
   organisation: string,
   wanted: readonly (GroupSettings & { readonly id: string | null })[],
-): Promise<WrittenGroup[]> =>
-  sql<WrittenGroup[]>`
+): Promise<WrittenGroup[]> {
+  return sql<WrittenGroup[]>`
     select ${sql.unsafe(shownNames)} from groups g where g.organisation_id = ${organisation}
       and (g.id = any(${wanted.flatMap(({ id }) => id ?? [])}::uuid[])
         or g.name_folded = any(${wanted.map(({ name }) => folded(name))}::text[])
         or g.external_id = any(${wanted.flatMap(({ external_id }) => external_id ?? [])}::text[]))`;
+}
 
 /** Its monitors stay, without a group; cover through it ends. */
-export const removeGroup = async (
-  sql: Queryable,
-  organisation: string,
-  id: string,
-): Promise<void> => {
+export async function removeGroup(sql: Queryable, organisation: string, id: string): Promise<void> {
   await sql`update group_memberships set ended_at = now() where organisation_id = ${organisation}
     and group_id = ${id} and ended_at is null`;
   await sql`update status_page_monitors set group_id = null where group_id = ${id}`;
   await sql`delete from groups where id = ${id} and organisation_id = ${organisation}`;
-};
+}
 
 /** Which of these ids are groups of the organisation. */
-export const groupsAmong = async (
+export async function groupsAmong(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<ReadonlySet<string>> => {
+): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
   const rows = await sql<{ id: string }[]>`
     select id from groups where organisation_id = ${organisation}
       and id = any(${[...ids]}::uuid[])`;
   return new Set(rows.map(({ id }) => id));
-};
+}
 
 /** Groups as pages show them, and what names them. */
 
 /** By name, a page from an offset. */
-export const groupsByName = (
+export function groupsByName(
   sql: Queryable,
   organisation: string,
   offset: number,
   limit: number,
-): Promise<GroupRow[]> =>
-  sql<GroupRow[]>`
+): Promise<GroupRow[]> {
+  return sql<GroupRow[]>`
     select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation}
     order by g.name_folded offset ${offset} limit ${limit}`;
+}
 
 type Named = { readonly id: string; readonly name: string | null };
 
@@ -190,7 +200,7 @@ type Named = { readonly id: string; readonly name: string | null };
  * What names a group and loses it when it is deleted. Windows that are over belong to the past,
  * which stays.
  */
-export const groupUses = async (
+export async function groupUses(
   sql: Queryable,
   organisation: string,
   group: string,
@@ -199,7 +209,7 @@ export const groupUses = async (
   readonly windows: readonly Named[];
   readonly channels: readonly Named[];
   readonly pages: readonly Named[];
-}> => {
+}> {
   const [windows, channels, pages] = await Promise.all([
     sql<
       Named[]
@@ -218,14 +228,15 @@ export const groupUses = async (
       where c.group_id = ${group} and p.organisation_id = ${organisation} order by p.name`,
   ]);
   return { windows, channels, pages };
-};
+}
 
-export const monitorsOutside = (
+export function monitorsOutside(
   sql: Queryable,
   organisation: string,
   group: string,
-): Promise<{ readonly id: string; readonly name: string; readonly group: string | null }[]> =>
-  sql<{ id: string; name: string; group: string | null }[]>`
+): Promise<{ readonly id: string; readonly name: string; readonly group: string | null }[]> {
+  return sql<{ id: string; name: string; group: string | null }[]>`
     select m.id, m.name, g.name as "group" from monitors m left join groups g on g.id = m.group_id
     where m.organisation_id = ${organisation} and m.group_id is distinct from ${group}
     order by m.group_id is not null, lower(m.name), m.id`;
+}

@@ -17,13 +17,14 @@ const nothing = show({
   `,
 });
 
-const figure = (label: string, value: Part, note: Part): Html =>
-  html`
+function figure(label: string, value: Part, note: Part): Html {
+  return html`
     <div class="setting">
       <dt>${label}</dt>
       <dd>${value}<span class="note">${note}</span></dd>
     </div>
   `;
+}
 
 /** The figures are of ninety days; a row for each would be long to scroll on a phone. */
 const tableDays = 30;

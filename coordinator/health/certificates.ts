@@ -39,12 +39,12 @@ type Addresses = {
 };
 
 /** The places to check: only those whose settings use TLS. */
-export const ownPlaces = ({
+export function ownPlaces({
   baseUrl,
   bus,
   tlsFirst,
   hasAuthority,
-}: Addresses): readonly OwnPlace[] => {
+}: Addresses): readonly OwnPlace[] {
   const placeOf = (
     of: OwnPlace['of'],
     { hostname, port }: URL,
@@ -66,14 +66,14 @@ export const ownPlaces = ({
       return url === null ? [] : [placeOf('bus', url, natsPort, !tlsFirst)];
     }),
   ];
-};
+}
 
 const dialMs = 5_000;
 
 /**
  * Nothing is sent, so the certificate need not be trusted: an expired one has a date all the same.
  */
-const endOf = async ({ host, port, greetsFirst }: OwnPlace): Promise<number> => {
+async function endOf({ host, port, greetsFirst }: OwnPlace): Promise<number> {
   const signal = AbortSignal.timeout(dialMs);
   let socket: Socket | TLSSocket = dial({ host, port });
   try {
@@ -93,7 +93,7 @@ const endOf = async ({ host, port, greetsFirst }: OwnPlace): Promise<number> => 
   } finally {
     socket.destroy();
   }
-};
+}
 
 const againMs = 600_000;
 
@@ -103,11 +103,11 @@ type CertificatesDependencies = {
   readonly elapsed?: () => number;
 };
 
-export const createCertificates = ({
+export function createCertificates({
   places,
   log,
   elapsed = () => performance.now(),
-}: CertificatesDependencies): Certificates => {
+}: CertificatesDependencies): Certificates {
   let seen: readonly SeenCertificate[] = [];
   let lookAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> = Promise.resolve();
@@ -134,4 +134,4 @@ export const createCertificates = ({
     },
     close: () => looking,
   };
-};
+}

@@ -55,18 +55,20 @@ export type Health = {
  * coordinators is no reason: a load balancer would remove every one of them, while each can still
  * show status pages, keep pings on its disk and report the fault.
  */
-export const obstacles = ({
+export function obstacles({
   isAtWork,
   isLeaving,
-}: Pick<Health, 'isAtWork' | 'isLeaving'>): readonly string[] => [
-  ...(isLeaving() ? ['This coordinator is shutting down.'] : []),
-  ...(isAtWork()
-    ? []
-    : ['This coordinator is starting: it waits for its database, or for the bus.']),
-];
+}: Pick<Health, 'isAtWork' | 'isLeaving'>): readonly string[] {
+  return [
+    ...(isLeaving() ? ['This coordinator is shutting down.'] : []),
+    ...(isAtWork()
+      ? []
+      : ['This coordinator is starting: it waits for its database, or for the bus.']),
+  ];
+}
 
 /** Why the installation is unhealthy. */
-const faultsOf = ({
+function faultsOf({
   database,
   bus,
   streams,
@@ -75,34 +77,38 @@ const faultsOf = ({
   resting,
   circling,
   busFault,
-}: HealthInput): readonly string[] => [
-  ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
-  ...(bus ? [] : ['The bus cannot be reached.']),
-  ...(bus && !streams
-    ? ['Streams of the bus have no leader, or what waits in them is not read.']
-    : []),
-  ...(partitions ? [] : ['Not every partition is worked on.']),
-  ...(resting
-    ? [
-        'This coordinator leaves its partitions to others for a while: work on them stood again and again.',
-      ]
-    : []),
-  ...(circling
-    ? ['Coordinators take the same partitions from each other again and again: results come late.']
-    : []),
-  // However healthy the rest is, nothing is checked then.
-  ...(probes.some(({ present }) => present)
-    ? []
-    : ['No public probe is heard: nothing is checked.']),
-  ...(busFault === undefined ? [] : [busFault]),
-];
+}: HealthInput): readonly string[] {
+  return [
+    ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
+    ...(bus ? [] : ['The bus cannot be reached.']),
+    ...(bus && !streams
+      ? ['Streams of the bus have no leader, or what waits in them is not read.']
+      : []),
+    ...(partitions ? [] : ['Not every partition is worked on.']),
+    ...(resting
+      ? [
+          'This coordinator leaves its partitions to others for a while: work on them stood again and again.',
+        ]
+      : []),
+    ...(circling
+      ? [
+          'Coordinators take the same partitions from each other again and again: results come late.',
+        ]
+      : []),
+    // However healthy the rest is, nothing is checked then.
+    ...(probes.some(({ present }) => present)
+      ? []
+      : ['No public probe is heard: nothing is checked.']),
+    ...(busFault === undefined ? [] : [busFault]),
+  ];
+}
 
 /**
  * Three endpoints. `/health`: is the installation healthy, for people and monitors. `/readyz`: may
  * this process get requests, for load balancers. `/livez`: does the process make progress, for its
  * supervisor; a restart would help with nothing else.
  */
-export const healthRoutes = (web: FastifyInstance, health: Health, beside: SayBeside): void => {
+export function healthRoutes(web: FastifyInstance, health: Health, beside: SayBeside): void {
   const { look, versions, timeZones } = health;
   const fresh = (request: FastifyRequest, reply: FastifyReply, isWell: boolean) => {
     beside(request.ip, reply);
@@ -133,7 +139,7 @@ export const healthRoutes = (web: FastifyInstance, health: Health, beside: SayBe
       why,
     });
   });
-};
+}
 
 type Dependencies = {
   readonly sql: Sql;
@@ -148,7 +154,7 @@ type Dependencies = {
 };
 
 /** The health of a coordinator's engine. */
-export const healthOf = async ({
+export async function healthOf({
   sql,
   bus,
   entrances,
@@ -157,7 +163,7 @@ export const healthOf = async ({
   roster,
   isResting,
   isCircling,
-}: Dependencies): Promise<Omit<HealthInput, 'database'>> => {
+}: Dependencies): Promise<Omit<HealthInput, 'database'>> {
   const standing = movement.standing();
   const stands = (what: string) => standing.some((name) => name.startsWith(what));
   return {
@@ -171,7 +177,7 @@ export const healthOf = async ({
       .probes.filter(({ organisation }) => organisation === null)
       .map(({ name, continent, healthy }) => ({ name, continent, present: healthy })),
   };
-};
+}
 
 export type Versions = {
   readonly program: string;
@@ -190,11 +196,13 @@ export type Versions = {
  * Which versions fit together: shown by `/health` and `--version`, and listed for each release in
  * deploy/CHANGELOG.md.
  */
-export const versions = (): Versions => ({
-  program: version,
-  api: apiVersion,
-  api_revision: apiRevision,
-  wire: wireVersion,
-  batches: batchVersion,
-  schema: migrationNames().at(-1)?.slice(0, 3) ?? 'none',
-});
+export function versions(): Versions {
+  return {
+    program: version,
+    api: apiVersion,
+    api_revision: apiRevision,
+    wire: wireVersion,
+    batches: batchVersion,
+    schema: migrationNames().at(-1)?.slice(0, 3) ?? 'none',
+  };
+}

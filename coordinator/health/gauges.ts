@@ -63,12 +63,12 @@ type ProbesDependencies = {
   readonly presentOf: (probe: string) => Present | undefined;
 };
 
-export const seenProbes = ({
+export function seenProbes({
   roster,
   directory,
   presentOf,
-}: ProbesDependencies): readonly SeenProbe[] =>
-  roster.probes.map(({ id, continent, region, organisation, healthy, quarantined }) => {
+}: ProbesDependencies): readonly SeenProbe[] {
+  return roster.probes.map(({ id, continent, region, organisation, healthy, quarantined }) => {
     const message = healthy ? presentOf(id)?.message : undefined;
     return {
       name: organisation === null ? (directory.byId(id)?.name ?? id) : id,
@@ -92,6 +92,7 @@ export const seenProbes = ({
       },
     };
   });
+}
 
 export type StoredFigure = {
   readonly name: string;
@@ -103,7 +104,7 @@ export type StoredFigure = {
  * What waits and is open in the whole installation, in one query; each part of it only walks an
  * index of open rows.
  */
-export const storedFigures = (sql: Sql, now: number): Promise<readonly StoredFigure[]> => {
+export function storedFigures(sql: Sql, now: number): Promise<readonly StoredFigure[]> {
   const at = new Date(now);
   return sql<StoredFigure[]>`
     select 'outbox_waiting' as name, topic as label, count(*)::float8 as value from outbox
@@ -132,7 +133,7 @@ export const storedFigures = (sql: Sql, now: number): Promise<readonly StoredFig
     union all select 'set_aside', '', count(*)::float8 from set_aside
     union all select 'partitions_owned', '', count(*)::float8 from leases where owner is not null
       and expires_at > now()`;
-};
+}
 
 export type Snapshot = {
   readonly isReady: boolean;
@@ -212,11 +213,12 @@ const storedGauges = {
   },
 } as const;
 
-const isStored = (name: string): name is keyof typeof storedGauges =>
-  Object.hasOwn(storedGauges, name);
+function isStored(name: string): name is keyof typeof storedGauges {
+  return Object.hasOwn(storedGauges, name);
+}
 
 /** What is only looked up on demand. */
-export const createSeen = (registry: Registry): ((seen: Snapshot) => void) => {
+export function createSeen(registry: Registry): (seen: Snapshot) => void {
   const registers = [registry];
   const gauge = <Label extends string = never>(
     name: string,
@@ -370,4 +372,4 @@ export const createSeen = (registry: Registry): ((seen: Snapshot) => void) => {
       else one.gauge?.set({ [one.label]: label }, value);
     }
   };
-};
+}

@@ -44,12 +44,12 @@ type Dependencies = {
 };
 
 /** The disk that a folder is on; undefined while the folder is missing. */
-const diskOf = async (folder: string): Promise<Snapshot['disk']> => {
+async function diskOf(folder: string): Promise<Snapshot['disk']> {
   const { bsize, blocks, bavail } = await statfs(folder);
   return { size: blocks * bsize, free: bavail * bsize };
-};
+}
 
-export const createFiguresFace = ({
+export function createFiguresFace({
   config,
   sql,
   clock,
@@ -57,7 +57,7 @@ export const createFiguresFace = ({
   web,
   health,
   engine,
-}: Dependencies): FiguresFace => {
+}: Dependencies): FiguresFace {
   const { METRICS_PORT: port, METRICS_HOST: host } = config;
   if (port === undefined) return { start: async () => noFigures, close: async () => undefined };
   let live: Live | undefined;
@@ -115,4 +115,4 @@ export const createFiguresFace = ({
       await certificates?.close();
     },
   };
-};
+}

@@ -36,7 +36,7 @@ export type BusMetrics = { readonly look: () => Promise<SeenBus> };
  * Reads the bus on demand. It listens to servers' reports of their disks from the first read on:
  * without readers it does not listen.
  */
-export const createBusMetrics = ({ bus, system, held, log }: Dependencies): BusMetrics => {
+export function createBusMetrics({ bus, system, held, log }: Dependencies): BusMetrics {
   const disks = new Map<
     string,
     { readonly bytes: number; readonly limit: number; readonly at: number }
@@ -92,7 +92,7 @@ export const createBusMetrics = ({ bus, system, held, log }: Dependencies): BusM
       };
     },
   };
-};
+}
 
 /** Histogram buckets for work that takes milliseconds, and for work that takes seconds. */
 const quick = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -104,7 +104,7 @@ export type Live = Figures & {
 };
 
 /** What is counted as it happens; a batch costs a few additions, whatever its size. */
-export const createLive = (registry: Registry): Live => {
+export function createLive(registry: Registry): Live {
   const registers = [registry];
   const results = new Counter({
     name: 'antipode_results_committed_total',
@@ -213,7 +213,7 @@ export const createLive = (registry: Registry): Live => {
     answered: (route, status, tookMs) =>
       requests.observe({ route, code: `${Math.floor(status / 100)}xx` }, tookMs / 1_000),
   };
-};
+}
 
 /**
  * Metrics for operators, at a port of their own that is not public. They are loaded only where they
@@ -239,13 +239,13 @@ const sameForMs = 2_000;
 
 const { createServer } = process.getBuiltinModule('node:http');
 
-export const startMetrics = async ({
+export async function startMetrics({
   host,
   port,
   version,
   log,
   look,
-}: MetricsDependencies): Promise<Metrics> => {
+}: MetricsDependencies): Promise<Metrics> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // They are sums, under names that Prometheus reserves for counters.
@@ -305,4 +305,4 @@ export const startMetrics = async ({
       await closed;
     },
   };
-};
+}

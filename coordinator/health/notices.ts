@@ -34,9 +34,12 @@ export type NoticeKind = keyof typeof noticeRemedies;
 const remedies: Readonly<Record<string, string>> = noticeRemedies;
 
 /** A newer coordinator may have written kinds that this one does not know. */
-export const remedyOf = (kind: string): string =>
-  (Object.hasOwn(remedies, kind) ? remedies[kind] : undefined) ??
-  'This version does not know this kind of notice. See the runbook of a newer one.';
+export function remedyOf(kind: string): string {
+  return (
+    (Object.hasOwn(remedies, kind) ? remedies[kind] : undefined) ??
+    'This version does not know this kind of notice. See the runbook of a newer one.'
+  );
+}
 
 export type NoticeRow = {
   readonly id: number;
@@ -51,12 +54,12 @@ export type NoticeRow = {
  * Opens a notice unless one of this kind about this subject is open; that one gets the new words.
  * True when it is new.
  */
-export const openNotice = async (
+export async function openNotice(
   sql: Queryable,
   kind: NoticeKind,
   subject: string,
   message: string,
-): Promise<boolean> => {
+): Promise<boolean> {
   const rows = await sql<
     { fresh: boolean }[]
   >`insert into notices (kind, subject, message) values (${kind}, ${subject}, ${message})
@@ -64,63 +67,62 @@ export const openNotice = async (
       where notices.message <> excluded.message
     returning xmax = 0 as fresh`;
   return rows[0]?.fresh === true;
-};
+}
 
-export const endNotice = async (
-  sql: Queryable,
-  kind: NoticeKind,
-  subject: string,
-): Promise<void> => {
+export async function endNotice(sql: Queryable, kind: NoticeKind, subject: string): Promise<void> {
   await sql`update notices set ended_at = now() where kind = ${kind} and subject = ${subject}
     and ended_at is null`;
-};
+}
 
 /** Ends notices of coordinators about themselves when those are gone. */
-export const endNoticesOfGone = async (sql: Queryable, kind: NoticeKind): Promise<void> => {
+export async function endNoticesOfGone(sql: Queryable, kind: NoticeKind): Promise<void> {
   await sql`update notices set ended_at = now() where kind = ${kind} and ended_at is null
     and not exists (select 1 from coordinators where id::text = subject
       and seen_at > now() - interval '1 minute')`;
-};
+}
 
 /** Ends all notices about a subject that is gone for good, such as a probe. */
-export const endNoticesAbout = async (sql: Queryable, subject: string): Promise<void> => {
+export async function endNoticesAbout(sql: Queryable, subject: string): Promise<void> {
   await sql`update notices set ended_at = now() where subject = ${subject} and ended_at is null`;
-};
+}
 
-export const openNotices = (
+export function openNotices(
   sql: Queryable,
   kind: NoticeKind,
-): Promise<{ subject: string; began_at: Date }[]> =>
-  sql<
+): Promise<{ subject: string; began_at: Date }[]> {
+  return sql<
     { subject: string; began_at: Date }[]
   >`select subject, began_at from notices where kind = ${kind} and ended_at is null`;
+}
 
 /** The subjects of all open notices. */
-export const noticesOpen = (sql: Queryable): Promise<{ kind: NoticeKind; subject: string }[]> =>
-  sql<
+export function noticesOpen(sql: Queryable): Promise<{ kind: NoticeKind; subject: string }[]> {
+  return sql<
     { kind: NoticeKind; subject: string }[]
   >`select kind, subject from notices where ended_at is null`;
+}
 
 /**
  * Open notices, and those that ended since a time; the open ones first, each group from the newest
  * on.
  */
-export const noticesSince = (sql: Queryable, since: Date): Promise<NoticeRow[]> =>
-  sql<NoticeRow[]>`
+export function noticesSince(sql: Queryable, since: Date): Promise<NoticeRow[]> {
+  return sql<NoticeRow[]>`
     select id, kind, subject, message, began_at, ended_at from notices where ended_at is null
       or ended_at >= ${since}
     order by ended_at is not null, began_at desc, id desc limit 1000`;
+}
 
 /**
  * A notice for as long as this coordinator's clock and the database's differ. Each coordinator
  * reports its own; the leader ends those of coordinators that are gone.
  */
-export const createClockNotice = (parts: {
+export function createClockNotice(parts: {
   readonly sql: Sql;
   readonly owner: string;
   readonly clock: Pick<DatabaseClock, 'differenceMs'>;
   readonly isLeader: () => boolean;
-}): { readonly tick: () => Promise<void> } => {
+}): { readonly tick: () => Promise<void> } {
   const { sql, owner, clock, isLeader } = parts;
   let isOpen = false;
   return {
@@ -141,7 +143,7 @@ export const createClockNotice = (parts: {
       if (isLeader()) await endNoticesOfGone(sql, 'clock_differs');
     },
   };
-};
+}
 
 /**
  * A notice about something whose occurrences can be seen, but not its end. It is open from the
@@ -165,12 +167,12 @@ type Dependencies = {
   readonly matters: (subject: string) => boolean;
 };
 
-export const createDebouncedNotice = ({
+export function createDebouncedNotice({
   sql,
   kind,
   quietMs,
   matters,
-}: Dependencies): DebouncedNotice => {
+}: Dependencies): DebouncedNotice {
   const since = performance.now();
   const last = new Map<string, { readonly at: number; readonly message: string }>();
   return {
@@ -187,13 +189,13 @@ export const createDebouncedNotice = ({
         if (!last.has(subject)) await endNotice(sql, kind, subject);
     },
   };
-};
+}
 
 /**
  * A notice while a coordinator's time zone data is old, or older than that of its machine: windows and schedules would follow clocks
  * that have changed since.
  */
-export const createZoneNotice = (parts: {
+export function createZoneNotice(parts: {
   readonly sql: Sql;
   readonly owner: string;
   readonly clock: Clock;
@@ -201,7 +203,7 @@ export const createZoneNotice = (parts: {
   /** The version that the machine has beside it. */
   readonly systemVersion: () => Promise<string | null>;
   readonly isLeader: () => boolean;
-}): { readonly tick: () => Promise<void> } => {
+}): { readonly tick: () => Promise<void> } {
   const { sql, owner, clock, version, systemVersion, isLeader } = parts;
   let told: string | undefined;
   return {
@@ -228,4 +230,4 @@ export const createZoneNotice = (parts: {
       if (isLeader()) await endNoticesOfGone(sql, 'time_zones_old');
     },
   };
-};
+}

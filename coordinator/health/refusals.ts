@@ -32,9 +32,12 @@ export type RefusedReason = keyof typeof refusedMeanings;
 
 const meanings: Readonly<Record<string, string>> = refusedMeanings;
 
-export const meaningOfRefused = (reason: string): string =>
-  (Object.hasOwn(meanings, reason) ? meanings[reason] : undefined) ??
-  'a reason that this version does not know';
+export function meaningOfRefused(reason: string): string {
+  return (
+    (Object.hasOwn(meanings, reason) ? meanings[reason] : undefined) ??
+    'a reason that this version does not know'
+  );
+}
 
 export type Refused = { readonly probe: string; readonly reason: string; readonly count: number };
 
@@ -47,7 +50,7 @@ export type RefusedRow = Refused & {
 };
 
 /** Adds to today's counts of refusals. */
-export const countRefused = async (sql: Queryable, counts: readonly Refused[]): Promise<void> => {
+export async function countRefused(sql: Queryable, counts: readonly Refused[]): Promise<void> {
   if (counts.length === 0) return;
   await sql`
     insert into refused (day, probe, reason, count, last_at)
@@ -56,19 +59,20 @@ export const countRefused = async (sql: Queryable, counts: readonly Refused[]): 
       count bigint)
     on conflict (day, probe, reason) do update
     set count = refused.count + excluded.count, last_at = excluded.last_at`;
-};
+}
 
 /** Since a day, the newest day first, and within a day the highest count first. */
-export const refusedSince = (
+export function refusedSince(
   sql: Queryable,
   since: Date,
   probe: string | null,
-): Promise<RefusedRow[]> =>
-  sql<RefusedRow[]>`
+): Promise<RefusedRow[]> {
+  return sql<RefusedRow[]>`
     select to_char(r.day, 'YYYY-MM-DD') as day, r.probe, p.name, r.reason, r.count, r.last_at
     from refused r left join probes p on p.id::text = r.probe
     where r.day >= (${since}::timestamptz at time zone 'UTC')::date ${probe === null ? sql`` : sql`and r.probe = ${probe}`}
     order by r.day desc, r.count desc, r.probe, r.reason limit 1000`;
+}
 
 export type Refusals = {
   readonly count: (probe: string, reason: RefusedReason, by?: number) => void;
@@ -88,7 +92,7 @@ const loggedEachMs = 60_000;
  */
 type Dependencies = { readonly sql: Sql; readonly log: Log; readonly figures?: Figures };
 
-export const createRefusals = ({ sql, log, figures = noFigures }: Dependencies): Refusals => {
+export function createRefusals({ sql, log, figures = noFigures }: Dependencies): Refusals {
   let counts = new Map<string, { probe: string; reason: string; count: number }>();
   const add = (probe: string, reason: string, by: number) => {
     const key = `${probe} ${reason}`;
@@ -126,4 +130,4 @@ export const createRefusals = ({ sql, log, figures = noFigures }: Dependencies):
       }
     },
   };
-};
+}

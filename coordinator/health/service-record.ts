@@ -36,15 +36,16 @@ export type ServiceSum = {
   readonly p95_ms: number | null;
 };
 
-const middle = (values: readonly number[]): number | null => {
+function middle(values: readonly number[]): number | null {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
-};
+}
 
-const present = (values: readonly (number | null)[]): readonly number[] =>
-  values.filter((value) => value !== null);
+function present(values: readonly (number | null)[]): readonly number[] {
+  return values.filter((value) => value !== null);
+}
 
-export const sumOf = (days: readonly ServiceDay[]): ServiceSum => {
+export function sumOf(days: readonly ServiceDay[]): ServiceSum {
   const all = (of: (day: ServiceDay) => number): number =>
     days.reduce((sum, day) => sum + of(day), 0);
   return {
@@ -57,7 +58,7 @@ export const sumOf = (days: readonly ServiceDay[]): ServiceSum => {
     p50_ms: middle(present(days.map(({ p50_ms }) => p50_ms))),
     p95_ms: middle(present(days.map(({ p95_ms }) => p95_ms))),
   };
-};
+}
 
 const dayMs = 86_400_000;
 /**
@@ -66,27 +67,32 @@ const dayMs = 86_400_000;
  */
 const settleMs = 70 * 60_000;
 
-export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+export function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
 
 /** Days that are over and settled, the oldest first; the data for older ones is no longer kept. */
-export const settledDays = (now: number, rawDays: number): readonly string[] => {
+export function settledDays(now: number, rawDays: number): readonly string[] {
   const last = Math.floor((now - settleMs) / dayMs) - 1;
   const count = Math.min(rawDays - 1, 30);
   return Array.from({ length: Math.max(0, count) }, (_, index) =>
     dayOf((last - count + 1 + index) * dayMs),
   );
-};
+}
 
 /** The service record, counted from stored rows once a day is settled. */
 
 /** Kinds of notices about an outage of our own parts. */
 const serviceOutages = ['probe_lost', 'bus_silent', 'continent_alone', 'probe_quarantined'];
 
-export const countedDays = async (sql: Queryable): Promise<ReadonlySet<string>> =>
-  new Set((await sql<{ day: string }[]>`select day::text from own_days`).map(({ day }) => day));
+export async function countedDays(sql: Queryable): Promise<ReadonlySet<string>> {
+  return new Set(
+    (await sql<{ day: string }[]>`select day::text from own_days`).map(({ day }) => day),
+  );
+}
 
 /** Counts one whole day. A second count gives the same, as far as its data is kept. */
-export const countDay = async (sql: Queryable, day: string): Promise<void> => {
+export async function countDay(sql: Queryable, day: string): Promise<void> {
   await sql`
     with span as (select (${day}::date)::timestamp at time zone 'UTC' as began,
       (${day}::date + 1)::timestamp at time zone 'UTC' as ended),
@@ -127,30 +133,27 @@ export const countDay = async (sql: Queryable, day: string): Promise<void> => {
       (select count(*) from outages),
         (select coalesce(sum(extract(epoch from ended - began)), 0) from outages)::int
     on conflict (day) do nothing`;
-};
+}
 
 /** The newest days in order of time, with the operator's present marks. */
-export const serviceDays = async (
-  sql: Queryable,
-  limit: number,
-): Promise<readonly ServiceDay[]> => {
+export async function serviceDays(sql: Queryable, limit: number): Promise<readonly ServiceDay[]> {
   const rows = await sql<ServiceDay[]>`
     select d.day::text, d.confirmed, d.p50_ms, d.p95_ms, d.doubted,
       d.results_lost::float8 as results_lost, d.own_outages, d.own_outage_s,
       (select count(*)::int from false_outages f where f.day = d.day) as false_by_word
     from own_days d order by d.day desc limit ${limit}`;
   return [...rows].reverse();
-};
+}
 
 /**
  * Marks a confirmed outage as false, or as true again. Returns its monitor's name, or undefined
  * when there is no such outage.
  */
-export const sayFalse = async (
+export async function sayFalse(
   sql: Queryable,
   incident: string,
   isFalse: boolean,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<
     { name: string }[]
   >`select m.name from incidents i join monitors m on m.id = i.monitor_id
@@ -162,7 +165,7 @@ export const sayFalse = async (
         on conflict do nothing`;
   else await sql`delete from false_outages where incident_id = ${incident}`;
   return row.name;
-};
+}
 
 /**
  * The service record in memory: one coordinator counts past days, and each reads them from time to
@@ -188,13 +191,13 @@ type Dependencies = {
   readonly readers: RecordReaders;
 };
 
-export const createServiceRecord = ({
+export function createServiceRecord({
   sql,
   clock,
   rawDays,
   isLeader,
   readers,
-}: Dependencies): ServiceRecord => {
+}: Dependencies): ServiceRecord {
   let shown: ServiceRecordRow = { days: [], sum: sumOf([]) };
   return {
     tick: async () => {
@@ -209,4 +212,4 @@ export const createServiceRecord = ({
     shown: (isSignedIn) =>
       readers === 'everyone' || (readers === 'users' && isSignedIn) ? shown : undefined,
   };
-};
+}

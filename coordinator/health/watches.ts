@@ -36,10 +36,10 @@ const endsBelowMs = 1_000;
 /** A longer round trip is too inaccurate. */
 const longestTripMs = 4_000;
 
-export const createDatabaseClock = (
+export function createDatabaseClock(
   host: Clock = systemClock,
   steady: () => number = () => performance.now(),
-): DatabaseClock => {
+): DatabaseClock {
   let difference: number | undefined;
   /** The database's time at the zero of the steady clock. */
   let zero = 0;
@@ -72,7 +72,7 @@ export const createDatabaseClock = (
     },
     differenceMs: () => difference,
   };
-};
+}
 
 /**
  * Detects that connected to the database, but not at the other end of the open connections: it
@@ -97,7 +97,7 @@ type Watched = {
   readonly onTime: (seen: TimeSeen) => void;
 };
 
-export const watchDatabase = ({ sql, log, onTime }: Watched): DatabaseWatch => {
+export function watchDatabase({ sql, log, onTime }: Watched): DatabaseWatch {
   const { sockets, openAnother, openBeside } = wayOf(sql);
   const asked = openBeside();
   let another: Sql | undefined;
@@ -139,7 +139,7 @@ export const watchDatabase = ({ sql, log, onTime }: Watched): DatabaseWatch => {
       await ticker.stop();
     },
   };
-};
+}
 
 /**
  * Whether every part makes progress. A process that renews its leases and answers requests may have
@@ -164,10 +164,10 @@ export type Part = {
 
 type PartProgress = { movedAt: number; isAsked: boolean; isStanding: boolean };
 
-export const createWatchdog = (options: {
+export function createWatchdog(options: {
   readonly parts: () => readonly Part[];
   readonly log: Log;
-}): Watchdog => {
+}): Watchdog {
   const { parts, log } = options;
   const seen = new Map<string, PartProgress>();
 
@@ -206,13 +206,13 @@ export const createWatchdog = (options: {
     },
     standing: () => [...seen].filter(([, { isStanding }]) => isStanding).map(([name]) => name),
   };
-};
+}
 
 /** What waits in a stream for one reader, and how far it has come. */
 export type Reading = { readonly waiting: number; readonly acknowledged: number };
 
 /** A stream's reader moves when it has advanced, or when nothing waits for it. */
-export const readerOf = (read: () => Promise<Reading | undefined>): (() => Promise<boolean>) => {
+export function readerOf(read: () => Promise<Reading | undefined>): () => Promise<boolean> {
   let last: number | undefined;
   return async () => {
     const reading = await read();
@@ -221,7 +221,7 @@ export const readerOf = (read: () => Promise<Reading | undefined>): (() => Promi
     last = reading.acknowledged;
     return reading.waiting === 0 || before !== reading.acknowledged;
   };
-};
+}
 
 /**
  * Whether every stream has a leading server. Without one it neither accepts nor delivers anything,
@@ -245,7 +245,7 @@ type Dependencies = {
   readonly silentMs: number;
 };
 
-export const watchStreams = ({ bus, log, silentMs }: Dependencies): StreamWatch => {
+export function watchStreams({ bus, log, silentMs }: Dependencies): StreamWatch {
   let patienceMs = silentMs;
   let silentSince: number | undefined;
   let leaderless: readonly string[] = [];
@@ -292,4 +292,4 @@ export const watchStreams = ({ bus, log, silentMs }: Dependencies): StreamWatch 
     },
     areLed: () => leaderless.length === 0 && performance.now() - seenAt < freshMs,
   };
-};
+}

@@ -7,24 +7,27 @@ import { announceKeys, nameUnderPingKeys } from './ping-key-queries.ts';
 
 /** Addresses of the form `/ping/<uuid>` that heartbeats brought from elsewhere. */
 
-export const aliasFingerprint = (alias: string): string => pingFingerprint(alias.toLowerCase());
+export function aliasFingerprint(alias: string): string {
+  return pingFingerprint(alias.toLowerCase());
+}
 
 /** Says nothing of whose it is: it may be another organisation's. */
-export const aliasTaken = (): Refusal =>
-  new Refusal('ping_alias_taken', {
+export function aliasTaken(): Refusal {
+  return new Refusal('ping_alias_taken', {
     ping_alias:
       'this address belongs to another monitor; each belongs to one. Take it out there, or leave it out here.',
   });
+}
 
 /**
  * Which monitor has each of these already, among those of every organisation; without this one's
  * in the trash, which give theirs up to the next.
  */
-export const aliasOwners = async (
+export async function aliasOwners(
   sql: Queryable,
   organisation: string,
   aliases: readonly string[],
-): Promise<ReadonlyMap<string, string>> => {
+): Promise<ReadonlyMap<string, string>> {
   if (aliases.length === 0) return new Map();
   const rows = await sql<{ key: string; monitor: string }[]>`
     select encode(fingerprint, 'hex') as key, monitor_id as monitor from ping_aliases a
@@ -32,17 +35,18 @@ export const aliasOwners = async (
         from unnest(${aliases.map(aliasFingerprint)}::text[]) as k)
       and not (organisation_id = ${organisation} and ${isInTrash(sql)})`;
   return new Map(rows.map(({ key, monitor }) => [key, monitor]));
-};
+}
 
-const isInTrash = (sql: Queryable) =>
-  sql`not exists (select from monitors m where m.id = a.monitor_id)`;
+function isInTrash(sql: Queryable) {
+  return sql`not exists (select from monitors m where m.id = a.monitor_id)`;
+}
 
 /** After monitors were written: the other addresses of heartbeats follow. @throws Refusal. */
-export const followHeartbeats = async (
+export async function followHeartbeats(
   sql: Queryable,
   organisation: string,
   monitors: readonly WrittenMonitor[],
-): Promise<void> => {
+): Promise<void> {
   const heartbeats = monitors.filter(({ monitor }) => monitor.kind === 'heartbeat');
   await nameUnderPingKeys(
     sql,
@@ -54,14 +58,14 @@ export const followHeartbeats = async (
     organisation,
     heartbeats.map(({ id, monitor }) => ({ id, alias: monitor.secrets.ping_alias })),
   );
-};
+}
 
 /** Each has this alias and no other. @throws Refusal. */
-export const followAliases = async (
+export async function followAliases(
   sql: Queryable,
   organisation: string,
   monitors: readonly { readonly id: string; readonly alias: string | undefined }[],
-): Promise<void> => {
+): Promise<void> {
   if (monitors.length === 0) return;
   const wanted = monitors.flatMap(({ id, alias }) =>
     alias === undefined ? [] : [{ key: aliasFingerprint(alias), monitor: id }],
@@ -93,18 +97,19 @@ export const followAliases = async (
     throw isViolationOf(error, 'ping_aliases_pkey') ? aliasTaken() : error;
   });
   await announceKeys(sql, organisation, [...gone, ...come]);
-};
+}
 
 /** Tells the ping receivers that these monitors are gone, or there again. */
-export const announceAliases = async (
+export async function announceAliases(
   sql: Queryable,
   organisation: string,
   monitors: readonly string[],
-): Promise<void> =>
-  announceKeys(
+): Promise<void> {
+  return announceKeys(
     sql,
     organisation,
     await sql<{ key: string }[]>`
       select encode(fingerprint, 'hex') as key from ping_aliases
       where organisation_id = ${organisation} and monitor_id = any(${[...monitors]}::uuid[])`,
   );
+}

@@ -62,7 +62,7 @@ const patience = 2;
 const noKey = '0'.repeat(64);
 const noOne = '00000000-0000-0000-0000-000000000000';
 
-export const startPings = async (dependencies: Dependencies): Promise<Pings> => {
+export async function startPings(dependencies: Dependencies): Promise<Pings> {
   const {
     sql,
     bus,
@@ -170,4 +170,4 @@ export const startPings = async (dependencies: Dependencies): Promise<Pings> => 
       await book.close();
     },
   };
-};
+}

@@ -40,7 +40,7 @@ type Dependencies = {
  * probe must never judge a new schedule by an old deadline, nor a resumed monitor by the silence of
  * its pause.
  */
-export const createPingSettings = ({ sql, bus, records, clock }: Dependencies) => {
+export function createPingSettings({ sql, bus, records, clock }: Dependencies) {
   const follow = async (row: MonitorRow): Promise<void> => {
     const terms = { version: row.config_version, paused: row.paused_at !== null };
     const now = clock.now();
@@ -66,7 +66,7 @@ export const createPingSettings = ({ sql, bus, records, clock }: Dependencies) =
       await Promise.all(changes.map(follows));
     },
   };
-};
+}
 
 type FollowedChange = Pick<AssignmentChange, 'monitor' | 'row'>;
 

@@ -107,14 +107,16 @@ export function createNaming({ sql, clock, log, createHeartbeat }: Dependencies)
 }
 
 /** Acts as a member would, and is named in the audit log by its key. */
-const callerBy = (
+function callerBy(
   organisation: Organisation,
   { id, name }: { readonly id: string; readonly name: string },
-): Caller => ({
-  is: 'token',
-  organisation,
-  user: null,
-  role: 'member',
-  scope: 'read_write',
-  token: { id, name },
-});
+): Caller {
+  return {
+    is: 'token',
+    organisation,
+    user: null,
+    role: 'member',
+    scope: 'read_write',
+    token: { id, name },
+  };
+}

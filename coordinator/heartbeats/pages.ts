@@ -64,7 +64,7 @@ export const pingKeyPages: readonly Page[] = [
 
 const trail = [{ href: '/tokens', name: 'API & assistants' }];
 
-const list = async (request: MembersRequest, state: FormState): Promise<PageAnswer> => {
+async function list(request: MembersRequest, state: FormState): Promise<PageAnswer> {
   const { ask, query: asked } = request;
   const { items, next_cursor } = await ask(
     listPingKeys,
@@ -98,9 +98,10 @@ const list = async (request: MembersRequest, state: FormState): Promise<PageAnsw
       </form>
     `,
   });
-};
+}
 
-const table = (items: readonly PingKey[], request: MembersRequest): Html => html`
+function table(items: readonly PingKey[], request: MembersRequest): Html {
+  return html`
   <div class="table-card">
     <table class="cards">
       <thead>
@@ -116,11 +117,13 @@ const table = (items: readonly PingKey[], request: MembersRequest): Html => html
     </table>
   </div>
 `;
+}
 
-const rowOf = (
+function rowOf(
   { id, name, shown, created_at, until, over }: PingKey,
   { times }: MembersRequest,
-): Html => html`
+): Html {
+  return html`
   <tr id="ping-key-${id}" data-row>
     <td data-label="Name"><b>${name}</b></td>
     <td data-label="Key"><code>${shown}…</code></td>
@@ -131,8 +134,10 @@ const rowOf = (
     <td class="number">${!over && acts(id, name, until === null)}</td>
   </tr>
 `;
+}
 
-const acts = (id: string, name: string, mayReplace: boolean): Html => html`
+function acts(id: string, name: string, mayReplace: boolean): Html {
+  return html`
   <div class="actions">
     ${
       mayReplace &&
@@ -147,10 +152,11 @@ const acts = (id: string, name: string, mayReplace: boolean): Html => html`
     </form>
   </div>
 `;
+}
 
 /** Only now: later there is only a fingerprint. */
-const made = ({ name, address }: Made): PageAnswer =>
-  show({
+function made({ name, address }: Made): PageAnswer {
+  return show({
     title: 'Ping key created',
     place: 'tokens',
     headers: { 'cache-control': 'no-store' },
@@ -176,3 +182,4 @@ const made = ({ name, address }: Made): PageAnswer =>
       <p class="actions after">${linkButton('/ping-keys', 'Done', { main: true })}</p>
     `,
   });
+}

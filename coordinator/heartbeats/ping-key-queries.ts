@@ -23,59 +23,60 @@ export type NewPingKey = {
 
 const entry = 'id, key, name, shown, created_at, until';
 
-export const pingKeyPage = (
+export function pingKeyPage(
   sql: Queryable,
   organisation: string,
   before: number,
   limit: number,
-): Promise<PingKeyEntry[]> =>
-  sql<PingKeyEntry[]>`
+): Promise<PingKeyEntry[]> {
+  return sql<PingKeyEntry[]>`
     select ${sql.unsafe(entry)} from ping_keys
     where organisation_id = ${organisation} and key < ${before} order by key desc limit ${limit}`;
+}
 
-export const pingKeyById = async (
+export async function pingKeyById(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<PingKeyEntry | undefined> => {
+): Promise<PingKeyEntry | undefined> {
   const [row] = await sql<PingKeyEntry[]>`
     select ${sql.unsafe(entry)} from ping_keys where organisation_id = ${organisation} and id = ${id}`;
   return row;
-};
+}
 
 /** How many count now or still count for a while. */
-export const countPingKeys = async (
+export async function countPingKeys(
   sql: Queryable,
   organisation: string,
   now: Date,
-): Promise<number> => {
+): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count from ping_keys
     where organisation_id = ${organisation} and (until is null or until > ${now})`;
   return row?.count ?? 0;
-};
+}
 
 /** Writes it with the addresses of the heartbeats that there are. */
-export const insertPingKey = async (
+export async function insertPingKey(
   sql: Queryable,
   organisation: string,
   { id, name, shown, fingerprint, creating, created_at }: NewPingKey,
-): Promise<void> => {
+): Promise<void> {
   await sql`
     insert into ping_keys (id, organisation_id, name, shown, fingerprint, creating, created_at)
     values (${id}, ${organisation}, ${name}, ${shown}, decode(${fingerprint}, 'hex'),
       decode(${creating}, 'hex'), ${created_at})`;
   await announceKeys(sql, organisation, [{ key: creating }]);
   await followNames(sql, organisation, sql`k.id = ${id}`);
-};
+}
 
 /** Gives it an end, if it does not end sooner, and its addresses with it. */
-export const endPingKeyAt = async (
+export async function endPingKeyAt(
   sql: Queryable,
   organisation: string,
   id: string,
   until: Date,
-): Promise<void> => {
+): Promise<void> {
   const rows = await sql<{ key: string }[]>`
     with ended as (update ping_keys set until = ${until}
         where organisation_id = ${organisation} and id = ${id}
@@ -86,28 +87,29 @@ export const endPingKeyAt = async (
     select encode(fingerprint, 'hex') as key from addresses
     union all select encode(creating, 'hex') from ended`;
   await announceKeys(sql, organisation, rows);
-};
+}
 
 /**
  * After these heartbeats were written: their addresses under each ping key, by the external ids
  * that they have now.
  */
-export const nameUnderPingKeys = (
+export function nameUnderPingKeys(
   sql: Queryable,
   organisation: string,
   monitors: readonly string[],
-): Promise<void> =>
-  monitors.length === 0
+): Promise<void> {
+  return monitors.length === 0
     ? Promise.resolve()
     : followNames(sql, organisation, sql`m.id = any(${[...monitors]}::uuid[])`, monitors);
+}
 
 /** Those of deleted monitors end. */
-export const forgetUnderPingKeys = async (
+export async function forgetUnderPingKeys(
   sql: Queryable,
   organisation: string,
   monitors: readonly string[],
-): Promise<void> =>
-  announceKeys(
+): Promise<void> {
+  return announceKeys(
     sql,
     organisation,
     await sql<{ key: string }[]>`
@@ -115,14 +117,15 @@ export const forgetUnderPingKeys = async (
       where organisation_id = ${organisation} and monitor_id = any(${[...monitors]}::uuid[])
       returning encode(fingerprint, 'hex') as key`,
   );
+}
 
 /** `monitors`: those whose former names end. */
-const followNames = async (
+async function followNames(
   sql: Queryable,
   organisation: string,
   which: ReturnType<Queryable>,
   monitors: readonly string[] = [],
-): Promise<void> => {
+): Promise<void> {
   // The name as namedFingerprint hashes it. Of two monitors that swap their names in one batch
   // each row moves, so that a row ends only where nobody has its name any more.
   const rows = await sql<{ key: string }[]>`
@@ -146,15 +149,15 @@ const followNames = async (
         returning a.fingerprint)
     select encode(fingerprint, 'hex') as key from (table gone union all table come) changed`;
   await announceKeys(sql, organisation, rows);
-};
+}
 
 /** Their keys at ping receivers change: what is published is what the database says then. */
-export const announceKeys = (
+export function announceKeys(
   sql: Queryable,
   organisation: string,
   keys: readonly { readonly key: string }[],
-): Promise<void> =>
-  enqueueAll(
+): Promise<void> {
+  return enqueueAll(
     sql,
     keys.map(({ key }) => ({
       topic: 'ping_key' as const,
@@ -163,18 +166,20 @@ export const announceKeys = (
       payload: { key },
     })),
   );
+}
 
 /** Of which organisation ping keys are, and by what their addresses are known. */
-export const creatingPingKeys = async (
+export async function creatingPingKeys(
   sql: Queryable,
   ids: readonly string[],
-): Promise<readonly CreatingPingKey[]> =>
-  ids.length === 0
+): Promise<readonly CreatingPingKey[]> {
+  return ids.length === 0
     ? []
     : sql<CreatingPingKey[]>`
       select id, name, until, organisation_id as organisation,
         encode(fingerprint, 'hex') as fingerprint
       from ping_keys where id = any(${[...ids]}::uuid[])`;
+}
 
 type CreatingPingKey = Pick<PingKeyEntry, 'id' | 'name' | 'until'> & {
   readonly organisation: string;
@@ -182,10 +187,10 @@ type CreatingPingKey = Pick<PingKeyEntry, 'id' | 'name' | 'until'> & {
 };
 
 /** Those of an organisation that ends. False when there are none. */
-export const endPingKeysOf = async (sql: Queryable, organisation: string): Promise<boolean> => {
+export async function endPingKeysOf(sql: Queryable, organisation: string): Promise<boolean> {
   const rows = await sql<{ key: string }[]>`
     delete from ping_keys where organisation_id = ${organisation}
     returning encode(creating, 'hex') as key`;
   await announceKeys(sql, organisation, rows);
   return rows.length > 0;
-};
+}

@@ -29,56 +29,59 @@ const mostInForce = 10;
 /** More than a scanner needs to know it by, and no help for guessing. */
 const shownLength = 8;
 
-export const createPingKey = (
+export function createPingKey(
   context: InOrganisation,
   { name }: InputOf<typeof api.createPingKey>,
-): OperationResult<OutputOf<typeof api.createPingKey>> => makePingKey(context, nameFrom(name));
+): OperationResult<OutputOf<typeof api.createPingKey>> {
+  return makePingKey(context, nameFrom(name));
+}
 
-export const listPingKeys = (
+export function listPingKeys(
   { sql, organisation, now, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listPingKeys>,
-): OperationResult<OutputOf<typeof api.listPingKeys>> =>
-  pageOf(
+): OperationResult<OutputOf<typeof api.listPingKeys>> {
+  return pageOf(
     cursors,
     ['ping keys', organisation.id],
     input,
     (from, limit) => pingKeyPage(sql, organisation.id, from ?? afterAll, limit),
     (row) => pingKeyJson(row, now),
   );
+}
 
-export const rotatePingKey = async (
+export async function rotatePingKey(
   context: InOrganisation,
   { ping_key_id: id, overlap_s }: InputOf<typeof api.rotatePingKey>,
-): OperationResult<OutputOf<typeof api.rotatePingKey>> => {
+): OperationResult<OutputOf<typeof api.rotatePingKey>> {
   const { sql, organisation, now } = context;
   const before = await inForce(context, id);
   await endPingKeyAt(sql, organisation.id, id, new Date(now + overlap_s * 1_000));
   return makePingKey(context, before.name);
-};
+}
 
-export const endPingKey = async (
+export async function endPingKey(
   context: InOrganisation,
   { ping_key_id: id }: InputOf<typeof api.endPingKey>,
-): Promise<void> => {
+): Promise<void> {
   const { sql, organisation, now, note } = context;
   const { name, shown } = await inForce(context, id);
   note({ before: { name, begins: shown } });
   await endPingKeyAt(sql, organisation.id, id, new Date(now));
-};
+}
 
-const inForce = async (
+async function inForce(
   { sql, organisation, now }: InOrganisation,
   id: string,
-): Promise<PingKeyEntry> => {
+): Promise<PingKeyEntry> {
   const row = orNotFound(await pingKeyById(sql, organisation.id, id), 'ping_key_not_found');
   if (isOver(row, now)) throw notFound('ping_key_not_found');
   return row;
-};
+}
 
-const makePingKey = async (
+async function makePingKey(
   { sql, organisation, now, note, with: { baseUrl } }: InOrganisation,
   name: string,
-): Promise<OutputOf<typeof api.createPingKey>> => {
+): Promise<OutputOf<typeof api.createPingKey>> {
   if ((await countPingKeys(sql, organisation.id, new Date(now))) >= mostInForce)
     throw new Refusal(
       'ping_keys_full',
@@ -98,19 +101,22 @@ const makePingKey = async (
     key,
     address: `${baseUrl()}/beat/${key}/EXTERNAL_ID`,
   };
-};
+}
 
-const isOver = ({ until }: Pick<PingKeyEntry, 'until'>, now: number): boolean =>
-  until !== null && until.getTime() <= now;
+function isOver({ until }: Pick<PingKeyEntry, 'until'>, now: number): boolean {
+  return until !== null && until.getTime() <= now;
+}
 
-const pingKeyJson = (
+function pingKeyJson(
   { id, name, shown, created_at, until }: Omit<PingKeyEntry, 'key'>,
   now: number,
-) => ({
-  id,
-  name,
-  shown,
-  created_at: created_at.toISOString(),
-  until: until?.toISOString() ?? null,
-  over: isOver({ until }, now),
-});
+) {
+  return {
+    id,
+    name,
+    shown,
+    created_at: created_at.toISOString(),
+    until: until?.toISOString() ?? null,
+    over: isOver({ until }, now),
+  };
+}

@@ -38,7 +38,8 @@ export type PingRow = {
 export const keptPings = 100;
 
 /** Every key that a ping receiver knows: of tokens and aliases, and those of ping keys. */
-const keyRows = (sql: Queryable, which: ReturnType<Queryable>) => sql`
+function keyRows(sql: Queryable, which: ReturnType<Queryable>) {
+  return sql`
   select encode(fingerprint, 'hex') as key, organisation_id as organisation,
     monitor_id as monitor, until
   from (
@@ -51,56 +52,58 @@ const keyRows = (sql: Queryable, which: ReturnType<Queryable>) => sql`
     select a.fingerprint, a.organisation_id, a.monitor_id, null from ping_aliases a
       join monitors m on m.id = a.monitor_id
   ) keys where ${which}`;
+}
 
 /** The key, whatever `until` says, or undefined. */
-export const pingKey = async (sql: Queryable, key: string): Promise<PingKeyRow | undefined> => {
+export async function pingKey(sql: Queryable, key: string): Promise<PingKeyRow | undefined> {
   const [row] = await sql<PingKeyRow[]>`
     ${keyRows(sql, sql`fingerprint = ${Buffer.from(key, 'hex')}`)}`;
   return row;
-};
+}
 
-export const pingKeysByFingerprint = (
+export function pingKeysByFingerprint(
   sql: Queryable,
   keys: readonly string[],
-): Promise<PingKeyRow[]> =>
-  sql<PingKeyRow[]>`${keyRows(
+): Promise<PingKeyRow[]> {
+  return sql<PingKeyRow[]>`${keyRows(
     sql,
     sql`fingerprint in (select decode(k, 'hex') from unnest(${[...keys]}::text[]) as k)`,
   )}`;
+}
 
 /** Every key, in pages. */
-export const allPingKeys = (sql: Queryable): AsyncGenerator<PingKeyRow[]> =>
-  inPages(
+export function allPingKeys(sql: Queryable): AsyncGenerator<PingKeyRow[]> {
+  return inPages(
     '',
     ({ key }) => key,
     (after) => sql<PingKeyRow[]>`
       ${keyRows(sql, sql`fingerprint > decode(${after}, 'hex')`)} order by fingerprint limit 1000`,
   );
+}
 
 /**
  * How many heartbeats and keys there are: the bus must have at least as many records and values.
  */
-export const countHeartbeats = async (
-  sql: Queryable,
-): Promise<{ monitors: number; keys: number }> => {
+export async function countHeartbeats(sql: Queryable): Promise<{ monitors: number; keys: number }> {
   const [row] = await sql<{ monitors: number; keys: number }[]>`
     select (select count(*) from beat_states) as monitors,
       (select count(*) from beat_tokens) + (select count(*) from ping_key_addresses)
         + (select count(*) from ping_keys)
         + (select count(*) from ping_aliases a join monitors m on m.id = a.monitor_id) as keys`;
   return row ?? { monitors: 0, keys: 0 };
-};
+}
 
-export const pingMonitors = (sql: Queryable, ids: readonly string[]): Promise<PingMonitor[]> =>
-  sql<PingMonitor[]>`
+export function pingMonitors(sql: Queryable, ids: readonly string[]): Promise<PingMonitor[]> {
+  return sql<PingMonitor[]>`
     select id, organisation_id, partition, interval_s, config from monitors
     where id = any(${[...ids]}) and type = 'heartbeat'`;
+}
 
 /** The states of these monitors' pings, locked for this transaction. */
-export const lockedStates = async (
+export async function lockedStates(
   sql: Transaction,
   monitors: readonly string[],
-): Promise<Map<string, PingState>> => {
+): Promise<Map<string, PingState>> {
   const ids = [...new Set(monitors)].toSorted();
   // Monitors without a state get one, so that there is a row to lock; monitors deleted meanwhile
   // are left out.
@@ -111,18 +114,18 @@ export const lockedStates = async (
     select monitor_id, state from beat_states where monitor_id = any(${ids}) order by monitor_id
     for update`;
   return new Map(rows.map(({ monitor_id, state }) => [monitor_id, state]));
-};
+}
 
-export const writeStates = async (
+export async function writeStates(
   sql: Transaction,
   states: ReadonlyMap<string, PingState>,
-): Promise<void> => {
+): Promise<void> {
   const rows = [...states].map(([monitor, state]) => ({ monitor, state }));
   if (rows.length === 0) return;
   await sql`update beat_states b set state = s.state
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as s (monitor uuid, state jsonb)
     where b.monitor_id = s.monitor`;
-};
+}
 
 export type StoredState = {
   readonly organisation: string;
@@ -131,8 +134,8 @@ export type StoredState = {
 };
 
 /** The states of all monitors' pings, in pages. */
-export const allStates = (sql: Queryable): AsyncGenerator<StoredState[]> =>
-  inPages(
+export function allStates(sql: Queryable): AsyncGenerator<StoredState[]> {
+  return inPages(
     '00000000-0000-0000-0000-000000000000',
     ({ monitor }) => monitor,
     (after) => sql<StoredState[]>`
@@ -140,9 +143,10 @@ export const allStates = (sql: Queryable): AsyncGenerator<StoredState[]> =>
       join monitors m on m.id = b.monitor_id
       where b.monitor_id > ${after} order by b.monitor_id limit 1000`,
   );
+}
 
 /** Inserts pings; existing ones stay as they are. Only each monitor's newest are kept. */
-export const writePings = async (sql: Transaction, pings: readonly PingRow[]): Promise<void> => {
+export async function writePings(sql: Transaction, pings: readonly PingRow[]): Promise<void> {
   if (pings.length === 0) return;
   const rows = pings.map((ping) => ({ ...ping, at: new Date(ping.at).toISOString() }));
   await sql`insert into beats (id, monitor_id, kind, exit_code, at, rid, run_ms, method, body, ear)
@@ -156,13 +160,13 @@ export const writePings = async (sql: Transaction, pings: readonly PingRow[]): P
     select id from unnest(${monitors}::text[]::uuid[]) as m (monitor),
       lateral (select id from beats where monitor_id = m.monitor order by at desc, id desc
         offset ${keptPings}) old)`;
-};
+}
 
 /** The kept pings of these monitors without log lines, by monitor. */
-export const keptPingsOf = async (
+export async function keptPingsOf(
   sql: Transaction,
   monitors: readonly string[],
-): Promise<ReadonlyMap<string, readonly PingRow[]>> => {
+): Promise<ReadonlyMap<string, readonly PingRow[]>> {
   const rows = await sql<(Omit<PingRow, 'at'> & { at: Date })[]>`
     select id, monitor_id as monitor, kind, exit_code, at, rid, run_ms, method, body, ear from beats
     where monitor_id = any(${[...new Set(monitors)]}) and kind <> 'log'`;
@@ -170,7 +174,7 @@ export const keptPingsOf = async (
     rows.map((row) => ({ ...row, at: row.at.getTime() })),
     ({ monitor }) => monitor,
   );
-};
+}
 
 /** `key` and `place` are its time and its id: its place in the list. */
 export type ListedPing = Omit<PingRow, 'at' | 'monitor' | 'id'> & {
@@ -180,26 +184,27 @@ export type ListedPing = Omit<PingRow, 'at' | 'monitor' | 'id'> & {
 };
 
 /** The newest pings of a monitor, or those after a place. */
-export const newestPings = (
+export function newestPings(
   sql: Queryable,
   organisation: string,
   monitor: string,
   { after, most }: { readonly after: CursorPlace | null; readonly most: number },
-): Promise<ListedPing[]> =>
-  sql<ListedPing[]>`
+): Promise<ListedPing[]> {
+  return sql<ListedPing[]>`
     select (extract(epoch from b.at) * 1000)::bigint as key, b.id as place, b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear
     from beats b join monitors m on m.id = b.monitor_id
     where b.monitor_id = ${monitor} and m.organisation_id = ${organisation}
       ${after === null ? sql`` : sql`and (b.at, b.id) < (${new Date(after.key)}, ${after.place})`}
     order by b.at desc, b.id desc limit ${most}`;
+}
 
 /**
  * Deletes and returns keys that were rotated out long ago. Ping receivers refuse them from `until`
  * on. But a ping from before may still be on a ping receiver's disk or on the bus, and is
  * recognized by its key.
  */
-export const endOldPingKeys = (sql: Queryable): Promise<{ key: string; organisation: string }[]> =>
-  sql<{ key: string; organisation: string }[]>`
+export function endOldPingKeys(sql: Queryable): Promise<{ key: string; organisation: string }[]> {
+  return sql<{ key: string; organisation: string }[]>`
     with tokens as (delete from beat_tokens where until <= now() - interval '30 days'
         returning fingerprint, organisation_id),
       addresses as (delete from ping_key_addresses where until <= now() - interval '30 days'
@@ -208,3 +213,4 @@ export const endOldPingKeys = (sql: Queryable): Promise<{ key: string; organisat
         returning creating, organisation_id)
     select encode(fingerprint, 'hex') as key, organisation_id as organisation
     from (table tokens union all table addresses union all table keys) gone`;
+}

@@ -12,7 +12,7 @@ const uuid = /^[0-9a-f-]{36}$/;
  * coordinator runs there at a time, because its spool is there too. An invalid file is replaced:
  * nothing is claimed under the new name.
  */
-export const ownPlace = async (folder: string): Promise<string> => {
+export async function ownPlace(folder: string): Promise<string> {
   const file = join(folder, 'place');
   const kept = await readFile(file, 'utf8').catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return '';
@@ -29,7 +29,7 @@ export const ownPlace = async (folder: string): Promise<string> => {
     await handle.close();
   }
   return place;
-};
+}
 
 /** How a route passes on kept pings of a ping receiver, without knowing more about pings. */
 export type TakeForwardedPings = (call: {

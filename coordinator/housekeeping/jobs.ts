@@ -45,13 +45,13 @@ import { forgetDeliveries } from '../webhooks/delivery-queries.ts';
  * A ticker that pauses after a failure, longer each time: otherwise an unreachable database would
  * fill the log.
  */
-export const createRetryingTicker = (options: {
+export function createRetryingTicker(options: {
   /** What failed, for the log. */
   readonly name: string;
   readonly everyMs: number;
   readonly tick: () => Promise<unknown>;
   readonly log: Log;
-}): Ticker => {
+}): Ticker {
   const { name, everyMs, tick, log } = options;
   let failures = 0;
   let restUntil = 0;
@@ -68,12 +68,12 @@ export const createRetryingTicker = (options: {
       log.error({ err: error, part: name, failures }, 'a part of the engine failed; retrying');
     },
   });
-};
+}
 
 const day = 86_400_000;
 
 /** Deletes expired access: it is of no use to anyone. */
-export const forgetEnded = async (sql: Queryable, now: number): Promise<void> => {
+export async function forgetEnded(sql: Queryable, now: number): Promise<void> {
   const at = new Date(now);
   await sql`delete from sessions where last_used_at <= ${new Date(now - idleMs)}
     or created_at <= ${new Date(now - oldestMs)}`;
@@ -86,25 +86,26 @@ export const forgetEnded = async (sql: Queryable, now: number): Promise<void> =>
   await sql`delete from invitations where expires_at <= ${at}`;
   await forgetEndedRecords(sql, now, { consentMs: day / 12, clientMs: 7 * day });
   await sql`delete from attempts where began_at <= ${new Date(now - day)}`;
-};
+}
 
 /**
  * Notifications and their steps (rule 40) are deleted after their time, except those of open
  * incidents, whose end is still to be notified.
  */
 
-const isOver = (sql: Queryable) =>
-  sql`not exists (select 1 from incidents i where i.id = t.incident_id and i.resolved_at is null)`;
+function isOver(sql: Queryable) {
+  return sql`not exists (select 1 from incidents i where i.id = t.incident_id and i.resolved_at is null)`;
+}
 
 /**
  * Deletes one bite of each table, the oldest first, each found by an index; returns whether there
  * may be more.
  */
-export const deleteSentAlerts = async (
+export async function deleteSentAlerts(
   sql: Queryable,
   { told, tests }: { readonly told: Date; readonly tests: Date },
   limit: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   const deleted = [
     await sql`delete from alert_steps where id in (
       select t.id from alert_steps t where t.created_at < ${told} and t.state <> 'held'
@@ -135,7 +136,7 @@ export const deleteSentAlerts = async (
         limit ${limit})`,
   ];
   return deleted.some(({ count }) => count === limit);
-};
+}
 
 /**
  * Keeps the database in shape: creates and drops days, rolls up hours and days, deletes the history
@@ -184,26 +185,31 @@ const lightenEveryMs = 300_000;
 /** How long a tick works at most, so that it never delays a shutdown. */
 const maxMs = 20_000;
 
-const daysBefore = (now: number, days: number): number => Math.floor(now / day) * day - days * day;
+function daysBefore(now: number, days: number): number {
+  return Math.floor(now / day) * day - days * day;
+}
 
 /** Results that started before this are kept for nobody. */
-export const oldestKept = (kept: RetentionDays, now: number): number =>
-  daysBefore(now, kept.rawDays);
+export function oldestKept(kept: RetentionDays, now: number): number {
+  return daysBefore(now, kept.rawDays);
+}
 
 /**
  * Results that started before this are no longer accepted: some plan may keep nothing else of their
  * day, and the figures of a day are made of all its checks.
  */
-export const oldestAccepted = (kept: RetentionDays, now: number): number =>
-  daysBefore(now, Math.min(kept.rawDays, leastCheckDays));
+export function oldestAccepted(kept: RetentionDays, now: number): number {
+  return daysBefore(now, Math.min(kept.rawDays, leastCheckDays));
+}
 
 /** Plans that keep checks for a shorter time than the installation. */
-const planEnds = (kept: RetentionDays, now: number): readonly PlanEnd[] =>
-  planNames
+function planEnds(kept: RetentionDays, now: number): readonly PlanEnd[] {
+  return planNames
     .filter((plan) => plans[plan].check_days < kept.rawDays)
     .map((plan) => ({ plan, before: daysBefore(now, plans[plan].check_days) }));
+}
 
-export const createHousekeeper = ({
+export function createHousekeeper({
   sql,
   clock,
   log,
@@ -221,7 +227,7 @@ export const createHousekeeper = ({
   readonly results: Results;
   /** The limit of one organisation's idempotency records. */
   readonly mostAnswerBytes?: number;
-}): Housekeeper => {
+}): Housekeeper {
   let forgottenAt = Number.NEGATIVE_INFINITY;
   let lightenedAt = Number.NEGATIVE_INFINITY;
   /** The key up to which monitors without a verdict were looked at. */
@@ -359,4 +365,4 @@ export const createHousekeeper = ({
         );
     },
   };
-};
+}

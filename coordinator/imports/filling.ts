@@ -53,24 +53,27 @@ export function filledWith(given: Objects, values: Readonly<Record<string, unkno
 }
 
 /** Without these, and without what names them. */
-export const without = (
+export function without(
   given: Objects,
   refused: readonly { readonly kind: string; readonly key: string }[],
-): Objects => {
+): Objects {
   const names = new Set(refused.map(({ kind, key }) => `${kind} ${key}`));
   return consistent(
     byKind(given, (kind, key, object) => (names.has(`${kind} ${key}`) ? undefined : object)),
   );
-};
+}
 
 /** Of these, what stands in the others too. */
-export const within = (given: Objects, others: Objects): Objects =>
-  byKind(given, (kind, key, object) => (Object.hasOwn(others[kind], key) ? object : undefined));
+export function within(given: Objects, others: Objects): Objects {
+  return byKind(given, (kind, key, object) =>
+    Object.hasOwn(others[kind], key) ? object : undefined,
+  );
+}
 
-const byKind = (
+function byKind(
   given: Objects,
   change: (kind: FileKind, key: string, object: Raw) => Raw | undefined,
-): Objects => {
+): Objects {
   const of = (kind: FileKind): Readonly<Record<string, Raw>> =>
     Object.fromEntries(
       Object.entries(given[kind]).flatMap(([key, object]) => {
@@ -85,13 +88,14 @@ const byKind = (
     maintenance: of('maintenance'),
     status_pages: of('status_pages'),
   };
-};
+}
 
-const present = (object: Raw): Raw =>
-  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+function present(object: Raw): Raw {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+}
 
 /** References only to what is there. */
-const consistent = (objects: Objects): Objects => {
+function consistent(objects: Objects): Objects {
   const has = (kind: 'groups' | 'monitors', key: unknown): boolean =>
     typeof key === 'string' && Object.hasOwn(objects[kind], key);
   const among = (kind: 'groups' | 'monitors', keys: unknown): unknown =>
@@ -119,16 +123,17 @@ const consistent = (objects: Objects): Objects => {
     // A window that covers nothing is none.
     return kind === 'maintenance' && !covers ? undefined : rest;
   });
-};
+}
 
 /** What there is, in the order in which it is made. */
-export const listed = (
+export function listed(
   objects: Objects,
-): readonly { readonly kind: FileKind; readonly key: string; readonly name: string }[] =>
-  fileKinds.flatMap((kind) =>
+): readonly { readonly kind: FileKind; readonly key: string; readonly name: string }[] {
+  return fileKinds.flatMap((kind) =>
     Object.entries(objects[kind]).map(([key, { name }]) => ({
       kind,
       key,
       name: typeof name === 'string' ? name : key,
     })),
   );
+}

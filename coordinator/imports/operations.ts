@@ -40,7 +40,9 @@ import { readImport } from './reading.ts';
 type Output = OutputOf<typeof contract.showImport>;
 type Preview = InputOf<typeof contract.previewImport>;
 
-const invalid = (message: string): Refusal => new Refusal('import_invalid', message);
+function invalid(message: string): Refusal {
+  return new Refusal('import_invalid', message);
+}
 
 const triesAnHour = 20;
 const mostObjects = 10_000;
@@ -53,10 +55,10 @@ const kindNames: Readonly<Record<FileKind, string>> = {
 };
 
 /** Other services are asked before the transaction; what they say is kept without their key. */
-const read = async (
+async function read(
   early: Early<OrganisationScope>,
   { source, document, key, url }: Preview,
-): Promise<Imported> => {
+): Promise<Imported> {
   const { now, organisation, caller, with: dependencies } = early;
   const today = new Date(now).toISOString().slice(0, 10);
   const from = document === null ? serviceOf(source, key, url) : { document: documentOf(document) };
@@ -72,9 +74,9 @@ const read = async (
       throw invalid(`It has ${has} ${kindNames[kind]}; ${most} are the most. Import it in parts.`);
   }
   return imported;
-};
+}
 
-const documentOf = (text: string): string => {
+function documentOf(text: string): string {
   if (text.startsWith('SQLite format 3'))
     throw invalid(
       'document: this is a database. The command line reads it: antipode import uptime-kuma kuma.db',
@@ -82,13 +84,13 @@ const documentOf = (text: string): string => {
   if (Buffer.byteLength(text) > contract.maxDocumentBytes)
     throw invalid('document: the file is larger than 2 MiB; use the command line for it.');
   return text;
-};
+}
 
-const serviceOf = (
+function serviceOf(
   source: Source,
   key: string | null,
   url: string | null,
-): { readonly key: string; readonly host: string | undefined } => {
+): { readonly key: string; readonly host: string | undefined } {
   if (!isService(source)) throw invalid('document: choose a file.');
   if (key === null || !/^[\x21-\x7e]{1,500}$/.test(key.trim()))
     throw invalid('key: enter a key of its API.');
@@ -97,14 +99,14 @@ const serviceOf = (
   if (url !== null && !(/^https:\/\/[^/]/.test(url) && URL.canParse(url)))
     throw invalid('url: enter a valid address that begins with https://.');
   return { key: key.trim(), host: url ?? undefined };
-};
+}
 
 /** What a plan refuses is left out and named, so that the rest can be applied. */
-const draftOf = async (
+async function draftOf(
   context: InOrganisation,
   source: Source,
   imported: Imported,
-): Promise<Imported> => {
+): Promise<Imported> {
   const omissions: Omission[] = [...imported.omissions];
   let { objects } = imported;
   const channels = Object.keys(objects.channels);
@@ -124,31 +126,33 @@ const draftOf = async (
   );
   const variables = imported.variables.filter(({ name }) => used.has(name));
   return { objects, omissions, variables };
-};
+}
 
-const omissionsOf = (refused: readonly PlannedObject[]): readonly Omission[] =>
-  refused.map(({ key, error }) => ({ why: error?.message ?? '', of: [key] }));
+function omissionsOf(refused: readonly PlannedObject[]): readonly Omission[] {
+  return refused.map(({ key, error }) => ({ why: error?.message ?? '', of: [key] }));
+}
 
 /** Then nothing is changed, and it can be tried again. */
-const refusalOf = (refused: readonly PlannedObject[]): Refusal =>
-  invalid(
+function refusalOf(refused: readonly PlannedObject[]): Refusal {
+  return invalid(
     refused
       .slice(0, 10)
       .map(({ key, error }) => `${key}: ${error?.message}`)
       .join(' '),
   );
+}
 
-const plan = async (
+async function plan(
   { perform }: InOrganisation,
   operation: Operation,
   source: Source,
   objects: Imported['objects'],
-): Promise<readonly PlannedObject[]> => {
+): Promise<readonly PlannedObject[]> {
   const { body } = await perform(operation, { path: { file: source }, body: objects });
   const answer = planFile.response?.parse(body, []);
   if (!answer?.ok) throw new Error('a plan answers in its own form');
   return answer.value.objects;
-};
+}
 
 export const previewImport = inSteps({
   before: read,
@@ -172,15 +176,17 @@ export const previewImport = inSteps({
   },
 });
 
-export const showImport = async (
+export async function showImport(
   context: InOrganisation,
   { import_id }: InputOf<typeof contract.showImport>,
-): OperationResult<Output> => importJson(await rowOf(context, import_id), context.now);
+): OperationResult<Output> {
+  return importJson(await rowOf(context, import_id), context.now);
+}
 
-export const applyImport = async (
+export async function applyImport(
   context: InOrganisation,
   { import_id: id, values }: InputOf<typeof contract.applyImport>,
-): OperationResult<Output> => {
+): OperationResult<Output> {
   const { sql, organisation, now, note } = context;
   const row = await rowOf(context, id);
   if (row.applied_at !== null) throw invalid('It was applied already.');
@@ -218,12 +224,12 @@ export const applyImport = async (
   await markApplied(sql, context.with.secrets, organisation.id, done);
   note({ after: { source: row.source, created: made.length } });
   return importJson(done, now);
-};
+}
 
-export const undoImport = async (
+export async function undoImport(
   context: InOrganisation,
   { import_id: id }: InputOf<typeof contract.undoImport>,
-): OperationResult<Output> => {
+): OperationResult<Output> {
   const { sql, organisation, now, note, perform } = context;
   const row = await rowOf(context, id);
   if (stateOf(row) !== 'applied' || undoUntil(row) <= now)
@@ -238,24 +244,26 @@ export const undoImport = async (
   await markUndone(sql, organisation.id, id, new Date(now));
   note({ after: { source: row.source, deleted: row.made.length } });
   return importJson(await rowOf(context, id), now);
-};
+}
 
-const rowOf = async (
+async function rowOf(
   { sql, organisation, with: { secrets } }: InOrganisation,
   id: string,
-): Promise<ImportRow> => {
+): Promise<ImportRow> {
   const row = await importById(sql, secrets, organisation.id, id);
   if (row === undefined) throw notFound('import_not_found');
   return row;
-};
+}
 
-const stateOf = ({ applied_at, undone_at }: ImportRow) =>
-  undone_at !== null ? 'undone' : applied_at !== null ? 'applied' : 'draft';
+function stateOf({ applied_at, undone_at }: ImportRow) {
+  return undone_at !== null ? 'undone' : applied_at !== null ? 'applied' : 'draft';
+}
 
-const undoUntil = ({ applied_at }: ImportRow): number =>
-  (applied_at?.getTime() ?? 0) + contract.undoMs;
+function undoUntil({ applied_at }: ImportRow): number {
+  return (applied_at?.getTime() ?? 0) + contract.undoMs;
+}
 
-const importJson = (row: ImportRow, now: number): Output => {
+function importJson(row: ImportRow, now: number): Output {
   const canUndo = stateOf(row) === 'applied' && undoUntil(row) > now;
   return {
     id: row.id,
@@ -266,4 +274,4 @@ const importJson = (row: ImportRow, now: number): Output => {
     omissions: row.omissions.map(({ why, of }) => ({ why, of: [...of] })),
     variables: row.variables.map((each) => ({ ...each })),
   };
-};
+}

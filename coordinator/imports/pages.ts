@@ -102,15 +102,16 @@ export const importPages: readonly Page[] = [
   undoIt,
 ];
 
-const sourceFrom = ({ query: asked }: MembersRequest): Source =>
-  isSource(asked.from ?? '')
+function sourceFrom({ query: asked }: MembersRequest): Source {
+  return isSource(asked.from ?? '')
     ? (sources.find((one) => one === asked.from) ?? sources[0])
     : sources[0];
+}
 
-const preview = async (
+async function preview(
   request: MembersRequest,
   input: { readonly document?: string; readonly key?: string; readonly url?: string | null },
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { ask, form } = request;
   const source = sourceFrom(request);
   const tried = await attempt(form, () => ask(previewImport, { source, ...input }), [
@@ -119,7 +120,7 @@ const preview = async (
     'url',
   ]);
   return 'refused' in tried ? choose(request, tried.refused) : seeOther(`/import/${tried.done.id}`);
-};
+}
 
 const files: Readonly<Record<Source, { readonly label: string; readonly help: string }>> = {
   'uptime-kuma': {
@@ -145,7 +146,7 @@ const files: Readonly<Record<Source, { readonly label: string; readonly help: st
   },
 };
 
-const choose = (request: MembersRequest, state: FormState): PageAnswer => {
+function choose(request: MembersRequest, state: FormState): PageAnswer {
   const source = sourceFrom(request);
   return show({
     title: 'Import',
@@ -174,9 +175,10 @@ const choose = (request: MembersRequest, state: FormState): PageAnswer => {
       </p>
     `,
   });
-};
+}
 
-const keyForm = (source: Source, state: FormState): Html => html`
+function keyForm(source: Source, state: FormState): Html {
+  return html`
   <form
     class="form card stack after"
     method="post"
@@ -207,8 +209,9 @@ const keyForm = (source: Source, state: FormState): Html => html`
     <div class="actions"><button class="button button-main">Preview</button></div>
   </form>
 `;
+}
 
-const fileForm = (source: Source, state: FormState): Html => {
+function fileForm(source: Source, state: FormState): Html {
   const { label, help } = files[source];
   const fault = state.faults.get('document');
   return html`
@@ -238,7 +241,7 @@ const fileForm = (source: Source, state: FormState): Html => {
       </div>
     </form>
   `;
-};
+}
 
 const kindNames: Readonly<Record<string, readonly [one: string, many: string]>> = {
   groups: ['group', 'groups'],
@@ -248,18 +251,19 @@ const kindNames: Readonly<Record<string, readonly [one: string, many: string]>> 
   status_pages: ['status page', 'status pages'],
 };
 
-const countWords = (objects: Import['objects']): string =>
-  Object.entries(kindNames)
+function countWords(objects: Import['objects']): string {
+  return Object.entries(kindNames)
     .map(([kind, words]) => [objects.filter((one) => one.kind === kind).length, words] as const)
     .filter(([count]) => count > 0)
     .map(([count, [one, many]]) => `${count} ${count === 1 ? one : many}`)
     .join(', ');
+}
 
-const shown = (
+function shown(
   found: Import,
   { times }: Pick<MembersRequest, 'times'>,
   state: FormState,
-): PageAnswer => {
+): PageAnswer {
   const { source, state: is, objects, undo_until } = found;
   const name = sourceNames[source];
   const count = countWords(objects);
@@ -304,9 +308,10 @@ const shown = (
       ${objects.length > 0 && is !== 'undone' && objectTable(found)}
     `,
   });
-};
+}
 
-const applyForm = ({ id, variables }: Import, state: FormState): Html => html`
+function applyForm({ id, variables }: Import, state: FormState): Html {
+  return html`
   <form class="form card stack" method="post" action="/import/${id}/apply">
     ${
       variables.length > 0 &&
@@ -332,8 +337,10 @@ const applyForm = ({ id, variables }: Import, state: FormState): Html => html`
     </div>
   </form>
 `;
+}
 
-const omissionTable = ({ omissions }: Import): Html => html`
+function omissionTable({ omissions }: Import): Html {
+  return html`
   <section class="after">
     <h2>Left out or changed</h2>
     <div class="table-card">
@@ -355,8 +362,10 @@ const omissionTable = ({ omissions }: Import): Html => html`
     </div>
   </section>
 `;
+}
 
-const objectTable = ({ objects }: Import): Html => html`
+function objectTable({ objects }: Import): Html {
+  return html`
   <section class="after">
     <h2>Objects</h2>
     <div class="table-card">
@@ -378,3 +387,4 @@ const objectTable = ({ objects }: Import): Html => html`
     </div>
   </section>
 `;
+}

@@ -22,58 +22,58 @@ const names = 'id, source, objects, omissions, variables, applied_at, made, undo
 type Sealing = Pick<SecretsAtRest, 'seal' | 'open'>;
 
 /** An organisation has one draft. */
-export const insertDraft = async (
+export async function insertDraft(
   sql: Queryable,
   secrets: Pick<Sealing, 'seal'>,
   organisation: string,
   { id, source, objects, omissions, variables }: Pick<ImportRow, 'id' | 'source'> & Imported,
   at: Date,
-): Promise<void> => {
+): Promise<void> {
   await sql`delete from imports where organisation_id = ${organisation} and applied_at is null`;
   const box = await secrets.seal(sql, JSON.stringify(objects), importOf(id));
   await sql`
     insert into imports (id, organisation_id, source, objects, omissions, variables, created_at)
     values (${id}, ${organisation}, ${source}, ${box},
       ${JSON.stringify(omissions)}::text::jsonb, ${JSON.stringify(variables)}::text::jsonb, ${at})`;
-};
+}
 
 /** Locked, so that it is applied and undone once. */
-export const importById = async (
+export async function importById(
   sql: Queryable,
   secrets: Pick<Sealing, 'open'>,
   organisation: string,
   id: string,
-): Promise<ImportRow | undefined> => {
+): Promise<ImportRow | undefined> {
   const [row] = await sql<(Omit<ImportRow, 'objects'> & { objects: Uint8Array })[]>`
     select ${sql.unsafe(names)} from imports
     where organisation_id = ${organisation} and id = ${id} for update`;
   return row && { ...row, objects: JSON.parse(await secrets.open(sql, row.objects, importOf(id))) };
-};
+}
 
 /** With the objects that were made of it alone. */
-export const markApplied = async (
+export async function markApplied(
   sql: Queryable,
   secrets: Pick<Sealing, 'seal'>,
   organisation: string,
   { id, objects, applied_at, made, omissions }: ImportRow,
-): Promise<void> => {
+): Promise<void> {
   const box = await secrets.seal(sql, JSON.stringify(objects), importOf(id));
   await sql`update imports set objects = ${box}, applied_at = ${applied_at},
     made = ${JSON.stringify(made)}::text::jsonb, omissions = ${JSON.stringify(omissions)}::text::jsonb
     where organisation_id = ${organisation} and id = ${id}`;
-};
+}
 
-export const markUndone = async (
+export async function markUndone(
   sql: Queryable,
   organisation: string,
   id: string,
   at: Date,
-): Promise<void> => {
+): Promise<void> {
   await sql`update imports set undone_at = ${at}
     where organisation_id = ${organisation} and id = ${id}`;
-};
+}
 
 /** Drafts of before, and what can no longer be undone. */
-export const forgetImports = async (sql: Queryable, before: Date): Promise<void> => {
+export async function forgetImports(sql: Queryable, before: Date): Promise<void> {
   await sql`delete from imports where coalesce(applied_at, created_at) < ${before}`;
-};
+}

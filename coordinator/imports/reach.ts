@@ -2,9 +2,8 @@ import { type Reach, SourceRefused } from '../../shared/imports/download.ts';
 import type { DocumentReader } from '../outbound/documents.ts';
 
 /** Asks other services over TLS, never at an address of this network, with their answer in memory. */
-export const createSourceReach =
-  ({ read }: Pick<DocumentReader, 'read'>): Reach =>
-  async ({ url, ...request }, signal) => {
+export function createSourceReach({ read }: Pick<DocumentReader, 'read'>): Reach {
+  return async ({ url, ...request }, signal) => {
     try {
       const { status, headers, body } = await read(url, { ...request, signal });
       return {
@@ -17,3 +16,4 @@ export const createSourceReach =
       throw new SourceRefused('unreadable', `${new URL(url).host} cannot be reached.`);
     }
   };
+}

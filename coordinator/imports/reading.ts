@@ -22,11 +22,19 @@ const budget = { requests: 100, bytes: 8 * 1_024 * 1_024, ms: 60_000, waitS: 5 }
 const threads = { document: pLimit(1), key: pLimit(2) };
 const mostWaiting = 10;
 
-const invalid = (message: string): Refusal => new Refusal('import_invalid', message);
-const tooMuch = (): Refusal =>
-  invalid('It is too large or too tangled to be read here; use the command line for it.');
-const tooLong = (): Refusal =>
-  invalid('The service answers with more than can be read here; use the command line for it.');
+function invalid(message: string): Refusal {
+  return new Refusal('import_invalid', message);
+}
+
+function tooMuch(): Refusal {
+  return invalid('It is too large or too tangled to be read here; use the command line for it.');
+}
+
+function tooLong(): Refusal {
+  return invalid(
+    'The service answers with more than can be read here; use the command line for it.',
+  );
+}
 
 type World = {
   readonly reach: Reach;
@@ -35,14 +43,14 @@ type World = {
 };
 
 /** @throws Refusal `import_invalid`. */
-export const readImport = (wanted: Wanted, world: World): Promise<Imported> => {
+export function readImport(wanted: Wanted, world: World): Promise<Imported> {
   const inTurn = threads['key' in wanted ? 'key' : 'document'];
   if (inTurn.pendingCount >= mostWaiting)
     throw invalid('Others import at the moment; try again in a minute.');
   return inTurn(() => readAlone(wanted, world));
-};
+}
 
-const readAlone = async (wanted: Wanted, { reach, gone }: World): Promise<Imported> => {
+async function readAlone(wanted: Wanted, { reach, gone }: World): Promise<Imported> {
   gone?.throwIfAborted();
   const ended = new AbortController();
   const signal = AbortSignal.any([ended.signal, ...(gone ? [gone] : [])]);
@@ -62,34 +70,36 @@ const readAlone = async (wanted: Wanted, { reach, gone }: World): Promise<Import
     ended.abort();
     await thread.terminate();
   }
-};
+}
 
-const overworked = async (thread: Worker, end: AbortSignal): Promise<never> => {
+async function overworked(thread: Worker, end: AbortSignal): Promise<never> {
   for (;;) {
     await delay(lookMs, undefined, { signal: end });
     // Of a thread that has ended there is none; its own events say why it did.
     const used = await thread.cpuUsage().catch(() => undefined);
     if (used !== undefined && used.user + used.system > workMs * 1_000) throw tooMuch();
   }
-};
+}
 
-const overtime = (ms: number, end: AbortSignal): Promise<never> =>
-  new Promise((_resolve, reject) => {
+function overtime(ms: number, end: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
     const timer = setTimeout(() => reject(tooLong()), ms);
     end.addEventListener('abort', () => clearTimeout(timer));
   });
+}
 
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_resolve, reject) => {
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason));
   });
+}
 
 type Answers = {
   readonly reach: Reach;
   readonly wait: (seconds: number) => Promise<void>;
 };
 
-const withinBudget = (reach: Reach, signal: AbortSignal): Answers => {
+function withinBudget(reach: Reach, signal: AbortSignal): Answers {
   let requests = 0;
   let bytes = 0;
   return {
@@ -107,10 +117,10 @@ const withinBudget = (reach: Reach, signal: AbortSignal): Answers => {
       await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
     },
   };
-};
+}
 
-const conversation = (thread: Worker, { reach, wait }: Answers): Promise<Imported> =>
-  new Promise((resolve, reject) => {
+function conversation(thread: Worker, { reach, wait }: Answers): Promise<Imported> {
+  return new Promise((resolve, reject) => {
     const goOn = (reply: Reply): void => thread.postMessage(reply);
     const answer = async (said: Said): Promise<void> => {
       switch (said.is) {
@@ -133,7 +143,11 @@ const conversation = (thread: Worker, { reach, wait }: Answers): Promise<Importe
     // Its memory did not suffice, or its stack.
     thread.once('error', (error: unknown) => reject(isExhausted(error) ? tooMuch() : error));
   });
+}
 
-const isExhausted = (error: unknown): boolean =>
-  error instanceof RangeError ||
-  (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY');
+function isExhausted(error: unknown): boolean {
+  return (
+    error instanceof RangeError ||
+    (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY')
+  );
+}

@@ -50,7 +50,7 @@ const wanted = z.object({
   }),
 });
 
-const documentOf = (source: Source, text: string): unknown => {
+function documentOf(source: Source, text: string): unknown {
   if (isYaml(source)) {
     const { value, faults } = readDocument('file', text);
     const [fault] = faults;
@@ -62,9 +62,9 @@ const documentOf = (source: Source, text: string): unknown => {
   if (value === undefined)
     throw new SourceRefused('unreadable', `document: the file ${unreadable(source)}`);
   return value;
-};
+}
 
-const work = async (port: NonNullable<typeof parentPort>, given: unknown): Promise<void> => {
+async function work(port: NonNullable<typeof parentPort>, given: unknown): Promise<void> {
   const { source, today, document, key = '', host } = wanted.parse(given).importing;
   const say = (said: Said): void => port.postMessage(said);
   const ask = (said: Said): Promise<Reply> =>
@@ -94,7 +94,7 @@ const work = async (port: NonNullable<typeof parentPort>, given: unknown): Promi
     if (!(error instanceof SourceRefused)) throw error;
     say({ is: 'refused', message: error.message });
   }
-};
+}
 
 // An error that nobody foresaw ends the thread, and whoever started it hears of it.
 if (parentPort) void work(parentPort, workerData);

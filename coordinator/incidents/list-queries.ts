@@ -13,12 +13,13 @@ export type IncidentFilter = {
 };
 
 /** Of the incidents `i`. */
-const matching = (
+function matching(
   sql: Queryable,
   organisation: string,
   { state, monitor, layer, acknowledged, acknowledged_by, since }: IncidentFilter,
   before: number,
-) => sql`
+) {
+  return sql`
   i.organisation_id = ${organisation} and i.key < ${before}
   and (i.resolved_at is null or i.resolved_at >= ${new Date(since)})
   ${state === 'open' ? sql`and i.resolved_at is null` : state === 'resolved' ? sql`and i.resolved_at is not null` : sql``}
@@ -26,18 +27,20 @@ const matching = (
   ${layer === null ? sql`` : sql`and i.layer = ${layer}`}
   ${acknowledged === null ? sql`` : sql`and (i.acknowledged_at is not null) = ${acknowledged}`}
   ${acknowledged_by === null ? sql`` : sql`and i.acknowledged_as = ${lookedFor(acknowledged_by)}`}`;
+}
 
-export const incidentPage = (
+export function incidentPage(
   sql: Queryable,
   organisation: string,
   filter: IncidentFilter,
   before: number,
   limit: number,
-): Promise<IncidentRow[]> =>
-  sql<IncidentRow[]>`
+): Promise<IncidentRow[]> {
+  return sql<IncidentRow[]>`
     select ${incidentColumns(sql)} from incidents i join monitors m on m.id = i.monitor_id
     where ${matching(sql, organisation, filter, before)}
     order by i.key desc limit ${limit}`;
+}
 
 /** How many incidents one page of folded ones is read from. */
 const maxRead = 1_000;
@@ -52,14 +55,14 @@ export type FoldedIncident = IncidentRow & {
 };
 
 /** Three and more resolved incidents of a monitor become its newest one. */
-export const foldedIncidents = (
+export function foldedIncidents(
   sql: Queryable,
   organisation: string,
   filter: IncidentFilter & { readonly recentFrom: number },
   before: number,
   limit: number,
-): Promise<FoldedIncident[]> =>
-  sql<FoldedIncident[]>`
+): Promise<FoldedIncident[]> {
+  return sql<FoldedIncident[]>`
     with read as (
       select i.key, i.monitor_id, i.resolved_at is null as open from incidents i
       where ${matching(sql, organisation, filter, before)}
@@ -78,6 +81,7 @@ export const foldedIncidents = (
       (select min(key) from read having count(*) = ${maxRead}) as read_to
     from folded f join incidents i on i.key = f.key join monitors m on m.id = i.monitor_id
     order by i.key desc`;
+}
 
 /** A longer list of choices is no help, and weighs more than the page. */
 const maxChosenFrom = 200;

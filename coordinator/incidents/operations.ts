@@ -48,14 +48,15 @@ import { samplesOf } from './sample-queries.ts';
 import { newShareText, shareFingerprint } from './shared-link.ts';
 import { sidesFrom, sidesJson } from './sides.ts';
 
-const nameOf = async ({ sql, caller }: InOrganisation): Promise<string> =>
-  caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
+async function nameOf({ sql, caller }: InOrganisation): Promise<string> {
+  return caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
+}
 
 /** The present owner. @throws Refusal when it has none, because it is over or unconfirmed. */
-const acknowledgementJson = async (
+async function acknowledgementJson(
   { sql }: InOrganisation,
   incident: string,
-): Promise<OutputOf<typeof api.acknowledgeIncident>> => {
+): Promise<OutputOf<typeof api.acknowledgeIncident>> {
   const acknowledged = await acknowledgementOf(sql, incident);
   if (!acknowledged)
     throw new Refusal(
@@ -67,13 +68,13 @@ const acknowledgementJson = async (
     acknowledged_at: acknowledged.at.toISOString(),
     acknowledged_by: acknowledged.as,
   };
-};
+}
 
 /** The first acknowledgement counts (rule 34). */
-export const acknowledgeIncident = async (
+export async function acknowledgeIncident(
   context: InOrganisation,
   { incident_id: id }: InputOf<typeof api.acknowledgeIncident>,
-): OperationResult<OutputOf<typeof api.acknowledgeIncident>> => {
+): OperationResult<OutputOf<typeof api.acknowledgeIncident>> {
   const { sql, organisation, caller, now } = context;
   orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
   await writeAcknowledgement(sql, {
@@ -84,13 +85,13 @@ export const acknowledgeIncident = async (
     now,
   });
   return acknowledgementJson(context, id);
-};
+}
 
 /** In place of whoever has it. */
-export const assignIncident = async (
+export async function assignIncident(
   context: InOrganisation,
   { incident_id: id, email }: InputOf<typeof api.assignIncident>,
-): OperationResult<OutputOf<typeof api.assignIncident>> => {
+): OperationResult<OutputOf<typeof api.assignIncident>> {
   const { sql, organisation, caller, now } = context;
   const incident = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
   const member = orNotFound(
@@ -120,12 +121,12 @@ export const assignIncident = async (
       at: new Date(now),
     });
   return acknowledgementJson(context, id);
-};
+}
 
-export const unacknowledgeIncident = async (
+export async function unacknowledgeIncident(
   context: InOrganisation,
   { incident_id: incident }: InputOf<typeof api.unacknowledgeIncident>,
-): OperationResult<OutputOf<typeof api.unacknowledgeIncident>> => {
+): OperationResult<OutputOf<typeof api.unacknowledgeIncident>> {
   const { sql, organisation, now } = context;
   const row = orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   if (row.resolved_at !== null)
@@ -137,21 +138,23 @@ export const unacknowledgeIncident = async (
     now,
   });
   return getIncident(context, { incident_id: incident });
-};
+}
 
 const maxNotes = 200;
 
-const noteJson = ({ id, written_by: by, written_at, text }: NoteRow) => ({
-  id,
-  by,
-  at: written_at.toISOString(),
-  text,
-});
+function noteJson({ id, written_by: by, written_at, text }: NoteRow) {
+  return {
+    id,
+    by,
+    at: written_at.toISOString(),
+    text,
+  };
+}
 
-export const addIncidentNote = async (
+export async function addIncidentNote(
   { sql, organisation, caller, now }: InOrganisation,
   { incident_id: incident, text: given }: InputOf<typeof api.addIncidentNote>,
-): OperationResult<OutputOf<typeof api.addIncidentNote>> => {
+): OperationResult<OutputOf<typeof api.addIncidentNote>> {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = given.trim();
   if (text === '' || text.length > longestNote || !storable(text))
@@ -169,12 +172,12 @@ export const addIncidentNote = async (
     at: new Date(now),
   });
   return noteJson(orNotFound(note, 'incident_not_found'));
-};
+}
 
-export const writePostMortem = async (
+export async function writePostMortem(
   { sql, organisation, caller, now }: InOrganisation,
   { incident_id: incident, text: given, published }: InputOf<typeof api.writePostMortem>,
-): OperationResult<OutputOf<typeof api.writePostMortem>> => {
+): OperationResult<OutputOf<typeof api.writePostMortem>> {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = given.trim();
   if (text === '') {
@@ -194,10 +197,10 @@ export const writePostMortem = async (
     at: new Date(now),
   });
   return { post_mortem: postMortemJson(await postMortemOf(sql, organisation.id, incident)) };
-};
+}
 
-const postMortemJson = (written: PostMortem | undefined) =>
-  written === undefined
+function postMortemJson(written: PostMortem | undefined) {
+  return written === undefined
     ? null
     : {
         text: written.text,
@@ -205,56 +208,62 @@ const postMortemJson = (written: PostMortem | undefined) =>
         at: written.written_at.toISOString(),
         published_at: written.published_at?.toISOString() ?? null,
       };
+}
 
 /** For the filters of the list. */
-export const listIncidentChoices = (
+export function listIncidentChoices(
   { sql, organisation, now }: InOrganisation,
   { days }: InputOf<typeof contract.listIncidentChoices>,
-): OperationResult<OutputOf<typeof contract.listIncidentChoices>> =>
-  incidentChoices(sql, organisation.id, windowOf(days, now).from);
+): OperationResult<OutputOf<typeof contract.listIncidentChoices>> {
+  return incidentChoices(sql, organisation.id, windowOf(days, now).from);
+}
 
-const probeRef = (name: string | null, continent: string | null, at: ProbePlace | null) =>
-  name === null || continent === null
+function probeRef(name: string | null, continent: string | null, at: ProbePlace | null) {
+  return name === null || continent === null
     ? null
     : { name, continent, region: at?.region ?? null, place: at?.place ?? null };
+}
 
 /**
  * An incident as answers show it now; its cause is a sentence of our own list, never text of the
  * target.
  */
-export const incidentJson = (row: IncidentRow, now: number) => ({
-  id: row.id,
-  monitor: row.monitor_id,
-  monitor_name: row.monitor_name,
-  cause: row.cause === null ? null : causeSentence(row.cause),
-  started_at: row.started_at.toISOString(),
-  confirmed_at: row.confirmed_at?.toISOString() ?? null,
-  resolved_at: row.resolved_at?.toISOString() ?? null,
-  open: row.resolved_at === null,
-  seen_from: probeRef(row.seen_probe, row.seen_continent, row.seen_in),
-  confirmed_from: probeRef(row.confirmed_probe, row.confirmed_continent, row.confirmed_in),
-  note: row.note,
-  scope: row.scope,
-  layer: row.layer,
-  acknowledged_at: row.acknowledged_at?.toISOString() ?? null,
-  acknowledged_by: row.acknowledged_as,
-  continents: row.resolved_at === null ? row.continents : null,
-  sides: sidesJson(sidesFrom(row.sides, row.confirmed_at !== null)),
-  // If our clock is behind a probe's, the outage still has no negative length.
-  duration_s: Math.max(0, (row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
-});
+export function incidentJson(row: IncidentRow, now: number) {
+  return {
+    id: row.id,
+    monitor: row.monitor_id,
+    monitor_name: row.monitor_name,
+    cause: row.cause === null ? null : causeSentence(row.cause),
+    started_at: row.started_at.toISOString(),
+    confirmed_at: row.confirmed_at?.toISOString() ?? null,
+    resolved_at: row.resolved_at?.toISOString() ?? null,
+    open: row.resolved_at === null,
+    seen_from: probeRef(row.seen_probe, row.seen_continent, row.seen_in),
+    confirmed_from: probeRef(row.confirmed_probe, row.confirmed_continent, row.confirmed_in),
+    note: row.note,
+    scope: row.scope,
+    layer: row.layer,
+    acknowledged_at: row.acknowledged_at?.toISOString() ?? null,
+    acknowledged_by: row.acknowledged_as,
+    continents: row.resolved_at === null ? row.continents : null,
+    sides: sidesJson(sidesFrom(row.sides, row.confirmed_at !== null)),
+    // If our clock is behind a probe's, the outage still has no negative length.
+    duration_s: Math.max(0, (row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
+  };
+}
 
-const record = (json: Json | null) =>
-  typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null;
+function record(json: Json | null) {
+  return typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null;
+}
 
 /** The effect covers as many days as a monitor's figures, back from the end of the incident. */
 const effectDays = 30;
 
 /** With its evidence, which came from the target and is only for members. */
-export const getIncidentEvidence = async (
+export async function getIncidentEvidence(
   { sql, organisation, now, with: { results } }: InOrganisation,
   { incident_id: id }: InputOf<typeof api.getIncidentEvidence>,
-): OperationResult<OutputOf<typeof api.getIncidentEvidence>> => {
+): OperationResult<OutputOf<typeof api.getIncidentEvidence>> {
   const row = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
   // What came after the end of an incident is not its effect.
   const window = windowOf(effectDays, row.resolved_at?.getTime() ?? now);
@@ -308,21 +317,22 @@ export const getIncidentEvidence = async (
       percent_without: without.percent,
     },
   };
-};
+}
 
-export const getIncident = async (
+export async function getIncident(
   { sql, organisation, now }: InOrganisation,
   { incident_id }: InputOf<typeof api.getIncident>,
-): OperationResult<OutputOf<typeof api.getIncident>> =>
-  incidentJson(
+): OperationResult<OutputOf<typeof api.getIncident>> {
+  return incidentJson(
     orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'),
     now,
   );
+}
 
 type ListInput = Omit<InputOf<typeof api.listIncidents>, 'limit' | 'cursor'>;
 
 /** The filter of a list, and the names that its cursors are bound to. */
-const filterOf = async ({ sql, organisation, now }: InOrganisation, input: ListInput) => {
+async function filterOf({ sql, organisation, now }: InOrganisation, input: ListInput) {
   const { state, monitor, layer, acknowledged, acknowledged_by, days } = input;
   if (monitor !== null && !(await monitorsAmong(sql, organisation.id, [monitor])).has(monitor))
     throw notFound('monitor_not_found');
@@ -331,13 +341,13 @@ const filterOf = async ({ sql, organisation, now }: InOrganisation, input: ListI
     filter: { state, monitor, layer, acknowledged, acknowledged_by, since },
     names: [organisation.id, state, monitor, layer, acknowledged, acknowledged_by, days],
   };
-};
+}
 
 /** Newest first; open ones whatever `days` says, the others when they touch the window. */
-export const listIncidents = async (
+export async function listIncidents(
   context: InOrganisation,
   input: InputOf<typeof api.listIncidents>,
-): OperationResult<OutputOf<typeof api.listIncidents>> => {
+): OperationResult<OutputOf<typeof api.listIncidents>> {
   const {
     sql,
     organisation,
@@ -352,13 +362,13 @@ export const listIncidents = async (
     (from, limit) => incidentPage(sql, organisation.id, filter, from ?? afterAll, limit),
     (row) => incidentJson(row, now),
   );
-};
+}
 
 /** A page of few rows may have a next one: each is read from so many incidents at most. */
-export const listFoldedIncidents = async (
+export async function listFoldedIncidents(
   context: InOrganisation,
   input: InputOf<typeof contract.listFoldedIncidents>,
-): OperationResult<OutputOf<typeof contract.listFoldedIncidents>> => {
+): OperationResult<OutputOf<typeof contract.listFoldedIncidents>> {
   const {
     sql,
     organisation,
@@ -383,13 +393,13 @@ export const listFoldedIncidents = async (
     items: page.map((row) => ({ ...incidentJson(row, now), times: row.times, recent: row.recent })),
     next_cursor: next == null ? null : await cursors.make(list, { key: next, place: null }),
   };
-};
+}
 
 /** The link holds the only copy of its secret. */
-export const shareIncident = async (
+export async function shareIncident(
   { sql, organisation, caller, now, with: { baseUrl } }: InOrganisation,
   { incident_id: incident }: InputOf<typeof api.shareIncident>,
-): OperationResult<OutputOf<typeof api.shareIncident>> => {
+): OperationResult<OutputOf<typeof api.shareIncident>> {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = newShareText();
   const fingerprint = shareFingerprint(text);
@@ -401,11 +411,11 @@ export const shareIncident = async (
     at: new Date(now),
   });
   return { link: `${baseUrl()}/shared/incidents/${text}` };
-};
+}
 
-export const withdrawIncidentShare = async (
+export async function withdrawIncidentShare(
   { sql, organisation }: InOrganisation,
   { incident_id: incident }: InputOf<typeof api.withdrawIncidentShare>,
-): OperationResult<OutputOf<typeof api.withdrawIncidentShare>> => {
+): OperationResult<OutputOf<typeof api.withdrawIncidentShare>> {
   if (!(await removeShare(sql, organisation.id, incident))) throw notFound('share_not_found');
-};
+}

@@ -118,14 +118,15 @@ export type OwnerChange = {
 };
 
 /** Who has had an incident, oldest first. */
-export const ownersOf = (
+export function ownersOf(
   sql: Queryable,
   organisation: string,
   incident: string,
-): Promise<OwnerChange[]> =>
-  sql<OwnerChange[]>`
+): Promise<OwnerChange[]> {
+  return sql<OwnerChange[]>`
     select at, event, owner, by_name as by from incident_owners
     where organisation_id = ${organisation} and incident_id = ${incident} order by id`;
+}
 
 export async function acknowledgementOf(
   sql: Queryable,
@@ -172,16 +173,17 @@ export type NoteRow = {
 };
 
 /** Oldest first. */
-export const notesOf = (
+export function notesOf(
   sql: Queryable,
   organisation: string,
   incident: string,
-): Promise<NoteRow[]> =>
-  sql<NoteRow[]>`
+): Promise<NoteRow[]> {
+  return sql<NoteRow[]>`
     select n.id, u.email as written_by, n.written_at, n.text from incident_notes n left join users u
       on u.id = n.written_by
     where n.organisation_id = ${organisation} and n.incident_id = ${incident}
     order by n.written_at, n.id`;
+}
 
 export type PostMortem = {
   readonly text: string;
@@ -255,15 +257,18 @@ export async function writeShare(
 }
 
 /** True when there was one. */
-export const removeShare = async (
+export async function removeShare(
   sql: Queryable,
   organisation: string,
   incident: string,
-): Promise<boolean> =>
-  (
-    await sql`delete from incident_shares where organisation_id = ${organisation}
+): Promise<boolean> {
+  return (
+    (
+      await sql`delete from incident_shares where organisation_id = ${organisation}
       and incident_id = ${incident}`
-  ).count > 0;
+    ).count > 0
+  );
+}
 
 export type ShareRow = { readonly shared_at: Date; readonly shared_by: string | null };
 
@@ -411,11 +416,12 @@ export type NotificationState = {
 };
 
 /** An incident's notifications, sent or held, in order. */
-export const toldOf = (
+export function toldOf(
   sql: Queryable,
   organisation: string,
   incident: string,
-): Promise<NotificationState[]> =>
-  sql<NotificationState[]>`
+): Promise<NotificationState[]> {
+  return sql<NotificationState[]>`
     select event, channel, state, due_at, settled_at from alerts
     where organisation_id = ${organisation} and incident_id = ${incident} order by id`;
+}

@@ -103,9 +103,11 @@ type Point = readonly [
   cause_class: string | null,
 ];
 
-const chosenColumns = (sql: Queryable) => sql`i.id as incident_id, m.key, m.partition,
+function chosenColumns(sql: Queryable) {
+  return sql`i.id as incident_id, m.key, m.partition,
   i.started_at - ${around}::interval as began, i.resolved_at + ${around}::interval as ended,
   coalesce(s.points, '[]') as points, coalesce(s.whole, true) as whole`;
+}
 
 /** After everything that a probe's clock may say. */
 const noEnd = Date.UTC(3000, 0);

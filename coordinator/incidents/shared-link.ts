@@ -9,7 +9,9 @@ import { samplesOf } from './sample-queries.ts';
 import { type StoredSides, sidesFrom, withoutNames } from './sides.ts';
 
 /** The secret of a share link: so long that its plain hash reveals nothing. */
-export const newShareText = (): string => randomBytes(24).toString('base64url');
+export function newShareText(): string {
+  return randomBytes(24).toString('base64url');
+}
 
 /**
  * What a share link shows of an incident: verdict, times, causes, continents. It never shows what a
@@ -52,21 +54,23 @@ export type Shares = {
   readonly read: (text: string) => Promise<SharedIncident | undefined>;
 };
 
-export const createShares = (sql: Sql, results: Results): Shares => ({
-  read: async (text) => {
-    if (!shape.test(text)) return undefined;
-    const found = await sharedIncident(sql, shareFingerprint(text));
-    if (!found) return undefined;
-    const { incident: id, organisation, time_zone } = found;
-    const incident = await incidentById(sql, organisation, id);
-    if (!incident) return undefined;
-    const [evidence, { samples }] = await Promise.all([
-      incidentEvidence(sql, id),
-      samplesOf(sql, results, organisation, id),
-    ]);
-    return sharedFrom({ incident, evidence, samples, time_zone });
-  },
-});
+export function createShares(sql: Sql, results: Results): Shares {
+  return {
+    read: async (text) => {
+      if (!shape.test(text)) return undefined;
+      const found = await sharedIncident(sql, shareFingerprint(text));
+      if (!found) return undefined;
+      const { incident: id, organisation, time_zone } = found;
+      const incident = await incidentById(sql, organisation, id);
+      if (!incident) return undefined;
+      const [evidence, { samples }] = await Promise.all([
+        incidentEvidence(sql, id),
+        samplesOf(sql, results, organisation, id),
+      ]);
+      return sharedFrom({ incident, evidence, samples, time_zone });
+    },
+  };
+}
 
 export function shareFingerprint(text: string): Buffer {
   return createHash('sha256').update(`share ${text}`).digest();

@@ -19,7 +19,8 @@ export type StoredSides = {
 type SideOfPlaces = { readonly failed: readonly string[]; readonly passed: readonly string[] };
 
 /** Of `incidents i`. */
-export const sidesOf = (sql: Queryable) => sql`
+export function sidesOf(sql: Queryable) {
+  return sql`
   case when i.progress -> 'progress' ? 'across' then json_build_object(
     'is_outside', i.seen_place is null,
     'own', json_build_object('failed', i.progress -> 'progress' -> 'failed',
@@ -27,44 +28,48 @@ export const sidesOf = (sql: Queryable) => sql`
     'across', i.progress -> 'progress' -> 'across',
     'names', (select json_object_agg(l.id, l.name) from places l
       where l.organisation_id = i.organisation_id)) end`;
+}
 
 /** What failed once counts as failing, as for the scope (rule 15). */
-const seenBy = ({ failed, passed }: SideOfPlaces, names: StoredSides['names']): SideSeen => {
+function seenBy({ failed, passed }: SideOfPlaces, names: StoredSides['names']): SideSeen {
   const called = (place: string): string => names?.[place] ?? place;
   return {
     failing: failed.map(called),
     passing: passed.filter((place) => !failed.includes(place)).map(called),
   };
-};
+}
 
 /** With the verdict in words. */
-export const tellSides = (sides: Sides, outsideIsDown: boolean): ToldSides => {
+export function tellSides(sides: Sides, outsideIsDown: boolean): ToldSides {
   const verdict = verdictOfSides(sides, outsideIsDown);
   return { ...sides, verdict, sentence: verdict && `${sidesSentence(sides, verdict)}.` };
-};
+}
 
 /** Two continents make an outage of a side that the incident is not of. */
 const enough = 2;
 
-export const sidesFrom = (stored: StoredSides | null, isConfirmed: boolean): ToldSides | null => {
+export function sidesFrom(stored: StoredSides | null, isConfirmed: boolean): ToldSides | null {
   if (stored === null) return null;
   const { is_outside, own, across, names } = stored;
   const [mine, other] = [seenBy(own, names), seenBy(across, names)];
   return is_outside
     ? tellSides({ outside: mine, inside: other }, isConfirmed)
     : tellSides({ outside: other, inside: mine }, other.failing.length >= enough);
-};
+}
 
 /** For readers outside the organisation, who learn of private places that there are some. */
-export const withoutNames = (told: ToldSides): ToldSides => {
+export function withoutNames(told: ToldSides): ToldSides {
   const sides = { inside: { failing: [], passing: [] }, outside: told.outside };
   return { ...told, ...sides, sentence: told.verdict && `${sidesSentence(sides, told.verdict)}.` };
-};
+}
 
-export const sidesJson = (told: ToldSides | null) =>
-  told && { ...told, inside: sideJson(told.inside), outside: sideJson(told.outside) };
+export function sidesJson(told: ToldSides | null) {
+  return told && { ...told, inside: sideJson(told.inside), outside: sideJson(told.outside) };
+}
 
-const sideJson = ({ failing, passing }: SideSeen) => ({
-  failing: [...failing],
-  passing: [...passing],
-});
+function sideJson({ failing, passing }: SideSeen) {
+  return {
+    failing: [...failing],
+    passing: [...passing],
+  };
+}

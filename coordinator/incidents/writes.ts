@@ -97,8 +97,9 @@ export function jsonText(value: unknown): string {
 export type EvidenceWrite = { readonly incident: string; readonly row: EvidenceRow };
 
 /** Part of a key, so not null: the continent, and behind it the private place. */
-const keyOf = ({ continent, place }: EvidenceRow): string =>
-  place === undefined ? (continent ?? '') : `${continent}/${place}`;
+function keyOf({ continent, place }: EvidenceRow): string {
+  return place === undefined ? (continent ?? '') : `${continent}/${place}`;
+}
 
 /** Inserts or replaces evidence; the seeing and the confirming check have one row each. */
 export function writeEvidence(sql: Queryable, writes: readonly EvidenceWrite[]): Statement[] {

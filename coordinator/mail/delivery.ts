@@ -64,7 +64,9 @@ const pauses = [1 * second, 5 * second, 30 * second, 120 * second, 600 * second]
 /** Including hourly attempts for a day. */
 const maxAttempts = pauses.length + 24;
 
-const pauseAfter = (attempts: number): number => pauses[attempts - 1] ?? hour;
+function pauseAfter(attempts: number): number {
+  return pauses[attempts - 1] ?? hour;
+}
 
 type Addressed = {
   readonly to: string;
@@ -74,14 +76,14 @@ type Addressed = {
 
 type PageMail = Extract<Mail, { readonly kind: 'page-opt-in' | 'page-update' }>;
 
-export const createMailer = ({
+export function createMailer({
   sql,
   clock,
   log,
   sender,
   accountSecrets,
   baseUrl,
-}: Dependencies): Mailer => {
+}: Dependencies): Mailer {
   const link = async (
     kind: SecretKind,
     path: string,
@@ -254,10 +256,10 @@ export const createMailer = ({
       }
     },
   };
-};
+}
 
 /** Sends waiting mails, at once when one arrives and every few seconds besides. */
-export const startMail = async (parts: {
+export async function startMail(parts: {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
@@ -267,7 +269,7 @@ export const startMail = async (parts: {
   readonly everyMs: number;
   /** Cancels the wait of its start. */
   readonly signal: AbortSignal;
-}): Promise<{ readonly stop: () => Promise<void> }> => {
+}): Promise<{ readonly stop: () => Promise<void> }> {
   const { sql, log, everyMs, signal } = parts;
   const mailer = createMailer(parts);
   const onFailure = (error: unknown): void =>
@@ -285,4 +287,4 @@ export const startMail = async (parts: {
     await ticker.stop();
     throw error;
   }
-};
+}

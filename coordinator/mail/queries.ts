@@ -2,14 +2,15 @@ import { z } from 'zod';
 import { newId } from '../../shared/base/crypto.ts';
 import type { Queryable } from '../database/connect.ts';
 
-const mail = <const Kind extends string, About extends z.ZodType>(kind: Kind, about: About) =>
-  z.object({
+function mail<const Kind extends string, About extends z.ZodType>(kind: Kind, about: About) {
+  return z.object({
     id: z.uuid(),
     recipient: z.string(),
     attempts: z.number(),
     kind: z.literal(kind),
     about,
   });
+}
 
 /** The subject of a mail, by its kind: enough to write it when it is sent. */
 const mailShape = z.discriminatedUnion('kind', [
@@ -80,7 +81,7 @@ export type NewMail = {
 /**
  * Writes outgoing mails, and wakes the sender, both with the commit of the surrounding transaction.
  */
-export const postMails = async (sql: Queryable, mails: readonly NewMail[]): Promise<void> => {
+export async function postMails(sql: Queryable, mails: readonly NewMail[]): Promise<void> {
   if (mails.length === 0) return;
   const rows = JSON.stringify(
     mails.map(({ kind, recipient, about, at }) => ({
@@ -96,20 +97,22 @@ export const postMails = async (sql: Queryable, mails: readonly NewMail[]): Prom
     from json_to_recordset(${rows}::text::json) as m (id uuid, kind text, recipient text,
       about jsonb, at timestamptz)`;
   await sql`select pg_notify(${mailChannel}, '')`;
-};
+}
 
-export const postMail = (sql: Queryable, mail: NewMail): Promise<void> => postMails(sql, [mail]);
+export function postMail(sql: Queryable, mail: NewMail): Promise<void> {
+  return postMails(sql, [mail]);
+}
 
 /**
  * Claims due mails for a time, oldest first: no other coordinator takes them meanwhile, and when
  * one is killed, its claims expire.
  */
-export const takeMails = async (
+export async function takeMails(
   sql: Queryable,
   now: Date,
   forMs: number,
   limit: number,
-): Promise<Mail[]> => {
+): Promise<Mail[]> {
   const rows = await sql`
     update mails set next_at = ${new Date(now.getTime() + forMs)}, attempts = attempts + 1
     where id in (select id from mails where done_at is null and failed_at is null
@@ -117,14 +120,14 @@ export const takeMails = async (
       order by next_at limit ${limit} for update skip locked)
     returning id, kind, recipient, about, attempts`;
   return rows.map((row) => mailShape.parse(row));
-};
+}
 
-export const mailSent = async (sql: Queryable, id: string, at: Date): Promise<void> => {
+export async function mailSent(sql: Queryable, id: string, at: Date): Promise<void> {
   await sql`update mails set done_at = ${at}, failure = null where id = ${id}`;
-};
+}
 
 /** Tried again at this time, or never without one. */
-export const mailFailed = async (
+export async function mailFailed(
   sql: Queryable,
   id: string,
   {
@@ -132,37 +135,33 @@ export const mailFailed = async (
     at,
     again,
   }: { readonly failure: string; readonly at: Date; readonly again: Date | null },
-): Promise<void> => {
+): Promise<void> {
   await sql`update mails
     set failure = ${failure}, next_at = coalesce(${again}, next_at),
       failed_at = ${again === null ? at : null}
     where id = ${id}`;
-};
+}
 
 /** How many mails of a kind were written to a mailbox since then. */
-export const countMailsTo = async (
+export async function countMailsTo(
   sql: Queryable,
   kind: MailKind,
   recipient: string,
   since: Date,
-): Promise<number> => {
+): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*) as count from mails where kind = ${kind}
       and lower(recipient) = lower(${recipient}) and created_at > ${since}`;
   return row?.count ?? 0;
-};
+}
 
 /**
  * Deletes a batch of mails that were sent or never will be, oldest first. Returns whether there may
  * be more.
  */
-export const forgetMails = async (
-  sql: Queryable,
-  before: Date,
-  limit: number,
-): Promise<boolean> => {
+export async function forgetMails(sql: Queryable, before: Date, limit: number): Promise<boolean> {
   const deleted = await sql`delete from mails where id in (
     select id from mails where created_at < ${before}
       and (done_at is not null or failed_at is not null) order by created_at limit ${limit})`;
   return deleted.count === limit;
-};
+}

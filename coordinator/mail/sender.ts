@@ -28,12 +28,12 @@ export class MailRefused extends Error {
 }
 
 /** The three digits of a mail server's answer; null without an answer. */
-export const mailCodeOf = (error: unknown): number | null => {
+export function mailCodeOf(error: unknown): number | null {
   const from = error instanceof MailRefused ? error.cause : error;
   return from instanceof Error && 'responseCode' in from && typeof from.responseCode === 'number'
     ? from.responseCode
     : null;
-};
+}
 
 /** Sends mail over persistent connections, for accounts and all other mails. */
 export type MailSender = {
@@ -54,30 +54,33 @@ const defaults = {
   socketTimeout: String(30 * secondsMs),
 } as const;
 
-const pooled = (url: string, connections: number): string => {
+function pooled(url: string, connections: number): string {
   const address = new URL(url);
   for (const [name, value] of Object.entries({ ...defaults, maxConnections: String(connections) }))
     if (!address.searchParams.has(name)) address.searchParams.set(name, value);
   return address.href;
-};
+}
 
 /**
  * A final refusal of this recipient or this text; refusals of us (a wrong password, too much at
  * once) may change.
  */
-const isDefinite = (error: unknown): error is Error =>
-  error instanceof Error &&
-  ['EENVELOPE', 'EMESSAGE'].includes(codeOf(error)) &&
-  (!('responseCode' in error) ||
-    (typeof error.responseCode === 'number' && error.responseCode >= 500));
+function isDefinite(error: unknown): error is Error {
+  return (
+    error instanceof Error &&
+    ['EENVELOPE', 'EMESSAGE'].includes(codeOf(error)) &&
+    (!('responseCode' in error) ||
+      (typeof error.responseCode === 'number' && error.responseCode >= 500))
+  );
+}
 
-export const createMailSender = (parts: {
+export function createMailSender(parts: {
   readonly url: string;
   readonly from: string;
   readonly dkim?: Dkim | undefined;
   /** The maximum; one, unless many mails may be urgent. */
   readonly connections?: number;
-}): MailSender => {
+}): MailSender {
   const { url, from, dkim, connections = 1 } = parts;
   const signing =
     dkim === undefined
@@ -119,4 +122,4 @@ export const createMailSender = (parts: {
     },
     close: () => void transport?.then((made) => made.close()),
   };
-};
+}

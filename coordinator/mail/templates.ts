@@ -13,32 +13,38 @@ export type Words = {
   readonly because: string;
 };
 
-const html = (text: string): string =>
-  text
+function html(text: string): string {
+  return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&#39;');
+}
 
-export const asText = ({ sentences, action, because }: Words): string =>
-  [...sentences, ...(action === undefined ? [] : [`${action.label}:\n${action.address}`]), because]
+export function asText({ sentences, action, because }: Words): string {
+  return [
+    ...sentences,
+    ...(action === undefined ? [] : [`${action.label}:\n${action.address}`]),
+    because,
+  ]
     .join('\n\n')
     .concat('\n');
+}
 
 const paragraph = 'margin:0 0 16px;font:15px/1.5 system-ui,sans-serif;color:#171b21';
 const button =
   'display:inline-block;padding:9px 16px;border-radius:5px;background:#171b21;color:#ffffff;text-decoration:none;font:15px/1.2 system-ui,sans-serif';
 
-export const asHtml = ({
+export function asHtml({
   language = 'en',
   or = 'Or open this link:',
   subject,
   sentences,
   action,
   because,
-}: Words): string =>
-  [
+}: Words): string {
+  return [
     `<!doctype html><html lang="${html(language)}"><head><meta charset="utf-8"><title>${html(subject)}</title></head>`,
     '<body style="margin:0;padding:24px;background:#ffffff"><div style="max-width:520px">',
     ...sentences.map((sentence) => `<p style="${paragraph}">${html(sentence)}</p>`),
@@ -50,166 +56,185 @@ export const asHtml = ({
         ]),
     `<p style="${paragraph};font-size:13px;color:#505a66">${html(because)}</p></div></body></html>`,
   ].join('\n');
+}
 
 const ignore = 'If this was not you, ignore this e-mail.';
 
-export const signUpMail = (address: string): Words => ({
-  subject: 'Finish signing up for Antipode',
-  sentences: ['Open this link within two days to create your account.'],
-  action: { label: 'Finish signing up', address },
-  because: `You get this because someone signed up for Antipode with this address. ${ignore}`,
-});
+export function signUpMail(address: string): Words {
+  return {
+    subject: 'Finish signing up for Antipode',
+    sentences: ['Open this link within two days to create your account.'],
+    action: { label: 'Finish signing up', address },
+    because: `You get this because someone signed up for Antipode with this address. ${ignore}`,
+  };
+}
 
-export const accountExistsMail = (signIn: string): Words => ({
-  subject: 'You already have an Antipode account',
-  sentences: [
-    'Someone, perhaps you, signed up with this address. It already has an account, so no new one was created.',
-  ],
-  action: { label: 'Sign in', address: signIn },
-  because:
-    'If you forgot your password, choose a new one on the sign-in page. If this was not you, ignore this e-mail.',
-});
+export function accountExistsMail(signIn: string): Words {
+  return {
+    subject: 'You already have an Antipode account',
+    sentences: [
+      'Someone, perhaps you, signed up with this address. It already has an account, so no new one was created.',
+    ],
+    action: { label: 'Sign in', address: signIn },
+    because:
+      'If you forgot your password, choose a new one on the sign-in page. If this was not you, ignore this e-mail.',
+  };
+}
 
 /**
  * A name that anyone may choose must not become a link in a subject or on a button. Mail programs
  * turn host names in any script into links.
  */
-export const unlinked = (name: string, otherwise = 'an organisation'): string =>
-  /\/\/|@|[\p{L}\p{N}][.。．｡]\p{L}{2}/v.test(name) ? otherwise : name;
+export function unlinked(name: string, otherwise = 'an organisation'): string {
+  return /\/\/|@|[\p{L}\p{N}][.。．｡]\p{L}{2}/v.test(name) ? otherwise : name;
+}
 
-export const invitationMail = (
+export function invitationMail(
   organisation: string,
   inviter: string | null,
   role: string,
   address: string,
-): Words => ({
-  subject: `You are invited to ${unlinked(organisation)} on Antipode`,
-  sentences: [
-    inviter === null
-      ? `You are invited to join ${organisation} as ${role}.`
-      : `${inviter} invites you to join ${organisation} as ${role}.`,
-    'Antipode monitors websites, APIs, DNS names and scheduled jobs, and alerts you when one is down. The invitation works once, for one week.',
-  ],
-  action: { label: `Join ${unlinked(organisation)}`, address },
-  because: 'If you do not know this organisation, ignore this e-mail.',
-});
+): Words {
+  return {
+    subject: `You are invited to ${unlinked(organisation)} on Antipode`,
+    sentences: [
+      inviter === null
+        ? `You are invited to join ${organisation} as ${role}.`
+        : `${inviter} invites you to join ${organisation} as ${role}.`,
+      'Antipode monitors websites, APIs, DNS names and scheduled jobs, and alerts you when one is down. The invitation works once, for one week.',
+    ],
+    action: { label: `Join ${unlinked(organisation)}`, address },
+    because: 'If you do not know this organisation, ignore this e-mail.',
+  };
+}
 
-export const verificationMail = (address: string): Words => ({
-  subject: 'Confirm your e-mail address',
-  sentences: ['Open this link within two days to confirm your e-mail address.'],
-  action: { label: 'Confirm address', address },
-  because: `You get this because someone entered this address for an Antipode account. ${ignore}`,
-});
+export function verificationMail(address: string): Words {
+  return {
+    subject: 'Confirm your e-mail address',
+    sentences: ['Open this link within two days to confirm your e-mail address.'],
+    action: { label: 'Confirm address', address },
+    because: `You get this because someone entered this address for an Antipode account. ${ignore}`,
+  };
+}
 
-export const addressChangeMail = (wanted: string, address: string): Words => ({
-  subject: 'Your e-mail address is about to change',
-  sentences: [
-    `Someone who is signed in to your Antipode account asked to change its e-mail address to ${wanted}.`,
-  ],
-  action: { label: 'Keep this address', address },
-  because:
-    'If this was you, ignore this e-mail. If not, keep this address with the link above, then choose a new password: someone else may know yours.',
-});
+export function addressChangeMail(wanted: string, address: string): Words {
+  return {
+    subject: 'Your e-mail address is about to change',
+    sentences: [
+      `Someone who is signed in to your Antipode account asked to change its e-mail address to ${wanted}.`,
+    ],
+    action: { label: 'Keep this address', address },
+    because:
+      'If this was you, ignore this e-mail. If not, keep this address with the link above, then choose a new password: someone else may know yours.',
+  };
+}
 
-export const passwordResetMail = (address: string): Words => ({
-  subject: 'Choose a new Antipode password',
-  sentences: [
-    'Open this link within one hour to choose a new password. Your current one works until then.',
-  ],
-  action: { label: 'Choose a new password', address },
-  because: `You get this because someone asked for a new password for this account. ${ignore}`,
-});
+export function passwordResetMail(address: string): Words {
+  return {
+    subject: 'Choose a new Antipode password',
+    sentences: [
+      'Open this link within one hour to choose a new password. Your current one works until then.',
+    ],
+    action: { label: 'Choose a new password', address },
+    because: `You get this because someone asked for a new password for this account. ${ignore}`,
+  };
+}
 
-const listed = (names: readonly string[], count: number): string =>
-  count > names.length ? `${names.join(', ')} and ${count - names.length} more` : names.join(', ');
+function listed(names: readonly string[], count: number): string {
+  return count > names.length
+    ? `${names.join(', ')} and ${count - names.length} more`
+    : names.join(', ');
+}
 
-export const lastResortMail = (
-  names: readonly string[],
-  count: number,
-  address: string,
-): Words => ({
-  subject:
-    count === 1
-      ? `${names[0] ?? 'A monitor'} is down, and no channel delivered the alert`
-      : `${count} monitors are down, and no channel delivered the alert`,
-  sentences: [
-    `${listed(names, count)} ${count === 1 ? 'is' : 'are'} down.`,
-    'No channel has delivered this alert for two minutes, so all owners of the organisation are mailed.',
-  ],
-  action: { label: 'View the incident and the response of each channel', address },
-  because:
-    'You get this because you own the organisation. Once a channel delivers again, alerts go only there.',
-});
+export function lastResortMail(names: readonly string[], count: number, address: string): Words {
+  return {
+    subject:
+      count === 1
+        ? `${names[0] ?? 'A monitor'} is down, and no channel delivered the alert`
+        : `${count} monitors are down, and no channel delivered the alert`,
+    sentences: [
+      `${listed(names, count)} ${count === 1 ? 'is' : 'are'} down.`,
+      'No channel has delivered this alert for two minutes, so all owners of the organisation are mailed.',
+    ],
+    action: { label: 'View the incident and the response of each channel', address },
+    because:
+      'You get this because you own the organisation. Once a channel delivers again, alerts go only there.',
+  };
+}
 
-export const notDeliveringMail = (name: string, failure: string, address: string): Words => ({
-  subject: `The channel ${name} cannot deliver alerts`,
-  sentences: [
-    `The channel ${name} cannot deliver alerts${failure === '' ? '.' : `: ${failure.replace(/[.]$/, '')}.`}`,
-    'Until you fix it, alerts arrive only through the other channels.',
-  ],
-  action: { label: 'Open the channel', address },
-  because:
-    'You get this once a day, because you own the organisation, until the channel delivers a message or is turned off.',
-});
+export function notDeliveringMail(name: string, failure: string, address: string): Words {
+  return {
+    subject: `The channel ${name} cannot deliver alerts`,
+    sentences: [
+      `The channel ${name} cannot deliver alerts${failure === '' ? '.' : `: ${failure.replace(/[.]$/, '')}.`}`,
+      'Until you fix it, alerts arrive only through the other channels.',
+    ],
+    action: { label: 'Open the channel', address },
+    because:
+      'You get this once a day, because you own the organisation, until the channel delivers a message or is turned off.',
+  };
+}
 
-export const webhookOffMail = (
-  name: string,
-  because: 'gone' | 'failing',
-  address: string,
-): Words => ({
-  subject: `The webhook ${unlinked(name, 'of your organisation')} was turned off`,
-  sentences: [
-    because === 'gone'
-      ? `The webhook ${name} was turned off, because its server says that the address is gone (410).`
-      : `The webhook ${name} was turned off, because its server has accepted nothing for five days.`,
-    'No events are sent there. Once it works, turn it on and replay the events since then.',
-  ],
-  action: { label: 'Open the webhook', address },
-  because: 'You get this because you own the organisation.',
-});
+export function webhookOffMail(name: string, because: 'gone' | 'failing', address: string): Words {
+  return {
+    subject: `The webhook ${unlinked(name, 'of your organisation')} was turned off`,
+    sentences: [
+      because === 'gone'
+        ? `The webhook ${name} was turned off, because its server says that the address is gone (410).`
+        : `The webhook ${name} was turned off, because its server has accepted nothing for five days.`,
+      'No events are sent there. Once it works, turn it on and replay the events since then.',
+    ],
+    action: { label: 'Open the webhook', address },
+    because: 'You get this because you own the organisation.',
+  };
+}
 
-export const privateProbeMail = (message: string, address: string): Words => ({
-  subject: `Private probe: ${message.replace(/[.]$/, '')}`,
-  sentences: [
-    `${message.replace(/[.]$/, '')}.`,
-    'Monitors that only this probe checks are not checked until it is healthy again. They are not down, and nobody was alerted.',
-    'Check that its process runs with the same data folder, and that it reaches the network.',
-  ],
-  action: { label: 'View your monitors', address },
-  because:
-    'You get this because you own the organisation that the probe belongs to, at most once an hour.',
-});
+export function privateProbeMail(message: string, address: string): Words {
+  return {
+    subject: `Private probe: ${message.replace(/[.]$/, '')}`,
+    sentences: [
+      `${message.replace(/[.]$/, '')}.`,
+      'Monitors that only this probe checks are not checked until it is healthy again. They are not down, and nobody was alerted.',
+      'Check that its process runs with the same data folder, and that it reaches the network.',
+    ],
+    action: { label: 'View your monitors', address },
+    because:
+      'You get this because you own the organisation that the probe belongs to, at most once an hour.',
+  };
+}
 
-export const assignedMail = (name: string, by: string, address: string): Words => ({
-  subject: `${name} is down, and assigned to you`,
-  sentences: [`${by} has assigned the incident of ${name} to you. It is still open.`],
-  action: { label: 'View the incident', address },
-  because:
-    'You get this because you are a member of the organisation. If you cannot take it, hand it back on its page.',
-});
+export function assignedMail(name: string, by: string, address: string): Words {
+  return {
+    subject: `${name} is down, and assigned to you`,
+    sentences: [`${by} has assigned the incident of ${name} to you. It is still open.`],
+    action: { label: 'View the incident', address },
+    because:
+      'You get this because you are a member of the organisation. If you cannot take it, hand it back on its page.',
+  };
+}
 
-export const unsubscribedMail = (
-  organisation: string,
-  address: string,
-  channels: string,
-): Words => ({
-  subject: `${address} unsubscribed from alerts of ${organisation}`,
-  sentences: [
-    `Someone at ${address} used the link to unsubscribe from alerts of ${organisation}. All other channels are unchanged.`,
-  ],
-  action: { label: 'View channels', address: channels },
-  because:
-    'You get this because you own the organisation, and alerts may now reach fewer people than you think.',
-});
+export function unsubscribedMail(organisation: string, address: string, channels: string): Words {
+  return {
+    subject: `${address} unsubscribed from alerts of ${organisation}`,
+    sentences: [
+      `Someone at ${address} used the link to unsubscribe from alerts of ${organisation}. All other channels are unchanged.`,
+    ],
+    action: { label: 'View channels', address: channels },
+    because:
+      'You get this because you own the organisation, and alerts may now reach fewer people than you think.',
+  };
+}
 
-export const channelMail = (organisation: string, address: string): Words => ({
-  subject: `Confirm alerts from ${unlinked(organisation)}`,
-  sentences: [
-    `Someone at ${organisation} wants to send alerts about its monitors to this address. Confirm within a day to get them.`,
-  ],
-  action: { label: 'Confirm alerts', address },
-  because: 'If you do not know what this is about, do nothing: you get no more mails.',
-});
+export function channelMail(organisation: string, address: string): Words {
+  return {
+    subject: `Confirm alerts from ${unlinked(organisation)}`,
+    sentences: [
+      `Someone at ${organisation} wants to send alerts about its monitors to this address. Confirm within a day to get them.`,
+    ],
+    action: { label: 'Confirm alerts', address },
+    because: 'If you do not know what this is about, do nothing: you get no more mails.',
+  };
+}
 
 const notices = {
   password: {
@@ -231,26 +256,29 @@ const notices = {
   },
 } as const;
 
-export const noticeMail = (what: keyof typeof notices, detail: string, signIn: string): Words => ({
-  subject: notices[what].subject,
-  sentences:
-    what === 'e-mail'
-      ? [`${notices[what].sentence} ${detail}.`]
-      : [notices[what].sentence, ...(detail === '' ? [] : [detail])],
-  because: `If this was not you, choose a new password at ${signIn} at once, and tell the operator of this installation.`,
-});
+export function noticeMail(what: keyof typeof notices, detail: string, signIn: string): Words {
+  return {
+    subject: notices[what].subject,
+    sentences:
+      what === 'e-mail'
+        ? [`${notices[what].sentence} ${detail}.`]
+        : [notices[what].sentence, ...(detail === '' ? [] : [detail])],
+    because: `If this was not you, choose a new password at ${signIn} at once, and tell the operator of this installation.`,
+  };
+}
 
 /** To owners, about an organisation that will be deleted. */
 
-const moment = (iso: string, zone: string): string =>
-  `${new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: zone }).format(new Date(iso))} (${zone})`;
+function moment(iso: string, zone: string): string {
+  return `${new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: zone }).format(new Date(iso))} (${zone})`;
+}
 
 const because = 'You get this because you own the organisation.';
 
-export const organisationMail = (
+export function organisationMail(
   { what, organisation, by, ends_at, time_zone }: About<'organisation'>,
   page: string,
-): Words => {
+): Words {
   const when = moment(ends_at, time_zone);
   const whose = by ?? 'The operator of this installation';
   const keep = { label: 'Undo or export', address: page };
@@ -290,4 +318,4 @@ export const organisationMail = (
     ],
     because: 'You get this because you owned the organisation. Your account stays as it is.',
   };
-};
+}

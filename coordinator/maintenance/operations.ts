@@ -50,12 +50,12 @@ export type Covered = { readonly monitors: readonly string[]; readonly groups: r
 /**
  * What a window covers: things of this organisation, each once, and at least one. @throws Refusal.
  */
-export const coveredFrom = async (
+export async function coveredFrom(
   { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
   named: Covered,
   /** What it covered before, even if deleted by now. */
   kept: Covered = { monitors: [], groups: [] },
-): Promise<Covered> => {
+): Promise<Covered> {
   const [monitors, groups] = [[...new Set(named.monitors)], [...new Set(named.groups)]];
   if (monitors.length + groups.length === 0)
     throw new Refusal(
@@ -72,66 +72,78 @@ export const coveredFrom = async (
   if ((await groupsAmong(sql, organisation.id, newGroups)).size < newGroups.length)
     throw notFound('group_not_found');
   return { monitors, groups };
-};
+}
 
-const localText = (local: number): string => new Date(local).toISOString().slice(0, 19);
+function localText(local: number): string {
+  return new Date(local).toISOString().slice(0, 19);
+}
 
-const occurrenceJson = ({ from, to, local_from, local_to, notes }: Ahead) => ({
-  starts_at: new Date(from).toISOString(),
-  ends_at: new Date(to).toISOString(),
-  local_start: localText(local_from),
-  local_end: localText(local_to),
-  notes,
-});
+function occurrenceJson({ from, to, local_from, local_to, notes }: Ahead) {
+  return {
+    starts_at: new Date(from).toISOString(),
+    ends_at: new Date(to).toISOString(),
+    local_start: localText(local_from),
+    local_end: localText(local_to),
+    notes,
+  };
+}
 
 /** How it repeats, and its next occurrences. */
-export const upcomingJson = (schedule: Schedule, now: number, cut_at: number | null = null) => ({
-  time_zone: schedule.time_zone,
-  repeats:
-    schedule.rrule === null ? null : ruleWords(ruleFrom(schedule.rrule), schedule.local_start),
-  next_occurrences: occurrencesAhead(schedule, now, { cut_at }).map(occurrenceJson),
-});
+export function upcomingJson(schedule: Schedule, now: number, cut_at: number | null = null) {
+  return {
+    time_zone: schedule.time_zone,
+    repeats:
+      schedule.rrule === null ? null : ruleWords(ruleFrom(schedule.rrule), schedule.local_start),
+    next_occurrences: occurrencesAhead(schedule, now, { cut_at }).map(occurrenceJson),
+  };
+}
 
-export const windowJson = (row: WindowRow, now: number) => ({
-  id: row.id,
-  name: row.name,
-  starts_at: row.starts_at.toISOString(),
-  ends_at: row.ends_at.toISOString(),
-  rrule: row.rrule,
-  monitors: row.monitors,
-  groups: row.groups,
-  ...upcomingJson(row.schedule, now, row.cut_at),
-});
+export function windowJson(row: WindowRow, now: number) {
+  return {
+    id: row.id,
+    name: row.name,
+    starts_at: row.starts_at.toISOString(),
+    ends_at: row.ends_at.toISOString(),
+    rrule: row.rrule,
+    monitors: row.monitors,
+    groups: row.groups,
+    ...upcomingJson(row.schedule, now, row.cut_at),
+  };
+}
 
-export const stateAt = (
+export function stateAt(
   { schedule, cut_at }: WindowRow,
   now: number,
-): 'running' | 'coming' | 'over' => {
+): 'running' | 'coming' | 'over' {
   const [next] = occurrencesAhead(schedule, now, { most: 1, cut_at });
   if (next === undefined) return 'over';
   return next.from <= now ? 'running' : 'coming';
-};
+}
 
 /** For the audit log. */
-export const windowNoted = ({ name, starts_at, ends_at, rrule, monitors, groups }: WindowRow) => ({
-  name,
-  starts_at: starts_at.toISOString(),
-  ends_at: ends_at.toISOString(),
-  rrule,
-  monitors,
-  groups,
-});
+export function windowNoted({ name, starts_at, ends_at, rrule, monitors, groups }: WindowRow) {
+  return {
+    name,
+    starts_at: starts_at.toISOString(),
+    ends_at: ends_at.toISOString(),
+    rrule,
+    monitors,
+    groups,
+  };
+}
 
-const zoneFrom = (
+function zoneFrom(
   { time_zone }: { readonly time_zone: string | null },
   organisation: { readonly time_zone: string },
-): string => (time_zone === null ? organisation.time_zone : timeZoneFrom(time_zone));
+): string {
+  return time_zone === null ? organisation.time_zone : timeZoneFrom(time_zone);
+}
 
 /** The window keeps the time zone in which it was created. */
-export const createMaintenanceWindow = async (
+export async function createMaintenanceWindow(
   context: InOrganisation,
   input: InputOf<typeof api.createMaintenanceWindow>,
-): OperationResult<OutputOf<typeof api.createMaintenanceWindow>> => {
+): OperationResult<OutputOf<typeof api.createMaintenanceWindow>> {
   const { sql, organisation, now } = context;
   const draft = draftWindow(input, zoneFrom(input, organisation));
   refuseOver(draft.schedule, now);
@@ -144,25 +156,25 @@ export const createMaintenanceWindow = async (
     orNotFound(await windowById(sql, organisation.id, id), 'maintenance_window_not_found'),
     now,
   );
-};
+}
 
 /**
  * The past stays covered; from now on nothing is, and alerts that the window held are sent when due
  * (rule 25).
  */
-export const deleteMaintenanceWindow = async (
+export async function deleteMaintenanceWindow(
   { sql, organisation, now }: InOrganisation,
   { window_id }: InputOf<typeof api.deleteMaintenanceWindow>,
-): Promise<void> => {
+): Promise<void> {
   if (!(await deleteWindow(sql, organisation.id, window_id, now)))
     throw notFound('maintenance_window_not_found');
-};
+}
 
 /** Alerts that it held are sent when due (rule 25). */
-export const endMaintenanceNow = async (
+export async function endMaintenanceNow(
   { sql, organisation, now, note }: InOrganisation,
   { window_id }: InputOf<typeof api.endMaintenanceNow>,
-): OperationResult<OutputOf<typeof api.endMaintenanceNow>> => {
+): OperationResult<OutputOf<typeof api.endMaintenanceNow>> {
   const before = orNotFound(
     await lockedWindow(sql, organisation.id, window_id),
     'maintenance_window_not_found',
@@ -188,19 +200,20 @@ export const endMaintenanceNow = async (
   );
   note({ before: windowNoted(before), after: windowNoted(after) });
   return windowJson(after, now);
-};
+}
 
-export const getMaintenanceWindow = async (
+export async function getMaintenanceWindow(
   { sql, organisation, now }: InOrganisation,
   { window_id }: InputOf<typeof api.getMaintenanceWindow>,
-): OperationResult<OutputOf<typeof api.getMaintenanceWindow>> =>
-  windowJson(
+): OperationResult<OutputOf<typeof api.getMaintenanceWindow>> {
+  return windowJson(
     orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'),
     now,
   );
+}
 
 /** A window whose next occurrence is months away has none stored yet. */
-const timeOf = (row: WindowByTime, now: number): { readonly from: number; readonly to: number } => {
+function timeOf(row: WindowByTime, now: number): { readonly from: number; readonly to: number } {
   if (row.began_at !== null && row.ended_at !== null)
     return { from: row.began_at.getTime(), to: row.ended_at.getTime() };
   const schedule = scheduleFrom(row);
@@ -210,9 +223,9 @@ const timeOf = (row: WindowByTime, now: number): { readonly from: number; readon
       to: schedule.ends_at,
     }
   );
-};
+}
 
-const rowJson = (row: WindowByTime, now: number) => {
+function rowJson(row: WindowByTime, now: number) {
   const { id, name, state, rrule, local_start, covers, monitors, groups } = row;
   const { from, to } = timeOf(row, now);
   return {
@@ -226,37 +239,38 @@ const rowJson = (row: WindowByTime, now: number) => {
     ends_at: new Date(to).toISOString(),
     repeats: rrule === null ? null : ruleWords(ruleFrom(rrule), Date.parse(local_start)),
   };
-};
+}
 
-export const listMaintenanceByTime = async (
+export async function listMaintenanceByTime(
   { sql, organisation, now }: InOrganisation,
   { over, page }: InputOf<typeof contract.listMaintenanceByTime>,
-): OperationResult<OutputOf<typeof contract.listMaintenanceByTime>> => {
+): OperationResult<OutputOf<typeof contract.listMaintenanceByTime>> {
   const place = { over, now, offset: (page - 1) * maintenanceRows, most: maintenanceRows };
   const [counts, rows] = await Promise.all([
     countByTime(sql, organisation.id, now),
     windowsByTime(sql, organisation.id, place),
   ]);
   return { ...counts, items: rows.map((row) => rowJson(row, now)) };
-};
+}
 
-export const listMaintenanceWindows = (
+export function listMaintenanceWindows(
   { sql, organisation, now, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listMaintenanceWindows>,
-): OperationResult<OutputOf<typeof api.listMaintenanceWindows>> =>
-  pageOf(
+): OperationResult<OutputOf<typeof api.listMaintenanceWindows>> {
+  return pageOf(
     cursors,
     ['maintenance', organisation.id],
     input,
     (from, limit) => windowPage(sql, organisation.id, from ?? afterAll, limit),
     (row) => windowJson(row, now),
   );
+}
 
 /** When an unsaved window would occur, in the time zone that it would have. */
-export const previewMaintenanceWindow = async (
+export async function previewMaintenanceWindow(
   { sql, organisation, now }: InOrganisation,
   { window, ...input }: InputOf<typeof api.previewMaintenanceWindow>,
-): OperationResult<OutputOf<typeof api.previewMaintenanceWindow>> => {
+): OperationResult<OutputOf<typeof api.previewMaintenanceWindow>> {
   const zone =
     window === null
       ? zoneFrom(input, organisation)
@@ -269,12 +283,12 @@ export const previewMaintenanceWindow = async (
   refuseOver(schedule, now);
   mayOccur(maxWrittenAhead(schedule), organisation.plan);
   return upcomingJson(schedule, now);
-};
+}
 
-export const showMaintenanceWindow = async (
+export async function showMaintenanceWindow(
   { sql, organisation, now }: InOrganisation,
   { window_id }: InputOf<typeof contract.showMaintenanceWindow>,
-): OperationResult<OutputOf<typeof contract.showMaintenanceWindow>> => {
+): OperationResult<OutputOf<typeof contract.showMaintenanceWindow>> {
   const row = orNotFound(
     await windowById(sql, organisation.id, window_id),
     'maintenance_window_not_found',
@@ -291,12 +305,12 @@ export const showMaintenanceWindow = async (
     last_ended_at: ended?.toISOString() ?? null,
     ...names,
   };
-};
+}
 
-export const startMaintenanceNow = async (
+export async function startMaintenanceNow(
   { sql, organisation, now, note }: InOrganisation,
   { window_id }: InputOf<typeof api.startMaintenanceNow>,
-): OperationResult<OutputOf<typeof api.startMaintenanceNow>> => {
+): OperationResult<OutputOf<typeof api.startMaintenanceNow>> {
   const before = orNotFound(
     await lockedWindow(sql, organisation.id, window_id),
     'maintenance_window_not_found',
@@ -345,16 +359,16 @@ export const startMaintenanceNow = async (
       : { after: windowNoted(after) },
   );
   return windowJson(after, now);
-};
+}
 
 /**
  * Null leaves a value as it is. Changes count from now on; what the window covered stays covered
  * (rule 24).
  */
-export const updateMaintenanceWindow = async (
+export async function updateMaintenanceWindow(
   context: InOrganisation,
   input: InputOf<typeof api.updateMaintenanceWindow>,
-): OperationResult<OutputOf<typeof api.updateMaintenanceWindow>> => {
+): OperationResult<OutputOf<typeof api.updateMaintenanceWindow>> {
   const { sql, organisation, now, note } = context;
   const before = orNotFound(
     await lockedWindow(sql, organisation.id, input.window_id),
@@ -382,4 +396,4 @@ export const updateMaintenanceWindow = async (
   );
   note({ before: windowNoted(before), after: windowNoted(after) });
   return windowJson(after, now);
-};
+}

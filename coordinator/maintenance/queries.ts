@@ -44,14 +44,16 @@ const scheduleColumns = {
 /** What a past version of it keeps. */
 const copiedColumns = { name: 'text', ...scheduleColumns, created_at: 'timestamptz' } as const;
 
-const scheduleRecord = (schedule: Schedule) => ({
-  starts_at: instant(schedule.starts_at),
-  ends_at: instant(schedule.ends_at),
-  local_start: instant(schedule.local_start).slice(0, -1),
-  local_end: instant(schedule.local_end).slice(0, -1),
-  rrule: schedule.rrule,
-  time_zone: schedule.time_zone,
-});
+function scheduleRecord(schedule: Schedule) {
+  return {
+    starts_at: instant(schedule.starts_at),
+    ends_at: instant(schedule.ends_at),
+    local_start: instant(schedule.local_start).slice(0, -1),
+    local_end: instant(schedule.local_end).slice(0, -1),
+    rrule: schedule.rrule,
+    time_zone: schedule.time_zone,
+  };
+}
 
 type Row = Omit<WindowRow, 'schedule' | 'cut_at'> & {
   readonly local_start: string;
@@ -59,89 +61,97 @@ type Row = Omit<WindowRow, 'schedule' | 'cut_at'> & {
   readonly cut_at: Date | null;
 };
 
-const localTimes = (sql: Queryable) => {
+function localTimes(sql: Queryable) {
   const format = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"';
   return sql`to_char(w.local_start, ${format}) as local_start,
     to_char(coalesce(w.local_end, w.local_start + (w.ends_at - w.starts_at)), ${format}) as local_end`;
-};
+}
 
-export const scheduleFrom = (row: Pick<Row, keyof typeof scheduleColumns>): Schedule => ({
-  starts_at: row.starts_at.getTime(),
-  ends_at: row.ends_at.getTime(),
-  local_start: Date.parse(row.local_start),
-  local_end: Date.parse(row.local_end),
-  rrule: row.rrule,
-  time_zone: row.time_zone,
-});
+export function scheduleFrom(row: Pick<Row, keyof typeof scheduleColumns>): Schedule {
+  return {
+    starts_at: row.starts_at.getTime(),
+    ends_at: row.ends_at.getTime(),
+    local_start: Date.parse(row.local_start),
+    local_end: Date.parse(row.local_end),
+    rrule: row.rrule,
+    time_zone: row.time_zone,
+  };
+}
 
-const shownFrom = (row: Row): WindowRow => ({
-  ...row,
-  schedule: scheduleFrom(row),
-  cut_at: row.cut_at?.getTime() ?? null,
-});
+function shownFrom(row: Row): WindowRow {
+  return {
+    ...row,
+    schedule: scheduleFrom(row),
+    cut_at: row.cut_at?.getTime() ?? null,
+  };
+}
 
 /**
  * A deleted group is not listed; its row stays, because what the window covered through it stays
  * covered.
  */
-const shown = (
-  sql: Queryable,
-) => sql`w.key, w.id, w.name, w.starts_at, w.ends_at, w.rrule, w.time_zone, w.cut_at,
+function shown(sql: Queryable) {
+  return sql`w.key, w.id, w.name, w.starts_at, w.ends_at, w.rrule, w.time_zone, w.cut_at,
   ${localTimes(sql)},
   array(select m.monitor_id from maintenance_monitors m where m.window_id = w.id
     order by m.monitor_id) as monitors,
   array(select g.group_id from maintenance_groups g join groups x on x.id = g.group_id
     where g.window_id = w.id order by g.group_id) as groups`;
+}
 
-export const windowPage = async (
+export async function windowPage(
   sql: Queryable,
   organisation: string,
   before: number,
   limit: number,
-): Promise<WindowRow[]> => {
+): Promise<WindowRow[]> {
   const rows = await sql<Row[]>`
     select ${shown(sql)} from maintenance_windows w
     where w.organisation_id = ${organisation} and w.deleted_at is null and w.key < ${before}
     order by w.key desc limit ${limit}`;
   return rows.map(shownFrom);
-};
+}
 
-export const windowById = async (
+export async function windowById(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<WindowRow | undefined> => {
+): Promise<WindowRow | undefined> {
   const [row] = await sql<Row[]>`
     select ${shown(sql)} from maintenance_windows w where w.organisation_id = ${organisation}
       and w.id = ${id} and w.deleted_at is null`;
   return row && shownFrom(row);
-};
+}
 
 /** A part of a statement: how many of its windows are running or upcoming. */
-export const windowsNotOver = (sql: Queryable, organisation: string, now: number) => sql`
+export function windowsNotOver(sql: Queryable, organisation: string, now: number) {
+  return sql`
   select count(*) from maintenance_windows w where w.organisation_id = ${organisation}
     and w.deleted_at is null
     and (w.expanded_until is not null or exists (
       select 1 from maintenance_occurrences o where o.window_id = w.id
         and o.ended_at > ${instant(now)}))`;
+}
 
-export const countWindows = async (
+export async function countWindows(
   sql: Queryable,
   organisation: string,
   now: number,
-): Promise<number> => {
+): Promise<number> {
   const [row] = await sql<{ count: number }[]>`${windowsNotOver(sql, organisation, now)}`;
   return row?.count ?? 0;
-};
+}
 
-export const instant = (at: number): string => new Date(at).toISOString();
+export function instant(at: number): string {
+  return new Date(at).toISOString();
+}
 
 /** Occurrences that overlap or follow without a gap are stored as one stretch. */
-export const writeOccurrences = async (
+export async function writeOccurrences(
   sql: Queryable,
   window: string,
   occurrences: readonly Interval[],
-): Promise<void> => {
+): Promise<void> {
   if (occurrences.length === 0) return;
   const rows = union(occurrences).map(({ from, to }) => [from, to]);
   await sql`
@@ -151,7 +161,7 @@ export const writeOccurrences = async (
     from jsonb_array_elements(${JSON.stringify(rows)}::text::jsonb) as o
     on conflict (window_id, began_at) do update
     set ended_at = greatest(maintenance_occurrences.ended_at, excluded.ended_at)`;
-};
+}
 
 export type NewWindow = {
   readonly id: string;
@@ -165,11 +175,11 @@ export type NewWindow = {
  * Inserts the window, what it names, and its occurrences of the next months. Occurrences that were
  * over before it was created cover nothing.
  */
-export const insertWindow = async (
+export async function insertWindow(
   sql: Queryable,
   { id, organisation, draft, monitors, groups }: NewWindow,
   now: number,
-): Promise<void> => {
+): Promise<void> {
   const { occurrences, ended, until } = occurrencesToCome(draft.schedule, now);
   const row = {
     ...scheduleRecord(draft.schedule),
@@ -187,32 +197,32 @@ export const insertWindow = async (
   );
   await writeOccurrences(sql, id, occurrences);
   await writeCovered(sql, id, monitors, groups);
-};
+}
 
 /** What a window names. */
-export const writeCovered = async (
+export async function writeCovered(
   sql: Queryable,
   id: string,
   monitors: readonly string[],
   groups: readonly string[],
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into maintenance_monitors (window_id, monitor_id)
     select ${id}, unnest(${[...monitors]}::uuid[])`;
   await sql`insert into maintenance_groups (window_id, group_id)
     select ${id}, unnest(${[...groups]}::uuid[])`;
-};
+}
 
 /**
  * What the window covered stays covered, and from now on it covers nothing (rule 24): its past
  * occurrences stay, cut by `deleted_at`. Future occurrences are deleted; otherwise a caller who
  * creates and deletes windows for an hour would leave millions.
  */
-export const deleteWindow = async (
+export async function deleteWindow(
   sql: Queryable,
   organisation: string,
   id: string,
   now: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   const gone = await sql`
     update maintenance_windows set deleted_at = ${instant(now)}, expanded_until = null
     where organisation_id = ${organisation} and id = ${id} and deleted_at is null`;
@@ -220,7 +230,7 @@ export const deleteWindow = async (
   await sql`delete from maintenance_occurrences where window_id = ${id}
     and began_at >= ${instant(now)}`;
   return true;
-};
+}
 
 type Expanding = Pick<Row, 'id' | keyof typeof scheduleColumns> & {
   readonly expanded_until: Date;
@@ -230,7 +240,7 @@ type Expanding = Pick<Row, 'id' | keyof typeof scheduleColumns> & {
  * For housekeeping: writes the next occurrences of windows whose stored ones run out, one window
  * per transaction, and returns the number of windows. Several coordinators may do so at once.
  */
-export const expandWindows = async (sql: Sql, now: number, limit = 500): Promise<number> => {
+export async function expandWindows(sql: Sql, now: number, limit = 500): Promise<number> {
   const due = await sql<{ id: string }[]>`
     select id from maintenance_windows where deleted_at is null
       and expanded_until < ${instant(now + expandAgainBelow)}
@@ -238,9 +248,9 @@ export const expandWindows = async (sql: Sql, now: number, limit = 500): Promise
   for (const { id } of due)
     await inTransaction(sql, (transaction) => expandWindow(transaction, id, now));
   return due.length;
-};
+}
 
-const expandWindow = async (sql: Queryable, id: string, now: number): Promise<void> => {
+async function expandWindow(sql: Queryable, id: string, now: number): Promise<void> {
   const [row] = await sql<Expanding[]>`
     select w.id, w.starts_at, w.ends_at, ${localTimes(sql)}, w.rrule, w.time_zone, w.expanded_until
     from maintenance_windows w
@@ -255,7 +265,7 @@ const expandWindow = async (sql: Queryable, id: string, now: number): Promise<vo
   await writeOccurrences(sql, id, occurrences);
   await sql`update maintenance_windows set expanded_until = ${ended ? null : instant(range.to)}
     where id = ${id}`;
-};
+}
 
 /** Windows sorted by time, as people see them. */
 
@@ -283,7 +293,8 @@ export type WindowByTime = {
 /**
  * Each window with the occurrence that determines its state: running before upcoming before past.
  */
-const placed = (sql: Queryable, organisation: string, now: number) => sql`
+function placed(sql: Queryable, organisation: string, now: number) {
+  return sql`
   select w.*, o.began_at, o.ended_at,
     case when o.began_at <= ${instant(now)} and o.ended_at > ${instant(now)} then 'running'
       when o.began_at > ${instant(now)}
@@ -296,21 +307,22 @@ const placed = (sql: Queryable, organisation: string, now: number) => sql`
     order by x.ended_at <= ${instant(now)}, case
       when x.ended_at > ${instant(now)} then x.began_at end, x.began_at desc limit 1) o on true
   where w.organisation_id = ${organisation} and w.deleted_at is null`;
+}
 
-export const countByTime = async (
+export async function countByTime(
   sql: Queryable,
   organisation: string,
   now: number,
-): Promise<{ readonly running: number; readonly coming: number; readonly over: number }> => {
+): Promise<{ readonly running: number; readonly coming: number; readonly over: number }> {
   const [row] = await sql<{ running: number; coming: number; over: number }[]>`
     with placed as (${placed(sql, organisation, now)})
     select count(*) filter (where state = 'running') as running, count(*)
     filter (where state = 'coming') as coming,
       count(*) filter (where state = 'over') as over from placed`;
   return row ?? { running: 0, coming: 0, over: 0 };
-};
+}
 
-export const windowsByTime = (
+export function windowsByTime(
   sql: Queryable,
   organisation: string,
   {
@@ -324,7 +336,8 @@ export const windowsByTime = (
     readonly offset: number;
     readonly most: number;
   },
-): Promise<WindowByTime[]> => sql<WindowByTime[]>`
+): Promise<WindowByTime[]> {
+  return sql<WindowByTime[]>`
   with placed as (${placed(sql, organisation, now)}),
   page as (
     select * from placed where (state = 'over') = ${over}
@@ -347,15 +360,16 @@ export const windowsByTime = (
   order by w.state = 'running' desc, case when w.state = 'running' then w.ended_at end, case
     when w.state = 'coming' then w.began_at end nulls last,
     w.ended_at desc, w.key desc`;
+}
 
 type Named = { readonly id: string; readonly name: string };
 
 /** The names of what a window covers. A deleted group is no longer covered. */
-export const coveredNames = async (
+export async function coveredNames(
   sql: Queryable,
   organisation: string,
   window: string,
-): Promise<{ readonly monitors: readonly Named[]; readonly groups: readonly Named[] }> => {
+): Promise<{ readonly monitors: readonly Named[]; readonly groups: readonly Named[] }> {
   const [monitors, groups] = await Promise.all([
     sql<
       Named[]
@@ -365,38 +379,34 @@ export const coveredNames = async (
       where c.window_id = ${window} and g.organisation_id = ${organisation} order by g.name_folded`,
   ]);
   return { monitors, groups };
-};
+}
 
 /** When the last past occurrence of a window ended. */
-export const lastEnded = async (
-  sql: Queryable,
-  window: string,
-  now: number,
-): Promise<Date | null> => {
+export async function lastEnded(sql: Queryable, window: string, now: number): Promise<Date | null> {
   const [row] = await sql<{ at: Date | null }[]>`
     select max(ended_at) as at from maintenance_occurrences where window_id = ${window}
       and ended_at <= ${instant(now)}`;
   return row?.at ?? null;
-};
+}
 
 /** Changes of existing windows: the past that they covered stays as it was (rule 24). */
 
 /** Locks the window: no one else changes it meanwhile, or writes its next occurrences. */
-export const lockedWindow = async (
+export async function lockedWindow(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<WindowRow | undefined> => {
+): Promise<WindowRow | undefined> {
   await sql`select 1 from maintenance_windows where organisation_id = ${organisation} and id = ${id}
     and deleted_at is null for update`;
   return windowById(sql, organisation, id);
-};
+}
 
 /**
  * What it covered until now becomes a past window; if it covered no time yet, there is nothing to
  * keep.
  */
-const keepPast = async (sql: Queryable, id: string, now: number): Promise<void> => {
+async function keepPast(sql: Queryable, id: string, now: number): Promise<void> {
   const version = newId();
   const kept = await sql`
     insert into maintenance_windows (id, organisation_id, ${sql.unsafe(namesOf(copiedColumns))},
@@ -415,12 +425,12 @@ const keepPast = async (sql: Queryable, id: string, now: number): Promise<void> 
     from maintenance_monitors where window_id = ${id}`;
   await sql`insert into maintenance_groups (window_id, group_id) select ${version}, group_id
     from maintenance_groups where window_id = ${id}`;
-};
+}
 
-const sameIds = (a: readonly string[], b: readonly string[]): boolean => {
+function sameIds(a: readonly string[], b: readonly string[]): boolean {
   const others = new Set(b);
   return a.length === b.length && a.every((each) => others.has(each));
-};
+}
 
 export type ChangedWindow = {
   readonly draft: WindowDraft;
@@ -429,13 +439,13 @@ export type ChangedWindow = {
 };
 
 /** The window as it is from now on. `before` comes from lockedWindow(). */
-export const changeWindow = async (
+export async function changeWindow(
   sql: Queryable,
   organisation: string,
   before: WindowRow,
   changed: ChangedWindow,
   now: number,
-): Promise<void> => {
+): Promise<void> {
   const { draft, monitors, groups } = changed;
   const { id } = before;
   const isMoved = !isSameSchedule(before.schedule, draft.schedule);
@@ -469,14 +479,14 @@ export const changeWindow = async (
     await sql`delete from maintenance_groups where window_id = ${id}`;
     await writeCovered(sql, id, monitors, groups);
   }
-};
+}
 
 /** Ends the running occurrence now; the window goes on with its next occurrence. */
-export const cutWindow = async (
+export async function cutWindow(
   sql: Queryable,
   { id, schedule }: WindowRow,
   now: number,
-): Promise<void> => {
+): Promise<void> {
   const [row] = await sql<{ expanded_until: Date | null }[]>`
     update maintenance_windows set cut_at = ${instant(now)} where id = ${id}
     returning expanded_until`;
@@ -485,7 +495,7 @@ export const cutWindow = async (
   // Overlapping occurrences were stored as one stretch, so future ones were cut with it.
   const to = row?.expanded_until?.getTime() ?? now + expandAgainBelow + expandedAhead;
   await writeOccurrences(sql, id, occurrencesOf(schedule, { from: now + 1, to }).occurrences);
-};
+}
 
 /**
  * A window as JSON: creation, deletion, whether it names the monitor itself, groups, occurrences;
@@ -507,13 +517,13 @@ export type MembershipJson = readonly [group: string, from: number, to: number |
  * Milliseconds since the epoch of a timestamptz. date_part counts in floating point, which is exact
  * here, and twice as fast as extract.
  */
-export const ms = (sql: Queryable, column: string) => {
+export function ms(sql: Queryable, column: string) {
   const known = msOf.get(column);
   if (known !== undefined) return known;
   const made = sql.unsafe(`(date_part('epoch', ${column}) * 1000)::bigint`);
   msOf.set(column, made);
   return made;
-};
+}
 
 /** A page needs twenty, always the same: they have no parameters. */
 const msOf = new Map<string, ReturnType<Queryable['unsafe']>>();
@@ -522,7 +532,8 @@ const msOf = new Map<string, ReturnType<Queryable['unsafe']>>();
  * Columns of a query over `monitors w`: what covers it between two moments, as coverFrom() reads
  * it.
  */
-export const coverColumns = (sql: Queryable, from: Date, to: Date) => sql`
+export function coverColumns(sql: Queryable, from: Date, to: Date) {
+  return sql`
   (select coalesce(json_agg(json_build_array(${ms(sql, 'v.created_at')}, ${ms(sql, 'v.deleted_at')},
     v.direct, v.groups, v.occurrences,
       v.id, v.name)), '[]')
@@ -545,54 +556,60 @@ export const coverColumns = (sql: Queryable, from: Date, to: Date) => sql`
     ${ms(sql, 'gm.ended_at')})), '[]')
     from group_memberships gm where gm.monitor_id = w.id
       and (gm.ended_at is null or gm.ended_at > ${from})) as memberships`;
+}
 
 export type CoverRow = {
   readonly windows: readonly WindowJson[];
   readonly memberships: readonly MembershipJson[];
 };
 
-const windowFrom = ([
+function windowFrom([
   created_at,
   deleted_at,
   direct,
   groups,
   occurrences,
-]: WindowJson): CoveringWindow => ({
-  created_at,
-  deleted_at,
-  direct,
-  groups,
-  occurrences: (occurrences ?? []).map(([from, to]) => ({ from, to })),
-});
+]: WindowJson): CoveringWindow {
+  return {
+    created_at,
+    deleted_at,
+    direct,
+    groups,
+    occurrences: (occurrences ?? []).map(([from, to]) => ({ from, to })),
+  };
+}
 
-const membershipsFrom = (memberships: readonly MembershipJson[]): Membership[] =>
-  memberships.map(([group, from, to]) => ({ group, from, to }));
+function membershipsFrom(memberships: readonly MembershipJson[]): Membership[] {
+  return memberships.map(([group, from, to]) => ({ group, from, to }));
+}
 
-export const coverFrom = ({ windows, memberships }: CoverRow): Interval[] =>
-  coverOf(windows.map(windowFrom), membershipsFrom(memberships));
+export function coverFrom({ windows, memberships }: CoverRow): Interval[] {
+  return coverOf(windows.map(windowFrom), membershipsFrom(memberships));
+}
 
 /** Like coverFrom(), each stretch with its window. */
-export const causedCoverFrom = ({ windows, memberships }: CoverRow): Caused[] =>
-  windows.flatMap((window) => {
+export function causedCoverFrom({ windows, memberships }: CoverRow): Caused[] {
+  return windows.flatMap((window) => {
     const [, , , , , id, name] = window;
     return coverOf([windowFrom(window)], membershipsFrom(memberships)).map((covered) => ({
       ...covered,
       cause: { is: 'window', id, name },
     }));
   });
+}
 
 /**
  * When each of these monitors is covered within the range, as things are now (rules 24 to 26).
  * Monitors that are never covered are included.
  */
-export const coverOfMonitors = async (
+export async function coverOfMonitors(
   sql: Queryable,
   monitors: readonly string[],
   range: Interval,
-): Promise<ReadonlyMap<string, readonly Interval[]>> => {
+): Promise<ReadonlyMap<string, readonly Interval[]>> {
   if (monitors.length === 0) return new Map();
   const rows = await sql<(CoverRow & { id: string })[]>`
     select w.id, ${coverColumns(sql, new Date(range.from), new Date(range.to))} from monitors w
     where w.id = any(${[...monitors]}::uuid[])`;
   return new Map(rows.map((row) => [row.id, clip(coverFrom(row), range)]));
-};
+}

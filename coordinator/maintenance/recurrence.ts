@@ -42,8 +42,9 @@ const weekdays: readonly string[] = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
  */
 const maxTimes = 288;
 
-export const refuseRule = (fault: string): Refusal =>
-  new Refusal('rrule_invalid', { rrule: fault });
+export function refuseRule(fault: string): Refusal {
+  return new Refusal('rrule_invalid', { rrule: fault });
+}
 
 const known = [
   'FREQ',
@@ -63,14 +64,15 @@ const known = [
 ];
 
 /** The value alone: people copy whole lines from calendars, which begin with "RRULE:". */
-export const ruleValue = (text: string): string =>
-  text
+export function ruleValue(text: string): string {
+  return text
     .trim()
     .replace(/^RRULE:\s*/i, '')
     .replace(/;$/, '');
+}
 
 /** `NAME=VALUE` parts by name. */
-const partsOf = (text: string): ReadonlyMap<string, string> => {
+function partsOf(text: string): ReadonlyMap<string, string> {
   const parts = new Map<string, string>();
   for (const part of ruleValue(text).toUpperCase().split(';')) {
     const [name = '', content, ...more] = part.split('=');
@@ -86,27 +88,27 @@ const partsOf = (text: string): ReadonlyMap<string, string> => {
     parts.set(name, content);
   }
   return parts;
-};
+}
 
-const numberOf = (name: string, text: string, least: number, limit: number): number => {
+function numberOf(name: string, text: string, least: number, limit: number): number {
   const value = /^[+-]?\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isInteger(value) && value >= least && value <= limit) return value;
   throw refuseRule(
     `${name} must be a whole number from ${least} to ${limit}, not "${text.slice(0, 20)}".`,
   );
-};
+}
 
 /**
  * A list of numbers up to `most`; with `fromEnd` negative ones count from the end, and zero is
  * invalid.
  */
-const listOf = (
+function listOf(
   parts: ReadonlyMap<string, string>,
   name: string,
   least: number,
   limit: number,
   fromEnd = false,
-): number[] => {
+): number[] {
   const text = parts.get(name);
   if (text === undefined) return [];
   const values = text
@@ -115,16 +117,16 @@ const listOf = (
   if (fromEnd && values.includes(0))
     throw refuseRule(`${name} counts from 1, or from -1 at the end; 0 is neither.`);
   return [...new Set(values)].toSorted((a, b) => a - b);
-};
+}
 
-const weekdayOf = (text: string): number => {
+function weekdayOf(text: string): number {
   const weekday = weekdays.indexOf(text);
   if (weekday < 0) throw refuseRule(`a weekday must be one of ${weekdays.join(', ')}.`);
   return weekday;
-};
+}
 
-const byDayOf = (text: string | undefined): ByDay[] =>
-  (text?.split(',') ?? []).map((item) => {
+function byDayOf(text: string | undefined): ByDay[] {
+  return (text?.split(',') ?? []).map((item) => {
     const match = /^([+-]?\d{1,2})?([A-Z]{2})$/.exec(item);
     if (!match)
       throw refuseRule(`BYDAY holds "${item.slice(0, 20)}"; write such as MO, 2TU or -1FR.`);
@@ -133,8 +135,9 @@ const byDayOf = (text: string | undefined): ByDay[] =>
       throw refuseRule('BYDAY counts from 1, or from -1 at the end; 0 is neither.');
     return { weekday: weekdayOf(match[2] ?? ''), nth };
   });
+}
 
-const untilOf = (text: string): Until => {
+function untilOf(text: string): Until {
   const match = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2})(Z)?)?$/.exec(text);
   const refusal = refuseRule(
     'UNTIL must be a date-time such as 20271231T235959 (local) or 20271231T225959Z.',
@@ -146,12 +149,14 @@ const untilOf = (text: string): Until => {
   // Date turns February 30 into a day of March; converting back reveals it.
   if (Number.isNaN(at) || new Date(at).toISOString() !== iso) throw refusal;
   return { local: zulu === undefined, at };
-};
+}
 
-const isFrequency = (text: string): text is Frequency => frequencies.some((name) => name === text);
+function isFrequency(text: string): text is Frequency {
+  return frequencies.some((name) => name === text);
+}
 
 /** Which parts the standard forbids for which frequencies (RFC 5545, 3.3.10). */
-const refuseMisplaced = (rule: Rule): void => {
+function refuseMisplaced(rule: Rule): void {
   const { freq } = rule;
   if (rule.count !== null && rule.until !== null)
     throw refuseRule('COUNT and UNTIL exclude each other; keep one.');
@@ -188,10 +193,10 @@ const refuseMisplaced = (rule: Rule): void => {
   ];
   if (rule.bysetpos.length > 0 && others.every((part) => part.length === 0))
     throw refuseRule('BYSETPOS needs another BY… part whose days or times it chooses from.');
-};
+}
 
 /** Reads an RRULE value. @throws Refusal `rrule_invalid`, which says what is valid. */
-export const ruleFrom = (text: string): Rule => {
+export function ruleFrom(text: string): Rule {
   if (text.length > 1000) throw refuseRule('is longer than 1000 characters; shorten it.');
   const parts = partsOf(text);
   const freq = parts.get('FREQ') ?? '';
@@ -222,7 +227,7 @@ export const ruleFrom = (text: string): Rule => {
   };
   refuseMisplaced(rule);
   return rule;
-};
+}
 
 /**
  * RFC 5545 on floating local times: a local time is written as the milliseconds that it would be in
@@ -234,7 +239,9 @@ export const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
 
-const remainder = (value: number, by: number): number => ((value % by) + by) % by;
+function remainder(value: number, by: number): number {
+  return ((value % by) + by) % by;
+}
 
 type Day = {
   readonly number: number;
@@ -244,7 +251,7 @@ type Day = {
   readonly weekday: number;
 };
 
-export const dayOf = (number: number): Day => {
+export function dayOf(number: number): Day {
   const date = new Date(number * dayMs);
   // Day 0 of the epoch was a Thursday, which is 3 when Monday is 0.
   return {
@@ -254,28 +261,30 @@ export const dayOf = (number: number): Day => {
     day: date.getUTCDate(),
     weekday: remainder(number + 3, 7),
   };
-};
+}
 
-const dayNumber = (year: number, month: number, day: number): number => {
+function dayNumber(year: number, month: number, day: number): number {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   return date.getTime() / dayMs;
-};
+}
 
-const daysIn = (year: number, month: number): number =>
-  dayNumber(year, month + 1, 1) - dayNumber(year, month, 1);
+function daysIn(year: number, month: number): number {
+  return dayNumber(year, month + 1, 1) - dayNumber(year, month, 1);
+}
 
 /**
  * Whether `place` of `size` (counted from 1) is in a list of numbers that may count from the end.
  */
-const placed = (list: readonly number[], place: number, size: number): boolean =>
-  list.includes(place) || list.includes(place - size - 1);
+function placed(list: readonly number[], place: number, size: number): boolean {
+  return list.includes(place) || list.includes(place - size - 1);
+}
 
 /**
  * The week number of a day, and how many weeks that week's year has: week 1 is the first with four
  * days in its year.
  */
-const weekOf = ({ number, weekday }: Day, wkst: number): { week: number; weeks: number } => {
+function weekOf({ number, weekday }: Day, wkst: number): { week: number; weeks: number } {
   const fourth = number - remainder(weekday - wkst, 7) + 3;
   const { year } = dayOf(fourth);
   // December 28 is in the last week whatever the year and the first day of the week.
@@ -286,19 +295,20 @@ const weekOf = ({ number, weekday }: Day, wkst: number): { week: number; weeks: 
     week: Math.floor((fourth - firstDay) / 7) + 1,
     weeks: Math.floor((lastFourth - firstDay) / 7) + 1,
   };
-};
+}
 
-const onByDay = (list: readonly ByDay[], { weekday }: Day, place: number, size: number): boolean =>
-  list.some(
+function onByDay(list: readonly ByDay[], { weekday }: Day, place: number, size: number): boolean {
+  return list.some(
     (by) =>
       by.weekday === weekday &&
       (by.nth === 0 ||
         by.nth === Math.ceil(place / 7) ||
         by.nth === -Math.ceil((size - place + 1) / 7)),
   );
+}
 
 /** The parts that a rule takes from its start where it does not name them. */
-export const completed = (rule: Rule, start: Pick<Day, 'weekday' | 'day' | 'month'>): Rule => {
+export function completed(rule: Rule, start: Pick<Day, 'weekday' | 'day' | 'month'>): Rule {
   const given =
     rule.byweekno.length + rule.byyearday.length + rule.bymonthday.length + rule.byday.length > 0;
   const onlyWeeks =
@@ -316,9 +326,9 @@ export const completed = (rule: Rule, start: Pick<Day, 'weekday' | 'day' | 'mont
       bymonth: rule.bymonth.length > 0 ? rule.bymonth : [start.month],
     };
   return rule;
-};
+}
 
-const onDay = (rule: Rule, day: Day): boolean => {
+function onDay(rule: Rule, day: Day): boolean {
   if (rule.bymonth.length > 0 && !rule.bymonth.includes(day.month)) return false;
   // Cheap filters come first: a rare rule is checked on many days.
   if (rule.byday.length > 0 && !rule.byday.some(({ weekday }) => weekday === day.weekday))
@@ -339,18 +349,18 @@ const onDay = (rule: Rule, day: Day): boolean => {
   const yearDay = day.number - yearStart + 1;
   if (rule.byyearday.length > 0 && !placed(rule.byyearday, yearDay, yearSize)) return false;
   return !inYear || rule.byday.length === 0 || onByDay(rule.byday, day, yearDay, yearSize);
-};
+}
 
 /**
  * The times of a day at which the rule occurs, as milliseconds after midnight, ascending; `hours`
  * and `minutes` are those of the period.
  */
-const timesOf = (
+function timesOf(
   rule: Rule,
   start: number,
   hours: readonly number[],
   minutes: readonly number[],
-): number[] => {
+): number[] {
   const second = Math.floor(remainder(start, minuteMs) / 1000);
   const fraction = remainder(start, 1000);
   const seconds = rule.bysecond.length > 0 ? rule.bysecond : [second];
@@ -359,15 +369,15 @@ const timesOf = (
       seconds.map((s) => hour * hourMs + minute * minuteMs + s * 1000 + fraction),
     ),
   );
-};
+}
 
 /** The positions, from 0, that BYSETPOS selects among this many candidates, ascending. */
-const positions = (rule: Rule, size: number): readonly number[] => {
+function positions(rule: Rule, size: number): readonly number[] {
   const named = rule.bysetpos.map((position) => (position > 0 ? position - 1 : size + position));
   return [...new Set(named)]
     .filter((position) => position >= 0 && position < size)
     .toSorted((a, b) => a - b);
-};
+}
 
 /**
  * Each time of each day, both ascending, from which BYSETPOS selects. A year has a hundred
@@ -386,11 +396,11 @@ function* chosen(rule: Rule, days: readonly number[], times: readonly number[]):
  * Periods of whole days: first and last day of the period that is `steps` single steps (not
  * intervals) after that of the start.
  */
-const daysOfPeriod = (
+function daysOfPeriod(
   rule: Rule,
   start: Day,
   steps: number,
-): readonly [first: number, after: number] => {
+): readonly [first: number, after: number] {
   if (rule.freq === 'YEARLY')
     return [dayNumber(start.year + steps, 1, 1), dayNumber(start.year + steps + 1, 1, 1)];
   if (rule.freq === 'MONTHLY')
@@ -403,10 +413,10 @@ const daysOfPeriod = (
     return [first, first + 7];
   }
   return [start.number + steps, start.number + steps + 1];
-};
+}
 
 /** A lower bound of the single steps between the start and `from`, so that nothing is skipped. */
-const stepsBefore = (rule: Rule, start: Day, from: Day): number => {
+function stepsBefore(rule: Rule, start: Day, from: Day): number {
   const days = from.number - start.number;
   const months = (from.year - start.year) * 12 + from.month - start.month;
   const steps = {
@@ -418,7 +428,7 @@ const stepsBefore = (rule: Rule, start: Day, from: Day): number => {
     MINUTELY: 0,
   };
   return Math.max(0, steps[rule.freq]);
-};
+}
 
 function* overDays(rule: Rule, start: number, from: number, to: number): Generator<number> {
   const startDay = dayOf(Math.floor(start / dayMs));
@@ -443,12 +453,13 @@ function* overDays(rule: Rule, start: number, from: number, to: number): Generat
  * For each number below `size`, the distance to the next listed one, zero where it is listed
  * itself; undefined where all are.
  */
-const waysTo = (listed: readonly number[], size: number): readonly number[] | undefined =>
-  listed.length === 0
+function waysTo(listed: readonly number[], size: number): readonly number[] | undefined {
+  return listed.length === 0
     ? undefined
     : Array.from({ length: size }, (_, here) =>
         Math.min(...listed.map((there) => (there >= here ? there - here : there + size - here))),
       );
+}
 
 /**
  * Iterates rules that occur many times a day. Each step is arithmetic alone, because some rules

@@ -36,14 +36,18 @@ export type Occurrences = {
 };
 
 /** How long an occurrence lasts on a day without a clock change. */
-const lengthOf = ({ local_start, local_end }: Schedule): number => local_end - local_start;
+function lengthOf({ local_start, local_end }: Schedule): number {
+  return local_end - local_start;
+}
 
-const longestOf = (schedule: Schedule): number =>
-  Math.max(schedule.ends_at - schedule.starts_at, lengthOf(schedule));
+function longestOf(schedule: Schedule): number {
+  return Math.max(schedule.ends_at - schedule.starts_at, lengthOf(schedule));
+}
 
 /** When UNTIL has passed for certain, whatever the zone. */
-const endOf = ({ until }: Rule): number =>
-  until === null ? Number.POSITIVE_INFINITY : until.local ? until.at + margin : until.at;
+function endOf({ until }: Rule): number {
+  return until === null ? Number.POSITIVE_INFINITY : until.local ? until.at + margin : until.at;
+}
 
 /**
  * When an occurrence begins, and the local time that it follows from, which the clock may never
@@ -51,11 +55,11 @@ const endOf = ({ until }: Rule): number =>
  */
 type Begin = { readonly at: number; readonly local: number };
 
-const repeated = (
+function repeated(
   schedule: Schedule,
   rule: Rule,
   { from, to }: Interval,
-): { begins: Begin[]; ended: boolean } => {
+): { begins: Begin[]; ended: boolean } {
   const { starts_at, local_start, time_zone } = schedule;
   // COUNT can only be applied by counting from the start.
   const near = localOf(from, time_zone) - margin;
@@ -75,16 +79,16 @@ const repeated = (
     if (at > starts_at && at >= from) begins.push({ at, local });
   }
   return { begins, ended: (rule.count !== null && counted >= rule.count) || endOf(rule) < to };
-};
+}
 
 /** An occurrence with the local time that it follows from. */
 export type Planned = Interval & { readonly local: number };
 
 /** The occurrences that begin in the range, in order and each once. */
-export const plannedIn = (
+export function plannedIn(
   schedule: Schedule,
   range: Interval,
-): { readonly planned: readonly Planned[]; readonly ended: boolean } => {
+): { readonly planned: readonly Planned[]; readonly ended: boolean } {
   const { starts_at, ends_at, local_start, rrule } = schedule;
   const first =
     starts_at >= range.from && starts_at < range.to ? [{ at: starts_at, local: local_start }] : [];
@@ -101,19 +105,19 @@ export const plannedIn = (
     local,
   }));
   return { planned, ended };
-};
+}
 
 /** The occurrences in the range without their local times. */
-export const occurrencesOf = (schedule: Schedule, range: Interval): Occurrences => {
+export function occurrencesOf(schedule: Schedule, range: Interval): Occurrences {
   const { planned, ended } = plannedIn(schedule, range);
   return { occurrences: planned.map(({ from, to }) => ({ from, to })), ended };
-};
+}
 
 /**
  * The latest occurrence that began within one occurrence's length before now. It is searched
  * backwards in growing steps: a dense rule has thousands there.
  */
-export const latestBegun = (schedule: Schedule, now: number): Planned | undefined => {
+export function latestBegun(schedule: Schedule, now: number): Planned | undefined {
   const lasts = longestOf(schedule);
   for (let back = Math.min(lasts, day); ; back = Math.min(lasts, back * 4)) {
     const last = plannedIn(schedule, {
@@ -122,17 +126,17 @@ export const latestBegun = (schedule: Schedule, now: number): Planned | undefine
     }).planned.at(-1);
     if (last || back >= lasts) return last;
   }
-};
+}
 
 /**
  * What is stored when a window is created: its first occurrence, the running one, and those of the
  * next months. All but the first have the same length, so of several running ones the latest
  * suffices.
  */
-export const occurrencesToCome = (
+export function occurrencesToCome(
   schedule: Schedule,
   now: number,
-): Occurrences & { readonly until: number } => {
+): Occurrences & { readonly until: number } {
   const { starts_at, ends_at, rrule } = schedule;
   const until = Math.max(now, starts_at) + expandedAhead;
   // COUNT is counted from the beginning each time, so it is done only once.
@@ -150,7 +154,7 @@ export const occurrencesToCome = (
     (one) => one.from > starts_at,
   );
   return { occurrences: [{ from: starts_at, to: ends_at }, ...others], ended, until };
-};
+}
 
 /**
  * The local times from the start on at which the rule occurs until UNTIL. Both are compared in the
@@ -193,7 +197,7 @@ const maxInYear = 20_000;
 /** Longer occurrences would overlap without end. */
 const longestRepeated = 366 * day;
 
-const refuseUseless = (schedule: Schedule, rule: Rule): void => {
+function refuseUseless(schedule: Schedule, rule: Rule): void {
   const { starts_at, local_start } = schedule;
   if (longestOf(schedule) > longestRepeated)
     throw new Refusal('window_invalid', {
@@ -219,13 +223,13 @@ const refuseUseless = (schedule: Schedule, rule: Rule): void => {
     throw refuseRule(
       `occurs more than ${maxInYear} times a year; choose a longer step, or one longer window.`,
     );
-};
+}
 
 /**
  * The most occurrences of a window within any 90 days of its first year: as many as are stored at a
  * time.
  */
-export const maxWrittenAhead = (schedule: Schedule): number => {
+export function maxWrittenAhead(schedule: Schedule): number {
   if (schedule.rrule === null) return 1;
   const rule = ruleFrom(schedule.rrule);
   const times: number[] = [];
@@ -239,7 +243,7 @@ export const maxWrittenAhead = (schedule: Schedule): number => {
     limit = Math.max(limit, last - first + 1);
   }
   return limit;
-};
+}
 
 /** The validated content of a window. */
 export type WindowDraft = { readonly name: string | null; readonly schedule: Schedule };
@@ -257,19 +261,19 @@ const latest = Date.UTC(2900, 0, 1);
 /** The beginning or the end of the first occurrence; `isLocal`: given as a local time. */
 type Edge = { readonly at: number; readonly local: number; readonly isLocal: boolean };
 
-const edgeOf = (moment: Moment, zone: string): Edge => {
+function edgeOf(moment: Moment, zone: string): Edge {
   const at = epochOf(moment, zone);
   return moment.is === 'local'
     ? { at, local: Date.parse(`${moment.local}Z`), isLocal: true }
     : { at, local: localOf(at, zone), isLocal: false };
-};
+}
 
 /**
  * From local times follows the length that everyone reads there, whatever the clock does that
  * night; from instants their real distance. An end that a moved beginning has overtaken moves with
  * it.
  */
-const firstOf = (starts: Edge, ends: Edge) => {
+function firstOf(starts: Edge, ends: Edge) {
   const isRead = starts.isLocal && ends.isLocal;
   const lasts = isRead ? ends.local - starts.local : ends.at - starts.at;
   return {
@@ -278,9 +282,9 @@ const firstOf = (starts: Edge, ends: Edge) => {
     local_start: starts.local,
     local_end: starts.local + lasts,
   };
-};
+}
 
-const checked = (schedule: Schedule): Schedule => {
+function checked(schedule: Schedule): Schedule {
   const { starts_at, ends_at, local_start, local_end, rrule } = schedule;
   for (const [key, value] of Object.entries({ starts_at, ends_at }))
     if (!(value >= earliest && value <= latest))
@@ -289,18 +293,18 @@ const checked = (schedule: Schedule): Schedule => {
     throw new Refusal('window_invalid', { ends_at: 'must be after starts_at.' });
   if (rrule !== null) refuseUseless(schedule, ruleFrom(rrule));
   return schedule;
-};
+}
 
 /**
  * A window in the organisation's time zone. @throws Refusal `name_invalid`, `window_invalid` or
  * `rrule_invalid`.
  */
-export const draftWindow = (input: WindowInput, time_zone: string): WindowDraft => {
+export function draftWindow(input: WindowInput, time_zone: string): WindowDraft {
   const name = input.name === null ? null : nameFrom(input.name);
   const first = firstOf(edgeOf(input.starts_at, time_zone), edgeOf(input.ends_at, time_zone));
   const rrule = input.rrule === null ? null : ruleValue(input.rrule);
   return { name, schedule: checked({ ...first, rrule, time_zone }) };
-};
+}
 
 /** Null leaves a value as it is; an empty text removes it. */
 export type WindowChange = {
@@ -314,7 +318,7 @@ export type WindowChange = {
  * The window as it is from now on; it keeps its time zone (rule 27). @throws Refusal as
  * draftWindow().
  */
-export const changedWindow = (before: WindowDraft, change: WindowChange): WindowDraft => {
+export function changedWindow(before: WindowDraft, change: WindowChange): WindowDraft {
   const { time_zone, ...was } = before.schedule;
   const name =
     change.name === null ? before.name : change.name.trim() === '' ? null : nameFrom(change.name);
@@ -327,15 +331,18 @@ export const changedWindow = (before: WindowDraft, change: WindowChange): Window
     edge(change.ends_at, was.ends_at, was.local_end),
   );
   return { name, schedule: checked({ ...first, rrule, time_zone }) };
-};
+}
 
-export const isSameSchedule = (a: Schedule, b: Schedule): boolean =>
-  a.starts_at === b.starts_at &&
-  a.ends_at === b.ends_at &&
-  a.local_start === b.local_start &&
-  a.local_end === b.local_end &&
-  a.rrule === b.rrule &&
-  a.time_zone === b.time_zone;
+export function isSameSchedule(a: Schedule, b: Schedule): boolean {
+  return (
+    a.starts_at === b.starts_at &&
+    a.ends_at === b.ends_at &&
+    a.local_start === b.local_start &&
+    a.local_end === b.local_end &&
+    a.rrule === b.rrule &&
+    a.time_zone === b.time_zone
+  );
+}
 
 /** A running or upcoming occurrence, with its local time, and the effect of clock changes on it. */
 export type Ahead = {
@@ -347,17 +354,19 @@ export type Ahead = {
   readonly notes: readonly string[];
 };
 
-const clockText = (local: number): string => new Date(local).toISOString().slice(11, 16);
+function clockText(local: number): string {
+  return new Date(local).toISOString().slice(11, 16);
+}
 
 /**
  * The effect of a clock change on an occurrence, in words. `before`: the occurrence before it,
  * relative to which it may have moved.
  */
-const notesOn = (
+function notesOn(
   { from, to, local }: Planned,
   before: Planned | undefined,
   clock: ReturnType<typeof clockOf>,
-): string[] => {
+): string[] {
   const [begins, ends] = [clock.local(from), clock.local(to)];
   const notes: string[] = [];
   if (begins !== local)
@@ -378,10 +387,10 @@ const notesOn = (
       `From here on ${durationText(Math.abs(moved))} ${moved > 0 ? 'later' : 'earlier'} in UTC; the local time stays.`,
     );
   return notes;
-};
+}
 
 /** The occurrences that began last and begin next, within the time in which a rule must occur. */
-const plannedAhead = (schedule: Schedule, now: number, limit: number): readonly Planned[] => {
+function plannedAhead(schedule: Schedule, now: number, limit: number): readonly Planned[] {
   const found: Planned[] = [];
   const begun = latestBegun(schedule, now);
   if (begun) found.push(begun);
@@ -395,17 +404,17 @@ const plannedAhead = (schedule: Schedule, now: number, limit: number): readonly 
     from += step;
   }
   return found;
-};
+}
 
 /**
  * The next occurrences that are not over. What began before `cut_at` ended there, because someone
  * ended it; the rule does not know that.
  */
-export const occurrencesAhead = (
+export function occurrencesAhead(
   schedule: Schedule,
   now: number,
   { most: limit = 10, cut_at = null }: Limits = {},
-): readonly Ahead[] => {
+): readonly Ahead[] {
   const clock = clockOf(schedule.time_zone);
   // One more than requested, because the running one may have been ended.
   const planned = plannedAhead(schedule, now, limit).slice(0, limit + 1);
@@ -419,19 +428,19 @@ export const occurrencesAhead = (
       ];
     })
     .slice(0, limit);
-};
+}
 
 /**
  * @throws Refusal when no occurrence is still to come: the window would cover nothing, as after a
  * typing error in the year.
  */
-export const refuseOver = (schedule: Schedule, now: number): void => {
+export function refuseOver(schedule: Schedule, now: number): void {
   if (occurrencesAhead(schedule, now, { most: 1 }).length > 0) return;
   const what = schedule.rrule === null ? 'it' : 'its last occurrence';
   throw new Refusal('window_invalid', {
     ends_at: `the window lies wholly in the past, where it can cover nothing; ${what} must end after now, ${new Date(now).toISOString()}.`,
   });
-};
+}
 
 type Limits = { readonly most?: number; readonly cut_at?: number | null };
 
@@ -460,10 +469,10 @@ export type Membership = {
  * its creation, and ends when the window is deleted (rule 24); through a group it lasts as long as
  * the membership (rule 26).
  */
-export const coverOf = (
+export function coverOf(
   windows: readonly CoveringWindow[],
   memberships: readonly Membership[],
-): Interval[] => {
+): Interval[] {
   const covered = windows.flatMap(({ created_at, deleted_at, occurrences, direct, groups }) => {
     const life = clip(occurrences, {
       from: created_at,
@@ -476,4 +485,4 @@ export const coverOf = (
     );
   });
   return union(covered);
-};
+}

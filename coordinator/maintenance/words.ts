@@ -35,43 +35,59 @@ const stepNames = {
 /** More times of a day than these are counted, not listed. */
 const maxListed = 6;
 
-const listed = (words: readonly string[], last = 'and'): string =>
-  words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
+function listed(words: readonly string[], last = 'and'): string {
+  return words.length < 2
+    ? (words[0] ?? '')
+    : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
+}
 
 /** `1st`, `2nd`, `11th`; from the end `last`, `2nd to last`. */
-const place = (nth: number): string => {
+function place(nth: number): string {
   if (nth === -1) return 'last';
   if (nth < 0) return `${place(-nth)} to last`;
   const tens = nth % 100;
   const ending = tens > 10 && tens < 14 ? 'th' : (['th', 'st', 'nd', 'rd'][nth % 10] ?? 'th');
   return `${nth}${ending}`;
-};
+}
 
-const dayName = (weekday: number): string => dayNames[weekday] ?? '';
-const monthName = (month: number): string => monthNames[month - 1] ?? '';
-const pad = (value: number): string => String(value).padStart(2, '0');
+function dayName(weekday: number): string {
+  return dayNames[weekday] ?? '';
+}
 
-const isEveryWeekday = (days: readonly ByDay[]): boolean =>
-  days.length === 5 &&
-  [0, 1, 2, 3, 4].every((weekday) => days.some((day) => day.weekday === weekday && day.nth === 0));
+function monthName(month: number): string {
+  return monthNames[month - 1] ?? '';
+}
 
-const byDayWords = (days: readonly ByDay[], last = 'and'): string =>
-  listed(
+function pad(value: number): string {
+  return String(value).padStart(2, '0');
+}
+
+function isEveryWeekday(days: readonly ByDay[]): boolean {
+  return (
+    days.length === 5 &&
+    [0, 1, 2, 3, 4].every((weekday) => days.some((day) => day.weekday === weekday && day.nth === 0))
+  );
+}
+
+function byDayWords(days: readonly ByDay[], last = 'and'): string {
+  return listed(
     days
       .toSorted((a, b) => a.nth - b.nth || a.weekday - b.weekday)
       .map(({ nth, weekday }) => `${nth === 0 ? '' : `the ${place(nth)} `}${dayName(weekday)}`),
     last,
   );
+}
 
 /** `the 4th and the last day`: a number needs no noun, the end of a month needs "day". */
-const monthDayWords = (days: readonly number[]): string =>
-  listed(
+function monthDayWords(days: readonly number[]): string {
+  return listed(
     days
       .toSorted((a, b) => Number(a < 0) - Number(b < 0) || a - b)
       .map((day) => `the ${place(day)}${day < 0 ? ' day' : ''}`),
   );
+}
 
-const dayWords = (rule: Rule): string[] => {
+function dayWords(rule: Rule): string[] {
   const { freq, byday, bymonthday, byyearday, byweekno } = rule;
   const words: string[] = [];
   if (byweekno.length > 0)
@@ -90,13 +106,14 @@ const dayWords = (rule: Rule): string[] => {
         : `on ${byDayWords(byday)}`,
     );
   return words;
-};
+}
 
-const clock = (hour: number, minute: number, second: number): string =>
-  `${pad(hour)}:${pad(minute)}${second === 0 ? '' : `:${pad(second)}`}`;
+function clock(hour: number, minute: number, second: number): string {
+  return `${pad(hour)}:${pad(minute)}${second === 0 ? '' : `:${pad(second)}`}`;
+}
 
 /** The times of a day, where the rule names any. */
-const timeWords = (rule: Rule, start: number): string[] => {
+function timeWords(rule: Rule, start: number): string[] {
   const { freq, byhour, byminute, bysecond } = rule;
   if (byhour.length + byminute.length + bysecond.length === 0) return [];
   const at = new Date(start);
@@ -119,19 +136,19 @@ const timeWords = (rule: Rule, start: number): string[] => {
   return [
     `at ${listed(hours.flatMap((hour) => minutes.flatMap((minute) => seconds.map((second) => clock(hour, minute, second)))))}`,
   ];
-};
+}
 
-const untilWords = ({ at, local }: Until): string => {
+function untilWords({ at, local }: Until): string {
   const [date, time] = [new Date(at), new Date(at).toISOString().slice(11, 16)];
   const words = `until ${date.getUTCDate()} ${monthName(date.getUTCMonth() + 1)} ${date.getUTCFullYear()}`;
   return local ? `${words}${time === '23:59' ? '' : `, ${time}`}` : `${words}, ${time} UTC`;
-};
+}
 
 /**
  * How it repeats, for the middle of a sentence: `every 2 weeks on Monday and Friday, until 31
  * December 2027`. `start`: its first local time.
  */
-export const ruleWords = (rule: Rule, start: number): string => {
+export function ruleWords(rule: Rule, start: number): string {
   const whole = completed(rule, dayOf(Math.floor(start / dayMs)));
   const { freq, interval, bymonth, bymonthday, byday, bysetpos, wkst, until, count } = whole;
   const every =
@@ -176,4 +193,4 @@ export const ruleWords = (rule: Rule, start: number): string => {
   if (count !== null) more.push(count === 1 ? 'once' : `${count} times`);
   if (until !== null) more.push(untilWords(until));
   return [words.join(' '), ...more].join(', ');
-};
+}

@@ -8,25 +8,31 @@ const day = 86_400_000;
  */
 export const margin = 26 * 3_600_000;
 
-const zoned = (at: number, zone: string): Temporal.ZonedDateTime =>
-  Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
+function zoned(at: number, zone: string): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
+}
 
-const offsetAt = (at: number, zone: string): number =>
-  Math.round(zoned(at, zone).offsetNanoseconds / 1_000_000);
+function offsetAt(at: number, zone: string): number {
+  return Math.round(zoned(at, zone).offsetNanoseconds / 1_000_000);
+}
 
 /**
  * A local time that does not exist moves forward by the gap; of one that exists twice, the first
  * counts: what Temporal calls compatible.
  */
-export const instantOf = (local: number, zone: string): number =>
-  Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, {
-    disambiguation: 'compatible',
-  }).epochMilliseconds;
+export function instantOf(local: number, zone: string): number {
+  return Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(
+    zone,
+    {
+      disambiguation: 'compatible',
+    },
+  ).epochMilliseconds;
+}
 
 /** A stretch of instants within which a zone's offset does not change. */
 type Steady = { readonly from: number; readonly to: number; readonly offset: number };
 
-const measured = (at: number, zone: string): Steady => {
+function measured(at: number, zone: string): Steady {
   // A change at this very moment began the stretch, so the search starts a moment later.
   const began = zoned(at + 1, zone).getTimeZoneTransition('previous');
   const ends = zoned(at, zone).getTimeZoneTransition('next');
@@ -35,28 +41,30 @@ const measured = (at: number, zone: string): Steady => {
     to: ends?.epochMilliseconds ?? Number.POSITIVE_INFINITY,
     offset: offsetAt(at, zone),
   };
-};
+}
 
 /** Caches the calendar's answers: it is slow, and its answers never change. */
 const zoneClockKnown = new Map<string, Steady[]>();
 const maxKept = 200;
 
-const steadyAround = (at: number, zone: string): Steady => {
+function steadyAround(at: number, zone: string): Steady {
   const stretches = zoneClockKnown.get(zone) ?? [];
   const found = stretches.find(({ from, to }) => at >= from && at < to);
   if (found) return found;
   const steady = measured(at, zone);
   zoneClockKnown.set(zone, [...stretches.slice(1 - maxKept), steady]);
   return steady;
-};
+}
 
-export const localOf = (at: number, zone: string): number => at + steadyAround(at, zone).offset;
+export function localOf(at: number, zone: string): number {
+  return at + steadyAround(at, zone).offset;
+}
 
 /**
  * instantOf() for many local times of one zone: only those near a clock change need the calendar,
  * which is slow.
  */
-export const instantsIn = (zone: string): ((local: number) => number) => {
+export function instantsIn(zone: string): (local: number) => number {
   let steady: Steady | undefined;
   return (local) => {
     const likely = steady === undefined ? Number.NaN : local - steady.offset;
@@ -66,27 +74,25 @@ export const instantsIn = (zone: string): ((local: number) => number) => {
     if (!steady || at < steady.from || at >= steady.to) steady = steadyAround(at, zone);
     return at;
   };
-};
+}
 
 /** Whether this local time exists twice because the clock is set back over it. */
-const isShownTwice = (local: number, zone: string): boolean => {
+function isShownTwice(local: number, zone: string): boolean {
   const first = instantOf(local, zone);
   const later = Temporal.PlainDateTime.from(
     new Date(local).toISOString().slice(0, -1),
   ).toZonedDateTime(zone, { disambiguation: 'later' });
   return localOf(first, zone) === local && later.epochMilliseconds !== first;
-};
+}
 
 /**
  * localOf() and isShownTwice() for many moments of one zone: only those near a clock change need
  * the calendar, which is slow.
  */
-export const clockOf = (
-  zone: string,
-): {
+export function clockOf(zone: string): {
   readonly local: (at: number) => number;
   readonly isTwice: (local: number, at: number) => boolean;
-} => {
+} {
   let steady: Steady | undefined;
   const around = (at: number): Steady => {
     if (!steady || at < steady.from || at >= steady.to) steady = steadyAround(at, zone);
@@ -99,16 +105,17 @@ export const clockOf = (
       return (at - day < from || at + day >= to) && isShownTwice(local, zone);
     },
   };
-};
+}
 
 /**
  * A moment of a request as an instant; without an offset it is local time in the organisation's
  * zone. The zone can move a local time out of the years that a database reads: it stays within.
  */
-export const epochOf = (moment: Moment, zone: string): number =>
-  moment.is === 'instant'
+export function epochOf(moment: Moment, zone: string): number {
+  return moment.is === 'instant'
     ? moment.at
     : Math.min(Math.max(instantOf(Date.parse(`${moment.local}Z`), zone), yearOne), lastStamp);
+}
 
 /**
  * When versions of the time zone database were released, as far as this release knows. A
@@ -138,7 +145,7 @@ export type ZoneData = {
 };
 
 /** What can be said of a version of the time zone data without asking anyone. */
-export const zoneDataAt = (version: string | undefined, now: number): ZoneData => {
+export function zoneDataAt(version: string | undefined, now: number): ZoneData {
   if (version === undefined) return { version: null, released_on: null, least_age_days: null };
   const released_on = Object.hasOwn(released, version) ? (released[version] ?? null) : null;
   const year = Number(/^\d{4}/.exec(version)?.[0] ?? Number.NaN);
@@ -147,7 +154,8 @@ export const zoneDataAt = (version: string | undefined, now: number): ZoneData =
   const latest = released_on === null ? Date.UTC(year, 11, 31) : Date.parse(released_on);
   const days = Math.floor((now - latest) / dayMs);
   return { version, released_on, least_age_days: days >= 0 ? days : null };
-};
+}
 
-export const isOldZoneData = ({ least_age_days }: ZoneData): boolean =>
-  least_age_days !== null && least_age_days > oldZoneDays;
+export function isOldZoneData({ least_age_days }: ZoneData): boolean {
+  return least_age_days !== null && least_age_days > oldZoneDays;
+}

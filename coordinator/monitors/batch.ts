@@ -65,7 +65,7 @@ type BatchContext = Circumstances & {
   readonly partitionOf: (monitor: string) => number;
 };
 
-const noted = ({ monitor }: Pick<WrittenMonitor, 'monitor'>): Noted => {
+function noted({ monitor }: Pick<WrittenMonitor, 'monitor'>): Noted {
   const { organisation: _, secrets: _secrets, places: _places, config_version: _version } = monitor;
   const { kind: type, name, target, interval_s, enabled, config, group, ...labels } = monitor;
   const { affects_group_status, external_id, tags } = labels;
@@ -81,9 +81,9 @@ const noted = ({ monitor }: Pick<WrittenMonitor, 'monitor'>): Noted => {
     external_id,
     tags,
   };
-};
+}
 
-const planNew = (item: Item, enabled: boolean, known: BatchContext): Planned => {
+function planNew(item: Item, enabled: boolean, known: BatchContext): Planned {
   const id = newId();
   const monitor = { ...draftMonitor(item, known.of, known), enabled };
   const row = { id, partition: known.partitionOf(id), monitor };
@@ -94,9 +94,9 @@ const planNew = (item: Item, enabled: boolean, known: BatchContext): Planned => 
     changes: [{ change: 'created', what_is_checked_changed: false }],
     noted: { after: noted(row) },
   };
-};
+}
 
-const planChange = (before: StoredMonitor, patch: MonitorPatch, known: BatchContext): Planned => {
+function planChange(before: StoredMonitor, patch: MonitorPatch, known: BatchContext): Planned {
   const was = monitorFrom(before, known.of, known.secretsIn.get(before.id) ?? {});
   const { monitor, edited, what_is_checked_changed, moved, switched } = amendMonitor(
     was,
@@ -116,7 +116,7 @@ const planChange = (before: StoredMonitor, patch: MonitorPatch, known: BatchCont
     ],
     noted: { before: noted({ monitor: was }), after: { ...noted(row), ...others } },
   };
-};
+}
 
 /** An item with the monitor that it changes, if there is one, and what it changes of it. */
 type Asked = {
@@ -127,11 +127,11 @@ type Asked = {
 };
 
 /** Judges each item by itself, as if those before it existed already. */
-const judgeAll = (
+function judgeAll(
   asked: readonly Asked[],
   known: BatchContext,
   present: number,
-): readonly Judged[] => {
+): readonly Judged[] {
   const called = new Set<string>();
   const aliases = new Map(known.aliases);
   let count = present;
@@ -167,12 +167,12 @@ const judgeAll = (
       throw error;
     }
   });
-};
+}
 
-const write = async (
+async function write(
   { sql, organisation, with: { secrets } }: InOrganisation,
   planned: readonly Planned[],
-): Promise<void> => {
+): Promise<void> {
   const { id: of } = organisation;
   const seal = await secrets.sealer(sql);
   const rowsOf = (result: Planned['result']): WrittenMonitor[] =>
@@ -217,13 +217,13 @@ const write = async (
       })),
     ),
   );
-};
+}
 
-const knownFor = async (
+async function knownFor(
   { sql, organisation, with: { secrets, partitionOf, registries } }: InOrganisation,
   items: readonly Item[],
   named: readonly string[] = [],
-): Promise<BatchContext> => {
+): Promise<BatchContext> {
   const { id: of, plan } = organisation;
   const trimmed = items.flatMap(({ external_id }) =>
     external_id === null || external_id.trim() === '' ? [] : [external_id.trim()],
@@ -260,13 +260,13 @@ const knownFor = async (
     ),
     byId: new Map(rows.map((row) => [row.id, row])),
   };
-};
+}
 
 /** Takes a few statements, however many items there are. */
-export const batchMonitors = async (
+export async function batchMonitors(
   context: InOrganisation,
   { items, mode }: InputOf<typeof operation>,
-): OperationResult<Output> => {
+): OperationResult<Output> {
   const known = await knownFor(context, items);
   const judged = judgeAll(
     items.map((item) => ({
@@ -316,16 +316,16 @@ export const batchMonitors = async (
       };
     }),
   };
-};
+}
 
 /**
  * Makes monitors exactly what is sent, each field of them, as far as they are not refused. One that
  * is so already is left alone.
  */
-export const putMonitors = async (
+export async function putMonitors(
   context: InOrganisation,
   { items }: InputOf<typeof contract.putMonitors>,
-): OperationResult<OutputOf<typeof contract.putMonitors>> => {
+): OperationResult<OutputOf<typeof contract.putMonitors>> {
   const named = items.flatMap(({ id }) => (id === null ? [] : [id]));
   const known = await knownFor(context, items, named);
   const judged = judgeAll(
@@ -386,4 +386,4 @@ export const putMonitors = async (
           },
     ),
   };
-};
+}

@@ -34,10 +34,10 @@ type Output = OutputOf<typeof contract.changeMonitors>;
  * Changes several monitors, all or none. One that already is as wanted stays as it is, and its
  * owner is not notified. The audit log holds what each was before, which is what an undo reads.
  */
-export const changeMonitors = async (
+export async function changeMonitors(
   context: InOrganisation,
   { monitors, change, group, tag, ...mute }: Input,
-): OperationResult<Output> => {
+): OperationResult<Output> {
   const wanted = new Set(monitors);
   const found = await monitorsAtOnce(context.sql, context.organisation.id, [...wanted]);
   if (found.length < wanted.size) throw notFound('monitor_not_found');
@@ -58,28 +58,31 @@ export const changeMonitors = async (
     case 'delete':
       return { changed: await trash(context, found) };
   }
-};
+}
 
-export const nameMonitors = async (
+export async function nameMonitors(
   { sql, organisation }: InOrganisation,
   { monitors }: InputOf<typeof contract.nameMonitors>,
-): OperationResult<OutputOf<typeof contract.nameMonitors>> => ({
-  items: (await monitorsAtOnce(sql, organisation.id, monitors)).map(({ id, name }) => ({
-    id,
-    name,
-  })),
-});
+): OperationResult<OutputOf<typeof contract.nameMonitors>> {
+  return {
+    items: (await monitorsAtOnce(sql, organisation.id, monitors)).map(({ id, name }) => ({
+      id,
+      name,
+    })),
+  };
+}
 
 /** As the audit log names them. */
-const namesOf = (found: readonly AtOnce[], ids?: readonly string[]): string[] =>
-  found.flatMap(({ id, name }) => (ids === undefined || ids.includes(id) ? [name] : []));
+function namesOf(found: readonly AtOnce[], ids?: readonly string[]): string[] {
+  return found.flatMap(({ id, name }) => (ids === undefined || ids.includes(id) ? [name] : []));
+}
 
 /** What is muted already gets the new end; what is not is not unmuted again. */
-const muteAll = async (
+async function muteAll(
   { sql, organisation, caller, now, note }: InOrganisation,
   found: readonly AtOnce[],
   mute: Pick<MonitorMute, 'until' | 'until_resolved'> | null,
-): Promise<number> => {
+): Promise<number> {
   const of = organisation.id;
   const at = new Date(now);
   const all = found.map(({ id }) => id);
@@ -103,9 +106,9 @@ const muteAll = async (
     after: { muted: mute !== null, monitors: ids, names: namesOf(found, ids) },
   });
   return ids.length;
-};
+}
 
-const trash = async (context: InOrganisation, found: readonly AtOnce[]): Promise<number> => {
+async function trash(context: InOrganisation, found: readonly AtOnce[]): Promise<number> {
   const { sql, organisation, note } = context;
   await trashMonitors(sql, organisation.id, found, await deleterOf(context));
   note({
@@ -113,10 +116,11 @@ const trash = async (context: InOrganisation, found: readonly AtOnce[]): Promise
     after: { deleted: found.map(({ id }) => id) },
   });
   return found.length;
-};
+}
 
-const nothingToUndo = (): Refusal =>
-  new Refusal('nothing_to_undo', 'There is nothing to undo: it was undone, or is too old.');
+function nothingToUndo(): Refusal {
+  return new Refusal('nothing_to_undo', 'There is nothing to undo: it was undone, or is too old.');
+}
 
 /** Undone is what this user changed last, if that was a moment ago. */
 const undoneWithinMs = 60_000;
@@ -125,7 +129,7 @@ const undoneWithinMs = 60_000;
  * Takes back this user's last change of several monitors, or their new maintenance window, on a
  * page. What is no longer as they left it stays as it is.
  */
-export const undoChange = async (context: InOrganisation): OperationResult<Output> => {
+export async function undoChange(context: InOrganisation): OperationResult<Output> {
   const { sql, organisation, caller, now, note } = context;
   const of = organisation.id;
   const last =
@@ -167,13 +171,13 @@ export const undoChange = async (context: InOrganisation): OperationResult<Outpu
         ? await switchAll(context, found, after.paused !== undefined)
         : await retag(context, found, tag, after.removed !== undefined),
   };
-};
+}
 
-const muteBack = async (
+async function muteBack(
   { sql, organisation, caller, now, note }: InOrganisation,
   found: readonly AtOnce[],
   { at: changedAt, changed: { before, after } }: LastChange,
-): Promise<number> => {
+): Promise<number> {
   const of = organisation.id;
   const at = new Date(now);
   const newest = await newestMutes(
@@ -197,13 +201,13 @@ const muteBack = async (
   );
   note({ before: {}, after: { mutes: again, monitors: ids, names: namesOf(found, ids) } });
   return ids.length;
-};
+}
 
-const moveBack = async (
+async function moveBack(
   { sql, organisation, note }: InOrganisation,
   found: readonly AtOnce[],
   { changed: { before, after } }: LastChange,
-): Promise<number> => {
+): Promise<number> {
   const of = organisation.id;
   const former = new Map(before.groups?.map(({ monitor, group }) => [monitor, group]));
   const groups = await groupsAmong(
@@ -226,13 +230,13 @@ const moveBack = async (
   const ids = moved.map(({ monitor }) => monitor);
   note({ before: {}, after: { groups: moved, names: namesOf(found, ids) } });
   return moved.length;
-};
+}
 
-const move = async (
+async function move(
   { sql, organisation, note }: InOrganisation,
   found: readonly AtOnce[],
   group: string | null,
-): Promise<number> => {
+): Promise<number> {
   if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group))
     throw notFound('group_not_found');
   const moved = found.filter(({ group_id }) => group_id !== group);
@@ -243,13 +247,13 @@ const move = async (
     after: { group, names: namesOf(moved) },
   });
   return moved.length;
-};
+}
 
-const switchAll = async (
+async function switchAll(
   { sql, organisation, note }: InOrganisation,
   found: readonly AtOnce[],
   enabled: boolean,
-): Promise<number> => {
+): Promise<number> {
   const switched = found.filter((monitor) => monitor.enabled !== enabled);
   const ids = switched.map(({ id }) => id);
   if (ids.length > 0) {
@@ -259,15 +263,15 @@ const switchAll = async (
   const names = namesOf(switched);
   note({ before: {}, after: enabled ? { resumed: ids, names } : { paused: ids, names } });
   return switched.length;
-};
+}
 
 /** @throws Refusal `tags_invalid`, also where a monitor would have too many. */
-const retag = async (
+async function retag(
   { sql, organisation, note }: InOrganisation,
   found: readonly AtOnce[],
   text: string,
   adds: boolean,
-): Promise<number> => {
+): Promise<number> {
   const [tag = ''] = labelsFrom({ external_id: null, tags: [text] }).tags;
   const changed = found.filter(({ tags }) => tags.includes(tag) !== adds);
   await tagMonitors(
@@ -285,4 +289,4 @@ const retag = async (
     after: { ...(adds ? { added: tag } : { removed: tag }), names: namesOf(changed) },
   });
   return changed.length;
-};
+}

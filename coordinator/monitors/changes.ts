@@ -17,39 +17,41 @@ import { type MonitorWithStatus, monitorWithStatus } from './status-queries.ts';
 /** Clients that poll a list get the same times again and again. */
 const written = createRecentCache<number, string>(20_000);
 
-const iso = (at: number): string => {
+function iso(at: number): string {
   const known = written.find(at);
   if (known !== undefined) return known;
   const made = new Date(at).toISOString();
   written.keep(at, made);
   return made;
-};
+}
 
 /** A monitor with its status at this moment. */
-export const monitorNow = (row: MonitorWithStatus, now: number) => ({
-  ...monitorJson(row),
-  ...monitorStatusJson(row, now),
-  warnings: (row.warnings ?? []).map((warning) => warningJson(warning, now)),
-});
+export function monitorNow(row: MonitorWithStatus, now: number) {
+  return {
+    ...monitorJson(row),
+    ...monitorStatusJson(row, now),
+    warnings: (row.warnings ?? []).map((warning) => warningJson(warning, now)),
+  };
+}
 
-const monitorStatusJson = (row: StoredStatus, now: number) => {
+function monitorStatusJson(row: StoredStatus, now: number) {
   const { status, since, last_checked_at } = currentStatus(row, now);
   return {
     status,
     since: iso(since),
     last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
   };
-};
+}
 
 /**
  * Changes only what is mentioned. The owner of its partition is notified of changes that affect the
  * checks.
  */
-export const changeMonitor = async (
+export async function changeMonitor(
   { sql, organisation, note, now, with: { results, secrets, registries } }: InOrganisation,
   row: StoredMonitor,
   patch: MonitorPatch,
-): Promise<OutputOf<typeof api.updateMonitor>> => {
+): Promise<OutputOf<typeof api.updateMonitor>> {
   const { id } = row;
   const { id: of, plan } = organisation;
   const before = monitorFrom(row, of, await openSecrets(secrets, sql, id, row.secrets));
@@ -94,38 +96,42 @@ export const changeMonitor = async (
   const after = orNotFound(await monitorWithStatus(sql, results, of, id), 'monitor_not_found');
   note({ before: monitorJson(row), after: monitorJson(after) });
   return monitorNow(after, now);
-};
+}
 
 /** A create call for a monitor that a program may have created before, under an id of its own. */
 
 type Input = InputOf<typeof api.createMonitor>;
 
-const unless = (text: string, nothing: string): string | null =>
-  text.trim() === nothing ? null : text;
+function unless(text: string, nothing: string): string | null {
+  return text.trim() === nothing ? null : text;
+}
 
 /** What a create call changes when its monitor already exists: everything that was sent. */
-export const patchOf = (input: Input): MonitorPatch => ({
-  ...input,
-  target: unless(input.target, ''),
-  name: unless(input.name, ''),
-  external_id: null,
-  enabled: null,
-  ungroup: false,
-});
+export function patchOf(input: Input): MonitorPatch {
+  return {
+    ...input,
+    target: unless(input.target, ''),
+    name: unless(input.name, ''),
+    external_id: null,
+    enabled: null,
+    ungroup: false,
+  };
+}
 
-export const typeDiffers = ({
+export function typeDiffers({
   external_id,
   type,
-}: Pick<StoredMonitor, 'external_id' | 'type'>): Refusal =>
-  new Refusal('type_differs', {
+}: Pick<StoredMonitor, 'external_id' | 'type'>): Refusal {
+  return new Refusal('type_differs', {
     type: `the monitor "${external_id}" is of type ${type}, which never changes.`,
   });
+}
 
 /**
  * Uptime as all answers show it: the percentage, and the five states that make up the time from
  * `from` to `to`.
  */
-export const uptimeJson = (history: MonitorHistory, days: number, window: Interval) => {
+export function uptimeJson(history: MonitorHistory, days: number, window: Interval) {
   const { percent, up, down_seconds, maintenance, unknown, paused } = uptimeOf(history, window);
   return {
     days,
@@ -138,4 +144,4 @@ export const uptimeJson = (history: MonitorHistory, days: number, window: Interv
     unknown_seconds: unknown / 1_000,
     paused_seconds: paused / 1_000,
   };
-};
+}

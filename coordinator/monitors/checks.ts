@@ -16,10 +16,10 @@ import type { MonitorKey, Results } from '../results/reading.ts';
 import { monitorKey } from './queries.ts';
 
 /** Every single check of a monitor, newest first. */
-export const getMonitorChecks = async (
+export async function getMonitorChecks(
   { sql, organisation, now, with: { cursors, results } }: InOrganisation,
   input: InputOf<typeof api>,
-): OperationResult<OutputOf<typeof api>> => {
+): OperationResult<OutputOf<typeof api>> {
   const { monitor_id: id, place, outcome } = input;
   const [monitor, probes] = await Promise.all([
     monitorKey(sql, organisation.id, id).then((key) => orNotFound(key, 'monitor_not_found')),
@@ -53,7 +53,7 @@ export const getMonitorChecks = async (
     },
     (check) => checkJson(check, byKey.get(check.probe)),
   );
-};
+}
 
 /** Nothing is kept for longer. */
 const longestKeptMs = 400 * 86_400_000;
@@ -61,8 +61,9 @@ const longestKeptMs = 400 * 86_400_000;
 const aheadMs = 60_000;
 const firstSpanMs = 6 * 3_600_000;
 
-const isAfter = ({ at, probe }: Check, after: CursorPlace | null): boolean =>
-  after === null || at < after.key || (at === after.key && probe < Number(after.place));
+function isAfter({ at, probe }: Check, after: CursorPlace | null): boolean {
+  return after === null || at < after.key || (at === after.key && probe < Number(after.place));
+}
 
 /** Reads back in time, further each time, until there are enough. */
 async function newestMatching(
@@ -96,10 +97,10 @@ async function newestMatching(
 }
 
 /** The places that a probe belongs to, the widest first. */
-const placesOf = ({ continent, region, place }: SeeingProbe): readonly string[] => {
+function placesOf({ continent, region, place }: SeeingProbe): readonly string[] {
   if (place !== null) return [place.id];
   return region === null ? [continent] : [continent, regionPlace(continent, region)];
-};
+}
 
 function checkJson(
   { at, took_ms, outcome, cause, phases }: Check,

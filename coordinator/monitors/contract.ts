@@ -81,14 +81,16 @@ const DashboardGroupOut = object('DashboardGroupOut', {
 });
 
 /** Several tags as one text, with commas between them; in the way that they are stored. */
-export const tagsIn = (text: string): readonly string[] => [
-  ...new Set(
-    text
-      .split(',')
-      .map((tag) => tag.trim().toLowerCase())
-      .filter((tag) => tag !== ''),
-  ),
-];
+export function tagsIn(text: string): readonly string[] {
+  return [
+    ...new Set(
+      text
+        .split(',')
+        .map((tag) => tag.trim().toLowerCase())
+        .filter((tag) => tag !== ''),
+    ),
+  ];
+}
 
 /** What narrows the dashboard. */
 const filters = {

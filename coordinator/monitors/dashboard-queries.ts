@@ -25,17 +25,20 @@ export type DashboardFilter = {
   readonly warning: string | null;
 };
 
-export const isFiltered = ({
+export function isFiltered({
   status,
   kind,
   search,
   group,
   tags,
   warning,
-}: DashboardFilter): boolean =>
-  [status, kind, group, warning].some((one) => one !== null) ||
-  search.trim() !== '' ||
-  tags.length > 0;
+}: DashboardFilter): boolean {
+  return (
+    [status, kind, group, warning].some((one) => one !== null) ||
+    search.trim() !== '' ||
+    tags.length > 0
+  );
+}
 
 export type DashboardPlace = {
   readonly sort: DashboardSort;
@@ -44,12 +47,12 @@ export type DashboardPlace = {
   readonly since: number;
 };
 
-const matching = (
+function matching(
   sql: Queryable,
   organisation: string,
   { status, kind, search, group, tags, warning }: DashboardFilter,
   covered: readonly string[],
-) => {
+) {
   const isCovered = sql`s.monitor_id = any(${[...covered]}::uuid[])`;
   const ofStatus =
     status === null
@@ -70,7 +73,7 @@ const matching = (
   return sql`s.organisation_id = ${organisation} ${ofStatus}
     ${group === null ? sql`` : sql`and s.group_id = ${group}`} ${ofRow}
     ${ofWords.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
-};
+}
 
 export type FailingMonitor = {
   readonly id: string;
@@ -102,13 +105,13 @@ export type DashboardFigures = {
 };
 
 /** What the dashboard says beside the rows of its page, in one statement. */
-export const dashboardFigures = async (
+export async function dashboardFigures(
   sql: Queryable,
   organisation: string,
   filter: DashboardFilter,
   covered: readonly string[],
   most: { readonly failing: number; readonly groups: number; readonly probes: number },
-): Promise<DashboardFigures> => {
+): Promise<DashboardFigures> {
   const ofAny = { ...filter, status: null, warning: null };
   const isWhole = !isFiltered(ofAny);
   const byStatus = isWhole
@@ -152,7 +155,7 @@ export const dashboardFigures = async (
   const others = Object.values(counts).reduce((sum, count) => sum + count, covered.length);
   const up = Math.max(0, all - others);
   return { ...row, counts: { ...counts, maintenance: covered.length, up } };
-};
+}
 
 /** A filter that a list offers, and how many monitors it would leave. */
 export type Facet = {
@@ -166,7 +169,8 @@ export type Facet = {
 const maxFacets = 30;
 
 /** Of all monitors: the database keeps these counts. */
-export const allFacets = (sql: Queryable, organisation: string): Promise<Facet[]> => sql<Facet[]>`
+export function allFacets(sql: Queryable, organisation: string): Promise<Facet[]> {
+  return sql<Facet[]>`
   select facet, value, value as name, monitors from (
     select facet, value, monitors, row_number() over (partition by facet
       order by monitors desc, value) as nth
@@ -176,17 +180,18 @@ export const allFacets = (sql: Queryable, organisation: string): Promise<Facet[]
     from monitor_counts c join groups g on g.id = c.group_id
     where c.organisation_id = ${organisation} and c.monitors > 0
     order by c.monitors desc, g.name_folded limit ${maxFacets})`;
+}
 
 /**
  * Of those that match: kinds and groups leave out their own filter, as one of them is chosen at a
  * time; several tags are.
  */
-export const facetsOf = async (
+export async function facetsOf(
   sql: Queryable,
   organisation: string,
   filter: DashboardFilter,
   covered: readonly string[],
-): Promise<readonly Facet[]> => {
+): Promise<readonly Facet[]> {
   const where = (change: Partial<DashboardFilter>) =>
     matching(sql, organisation, { ...filter, ...change }, covered);
   const found = await Promise.all([
@@ -201,9 +206,11 @@ export const facetsOf = async (
       group by g.id order by 4 desc, g.name_folded limit ${maxFacets}`,
   ]);
   return found.flat();
-};
+}
 
-const worst = (sql: Queryable) => sql`s.status in ('down', 'verifying')`;
+function worst(sql: Queryable) {
+  return sql`s.status in ('down', 'verifying')`;
+}
 
 /** A monitor of a page, and its group; further queries start from these. */
 export type FoundMonitor = {
@@ -213,22 +220,24 @@ export type FoundMonitor = {
 };
 
 /** The first page, which is requested most, has no parameter that a shared plan cannot know. */
-const pageOf = (sql: Queryable, offset: number, limit: number) =>
-  offset === 0 ? limited(sql, limit) : sql`offset ${offset} ${limited(sql, limit)}`;
+function pageOf(sql: Queryable, offset: number, limit: number) {
+  return offset === 0 ? limited(sql, limit) : sql`offset ${offset} ${limited(sql, limit)}`;
+}
 
-const foundColumns = (sql: Queryable) =>
-  sql`s.monitor_id as id, s.monitor_key as key, s.group_id as "group"`;
+function foundColumns(sql: Queryable) {
+  return sql`s.monitor_id as id, s.monitor_key as key, s.group_id as "group"`;
+}
 
 /**
  * Trouble first, the newest first; then by group and name. Each half is read from its own index.
  */
-const byState = async (
+async function byState(
   sql: Queryable,
   organisation: string,
   filter: DashboardFilter,
   covered: readonly string[],
   { offset, most: limit }: DashboardPlace,
-): Promise<readonly FoundMonitor[]> => {
+): Promise<readonly FoundMonitor[]> {
   const where = matching(sql, organisation, filter, covered);
   const inTrouble = (): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
     select ${foundColumns(sql)} from monitor_status s where ${where} and ${worst(sql)}
@@ -245,16 +254,17 @@ const byState = async (
   const first = offset < troubled ? await inTrouble() : [];
   if (first.length === limit) return first;
   return [...first, ...(await others(Math.max(0, offset - troubled)))].slice(0, limit);
-};
+}
 
 /** Most downtime of the last days first; monitors without downtime follow in their usual order. */
-const byDowntime = (
+function byDowntime(
   sql: Queryable,
   organisation: string,
   filter: DashboardFilter,
   covered: readonly string[],
   { offset, most: limit, since }: DashboardPlace,
-): Promise<FoundMonitor[]> => sql<FoundMonitor[]>`
+): Promise<FoundMonitor[]> {
+  return sql<FoundMonitor[]>`
   with downtime as (
     select monitor_id,
       sum(coalesce(resolved_at, now()) - greatest(started_at, ${new Date(since)})) as down
@@ -266,15 +276,16 @@ const byDowntime = (
     on d.monitor_id = s.monitor_id
   where ${matching(sql, organisation, filter, covered)}
   order by d.down desc nulls last, s.place ${pageOf(sql, offset, limit)}`;
+}
 
 /** The monitors of one page, in order. */
-export const dashboardPage = async (
+export async function dashboardPage(
   sql: Queryable,
   organisation: string,
   filter: DashboardFilter,
   covered: readonly string[],
   place: DashboardPlace,
-): Promise<readonly FoundMonitor[]> => {
+): Promise<readonly FoundMonitor[]> {
   const { sort, offset, most: limit } = place;
   const where = matching(sql, organisation, filter, covered);
   const page = pageOf(sql, offset, limit);
@@ -291,7 +302,7 @@ export const dashboardPage = async (
     order by s.since desc, s.monitor_id ${page}`;
   return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
   order by s.name_folded, s.monitor_id ${page}`;
-};
+}
 
 export type DashboardRow = ListedRow & {
   readonly group_name: string | null;
@@ -320,13 +331,13 @@ const sparkChecks = 40;
 const sparkMs = 7 * 24 * 3_600_000;
 
 /** What a row shows beside its history. */
-export const dashboardRows = async (
+export async function dashboardRows(
   sql: Queryable,
   results: Results,
   organisation: string,
   monitors: readonly FoundMonitor[],
   now: number,
-): Promise<readonly DashboardRow[]> => {
+): Promise<readonly DashboardRow[]> {
   const [ids, keys] = [monitors.map(({ id }) => id), monitors.map(({ key }) => key)];
   const [rows, means] = await Promise.all([
     sql<(Omit<DashboardRow, 'hours' | 'looks'> & MonitorKey)[]>`
@@ -360,7 +371,7 @@ export const dashboardRows = async (
       looks: times.length === 0 ? null : times.toReversed(),
     };
   });
-};
+}
 
 export type GroupWithStatus = {
   readonly id: string;
@@ -374,13 +385,13 @@ export type GroupWithStatus = {
 /**
  * The statuses that occur among the members of each of these groups, without reading every member.
  */
-export const groupsWithStatus = (
+export function groupsWithStatus(
   sql: Queryable,
   organisation: string,
   groups: readonly string[],
   covered: readonly string[],
-): Promise<GroupWithStatus[]> =>
-  groups.length === 0
+): Promise<GroupWithStatus[]> {
+  return groups.length === 0
     ? Promise.resolve([])
     : sql<GroupWithStatus[]>`
         select g.id, coalesce(c.monitors, 0) as count,
@@ -397,11 +408,12 @@ export const groupsWithStatus = (
         from groups g left join monitor_counts c on c.organisation_id = g.organisation_id
           and c.group_id = g.id
         where g.organisation_id = ${organisation} and ${isOneOf(sql, groups)}`;
+}
 
 /** As a rule a page shows one group: a statement for one is planned only once. */
-const isOneOf = (sql: Queryable, groups: readonly string[]) => {
+function isOneOf(sql: Queryable, groups: readonly string[]) {
   const [one] = groups;
   return one !== undefined && groups.length === 1
     ? sql`g.id = ${one}`
     : sql`g.id = any(${[...groups]}::uuid[])`;
-};
+}

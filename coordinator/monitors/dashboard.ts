@@ -38,17 +38,20 @@ const most = { failing: 12, groups: 100, probes: 24 } as const;
 
 type Out = OutputOf<typeof contract.listDashboard>;
 
-const latestOf = (values: readonly (number | null)[]): number | null =>
-  values.findLast((value) => value !== null) ?? null;
+function latestOf(values: readonly (number | null)[]): number | null {
+  return values.findLast((value) => value !== null) ?? null;
+}
 
-const iso = (at: number): string => new Date(at).toISOString();
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
 
-const flappingJson = ({ outages }: DashboardRow, now: number) => {
+function flappingJson({ outages }: DashboardRow, now: number) {
   const flapping = flappingNow(outages ?? [], now);
   return flapping && { times: flapping.times, since: iso(flapping.since) };
-};
+}
 
-const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['items'][number] => {
+function rowJson(row: DashboardRow, history: MonitorHistory, now: number): Out['items'][number] {
   const { status, since, last_checked_at } = statusOf(history, now);
   const cover = history.cover.find(({ from, to }) => from <= now && now < to);
   const isCovered = cover !== undefined && status !== 'paused';
@@ -88,12 +91,12 @@ const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['
         : { name: row.acknowledged_as, since: row.acknowledged_at.toISOString() },
     warnings: (row.warnings ?? []).map((warning) => warningJson(warning, now)),
   };
-};
+}
 
-const groupsJson = (
+function groupsJson(
   rows: readonly DashboardRow[],
   standings: readonly GroupWithStatus[],
-): Out['groups'] => {
+): Out['groups'] {
   const names = new Map(
     rows.flatMap(({ group_id, group_name }) =>
       group_id === null ? [] : [[group_id, group_name ?? '']],
@@ -104,9 +107,9 @@ const groupsJson = (
     const { count = 0, failing = 0 } = own ?? {};
     return { id, name, status: groupStatus(own?.members ?? []), monitors: count, failing };
   });
-};
+}
 
-const countsJson = ({ counts, warned }: DashboardFigures): Out['counts'] => {
+function countsJson({ counts, warned }: DashboardFigures): Out['counts'] {
   const { down = 0, verifying = 0, up = 0, maintenance = 0, pending = 0, paused = 0 } = counts;
   return {
     all: down + verifying + up + maintenance + pending + paused,
@@ -118,32 +121,34 @@ const countsJson = ({ counts, warned }: DashboardFigures): Out['counts'] => {
     paused,
     warned,
   };
-};
+}
 
-const filterOf = ({
+function filterOf({
   status,
   kind,
   q,
   group,
   tag,
   warning,
-}: InputOf<typeof contract.listFilters>): DashboardFilter => ({
-  status,
-  kind,
-  search: q,
-  group,
-  tags: tagsIn(tag ?? ''),
-  warning,
-});
+}: InputOf<typeof contract.listFilters>): DashboardFilter {
+  return {
+    status,
+    kind,
+    search: q,
+    group,
+    tags: tagsIn(tag ?? ''),
+    warning,
+  };
+}
 
 /**
  * Counted, filtered and sorted by the status that the database keeps of each monitor; what a row
  * shows comes from its history, as on all pages.
  */
-export const listDashboard = async (
+export async function listDashboard(
   { sql, organisation, now, with: { results } }: InOrganisation,
   { sort, page, ...asked }: InputOf<typeof contract.listDashboard>,
-): OperationResult<Out> => {
+): OperationResult<Out> {
   const of = organisation.id;
   const window = windowOf(uptimeDays, now);
   const filter = filterOf(asked);
@@ -198,15 +203,15 @@ export const listDashboard = async (
     group_choices: [...figures.groups],
     probes: [...figures.probes],
   };
-};
+}
 
-export const listFilters = async (
+export async function listFilters(
   { sql, organisation, now }: InOrganisation,
   input: InputOf<typeof contract.listFilters>,
-): OperationResult<OutputOf<typeof contract.listFilters>> => {
+): OperationResult<OutputOf<typeof contract.listFilters>> {
   const filter = filterOf(input);
   const items = isFiltered(filter)
     ? await facetsOf(sql, organisation.id, filter, await coveredNow(sql, organisation.id, now))
     : await allFacets(sql, organisation.id);
   return { items: items.map((item) => ({ ...item })) };
-};
+}

@@ -47,11 +47,11 @@ export type Located = { readonly config: Config; readonly places: readonly strin
  * `places` names each place as answers do, and `probe` a place, whichever of its probes was named.
  * @throws Refusal `place_unknown`, or `config_invalid` where inside counts and there is one side.
  */
-export const locate = (
+export function locate(
   config: Config,
   organisation: string,
   checkers: readonly Checker[],
-): Located => {
+): Located {
   const called = Array.isArray(config.places) ? config.places : [];
   const found = called.map((text, index) =>
     placeCalled(String(text), index, organisation, checkers),
@@ -68,7 +68,7 @@ export const locate = (
   if (places.length === 0) return { config: namingPlace(config, checkers), places: null };
   const names = places.map((place) => placeName(place, organisation, checkers));
   return { config: { ...config, places: names }, places };
-};
+}
 
 const continentPrefix = 'continent:';
 
@@ -76,22 +76,22 @@ const continentPrefix = 'continent:';
  * How a config names a place, so that reading it gives the same place again: `continent:Europe`,
  * `Europe/Frankfurt`, and a private one by its name, or by its id where that means another.
  */
-export const placeName = (
+export function placeName(
   place: string,
   organisation: string,
   checkers: readonly Checker[],
-): string => {
+): string {
   if (isContinent(place)) return `${continentPrefix}${place}`;
   const name = checkers.find((checker) => checker.place === place)?.place_name?.trim();
   return name !== undefined && placeIn(name, organisation, checkers) === place ? name : place;
-};
+}
 
 /** The id of the place that is called so; several where the name is of several regions. */
-const placeIn = (
+function placeIn(
   called: string,
   organisation: string,
   checkers: readonly Checker[],
-): string | readonly string[] | undefined => {
+): string | readonly string[] | undefined {
   const open = checkers.filter((checker) => checker.organisation === null);
   const isNamedPublic = called.startsWith(continentPrefix);
   const text = isNamedPublic ? called.slice(continentPrefix.length).trim() : called;
@@ -113,15 +113,15 @@ const placeIn = (
   );
   const [only, ...others] = new Set(regions);
   return others.length === 0 ? only : [...new Set(regions)];
-};
+}
 
 /** @throws Refusal `place_unknown`, which lists what there is. */
-const placeCalled = (
+function placeCalled(
   called: string,
   index: number,
   organisation: string,
   checkers: readonly Checker[],
-): string => {
+): string {
   const found = placeIn(called.trim(), organisation, checkers);
   if (typeof found === 'string') return found;
   const shown = JSON.stringify(called.slice(0, 200));
@@ -131,12 +131,12 @@ const placeCalled = (
         ? `there is no place ${shown}; ${placesWords(organisation, checkers)}.`
         : `${shown} is in ${found.length} places; give one of ${found.join(', ')}.`,
   });
-};
+}
 
 /** No more are listed; the list of places has all. */
 const mostListed = 30;
 
-const placesWords = (organisation: string, checkers: readonly Checker[]): string => {
+function placesWords(organisation: string, checkers: readonly Checker[]): string {
   const ids = new Set(
     checkers.flatMap(({ organisation: of, place, continent, region }) => {
       if (of !== null) return of === organisation && place !== null ? [place] : [];
@@ -147,41 +147,42 @@ const placesWords = (organisation: string, checkers: readonly Checker[]): string
   if (names.length === 0) return 'there are no probes yet';
   const more = names.length > mostListed ? ` and ${names.length - mostListed} more` : '';
   return `there are ${names.slice(0, mostListed).join(', ')}${more}`;
-};
+}
 
-const hasOwn = (organisation: string, checkers: readonly Checker[]): boolean =>
-  checkers.some((checker) => checker.organisation === organisation);
+function hasOwn(organisation: string, checkers: readonly Checker[]): boolean {
+  return checkers.some((checker) => checker.organisation === organisation);
+}
 
 /** Why this probe cannot be chosen. */
-const unfitProbe = (isPublic: boolean, has: boolean): string => {
+function unfitProbe(isPublic: boolean, has: boolean): string {
   if (isPublic)
     return 'is a public probe, and only a private one can be named; choose places by `places` or `continents`, or leave all out.';
   return has
     ? 'is no private probe of this organisation; give the id of one, or leave it out.'
     : 'this organisation has no private probe that could be named; leave it out, or set up one first.';
-};
+}
 
 /** A probe that is called so, or whose place is. */
-const namedBy = (id: string, checkers: readonly Checker[]): Checker | undefined => {
+function namedBy(id: string, checkers: readonly Checker[]): Checker | undefined {
   const called = id.toLowerCase();
   return checkers.find((checker) => checker.id === called || checker.place === called);
-};
+}
 
-const namingPlace = (config: Config, checkers: readonly Checker[]): Config => {
+function namingPlace(config: Config, checkers: readonly Checker[]): Config {
   if (typeof config.probe !== 'string') return config;
   const place = namedBy(config.probe, checkers)?.place ?? config.probe;
   return place === config.probe ? config : { ...config, probe: place };
-};
+}
 
 /**
  * The probes that may get a monitor that names no places. @throws Refusal `nobody_can_check` when
  * its config chooses none that exists.
  */
-const chosen = (
+function chosen(
   config: Config,
   organisation: string,
   checkers: readonly Checker[],
-): readonly Checker[] => {
+): readonly Checker[] {
   if (typeof config.probe === 'string') {
     const named = namedBy(config.probe, checkers);
     if (named?.organisation === organisation)
@@ -201,14 +202,14 @@ const chosen = (
   throw new Refusal('nobody_can_check', {
     'config.continents': `no probe is in ${wanted.join(' or ')}; ${remedy}.`,
   });
-};
+}
 
 /** Those of one chosen place. */
-const probesAt = (
+function probesAt(
   place: string,
   organisation: string,
   checkers: readonly Checker[],
-): readonly Checker[] => {
+): readonly Checker[] {
   const at = publicPlace(place);
   return checkers.filter((checker) =>
     at === undefined
@@ -217,9 +218,9 @@ const probesAt = (
         checker.continent === at.continent &&
         (at.region === null || checker.region === at.region),
   );
-};
+}
 
-const unable = (special: Kind | HttpsAbility, nobody: string): Remedies => {
+function unable(special: Kind | HttpsAbility, nobody: string): Remedies {
   if (special === 'both_families')
     return {
       'config.ip_family': `${nobody} has both IPv4 and IPv6; choose one family, or other places.`,
@@ -235,7 +236,7 @@ const unable = (special: Kind | HttpsAbility, nobody: string): Remedies => {
     : {
         type: `${nobody} makes ${special} checks; bring one to this version, or choose other places.`,
       };
-};
+}
 
 type Wanted = {
   readonly kind: Kind;
@@ -250,7 +251,7 @@ type Wanted = {
  * chosen probe may reach. Of several places each must be able to.
  * @throws Refusal `nobody_can_check` or `target_forbidden`.
  */
-export const refuseUnreachable = (monitor: Wanted, checkers: readonly Checker[]): void => {
+export function refuseUnreachable(monitor: Wanted, checkers: readonly Checker[]): void {
   const { config, places, organisation } = monitor;
   if (places === null) {
     const near = chosen(config, organisation, checkers);
@@ -259,10 +260,10 @@ export const refuseUnreachable = (monitor: Wanted, checkers: readonly Checker[])
     return;
   }
   for (const place of places) refuseAt(place, monitor, checkers);
-};
+}
 
 /** The same about one of its places. */
-export const refuseAt = (place: string, monitor: Wanted, checkers: readonly Checker[]): void => {
+export function refuseAt(place: string, monitor: Wanted, checkers: readonly Checker[]): void {
   const near = probesAt(place, monitor.organisation, checkers);
   const name = nameOf(place, monitor);
   if (near.length === 0)
@@ -271,13 +272,13 @@ export const refuseAt = (place: string, monitor: Wanted, checkers: readonly Chec
     });
   const words = { nobody: `no probe of ${name}`, isPlace: isPrivatePlace(place), name };
   refuseAmong(monitor, near, words, checkers);
-};
+}
 
 /** As its config names it, which is in the order of its places. */
-const nameOf = (place: string, { config, places }: Wanted): string => {
+function nameOf(place: string, { config, places }: Wanted): string {
   const name = Array.isArray(config.places) ? config.places[places?.indexOf(place) ?? -1] : null;
   return typeof name === 'string' ? `"${name}"` : place;
-};
+}
 
 type Words = {
   readonly nobody: string;
@@ -287,12 +288,12 @@ type Words = {
   readonly name?: string;
 };
 
-const refuseAmong = (
+function refuseAmong(
   monitor: Wanted,
   near: readonly Checker[],
   { nobody, isPlace, name }: Words,
   checkers: readonly Checker[],
-): void => {
+): void {
   const { kind, target, config, organisation } = monitor;
   const special = specialOf(kind, abilityFor(kind, config));
   const candidates =
@@ -316,4 +317,4 @@ const refuseAmong = (
   throw new Refusal('target_forbidden', {
     [inside.key]: `${inside.host} is not a public address, and ${who} may reach it; ${remedy}.`,
   });
-};
+}

@@ -19,7 +19,7 @@ export type RememberedMonitors = {
 
 const maxKept = 20_000;
 
-export const createRememberedMonitors = (results: Results): RememberedMonitors => {
+export function createRememberedMonitors(results: Results): RememberedMonitors {
   const kept = new Map<string, MonitorWithStatus>();
 
   const keep = (row: MonitorWithStatus): void => {
@@ -45,4 +45,4 @@ export const createRememberedMonitors = (results: Results): RememberedMonitors =
       return rows;
     },
   };
-};
+}

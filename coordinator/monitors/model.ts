@@ -20,33 +20,35 @@ import { mayCheckEvery, type PlanName, plans } from '../organisations/plans.ts';
 import { domainFault, type Registries } from '../registrations/model.ts';
 import { type Checker, locate, refuseUnreachable } from './locations.ts';
 
-const originOf = (target: string): string | undefined => {
+function originOf(target: string): string | undefined {
   try {
     return new URL(target).origin;
   } catch {
     return undefined; // An invalid address is refused as an address, with its own words.
   }
-};
+}
 
 /**
  * Whether a stored secret of a monitor may go to another target: it belongs to its origin, and
  * never goes to another scheme, host or port.
  */
-const isSameHost = (kind: Kind, before: string, after: string): boolean => {
+function isSameHost(kind: Kind, before: string, after: string): boolean {
   // Of a heartbeat the target is a note, and its only secret is an address of its own.
   if (kind === 'heartbeat') return true;
   if (kind === 'tcp') return sameEndpoint(before, after);
   if (kind !== 'https') return before === after;
   const origin = originOf(before.trim());
   return origin !== undefined && origin === originOf(after.trim());
-};
+}
 
-const sameEndpoint = (before: string, after: string): boolean => {
+function sameEndpoint(before: string, after: string): boolean {
   const [from, to] = [before, after].map((target) => hostAndPort('tcp', target.trim()));
   return from !== undefined && from.host === to?.host && from.port === to.port;
-};
+}
 
-const refuse = (key: string, remedy: string): Refusal => refusedConfig([{ key, remedy }]);
+function refuse(key: string, remedy: string): Refusal {
+  return refusedConfig([{ key, remedy }]);
+}
 
 /**
  * Deeper than a config may be, so that the config's own check still reports it; a hostile body
@@ -58,7 +60,7 @@ const walkedDepth = 12;
  * A value that the database can store and return unchanged. @throws Refusal `config_invalid`,
  * naming the place.
  */
-const jsonFrom = (value: unknown, place: string, depth = 0): Json => {
+function jsonFrom(value: unknown, place: string, depth = 0): Json {
   if (depth > walkedDepth) throw refuse('config', 'nest at most 8 levels deep');
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value === 'string') {
@@ -80,7 +82,7 @@ const jsonFrom = (value: unknown, place: string, depth = 0): Json => {
       return [key, jsonFrom(inside, place === 'config' ? key : `${place}.${key}`, depth + 1)];
     }),
   );
-};
+}
 
 /**
  * A config and its secrets, separated: `open` is shown and stored, with a mask in place of each
@@ -95,23 +97,24 @@ const nothingStored = `there is no stored secret that ${mask} could keep; send t
 const belongsElsewhere =
   'a secret belongs to the host that it was given for, and the target has another scheme, host or port now; send the secret again, or leave it out';
 
-const refuseMasks = (places: readonly string[], remedy: string): Refusal =>
-  new Refusal(
+function refuseMasks(places: readonly string[], remedy: string): Refusal {
+  return new Refusal(
     'config_invalid',
     Object.fromEntries(places.map((place) => [`config.${place}`, remedy])),
     { message: `\`${places.join('`, `')}\` cannot be used: ${remedy}` },
   );
+}
 
 /**
  * Validates a config as it was sent; masks keep the stored secrets. `from`: the target that they
  * were given for, if the target may change. @throws Refusal `config_invalid`, naming every key.
  */
-export const configFrom = (
+export function configFrom(
   given: Readonly<Record<string, unknown>>,
   about: About,
   stored: Secrets,
   from: string = about.target,
-): SplitConfig => {
+): SplitConfig {
   const { kind, target, interval_s } = about;
   const config = Object.fromEntries(
     Object.entries(given).map(([key, value]) => [key, jsonFrom(value, key)]),
@@ -124,23 +127,23 @@ export const configFrom = (
   const { open, secrets, unknown } = splitSecrets(kind, config, isOfHost ? stored : {});
   if (unknown.length > 0) throw refuseMasks(unknown, isOfHost ? nothingStored : belongsElsewhere);
   return { open, secrets };
-};
+}
 
 /**
  * Validates a stored config against a new target or interval; its secrets go to no other host.
  * @throws Refusal `config_invalid`.
  */
-export const refuseUnfit = (
+export function refuseUnfit(
   { open, secrets }: SplitConfig,
   { kind, target, interval_s }: About,
   from: string,
-): void => {
+): void {
   const faults = configFaults(kind, target, open, interval_s);
   if (faults.length > 0) throw refusedConfig(faults);
   if (Object.keys(secrets).length === 0 || from === target || isSameHost(kind, from, target))
     return;
   throw refuseMasks(splitSecrets(kind, open).unknown, belongsElsewhere);
-};
+}
 
 /**
  * Keys about where to check from and when to notify: they decide who checks and who is notified,
@@ -148,7 +151,7 @@ export const refuseUnfit = (
  */
 const aside = ['continents', 'probe', 'places', 'inside_counts', 'alert_after_s', 'ping_alias'];
 
-const sorted = (json: Json): Json => {
+function sorted(json: Json): Json {
   if (typeof json !== 'object' || json === null) return json;
   if (Array.isArray(json)) return json.map(sorted);
   return Object.fromEntries(
@@ -156,18 +159,22 @@ const sorted = (json: Json): Json => {
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, inside]) => [key, sorted(inside)]),
   );
-};
+}
 
-const text = (json: Json): string => JSON.stringify(sorted(json));
+function text(json: Json): string {
+  return JSON.stringify(sorted(json));
+}
 
 /** Whether two JSON values are equal, whatever the order of their keys. */
-export const sameJson = (a: Json, b: Json): boolean => text(a) === text(b);
+export function sameJson(a: Json, b: Json): boolean {
+  return text(a) === text(b);
+}
 
 /**
  * Whether two configs check the same thing: the keys that the kind uses, and the secrets, without
  * the locations (rule 17).
  */
-export const checksTheSame = (kind: Kind, a: SplitConfig, b: SplitConfig): boolean => {
+export function checksTheSame(kind: Kind, a: SplitConfig, b: SplitConfig): boolean {
   const keys = knownKeys(kind).filter((key) => !aside.includes(key));
   const used = (config: Config): Json =>
     Object.fromEntries(
@@ -176,7 +183,7 @@ export const checksTheSame = (kind: Kind, a: SplitConfig, b: SplitConfig): boole
   return (
     sameJson(used(a.open), used(b.open)) && (kind === 'heartbeat' || sameJson(a.secrets, b.secrets))
   );
-};
+}
 
 /** Labels by which people and programs find a monitor again; they decide nothing. */
 export type Labels = { readonly external_id: string | null; readonly tags: readonly string[] };
@@ -187,53 +194,53 @@ const longestTag = 50;
 const unfit = /[,\s]/;
 
 /** Same rule as for names, with a refusal of its own. */
-const oneLine = (
-  text: string,
-  refusal: (error: Refusal) => Refusal,
-  key = 'external_id',
-): string => {
+function oneLine(text: string, refusal: (error: Refusal) => Refusal, key = 'external_id'): string {
   try {
     return nameFrom(text, key);
   } catch (error) {
     throw error instanceof Refusal ? refusal(error) : error;
   }
-};
+}
 
 /**
  * One line of up to 200 characters; an empty one counts as none. @throws Refusal
  * `external_id_invalid`.
  */
-export const externalIdFrom = (text: string): string | null =>
-  text.trim() === ''
+export function externalIdFrom(text: string): string | null {
+  return text.trim() === ''
     ? null
     : oneLine(text, (error) => new Refusal('external_id_invalid', error.remedies));
+}
 
-const noTag = (text: string): Refusal =>
-  new Refusal('tags_invalid', {
+function noTag(text: string): Refusal {
+  return new Refusal('tags_invalid', {
     tags: `${JSON.stringify(text.slice(0, longestTag))} is no tag; each is 1 to ${longestTag} characters without blanks and commas.`,
   });
+}
 
-const tagFrom = (text: string): string => {
+function tagFrom(text: string): string {
   const tag = oneLine(text, () => noTag(text), 'tags').toLowerCase();
   if ([...tag].length > longestTag || unfit.test(tag)) throw noTag(tag);
   return tag;
-};
+}
 
 /** In lower case, without duplicates, sorted. @throws Refusal `tags_invalid`. */
-export const tagsFrom = (given: readonly string[]): readonly string[] => {
+export function tagsFrom(given: readonly string[]): readonly string[] {
   const tags = [...new Set(given.map(tagFrom))].toSorted();
   if (tags.length > maxTags)
     throw new Refusal('tags_invalid', {
       tags: `there are ${tags.length}; ${maxTags} are the most.`,
     });
   return tags;
-};
+}
 
 /** @throws Refusal `external_id_invalid` or `tags_invalid`. */
-export const labelsFrom = ({ external_id, tags }: Pick<MonitorInput, keyof Labels>): Labels => ({
-  external_id: external_id === null ? null : externalIdFrom(external_id),
-  tags: tagsFrom(tags ?? []),
-});
+export function labelsFrom({ external_id, tags }: Pick<MonitorInput, keyof Labels>): Labels {
+  return {
+    external_id: external_id === null ? null : externalIdFrom(external_id),
+    tags: tagsFrom(tags ?? []),
+  };
+}
 
 /** A monitor without its row's bookkeeping: its organisation, what it checks and how. */
 export type Monitor = Labels & {
@@ -299,12 +306,12 @@ export const usualIntervals: Readonly<Record<Kind, number>> = {
   icmp: 60,
 };
 
-export const kindFrom = (type: string): Kind => {
+export function kindFrom(type: string): Kind {
   if (isKind(type)) return type;
   throw new Refusal('monitor_type_unknown', { type: `must be one of ${kinds.join(', ')}.` });
-};
+}
 
-const targetFrom = (kind: Kind, text: string, registries: Registries): string => {
+function targetFrom(kind: Kind, text: string, registries: Registries): string {
   const target = text.trim();
   const fault = storable(target)
     ? targetFault(kind, target)
@@ -324,9 +331,9 @@ const targetFrom = (kind: Kind, text: string, registries: Registries): string =>
       { message: `\`target\`: ${unwatched}.` },
     );
   return target;
-};
+}
 
-const intervalFrom = (kind: Kind, interval_s: number, plan: PlanName): number => {
+function intervalFrom(kind: Kind, interval_s: number, plan: PlanName): number {
   const [least, most] = bounds[kind];
   if (!(interval_s >= least && interval_s <= most))
     throw new Refusal('interval_out_of_range', {
@@ -334,9 +341,9 @@ const intervalFrom = (kind: Kind, interval_s: number, plan: PlanName): number =>
     });
   mayCheckEvery(interval_s, plan);
   return interval_s;
-};
+}
 
-const monitorName = (kind: Kind, text: string, target: string): string => {
+function monitorName(kind: Kind, text: string, target: string): string {
   if (text.trim() !== '') return nameFrom(text);
   const host = defaultName(kind, target);
   if (host === undefined)
@@ -344,27 +351,27 @@ const monitorName = (kind: Kind, text: string, target: string): string => {
       name: `a ${kind} monitor needs one, as it has no host to be called by.`,
     });
   return nameFrom(host);
-};
+}
 
 /** The default name with the path of the address, where there is one. */
-export const longerName = ({ kind, name, target }: Monitor): string => {
+export function longerName({ kind, name, target }: Monitor): string {
   if (kind !== 'https' || !URL.canParse(target)) return name;
   const { pathname, search } = new URL(target);
   return pathname === '/' && search === ''
     ? name
     : nameFrom(`${name}${pathname}${search}`.slice(0, 200));
-};
+}
 
 /** Secrets that masks may represent, and the target that they were given for. */
 export type StoredSecrets = { readonly secrets: Secrets; readonly target: string };
 
 /** A new monitor as requested. @throws Refusal with the key and the remedy. */
-export const draftMonitor = (
+export function draftMonitor(
   input: MonitorInput,
   organisation: string,
   { plan, checkers, registries }: Circumstances,
   stored?: StoredSecrets,
-): Monitor => {
+): Monitor {
   const labels = labelsFrom(input);
   const kind = kindFrom(input.type);
   const target = targetFrom(kind, input.target, registries);
@@ -397,7 +404,7 @@ export const draftMonitor = (
     affects_group_status: input.affects_group_status ?? true,
     config_version: 1,
   };
-};
+}
 
 export type Amendment = {
   readonly monitor: Monitor;
@@ -416,11 +423,11 @@ export type Amendment = {
  * A changed monitor: only what the patch mentions is validated again. @throws Refusal with the key
  * and the remedy.
  */
-export const amendMonitor = (
+export function amendMonitor(
   before: Monitor,
   patch: MonitorPatch,
   { plan, checkers, registries }: Circumstances,
-): Amendment => {
+): Amendment {
   const { kind } = before;
   const external_id =
     patch.external_id === null ? before.external_id : externalIdFrom(patch.external_id);
@@ -476,4 +483,4 @@ export const amendMonitor = (
     moved: group !== before.group,
     switched: enabled === before.enabled ? null : enabled ? 'resumed' : 'paused',
   };
-};
+}

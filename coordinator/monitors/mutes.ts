@@ -16,32 +16,34 @@ import { monitorForChange } from './queries.ts';
  *
  * @throws Refusal `mute_invalid`.
  */
-export const muteFor = (
+export function muteFor(
   { minutes, until_resolved }: { minutes: number | null; until_resolved: boolean },
   now: number,
-): Pick<MonitorMute, 'until' | 'until_resolved'> => ({
-  until: minutes === null ? null : new Date(now + muteFrom(minutes) * 60_000),
-  until_resolved,
-});
+): Pick<MonitorMute, 'until' | 'until_resolved'> {
+  return {
+    until: minutes === null ? null : new Date(now + muteFrom(minutes) * 60_000),
+    until_resolved,
+  };
+}
 
 const statusDays = 30;
 
-const named = async (
+async function named(
   { sql, organisation, note }: InOrganisation,
   id: string,
   before: readonly MonitorMute[],
-): Promise<void> => {
+): Promise<void> {
   const { name } = orNotFound(
     await monitorForChange(sql, organisation.id, id),
     'monitor_not_found',
   );
   note({ before: { name, muted: before.length > 0 } });
-};
+}
 
-export const muteMonitor = async (
+export async function muteMonitor(
   context: InOrganisation,
   { monitor_id: id, ...input }: InputOf<typeof api.muteMonitor>,
-): OperationResult<OutputOf<typeof api.muteMonitor>> => {
+): OperationResult<OutputOf<typeof api.muteMonitor>> {
   const { sql, organisation, caller, note, now } = context;
   const at = new Date(now);
   const of = organisation.id;
@@ -50,16 +52,16 @@ export const muteMonitor = async (
   await muteMonitors(sql, { organisation: of, user: caller.user, at }, [{ monitor: id, ...mute }]);
   note({ after: { muted: true, ...input } });
   return getMonitorStatus(context, { monitor_id: id, days: statusDays });
-};
+}
 
-export const unmuteMonitor = async (
+export async function unmuteMonitor(
   context: InOrganisation,
   { monitor_id: id }: InputOf<typeof api.unmuteMonitor>,
-): OperationResult<OutputOf<typeof api.unmuteMonitor>> => {
+): OperationResult<OutputOf<typeof api.unmuteMonitor>> {
   const { sql, organisation, note, now } = context;
   const at = new Date(now);
   await named(context, id, await monitorMutes(sql, organisation.id, [id], at));
   await endMute(sql, organisation.id, at, [id]);
   note({ after: { muted: false } });
   return getMonitorStatus(context, { monitor_id: id, days: statusDays });
-};
+}

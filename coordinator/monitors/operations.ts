@@ -53,27 +53,27 @@ import { monitorFigures, monitorHistories, monitorWithStatus } from './status-qu
 
 type Input = InputOf<typeof api.createMonitor>;
 
-const changeExisting = async (
+async function changeExisting(
   context: InOrganisation,
   id: string,
   input: Input,
-): OperationResult<OutputOf<typeof api.createMonitor>> => {
+): OperationResult<OutputOf<typeof api.createMonitor>> {
   const row = orNotFound(
     await monitorForChange(context.sql, context.organisation.id, id),
     'monitor_not_found',
   );
   if (row.type !== input.type) throw typeDiffers(row);
   return new AlternateStatus(200, await changeMonitor(context, row, patchOf(input)));
-};
+}
 
 /**
  * The model decides what a monitor may be, the plan how many there may be. A heartbeat gets a token
  * of its own.
  */
-export const createMonitor = async (
+export async function createMonitor(
   context: InOrganisation,
   input: Input,
-): OperationResult<OutputOf<typeof api.createMonitor>> => {
+): OperationResult<OutputOf<typeof api.createMonitor>> {
   const { sql, organisation, note, now } = context;
   const { results, secrets, partitionOf, registries } = context.with;
   const { id: of, plan } = organisation;
@@ -119,13 +119,13 @@ export const createMonitor = async (
   const row = orNotFound(await monitorWithStatus(sql, results, of, id), 'monitor_not_found');
   note({ after: monitorJson(row) });
   return monitorNow(row, now);
-};
+}
 
 /** Read before a form is shown, so that the form offers what will be accepted. */
-export const getMonitorChoices = async ({
+export async function getMonitorChoices({
   sql,
   organisation,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.getMonitorChoices>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof contract.getMonitorChoices>> {
   const { id: of, plan } = organisation;
   const [checkers, places, groups, monitors] = await Promise.all([
     checkersOf(sql, of),
@@ -155,32 +155,36 @@ export const getMonitorChoices = async ({
     monitors,
     most_monitors: Number.isFinite(allows.monitors) ? allows.monitors : null,
   };
-};
+}
 
-export const findSameTarget = async (
+export async function findSameTarget(
   { sql, organisation }: InOrganisation,
   { type, target }: InputOf<typeof contract.findSameTarget>,
-): OperationResult<OutputOf<typeof contract.findSameTarget>> => ({
-  items: await monitorsAt(sql, organisation.id, type, target.trim()),
-});
+): OperationResult<OutputOf<typeof contract.findSameTarget>> {
+  return {
+    items: await monitorsAt(sql, organisation.id, type, target.trim()),
+  };
+}
 
 /** More stretches than anyone reads, and too few to make a page slow. */
 const maxStretches = 1_000;
 
-const stretchJson = ({ from, to, state, cause }: Stretch) => ({
-  from: new Date(from).toISOString(),
-  to: new Date(to).toISOString(),
-  state,
-  incident: cause?.is === 'incident' ? cause.id : null,
-  window: cause?.is === 'window' ? cause.id : null,
-  window_name: cause?.is === 'window' ? cause.name : null,
-});
+function stretchJson({ from, to, state, cause }: Stretch) {
+  return {
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    state,
+    incident: cause?.is === 'incident' ? cause.id : null,
+    window: cause?.is === 'window' ? cause.id : null,
+    window_name: cause?.is === 'window' ? cause.name : null,
+  };
+}
 
 /** Rule 43. The sum and its stretches come from one reading of the ledger, so they always agree. */
-export const getMonitorLedger = async (
+export async function getMonitorLedger(
   { sql, organisation, now, with: { results } }: InOrganisation,
   { monitor_id: id, days }: InputOf<typeof api.getMonitorLedger>,
-): OperationResult<OutputOf<typeof api.getMonitorLedger>> => {
+): OperationResult<OutputOf<typeof api.getMonitorLedger>> {
   const window = windowOf(days, now);
   const [history] = await monitorHistories(sql, results, organisation.id, [id], window);
   const of = orNotFound(history, 'monitor_not_found');
@@ -191,7 +195,7 @@ export const getMonitorLedger = async (
     stretches: stretches.slice(0, maxStretches).map(stretchJson),
     left_out: Math.max(0, stretches.length - maxStretches),
   };
-};
+}
 
 const hour = 3_600;
 const day = 24 * hour;
@@ -204,13 +208,14 @@ const windows = {
   '1y': { long_s: 365 * day, step_s: day, source: 'hourly' },
 } as const;
 
-const rounded = (ms: number | null): number | null =>
-  ms === null ? null : Math.round(ms * 10) / 10;
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms * 10) / 10;
+}
 
-export const getMonitorResults = async (
+export async function getMonitorResults(
   { sql, organisation, now, with: { results } }: InOrganisation,
   { monitor_id: id, window }: InputOf<typeof resultsApi.getMonitorResults>,
-): OperationResult<OutputOf<typeof resultsApi.getMonitorResults>> => {
+): OperationResult<OutputOf<typeof resultsApi.getMonitorResults>> {
   const monitor = orNotFound(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
   const { long_s, step_s, source } = windows[window];
   // Whole steps, so that a point is the same from one reading to the next; the last one is still
@@ -257,10 +262,10 @@ export const getMonitorResults = async (
     percentiles: percentilesJson(whole),
     deploys: deploys.map(({ at, name }) => ({ at: at.toISOString(), name })),
   };
-};
+}
 
 /** Null for checks that have no phase besides the whole. */
-const phasesJson = (means: SeriesRow['phases']) => {
+function phasesJson(means: SeriesRow['phases']) {
   const [dns = null, tcp = null, tls = null, first_byte = null, total = null] = means ?? [];
   return [dns, tcp, tls, first_byte].every((each) => each === null)
     ? null
@@ -271,20 +276,20 @@ const phasesJson = (means: SeriesRow['phases']) => {
         first_byte_ms: rounded(first_byte),
         total_ms: rounded(total),
       };
-};
+}
 
-const percentilesJson = (whole: Percentiles | null) => {
+function percentilesJson(whole: Percentiles | null) {
   const [p50_ms, p95_ms, p99_ms] = [whole?.median, whole?.p95, whole?.p99].map((ms) =>
     rounded(ms ?? null),
   );
   return p50_ms == null || p95_ms == null || p99_ms == null ? null : { p50_ms, p95_ms, p99_ms };
-};
+}
 
 /** Uses the same functions as pages and exports, over one moment's view of the ledger. */
-export const getMonitorStatus = async (
+export async function getMonitorStatus(
   { sql, organisation, now, with: { results } }: InOrganisation,
   { monitor_id: id, days }: InputOf<typeof api.getMonitorStatus>,
-): OperationResult<OutputOf<typeof api.getMonitorStatus>> => {
+): OperationResult<OutputOf<typeof api.getMonitorStatus>> {
   const window = windowOf(days, now);
   const [history] = await monitorHistories(sql, results, organisation.id, [id], window);
   const of = orNotFound(history, 'monitor_not_found');
@@ -305,25 +310,26 @@ export const getMonitorStatus = async (
     warnings: warnings.map((warning) => warningJson(warning, now)),
     sides: sidesJson(sides),
   };
-};
+}
 
-export const getMonitor = async (
+export async function getMonitor(
   { sql, organisation, now, with: { results } }: InOrganisation,
   { monitor_id }: InputOf<typeof api.getMonitor>,
-): OperationResult<OutputOf<typeof api.getMonitor>> =>
-  monitorNow(
+): OperationResult<OutputOf<typeof api.getMonitor>> {
+  return monitorNow(
     orNotFound(
       await monitorWithStatus(sql, results, organisation.id, monitor_id),
       'monitor_not_found',
     ),
     now,
   );
+}
 
 /** The only place that reads a heartbeat's token; the API never returns it. */
-export const getPingAddress = async (
+export async function getPingAddress(
   { sql, organisation, with: { secrets, baseUrl } }: InOrganisation,
   { monitor_id: id }: InputOf<typeof contract.getPingAddress>,
-): OperationResult<OutputOf<typeof contract.getPingAddress>> => {
+): OperationResult<OutputOf<typeof contract.getPingAddress>> {
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   const box = await pingTokenBox(sql, organisation.id, id);
   if (box === undefined)
@@ -332,21 +338,22 @@ export const getPingAddress = async (
       `This is a monitor of type ${type}; only heartbeat monitors have an address.`,
     );
   return { id, address: `${baseUrl()}/beat/${await secrets.open(sql, box, pingTokenOf(id))}` };
-};
+}
 
 /** An organisation with more than this reads its lists page by page. */
 const maxOfAll = 10_000;
 
 /** An outage that was not confirmed does not count (rule 11). */
-const isUp = (status: Status): boolean | null =>
-  status === 'pending' || status === 'paused' ? null : status !== 'down';
+function isUp(status: Status): boolean | null {
+  return status === 'pending' || status === 'paused' ? null : status !== 'down';
+}
 
-export const listMonitorFigures = async ({
+export async function listMonitorFigures({
   sql,
   organisation,
   now,
   with: { results },
-}: InOrganisation): OperationResult<OutputOf<typeof contract.listMonitorFigures>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof contract.listMonitorFigures>> {
   const rows = await monitorFigures(
     sql,
     results,
@@ -367,12 +374,12 @@ export const listMonitorFigures = async ({
     })),
     left_out: (rows[0]?.count ?? 0) - rows.length,
   };
-};
+}
 
-export const listMonitors = async (
+export async function listMonitors(
   { sql, organisation, now, with: { cursors, shownMonitors } }: InOrganisation,
   { sort, limit, cursor, ...filter }: InputOf<typeof api.listMonitors>,
-): OperationResult<OutputOf<typeof api.listMonitors>> => {
+): OperationResult<OutputOf<typeof api.listMonitors>> {
   const { id: of } = organisation;
   const { status, type, group, enabled, warning, external_id } = filter;
   const [text, tag] = [filter.text ?? '', filter.tag?.trim().toLowerCase() ?? null];
@@ -392,12 +399,12 @@ export const listMonitors = async (
       }),
     (row) => monitorNow(row, now),
   );
-};
+}
 
-export const getMonitorPings = async (
+export async function getMonitorPings(
   { sql, organisation, with: { cursors } }: InOrganisation,
   { monitor_id: id, limit, cursor }: InputOf<typeof resultsApi.getMonitorPings>,
-): OperationResult<OutputOf<typeof resultsApi.getMonitorPings>> => {
+): OperationResult<OutputOf<typeof resultsApi.getMonitorPings>> {
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   if (type !== 'heartbeat')
     throw new Refusal(
@@ -416,16 +423,16 @@ export const getMonitorPings = async (
       received_by: ear,
     }),
   );
-};
+}
 
 /**
  * A new token counts at once. Older ones stay valid for as long as it takes to reconfigure every
  * job, or end at once where someone else has one.
  */
-export const rotatePingAddress = async (
+export async function rotatePingAddress(
   { sql, organisation, now, with: { secrets, baseUrl } }: InOrganisation,
   { monitor_id: id, overlap_s }: InputOf<typeof contract.rotatePingAddress>,
-): OperationResult<OutputOf<typeof contract.rotatePingAddress>> => {
+): OperationResult<OutputOf<typeof contract.rotatePingAddress>> {
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   const until = now + overlap_s * 1_000;
   if (!(await retirePingTokens(sql, organisation.id, id, until)))
@@ -439,13 +446,13 @@ export const rotatePingAddress = async (
     { fingerprint: pingFingerprint(token), monitor: id, box },
   ]);
   return { id, address: `${baseUrl()}/beat/${token}`, old_until: new Date(until).toISOString() };
-};
+}
 
-export const updateMonitor = async (
+export async function updateMonitor(
   context: InOrganisation,
   { monitor_id: id, ...patch }: InputOf<typeof api.updateMonitor>,
-): OperationResult<OutputOf<typeof api.updateMonitor>> =>
-  changeMonitor(
+): OperationResult<OutputOf<typeof api.updateMonitor>> {
+  return changeMonitor(
     context,
     orNotFound(
       await monitorForChange(context.sql, context.organisation.id, id),
@@ -453,3 +460,4 @@ export const updateMonitor = async (
     ),
     patch,
   );
+}

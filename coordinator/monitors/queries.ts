@@ -30,8 +30,8 @@ export type AssignedRow = {
 };
 
 /** Every monitor that should be checked now, with the data of its assignment, in pages. */
-export const assignedRows = (sql: Queryable): AsyncGenerator<AssignedRow[]> =>
-  inPages(
+export function assignedRows(sql: Queryable): AsyncGenerator<AssignedRow[]> {
+  return inPages(
     0,
     ({ key }) => key,
     (after) => sql<AssignedRow[]>`
@@ -40,14 +40,15 @@ export const assignedRows = (sql: Queryable): AsyncGenerator<AssignedRow[]> =>
         secrets is not null as has_secrets
       from monitors where paused_at is null and key > ${after} order by key limit 1000`,
   );
+}
 
 /** Changes of monitors that are not published yet. */
-export const openMonitorLines = async (sql: Queryable): Promise<number> => {
+export async function openMonitorLines(sql: Queryable): Promise<number> {
   const [row] = await sql<
     { open: number }[]
   >`select count(*) as open from outbox where topic = 'monitor' and done_at is null`;
   return row?.open ?? 0;
-};
+}
 
 /**
  * Changes several monitors at once, under the organisation's lock: one statement per kind of
@@ -63,44 +64,47 @@ export type AtOnce = {
   readonly tags: readonly string[];
 };
 
-export const monitorsAtOnce = (
+export function monitorsAtOnce(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<AtOnce[]> =>
-  sql<AtOnce[]>`select id, name, partition, enabled, group_id, tags from monitors
+): Promise<AtOnce[]> {
+  return sql<AtOnce[]>`select id, name, partition, enabled, group_id, tags from monitors
     where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[]) order by key`;
+}
 
 /** `paused_at` is the transaction's time, which is also that of the outbox lines. */
-export const switchMonitors = async (
+export async function switchMonitors(
   sql: Queryable,
   ids: readonly string[],
   enabled: boolean,
-): Promise<void> => {
+): Promise<void> {
   await sql`update monitors
     set enabled = ${enabled}, paused_at = ${enabled ? null : sql`coalesce(paused_at, now())`}
     where id = any(${[...ids]}::uuid[])`;
-};
+}
 
-export const regroupMonitors = async (
+export async function regroupMonitors(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
   group: string | null,
-): Promise<void> => {
+): Promise<void> {
   await sql`update monitors set group_id = ${group} where id = any(${[...ids]}::uuid[])`;
   await writeMemberships(
     sql,
     organisation,
     ids.map((monitor) => ({ monitor, group })),
   );
-};
+}
 
-export const tagMonitors = (
+export function tagMonitors(
   sql: Queryable,
   organisation: string,
   tagged: readonly { readonly id: string; readonly tags: readonly string[] }[],
-): Promise<void> => updateRows(sql, 'monitors', { tags: 'text[]' }, organisation, tagged);
+): Promise<void> {
+  return updateRows(sql, 'monitors', { tags: 'text[]' }, organisation, tagged);
+}
 
 /** A change of several monitors at once, or a new window, as the audit log has it. */
 export type LastChange = {
@@ -135,46 +139,47 @@ export type LastChange = {
 };
 
 /** The newest of a user on a page, and whether that was an undo. */
-export const lastChangeBy = async (
+export async function lastChangeBy(
   sql: Queryable,
   organisation: string,
   user: string,
   since: Date,
-): Promise<LastChange | undefined> => {
+): Promise<LastChange | undefined> {
   const [row] = await sql<LastChange[]>`
     select key, at, operation, changed from audit_log where organisation_id = ${organisation}
       and user_id = ${user} and through = 'page' and at > ${since} and operation in
         ('changeMonitors', 'deleteMonitor', 'createMaintenanceWindow', 'undoChange')
     order by key desc limit 1`;
   return row;
-};
+}
 
 /** Whether anyone changed this maintenance window after that entry. */
-export const isWindowChangedSince = async (
+export async function isWindowChangedSince(
   sql: Queryable,
   organisation: string,
   window: string,
   key: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   const rows = await sql`select from audit_log where organisation_id = ${organisation}
     and key > ${key} and changed->'about'->>'window_id' = ${window} limit 1`;
   return rows.length > 0;
-};
+}
 
 /** For the owners of their partitions. */
-export const notifyOwners = (
+export function notifyOwners(
   sql: Queryable,
   organisation: string,
   monitors: readonly Pick<AtOnce, 'id' | 'partition'>[],
   change: 'paused' | 'resumed' | 'deleted',
-): Promise<void> =>
-  enqueueAll(
+): Promise<void> {
+  return enqueueAll(
     sql,
     monitors.map(({ id, partition }) => {
       const payload: MonitorChange = { monitor: id, change, what_is_checked_changed: false };
       return { topic: 'monitor', partition, organisation, payload };
     }),
   );
+}
 
 /**
  * A heartbeat's token: its fingerprint, to verify pings, and the token itself, encrypted, for the
@@ -187,11 +192,11 @@ export type PingTokenRow = {
 };
 
 /** Announces to the ping receivers, before monitors are deleted, that their keys are not valid. */
-export const endPingTokens = async (
+export async function endPingTokens(
   sql: Queryable,
   organisation: string,
   monitors: readonly string[],
-): Promise<void> => {
+): Promise<void> {
   const rows = await sql<{ key: string }[]>`
     delete from beat_tokens where monitor_id = any(${[...monitors]}::uuid[])
       and organisation_id = ${organisation}
@@ -199,30 +204,30 @@ export const endPingTokens = async (
   await forgetUnderPingKeys(sql, organisation, monitors);
   await announceAliases(sql, organisation, monitors);
   await announceKeys(sql, organisation, rows);
-};
+}
 
 /** The encrypted token in force of a heartbeat monitor. */
-export const pingTokenBox = async (
+export async function pingTokenBox(
   sql: Queryable,
   organisation: string,
   monitor: string,
-): Promise<Uint8Array | undefined> => {
+): Promise<Uint8Array | undefined> {
   const [row] = await sql<{ token: Uint8Array }[]>`
     select token from beat_tokens where monitor_id = ${monitor}
       and organisation_id = ${organisation} and until is null`;
   return row?.token;
-};
+}
 
 /**
  * Gives the token in force an end. Tokens that were rotated out before end no later.
  * `insertPingTokens` writes the next one. Returns false when there was none.
  */
-export const retirePingTokens = async (
+export async function retirePingTokens(
   sql: Queryable,
   organisation: string,
   monitor: string,
   until: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   const rows = await sql<{ key: string }[]>`
     update beat_tokens set until = ${new Date(until)}
     where monitor_id = ${monitor} and organisation_id = ${organisation}
@@ -230,39 +235,39 @@ export const retirePingTokens = async (
     returning encode(fingerprint, 'hex') as key`;
   await announceKeys(sql, organisation, rows);
   return rows.length > 0;
-};
+}
 
 /** Writes new monitors by one statement; of heartbeats, the addresses under ping keys follow. */
-export const insertMonitors = async (
+export async function insertMonitors(
   sql: Queryable,
   organisation: string,
   monitors: readonly WrittenMonitor[],
-): Promise<void> => {
+): Promise<void> {
   await insertRows(sql, 'monitors', insertedColumns, organisation, monitors.map(monitorRecord));
   await followHeartbeats(sql, organisation, monitors);
-};
+}
 
 /**
  * Writes changed monitors by one statement. `paused_at` is the transaction's time, which is also
  * that of the outbox line: the engine writes the same moment to the ledger.
  */
-export const updateMonitors = async (
+export async function updateMonitors(
   sql: Queryable,
   organisation: string,
   monitors: readonly WrittenMonitor[],
-): Promise<void> => {
+): Promise<void> {
   await updateRows(sql, 'monitors', changedColumns, organisation, monitors.map(monitorRecord), [
     'paused_at = case when r.enabled then null else coalesce(t.paused_at, now()) end',
   ]);
   await followHeartbeats(sql, organisation, monitors);
-};
+}
 
 /** Sets their groups from now on (rule 26: cover follows membership). */
-export const writeMemberships = async (
+export async function writeMemberships(
   sql: Queryable,
   organisation: string,
   moves: readonly { readonly monitor: string; readonly group: string | null }[],
-): Promise<void> => {
+): Promise<void> {
   if (moves.length === 0) return;
   const all = moves.map(({ monitor }) => monitor);
   await sql`update group_memberships set ended_at = now() where monitor_id = any(${all}::uuid[])
@@ -274,14 +279,14 @@ export const writeMemberships = async (
     select ${organisation}, r.monitor, r."group", now()
     from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as r (monitor uuid,
       "group" uuid)`;
-};
+}
 
 /** Writes the tokens and announces their keys to the ping receivers. */
-export const insertPingTokens = async (
+export async function insertPingTokens(
   sql: Queryable,
   organisation: string,
   tokens: readonly PingTokenRow[],
-): Promise<void> => {
+): Promise<void> {
   if (tokens.length === 0) return;
   const columns = { fingerprint: 'bytea', monitor_id: 'uuid', token: 'bytea' } as const;
   const rows = tokens.map(({ fingerprint, monitor, box }) => ({
@@ -295,140 +300,150 @@ export const insertPingTokens = async (
     organisation,
     tokens.map(({ fingerprint }) => ({ key: fingerprint })),
   );
-};
+}
 
-const shown = (sql: Queryable) =>
-  sql`m.xmin as version, m.key, ${sql.unsafe(shownNames)},
+function shown(sql: Queryable) {
+  return sql`m.xmin as version, m.key, ${sql.unsafe(shownNames)},
     ${utcText(sql, 'm.created_at')} as created_at`;
+}
 
-export const monitorById = async (
+export async function monitorById(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<MonitorRow | undefined> => {
+): Promise<MonitorRow | undefined> {
   const [row] = await sql<
     MonitorRow[]
   >`select ${shown(sql)} from monitors m where m.organisation_id = ${organisation}
     and m.id = ${id}`;
   return row;
-};
+}
 
-const stored = (sql: Queryable) => sql`${shown(sql)}, m.partition, m.places, m.secrets,
+function stored(sql: Queryable) {
+  return sql`${shown(sql)}, m.partition, m.places, m.secrets,
   m.config_version`;
+}
 
 /** Under the organisation's lock, so that no one else changes it meanwhile. */
-export const monitorForChange = async (
+export async function monitorForChange(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<StoredMonitor | undefined> => {
+): Promise<StoredMonitor | undefined> {
   const [row] = await sql<StoredMonitor[]>`
     select ${stored(sql)} from monitors m where m.organisation_id = ${organisation}
       and m.id = ${id}`;
   return row;
-};
+}
 
 /** Like monitorForChange(), for several. */
-export const monitorsForChange = (
+export function monitorsForChange(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<StoredMonitor[]> =>
-  sql<StoredMonitor[]>`
+): Promise<StoredMonitor[]> {
+  return sql<StoredMonitor[]>`
     select ${stored(sql)} from monitors m where m.organisation_id = ${organisation}
       and m.id = any(${[...ids]}::uuid[])`;
+}
 
 /** The monitors of the organisation with these external ids. */
-export const monitorsCalled = async (
+export async function monitorsCalled(
   sql: Queryable,
   organisation: string,
   external: readonly string[],
-): Promise<ReadonlyMap<string, string>> => {
+): Promise<ReadonlyMap<string, string>> {
   if (external.length === 0) return new Map();
   const rows = await sql<{ id: string; external_id: string }[]>`
     select id, external_id from monitors where organisation_id = ${organisation}
       and external_id = any(${[...external]}::text[])`;
   return new Map(rows.map(({ id, external_id }) => [external_id, id]));
-};
+}
 
-export const countMonitors = async (sql: Queryable, organisation: string): Promise<number> => {
+export async function countMonitors(sql: Queryable, organisation: string): Promise<number> {
   const [row] = await sql<
     { count: number }[]
   >`select count(*) as count from monitors where organisation_id = ${organisation}`;
   return row?.count ?? 0;
-};
+}
 
 /** Which of these ids are monitors of the organisation. */
-export const monitorsAmong = async (
+export async function monitorsAmong(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<ReadonlySet<string>> => {
+): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
   const rows = await sql<{ id: string }[]>`
     select id from monitors where organisation_id = ${organisation}
       and id = any(${[...ids]}::uuid[])`;
   return new Set(rows.map(({ id }) => id));
-};
+}
 
 /** `words`: its group and tags, by which it is found too. */
-export const monitorChoices = (
+export function monitorChoices(
   sql: Queryable,
   organisation: string,
-): Promise<{ readonly id: string; readonly name: string; readonly words: string }[]> =>
-  sql<{ id: string; name: string; words: string }[]>`
+): Promise<{ readonly id: string; readonly name: string; readonly words: string }[]> {
+  return sql<{ id: string; name: string; words: string }[]>`
     select m.id, m.name, concat_ws(' ', g.name, nullif(array_to_string(m.tags, ' '), '')) as words
     from monitors m
       left join groups g on g.id = m.group_id and g.organisation_id = m.organisation_id
     where m.organisation_id = ${organisation} order by lower(m.name), m.id`;
+}
 
 const maxSame = 5;
 
 /** Those that check the same address. A heartbeat has none: its target is a note. */
-export const monitorsAt = (
+export function monitorsAt(
   sql: Queryable,
   organisation: string,
   type: string,
   target: string,
-): Promise<{ readonly id: string; readonly name: string }[]> =>
-  type === 'heartbeat' || target === ''
+): Promise<{ readonly id: string; readonly name: string }[]> {
+  return type === 'heartbeat' || target === ''
     ? Promise.resolve([])
     : sql<{ id: string; name: string }[]>`
         select id, name from monitors where organisation_id = ${organisation} and type = ${type}
           and target = ${lookedFor(target)} order by key limit ${maxSame}`;
+}
 
-export const isNameUsed = async (
+export async function isNameUsed(
   sql: Queryable,
   organisation: string,
   name: string,
-): Promise<boolean> =>
-  (
-    await sql`select 1 from monitor_status where organisation_id = ${organisation}
+): Promise<boolean> {
+  return (
+    (
+      await sql`select 1 from monitor_status where organisation_id = ${organisation}
       and name_folded = lower(${name}) limit 1`
-  ).length > 0;
+    ).length > 0
+  );
+}
 
 /** The running number that large tables use for it, and its partition. */
-export const monitorKey = async (
+export async function monitorKey(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<MonitorKey | undefined> => {
+): Promise<MonitorKey | undefined> {
   const [row] = await sql<MonitorKey[]>`select key, partition from monitors
     where organisation_id = ${organisation} and id = ${id}`;
   return row;
-};
+}
 
 /**
  * For the owner of its partition, who closes open incidents and announces the change to the probes.
  */
-export const notifyOwner = (
+export function notifyOwner(
   sql: Queryable,
   of: { readonly organisation: string; readonly partition: number },
   payload: MonitorChange,
-): Promise<void> =>
-  enqueue(sql, {
+): Promise<void> {
+  return enqueue(sql, {
     topic: 'monitor',
     payload,
     partition: of.partition,
     organisation: of.organisation,
   });
+}

@@ -81,16 +81,12 @@ export type WrittenMonitor = {
   readonly secrets: Uint8Array | null;
 };
 
-export const monitorRecord = ({ id, partition, monitor, secrets }: WrittenMonitor) => {
+export function monitorRecord({ id, partition, monitor, secrets }: WrittenMonitor) {
   const { organisation: _organisation, kind, group, ...same } = monitor;
   return { ...same, id, partition, type: kind, group_id: group, secrets: bytesText(secrets) };
-};
+}
 
-export const monitorFrom = (
-  row: StoredMonitor,
-  organisation: string,
-  secrets: Secrets,
-): Monitor => {
+export function monitorFrom(row: StoredMonitor, organisation: string, secrets: Secrets): Monitor {
   return {
     organisation,
     kind: row.type,
@@ -107,27 +103,29 @@ export const monitorFrom = (
     tags: row.tags,
     config_version: row.config_version,
   };
-};
+}
 
 /** A monitor as the dashboard shows it. */
-export const listedJson = (row: ListedRow) => ({
-  id: row.id,
-  name: row.name,
-  type: row.type,
-  target: row.target,
-  interval_s: row.interval_s,
-  enabled: row.enabled,
-  group: row.group_id,
-  affects_group_status: row.affects_group_status,
-  external_id: row.external_id,
-  tags: row.tags,
-});
+export function listedJson(row: ListedRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    type: row.type,
+    target: row.target,
+    interval_s: row.interval_s,
+    enabled: row.enabled,
+    group: row.group_id,
+    affects_group_status: row.affects_group_status,
+    external_id: row.external_id,
+    tags: row.tags,
+  };
+}
 
 /**
  * A monitor as answers show it. Secrets stay masked, even those stored before their key counted as
  * secret.
  */
-export const monitorJson = (row: MonitorRow) => {
+export function monitorJson(row: MonitorRow) {
   const { id, name, type, target, interval_s, enabled, ...labels } = listedJson(row);
   const config = openOf(row);
   return {
@@ -141,13 +139,13 @@ export const monitorJson = (row: MonitorRow) => {
     ...labels,
     created_at: isoOf(row.created_at),
   };
-};
+}
 
 /** A cached row is shown many times. */
 const opened = new WeakMap<Config, Config>();
 
-const openOf = ({ type, config }: Pick<MonitorRow, 'type' | 'config'>): Config => {
+function openOf({ type, config }: Pick<MonitorRow, 'type' | 'config'>): Config {
   const known = opened.get(config) ?? splitSecrets(type, config).open;
   opened.set(config, known);
   return known;
-};
+}

@@ -9,20 +9,22 @@ const shape = z.record(z.string(), z.string());
  * The secrets of a monitor's config as they are stored: one encrypted JSON object, or nothing when
  * there are none.
  */
-export const sealSecrets = async (
+export async function sealSecrets(
   at: SecretsAtRest,
   sql: Queryable,
   monitor: string,
   secrets: Secrets,
-): Promise<Buffer | null> =>
-  Object.keys(secrets).length === 0
+): Promise<Buffer | null> {
+  return Object.keys(secrets).length === 0
     ? null
     : at.seal(sql, JSON.stringify(secrets), secretsOf(monitor));
+}
 
-export const openSecrets = async (
+export async function openSecrets(
   at: SecretsAtRest,
   sql: Queryable,
   monitor: string,
   box: Uint8Array | null,
-): Promise<Secrets> =>
-  box === null ? {} : shape.parse(JSON.parse(await at.open(sql, box, secretsOf(monitor))));
+): Promise<Secrets> {
+  return box === null ? {} : shape.parse(JSON.parse(await at.open(sql, box, secretsOf(monitor))));
+}

@@ -14,13 +14,13 @@ type Checked = MonitorKey & {
 };
 
 /** The newest result of each continent and private place; what one monitor's page can afford. */
-const newestByPlace = async (
+async function newestByPlace(
   sql: Queryable,
   results: Results,
   organisation: string,
   monitor: Checked,
   now: number,
-): Promise<Sides> => {
+): Promise<Sides> {
   const turnMs = monitor.places.length * monitor.interval_s * 1_000;
   const from = now - turnsThatCount * turnMs - onItsWayMs;
   // A probe's clock may be a little ahead of ours.
@@ -54,16 +54,16 @@ const newestByPlace = async (
     passing: named(isInside, false),
   });
   return { inside: side(true), outside: side(false) };
-};
+}
 
 /** What both sides of a monitor see now; null where one side checks. `isDown`: an outage is open. */
-export const sidesNow = async (
+export async function sidesNow(
   sql: Queryable,
   results: Results,
   organisation: string,
   monitor: string,
   { isDown, now }: { readonly isDown: boolean; readonly now: number },
-): Promise<ToldSides | null> => {
+): Promise<ToldSides | null> {
   const [row] = await sql<(Omit<Checked, 'places'> & { places: readonly Place[] | null })[]>`
     select key, partition, interval_s, places from monitors
     where organisation_id = ${organisation} and id = ${monitor} and places is not null`;
@@ -76,8 +76,9 @@ export const sidesNow = async (
     now,
   );
   return tellSides(sides, isDown && isOutsideDown(sides));
-};
+}
 
 /** The open incident may be of the inside alone, where that counts. */
-const isOutsideDown = ({ outside: { failing, passing } }: Sides): boolean =>
-  failing.length >= 2 || (failing.length === 1 && passing.length === 0);
+function isOutsideDown({ outside: { failing, passing } }: Sides): boolean {
+  return failing.length >= 2 || (failing.length === 1 && passing.length === 0);
+}

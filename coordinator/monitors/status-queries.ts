@@ -23,11 +23,11 @@ import type { MonitorHistory, Status, StatusRow, StoredStatus } from './status.t
  */
 
 /** Monitors that maintenance covers at this moment. Usually there are none. */
-export const coveredNow = async (
+export async function coveredNow(
   sql: Queryable,
   organisation: string,
   now: number,
-): Promise<readonly string[]> => {
+): Promise<readonly string[]> {
   const rows = await sql<{ id: string }[]>`
     with covering as (
       select w.id from maintenance_windows w join maintenance_occurrences o on o.window_id = w.id
@@ -39,11 +39,14 @@ export const coveredNow = async (
       union select gm.monitor_id from covering c join maintenance_groups mg on mg.window_id = c.id
         join group_memberships gm on gm.group_id = mg.group_id and gm.ended_at is null)`;
   return rows.map(({ id }) => id);
-};
+}
 
 /** Usually none are covered, and a statement without an array is planned only once. */
-export const notCovered = (sql: Queryable, covered: readonly string[], column: string) =>
-  covered.length === 0 ? sql`true` : sql`not ${sql.unsafe(column)} = any(${[...covered]}::uuid[])`;
+export function notCovered(sql: Queryable, covered: readonly string[], column: string) {
+  return covered.length === 0
+    ? sql`true`
+    : sql`not ${sql.unsafe(column)} = any(${[...covered]}::uuid[])`;
+}
 
 export type StatusCounts = Readonly<Partial<Record<StatusRow, number>>>;
 
@@ -51,28 +54,26 @@ export type StatusCounts = Readonly<Partial<Record<StatusRow, number>>>;
  * How many have each status, and all. Most monitors are up, so these are not counted one by one:
  * they are the rest of all (monitor_counts).
  */
-export const rareStatuses = (
-  sql: Queryable,
-  organisation: string,
-  covered: readonly string[],
-) => sql`
+export function rareStatuses(sql: Queryable, organisation: string, covered: readonly string[]) {
+  return sql`
   select status, count(*) as count from monitor_status
   where organisation_id = ${organisation} and status in ('down', 'verifying', 'pending', 'paused')
     and ${notCovered(sql, covered, 'monitor_id')}
   group by status
   union all select 'all', coalesce(sum(monitors), 0) from monitor_counts
   where organisation_id = ${organisation}`;
+}
 
 /**
  * A monitor with results was observed, even when no stretch says so. Looks at some
  * after this key; returns the last of them, or null at the end.
  */
-export const markSeen = async (
+export async function markSeen(
   sql: Queryable,
   results: Results,
   after: number,
   limit: number,
-): Promise<number | null> => {
+): Promise<number | null> {
   const rows = await sql<(MonitorKey & { id: string; last_result_at: number | null })[]>`
     select m.id, m.key, m.partition, ${newestRowAt(sql, 'm.key')} as last_result_at
     from monitor_status s join monitors m on m.id = s.monitor_id
@@ -85,7 +86,7 @@ export const markSeen = async (
         returning monitor_id)
       select refresh_status(array_agg(monitor_id)) from seen`;
   return rows.length < limit ? null : (rows.at(-1)?.key ?? null);
-};
+}
 
 type Stretch = readonly [from: number, to: number | null];
 
@@ -110,10 +111,11 @@ type Row = CoverRow &
     readonly begins_anew_at: number | null;
   };
 
-const lasting = (stretches: readonly Stretch[], now: number): Interval[] =>
-  stretches.map(([from, to]) => ({ from, to: to ?? now }));
+function lasting(stretches: readonly Stretch[], now: number): Interval[] {
+  return stretches.map(([from, to]) => ({ from, to: to ?? now }));
+}
 
-const historyFrom = (row: Row, now: number): MonitorHistory => {
+function historyFrom(row: Row, now: number): MonitorHistory {
   const {
     id,
     type,
@@ -155,28 +157,24 @@ const historyFrom = (row: Row, now: number): MonitorHistory => {
     incident: open ? { started_at: open[0], confirmed_at: open[2] } : null,
     gap_since: unknown.find(([, to]) => to === null)?.[0] ?? null,
   };
-};
+}
 
 /**
  * A single monitor is compared by `=`. For an array, the database expects ten rows, so it considers
  * a new plan for every call cheaper than a shared one, and planning takes three times as long as
  * the call.
  */
-const among = (sql: Queryable, monitors: readonly string[]) => {
+function among(sql: Queryable, monitors: readonly string[]) {
   const [one] = monitors;
   return one !== undefined && monitors.length === 1
     ? sql`w.id = ${one}`
     : sql`w.id = any(${[...monitors]}::uuid[])`;
-};
+}
 
 /** The newest check of each may be in no row. Heartbeats have pings instead of checks. */
-const withNewest = async <
+async function withNewest<
   Row extends MonitorKey & { readonly type: Kind; readonly last_result_at: number | null },
->(
-  sql: Queryable,
-  results: Results,
-  rows: readonly Row[],
-): Promise<readonly Row[]> => {
+>(sql: Queryable, results: Results, rows: readonly Row[]): Promise<readonly Row[]> {
   const newest = await results.newestAt(
     sql,
     rows.filter(({ type }) => type !== 'heartbeat'),
@@ -185,19 +183,19 @@ const withNewest = async <
     ...row,
     last_result_at: newest.get(row.key) ?? row.last_result_at,
   }));
-};
+}
 
 /**
  * The histories of some monitors of an organisation since `from`, in one statement and therefore of
  * one moment. Of single checks only the newest is read; they reach back as long as they are stored.
  */
-export const monitorHistories = async (
+export async function monitorHistories(
   sql: Queryable,
   results: Results,
   organisation: string,
   monitors: readonly string[],
   { from, to: now }: Interval,
-): Promise<readonly MonitorHistory[]> => {
+): Promise<readonly MonitorHistory[]> {
   const since = new Date(from);
   const rows = await sql<Row[]>`
     select w.id, w.key, w.partition, w.type, w.interval_s, w.config, w.created_at, w.paused_at,
@@ -235,7 +233,7 @@ export const monitorHistories = async (
       from incidents i where i.monitor_id = w.id) i
     where w.organisation_id = ${organisation} and ${among(sql, monitors)}`;
   return (await withNewest(sql, results, rows)).map((row) => historyFrom(row, now));
-};
+}
 
 /** Monitors with their status: what the row keeps, and the newest observation, from one reading. */
 
@@ -251,18 +249,16 @@ export type ObservedMonitor = Observation &
   Pick<MonitorWithStatus, 'id' | 'type' | 'version' | 'place'>;
 
 const noBeats: HeartbeatRow = { last_fail_at: null, last_beat_at: null };
+
 /** The same as columns: nearly all rows stay as they come. */
-const withoutBeats = (sql: Queryable) =>
-  sql`null::float8 as last_fail_at, null::float8 as last_beat_at`;
+function withoutBeats(sql: Queryable) {
+  return sql`null::float8 as last_fail_at, null::float8 as last_beat_at`;
+}
 
 /** Adds the present state of their pings and judgements. */
-export const withBeats = async <
+export async function withBeats<
   Row extends Pick<MonitorWithStatus, 'id' | 'type' | keyof HeartbeatRow>,
->(
-  sql: Queryable,
-  organisation: string,
-  rows: readonly Row[],
-): Promise<readonly Row[]> => {
+>(sql: Queryable, organisation: string, rows: readonly Row[]): Promise<readonly Row[]> {
   const ids = rows.flatMap(({ id, type }) => (type === 'heartbeat' ? [id] : []));
   if (ids.length === 0) return rows;
   const found = await sql<(HeartbeatRow & { readonly id: string })[]>`
@@ -276,7 +272,7 @@ export const withBeats = async <
   return rows.map((row) =>
     row.type === 'heartbeat' ? { ...row, ...(of.get(row.id) ?? noBeats) } : row,
   );
-};
+}
 
 export type MonitorWithStatus = Omit<MonitorRow, 'created_at'> &
   MonitorKey &
@@ -319,29 +315,37 @@ export type MonitorList = {
  * Times written by the database's clock have fractions of a millisecond, which are dropped wherever
  * they are read as a Date.
  */
-const whole = (sql: Queryable, column: string) => ms(sql, `date_trunc('milliseconds', ${column})`);
+function whole(sql: Queryable, column: string) {
+  return ms(sql, `date_trunc('milliseconds', ${column})`);
+}
 
-const version = (sql: Queryable) => sql`m.xmin::text || ' ' || s.xmin::text as version`;
+function version(sql: Queryable) {
+  return sql`m.xmin::text || ' ' || s.xmin::text as version`;
+}
 
-const settings = (
-  sql: Queryable,
-) => sql`${version(sql)}, m.key, m.partition, ${sql.unsafe(shownNames)},
+function settings(sql: Queryable) {
+  return sql`${version(sql)}, m.key, m.partition, ${sql.unsafe(shownNames)},
   ${utcText(sql, 'm.created_at')} as created_at,
   s.status, s.seen, ${whole(sql, 's.since')} as since, ${whole(sql, 'm.created_at')} as created`;
+}
 
-const sighting = (sql: Queryable) => sql`
+function sighting(sql: Queryable) {
+  return sql`
   ${newestRowAt(sql, 'm.key')} as last_result_at,
   ${ms(sql, 'again.at')} as begins_anew_at, ${warningsColumn(sql)}`;
+}
 
 /** A partition's undecided changes are usually none, and read once for all rows. */
-const from = (sql: Queryable, organisation: string) => sql`
+function from(sql: Queryable, organisation: string) {
+  return sql`
   from monitor_status s join monitors m on m.id = s.monitor_id left join (
     select o.payload->>'monitor' as monitor, min(o.created_at) as at from outbox o
     where o.done_at is null and o.topic = 'monitor' and o.organisation_id = ${organisation}
       and (o.payload->>'change' = 'resumed' or o.payload->>'what_is_checked_changed' = 'true')
     group by 1) again on again.monitor = m.id::text`;
+}
 
-const matchingMonitors = (sql: Queryable, { organisation, filter }: MonitorList) => {
+function matchingMonitors(sql: Queryable, { organisation, filter }: MonitorList) {
   const { status, type, group, enabled, tag, warning, external_id, text } = filter;
   const words = wordsOf(text).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
   return sql`m.organisation_id = ${organisation} and s.organisation_id = ${organisation}
@@ -360,16 +364,17 @@ const matchingMonitors = (sql: Queryable, { organisation, filter }: MonitorList)
       and s.status = 'paused'`
     }
     ${words.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
-};
+}
 
 /**
  * Keys by the table whose index has them in this order: one index for a status, the other for
  * everything else.
  */
-const keyOf = (sql: Queryable, { status, enabled }: MonitorFilter) =>
-  status !== null || enabled === false ? sql`s.monitor_key` : sql`m.key`;
+function keyOf(sql: Queryable, { status, enabled }: MonitorFilter) {
+  return status !== null || enabled === false ? sql`s.monitor_key` : sql`m.key`;
+}
 
-const rest = (sql: Queryable, list: MonitorList) => {
+function rest(sql: Queryable, list: MonitorList) {
   const { sort, after, most: limit, filter } = list;
   if (sort === 'name') {
     const further =
@@ -390,51 +395,52 @@ const rest = (sql: Queryable, list: MonitorList) => {
   const key = keyOf(sql, filter);
   return sql`where ${matchingMonitors(sql, list)} and ${key} > ${after?.key ?? 0}
     order by ${key} ${limited(sql, limit)}`;
-};
+}
 
-const place = (sql: Queryable, sort: MonitorSort) =>
-  sort === 'name'
+function place(sql: Queryable, sort: MonitorSort) {
+  return sort === 'name'
     ? sql`s.name_folded as place`
     : sort === 'changed'
       ? sql`s.since::text as place`
       : sql`null::text as place`;
+}
 
-export const monitorStatusPage = async (
+export async function monitorStatusPage(
   sql: Queryable,
   results: Results,
   list: MonitorList,
-): Promise<readonly MonitorWithStatus[]> => {
+): Promise<readonly MonitorWithStatus[]> {
   const rows = await sql<MonitorWithStatus[]>`
     select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)},
       ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
   return withBeats(sql, list.organisation, await withNewest(sql, results, rows));
-};
+}
 
 /** The rows of a page, their versions, and what was observed since. */
-export const observedPage = async (
+export async function observedPage(
   sql: Queryable,
   results: Results,
   list: MonitorList,
-): Promise<readonly ObservedMonitor[]> => {
+): Promise<readonly ObservedMonitor[]> {
   const rows = await sql<ObservedMonitor[]>`
     select m.id, m.key, m.partition, m.type, ${version(sql)}, ${sighting(sql)},
       ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
   return withNewest(sql, results, rows);
-};
+}
 
-export const monitorWithStatus = async (
+export async function monitorWithStatus(
   sql: Queryable,
   results: Results,
   organisation: string,
   id: string,
-): Promise<MonitorWithStatus | undefined> => {
+): Promise<MonitorWithStatus | undefined> {
   const rows = await sql<MonitorWithStatus[]>`
     select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)},
       null::text as place ${from(sql, organisation)} where m.organisation_id = ${organisation}
         and m.id = ${id}`;
   const [row] = await withBeats(sql, organisation, await withNewest(sql, results, rows));
   return row;
-};
+}
 
 export type MonitorFigure = {
   readonly id: string;
@@ -454,13 +460,13 @@ export type MonitorFigure = {
 const ofLate = 48 * 3_600_000;
 
 /** The oldest monitors of an organisation first, with their present status. */
-export const monitorFigures = async (
+export async function monitorFigures(
   sql: Queryable,
   results: Results,
   organisation: string,
   limit: number,
   now: number,
-): Promise<readonly MonitorFigure[]> => {
+): Promise<readonly MonitorFigure[]> {
   const [rows, probes] = await Promise.all([
     sql<(Omit<MonitorFigure, 'response_ms' | 'place'> & MonitorKey)[]>`
     select m.id, m.key, m.partition, m.name, m.type, s.status, ${warningsColumn(sql)}, s.count
@@ -481,4 +487,4 @@ export const monitorFigures = async (
     if (check?.outcome !== 'ok') return { ...row, response_ms: null, place: null };
     return { ...row, response_ms: check.took_ms, place: places.get(check.probe) ?? null };
   });
-};
+}

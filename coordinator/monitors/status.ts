@@ -39,11 +39,12 @@ export type StatusNow = {
   readonly last_checked_at: number | null;
 };
 
-const latestTime = (...times: (number | null)[]): number =>
-  Math.max(...times.filter((time) => time !== null));
+function latestTime(...times: (number | null)[]): number {
+  return Math.max(...times.filter((time) => time !== null));
+}
 
 /** Rule 18: the first status that applies, and when it began. */
-export const statusNow = (input: StatusInput): StatusNow => {
+export function statusNow(input: StatusInput): StatusNow {
   const {
     now,
     created_at,
@@ -72,7 +73,7 @@ export const statusNow = (input: StatusInput): StatusNow => {
     since: latestTime(created_at, last_resolved_at, last_gap_ended_at, resumed_at),
     last_checked_at,
   };
-};
+}
 
 /** Everything that a monitor's status and uptime are computed from, as it was at one moment. */
 export type MonitorHistory = {
@@ -112,8 +113,9 @@ export type MonitorHistory = {
 };
 
 /** The later of two moments, either of which may be missing. */
-export const latest = (a: number | null, b: number | null): number | null =>
-  a === null || b === null ? (a ?? b) : Math.max(a, b);
+export function latest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
+}
 
 /** The input for how long the newest observation counts. */
 type Covering = Pick<
@@ -133,7 +135,7 @@ type Covering = Pick<
  * Until when the newest observation counts (rule 22). The ledger knows for certain once it has
  * noticed the silence.
  */
-export const coveredUntil = (history: Covering): number => {
+export function coveredUntil(history: Covering): number {
   const { kind, interval_s, config, created_at, resumed_at } = history;
   const { gap_since, begins_anew_at, last_covering_at, last_beat_at } = history;
   if (gap_since !== null) return gap_since;
@@ -150,10 +152,10 @@ export const coveredUntil = (history: Covering): number => {
       ? deadlineAfter(pingSettings({ interval_ms, config }), last_beat_at)
       : beginning;
   return Math.max(result, ping);
-};
+}
 
-export const statusOf = (history: MonitorHistory, now: number): StatusNow =>
-  statusNow({
+export function statusOf(history: MonitorHistory, now: number): StatusNow {
+  return statusNow({
     now,
     created_at: history.created_at,
     paused_at: history.paused_at,
@@ -164,32 +166,32 @@ export const statusOf = (history: MonitorHistory, now: number): StatusNow =>
     last_checked_at: latest(history.last_result_at, history.last_beat_at),
     covered_until: coveredUntil(history),
   });
+}
 
 /**
  * Silence that the ledger does not hold yet, as after an absence of the coordinator, is unknown
  * too.
  */
-const unknownIn = (history: MonitorHistory, window: Interval): Interval[] => [
-  ...history.unknown,
-  { from: coveredUntil(history), to: window.to },
-];
+function unknownIn(history: MonitorHistory, window: Interval): Interval[] {
+  return [...history.unknown, { from: coveredUntil(history), to: window.to }];
+}
 
-export const uptimeOf = (history: MonitorHistory, window: Interval): Uptime => {
+export function uptimeOf(history: MonitorHistory, window: Interval): Uptime {
   const { created_at, paused, cover, down } = history;
   return uptime({ window, created_at, paused, cover, down, unknown: unknownIn(history, window) });
-};
+}
 
 /** The uptime as if this incident had not been. */
-export const uptimeWithout = (
-  history: MonitorHistory,
-  window: Interval,
-  incident: string,
-): Uptime =>
-  uptimeOf({ ...history, down: history.down.filter((each) => each.incident !== incident) }, window);
+export function uptimeWithout(history: MonitorHistory, window: Interval, incident: string): Uptime {
+  return uptimeOf(
+    { ...history, down: history.down.filter((each) => each.incident !== incident) },
+    window,
+  );
+}
 
 /** The stretches behind the sum of uptimeOf() (rule 43). */
-export const stretchesOf = (history: MonitorHistory, window: Interval): Stretch[] =>
-  explained({
+export function stretchesOf(history: MonitorHistory, window: Interval): Stretch[] {
+  return explained({
     window,
     created_at: history.created_at,
     cover: history.causedCover,
@@ -200,6 +202,7 @@ export const stretchesOf = (history: MonitorHistory, window: Interval): Stretch[
     })),
     unknown: unknownIn(history, window).map((each) => ({ ...each, cause: { is: 'gap' } })),
   });
+}
 
 /**
  * A monitor's status as the database keeps it (monitor_status), with the newest observation: enough
@@ -226,16 +229,16 @@ export type StoredStatus = {
 };
 
 /** The incident behind the kept status. */
-const incidentOf = ({ status, since }: StoredStatus) => {
+function incidentOf({ status, since }: StoredStatus) {
   if (status === 'down') return { started_at: since, confirmed_at: since };
   return status === 'verifying' ? { started_at: since, confirmed_at: null } : null;
-};
+}
 
 /**
  * Rule 18, with the same functions as statusOf(): the kept status is turned into the one fact that
  * caused it. Only silence that was not noticed yet is missing from the row.
  */
-export const currentStatus = (stored: StoredStatus, now: number): StatusNow => {
+export function currentStatus(stored: StoredStatus, now: number): StatusNow {
   const {
     status,
     since,
@@ -270,7 +273,7 @@ export const currentStatus = (stored: StoredStatus, now: number): StatusNow => {
     last_gap_ended_at: null,
     resumed_at: null,
   });
-};
+}
 
 /** As people see it: maintenance takes precedence over the status that it covers. */
 export const statusRows = ['down', 'verifying', 'up', 'maintenance', 'pending', 'paused'] as const;
@@ -288,10 +291,10 @@ export const dashboardSorts = [
 export type DashboardSort = (typeof dashboardSorts)[number];
 
 /** A monitor that flaps at this moment (rule 37): how often it went down so, and since when. */
-export const flappingNow = (
+export function flappingNow(
   outages: readonly Outage[],
   now: number,
-): { readonly times: number; readonly since: number } | null => {
+): { readonly times: number; readonly since: number } | null {
   const last = outages.at(-1);
   if (last === undefined || flappingOf(outages) === 'plain') return null;
   const isSettled =
@@ -304,4 +307,4 @@ export const flappingNow = (
     return before === undefined || confirmed_at - (before.resolved_at ?? confirmed_at) >= steadyMs;
   });
   return { times: outages.length - first, since: outages[first]?.confirmed_at ?? now };
-};
+}

@@ -52,19 +52,19 @@ export const createTest = inSteps({
 });
 
 /** Answers belong to the user who asked. */
-export const getTest = async (
+export async function getTest(
   { organisation, caller, with: { trials } }: InOrganisation,
   { test_id: id, known, wait_s }: InputOf<typeof api.getTest>,
-): OperationResult<Test> => {
+): OperationResult<Test> {
   const owner = { organisation: organisation.id, user: caller.user };
   const waited = { known: known ?? everyAnswer, waitMs: wait_s * 1_000 };
   return testJson(id, orNotFound(await trials.hear(id, owner, waited), 'test_not_found'));
-};
+}
 
 /** More than any test run has: only its end is waited for. */
 const everyAnswer = Number.MAX_SAFE_INTEGER;
 
-const begin = async (
+async function begin(
   {
     pool,
     organisation,
@@ -73,7 +73,7 @@ const begin = async (
     with: { secrets: atRest, trials, registries },
   }: Early<OrganisationScope>,
   { monitor: id, ...input }: Omit<InputOf<typeof api.createTest>, 'wait_s'>,
-): Promise<string> => {
+): Promise<string> {
   const { id: of, plan } = organisation;
   const row =
     id === null ? undefined : orNotFound(await monitorForChange(pool, of, id), 'monitor_not_found');
@@ -110,18 +110,20 @@ const begin = async (
       'No probe can be asked now. Try again, or save without a test.',
     );
   return begun;
-};
+}
 
-const testJson = (id: string, { asked, answers, over }: TestRunState): Test => ({
-  id,
-  over,
-  verdict: over ? verdictOf(answers) : null,
-  asked: asked.map((probe) => ({ ...probe })),
-  answers: answers.map(({ at, cause, phases, evidence, ...rest }) => ({
-    ...rest,
-    at: new Date(at).toISOString(),
-    cause: cause === null ? null : causeSentence(cause),
-    phases: phases === null ? null : { ...phases },
-    evidence: evidence === null ? null : { ...evidence },
-  })),
-});
+function testJson(id: string, { asked, answers, over }: TestRunState): Test {
+  return {
+    id,
+    over,
+    verdict: over ? verdictOf(answers) : null,
+    asked: asked.map((probe) => ({ ...probe })),
+    answers: answers.map(({ at, cause, phases, evidence, ...rest }) => ({
+      ...rest,
+      at: new Date(at).toISOString(),
+      cause: cause === null ? null : causeSentence(cause),
+      phases: phases === null ? null : { ...phases },
+      evidence: evidence === null ? null : { ...evidence },
+    })),
+  };
+}

@@ -35,26 +35,26 @@ export type TestRunState = {
 };
 
 /** What the answers say together. A probe without a result says nothing of the target. */
-export const verdictOf = (
+export function verdictOf(
   answers: readonly Pick<TestAnswer, 'outcome'>[],
-): 'ok' | 'fail' | 'mixed' | 'unknown' => {
+): 'ok' | 'fail' | 'mixed' | 'unknown' {
   const [passes, fails] = (['ok', 'fail'] as const).map((one) =>
     answers.some(({ outcome }) => outcome === one),
   );
   if (passes && fails) return 'mixed';
   if (passes) return 'ok';
   return fails ? 'fail' : 'unknown';
-};
+}
 
 /**
  * Counts one more test run of this organisation, and returns the number of the last minute
  * including it.
  */
-export const countTestRun = async (
+export async function countTestRun(
   sql: Queryable,
   organisation: string,
   now: Date,
-): Promise<number> => {
+): Promise<number> {
   const since = new Date(now.getTime() - 60_000);
   await sql`delete from trials where organisation_id = ${organisation} and at <= ${since}`;
   await sql`insert into trials (organisation_id, at) values (${organisation}, ${now})`;
@@ -62,4 +62,4 @@ export const countTestRun = async (
     { count: number }[]
   >`select count(*) as count from trials where organisation_id = ${organisation}`;
   return row?.count ?? 0;
-};
+}

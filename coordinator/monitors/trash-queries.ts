@@ -34,7 +34,8 @@ type Part = {
  * Read from the catalogue, so that a table that comes later is kept too. Those that others refer to
  * come first.
  */
-const partsOfMonitors = (sql: Queryable): Promise<Part[]> => sql<Part[]>`
+function partsOfMonitors(sql: Queryable): Promise<Part[]> {
+  return sql<Part[]>`
   with recursive keys as (
     select k.conrelid as child, k.confrelid as parent, k.confdeltype = 'c' as cascades,
       array(select a.attname::text from unnest(k.conkey) with ordinality n (number, nth)
@@ -59,17 +60,18 @@ const partsOfMonitors = (sql: Queryable): Promise<Part[]> => sql<Part[]>`
         'referenced', k.other, 'cleared', case when not k.cascades then k.cleared end))
       from keys k where k.child = t.source), '[]') as keys
   from tree t where t.source::regclass::text <> all(${[...derived]}) order by t.depth, t.source`;
+}
 
 /**
  * Moves monitors of an organisation with all their rows into the trash. Their ping addresses end,
  * and the owners of their partitions are notified.
  */
-export const trashMonitors = async (
+export async function trashMonitors(
   sql: Queryable,
   organisation: string,
   monitors: readonly { readonly id: string; readonly partition: number }[],
   by: string,
-): Promise<void> => {
+): Promise<void> {
   const ids = monitors.map(({ id }) => id);
   if (ids.length === 0) return;
   await sql`
@@ -91,7 +93,7 @@ export const trashMonitors = async (
   await notifyOwners(sql, organisation, monitors, 'deleted');
   await sql`delete from monitors where organisation_id = ${organisation}
     and id = any(${ids}::uuid[])`;
-};
+}
 
 export type DeletedMonitor = {
   readonly id: string;
@@ -104,39 +106,45 @@ export type DeletedMonitor = {
   readonly deleted_by: string;
 };
 
-const shown = (sql: Queryable) => sql`d.monitor_id as id, d.key, d.name, d.type, d.target,
+function shown(sql: Queryable) {
+  return sql`d.monitor_id as id, d.key, d.name, d.type, d.target,
   d.deleted_at, d.deleted_by, (select r.row ->> 'external_id' from deleted_rows r
     where r.monitor_id = d.monitor_id and r.source = 'monitors') as external_id`;
+}
 
 /** The one that was deleted last comes first. */
-export const deletedMonitors = (
+export function deletedMonitors(
   sql: Queryable,
   organisation: string,
   before: number,
   limit: number,
-): Promise<DeletedMonitor[]> => sql<DeletedMonitor[]>`
+): Promise<DeletedMonitor[]> {
+  return sql<DeletedMonitor[]>`
   select ${shown(sql)} from deleted_monitors d where d.organisation_id = ${organisation}
     and d.key < ${before} order by d.key desc limit ${limit}`;
+}
 
 /** Those of these that are in the trash; nobody else restores or purges them meanwhile. */
-export const deletedAmong = (
+export function deletedAmong(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<DeletedMonitor[]> => sql<DeletedMonitor[]>`
+): Promise<DeletedMonitor[]> {
+  return sql<DeletedMonitor[]>`
   select ${shown(sql)} from deleted_monitors d where d.organisation_id = ${organisation}
     and d.monitor_id = any(${[...ids]}::uuid[]) order by d.key for update of d`;
+}
 
 /**
  * Puts them back as they were. What refers to a page, a window or a channel that is gone since is
  * left out. The time in the trash was not checked, as in a pause; open incidents and
  * warnings ended when it began.
  */
-export const restoreMonitors = async (
+export async function restoreMonitors(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<void> => {
+): Promise<void> {
   const parts = await partsOfMonitors(sql);
   for (const part of parts) {
     // The events of its past were told when they happened; that it is there again is news.
@@ -150,15 +158,15 @@ export const restoreMonitors = async (
   await announceRestored(sql, organisation, ids);
   await sql`delete from deleted_monitors where organisation_id = ${organisation}
     and monitor_id = any(${[...ids]}::uuid[])`;
-};
+}
 
-const putBack = async (
+async function putBack(
   sql: Queryable,
   { source, columns, keys }: Part,
   parts: readonly Part[],
   organisation: string,
   ids: readonly string[],
-): Promise<void> => {
+): Promise<void> {
   const of = sql`d.organisation_id = ${organisation} and r.monitor_id = any(${[...ids]}::uuid[])
     and r.source = ${source}`;
   const rows = sql`deleted_rows r join deleted_monitors d on d.monitor_id = r.monitor_id`;
@@ -188,12 +196,12 @@ const putBack = async (
     select ${sql.unsafe(values.join(', '))} from ${rows}
       cross join lateral jsonb_populate_record(null::${sql.unsafe(source)}, r.row) t
     where ${of} ${sql.unsafe(complete.join(''))} order by r.id`;
-};
+}
 
 /** `notes.deleted` of core/incident.ts, which the engine may have had no time to write. */
 const endedWords = 'the monitor was deleted';
 
-const markTrashTime = async (sql: Queryable, ids: readonly string[]): Promise<void> => {
+async function markTrashTime(sql: Queryable, ids: readonly string[]): Promise<void> {
   const among = sql`d.monitor_id = any(${[...ids]}::uuid[])`;
   // Subscribers hear no more of an outage whose end nobody saw.
   await sql`
@@ -228,14 +236,14 @@ const markTrashTime = async (sql: Queryable, ids: readonly string[]): Promise<vo
     from deleted_monitors d where ${among} and g.monitor_id = d.monitor_id and g.ended_at is null
       and not exists (select from groups where id = g.group_id)`;
   await sql`delete from beat_tokens where monitor_id = any(${[...ids]}::uuid[]) and until <= now()`;
-};
+}
 
 /** To the owners of their partitions, and of heartbeats to the ping receivers. */
-const announceRestored = async (
+async function announceRestored(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<void> => {
+): Promise<void> {
   const monitors = await sql<
     { id: string; partition: number; unchecked_since: Date; is_paused: boolean }[]
   >`
@@ -261,14 +269,14 @@ const announceRestored = async (
     select encode(fingerprint, 'hex') as key from beat_tokens
     where monitor_id = any(${[...ids]}::uuid[])`;
   await announceKeys(sql, organisation, tokens);
-};
+}
 
 /**
  * Deletes them for ever. Results and rollups are marked to be deleted in small batches. Returns how
  * many there were.
  */
-const purge = async (sql: Queryable, which: ReturnType<Queryable>): Promise<number> =>
-  (
+async function purge(sql: Queryable, which: ReturnType<Queryable>): Promise<number> {
+  return (
     await sql`
       with gone as (delete from deleted_monitors where monitor_id in (${which})
         returning monitor_key, monitor_id),
@@ -276,34 +284,38 @@ const purge = async (sql: Queryable, which: ReturnType<Queryable>): Promise<numb
       insert into forgotten_monitors (monitor_key, monitor_id)
       select monitor_key, monitor_id from gone`
   ).count;
+}
 
-export const purgeMonitors = (
+export function purgeMonitors(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<number> =>
-  purge(
+): Promise<number> {
+  return purge(
     sql,
     sql`select monitor_id from deleted_monitors where organisation_id = ${organisation}
       and monitor_id = any(${[...ids]}::uuid[])`,
   );
+}
 
 /** Some that an organisation has in the trash. */
-export const purgeOrganisation = (
+export function purgeOrganisation(
   sql: Queryable,
   organisation: string,
   limit: number,
-): Promise<number> =>
-  purge(
+): Promise<number> {
+  return purge(
     sql,
     sql`select monitor_id from deleted_monitors where organisation_id = ${organisation}
       order by key limit ${limit}`,
   );
+}
 
 /** Some of those whose time in the trash is over. */
-export const purgeOld = (sql: Queryable, before: Date, limit: number): Promise<number> =>
-  purge(
+export function purgeOld(sql: Queryable, before: Date, limit: number): Promise<number> {
+  return purge(
     sql,
     sql`select monitor_id from deleted_monitors where deleted_at < ${before}
       order by deleted_at limit ${limit}`,
   );
+}

@@ -29,44 +29,48 @@ import {
 } from './trash-queries.ts';
 
 /** Moves it into the trash; what refers to it elsewhere goes there with it. */
-export const deleteMonitor = async (
+export async function deleteMonitor(
   context: InOrganisation,
   { monitor_id: id }: InputOf<typeof api.deleteMonitor>,
-): Promise<void> => {
+): Promise<void> {
   const { sql, organisation, note } = context;
   const row = orNotFound(await monitorForChange(sql, organisation.id, id), 'monitor_not_found');
   note({ before: monitorJson(row) });
   await trashMonitors(sql, organisation.id, [row], await deleterOf(context));
-};
+}
 
 /** As the trash names who deleted. */
-export const deleterOf = async ({ sql, caller }: InOrganisation): Promise<string> =>
-  caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
+export async function deleterOf({ sql, caller }: InOrganisation): Promise<string> {
+  return caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
+}
 
 const trashMs = trashDays * 86_400_000;
 
-const deletedJson = ({ key: _key, deleted_at, ...row }: DeletedMonitor) => ({
-  ...row,
-  deleted_at: deleted_at.toISOString(),
-  deleted_for_ever_at: new Date(deleted_at.getTime() + trashMs).toISOString(),
-});
+function deletedJson({ key: _key, deleted_at, ...row }: DeletedMonitor) {
+  return {
+    ...row,
+    deleted_at: deleted_at.toISOString(),
+    deleted_for_ever_at: new Date(deleted_at.getTime() + trashMs).toISOString(),
+  };
+}
 
-export const listDeletedMonitors = (
+export function listDeletedMonitors(
   { sql, organisation, with: { cursors } }: InOrganisation,
   asked: InputOf<typeof trashApi.listDeletedMonitors>,
-): OperationResult<OutputOf<typeof trashApi.listDeletedMonitors>> =>
-  pageOf(
+): OperationResult<OutputOf<typeof trashApi.listDeletedMonitors>> {
+  return pageOf(
     cursors,
     ['deleted monitors', organisation.id],
     asked,
     (from, most) => deletedMonitors(sql, organisation.id, from ?? afterAll, most),
     deletedJson,
   );
+}
 
-export const restoreMonitor = async (
+export async function restoreMonitor(
   context: InOrganisation,
   { monitor_id: id }: InputOf<typeof trashApi.restoreMonitor>,
-): OperationResult<OutputOf<typeof trashApi.restoreMonitor>> => {
+): OperationResult<OutputOf<typeof trashApi.restoreMonitor>> {
   const { sql, organisation, note, now } = context;
   if ((await restoreAmong(context, [id])).length === 0) throw notFound('monitor_not_found');
   const row = orNotFound(
@@ -75,7 +79,7 @@ export const restoreMonitor = async (
   );
   note({ after: monitorJson(row) });
   return monitorNow(row, now);
-};
+}
 
 /**
  * Restores those of them that are in the trash, all or none.
@@ -83,10 +87,10 @@ export const restoreMonitor = async (
  * @throws Refusal when the plan has no room for them, or another monitor has an external id or a
  * ping alias of theirs now.
  */
-export const restoreAmong = async (
+export async function restoreAmong(
   { sql, organisation: { id: of, plan }, with: { secrets } }: InOrganisation,
   ids: readonly string[],
-): Promise<readonly DeletedMonitor[]> => {
+): Promise<readonly DeletedMonitor[]> {
   const found = await deletedAmong(sql, of, ids);
   if (found.length === 0) return [];
   enforceLimit('monitors', plan, (await countMonitors(sql, of)) + found.length - 1);
@@ -111,12 +115,12 @@ export const restoreAmong = async (
     });
   await followAliases(sql, of, aliases);
   return found;
-};
+}
 
-export const purgeMonitor = async (
+export async function purgeMonitor(
   { sql, organisation, note }: InOrganisation,
   { monitor_id: id }: InputOf<typeof contract.purgeMonitor>,
-): Promise<void> => {
+): Promise<void> {
   const [row] = await deletedAmong(sql, organisation.id, [id]);
   const {
     key: _key,
@@ -126,4 +130,4 @@ export const purgeMonitor = async (
   } = orNotFound(row, 'monitor_not_found');
   note({ before });
   await purgeMonitors(sql, organisation.id, [id]);
-};
+}

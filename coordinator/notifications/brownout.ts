@@ -45,8 +45,8 @@ type Episode = {
 };
 
 /** The outages that made each of these incidents flapping, as one. */
-const episodesOf = (sql: Queryable, incidents: readonly string[]): Promise<Episode[]> =>
-  sql<Episode[]>`
+function episodesOf(sql: Queryable, incidents: readonly string[]): Promise<Episode[]> {
+  return sql<Episode[]>`
     select i.id as incident, m.key, m.partition, m.type, o.time_zone, min(e.started_at) as since,
       jsonb_agg(distinct e.cause) as causes
     from incidents i join monitors m on m.id = i.monitor_id
@@ -55,6 +55,7 @@ const episodesOf = (sql: Queryable, incidents: readonly string[]): Promise<Episo
       and e.confirmed_at > i.confirmed_at - interval '30 minutes'
     where i.id = any(${[...incidents]}::uuid[])
     group by i.id, m.key, m.partition, m.type, o.time_zone`;
+}
 
 /** Undefined where nobody checks it: a heartbeat reports itself. */
 function rateWords(

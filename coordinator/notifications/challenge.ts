@@ -7,7 +7,7 @@ import type { Sender } from './transport.ts';
  * Asks an address whether it wants what is to be sent there: it gets a signed POST, and must answer
  * 2xx with the text of `data.challenge`. @returns undefined when it did; else what it did, in words.
  */
-export const challenge = async (
+export async function challenge(
   send: Sender['send'],
   {
     now,
@@ -22,7 +22,7 @@ export const challenge = async (
     readonly type: string;
     readonly data?: Readonly<Record<string, unknown>>;
   },
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const text = randomBytes(32).toString('base64url');
   const timestamp = new Date(now).toISOString();
   const content = { type, timestamp, data: { challenge: text, ...data } };
@@ -32,4 +32,4 @@ export const challenge = async (
   const { status, body } = answer;
   if (status < 200 || status >= 300) return `it answered HTTP ${status}`;
   return body.trim() === text ? undefined : `it answered HTTP ${status} with another text`;
-};
+}

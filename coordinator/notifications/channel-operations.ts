@@ -48,36 +48,38 @@ import {
 
 const secretsShape = z.record(z.string(), z.string());
 
-export const sealChannel = async (
+export async function sealChannel(
   at: SecretsAtRest,
   sql: Queryable,
   id: string,
   secrets: ChannelConfig,
-): Promise<Buffer | null> =>
-  Object.keys(secrets).length === 0
+): Promise<Buffer | null> {
+  return Object.keys(secrets).length === 0
     ? null
     : at.seal(sql, JSON.stringify(secrets), channelSecretsOf(id));
+}
 
 /** The whole config of a channel, with its secrets. */
-export const openChannel = async (
+export async function openChannel(
   at: SecretsAtRest,
   sql: Queryable,
   { id, config, secrets }: Pick<ChannelRow, 'id' | 'config' | 'secrets'>,
-): Promise<ChannelConfig> =>
-  secrets === null
+): Promise<ChannelConfig> {
+  return secrets === null
     ? config
     : {
         ...config,
         ...secretsShape.parse(JSON.parse(await at.open(sql, secrets, channelSecretsOf(id)))),
       };
+}
 
 /** @throws Refusal `channel_kind_unknown` or `channel_invalid`, with every fault at once. */
-export const channelConfigFrom = (
+export function channelConfigFrom(
   channels: ChannelsPart,
   kind: string,
   sent: Readonly<Record<string, unknown>>,
   stored: ChannelConfig = {},
-): ChannelConfig => {
+): ChannelConfig {
   const read = channels.read(kind, sent, stored);
   if (read === undefined) {
     const known = channels.kinds.map(({ id }) => id).join(', ');
@@ -90,26 +92,26 @@ export const channelConfigFrom = (
   throw new Refusal('channel_invalid', Object.fromEntries(faults), {
     message: `${faults.map((fault) => fault.join(' ')).join('; ')}.`,
   });
-};
+}
 
 /** @throws Refusal when one of them is not there. */
-export const refuseUnknown = async (
+export async function refuseUnknown(
   { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
   {
     monitors,
     groups,
   }: { readonly monitors: readonly string[]; readonly groups: readonly string[] },
-): Promise<void> => {
+): Promise<void> {
   const [existing, knownGroups] = [
     await monitorsAmong(sql, organisation.id, monitors),
     await groupsAmong(sql, organisation.id, groups),
   ];
   if (monitors.some((id) => !existing.has(id))) throw notFound('monitor_not_found');
   if (groups.some((id) => !knownGroups.has(id))) throw notFound('group_not_found');
-};
+}
 
 /** A browser that is already a recipient would show everything twice. @throws Refusal. */
-export const refuseSecondTime = async (
+export async function refuseSecondTime(
   {
     sql,
     organisation,
@@ -117,7 +119,7 @@ export const refuseSecondTime = async (
   }: Pick<InOrganisation, 'sql' | 'organisation' | 'with'>,
   kind: string,
   config: ChannelConfig,
-): Promise<void> => {
+): Promise<void> {
   const given = channels.kinds
     .find(({ id }) => id === kind)
     ?.fields.find(({ input }) => input === 'subscription')?.name;
@@ -126,47 +128,53 @@ export const refuseSecondTime = async (
   for (const row of await channelsOfKind(sql, organisation.id, kind))
     if ((await openChannel(secrets, sql, row))[given] === config[given])
       throw new Refusal('channel_invalid', `This browser already has a channel: ${row.name}.`);
-};
+}
 
 /** Members manage their own channels; owners and admins manage all. */
-export const isTheirs = (
+export function isTheirs(
   { caller }: Pick<InOrganisation, 'caller'>,
   owner: string | null,
-): boolean =>
-  caller.is === 'operator' || mayManage(caller.role) || (owner !== null && owner === caller.user);
+): boolean {
+  return (
+    caller.is === 'operator' || mayManage(caller.role) || (owner !== null && owner === caller.user)
+  );
+}
 
 /** @throws Refusal. */
-export const refuseUnlessTheirs = (
+export function refuseUnlessTheirs(
   context: Pick<InOrganisation, 'caller'>,
   owner: string | null,
-): void => {
+): void {
   if (isTheirs(context, owner)) return;
   const whose =
     owner === null ? 'a team channel; create one of your own' : 'the channel of another member';
   throw new Refusal('role_insufficient', `Only an owner or an admin may change ${whose}.`);
-};
+}
 
 /**
  * A mailbox must confirm before it gets notifications, unless it is known to be the caller's or the
  * operator vouches for it.
  */
-export const isKnownMailbox = (
+export function isKnownMailbox(
   { caller }: Pick<InOrganisation, 'caller'>,
   kind: string,
   config: ChannelConfig,
   own: { readonly email: string; readonly verified: boolean } | undefined,
-): boolean =>
-  kind !== 'email' ||
-  caller.is === 'operator' ||
-  (own?.verified === true && own.email.toLowerCase() === config.address?.toLowerCase());
+): boolean {
+  return (
+    kind !== 'email' ||
+    caller.is === 'operator' ||
+    (own?.verified === true && own.email.toLowerCase() === config.address?.toLowerCase())
+  );
+}
 
-const refuseWithoutMail = (mail: boolean): void => {
+function refuseWithoutMail(mail: boolean): void {
   if (!mail)
     throw new Refusal('mail_missing', {
       'config.address':
         'mail is not set up on this installation, so other addresses cannot be confirmed. Use your own.',
     });
-};
+}
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -178,7 +186,7 @@ const maxToOne = 3;
  * The reader is asked whether they want the alerts. The link of an earlier mail becomes invalid.
  * @throws Refusal.
  */
-export const askByMail = async (
+export async function askByMail(
   {
     sql,
     organisation,
@@ -187,7 +195,7 @@ export const askByMail = async (
   }: Pick<InOrganisation, 'sql' | 'organisation' | 'now' | 'with'>,
   channel: string,
   address: string,
-): Promise<void> => {
+): Promise<void> {
   refuseWithoutMail(door.mail);
   if ((await countMailsTo(sql, 'channel', address, new Date(now - dayMs))) >= maxToOne)
     throw new Refusal(
@@ -206,44 +214,46 @@ export const askByMail = async (
     about: { channel },
     at,
   });
-};
+}
 
-export const channelJson = (
+export function channelJson(
   channels: ChannelsPart,
   row: ChannelRow,
   config: ChannelConfig,
   now: number,
-) => ({
-  id: row.id,
-  kind: row.kind,
-  name: row.name,
-  config: { ...channels.shown(row.kind, config) },
-  enabled: row.enabled,
-  verified: row.verified_at !== null,
-  unsubscribed: row.unsubscribed_at !== null,
-  covers: row.covers,
-  monitors: row.monitors,
-  groups: row.groups,
-  delay_s: row.delay_s,
-  reminder_s: row.reminder_s,
-  hours: row.hours,
-  warnings: row.warnings,
-  owner: row.owner_email,
-  delivering: isDelivering(
-    {
-      failing_since: row.failing_since?.getTime() ?? null,
-      refused_at: row.refused_at?.getTime() ?? null,
-    },
-    now,
-  ),
-  failure: row.failure,
-  last_delivered_at: row.last_taken_at?.toISOString() ?? null,
-  p95_ms: row.p95_ms,
-  created_at: row.created_at.toISOString(),
-});
+) {
+  return {
+    id: row.id,
+    kind: row.kind,
+    name: row.name,
+    config: { ...channels.shown(row.kind, config) },
+    enabled: row.enabled,
+    verified: row.verified_at !== null,
+    unsubscribed: row.unsubscribed_at !== null,
+    covers: row.covers,
+    monitors: row.monitors,
+    groups: row.groups,
+    delay_s: row.delay_s,
+    reminder_s: row.reminder_s,
+    hours: row.hours,
+    warnings: row.warnings,
+    owner: row.owner_email,
+    delivering: isDelivering(
+      {
+        failing_since: row.failing_since?.getTime() ?? null,
+        refused_at: row.refused_at?.getTime() ?? null,
+      },
+      now,
+    ),
+    failure: row.failure,
+    last_delivered_at: row.last_taken_at?.toISOString() ?? null,
+    p95_ms: row.p95_ms,
+    created_at: row.created_at.toISOString(),
+  };
+}
 
 /** For the audit log: what people set. */
-const channelNoted = (
+function channelNoted(
   row: Pick<
     ChannelRow,
     | 'name'
@@ -257,36 +267,39 @@ const channelNoted = (
     | 'warnings'
   >,
   config: ChannelConfig,
-) => ({
-  name: row.name,
-  config,
-  enabled: row.enabled,
-  covers: row.covers,
-  monitors: row.monitors.toSorted(),
-  groups: row.groups.toSorted(),
-  delay_s: row.delay_s,
-  reminder_s: row.reminder_s,
-  hours: row.hours,
-  warnings: row.warnings,
-});
+) {
+  return {
+    name: row.name,
+    config,
+    enabled: row.enabled,
+    covers: row.covers,
+    monitors: row.monitors.toSorted(),
+    groups: row.groups.toSorted(),
+    delay_s: row.delay_s,
+    reminder_s: row.reminder_s,
+    hours: row.hours,
+    warnings: row.warnings,
+  };
+}
 
 /** Secrets are decrypted, because a secret address is shown as its host. */
-export const channelRow = async (
+export async function channelRow(
   context: Pick<InOrganisation, 'sql' | 'with' | 'now'>,
   row: ChannelRow,
-) =>
-  channelJson(
+) {
+  return channelJson(
     context.with.channels,
     row,
     await openChannel(context.with.secrets, context.sql, row),
     context.now,
   );
+}
 
 /** Sends the question again, for a reader who missed the first mail or answered too late. */
-export const askMailbox = async (
+export async function askMailbox(
   context: InOrganisation,
   { channel_id: id }: InputOf<typeof contract.askMailbox>,
-): OperationResult<OutputOf<typeof contract.askMailbox>> => {
+): OperationResult<OutputOf<typeof contract.askMailbox>> {
   const { sql, organisation, now } = context;
   const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
   refuseUnlessTheirs(context, channel.user_id);
@@ -295,7 +308,7 @@ export const askMailbox = async (
   const address = channel.config.address ?? '';
   await askByMail(context, id, address);
   return { address };
-};
+}
 
 /** Generates a secret, which is shown once. */
 
@@ -304,15 +317,15 @@ type Input = InputOf<typeof api.createChannel>;
 /** The config as it will be saved, and the secret that we generated for it. */
 type Prepared = { readonly config: ChannelConfig; readonly secret: string | null };
 
-const ownerOf = ({ caller }: Pick<InOrganisation, 'caller'>, personal: boolean): string | null => {
+function ownerOf({ caller }: Pick<InOrganisation, 'caller'>, personal: boolean): string | null {
   if (personal && caller.user === null)
     throw new Refusal('channel_invalid', {
       personal: 'the operator cannot have a personal channel.',
     });
   return personal ? caller.user : null;
-};
+}
 
-const preparedFrom = (channels: ChannelsPart, { kind, config }: Input): Prepared => {
+function preparedFrom(channels: ChannelsPart, { kind, config }: Input): Prepared {
   const generated = channels.kinds
     .find(({ id }) => id === kind)
     ?.fields.find(({ name, input: by }) => by === 'generated' && !Object.hasOwn(config, name));
@@ -325,38 +338,42 @@ const preparedFrom = (channels: ChannelsPart, { kind, config }: Input): Prepared
     ),
     secret,
   };
-};
+}
 
 /** True for the caller's own mailbox, which wants alerts, and for channels that are no mailbox. */
-const mayBeRecipient = async (
+async function mayBeRecipient(
   context: Pick<InOrganisation, 'caller' | 'organisation'>,
   sql: Queryable,
   kind: string,
   config: ChannelConfig,
-): Promise<boolean> =>
-  isKnownMailbox(
-    context,
-    kind,
-    config,
-    context.caller.user === null ? undefined : await ownMailbox(sql, context.caller.user),
-  ) &&
-  !(kind === 'email' && (await isSuppressed(sql, context.organisation.id, config.address ?? '')));
+): Promise<boolean> {
+  return (
+    isKnownMailbox(
+      context,
+      kind,
+      config,
+      context.caller.user === null ? undefined : await ownMailbox(sql, context.caller.user),
+    ) &&
+    !(kind === 'email' && (await isSuppressed(sql, context.organisation.id, config.address ?? '')))
+  );
+}
 
 /**
  * A request made for a browser cannot see whether that browser shows anything, so the browser's own
  * page runs the test.
  */
-const canBeTried = (channels: ChannelsPart, kind: string): boolean =>
-  !channels.kinds
+function canBeTried(channels: ChannelsPart, kind: string): boolean {
+  return !channels.kinds
     .find(({ id }) => id === kind)
     ?.fields.some(({ input }) => input === 'subscription');
+}
 
 /** @throws Refusal when the receiver does not accept the message. */
-const tryIt = async (
+async function tryIt(
   early: Early<OrganisationScope>,
   { kind, name }: Input,
   config: ChannelConfig,
-): Promise<void> => {
+): Promise<void> {
   const { pool, organisation, now, with: instruments } = early;
   await countTry(pool, organisation.id, now);
   const about = { key: newId(), name, channel: null, organisation: organisation.name };
@@ -372,13 +389,13 @@ const tryIt = async (
     'channel_test_failed',
     `Test not delivered: ${why}. Nothing was saved. Use \`try: false\` to save anyway.`,
   );
-};
+}
 
 /**
  * Runs before the transaction, because a test may take ten seconds. Only a config that could be
  * saved is tested.
  */
-const prepare = async (early: Early<OrganisationScope>, input: Input): Promise<Prepared> => {
+async function prepare(early: Early<OrganisationScope>, input: Input): Promise<Prepared> {
   const { sql, organisation, with: instruments } = early;
   refuseUnlessTheirs(early, ownerOf(early, input.personal));
   const prepared = preparedFrom(instruments.channels, input);
@@ -388,13 +405,13 @@ const prepare = async (early: Early<OrganisationScope>, input: Input): Promise<P
   await refuseUnknown({ sql, organisation }, input);
   await tryIt(early, input, prepared.config);
   return prepared;
-};
+}
 
-const act = async (
+async function act(
   context: InOrganisation,
   input: Input,
   { config, secret }: Prepared,
-): OperationResult<OutputOf<typeof api.createChannel>> => {
+): OperationResult<OutputOf<typeof api.createChannel>> {
   const { sql, organisation, now, note, with: instruments } = context;
   const { channels, secrets: atRest } = instruments;
   const user = ownerOf(context, input.personal);
@@ -436,25 +453,25 @@ const act = async (
     )),
     secret,
   };
-};
+}
 
 export const createChannel = inSteps({ before: prepare, act });
 
-export const deleteChannel = async (
+export async function deleteChannel(
   context: InOrganisation,
   { channel_id: id }: InputOf<typeof api.deleteChannel>,
-): Promise<void> => {
+): Promise<void> {
   const { sql, organisation, now, note } = context;
   const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
   refuseUnlessTheirs(context, channel.user_id);
   await remove(sql, organisation.id, id, new Date(now));
   note({ before: { kind: channel.kind, name: channel.name } });
-};
+}
 
-export const getChannelChoices = async ({
+export async function getChannelChoices({
   sql,
   organisation,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.getChannelChoices>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof contract.getChannelChoices>> {
   const [monitors, groups] = await Promise.all([
     monitorChoices(sql, organisation.id),
     groupChoices(sql, organisation.id),
@@ -463,32 +480,35 @@ export const getChannelChoices = async ({
     monitors: monitors.map(({ id, name, words }) => ({ id, name, words })),
     groups: groups.map(({ id, name }) => ({ id, name })),
   };
-};
+}
 
-export const getChannel = async (
+export async function getChannel(
   context: InOrganisation,
   { channel_id: id }: InputOf<typeof api.getChannel>,
-): OperationResult<OutputOf<typeof api.getChannel>> =>
-  channelRow(
+): OperationResult<OutputOf<typeof api.getChannel>> {
+  return channelRow(
     context,
     orNotFound(
       await channelById(context.sql, context.organisation.id, id, context.now),
       'channel_not_found',
     ),
   );
+}
 
-export const listChannelKinds = async ({
+export async function listChannelKinds({
   with: { channels, door },
-}: InOrganisation): OperationResult<OutputOf<typeof contract.listChannelKinds>> => ({
-  items: channels.kinds,
-  push_key: await channels.pushKey(),
-  mail: door.mail,
-});
+}: InOrganisation): OperationResult<OutputOf<typeof contract.listChannelKinds>> {
+  return {
+    items: channels.kinds,
+    push_key: await channels.pushKey(),
+    mail: door.mail,
+  };
+}
 
-export const listChannels = async (
+export async function listChannels(
   context: InOrganisation,
   input: InputOf<typeof api.listChannels>,
-): OperationResult<OutputOf<typeof api.listChannels>> => {
+): OperationResult<OutputOf<typeof api.listChannels>> {
   const { sql, organisation, now, with: instruments } = context;
   const rows = await pageOf(
     instruments.cursors,
@@ -502,16 +522,16 @@ export const listChannels = async (
     items: await Promise.all(rows.items.map((row) => channelRow(context, row))),
     next_cursor: rows.next_cursor,
   };
-};
+}
 
 /**
  * Null leaves a value as it is. A different mailbox must confirm again. A secret goes only to the
  * host that it was given for.
  */
-export const updateChannel = async (
+export async function updateChannel(
   context: InOrganisation,
   input: InputOf<typeof api.updateChannel>,
-): OperationResult<OutputOf<typeof api.updateChannel>> => {
+): OperationResult<OutputOf<typeof api.updateChannel>> {
   const { sql, organisation, caller, now, note, with: instruments } = context;
   const { channels, secrets: atRest } = instruments;
   const before = orNotFound(
@@ -586,4 +606,4 @@ export const updateChannel = async (
     context,
     orNotFound(await channelById(sql, organisation.id, before.id, now), 'channel_not_found'),
   );
-};
+}

@@ -31,12 +31,12 @@ export type ComposedChannel = {
 };
 
 /** Locks channels with due steps, and skips those that another coordinator has locked. */
-export const takeChannelsWithSteps = (
+export function takeChannelsWithSteps(
   sql: Queryable,
   now: number,
   limit: number,
-): Promise<ComposedChannel[]> =>
-  sql<ComposedChannel[]>`
+): Promise<ComposedChannel[]> {
+  return sql<ComposedChannel[]>`
     select c.id, c.organisation_id, o.name as organisation, o.time_zone, c.kind, c.enabled,
       c.deleted_at is not null as deleted,
       c.verified_at is not null as verified, c.unsubscribed_at is not null as unsubscribed,
@@ -47,6 +47,7 @@ export const takeChannelsWithSteps = (
       and look_at <= ${new Date(now)} group by channel_id
       order by min(look_at) limit ${limit})
     for no key update of c skip locked`;
+}
 
 export type WaitingStep = {
   readonly id: number;
@@ -85,13 +86,13 @@ export type WaitingStep = {
 };
 
 /** Due steps of these channels, oldest first, with everything that a message says about them. */
-export const waitingSteps = (
+export function waitingSteps(
   sql: Queryable,
   channels: readonly string[],
   now: number,
   limit: number,
-): Promise<WaitingStep[]> =>
-  sql<WaitingStep[]>`
+): Promise<WaitingStep[]> {
+  return sql<WaitingStep[]>`
     select s.id, s.channel_id, s.organisation_id, s.monitor_id, s.incident_id, s.event, s.seq,
       s.due_at, s.look_at, s.created_at, s.flapping,
       s.holds -> -1 ->> 0 as held_by,
@@ -105,24 +106,25 @@ export const waitingSteps = (
     where s.state = 'held' and s.look_at <= ${new Date(now)}
       and s.channel_id = any(${[...channels]}::uuid[])
     order by s.id limit ${limit} for update of s`;
+}
 
 /** When these incidents ended. Open and deleted incidents are absent. */
-export const resolutionsOf = async (
+export async function resolutionsOf(
   sql: Queryable,
   incidents: readonly string[],
-): Promise<ReadonlyMap<string, Date>> => {
+): Promise<ReadonlyMap<string, Date>> {
   const rows = await sql<{ id: string; resolved_at: Date }[]>`
     select id, resolved_at from incidents where id = any(${[...incidents]}::uuid[])
       and resolved_at is not null`;
   return new Map(rows.map(({ id, resolved_at }) => [id, resolved_at]));
-};
+}
 
 /** When these organisations are muted, and these monitors alone. */
-export const mutesOf = async (
+export async function mutesOf(
   sql: Queryable,
   { organisations, monitors }: { organisations: readonly string[]; monitors: readonly string[] },
   since: number,
-): Promise<ReadonlyMap<string, readonly Interval[]>> => {
+): Promise<ReadonlyMap<string, readonly Interval[]>> {
   const rows = await sql<{ of: string; from: Date; to: Date }[]>`
     select coalesce(u.monitor_id, u.organisation_id) as of, u.began_at as from,
       ${muteEnd(sql)} as to
@@ -131,7 +133,7 @@ export const mutesOf = async (
       and u.until > ${new Date(since)}`;
   const spans = rows.map(({ of, from, to }) => ({ of, from: from.getTime(), to: to.getTime() }));
   return Map.groupBy(spans, ({ of }) => of);
-};
+}
 
 export type DownMessage = {
   readonly step: number;
@@ -151,16 +153,18 @@ export type DownMessage = {
  * Of a "flapping" step: the channel was told since that the monitor is stable again, or down for
  * long, so that what comes after is another time.
  */
-export const isOverSince = (sql: Queryable) => sql`exists (select from alert_steps e
+export function isOverSince(sql: Queryable) {
+  return sql`exists (select from alert_steps e
   where e.channel_id = s.channel_id and e.monitor_id = s.monitor_id and e.state = 'told'
     and e.flapping <> 'plain' and (e.event = 'up' and e.due_at > s.due_at
       or e.event = 'down' and e.due_at >= s.due_at))`;
+}
 
 /**
  * The messages that notified channels of these incidents' "down", or lately that these monitors are
  * flapping. The rows are locked, so no one starts to send one meanwhile.
  */
-export const downMessages = (
+export function downMessages(
   sql: Queryable,
   of: {
     readonly channels: readonly string[];
@@ -169,8 +173,8 @@ export const downMessages = (
     readonly since: number;
   },
   now: number,
-): Promise<DownMessage[]> =>
-  sql<DownMessage[]>`
+): Promise<DownMessage[]> {
+  return sql<DownMessage[]>`
     select s.id as step, s.incident_id, s.monitor_id, s.channel_id, s.event, m.id as message_id,
       m.thread_id, m.state,
       coalesce(m.claimed_until > ${new Date(now)}, false) as claimed, m.told
@@ -181,15 +185,16 @@ export const downMessages = (
       or s.event = 'flapping' and s.monitor_id = any(${[...of.flapping]}::uuid[])
       and s.due_at > ${new Date(of.since)} and not ${isOverSince(sql)})
     order by m.key, s.id for update of m`;
+}
 
 /**
  * How many of the incidents in these threads are still open. Threads without open incidents are
  * absent.
  */
-export const openInThreads = async (
+export async function openInThreads(
   sql: Queryable,
   threads: readonly string[],
-): Promise<ReadonlyMap<string, number>> => {
+): Promise<ReadonlyMap<string, number>> {
   const rows = await sql<{ thread_id: string; count: number }[]>`
     select m.thread_id, count(distinct i.id) as count from messages m
     join alert_steps s on s.message_id = m.id and s.event in ('down', 'flapping')
@@ -197,27 +202,29 @@ export const openInThreads = async (
     join incidents i on i.id = s.incident_id and i.resolved_at is null
     where m.thread_id = any(${[...threads]}::uuid[]) group by m.thread_id`;
   return new Map(rows.map(({ thread_id, count }) => [thread_id, count]));
-};
+}
 
 /** What each continent observed of these incidents (rule 15), without private places beside them. */
-export const matricesOf = (
+export function matricesOf(
   sql: Queryable,
   incidents: readonly string[],
-): Promise<{ incident_id: string; continent: string; failed: boolean }[]> =>
-  sql`select incident_id, continent, bool_or(outcome = 1) as failed from incident_evidence
+): Promise<{ incident_id: string; continent: string; failed: boolean }[]> {
+  return sql`select incident_id, continent, bool_or(outcome = 1) as failed from incident_evidence
     where incident_id = any(${[...incidents]}::uuid[]) and continent <> '' and outcome < 2
       and continent not like '%/%'
     group by incident_id, continent order by continent`;
+}
 
 /** What is down in these organisations, newest first. */
-export const downNow = (
+export function downNow(
   sql: Queryable,
   organisations: readonly string[],
-): Promise<{ organisation_id: string; incident: string; name: string }[]> =>
-  sql`select i.organisation_id, i.id as incident, m.name from incidents i join monitors m
+): Promise<{ organisation_id: string; incident: string; name: string }[]> {
+  return sql`select i.organisation_id, i.id as incident, m.name from incidents i join monitors m
     on m.id = i.monitor_id
     where i.organisation_id = any(${[...organisations]}::uuid[]) and i.resolved_at is null
       and i.confirmed_at is not null order by i.key desc`;
+}
 
 export type Hold = {
   readonly id: number;
@@ -233,11 +240,11 @@ const maintenanceAgainMs = 5_000;
  * Holds each step until its next decision. A hold for a different reason is recorded; a hold for
  * the same reason is extended.
  */
-export const holdSteps = async (
+export async function holdSteps(
   sql: Queryable,
   holds: readonly Hold[],
   now: number,
-): Promise<void> => {
+): Promise<void> {
   if (holds.length === 0) return;
   const rows = holds.map(({ id, by, until, isNew }) => ({
     id,
@@ -253,30 +260,30 @@ export const holdSteps = async (
         else s.holds || h.hold end
     from json_to_recordset(${jsonText(rows)}::text::json) as h (id bigint, look_at timestamptz,
       until_ms jsonb, hold jsonb) where s.id = h.id`;
-};
+}
 
-export const dropSteps = async (
+export async function dropSteps(
   sql: Queryable,
   drops: readonly { readonly id: number; readonly because: Because }[],
   now: number,
-): Promise<void> => {
+): Promise<void> {
   if (drops.length === 0) return;
   await sql`
     update alert_steps s set state = 'dropped', because = d.because, settled_at = ${new Date(now)}
     from json_to_recordset(${jsonText([...drops])}::text::json) as d (id bigint, because text)
     where s.id = d.id`;
-};
+}
 
 /**
  * Ends "down" steps whose incident ended before their message was accepted. Their messages are
  * done; whatever else these said goes out again in other messages.
  */
-export const mergeSteps = async (
+export async function mergeSteps(
   sql: Queryable,
   steps: readonly number[],
   messages: readonly string[],
   now: number,
-): Promise<void> => {
+): Promise<void> {
   if (steps.length === 0) return;
   const at = new Date(now);
   await sql`update alert_steps set state = 'merged', settled_at = ${at}
@@ -286,7 +293,7 @@ export const mergeSteps = async (
   await sql`update alert_steps
     set state = 'held', look_at = ${at}, message_id = null, settled_at = null
     where message_id = any(${[...messages]}::uuid[]) and state = 'told'`;
-};
+}
 
 export type NewMessage = {
   readonly id: string;
@@ -299,11 +306,11 @@ export type NewMessage = {
   readonly steps: readonly { readonly id: number; readonly event: StepEvent }[];
 };
 
-export const insertMessages = async (
+export async function insertMessages(
   sql: Queryable,
   messages: readonly NewMessage[],
   now: number,
-): Promise<void> => {
+): Promise<void> {
   if (messages.length === 0) return;
   const at = new Date(now);
   const rows = messages.map(({ steps, due_at, ...rest }) => ({
@@ -326,12 +333,12 @@ export const insertMessages = async (
       first_told_at = coalesce(s.first_told_at, ${at})
     from json_to_recordset(${jsonText(steps)}::text::json) as t (id bigint, event text,
       message uuid) where s.id = t.id`;
-};
+}
 
-export const writeBuckets = async (
+export async function writeBuckets(
   sql: Queryable,
   buckets: readonly { readonly id: string; readonly bucket: Bucket }[],
-): Promise<void> => {
+): Promise<void> {
   if (buckets.length === 0) return;
   const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   const rows = buckets.map(({ id, bucket: { fullAt, since, newest } }) => ({
@@ -345,4 +352,4 @@ export const writeBuckets = async (
     from json_to_recordset(${jsonText(rows)}::text::json) as b (id uuid, full_at timestamptz,
       since timestamptz, newest timestamptz)
     where c.id = b.id`;
-};
+}

@@ -85,8 +85,9 @@ export function createAlertLinks(sql: Queryable, keys: MasterKeys): AlertLinks {
 }
 
 /** The link that unsubscribes from the mails of a status page. Nothing about it is stored. */
-export const leavingLink = async (secrets: AccountSecrets, subscriber: string): Promise<string> =>
-  `${subscriber}.${(await signatureOf(secrets, subscriber)).toString('base64url')}`;
+export async function leavingLink(secrets: AccountSecrets, subscriber: string): Promise<string> {
+  return `${subscriber}.${(await signatureOf(secrets, subscriber)).toString('base64url')}`;
+}
 
 async function signatureOf(secrets: AccountSecrets, subscriber: string): Promise<Buffer> {
   return (await secrets.fingerprint('page leaving', subscriber)).subarray(0, signatureLength);
@@ -139,32 +140,32 @@ export type LinkedMessage = {
 };
 
 /** The message with this running number. */
-const messageOfKey = async (sql: Queryable, key: number): Promise<string | undefined> => {
+async function messageOfKey(sql: Queryable, key: number): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`select id from messages where key = ${key}`;
   return row?.id;
-};
+}
 
 /**
  * The mailbox of the channel that a message went to; `is_unmoved`: it was confirmed before the
  * message was written, and every change of its address confirms it anew or asks again.
  */
-const mailboxOfMessage = async (
+async function mailboxOfMessage(
   sql: Queryable,
   id: string,
-): Promise<{ address: string; is_unmoved: boolean } | undefined> => {
+): Promise<{ address: string; is_unmoved: boolean } | undefined> {
   const [row] = await sql<{ address: string; is_unmoved: boolean }[]>`
     select c.config ->> 'address' as address,
       coalesce(c.verified_at <= m.created_at, false) as is_unmoved
     from messages m join channels c on c.id = m.channel_id
     where m.id = ${id} and c.kind = 'email' and c.deleted_at is null`;
   return row;
-};
+}
 
 /** The message that a signed link belongs to. */
-export const messageOfLink = async (
+export async function messageOfLink(
   sql: Queryable,
   id: string,
-): Promise<LinkedMessage | undefined> => {
+): Promise<LinkedMessage | undefined> {
   const [row] = await sql<LinkedMessage[]>`
     select o.id as organisation_id, o.name as organisation, c.name as channel,
       c.config ->> 'address' as address, m.told ->> 'sentence' as sentence,
@@ -182,4 +183,4 @@ export const messageOfLink = async (
       on o.id = c.organisation_id
     where m.id = ${id} and c.deleted_at is null`;
   return row;
-};
+}

@@ -409,7 +409,9 @@ const contentShape = z.object({
 }) satisfies z.ZodType<Content, unknown>;
 
 /** @throws when the stored value has another shape. */
-export const contentFrom = (stored: unknown): Content => contentShape.parse(stored);
+export function contentFrom(stored: unknown): Content {
+  return contentShape.parse(stored);
+}
 
 /**
  * `before`: what the "down" message said about this incident, which is all there is once the
@@ -496,7 +498,9 @@ function lateness(step: WaitingStep, resolved_at: number | null, waited: boolean
 }
 
 /** Whether something that was due then is told late now. */
-export const isOld = (due_at: number, now: number): boolean => now - due_at > lateAfter;
+export function isOld(due_at: number, now: number): boolean {
+  return now - due_at > lateAfter;
+}
 
 /**
  * Causes are full sentences; inside another sentence they begin in lower case and have no full
@@ -506,11 +510,14 @@ function causeWords(step: WaitingStep): string {
   return step.cause === null ? 'it failed' : lowered(causeSentence(step.cause));
 }
 
-export const lowered = (sentence: string): string =>
-  sentence
-    .replace(/\.$/, '')
-    // Matches a word, but not a name in capitals such as TLS.
-    .replace(/^[A-Z](?=[a-z]|\s)/, (letter) => letter.toLowerCase());
+export function lowered(sentence: string): string {
+  return (
+    sentence
+      .replace(/\.$/, '')
+      // Matches a word, but not a name in capitals such as TLS.
+      .replace(/^[A-Z](?=[a-z]|\s)/, (letter) => letter.toLowerCase())
+  );
+}
 
 function from(probe: string | null, continent: string | null): string | null {
   return probe === null ? null : continent === null ? probe : `${probe}, ${continent}`;

@@ -26,22 +26,24 @@ type ChannelRow = {
   readonly chosen: boolean;
 };
 
-const channelsFor = (
+function channelsFor(
   sql: Queryable,
   organisation: string,
   monitor: string | null,
-): Promise<ChannelRow[]> => sql<ChannelRow[]>`
+): Promise<ChannelRow[]> {
+  return sql<ChannelRow[]>`
   select c.id, c.name, c.kind, c.delay_s, c.user_id, u.email as owner, c.covers,
     exists (select from channel_monitors m
       where m.channel_id = c.id and m.monitor_id = ${monitor}) as chosen
   from channels c left join users u on u.id = c.user_id
   where c.organisation_id = ${organisation} and c.deleted_at is null
   order by c.delay_s, c.name, c.id`;
+}
 
-export const listMonitorChannels = async (
+export async function listMonitorChannels(
   context: InOrganisation,
   { monitor }: InputOf<typeof contract.listMonitorChannels>,
-): OperationResult<OutputOf<typeof contract.listMonitorChannels>> => {
+): OperationResult<OutputOf<typeof contract.listMonitorChannels>> {
   const { sql, organisation } = context;
   if (monitor !== null)
     orNotFound(await monitorById(sql, organisation.id, monitor), 'monitor_not_found');
@@ -54,13 +56,13 @@ export const listMonitorChannels = async (
       may_change: covers === 'chosen' && isTheirs(context, user_id),
     })),
   };
-};
+}
 
 /** Channels for all monitors, and those that the caller may not change, stay as they are. */
-export const setMonitorChannels = async (
+export async function setMonitorChannels(
   context: InOrganisation,
   { monitor_id, channels }: InputOf<typeof contract.setMonitorChannels>,
-): OperationResult<OutputOf<typeof contract.setMonitorChannels>> => {
+): OperationResult<OutputOf<typeof contract.setMonitorChannels>> {
   const { sql, organisation, note } = context;
   orNotFound(await monitorById(sql, organisation.id, monitor_id), 'monitor_not_found');
   const rows = await channelsFor(sql, organisation.id, monitor_id);
@@ -86,4 +88,4 @@ export const setMonitorChannels = async (
     },
   });
   return { changed: added.length + removed.length };
-};
+}

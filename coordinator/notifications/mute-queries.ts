@@ -8,22 +8,26 @@ import { ms } from '../maintenance/queries.ts';
  * When a mute `u` ends. One that lasts until an outage is resolved still holds at that moment, so
  * that what it held is not sent then.
  */
-export const muteEnd = (sql: Queryable) => sql`
+export function muteEnd(sql: Queryable) {
+  return sql`
   least(u.until, coalesce(u.ended_at, u.until), case when u.until_resolved then (
     select min(i.resolved_at) + interval '1 millisecond' from incidents i
     where i.monitor_id = u.monitor_id and i.confirmed_at is not null
       and i.resolved_at >= u.began_at) end)`;
+}
 
-const byName = (sql: Queryable) => sql`coalesce(nullif(p.name, ''), p.email)`;
+function byName(sql: Queryable) {
+  return sql`coalesce(nullif(p.name, ''), p.email)`;
+}
 
 /** The mute of an organisation, if there is one; also for statements. */
-export const muteOf = (sql: Queryable, organisation: string, at: Date) => sql<
-  { readonly until: Date; readonly by: string | null }[]
->`
+export function muteOf(sql: Queryable, organisation: string, at: Date) {
+  return sql<{ readonly until: Date; readonly by: string | null }[]>`
   select u.until, ${byName(sql)} as by from mutes u left join users p on p.id = u.muted_by
   where u.organisation_id = ${organisation} and u.monitor_id is null and u.ended_at is null
     and u.until > ${at}
   order by u.until desc limit 1`;
+}
 
 /** Of a mute that lasts until someone ends it. */
 const never = new Date('9999-01-01T00:00:00Z');
@@ -37,62 +41,71 @@ export type MonitorMute = {
 };
 
 /** Of those that mute a monitor now; there is at most one of each. */
-const ofMutedMonitors = (sql: Queryable, at: Date) => sql`
+function ofMutedMonitors(sql: Queryable, at: Date) {
+  return sql`
   from mutes u left join users p on p.id = u.muted_by
   where u.until > ${at} and u.ended_at is null and ${muteEnd(sql)} > ${at}`;
+}
 
 /** Of a monitor `m`, in a statement; `until` in milliseconds. */
 export type MuteColumn = Omit<MonitorMute, 'monitor' | 'until'> & { readonly until: number | null };
 
-export const muteColumn = (sql: Queryable, at: Date) => sql`(
+export function muteColumn(sql: Queryable, at: Date) {
+  return sql`(
   select json_build_object('until', case when u.until < ${never} then ${ms(sql, 'u.until')} end,
     'until_resolved', u.until_resolved, 'by', ${byName(sql)})
   ${ofMutedMonitors(sql, at)} and u.monitor_id = m.id limit 1) as muted`;
+}
 
 /** Those of these monitors that are muted by themselves. */
-export const monitorMutes = async (
+export async function monitorMutes(
   sql: Queryable,
   organisation: string,
   monitors: readonly string[],
   at: Date,
-): Promise<readonly MonitorMute[]> => {
+): Promise<readonly MonitorMute[]> {
   const rows = await sql<(MonitorMute & { readonly until: Date })[]>`
     select u.monitor_id as monitor, u.until, u.until_resolved, ${byName(sql)} as by
     ${ofMutedMonitors(sql, at)} and u.organisation_id = ${organisation}
       and u.monitor_id = any(${[...monitors]}::uuid[])`;
   return rows.map((row) => ({ ...row, until: row.until < never ? row.until : null }));
-};
+}
 
 /** The newest mute of each of these monitors. `ended_at`: null until someone ends or replaces it. */
-export const newestMutes = (
-  sql: Queryable,
-  organisation: string,
-  monitors: readonly string[],
-) => sql<{ readonly monitor: string; readonly began_at: Date; readonly ended_at: Date | null }[]>`
+export function newestMutes(sql: Queryable, organisation: string, monitors: readonly string[]) {
+  return sql<
+    { readonly monitor: string; readonly began_at: Date; readonly ended_at: Date | null }[]
+  >`
   select distinct on (monitor_id) monitor_id as monitor, began_at, ended_at from mutes
   where organisation_id = ${organisation} and monitor_id = any(${[...monitors]}::uuid[])
   order by monitor_id, began_at desc`;
+}
 
 /** As answers show it. */
-export const mutedJson = ({ until, until_resolved, by }: Omit<MonitorMute, 'monitor'>) => ({
-  until: until?.toISOString() ?? null,
-  until_resolved,
-  by,
-});
+export function mutedJson({ until, until_resolved, by }: Omit<MonitorMute, 'monitor'>) {
+  return {
+    until: until?.toISOString() ?? null,
+    until_resolved,
+    by,
+  };
+}
 
-const ofMonitors = (sql: Queryable, monitors: readonly string[] | null) =>
-  monitors === null ? sql`monitor_id is null` : sql`monitor_id = any(${[...monitors]}::uuid[])`;
+function ofMonitors(sql: Queryable, monitors: readonly string[] | null) {
+  return monitors === null
+    ? sql`monitor_id is null`
+    : sql`monitor_id = any(${[...monitors]}::uuid[])`;
+}
 
 /**
  * There is one mute at a time of an organisation, and of each monitor: a new one replaces it. Held
  * steps are decided again. `monitors`: null for that of the organisation.
  */
-export const endMute = async (
+export async function endMute(
   sql: Queryable,
   organisation: string,
   at: Date,
   monitors: readonly string[] | null = null,
-): Promise<void> => {
+): Promise<void> {
   await sql`update mutes set ended_at = ${at}, until = ${at}
     where organisation_id = ${organisation} and ${ofMonitors(sql, monitors)}
       and ended_at is null and until > ${at}`;
@@ -100,7 +113,7 @@ export const endMute = async (
     ${monitors === null ? sql`` : sql`and ${ofMonitors(sql, monitors)}`}
     and state = 'held' and holds -> -1 ->> 0 = 'mute'
     and look_at > ${at}`;
-};
+}
 
 export type NewMute = {
   readonly organisation: string;
@@ -108,20 +121,20 @@ export type NewMute = {
   readonly at: Date;
 };
 
-export const beginMute = async (
+export async function beginMute(
   sql: Queryable,
   { organisation, user, at, until }: NewMute & { readonly until: Date },
-): Promise<void> => {
+): Promise<void> {
   await endMute(sql, organisation, at);
   await sql`insert into mutes (id, organisation_id, began_at, until, muted_by)
     values (${newId()}, ${organisation}, ${at}, ${until}, ${user})`;
-};
+}
 
-export const muteMonitors = async (
+export async function muteMonitors(
   sql: Queryable,
   { organisation, user, at }: NewMute,
   mutes: readonly Pick<MonitorMute, 'monitor' | 'until' | 'until_resolved'>[],
-): Promise<void> => {
+): Promise<void> {
   await endMute(
     sql,
     organisation,
@@ -133,4 +146,4 @@ export const muteMonitors = async (
       insert into mutes (id, organisation_id, monitor_id, began_at, until, until_resolved, muted_by)
       values (${newId()}, ${organisation}, ${monitor}, ${at}, ${until ?? never}, ${until_resolved},
         ${user})`;
-};
+}

@@ -43,10 +43,10 @@ import { type OnItsWay, type StoryLine, storyOf } from './story.ts';
 export type IncidentWay = { readonly incident: DownOfIncident; readonly covered: boolean };
 
 /** How maintenance affected the "down" of each of these. */
-export const waysOf = async (
+export async function waysOf(
   sql: Queryable,
   incidents: readonly DownOfIncident[],
-): Promise<IncidentWay[]> => {
+): Promise<IncidentWay[]> {
   const moments = incidents.flatMap(({ down_due_at }) =>
     down_due_at === null ? [] : [down_due_at.getTime()],
   );
@@ -66,13 +66,13 @@ export const waysOf = async (
       ),
     };
   });
-};
+}
 
-export const storyOfChannel = (
+export function storyOfChannel(
   { incident, covered }: IncidentWay,
   channel: Omit<ChannelRow, 'p95_ms'>,
   steps: readonly StepRow[],
-): readonly { readonly at: string | null; readonly text: string }[] => {
+): readonly { readonly at: string | null; readonly text: string }[] {
   const time = (at: Date | null): number | null => at?.getTime() ?? null;
   const state = incident.down_state;
   const way: OnItsWay = {
@@ -111,17 +111,17 @@ export const storyOfChannel = (
     at: at === null ? null : new Date(at).toISOString(),
     text,
   }));
-};
+}
 
-const outcomeOf = (steps: readonly StepRow[]): 'notified' | 'waiting' | 'not_notified' => {
+function outcomeOf(steps: readonly StepRow[]): 'notified' | 'waiting' | 'not_notified' {
   if (steps.some(({ message }) => message?.state === 'taken')) return 'notified';
   return steps.some(({ state, message }) => state === 'held' || message?.state === 'waiting')
     ? 'waiting'
     : 'not_notified';
-};
+}
 
 /** The latency of the first accepted message. */
-const tookOf = (steps: readonly StepRow[]): number | null => {
+function tookOf(steps: readonly StepRow[]): number | null {
   const taken = steps.find(({ message }) => message?.state === 'taken');
   const settled = taken?.message?.settled_at ?? null;
   if (taken === undefined || settled === null) return null;
@@ -129,33 +129,35 @@ const tookOf = (steps: readonly StepRow[]): number | null => {
     0,
     settled - Math.max(taken.due_at.getTime(), ...taken.holds.map(([, , until]) => until)),
   );
-};
+}
 
 /** Messages of one incident that are listed. */
 const most = 100;
 
-export const getIncidentNotifications = async (
+export async function getIncidentNotifications(
   context: InOrganisation,
   { incident_id: id }: InputOf<typeof api.getIncidentNotifications>,
-): OperationResult<OutputOf<typeof api.getIncidentNotifications>> => {
+): OperationResult<OutputOf<typeof api.getIncidentNotifications>> {
   const { sql, organisation } = context;
   const [story, messages] = await Promise.all([
     storyOfIncident(context, id),
     messagesOfIncident(sql, organisation.id, id, most),
   ]);
   return { ...story, messages: messages.map(messageJson) };
-};
+}
 
-export const explainNotifications = async (
+export async function explainNotifications(
   context: InOrganisation,
   { incident_id: id }: InputOf<typeof contract.explainNotifications>,
-): OperationResult<OutputOf<typeof contract.explainNotifications>> => storyOfIncident(context, id);
+): OperationResult<OutputOf<typeof contract.explainNotifications>> {
+  return storyOfIncident(context, id);
+}
 
 /** Every channel that exists, and deleted ones that were notified. */
-const storyOfIncident = async (
+async function storyOfIncident(
   { sql, organisation }: InOrganisation,
   id: string,
-): Promise<OutputOf<typeof contract.explainNotifications>> => {
+): Promise<OutputOf<typeof contract.explainNotifications>> {
   const downs = await downsOfIncidents(sql, organisation.id, [id]);
   const [way] = await waysOf(sql, downs);
   const { incident, covered } = orNotFound(way, 'incident_not_found');
@@ -189,25 +191,25 @@ const storyOfIncident = async (
       ];
     }),
   };
-};
+}
 
 /** Anyone who has a message may do what its links say (rule 34). */
 
-const messageOf = async (
+async function messageOf(
   { sql, with: { channels } }: ByAnonymous,
   what: AlertLinkFor,
   secret: string,
-): Promise<LinkedMessage> => {
+): Promise<LinkedMessage> {
   const id = await channels.links.read(what, secret);
   const message = id === undefined ? undefined : await messageOfLink(sql, id);
   if (!message) throw deadLink();
   return message;
-};
+}
 
-export const showAcknowledgement = async (
+export async function showAcknowledgement(
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.showAcknowledgement>,
-): OperationResult<OutputOf<typeof contract.showAcknowledgement>> => {
+): OperationResult<OutputOf<typeof contract.showAcknowledgement>> {
   const { organisation, channel, sentence, open, acknowledged_as, incidents } = await messageOf(
     context,
     'acknowledge',
@@ -221,12 +223,12 @@ export const showAcknowledgement = async (
     open: open > 0,
     acknowledged_by: acknowledged_as,
   };
-};
+}
 
-export const acknowledgeByLink = async (
+export async function acknowledgeByLink(
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.acknowledgeByLink>,
-): OperationResult<OutputOf<typeof contract.acknowledgeByLink>> => {
+): OperationResult<OutputOf<typeof contract.acknowledgeByLink>> {
   const {
     organisation_id: organisation,
     channel,
@@ -243,12 +245,12 @@ export const acknowledgeByLink = async (
       now: context.now,
     }),
   };
-};
+}
 
-export const showConfirmation = async (
+export async function showConfirmation(
   { sql, now, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.showConfirmation>,
-): OperationResult<OutputOf<typeof contract.showConfirmation>> => {
+): OperationResult<OutputOf<typeof contract.showConfirmation>> {
   const asked = await askedMailbox(
     sql,
     await accountSecrets.fingerprint('channel', secret),
@@ -256,12 +258,12 @@ export const showConfirmation = async (
   );
   if (!asked) throw deadLink();
   return asked;
-};
+}
 
-export const confirmChannel = async (
+export async function confirmChannel(
   { sql, now, note, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.confirmChannel>,
-): OperationResult<OutputOf<typeof contract.confirmChannel>> => {
+): OperationResult<OutputOf<typeof contract.confirmChannel>> {
   const channel = await verifyChannel(
     sql,
     await accountSecrets.fingerprint('channel', secret),
@@ -270,24 +272,24 @@ export const confirmChannel = async (
   if (!channel) throw deadLink();
   note({ organisation: channel.organisation_id });
   return { name: channel.name };
-};
+}
 
-export const showUnsubscribing = async (
+export async function showUnsubscribing(
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.showUnsubscribing>,
-): OperationResult<OutputOf<typeof contract.showUnsubscribing>> => {
+): OperationResult<OutputOf<typeof contract.showUnsubscribing>> {
   const { organisation, address } = await messageOf(context, 'unsubscribe', secret);
   if (address === null) throw deadLink();
   return { organisation, address };
-};
+}
 
 /**
  * Unsubscribes that address alone. Owners are notified once, because alerts may now reach no one.
  */
-export const unsubscribe = async (
+export async function unsubscribe(
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.unsubscribe>,
-): OperationResult<OutputOf<typeof contract.unsubscribe>> => {
+): OperationResult<OutputOf<typeof contract.unsubscribe>> {
   const { sql, now, note, with: instruments } = context;
   const {
     organisation_id: organisation,
@@ -308,9 +310,9 @@ export const unsubscribe = async (
     );
   }
   return { address };
-};
+}
 
-export const messageJson = ({
+export function messageJson({
   key: _,
   channel_id,
   due_at,
@@ -320,26 +322,31 @@ export const messageJson = ({
   monitors,
   attempts,
   ...rest
-}: MessageRow) => ({
-  ...rest,
-  channel: channel_id,
-  due_at: due_at.toISOString(),
-  created_at: created_at.toISOString(),
-  settled_at: settled_at?.toISOString() ?? null,
-  next_at: rest.state === 'waiting' ? next_at.toISOString() : null,
-  incidents: monitors.map(({ id, incident, name, event }) => ({
-    incident,
-    monitor: id,
-    name,
-    event,
-  })),
-  attempts: attempts.map(({ at, ...attempt }) => ({ ...attempt, at: new Date(at).toISOString() })),
-});
+}: MessageRow) {
+  return {
+    ...rest,
+    channel: channel_id,
+    due_at: due_at.toISOString(),
+    created_at: created_at.toISOString(),
+    settled_at: settled_at?.toISOString() ?? null,
+    next_at: rest.state === 'waiting' ? next_at.toISOString() : null,
+    incidents: monitors.map(({ id, incident, name, event }) => ({
+      incident,
+      monitor: id,
+      name,
+      event,
+    })),
+    attempts: attempts.map(({ at, ...attempt }) => ({
+      ...attempt,
+      at: new Date(at).toISOString(),
+    })),
+  };
+}
 
-export const listMessages = async (
+export async function listMessages(
   { sql, organisation, now, with: { cursors } }: InOrganisation,
   { channel, limit, cursor }: InputOf<typeof api.listMessages>,
-): OperationResult<OutputOf<typeof api.listMessages>> => {
+): OperationResult<OutputOf<typeof api.listMessages>> {
   if (channel !== null)
     orNotFound(await channelById(sql, organisation.id, channel, now), 'channel_not_found');
   return pageOf(
@@ -349,13 +356,13 @@ export const listMessages = async (
     (from, most) => lastMessages(sql, organisation.id, { channel, before: from ?? afterAll, most }),
     messageJson,
   );
-};
+}
 
 /** The channels that cover a monitor, as it is or as it would be, in order. */
-const toldOf = async (
+async function toldOf(
   { sql, organisation, now, with: { door } }: InOrganisation,
   monitor: { readonly id: string; readonly group: string | null },
-): Promise<OutputOf<typeof contract.listNotified>> => {
+): Promise<OutputOf<typeof contract.listNotified>> {
   const covering = (await channelsEver(sql, organisation.id)).filter(
     ({ covers, monitors, groups, deleted_at }) =>
       deleted_at === null &&
@@ -399,48 +406,48 @@ const toldOf = async (
         },
       ),
   };
-};
+}
 
-export const listNotified = async (
+export async function listNotified(
   context: InOrganisation,
   { monitor_id: id }: InputOf<typeof contract.listNotified>,
-): OperationResult<OutputOf<typeof contract.listNotified>> => {
+): OperationResult<OutputOf<typeof contract.listNotified>> {
   const monitor = orNotFound(
     await monitorById(context.sql, context.organisation.id, id),
     'monitor_not_found',
   );
   return toldOf(context, { id, group: monitor.group_id });
-};
+}
 
 /**
  * A monitor that does not exist yet cannot have been chosen: its recipients are channels for all
  * monitors, or for its group.
  */
-export const listRecipients = async (
+export async function listRecipients(
   context: InOrganisation,
   { monitor: id, group }: InputOf<typeof contract.listRecipients>,
-): OperationResult<OutputOf<typeof contract.listRecipients>> => {
+): OperationResult<OutputOf<typeof contract.listRecipients>> {
   const { sql, organisation } = context;
   if (id !== null) orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group))
     throw notFound('group_not_found');
   return toldOf(context, { id: id ?? '', group });
-};
+}
 
-export const showMute = async ({
+export async function showMute({
   sql,
   organisation,
   now,
-}: InOrganisation): OperationResult<OutputOf<typeof api.showMute>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof api.showMute>> {
   const [mute] = await muteOf(sql, organisation.id, new Date(now));
   return { until: mute?.until.toISOString() ?? null, by: mute?.by ?? null };
-};
+}
 
 /** A new mute replaces the previous one. */
-export const muteAlerts = async (
+export async function muteAlerts(
   context: InOrganisation,
   { minutes }: InputOf<typeof api.muteAlerts>,
-): OperationResult<OutputOf<typeof api.muteAlerts>> => {
+): OperationResult<OutputOf<typeof api.muteAlerts>> {
   const { sql, organisation, caller, now } = context;
   await beginMute(sql, {
     organisation: organisation.id,
@@ -449,22 +456,22 @@ export const muteAlerts = async (
     until: new Date(now + muteFrom(minutes) * 60_000),
   });
   return showMute(context);
-};
+}
 
-export const unmuteAlerts = async (
+export async function unmuteAlerts(
   context: InOrganisation,
-): OperationResult<OutputOf<typeof api.unmuteAlerts>> => {
+): OperationResult<OutputOf<typeof api.unmuteAlerts>> {
   await endMute(context.sql, context.organisation.id, new Date(context.now));
   return showMute(context);
-};
+}
 
 /** How many incidents of one message are explained step by step; the rest went the same way. */
 const maxBodyShown = 20;
 
-export const showMessage = async (
+export async function showMessage(
   { sql, organisation }: InOrganisation,
   { channel_id, message_id: id }: InputOf<typeof contract.showMessage>,
-): OperationResult<OutputOf<typeof contract.showMessage>> => {
+): OperationResult<OutputOf<typeof contract.showMessage>> {
   const message = orNotFound(
     await messageById(sql, organisation.id, channel_id, id),
     'message_not_found',
@@ -496,17 +503,18 @@ export const showMessage = async (
       return [{ incident, monitor, name, lines: storyOfChannel(way, channel, own) }];
     }),
   };
-};
+}
 
 /** A warning has no incident (rule 44): its message keeps what is to be said of it. */
-const linesOfWarning = ({
+function linesOfWarning({
   cause,
   started_at,
   confirmed_at,
   resolved_at,
-}: MessageRow['monitors'][number]) =>
-  [
+}: MessageRow['monitors'][number]) {
+  return [
     { at: started_at, text: `Warning first seen: ${cause}` },
     { at: confirmed_at, text: 'Warning confirmed. It does not count as downtime.' },
     { at: resolved_at, text: 'Warning over' },
   ].flatMap(({ at, text }) => (at === null ? [] : [{ at: new Date(at).toISOString(), text }]));
+}

@@ -65,13 +65,16 @@ export type Coverage = {
 };
 
 /** The group is the monitor's group when its "down" becomes due. */
-export const isCovered = (
+export function isCovered(
   { covers, monitors, groups }: Coverage,
   monitor: { readonly id: string; readonly group: string | null },
-): boolean =>
-  covers === 'all' ||
-  monitors.has(monitor.id) ||
-  (monitor.group !== null && groups.has(monitor.group));
+): boolean {
+  return (
+    covers === 'all' ||
+    monitors.has(monitor.id) ||
+    (monitor.group !== null && groups.has(monitor.group))
+  );
+}
 
 /** Why a channel gets no notifications, whatever it covers; undefined when it gets them. */
 export type DisabledReason = 'deleted' | 'off' | 'unproven' | 'unsubscribed';
@@ -125,20 +128,24 @@ export function isDelivering({ failing_since, refused_at }: Delivering, now: num
 const ownersRepeatMs = 24 * 60 * minute;
 
 /** Owners are notified once a day about a channel that does not deliver. */
-export const isOwnerNotificationDue = (
+export function isOwnerNotificationDue(
   channel: Delivering & { readonly owners_told_at: number | null },
   now: number,
-): boolean =>
-  !isDelivering(channel, now) &&
-  (channel.owners_told_at === null || now - channel.owners_told_at >= ownersRepeatMs);
+): boolean {
+  return (
+    !isDelivering(channel, now) &&
+    (channel.owners_told_at === null || now - channel.owners_told_at >= ownersRepeatMs)
+  );
+}
 
 export const lastResortMs = 2 * minute;
 
 /** A "down" that was being delivered, and that no one accepted in time. */
 type UndeliveredAlert = { readonly first_told_at: number; readonly taken: boolean };
 
-export const isLastResort = ({ first_told_at, taken }: UndeliveredAlert, now: number): boolean =>
-  !taken && now - first_told_at >= lastResortMs;
+export function isLastResort({ first_told_at, taken }: UndeliveredAlert, now: number): boolean {
+  return !taken && now - first_told_at >= lastResortMs;
+}
 
 /** The channel's delivery state after a failed attempt or an accepted message. */
 export function afterAttempt(
@@ -178,7 +185,9 @@ export function tryAgain(
  * Whether a refusal that a proxy may have given in the receiver's place is believed (rule 31): once
  * the attempts of two minutes all had it.
  */
-export const isBelieved = ({ attempts }: { readonly attempts: number }): boolean => attempts > 4;
+export function isBelieved({ attempts }: { readonly attempts: number }): boolean {
+  return attempts > 4;
+}
 
 /** One outage of a monitor whose "down" became due. */
 export type Outage = {
@@ -233,8 +242,9 @@ const dayMs = 86_400_000;
  * How long after the previous notification the n-th reminder (from 1) comes: intervals double, up
  * to a day (rule 35).
  */
-export const reminderAfter = (reminder_s: number, n: number): number =>
-  Math.min(reminder_s * 1_000 * 2 ** Math.min(n - 1, 20), dayMs);
+export function reminderAfter(reminder_s: number, n: number): number {
+  return Math.min(reminder_s * 1_000 * 2 ** Math.min(n - 1, 20), dayMs);
+}
 
 /**
  * One event of one incident for one channel. It is due now, or held until a moment at which it is

@@ -48,7 +48,8 @@ const weekMs = 7 * 86_400_000;
  * A channel with a delay of 5 min, or with active hours, is not slow: a step's wait is not part of
  * its message's latency. A reminder waits by itself.
  */
-const p95 = (sql: Queryable, now: number) => sql`
+function p95(sql: Queryable, now: number) {
+  return sql`
   (select percentile_cont(0.95) within group (order by greatest(0,
     extract(epoch from m.settled_at) * 1000 - greatest(
       extract(epoch from m.due_at) * 1000,
@@ -57,6 +58,7 @@ const p95 = (sql: Queryable, now: number) => sql`
         from alert_steps s where s.message_id = m.id)))) from messages m
     where m.channel_id = c.id and m.state = 'taken' and m.event <> 'reminder'
       and m.created_at > ${new Date(now - weekMs)})::float8`;
+}
 
 /** What people set, by column, with its type in the database. Exports show all of it. */
 const settingColumns = {
@@ -83,71 +85,76 @@ export const shownNames = namesOf(
   'c',
 );
 
-const columns = (sql: Queryable) => sql`
+function columns(sql: Queryable) {
+  return sql`
   c.key, ${sql.unsafe(shownNames)}, c.organisation_id, u.email as owner_email, c.secrets,
     c.verified_at, c.unsubscribed_at,
   c.created_at, c.failing_since, c.refused_at, c.failure, c.last_taken_at, c.deleted_at,
   array(select monitor_id from channel_monitors where channel_id = c.id
     order by monitor_id) as monitors,
   array(select group_id from channel_groups where channel_id = c.id order by group_id) as groups`;
+}
 
-export const channelPage = (
+export function channelPage(
   sql: Queryable,
   organisation: string,
   after: number,
   limit: number,
   now: number,
-): Promise<ChannelRow[]> =>
-  sql<
+): Promise<ChannelRow[]> {
+  return sql<
     ChannelRow[]
   >`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u
     on u.id = c.user_id
     where c.organisation_id = ${organisation} and c.deleted_at is null and c.key > ${after}
     order by c.key limit ${limit}`;
+}
 
-export const channelById = async (
+export async function channelById(
   sql: Queryable,
   organisation: string,
   id: string,
   now: number,
-): Promise<ChannelRow | undefined> => {
+): Promise<ChannelRow | undefined> {
   const [row] = await sql<
     ChannelRow[]
   >`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u
     on u.id = c.user_id
     where c.organisation_id = ${organisation} and c.id = ${id} and c.deleted_at is null`;
   return row;
-};
+}
 
 /**
  * All channels of an organisation, including deleted ones, for the history of an incident.
  * Latencies are not read.
  */
-export const channelsEver = (
+export function channelsEver(
   sql: Queryable,
   organisation: string,
-): Promise<Omit<ChannelRow, 'p95_ms'>[]> =>
-  sql<
+): Promise<Omit<ChannelRow, 'p95_ms'>[]> {
+  return sql<
     Omit<ChannelRow, 'p95_ms'>[]
   >`select ${columns(sql)} from channels c left join users u on u.id = c.user_id
     where c.organisation_id = ${organisation} order by c.key`;
+}
 
-export const channelsOfKind = (
+export function channelsOfKind(
   sql: Queryable,
   organisation: string,
   kind: string,
-): Promise<Pick<ChannelRow, 'id' | 'name' | 'config' | 'secrets'>[]> =>
-  sql<
+): Promise<Pick<ChannelRow, 'id' | 'name' | 'config' | 'secrets'>[]> {
+  return sql<
     Pick<ChannelRow, 'id' | 'name' | 'config' | 'secrets'>[]
   >`select id, name, config, secrets from channels
     where organisation_id = ${organisation} and kind = ${kind} and deleted_at is null`;
+}
 
-export const countChannels = async (sql: Queryable, organisation: string): Promise<number> => {
+export async function countChannels(sql: Queryable, organisation: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*) as count from channels where organisation_id = ${organisation}
       and deleted_at is null`;
   return row?.count ?? 0;
-};
+}
 
 export type ChannelWrite = Pick<
   ChannelRow,
@@ -159,16 +166,18 @@ export type ChannelWrite = Pick<
   readonly host: string | null;
 };
 
-const recordOf = (channel: ChannelWrite) => ({
-  ...channel,
-  user_id: channel.user,
-  secrets: bytesText(channel.secrets),
-});
+function recordOf(channel: ChannelWrite) {
+  return {
+    ...channel,
+    user_id: channel.user,
+    secrets: bytesText(channel.secrets),
+  };
+}
 
-const writeChosen = async (
+async function writeChosen(
   sql: Queryable,
   { id, organisation, monitors, groups }: ChannelWrite,
-): Promise<void> => {
+): Promise<void> {
   await sql`delete from channel_monitors where channel_id = ${id}`;
   await sql`delete from channel_groups where channel_id = ${id}`;
   await sql`insert into channel_monitors (channel_id, monitor_id)
@@ -177,27 +186,27 @@ const writeChosen = async (
   await sql`insert into channel_groups (channel_id, group_id)
     select ${id}, id from groups where organisation_id = ${organisation}
       and id = any(${[...groups]}::uuid[])`;
-};
+}
 
-export const insertChannel = async (sql: Queryable, channel: ChannelWrite): Promise<void> => {
+export async function insertChannel(sql: Queryable, channel: ChannelWrite): Promise<void> {
   await insertRows(sql, 'channels', insertedColumns, channel.organisation, [recordOf(channel)]);
   await writeChosen(sql, channel);
-};
+}
 
 /**
  * Held steps may now wait for something else, so they are decided again. Reminders keep their time.
  */
-const askAgain = async (sql: Queryable, channel: string, at: Date): Promise<void> => {
+async function askAgain(sql: Queryable, channel: string, at: Date): Promise<void> {
   await sql`update alert_steps set look_at = ${at} where channel_id = ${channel} and state = 'held'
     and event <> 'reminder' and look_at > ${at}`;
-};
+}
 
 /** Messages to channels that get none any more are not tried again. */
-const endWaiting = async (
+async function endWaiting(
   sql: Queryable,
   channels: ReturnType<Queryable>,
   at: Date,
-): Promise<void> => {
+): Promise<void> {
   await sql`
     update messages m set state = 'given_up', settled_at = ${at},
       words = case when not c.enabled then 'The channel was turned off.'
@@ -205,13 +214,13 @@ const endWaiting = async (
         else 'The mailbox has not confirmed that it wants alerts.' end
     from channels c where c.id = m.channel_id and m.state = 'waiting' and ${channels}
       and (not c.enabled or c.unsubscribed_at is not null or c.verified_at is null)`;
-};
+}
 
-export const updateChannel = async (
+export async function updateChannel(
   sql: Queryable,
   channel: ChannelWrite,
   at: Date,
-): Promise<void> => {
+): Promise<void> {
   await updateRows(
     sql,
     'channels',
@@ -228,15 +237,15 @@ export const updateChannel = async (
   await writeChosen(sql, channel);
   await endWaiting(sql, sql`c.id = ${channel.id}`, at);
   await askAgain(sql, channel.id, at);
-};
+}
 
 /** The history of its notifications stays; its address and secrets are deleted. */
-export const deleteChannel = async (
+export async function deleteChannel(
   sql: Queryable,
   organisation: string,
   id: string,
   at: Date,
-): Promise<void> => {
+): Promise<void> {
   await sql`update channels
     set deleted_at = ${at}, config = '{}', secrets = null, verification = null, enabled = false
     where id = ${id} and organisation_id = ${organisation}`;
@@ -244,66 +253,66 @@ export const deleteChannel = async (
     set state = 'given_up', settled_at = ${at}, words = 'The channel was deleted.'
     where channel_id = ${id} and state = 'waiting'`;
   await askAgain(sql, id, at);
-};
+}
 
 /**
  * Creates the first channel only where there is none yet, so that the first alert reaches someone
  * before anyone configures a rule (rule 30).
  */
-export const insertFirstChannel = async (
+export async function insertFirstChannel(
   sql: Queryable,
   {
     organisation,
     email,
     at,
   }: { readonly organisation: string; readonly email: string; readonly at: Date },
-): Promise<void> => {
+): Promise<void> {
   await sql`
     insert into channels (id, organisation_id, kind, name, config, verified_at)
     select ${newId()}, ${organisation}, 'email', ${email},
       ${JSON.stringify({ address: email })}::text::jsonb, ${at}
     where not exists (select 1 from channels where organisation_id = ${organisation})`;
-};
+}
 
 /**
  * Stores the link that confirms a mailbox. Returns its organisation, or undefined when there is
  * nothing left to confirm.
  */
-export const linkChannel = async (
+export async function linkChannel(
   sql: Queryable,
   id: string,
   fingerprint: Buffer,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<{ name: string }[]>`
     update channels c set verification = ${fingerprint} from organisations o
     where o.id = c.organisation_id and c.id = ${id} and c.verified_at is null
       and c.deleted_at is null returning o.name`;
   return row?.name;
-};
+}
 
 /** Confirms the mailbox. The link is valid once, for a day. */
-export const verifyChannel = async (
+export async function verifyChannel(
   sql: Queryable,
   fingerprint: Buffer,
   at: Date,
-): Promise<{ id: string; name: string; organisation_id: string } | undefined> => {
+): Promise<{ id: string; name: string; organisation_id: string } | undefined> {
   const [row] = await sql<{ id: string; name: string; organisation_id: string }[]>`
     update channels set verified_at = ${at}, unsubscribed_at = null
     where verification = ${fingerprint} and verification_until > ${at} and verified_at is null
       and deleted_at is null
     returning id, name, organisation_id`;
   return row;
-};
+}
 
 /**
  * What a link asks the mailbox to confirm; undefined when the link never existed, is too old, or
  * was replaced by a newer mail.
  */
-export const askedMailbox = async (
+export async function askedMailbox(
   sql: Queryable,
   fingerprint: Buffer,
   at: Date,
-): Promise<{ organisation: string; address: string; said: boolean } | undefined> => {
+): Promise<{ organisation: string; address: string; said: boolean } | undefined> {
   const [row] = await sql<{ organisation: string; address: string; said: boolean }[]>`
     select o.name as organisation, c.config ->> 'address' as address,
       c.verified_at is not null as said
@@ -311,28 +320,28 @@ export const askedMailbox = async (
     where c.verification = ${fingerprint} and c.deleted_at is null
       and (c.verified_at is not null or c.verification_until > ${at})`;
   return row;
-};
+}
 
-export const wantVerification = async (
+export async function wantVerification(
   sql: Queryable,
   id: string,
   { at, until }: { readonly at: Date; readonly until: Date },
-): Promise<void> => {
+): Promise<void> {
   await sql`update channels
     set verified_at = null, verification = null, verification_until = ${until} where id = ${id}`;
   await endWaiting(sql, sql`c.id = ${id}`, at);
-};
+}
 
 /**
  * Unsubscribes this address from all channels of the organisation that write to it, present and
  * future. Returns whether that changes anything.
  */
-export const suppress = async (
+export async function suppress(
   sql: Queryable,
   organisation: string,
   address: string,
   at: Date,
-): Promise<boolean> => {
+): Promise<boolean> {
   const added = await sql`insert into suppressions (organisation_id, address, at)
     values (${organisation}, lower(${address}), ${at}) on conflict do nothing returning at`;
   const ended = await sql`
@@ -341,7 +350,7 @@ export const suppress = async (
     and unsubscribed_at is null returning id`;
   await endWaiting(sql, sql`c.organisation_id = ${organisation} and c.unsubscribed_at = ${at}`, at);
   return added.length + ended.length > 0;
-};
+}
 
 const hourMs = 3_600_000;
 /**
@@ -351,11 +360,7 @@ const hourMs = 3_600_000;
 const maxAnHour = 10;
 
 /** Counts one more test or confirmation mail. @throws Refusal. */
-export const countTry = async (
-  sql: Queryable,
-  organisation: string,
-  now: number,
-): Promise<void> => {
+export async function countTry(sql: Queryable, organisation: string, now: number): Promise<void> {
   const [at, since] = [new Date(now), new Date(now - hourMs)];
   await sql`delete from channel_tests where organisation_id = ${organisation} and at <= ${since}`;
   await sql`insert into channel_tests (organisation_id, at) values (${organisation}, ${at})`;
@@ -368,27 +373,30 @@ export const countTry = async (
       `An organisation can send ${maxAnHour} tests and confirmation mails an hour. Try again later.`,
       { waitS: hourMs / 1000 },
     );
-};
+}
 
-export const isSuppressed = async (
+export async function isSuppressed(
   sql: Queryable,
   organisation: string,
   address: string,
-): Promise<boolean> =>
-  (
-    await sql`select 1 from suppressions where organisation_id = ${organisation}
+): Promise<boolean> {
+  return (
+    (
+      await sql`select 1 from suppressions where organisation_id = ${organisation}
       and address = lower(${address})`
-  ).length > 0;
+    ).length > 0
+  );
+}
 
 /** A user's own address, and whether it is verified. */
-export const ownMailbox = async (
+export async function ownMailbox(
   sql: Queryable,
   user: string,
-): Promise<{ email: string; verified: boolean } | undefined> => {
+): Promise<{ email: string; verified: boolean } | undefined> {
   const [row] = await sql<{ email: string; verified: boolean }[]>`
     select email, email_verified_at is not null as verified from users where id = ${user}`;
   return row;
-};
+}
 
 /** Messages and steps for the pages (rule 40). */
 
@@ -421,19 +429,23 @@ export type MessageRow = {
   readonly attempts: readonly AttemptRow[];
 };
 
-const attempts = (sql: Queryable) => sql`
+function attempts(sql: Queryable) {
+  return sql`
   coalesce((select json_agg(json_build_object('at', (extract(epoch from a.at) * 1000)::bigint,
     'took_ms', a.took_ms, 'status', a.status,
     'class', a.class, 'verdict', a.verdict, 'words', a.words) order by a.attempt)
     from message_attempts a where a.message_id = m.id), '[]')`;
+}
 
-const messageColumns = (sql: Queryable) => sql`
+function messageColumns(sql: Queryable) {
+  return sql`
   m.key, m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence,
     m.state, m.due_at, m.created_at, m.settled_at,
   m.next_at, m.words, m.told -> 'monitors' as monitors, ${attempts(sql)} as attempts`;
+}
 
 /** Those with a smaller running number, of one channel or of all, newest first. */
-export const lastMessages = (
+export function lastMessages(
   sql: Queryable,
   organisation: string,
   {
@@ -441,39 +453,41 @@ export const lastMessages = (
     before,
     most,
   }: { readonly channel: string | null; readonly before: number; readonly most: number },
-): Promise<MessageRow[]> =>
-  sql<MessageRow[]>`
+): Promise<MessageRow[]> {
+  return sql<MessageRow[]>`
     select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
     where m.organisation_id = ${organisation} and m.key < ${before}
       ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
     order by m.key desc limit ${most}`;
+}
 
 /** The newest messages that say something of an incident. */
-export const messagesOfIncident = (
+export function messagesOfIncident(
   sql: Queryable,
   organisation: string,
   incident: string,
   most: number,
-): Promise<MessageRow[]> =>
-  sql<MessageRow[]>`
+): Promise<MessageRow[]> {
+  return sql<MessageRow[]>`
     select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
     where m.organisation_id = ${organisation} and m.id in (select s.message_id from alert_steps s
       where s.organisation_id = ${organisation} and s.incident_id = ${incident})
     order by m.key desc limit ${most}`;
+}
 
 /** A message of this channel; another channel's message is not found. */
-export const messageById = async (
+export async function messageById(
   sql: Queryable,
   organisation: string,
   channel: string,
   id: string,
-): Promise<MessageRow | undefined> => {
+): Promise<MessageRow | undefined> {
   const [row] = await sql<
     MessageRow[]
   >`select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
     where c.organisation_id = ${organisation} and m.channel_id = ${channel} and m.id = ${id}`;
   return row;
-};
+}
 
 export type StepRow = {
   readonly channel_id: string;
@@ -497,12 +511,12 @@ export type StepRow = {
 };
 
 /** All steps of these incidents, in order. */
-export const stepsToShow = (
+export function stepsToShow(
   sql: Queryable,
   organisation: string,
   incidents: readonly string[],
-): Promise<StepRow[]> =>
-  sql<StepRow[]>`
+): Promise<StepRow[]> {
+  return sql<StepRow[]>`
     select s.channel_id, s.incident_id, s.event, s.state, s.due_at, s.created_at, s.settled_at,
       s.holds, s.because,
       case when m.id is not null then json_build_object('state', m.state, 'created_at',
@@ -517,6 +531,7 @@ export const stepsToShow = (
     from alert_steps s left join messages m on m.id = s.message_id
     where s.organisation_id = ${organisation} and s.incident_id = any(${[...incidents]}::uuid[])
     order by s.due_at, s.id`;
+}
 
 export type DownOfIncident = {
   readonly id: string;
@@ -533,12 +548,12 @@ export type DownOfIncident = {
 };
 
 /** What happened to the "down" of these incidents before any channel. */
-export const downsOfIncidents = (
+export function downsOfIncidents(
   sql: Queryable,
   organisation: string,
   incidents: readonly string[],
-): Promise<DownOfIncident[]> =>
-  sql<DownOfIncident[]>`
+): Promise<DownOfIncident[]> {
+  return sql<DownOfIncident[]>`
     select i.id, i.monitor_id, m.group_id, i.confirmed_at, i.resolved_at, i.acknowledged_at,
       i.acknowledged_as, a.state as down_state,
       a.due_at as down_due_at, l.at as resort_at, l.mailed as resort_mailed
@@ -547,3 +562,4 @@ export const downsOfIncidents = (
         and event in ('down', 'was_down'))
       left join last_resorts l on l.incident_id = i.id
     where i.organisation_id = ${organisation} and i.id = any(${[...incidents]}::uuid[])`;
+}

@@ -80,7 +80,7 @@ const kinds: ChannelsPart['kinds'] = channelKinds.map(({ id, name, about, family
   ),
 }));
 
-export const createNotifications = ({
+export function createNotifications({
   config,
   sql,
   clock,
@@ -89,7 +89,7 @@ export const createNotifications = ({
   baseUrl,
   results,
   ownPlaces,
-}: Dependencies): Notifications => {
+}: Dependencies): Notifications {
   const keys = { secretKey: config.SECRET_KEY, previousKey: config.SECRET_KEY_PREVIOUS };
   const links = createAlertLinks(sql, keys);
   const vapid = createVapidPair(sql, keys);
@@ -280,4 +280,4 @@ export const createNotifications = ({
       mail?.close();
     },
   };
-};
+}

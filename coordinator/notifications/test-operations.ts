@@ -24,12 +24,12 @@ import { channelById, countTry, isSuppressed, ownMailbox } from './queries.ts';
  * A mailbox gets nothing, not even a test, before someone has confirmed from it that it is theirs
  * (rule 30). @throws Refusal.
  */
-const refuseUnasked = async (
+async function refuseUnasked(
   early: Early<OrganisationScope>,
   kind: string,
   config: ChannelConfig,
   verified: boolean,
-): Promise<void> => {
+): Promise<void> {
   if (kind !== 'email' || verified) return;
   const { pool, caller, organisation } = early;
   const own = caller.user === null ? undefined : await ownMailbox(pool, caller.user);
@@ -45,7 +45,7 @@ const refuseUnasked = async (
       message: 'config.address is not confirmed yet. Save the channel to send a confirmation mail.',
     },
   );
-};
+}
 
 type Tried = OutputOf<typeof api.testChannel>;
 

@@ -381,4 +381,6 @@ function json(value: unknown): string {
  * Loads what the first message would otherwise wait for: it is large, and takes a moment on a small
  * machine.
  */
-export const prepareSending = async (): Promise<void> => void (await load());
+export async function prepareSending(): Promise<void> {
+  return void (await load());
+}

@@ -226,8 +226,8 @@ async function tellChannels(
 }
 
 /** In order, so that the last of a warning is the newest. */
-const stepsOf = (sql: Queryable, channels: readonly string[], at: Date): Promise<Step[]> =>
-  sql<Step[]>`
+function stepsOf(sql: Queryable, channels: readonly string[], at: Date): Promise<Step[]> {
+  return sql<Step[]>`
     select s.id, s.channel_id, a.warning_id, a.monitor_id, a.event, w.code, a.details, w.began_at,
       w.confirmed_at, w.ended_at, m.name, m.target, g.name as group_name,
       exists (select 1 from warning_steps t join warning_alerts b on b.id = t.alert_id
@@ -238,8 +238,9 @@ const stepsOf = (sql: Queryable, channels: readonly string[], at: Date): Promise
     left join groups g on g.id = m.group_id
     where s.state = 'held' and s.look_at <= ${at} and s.channel_id = any(${[...channels]}::uuid[])
     order by s.id for update of s`;
+}
 
-const settle = async (
+async function settle(
   sql: Queryable,
   steps: readonly Step[],
   as: {
@@ -247,13 +248,13 @@ const settle = async (
     readonly because?: string;
     readonly look_at: number;
   },
-): Promise<void> => {
+): Promise<void> {
   if (steps.length === 0) return;
   await sql`
     update warning_steps set state = ${as.state}, look_at = ${new Date(as.look_at)},
       because = ${as.because ?? null}
     where id = any(${numbersLiteral(steps.map(({ id }) => id))}::bigint[])`;
-};
+}
 
 /** Each monitor once: with what it is warned of now, else with what is over. */
 function contentOf(

@@ -41,8 +41,9 @@ export type Understood<Kind extends OperatorCommand = OperatorCommand> = {
 };
 
 /** Whether it runs on any machine, without an environment. */
-export const isAlone = (understood: Understood): understood is Understood<LoneCommand> =>
-  'alone' in understood.command;
+export function isAlone(understood: Understood): understood is Understood<LoneCommand> {
+  return 'alone' in understood.command;
+}
 
 /** Flags that every command takes. */
 const everywhere = [
@@ -60,7 +61,7 @@ const misused = 2;
  * Parses the line alone: help and usage faults are answered without a database. Returns the exit
  * code, or the command to run.
  */
-export const understand = (argv: readonly string[], { out, err }: Streams): number | Understood => {
+export function understand(argv: readonly string[], { out, err }: Streams): number | Understood {
   try {
     const line = readLine(argv, booleans);
     const helped = argv.length === 0 ? commands : helpAskedFor(commands, line);
@@ -83,16 +84,17 @@ export const understand = (argv: readonly string[], { out, err }: Streams): numb
     err(`${error.message}\n`);
     return misused;
   }
-};
+}
 
-const helpOf = (command: OperatorCommand): string => {
+function helpOf(command: OperatorCommand): string {
   const needed = command.flags.filter((one) => one.required).map(withPlaceholder);
   const usage = ['npm run operator --', commandName(command), ...needed, '[FLAGS]'].join(' ');
   return `${command.what}\n\n${usage}\n\n${flagLines([...command.flags, ...everywhere])}`;
-};
+}
 
-const helpOfAll = (listed: readonly OperatorCommand[]): string =>
-  `The operator's commands (each takes --help and --json):\n\n${inColumns(listed.map((command) => [commandName(command), command.what]))}`;
+function helpOfAll(listed: readonly OperatorCommand[]): string {
+  return `The operator's commands (each takes --help and --json):\n\n${inColumns(listed.map((command) => [commandName(command), command.what]))}`;
+}
 
 /**
  * Output for people: a line for each member of an object, lists of objects as blocks; long texts
@@ -106,18 +108,19 @@ const helpOfAll = (listed: readonly OperatorCommand[]): string =>
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const operatorCommands = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 
-export const shown = (text: string): string =>
-  text.replaceAll(
+export function shown(text: string): string {
+  return text.replaceAll(
     operatorCommands,
     (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
+}
 
-const plain = (value: unknown): string => {
+function plain(value: unknown): string {
   if (typeof value === 'string') return shown(value);
   return Array.isArray(value) && value.length === 0 ? 'none' : JSON.stringify(value);
-};
+}
 
-const lines = (record: Readonly<Record<string, unknown>>, indent: string): string[] => {
+function lines(record: Readonly<Record<string, unknown>>, indent: string): string[] {
   const width = Math.max(0, ...Object.keys(record).map((key) => key.length));
   return Object.entries(record).flatMap(([key, value]) => {
     if (Array.isArray(value) && value.some(isRecord))
@@ -135,40 +138,43 @@ const lines = (record: Readonly<Record<string, unknown>>, indent: string): strin
       ? [`${indent}${key}`, inside]
       : [`${indent}${key.padEnd(width)}  ${text}`];
   });
-};
+}
 
-export const asText = (result: unknown): string =>
-  isRecord(result) ? lines(result, '').join('\n') : plain(result);
+export function asText(result: unknown): string {
+  return isRecord(result) ? lines(result, '').join('\n') : plain(result);
+}
 
 /** Each fault, after the flag that its value came from. */
-const faultsOf = ({ flags }: OperatorCommand, { faults }: InvalidInput): string =>
-  faults
+function faultsOf({ flags }: OperatorCommand, { faults }: InvalidInput): string {
+  return faults
     .map(({ loc, msg }) => {
       const key = String(loc.at(-1) ?? '');
       const name = flags.find((one) => one.key === key)?.name;
       return `${name === undefined ? key : `--${name}`}: ${msg}`;
     })
     .join('\n');
+}
 
 /** A file or a host that is unreachable: a stack would explain nothing. */
-const isOfSystem = (error: Error): boolean =>
-  'syscall' in error || codeOf(error) === 'CONNECT_TIMEOUT';
+function isOfSystem(error: Error): boolean {
+  return 'syscall' in error || codeOf(error) === 'CONNECT_TIMEOUT';
+}
 
 /** What backups refuse, in words. */
 const ownFaults: readonly string[] = ['NoBackup', 'NoRoom'];
 
 /** Prints the result in the requested form. */
-const print = (result: unknown, input: Input, { out, err }: Streams, text = asText): void => {
+function print(result: unknown, input: Input, { out, err }: Streams, text = asText): void {
   out(`${input.json === true ? JSON.stringify(result) : text(result)}\n`);
   for (const warning of configWarnings(result, result)) err(`${shown(warning)}\n`);
-};
+}
 
 /** Returns the exit code. Errors of our own are thrown. */
-const ended = async (
+async function ended(
   command: OperatorCommand,
   streams: Streams,
   work: () => Promise<void>,
-): Promise<number> => {
+): Promise<number> {
   const { err } = streams;
   try {
     await work();
@@ -184,24 +190,25 @@ const ended = async (
     else throw error;
     return failed;
   }
-};
+}
 
 /** Runs a command that needs no installation. */
-export const runAlone = (
+export function runAlone(
   { command, input }: Understood<LoneCommand>,
   streams: Streams,
-): Promise<number> =>
-  ended(command, streams, async () => {
+): Promise<number> {
+  return ended(command, streams, async () => {
     const { result, text } = await command.alone(input);
     print(result, input, streams, text);
   });
+}
 
 /** Runs a parsed command. Returns its exit code. */
-export const runUnderstood = async (
+export async function runUnderstood(
   { command, input }: Understood,
   dependencies: OperatorDependencies,
   streams: Streams,
-): Promise<number> => {
+): Promise<number> {
   if ('alone' in command) return runAlone({ command, input }, streams);
   const progress: Progress = (table, rows) => {
     if (streams.watched && !input.json === true) streams.err(`  ${table}: ${rows} rows\n`);
@@ -210,4 +217,4 @@ export const runUnderstood = async (
     if (!command.onAnySchema) await dependencies.migrate();
     print(await command.run(dependencies, input, progress), input, streams);
   });
-};
+}

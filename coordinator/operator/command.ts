@@ -54,12 +54,14 @@ export type Copied = { readonly tables: number; readonly rows: number };
 export type Input = Readonly<Record<string, unknown>>;
 
 /** The text of a flag that the command must have, or that is checked further on. */
-export const textOf = (input: Input, key: string): string => textIn(input, key) ?? '';
+export function textOf(input: Input, key: string): string {
+  return textIn(input, key) ?? '';
+}
 
-export const textIn = (input: Input, key: string): string | undefined => {
+export function textIn(input: Input, key: string): string | undefined {
   const value = input[key];
   return typeof value === 'string' ? value : undefined;
-};
+}
 
 type Words = {
   /** Noun and verb, or one word. */
@@ -96,7 +98,9 @@ export type OperatorCommand = InstallationCommand | LoneCommand;
 /** A command without its words, made from an operation. */
 export type Action = Omit<InstallationCommand, 'words'>;
 
-export const required = (name: string, hint: string): Flag => flag(name, hint, { required: true });
+export function required(name: string, hint: string): Flag {
+  return flag(name, hint, { required: true });
+}
 
 export const organisation = required('organisation', 'id or name of the organisation');
 
@@ -110,55 +114,63 @@ type Choices = {
 };
 
 /** The flags of an operation's input. What it is about is its --id. */
-export const inputFlags = (
+export function inputFlags(
   { params, query, body }: Operation,
   { names = {}, required: must = [] }: Choices = {},
-): readonly Flag[] => [
-  ...flagsOf(params).map((one) => ({
-    ...one,
-    name: 'id',
-    hint: `id of the ${one.key.replace(/_id$/, '').replaceAll('_', ' ')}`,
-  })),
-  ...flagsOf({ ...query, ...body?.shape } satisfies Shape).map((one) => ({
-    ...one,
-    name: names[one.key] ?? one.name,
-    required: one.required || must.includes(one.key),
-  })),
-];
+): readonly Flag[] {
+  return [
+    ...flagsOf(params).map((one) => ({
+      ...one,
+      name: 'id',
+      hint: `id of the ${one.key.replace(/_id$/, '').replaceAll('_', ' ')}`,
+    })),
+    ...flagsOf({ ...query, ...body?.shape } satisfies Shape).map((one) => ({
+      ...one,
+      name: names[one.key] ?? one.name,
+      required: one.required || must.includes(one.key),
+    })),
+  ];
+}
 
 /** Runs in the organisation that --organisation names. */
-export const within = (operation: Operation, choices: Choices = {}): Action => ({
-  what: operation.summary,
-  flags: [organisation, ...inputFlags(operation, choices)],
-  run: async ({ gate, organisations }, input) => {
-    const caller = operatorIn(await organisations.named(textOf(input, 'organisation')));
-    return (
-      await gate.execute(operation, caller, rawInput(operation, { ...choices.always, ...input }))
-    ).body;
-  },
-});
+export function within(operation: Operation, choices: Choices = {}): Action {
+  return {
+    what: operation.summary,
+    flags: [organisation, ...inputFlags(operation, choices)],
+    run: async ({ gate, organisations }, input) => {
+      const caller = operatorIn(await organisations.named(textOf(input, 'organisation')));
+      return (
+        await gate.execute(operation, caller, rawInput(operation, { ...choices.always, ...input }))
+      ).body;
+    },
+  };
+}
 
 /** Runs in the organisation that owns what --id names. */
-export const upon = (
+export function upon(
   kind: 'monitor' | 'incident' | 'token' | 'channel',
   operation: Operation,
-): Action => ({
-  what: operation.summary,
-  flags: inputFlags(operation),
-  run: async ({ gate, organisations }, input) => {
-    const caller = operatorIn(await organisations.owning(kind, textOf(input, `${kind}_id`)));
-    return (await gate.execute(operation, caller, rawInput(operation, input))).body;
-  },
-});
+): Action {
+  return {
+    what: operation.summary,
+    flags: inputFlags(operation),
+    run: async ({ gate, organisations }, input) => {
+      const caller = operatorIn(await organisations.owning(kind, textOf(input, `${kind}_id`)));
+      return (await gate.execute(operation, caller, rawInput(operation, input))).body;
+    },
+  };
+}
 
-export const onInstallation = (operation: Operation, choices: Choices = {}): Action => ({
-  what: operation.summary,
-  flags: inputFlags(operation, choices),
-  run: async ({ gate }, input) =>
-    (
-      await gate.executeForInstallation(
-        operation,
-        rawInput(operation, { ...choices.always, ...input }),
-      )
-    ).body,
-});
+export function onInstallation(operation: Operation, choices: Choices = {}): Action {
+  return {
+    what: operation.summary,
+    flags: inputFlags(operation, choices),
+    run: async ({ gate }, input) =>
+      (
+        await gate.executeForInstallation(
+          operation,
+          rawInput(operation, { ...choices.always, ...input }),
+        )
+      ).body,
+  };
+}

@@ -53,11 +53,13 @@ import {
 } from './contract.ts';
 import { commandsOfBackups, commandsOfKeys, commandsOfTheBus } from './installation-commands.ts';
 
-const command = (words: string, action: Action, what = action.what): InstallationCommand => ({
-  ...action,
-  words: words.split(' '),
-  what,
-});
+function command(words: string, action: Action, what = action.what): InstallationCommand {
+  return {
+    ...action,
+    words: words.split(' '),
+    what,
+  };
+}
 
 const optionalOrganisation = flag(
   'organisation',

@@ -24,18 +24,18 @@ import {
 
 /** Backups of the database, and their restoration. */
 
-const wholeNumber = (
+function wholeNumber(
   input: Input,
   name: string,
   fallback: number,
   [least, limit]: readonly [number, number],
-): number => {
+): number {
   const text = textIn(input, name) ?? String(fallback);
   const number = Number(text);
   if (!/^\d+$/.test(text) || number < least || number > limit)
     throw new UsageFault(`--${name}: "${text}" must be a number from ${least} to ${limit}.`);
   return number;
-};
+}
 
 const folder = required('folder', 'the folder of the backups');
 const withoutResults = flag(
@@ -45,19 +45,19 @@ const withoutResults = flag(
 );
 
 /** Milliseconds from `now` to the next HH:MM in UTC. */
-export const untilNext = (at: string, now: number): number => {
+export function untilNext(at: string, now: number): number {
   const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(at) ?? [];
   if (hours === undefined || minutes === undefined)
     throw new UsageFault(`--at: "${at}" must be a time of the day in UTC, such as 03:17.`);
   const next = new Date(now).setUTCHours(Number(hours), Number(minutes), 0, 0);
   return next > now ? next - now : next + 86_400_000 - now;
-};
+}
 
 /**
  * For containers, which have no timer: it keeps running, and does the work each day. A failure is
  * reported to the heartbeat, and tried again after a while.
  */
-const eachDay = async (at: string, once: () => Promise<unknown>): Promise<unknown> => {
+async function eachDay(at: string, once: () => Promise<unknown>): Promise<unknown> {
   const leaving = new AbortController();
   let isWorking = false;
   let failures = 0;
@@ -84,7 +84,7 @@ const eachDay = async (at: string, once: () => Promise<unknown>): Promise<unknow
     }
     isWorking = false;
   }
-};
+}
 
 const nightly: InstallationCommand['run'] = async ({ backups }, input) => {
   const wishes = {
@@ -159,14 +159,14 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
  */
 
 /** Not on the command line: other users of the machine would see it. */
-const passphraseOf = async (input: Input): Promise<string> => {
+async function passphraseOf(input: Input): Promise<string> {
   const text = (await readFile(textOf(input, 'passphrase-file'), 'utf8')).trim();
   if (text.length < shortestPassphrase)
     throw new UsageFault(
       `--passphrase-file: what stands there must have at least ${shortestPassphrase} characters.`,
     );
   return text;
-};
+}
 
 const passphraseFile = required(
   'passphrase-file',
@@ -228,12 +228,13 @@ export const commandsOfKeys = [
 
 /** The commands that create a bus. They need no installation, because there is none yet. */
 
-const list = (text: string | undefined): readonly string[] =>
-  (text ?? '').split(',').flatMap((one) => one.trim() || []);
+function list(text: string | undefined): readonly string[] {
+  return (text ?? '').split(',').flatMap((one) => one.trim() || []);
+}
 
 const hostAndPort = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
-const addressesOf = (input: Input, count: number): readonly string[] => {
+function addressesOf(input: Input, count: number): readonly string[] {
   const addresses = list(textIn(input, 'url'));
   for (const address of addresses)
     if (!address.startsWith('tls://') || !hostAndPort.test(address.slice('tls://'.length)))
@@ -245,9 +246,9 @@ const addressesOf = (input: Input, count: number): readonly string[] => {
       `--url names ${addresses.length} of ${count} machines; name each, with commas, such as tls://bus-1.example.org:443,tls://bus-2…`,
     );
   return addresses.map((address) => (/:\d+$/.test(address) ? address : `${address}:443`));
-};
+}
 
-const routesOf = (input: Input, addresses: readonly string[]): readonly string[] => {
+function routesOf(input: Input, addresses: readonly string[]): readonly string[] {
   const named = list(textIn(input, 'routes'));
   if (named.length === 0)
     return addresses.map((address) => address.replace('tls://', '').replace(/:\d+$/, ':6222'));
@@ -259,12 +260,12 @@ const routesOf = (input: Input, addresses: readonly string[]): readonly string[]
       `--routes names ${named.length} machines and --url ${addresses.length}; name each in both.`,
     );
   return named.map((route) => (/:\d+$/.test(route) ? route : `${route}:6222`));
-};
+}
 
 /**
  * Existing files are never overwritten: keys that a newer bus's replaced would be lost for good.
  */
-const write = async (folder: string, files: readonly SetupFile[]): Promise<void> => {
+async function write(folder: string, files: readonly SetupFile[]): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const { file } of files) {
     const isThere = await lstat(join(folder, file)).then(
@@ -281,13 +282,14 @@ const write = async (folder: string, files: readonly SetupFile[]): Promise<void>
   }
   for (const { file, text } of files)
     await writeFile(join(folder, file), text, { mode: 0o600, flag: 'wx' });
-};
+}
 
 /** Each file unchanged after its name: the reader splits the text at these lines. */
-const asOne = (files: readonly SetupFile[]): string =>
-  files.map(({ file, text }) => `# ======== ${file}\n${text}`).join('\n');
+function asOne(files: readonly SetupFile[]): string {
+  return files.map(({ file, text }) => `# ======== ${file}\n${text}`).join('\n');
+}
 
-const keysIn = async (file: string): Promise<SetupKeys> => {
+async function keysIn(file: string): Promise<SetupKeys> {
   const settings = parseEnv(await readFile(file, 'utf8'));
   try {
     return setupKeysIn(settings);
@@ -296,7 +298,7 @@ const keysIn = async (file: string): Promise<SetupKeys> => {
       `--keys: ${file} does not hold the keys of a bus. ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-};
+}
 
 const init: LoneCommand['alone'] = async (input) => {
   const nodes = textIn(input, 'nodes') ?? '1';

@@ -20,33 +20,35 @@ import type * as contract from './contract.ts';
 import { installationFigures, organisationsByName, writeOperator } from './queries.ts';
 
 /** One, or null for all; all must be requested explicitly. @throws Refusal `request_malformed`. */
-export const whichSetAside = ({
+export function whichSetAside({
   set_aside_id,
   all,
 }: {
   readonly set_aside_id: number | null;
   readonly all: boolean;
-}): number | null => {
+}): number | null {
   if ((set_aside_id !== null) === all)
     throw new Refusal('request_malformed', 'Say which message: give its id, or say all of them.');
   return set_aside_id;
-};
+}
 
-export const dropSetAside = async (
+export async function dropSetAside(
   { sql }: Context,
   input: InputOf<typeof contract.dropSetAside>,
-): OperationResult<OutputOf<typeof contract.dropSetAside>> => {
+): OperationResult<OutputOf<typeof contract.dropSetAside>> {
   const id = whichSetAside(input);
   if (id !== null) orNotFound(await setAsideById(sql, id), 'set_aside_not_found');
   return { dropped: await forget(sql, id) };
-};
+}
 
-export const daysBefore = (now: number, days: number): Date => new Date(now - days * 86_400_000);
+export function daysBefore(now: number, days: number): Date {
+  return new Date(now - days * 86_400_000);
+}
 
-export const listNotices = async (
+export async function listNotices(
   { sql, now }: Context,
   { days }: InputOf<typeof contract.listNotices>,
-): OperationResult<OutputOf<typeof contract.listNotices>> => {
+): OperationResult<OutputOf<typeof contract.listNotices>> {
   const items = (await noticesSince(sql, daysBefore(now, days))).map(
     ({ began_at, ended_at, ...notice }) => ({
       ...notice,
@@ -56,12 +58,12 @@ export const listNotices = async (
     }),
   );
   return { items, open: items.filter(({ ended_at }) => ended_at === null).length };
-};
+}
 
-export const listRefused = async (
+export async function listRefused(
   { sql, now }: Context,
   { days, probe_id }: InputOf<typeof contract.listRefused>,
-): OperationResult<OutputOf<typeof contract.listRefused>> => {
+): OperationResult<OutputOf<typeof contract.listRefused>> {
   const items = (await refusedSince(sql, daysBefore(now, days), probe_id)).map(
     ({ day, probe, name, reason, count, last_at }) => ({
       day,
@@ -74,9 +76,9 @@ export const listRefused = async (
     }),
   );
   return { items, count: items.reduce((sum, { count }) => sum + count, 0) };
-};
+}
 
-export const setAsideJson = ({
+export function setAsideJson({
   id,
   subject,
   reason,
@@ -84,49 +86,53 @@ export const setAsideJson = ({
   bytes,
   attempts,
   retry_asked_at,
-}: SetAside) => ({
-  id,
-  subject,
-  reason,
-  bytes,
-  attempts,
-  at: at.toISOString(),
-  retry_asked_at: retry_asked_at?.toISOString() ?? null,
-});
+}: SetAside) {
+  return {
+    id,
+    subject,
+    reason,
+    bytes,
+    attempts,
+    at: at.toISOString(),
+    retry_asked_at: retry_asked_at?.toISOString() ?? null,
+  };
+}
 
-export const listSetAside = async ({
+export async function listSetAside({
   sql,
-}: Context): OperationResult<OutputOf<typeof contract.listSetAside>> => {
+}: Context): OperationResult<OutputOf<typeof contract.listSetAside>> {
   const items = (await allSetAside(sql)).map(setAsideJson);
   return { items, count: items.length };
-};
+}
 
 /**
  * The owner of its partition processes it: at once where a coordinator runs, otherwise when one
  * does.
  */
-export const retrySetAside = async (
+export async function retrySetAside(
   { sql }: Context,
   input: InputOf<typeof contract.retrySetAside>,
-): OperationResult<OutputOf<typeof contract.retrySetAside>> => {
+): OperationResult<OutputOf<typeof contract.retrySetAside>> {
   const id = whichSetAside(input);
   if (id !== null) orNotFound(await setAsideById(sql, id), 'set_aside_not_found');
   return { asked: await askAgain(sql, id) };
-};
+}
 
-export const sayOutageFalse = async (
+export async function sayOutageFalse(
   { sql }: Context,
   { incident_id: incident, is_false }: InputOf<typeof contract.sayOutageFalse>,
-): OperationResult<OutputOf<typeof contract.sayOutageFalse>> => ({
-  incident,
-  monitor: orNotFound(await sayFalse(sql, incident, is_false), 'incident_not_found'),
-  is_false,
-});
+): OperationResult<OutputOf<typeof contract.sayOutageFalse>> {
+  return {
+    incident,
+    monitor: orNotFound(await sayFalse(sql, incident, is_false), 'incident_not_found'),
+    is_false,
+  };
+}
 
-export const showSetAside = async (
+export async function showSetAside(
   { sql }: Context,
   { set_aside_id }: InputOf<typeof contract.showSetAside>,
-): OperationResult<OutputOf<typeof contract.showSetAside>> => {
+): OperationResult<OutputOf<typeof contract.showSetAside>> {
   const { data, ...row } = orNotFound(await setAsideById(sql, set_aside_id), 'set_aside_not_found');
   const encoding = isUtf8(data) ? 'text' : 'base64';
   return {
@@ -134,13 +140,13 @@ export const showSetAside = async (
     encoding,
     data: Buffer.from(data).toString(encoding === 'text' ? 'utf8' : 'base64'),
   };
-};
+}
 
-export const listOrganisations = async (
+export async function listOrganisations(
   context: Context,
   input: InputOf<typeof contract.listOrganisations>,
-): OperationResult<OutputOf<typeof contract.listOrganisations>> =>
-  pageOf(
+): OperationResult<OutputOf<typeof contract.listOrganisations>> {
+  return pageOf(
     context.with.cursors,
     ['organisations'],
     input,
@@ -155,10 +161,10 @@ export const listOrganisations = async (
       ends_at: ends_at?.toISOString() ?? null,
     }),
   );
+}
 
-const marking =
-  (is_operator: boolean) =>
-  async (
+function marking(is_operator: boolean) {
+  return async (
     { sql }: Context,
     { email }: InputOf<typeof contract.markOperator>,
   ): OperationResult<OutputOf<typeof contract.markOperator>> => {
@@ -166,6 +172,7 @@ const marking =
     await writeOperator(sql, user.id, is_operator);
     return { ...user, is_operator };
   };
+}
 
 export const markOperator = marking(true);
 
@@ -174,10 +181,10 @@ export const unmarkOperator = marking(false);
 
 const hour = 3_600_000;
 
-export const showFigures = async ({
+export async function showFigures({
   sql,
   now,
-}: Context): OperationResult<OutputOf<typeof contract.showFigures>> => {
+}: Context): OperationResult<OutputOf<typeof contract.showFigures>> {
   const { checks, ...figures } = await installationFigures(sql, new Date(now));
   const from = checks === null ? 0 : Date.parse(checks.from);
   return {
@@ -193,4 +200,4 @@ export const showFigures = async ({
     version,
     time_zone_data: zoneDataAt(process.versions.tz, now),
   };
-};
+}

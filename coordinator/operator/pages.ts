@@ -142,13 +142,16 @@ type Probe = OutputOf<typeof listAllProbes>['items'][number];
 /** For lists that can grow long; the commands show all. */
 const maxRows = 50;
 
-const section = (title: string, ...parts: readonly Part[]): Html =>
-  html`<section class="after"><h2>${title}</h2>${parts}</section>`;
+function section(title: string, ...parts: readonly Part[]): Html {
+  return html`<section class="after"><h2>${title}</h2>${parts}</section>`;
+}
 
-const none = (words: string): Html => html`<p class="soft">${words}</p>`;
+function none(words: string): Html {
+  return html`<p class="soft">${words}</p>`;
+}
 
-const table = (columns: readonly string[], rows: readonly Html[]): Html =>
-  html`
+function table(columns: readonly string[], rows: readonly Html[]): Html {
+  return html`
     <div class="table-card">
       <table class="cards">
         <thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
@@ -156,10 +159,11 @@ const table = (columns: readonly string[], rows: readonly Html[]): Html =>
       </table>
     </div>
   `;
+}
 
 /** The shown rows of a list, and how to see the others. */
-const shortTable = (columns: readonly string[], rows: readonly Html[], command: string): Html =>
-  html`
+function shortTable(columns: readonly string[], rows: readonly Html[], command: string): Html {
+  return html`
     ${table(columns, rows.slice(0, maxRows))}
     ${
       rows.length > maxRows &&
@@ -171,8 +175,9 @@ const shortTable = (columns: readonly string[], rows: readonly Html[], command: 
       `
     }
   `;
+}
 
-const noticesOf = ({ items }: Notices, { times }: OperatorsRequest): Html => {
+function noticesOf({ items }: Notices, { times }: OperatorsRequest): Html {
   const open = items.filter(({ ended_at }) => ended_at === null);
   const ended = items.flatMap(({ ended_at, ...each }) =>
     ended_at === null ? [] : [{ ...each, ended_at }],
@@ -204,7 +209,7 @@ const noticesOf = ({ items }: Notices, { times }: OperatorsRequest): Html => {
         'notice list',
       ),
   );
-};
+}
 
 const kinds: Readonly<Record<Kind, string>> = {
   https: 'https',
@@ -218,11 +223,11 @@ const kinds: Readonly<Record<Kind, string>> = {
   icmp: 'ping',
 };
 
-const zonesText = ({
+function zonesText({
   version,
   released_on,
   least_age_days: days,
-}: OutputOf<typeof showFigures>['time_zone_data']): Part => {
+}: OutputOf<typeof showFigures>['time_zone_data']): Part {
   if (version === null) return 'unknown';
   const age =
     days === null
@@ -232,9 +237,9 @@ const zonesText = ({
     (part) => part !== null,
   );
   return html`${version}<span class="note">${note.join(', ')}</span>`;
-};
+}
 
-const figuresOf = (figures: OutputOf<typeof showFigures>, { times }: OperatorsRequest): Html => {
+function figuresOf(figures: OutputOf<typeof showFigures>, { times }: OperatorsRequest): Html {
   const {
     organisations,
     monitors,
@@ -277,13 +282,10 @@ const figuresOf = (figures: OutputOf<typeof showFigures>, { times }: OperatorsRe
       </dl>
     `,
   );
-};
+}
 
-const organisationsOf = (
-  { items, next_cursor }: Organisations,
-  { times }: OperatorsRequest,
-): Html =>
-  section(
+function organisationsOf({ items, next_cursor }: Organisations, { times }: OperatorsRequest): Html {
+  return section(
     'Organisations',
     items.length === 0
       ? none('None')
@@ -313,14 +315,15 @@ const organisationsOf = (
     next_cursor !== null &&
       moreLink(`/operator${query({ cursor: next_cursor })}`, 'More organisations'),
   );
+}
 
-const stateOf = ({ quarantined, location, last_seen_at }: Probe): readonly [State, string] => {
+function stateOf({ quarantined, location, last_seen_at }: Probe): readonly [State, string] {
   if (location === 'doubted') return ['verifying', 'Location doubtful'];
   if (quarantined) return ['verifying', 'Quarantined'];
   return last_seen_at === null ? ['pending', 'Never connected'] : ['up', 'Trusted'];
-};
+}
 
-const probesOf = (items: readonly Probe[], { times }: OperatorsRequest): Html => {
+function probesOf(items: readonly Probe[], { times }: OperatorsRequest): Html {
   const inUse = items.filter(({ revoked_at }) => revoked_at === null);
   return section(
     'Probes',
@@ -358,10 +361,10 @@ const probesOf = (items: readonly Probe[], { times }: OperatorsRequest): Html =>
           'probe list',
         ),
   );
-};
+}
 
-const refusedOf = ({ items }: OutputOf<typeof listRefused>, { times }: OperatorsRequest): Html =>
-  section(
+function refusedOf({ items }: OutputOf<typeof listRefused>, { times }: OperatorsRequest): Html {
+  return section(
     'Rejected messages',
     items.length === 0
       ? none('None in the last 7 days')
@@ -387,9 +390,10 @@ const refusedOf = ({ items }: OutputOf<typeof listRefused>, { times }: Operators
           'refused list',
         ),
   );
+}
 
-const setAsideOf = ({ items }: OutputOf<typeof listSetAside>, { times }: OperatorsRequest): Html =>
-  section(
+function setAsideOf({ items }: OutputOf<typeof listSetAside>, { times }: OperatorsRequest): Html {
+  return section(
     'Failed messages',
     items.length === 0
       ? none('All messages were processed')
@@ -418,15 +422,16 @@ const setAsideOf = ({ items }: OutputOf<typeof listSetAside>, { times }: Operato
           'set-aside list',
         ),
   );
+}
 
-const sentenceOf = (open: number, aside: number): string => {
+function sentenceOf(open: number, aside: number): string {
   const parts = [
     ...(open > 0 ? [open === 1 ? 'One notice is open' : `${open} notices are open`] : []),
     ...(aside > 0 ? [aside === 1 ? 'one message failed' : `${aside} messages failed`] : []),
   ];
   if (parts.length === 0) return 'Nothing needs your attention';
   return parts.join(', and ').replace(/^./, (letter) => letter.toUpperCase());
-};
+}
 
 /** What the operator wants to know about the installation, urgent things first. */
 export const operatorPage: Page = {

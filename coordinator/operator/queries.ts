@@ -3,19 +3,24 @@ import type { Queryable } from '../database/connect.ts';
 /** What the operator's page reads: over all organisations, for the operator only. */
 
 /** False when the user no longer exists. */
-export const writeOperator = async (
+export async function writeOperator(
   sql: Queryable,
   id: string,
   is_operator: boolean,
-): Promise<boolean> =>
-  (await sql`update users set is_operator = ${is_operator} where id = ${id}`).count > 0;
+): Promise<boolean> {
+  return (await sql`update users set is_operator = ${is_operator} where id = ${id}`).count > 0;
+}
 
-export const isOperator = async (sql: Queryable, user: string): Promise<boolean> =>
-  (await sql`select 1 from users where id = ${user} and is_operator`).count > 0;
+export async function isOperator(sql: Queryable, user: string): Promise<boolean> {
+  return (await sql`select 1 from users where id = ${user} and is_operator`).count > 0;
+}
 
 /** Like isOperator(), locked until the end of the transaction. */
-export const lockOperator = async (sql: Queryable, user: string): Promise<boolean> =>
-  (await sql`select 1 from users where id = ${user} and is_operator for no key update`).count > 0;
+export async function lockOperator(sql: Queryable, user: string): Promise<boolean> {
+  return (
+    (await sql`select 1 from users where id = ${user} and is_operator for no key update`).count > 0
+  );
+}
 
 export type ListedOrganisation = {
   readonly id: string;
@@ -32,12 +37,12 @@ export type ListedOrganisation = {
  * By name, after the organisation with this key; null: from the first. If that name changed
  * meanwhile, the walk continues from its present place.
  */
-export const organisationsByName = (
+export function organisationsByName(
   sql: Queryable,
   after: number | null,
   limit: number,
-): Promise<ListedOrganisation[]> =>
-  sql<ListedOrganisation[]>`
+): Promise<ListedOrganisation[]> {
+  return sql<ListedOrganisation[]>`
     select o.id, o.key, o.name, o.plan, o.created_at, o.ends_at,
       (select coalesce(sum(c.monitors), 0)::int from monitor_counts c
         where c.organisation_id = o.id) as monitors,
@@ -50,6 +55,7 @@ export const organisationsByName = (
       from organisations a where a.key = ${after})`
     }
     order by lower(o.name), o.key limit ${limit}`;
+}
 
 export type FiguresRow = {
   readonly organisations: number;
@@ -63,7 +69,7 @@ export type FiguresRow = {
  * Checks are those of the newest finished hour with a sum: counting single results would read
  * millions of them.
  */
-export const installationFigures = async (sql: Queryable, now: Date): Promise<FiguresRow> => {
+export async function installationFigures(sql: Queryable, now: Date): Promise<FiguresRow> {
   const [row] = await sql<FiguresRow[]>`
     select (select count(*)::int from organisations) as organisations,
       (select coalesce(json_agg(json_build_object('kind', k.type, 'count', k.count)
@@ -80,4 +86,4 @@ export const installationFigures = async (sql: Queryable, now: Date): Promise<Fi
   return (
     row ?? { organisations: 0, monitors: [], checks: null, open_incidents: 0, alerts_waiting: 0 }
   );
-};
+}

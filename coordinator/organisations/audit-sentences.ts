@@ -164,34 +164,38 @@ const sentences: Readonly<Record<string, string | null>> = {
   dropSetAside: 'Deleted failed messages',
 };
 
-export const hasAuditSentence = (operation: string): boolean => Object.hasOwn(sentences, operation);
+export function hasAuditSentence(operation: string): boolean {
+  return Object.hasOwn(sentences, operation);
+}
 
 /** An operation that no longer exists is called by its id. */
-export const auditSentence = (operation: string): string => sentences[operation] ?? operation;
+export function auditSentence(operation: string): string {
+  return sentences[operation] ?? operation;
+}
 
 type Values = Readonly<Record<string, unknown>>;
 
 /** What a change of several monitors did, by what it wrote down. */
-const bulkVerb = (after: Values): string | undefined => {
+function bulkVerb(after: Values): string | undefined {
   if ('muted' in after) return after.muted === true ? 'Muted' : 'Unmuted';
   const verbs = {
     ...{ paused: 'Paused', resumed: 'Resumed', deleted: 'Deleted' },
     ...{ added: 'Tagged', removed: 'Untagged', group: 'Moved' },
   };
   return Object.entries(verbs).find(([key]) => key in after)?.[1];
-};
+}
 
 /** What an entry says. */
-export const entrySentence = (
+export function entrySentence(
   operation: string,
   { before, after }: { readonly before: Values | null; readonly after: Values | null },
-): string => {
+): string {
   const verb = operation === 'changeMonitors' ? bulkVerb(after ?? {}) : undefined;
   const names = after?.names ?? before?.names;
   return verb === undefined || !Array.isArray(names)
     ? auditSentence(operation)
     : `${verb} ${names.length === 1 ? 'monitor' : `${names.length} monitors`}`;
-};
+}
 
 /** What people are not shown. */
 export const unlistedOperations: readonly string[] = Object.keys(sentences).filter(
@@ -240,8 +244,8 @@ const fields: Readonly<Record<string, string>> = {
 };
 
 /** `config.timeout_s` → Timeout. */
-export const fieldName = (key: string): string => {
+export function fieldName(key: string): string {
   const own = key.replace(/^config\./, '');
   const words = fields[own] ?? own.replaceAll(/[._]/g, ' ').replace(/ s$/, '');
   return words.replace(/^./, (letter) => letter.toUpperCase());
-};
+}

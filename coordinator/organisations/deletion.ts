@@ -29,25 +29,25 @@ type Ending = {
   readonly ends_at: Date;
 };
 
-const mailOwners = async (
+async function mailOwners(
   sql: Queryable,
   { id, name, time_zone, ends_at }: Ending,
   what: 'ends-soon' | 'gone',
   at: Date,
-): Promise<void> => {
+): Promise<void> {
   const owners = (await ownersOf(sql, [id])).get(id) ?? [];
   const about = { what, organisation: name, by: null, ends_at: ends_at.toISOString(), time_zone };
   await postMails(
     sql,
     owners.map((recipient) => ({ kind: 'organisation', recipient, about, at })),
   );
-};
+}
 
 /**
  * Mails the owners of one organisation a last time before its deletion. Returns false when all were
  * notified.
  */
-export const warnOfEnd = async (sql: Queryable, at: Date, endsBefore: Date): Promise<boolean> => {
+export async function warnOfEnd(sql: Queryable, at: Date, endsBefore: Date): Promise<boolean> {
   const [ending] = await sql<Ending[]>`
     select o.id, o.name, o.time_zone, o.ends_at from organisations o join endings e
       on e.organisation_id = o.id
@@ -57,18 +57,19 @@ export const warnOfEnd = async (sql: Queryable, at: Date, endsBefore: Date): Pro
   await sql`update endings set warned_at = ${at} where organisation_id = ${ending.id}`;
   await mailOwners(sql, ending, 'ends-soon', at);
   return true;
-};
+}
 
 /** Organisations past their deletion date, the longest first. */
-export const organisationsToEnd = async (sql: Queryable, at: Date): Promise<string[]> =>
-  (
+export async function organisationsToEnd(sql: Queryable, at: Date): Promise<string[]> {
+  return (
     await sql<
       { id: string }[]
     >`select id from organisations where ends_at <= ${at} order by ends_at, id limit 100`
   ).map(({ id }) => id);
+}
 
 /** From here on nothing can be undone, and no program or probe gets access. */
-const shut = async (sql: Queryable, id: string, at: Date): Promise<boolean> => {
+async function shut(sql: Queryable, id: string, at: Date): Promise<boolean> {
   const { count } = await sql`update endings set begun_at = ${at} where organisation_id = ${id}
       and begun_at is null`;
   if (count === 0) return false;
@@ -76,10 +77,10 @@ const shut = async (sql: Queryable, id: string, at: Date): Promise<boolean> => {
   await sql`delete from invitations where organisation_id = ${id}`;
   await sql`delete from probe_invitations where organisation_id = ${id}`;
   return true;
-};
+}
 
 /** A batch of the tables with many rows; steps before the messages that they refer to. */
-const forgetRows = async (sql: Queryable, id: string, bite: number): Promise<boolean> => {
+async function forgetRows(sql: Queryable, id: string, bite: number): Promise<boolean> {
   const steps = await sql`delete from alert_steps
       where ctid = any(array(select ctid from alert_steps where organisation_id = ${id}
         limit ${bite}))`;
@@ -95,19 +96,19 @@ const forgetRows = async (sql: Queryable, id: string, bite: number): Promise<boo
           limit ${bite}))`
     ).count > 0
   );
-};
+}
 
 /** Users keep their accounts, and lose access to the organisation. */
-const letGo = async (sql: Queryable, ending: Ending, at: Date): Promise<boolean> => {
+async function letGo(sql: Queryable, ending: Ending, at: Date): Promise<boolean> {
   await mailOwners(sql, ending, 'gone', at);
   return (await sql`delete from memberships where organisation_id = ${ending.id}`).count > 0;
-};
+}
 
 /**
  * Deletes monitors one by one: their ping addresses end, their probes are notified, and the bulk of
  * their history is deleted later. Those in the trash come last.
  */
-const removeMonitors = async (sql: Queryable, id: string, limit: number): Promise<boolean> => {
+async function removeMonitors(sql: Queryable, id: string, limit: number): Promise<boolean> {
   const monitors = await sql<{ id: string; key: number; partition: number }[]>`
     select id, key, partition from monitors where organisation_id = ${id} order by key
     limit ${limit}`;
@@ -119,25 +120,28 @@ const removeMonitors = async (sql: Queryable, id: string, limit: number): Promis
     where id = any(${ids}::uuid[])`;
   await sql`delete from monitors where id = any(${ids}::uuid[])`;
   return true;
-};
+}
 
-const revokeOneProbe = async (sql: Queryable, id: string): Promise<boolean> => {
+async function revokeOneProbe(sql: Queryable, id: string): Promise<boolean> {
   const [probe] = await sql<
     { id: string }[]
   >`select id from probes where organisation_id = ${id} and revoked_at is null limit 1`;
   if (probe) await revokeProbe(sql, probe.id);
   return probe !== undefined;
-};
+}
 
 /**
  * Pending announcements to partitions, ping receivers and probes refer to rows that would be gone.
  */
-const isStillNotified = async (sql: Queryable, id: string): Promise<boolean> =>
-  (await sql`select 1 from outbox where done_at is null and organisation_id = ${id} limit 1`)
-    .length > 0;
+async function isStillNotified(sql: Queryable, id: string): Promise<boolean> {
+  return (
+    (await sql`select 1 from outbox where done_at is null and organisation_id = ${id} limit 1`)
+      .length > 0
+  );
+}
 
 /** Deleting the rest still writes to the log, so the log is deleted last. */
-const forgetLog = async (sql: Queryable, id: string, bite: number): Promise<boolean> => {
+async function forgetLog(sql: Queryable, id: string, bite: number): Promise<boolean> {
   const events = await sql`delete from events
       where ctid = any(array(select ctid from events where organisation_id = ${id} limit ${bite}))`;
   if (events.count > 0) return true;
@@ -145,9 +149,9 @@ const forgetLog = async (sql: Queryable, id: string, bite: number): Promise<bool
       where ctid = any(array(select ctid from audit_log where organisation_id = ${id}
         limit ${bite}))`;
   return log.count > 0;
-};
+}
 
-const removeLast = async (sql: Queryable, { id, name }: Ending, at: Date): Promise<void> => {
+async function removeLast(sql: Queryable, { id, name }: Ending, at: Date): Promise<void> {
   await sql`delete from organisations where id = ${id}`;
   await insertAudit(sql, {
     at,
@@ -160,7 +164,7 @@ const removeLast = async (sql: Queryable, { id, name }: Ending, at: Date): Promi
     operation: 'endOrganisation',
     changed: { about: { id }, before: { name } },
   });
-};
+}
 
 export type Bite = { readonly rows: number; readonly monitors: number };
 
@@ -168,12 +172,12 @@ export type Bite = { readonly rows: number; readonly monitors: number };
  * The next batch of an organisation. `more`: there is more to do now; `later`: others must receive
  * announcements first; `gone`: nothing is left.
  */
-export const endOrganisation = async (
+export async function endOrganisation(
   sql: Queryable,
   id: string,
   at: Date,
   { rows, monitors }: Bite,
-): Promise<'more' | 'later' | 'gone'> => {
+): Promise<'more' | 'later' | 'gone'> {
   const [ending] = await sql<Ending[]>`
     select id, name, time_zone, ends_at from organisations where id = ${id}
       and ends_at <= ${at} for no key update skip locked`;
@@ -188,7 +192,7 @@ export const endOrganisation = async (
   if (await forgetLog(sql, id, rows)) return 'more';
   await removeLast(sql, ending, at);
   return 'gone';
-};
+}
 
 /**
  * Small enough that no one waits for it: a monitor takes its incidents, their evidence and its
@@ -199,7 +203,7 @@ const usualBite: Bite = { rows: 10_000, monitors: 20 };
 /** Mails the owners of organisations that end soon, and deletes those past their date. */
 export type Farewells = { readonly tick: (isTime: () => boolean) => Promise<void> };
 
-export const createFarewells = ({
+export function createFarewells({
   sql,
   clock,
   log,
@@ -209,24 +213,26 @@ export const createFarewells = ({
   readonly clock: Clock;
   readonly log: Log;
   readonly bite?: Bite;
-}): Farewells => ({
-  tick: async (isTime) => {
-    const at = new Date(clock.now());
-    const soon = new Date(at.getTime() + lastWordMs);
-    while (
-      isTime() &&
-      (await inTransaction(sql, (transaction) => warnOfEnd(transaction, at, soon)))
-    );
-    for (const id of await organisationsToEnd(sql, at))
-      for (let state: 'more' | 'later' | 'gone' = 'more'; state === 'more' && isTime(); ) {
-        state = await inTransaction(sql, (transaction) =>
-          endOrganisation(transaction, id, at, bite),
-        );
-        if (state === 'gone')
-          log.info({ organisation: id }, 'deleted an organisation whose notice period has ended');
-      }
-  },
-});
+}): Farewells {
+  return {
+    tick: async (isTime) => {
+      const at = new Date(clock.now());
+      const soon = new Date(at.getTime() + lastWordMs);
+      while (
+        isTime() &&
+        (await inTransaction(sql, (transaction) => warnOfEnd(transaction, at, soon)))
+      );
+      for (const id of await organisationsToEnd(sql, at))
+        for (let state: 'more' | 'later' | 'gone' = 'more'; state === 'more' && isTime(); ) {
+          state = await inTransaction(sql, (transaction) =>
+            endOrganisation(transaction, id, at, bite),
+          );
+          if (state === 'gone')
+            log.info({ organisation: id }, 'deleted an organisation whose notice period has ended');
+        }
+    },
+  };
+}
 
 /**
  * Organisations awaiting deletion: what changes at once, and what undoing restores. All of it runs
@@ -241,10 +247,10 @@ export type NewEnding = {
 };
 
 /** Pauses monitors and mutes notifications. Returns the number of monitors. */
-export const beginEnding = async (
+export async function beginEnding(
   sql: Queryable,
   { organisation, user, at, endsAt }: NewEnding,
-): Promise<number> => {
+): Promise<number> {
   const monitors = await sql<{ id: string; partition: number }[]>`
     select id, partition from monitors where organisation_id = ${organisation} and enabled
     order by key`;
@@ -262,17 +268,17 @@ export const beginEnding = async (
   }
   await beginMute(sql, { organisation, user, at, until: endsAt });
   return ids.length;
-};
+}
 
 /**
  * Restores everything; what was paused before stays paused. Returns how many monitors are checked
  * again; undefined when it is too late.
  */
-export const undoEnding = async (
+export async function undoEnding(
   sql: Queryable,
   organisation: string,
   at: Date,
-): Promise<number | undefined> => {
+): Promise<number | undefined> {
   const [ending] = await sql<
     { paused: string[]; muted_until: Date | null; muted_by: string | null }[]
   >`
@@ -298,4 +304,4 @@ export const undoEnding = async (
   if (muted_until !== null && muted_until > at)
     await beginMute(sql, { organisation, user: muted_by, at, until: muted_until });
   return monitors.length;
-};
+}

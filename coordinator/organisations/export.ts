@@ -16,9 +16,13 @@ type Part = {
   readonly where: string;
 };
 
-const of = (table: string): string => `${table}.organisation_id = $1`;
-const many = (columns: string, from: string, order: string): string =>
-  `(select coalesce(json_agg(to_jsonb(x) order by x.${order}), '[]') from (select ${columns} from ${from}) x)`;
+function of(table: string): string {
+  return `${table}.organisation_id = $1`;
+}
+
+function many(columns: string, from: string, order: string): string {
+  return `(select coalesce(json_agg(to_jsonb(x) order by x.${order}), '[]') from (select ${columns} from ${from}) x)`;
+}
 
 /** Of a deleted monitor, without fingerprints of what lets in. */
 const restorable = [
@@ -176,13 +180,16 @@ export type ExportPart = keyof typeof parts;
 
 export const exportParts: readonly string[] = Object.keys(parts);
 
-export const isExportPart = (text: string): text is ExportPart => Object.hasOwn(parts, text);
+export function isExportPart(text: string): text is ExportPart {
+  return Object.hasOwn(parts, text);
+}
 
 /** Parts whose pages would be too large for one answer are read one by one. */
 const heavy: readonly string[] = ['response_times', 'response_percentiles', 'deleted_monitors'];
 
-export const maxRowsOf = (part: ExportPart, wanted: number): number =>
-  heavy.includes(part) ? 1 : wanted;
+export function maxRowsOf(part: ExportPart, wanted: number): number {
+  return heavy.includes(part) ? 1 : wanted;
+}
 
 export type ExportedRow = { readonly key: number; readonly row: Readonly<Record<string, unknown>> };
 
@@ -190,17 +197,17 @@ export type ExportedRow = { readonly key: number; readonly row: Readonly<Record<
  * Rows of a part, oldest first. The SQL texts are all from this file; what a caller sends goes as a
  * value.
  */
-export const exportPage = (
+export function exportPage(
   sql: Queryable,
   organisation: string,
   part: ExportPart,
   after: number,
   limit: number,
-): Promise<ExportedRow[]> => {
+): Promise<ExportedRow[]> {
   const { columns, from, key, where } = parts[part];
   return sql.unsafe<ExportedRow[]>(
     `select r.key, to_jsonb(r) - 'key' as row from (select ${key} as key, ${columns} from ` +
       `${from} where ${where} and ${key} > $2 order by ${key} limit $3) r order by r.key`,
     [organisation, after, limit],
   );
-};
+}

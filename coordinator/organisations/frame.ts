@@ -27,7 +27,7 @@ type FrameRow = {
 const maxOpen = 1_000;
 
 /** One statement: every page asks this. */
-const readFrame = async (sql: Queryable, organisation: string, at: Date): Promise<FrameRow> => {
+async function readFrame(sql: Queryable, organisation: string, at: Date): Promise<FrameRow> {
   const [row] = await sql<FrameRow[]>`
     select
       (select count(*) from (select from incidents where organisation_id = ${organisation}
@@ -42,14 +42,14 @@ const readFrame = async (sql: Queryable, organisation: string, at: Date): Promis
       exists (select from monitors where organisation_id = ${organisation}) as has_monitors`;
   if (row === undefined) throw new Error('the frame of a page has no row');
   return row;
-};
+}
 
 /** Before an outage: which channels would not deliver an alert, and whether any would. */
-const deliveryOf = (
+function deliveryOf(
   { channels, has_monitors }: FrameRow,
   hasMail: boolean,
   now: number,
-): OutputOf<typeof contract.showFrame>['delivery'] => {
+): OutputOf<typeof contract.showFrame>['delivery'] {
   const open = channels.flatMap(({ is_open, ...channel }) =>
     is_open ? [{ ...channel, obstacle: obstacleOf(channel, hasMail, now) }] : [],
   );
@@ -66,14 +66,14 @@ const deliveryOf = (
       !isNeeded || open.some(({ obstacle, is_verified }) => is_verified && obstacle === undefined),
     failing,
   };
-};
+}
 
-export const showFrame = async ({
+export async function showFrame({
   sql,
   organisation,
   now,
   with: { door },
-}: InOrganisation): OperationResult<OutputOf<typeof contract.showFrame>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof contract.showFrame>> {
   const row = await readFrame(sql, organisation.id, new Date(now));
   return {
     open_incidents: row.open,
@@ -83,4 +83,4 @@ export const showFrame = async ({
         : { until: new Date(row.mute.until).toISOString(), by: row.mute.by },
     delivery: deliveryOf(row, door.mail, now),
   };
-};
+}

@@ -9,7 +9,7 @@ import type { PlanName } from './plans.ts';
 export const maxOwned = 5;
 
 /** The plan of another organisation that the user would create, or the reason why they cannot. */
-export const planOfAnother = (
+export function planOfAnother(
   {
     owned,
     isProven,
@@ -22,7 +22,7 @@ export const planOfAnother = (
     readonly signUpPlan: PlanName;
     readonly mail: boolean;
   },
-): PlanName | Refusal => {
+): PlanName | Refusal {
   if (owned.length >= maxOwned)
     return new Refusal(
       'organisations_enough',
@@ -44,7 +44,7 @@ export const planOfAnother = (
       'Only owners of an organisation can create another one. Ask the operator of this installation.',
     )
   );
-};
+}
 
 /**
  * How an organisation ends: an owner requests it, can undo it for some days, then it is deleted.
@@ -61,10 +61,13 @@ export const lastWordMs = day;
 /**
  * As people see and type it: invisible blanks and different encodings of one letter do not count.
  */
-const asTyped = (name: string): string => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
+function asTyped(name: string): string {
+  return name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
+}
 
-export const isSameName = (typed: string, name: string): boolean =>
-  asTyped(typed) === asTyped(name);
+export function isSameName(typed: string, name: string): boolean {
+  return asTyped(typed) === asTyped(name);
+}
 
 const roles = ['owner', 'admin', 'member', 'viewer'] as const;
 export type Role = (typeof roles)[number];
@@ -72,32 +75,41 @@ export type Role = (typeof roles)[number];
 const scopes = ['read', 'read_write'] as const;
 export type Scope = (typeof scopes)[number];
 
-const isRole = (text: string): text is Role => roles.some((role) => role === text);
-const isScope = (text: string): text is Scope => scopes.some((scope) => scope === text);
+function isRole(text: string): text is Role {
+  return roles.some((role) => role === text);
+}
+
+function isScope(text: string): text is Scope {
+  return scopes.some((scope) => scope === text);
+}
 
 /** @throws Refusal `role_unknown`. */
-export const roleFrom = (text: string): Role => {
+export function roleFrom(text: string): Role {
   if (isRole(text)) return text;
   throw new Refusal('role_unknown', { role: `must be one of ${roles.join(', ')}.` });
-};
+}
 
 /** @throws Refusal `scope_unknown`. */
-export const scopeFrom = (text: string): Scope => {
+export function scopeFrom(text: string): Scope {
   if (isScope(text)) return text;
   throw new Refusal('scope_unknown', { scope: `must be one of ${scopes.join(', ')}.` });
-};
+}
 
 /** Viewers may only read; all others may change what the organisation monitors. */
-export const mayWrite = (role: Role): boolean => role !== 'viewer';
+export function mayWrite(role: Role): boolean {
+  return role !== 'viewer';
+}
 
 /** Owners and admins manage members, tokens of others, probes and the plan. */
-export const mayManage = (role: Role): boolean => role === 'owner' || role === 'admin';
+export function mayManage(role: Role): boolean {
+  return role === 'owner' || role === 'admin';
+}
 
 /**
  * An IANA zone in its own spelling. @throws Refusal `time_zone_invalid`; bare offsets are refused,
  * because they have no summer time.
  */
-export const timeZoneFrom = (text: string): string => {
+export function timeZoneFrom(text: string): string {
   const zone = text.trim();
   if (/^[A-Za-z]/.test(zone)) {
     try {
@@ -109,13 +121,13 @@ export const timeZoneFrom = (text: string): string => {
   throw new Refusal('time_zone_invalid', {
     time_zone: 'must be an IANA time zone, such as Europe/Berlin or UTC.',
   });
-};
+}
 
 /**
  * An e-mail address, trimmed: one @, no spaces, and a dot in the domain or a bare host, as on
  * internal networks.
  */
-export const emailFrom = (text: string): string => {
+export function emailFrom(text: string): string {
   const email = text.trim();
   if (
     email.length <= 254 &&
@@ -126,13 +138,13 @@ export const emailFrom = (text: string): string => {
   throw new Refusal('email_invalid', {
     email: 'is not an e-mail address; give one such as ada@example.org.',
   });
-};
+}
 
 /**
  * @throws Refusal `password_invalid`: length is the only rule, because composition rules make worse
  * passwords.
  */
-export const passwordFrom = (text: string): string => {
+export function passwordFrom(text: string): string {
   if (text.length < 10)
     throw new Refusal('password_invalid', {
       password: 'password must have at least 10 characters.',
@@ -142,4 +154,4 @@ export const passwordFrom = (text: string): string => {
       password: 'is longer than 1000 characters; choose a shorter one.',
     });
   return text;
-};
+}

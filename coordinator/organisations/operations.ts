@@ -81,10 +81,10 @@ import {
   writeOrganisation,
 } from './queries.ts';
 
-export const createOrganisation = async (
+export async function createOrganisation(
   { sql, note }: Context,
   input: InputOf<typeof contract.createOrganisation>,
-): OperationResult<OutputOf<typeof contract.createOrganisation>> => {
+): OperationResult<OutputOf<typeof contract.createOrganisation>> {
   const organisation = {
     id: newId(),
     name: nameFrom(input.name),
@@ -94,12 +94,12 @@ export const createOrganisation = async (
   await insertOrganisation(sql, organisation);
   note({ organisation: organisation.id });
   return organisation;
-};
+}
 
-export const createUser = async (
+export async function createUser(
   context: InOrganisation,
   input: InputOf<typeof contract.createUser>,
-): OperationResult<OutputOf<typeof contract.createUser>> => {
+): OperationResult<OutputOf<typeof contract.createUser>> {
   const { sql, organisation, now } = context;
   const email = emailFrom(input.email);
   const password = passwordFrom(input.password);
@@ -113,28 +113,28 @@ export const createUser = async (
   if (role === 'owner')
     await insertFirstChannel(sql, { organisation: organisation.id, email, at: new Date(now) });
   return { id, email, role };
-};
+}
 
 /**
  * Ends the invitations that the member may not make any more: one of their own, to another mailbox,
  * would give the role back.
  */
-const endInvitations = async (
+async function endInvitations(
   { sql, organisation }: InOrganisation,
   { user_id, role }: MemberRow,
   next: Role | null,
-): Promise<void> => {
+): Promise<void> {
   if (next === 'owner' || !mayManage(role)) return;
   const ofOwners = next !== null && mayManage(next);
   await deleteInvitationsBy(sql, organisation.id, user_id, { ofOwners });
-};
+}
 
 /**
  * The member's own things in the organisation are deleted: tokens, assistants, their own channels.
  */
-export const leaveOrganisation = async (
+export async function leaveOrganisation(
   context: InOrganisation,
-): OperationResult<OutputOf<typeof contract.leaveOrganisation>> => {
+): OperationResult<OutputOf<typeof contract.leaveOrganisation>> {
   const { sql, organisation, caller, note } = context;
   const member = orNotFound(
     caller.user === null ? undefined : await memberOf(sql, organisation.id, caller.user),
@@ -145,12 +145,12 @@ export const leaveOrganisation = async (
   await deleteMember(sql, organisation.id, member.user_id);
   await endInvitations(context, member, null);
   return { id: organisation.id };
-};
+}
 
-export const removeMember = async (
+export async function removeMember(
   context: InOrganisation,
   input: InputOf<typeof contract.removeMember>,
-): OperationResult<OutputOf<typeof contract.removeMember>> => {
+): OperationResult<OutputOf<typeof contract.removeMember>> {
   const { sql, organisation } = context;
   const member = orNotFound(
     await memberByEmail(sql, organisation.id, input.email.trim()),
@@ -162,16 +162,16 @@ export const removeMember = async (
   await deleteMember(sql, organisation.id, member.user_id);
   await endInvitations(context, member, null);
   return { id: member.user_id };
-};
+}
 
 /**
  * A change of role ends the member's tokens. The operator may also add a user who belongs to other
  * organisations only.
  */
-export const setMemberRole = async (
+export async function setMemberRole(
   context: InOrganisation,
   input: InputOf<typeof contract.setMemberRole>,
-): OperationResult<OutputOf<typeof contract.setMemberRole>> => {
+): OperationResult<OutputOf<typeof contract.setMemberRole>> {
   const { sql, organisation, caller } = context;
   const role = roleFrom(input.role);
   const member = await memberByEmail(sql, organisation.id, input.email.trim());
@@ -194,11 +194,11 @@ export const setMemberRole = async (
     await endInvitations(context, member, role);
   }
   return { id: member.user_id, email: member.email, role };
-};
+}
 
-export const whoami = async ({
+export async function whoami({
   caller,
-}: InOrganisation): OperationResult<OutputOf<typeof api.whoami>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof api.whoami>> {
   const { organisation, role, scope, token, connection } = caller;
   const { id, name, plan, time_zone } = organisation;
   return {
@@ -207,46 +207,48 @@ export const whoami = async ({
     scope,
     token_name: token?.name ?? connection?.client ?? '',
   };
-};
+}
 
-export const listInvitations = async ({
+export async function listInvitations({
   sql,
   organisation,
   now,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.listInvitations>> => ({
-  items: (await invitationsOf(sql, organisation.id, new Date(now))).map(
-    ({ id, email, role, inviter, expires_at }) => ({
-      id,
-      email,
-      role,
-      inviter,
-      expires_at: expires_at.toISOString(),
-    }),
-  ),
-});
+}: InOrganisation): OperationResult<OutputOf<typeof contract.listInvitations>> {
+  return {
+    items: (await invitationsOf(sql, organisation.id, new Date(now))).map(
+      ({ id, email, role, inviter, expires_at }) => ({
+        id,
+        email,
+        role,
+        inviter,
+        expires_at: expires_at.toISOString(),
+      }),
+    ),
+  };
+}
 
 /**
  * Limits mails in our name to addresses that someone else chose: few per mailbox, and few per
  * organisation.
  */
-const beforeInvite = async (
+async function beforeInvite(
   { organisation, with: { attempts } }: Early<OrganisationScope>,
   input: InputOf<typeof contract.inviteMember>,
-): Promise<void> => {
+): Promise<void> {
   await attempts.count([
     { what: `mails to ${emailFrom(input.email).toLowerCase()}`, most: 5 },
     hourly(`invitations of ${organisation.id}`, 30),
   ]);
-};
+}
 
 /**
  * A new invitation replaces the earlier one to the same address. It makes no difference whether the
  * address has an account.
  */
-const actInvite = async (
+async function actInvite(
   context: InOrganisation,
   input: InputOf<typeof contract.inviteMember>,
-): OperationResult<OutputOf<typeof contract.inviteMember>> => {
+): OperationResult<OutputOf<typeof contract.inviteMember>> {
   const { sql, organisation, caller, now, note } = context;
   const { accountSecrets, baseUrl, door } = context.with;
   const [email, role] = [emailFrom(input.email), roleFrom(input.role)];
@@ -276,38 +278,40 @@ const actInvite = async (
   note({ after: { email, role } });
   const address = link === undefined ? null : `${baseUrl()}/join/${link.text}`;
   return { id, email, role, address, expires_at: expires_at.toISOString() };
-};
+}
 
 export const inviteMember = inSteps({ before: beforeInvite, act: actInvite });
 
-export const withdrawInvitation = async (
+export async function withdrawInvitation(
   { sql, organisation }: InOrganisation,
   { invitation_id }: InputOf<typeof contract.withdrawInvitation>,
-): OperationResult<OutputOf<typeof contract.withdrawInvitation>> => {
+): OperationResult<OutputOf<typeof contract.withdrawInvitation>> {
   if (!(await useInvitation(sql, organisation.id, invitation_id)))
     throw notFound('invitation_not_found');
   return { id: invitation_id };
-};
+}
 
-export const listMembers = async ({
+export async function listMembers({
   sql,
   organisation,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.listMembers>> => ({
-  items: (await membersOf(sql, organisation.id)).map(({ id, email, name, role, created_at }) => ({
-    id,
-    email,
-    name,
-    role,
-    joined_at: created_at.toISOString(),
-  })),
-});
+}: InOrganisation): OperationResult<OutputOf<typeof contract.listMembers>> {
+  return {
+    items: (await membersOf(sql, organisation.id)).map(({ id, email, name, role, created_at }) => ({
+      id,
+      email,
+      name,
+      role,
+      joined_at: created_at.toISOString(),
+    })),
+  };
+}
 
 /** All owners are notified, whoever did it. */
-const mailOwners = async (
+async function mailOwners(
   { sql, organisation: { id, name, time_zone }, caller, now }: InOrganisation,
   what: 'ends' | 'kept',
   endsAt: Date,
-): Promise<void> => {
+): Promise<void> {
   const by = caller.user === null ? null : ((await ownName(sql, caller.user)) ?? null);
   const about = { what, organisation: name, by, ends_at: endsAt.toISOString(), time_zone };
   const owners = (await ownersOf(sql, [id])).get(id) ?? [];
@@ -315,16 +319,16 @@ const mailOwners = async (
     sql,
     owners.map((recipient) => ({ kind: 'organisation', recipient, about, at: new Date(now) })),
   );
-};
+}
 
 /**
  * From now on the organisation is read-only, and nothing is checked or notified; after some days
  * housekeeping deletes it.
  */
-export const endOrganisation = async (
+export async function endOrganisation(
   context: InOrganisation,
   { name }: InputOf<typeof contract.endOrganisation>,
-): OperationResult<OutputOf<typeof contract.endOrganisation>> => {
+): OperationResult<OutputOf<typeof contract.endOrganisation>> {
   const { sql, organisation, caller, now, note } = context;
   if (!isSameName(name, organisation.name))
     throw new Refusal('name_invalid', {
@@ -340,11 +344,11 @@ export const endOrganisation = async (
   await mailOwners(context, 'ends', endsAt);
   note({ before: { ends_at: null }, after: { ends_at: endsAt.toISOString(), paused } });
   return { id: organisation.id, ends_at: endsAt.toISOString(), paused };
-};
+}
 
-export const keepOrganisation = async (
+export async function keepOrganisation(
   context: InOrganisation,
-): OperationResult<OutputOf<typeof contract.keepOrganisation>> => {
+): OperationResult<OutputOf<typeof contract.keepOrganisation>> {
   const { sql, organisation, now, note } = context;
   if (organisation.ends_at === null)
     throw new Refusal(
@@ -361,7 +365,7 @@ export const keepOrganisation = async (
   await mailOwners(context, 'kept', endsAt);
   note({ before: { ends_at: endsAt.toISOString() }, after: { ends_at: null, resumed } });
   return { id: organisation.id, resumed };
-};
+}
 
 const leftOut = [
   {
@@ -393,11 +397,11 @@ const leftOut = [
 ];
 
 /** Writes the audit entry of an export. */
-export const beginExport = async ({
+export async function beginExport({
   sql,
   organisation,
   note,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.beginExport>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof contract.beginExport>> {
   const { id, name, plan, time_zone } = organisation;
   note({ after: { parts: exportParts } });
   return {
@@ -411,17 +415,17 @@ export const beginExport = async ({
     parts: exportParts,
     left_out: leftOut,
   };
-};
+}
 
 /**
  * A secret that was stored before its field counted as secret is masked, too. The columns are those
  * of `organisations/export.ts`.
  */
-const masked = (
+function masked(
   { channels, results }: Pick<GateDependencies, 'channels' | 'results'>,
   part: ExportPart,
   { key, row }: ExportedRow,
-): ExportedRow['row'] => {
+): ExportedRow['row'] {
   if (part === 'monitors')
     return { ...row, config: splitSecrets(row.type as Kind, row.config as Config).open };
   if (part === 'channels')
@@ -435,12 +439,12 @@ const masked = (
     };
   }
   return row;
-};
+}
 
-export const readExport = async (
+export async function readExport(
   { sql, organisation, with: dependencies }: InOrganisation,
   input: InputOf<typeof contract.readExport>,
-): OperationResult<OutputOf<typeof contract.readExport>> => {
+): OperationResult<OutputOf<typeof contract.readExport>> {
   const { part } = input;
   if (!isExportPart(part))
     throw new Refusal('request_malformed', { part: `must be one of ${exportParts.join(', ')}.` });
@@ -451,12 +455,13 @@ export const readExport = async (
     (from, limit) => exportPage(sql, organisation.id, part, from ?? beforeAll, limit),
     (row) => masked(dependencies, part, row),
   );
-};
+}
 
-const record = (value: unknown): Readonly<Record<string, unknown>> | null =>
-  isRecord(value) ? value : null;
+function record(value: unknown): Readonly<Record<string, unknown>> | null {
+  return isRecord(value) ? value : null;
+}
 
-const entryJson = ({
+function entryJson({
   key,
   at,
   who,
@@ -466,7 +471,7 @@ const entryJson = ({
   operation,
   changed,
   subject,
-}: AuditRow) => {
+}: AuditRow) {
   const before = record(changed.before);
   const after = record(changed.after) ?? record(changed.sent);
   return {
@@ -483,12 +488,12 @@ const entryJson = ({
     before,
     after,
   };
-};
+}
 
-export const listAudit = async (
+export async function listAudit(
   { sql, organisation, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listAudit>,
-): OperationResult<OutputOf<typeof api.listAudit>> => {
+): OperationResult<OutputOf<typeof api.listAudit>> {
   const { who, operation } = input;
   const at = (moment: typeof input.from): number | null =>
     moment === null ? null : epochOf(moment, organisation.time_zone);
@@ -506,12 +511,12 @@ export const listAudit = async (
     (from, limit) => auditPage(sql, organisation.id, filter, from ?? afterAll, limit),
     entryJson,
   );
-};
+}
 
-export const getAuditChoices = async ({
+export async function getAuditChoices({
   sql,
   organisation,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.getAuditChoices>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof contract.getAuditChoices>> {
   const { who, operations: ids } = await auditChoices(sql, organisation.id);
   return {
     who,
@@ -520,7 +525,7 @@ export const getAuditChoices = async ({
       .map((id) => ({ id, what: auditSentence(id) }))
       .toSorted((a, b) => a.what.localeCompare(b.what, 'en')),
   };
-};
+}
 
 const things = [
   'monitors',
@@ -533,11 +538,11 @@ const things = [
   'windows',
 ] as const;
 
-export const showOrganisation = async ({
+export async function showOrganisation({
   sql,
   organisation,
   now,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.showOrganisation>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof contract.showOrganisation>> {
   const { id, name, time_zone, plan: named, ends_at } = organisation;
   const plan = plans[named];
   const [usage, created_at] = await Promise.all([usageOf(sql, id, now), createdAt(sql, id)]);
@@ -555,31 +560,32 @@ export const showOrganisation = async ({
       most: Number.isFinite(plan[what]) ? plan[what] : null,
     })),
   };
-};
+}
 
 /**
  * Windows keep the time zone in which they were created; times are shown in the new one from now
  * on.
  */
-export const showFirstSteps = ({
+export function showFirstSteps({
   sql,
   organisation,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.showFirstSteps>> =>
-  firstStepsOf(sql, organisation.id);
+}: InOrganisation): OperationResult<OutputOf<typeof contract.showFirstSteps>> {
+  return firstStepsOf(sql, organisation.id);
+}
 
-export const hideFirstSteps = async ({
+export async function hideFirstSteps({
   sql,
   organisation,
   now,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.hideFirstSteps>> => {
+}: InOrganisation): OperationResult<OutputOf<typeof contract.hideFirstSteps>> {
   await writeFirstStepsHidden(sql, organisation.id, new Date(now));
   return { is_hidden: true };
-};
+}
 
-export const updateOrganisation = async (
+export async function updateOrganisation(
   { sql, organisation, note }: InOrganisation,
   input: InputOf<typeof contract.updateOrganisation>,
-): OperationResult<OutputOf<typeof contract.updateOrganisation>> => {
+): OperationResult<OutputOf<typeof contract.updateOrganisation>> {
   const { id, name, time_zone } = organisation;
   const next = {
     name: input.name === null ? name : nameFrom(input.name),
@@ -588,4 +594,4 @@ export const updateOrganisation = async (
   note({ before: { name, time_zone }, after: next });
   await writeOrganisation(sql, id, next);
   return { id, ...next };
-};
+}

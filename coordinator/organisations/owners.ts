@@ -7,10 +7,10 @@ import type { Role } from './model.ts';
 /**
  * An organisation without owners could not be managed any more; only the operator may leave one so.
  */
-export const refuseLastOwner = async (
+export async function refuseLastOwner(
   { sql, organisation, caller }: InOrganisation,
   member: MemberRow,
-): Promise<void> => {
+): Promise<void> {
   if (
     member.role !== 'owner' ||
     caller.is === 'operator' ||
@@ -21,12 +21,12 @@ export const refuseLastOwner = async (
     'last_owner',
     'This is the only owner of the organisation. Make another member an owner first.',
   );
-};
+}
 
 /** Only owners add and remove owners: an admin who could would be one. */
-export const refuseUnlessOwner = ({ caller }: InOrganisation, ...roles: readonly Role[]): void => {
+export function refuseUnlessOwner({ caller }: InOrganisation, ...roles: readonly Role[]): void {
   if (caller.is === 'operator' || caller.role === 'owner' || !roles.includes('owner')) return;
   throw new Refusal('role_insufficient', {
     role: 'owners alone make owners, and take that away; ask one of them.',
   });
-};
+}

@@ -90,13 +90,15 @@ export const planNames = [
 /** Checks that are older are accepted for nobody. */
 export const leastCheckDays = Math.min(...Object.values(plans).map(({ check_days }) => check_days));
 
-const isPlanName = (text: string): text is PlanName => Object.hasOwn(plans, text);
+function isPlanName(text: string): text is PlanName {
+  return Object.hasOwn(plans, text);
+}
 
 /** The plan of this name. @throws Refusal when there is none. */
-export const planNamed = (text: string): PlanName => {
+export function planNamed(text: string): PlanName {
   if (isPlanName(text)) return text;
   throw new Refusal('plan_unknown', { plan: `must be one of ${Object.keys(plans).join(', ')}.` });
-};
+}
 
 const counted = {
   monitors: { code: 'plan_limit_monitors', noun: 'monitors', one: 'monitor' },
@@ -124,7 +126,7 @@ export type Counted = keyof typeof counted;
  * Refuses one more when the plan's limit is reached. The count must be read under the
  * organisation's lock.
  */
-export const enforceLimit = (of: Counted, plan: PlanName, present: number): void => {
+export function enforceLimit(of: Counted, plan: PlanName, present: number): void {
   const limit = plans[plan][of];
   if (present < limit) return;
   const { code, noun, one } = counted[of];
@@ -136,22 +138,22 @@ export const enforceLimit = (of: Counted, plan: PlanName, present: number): void
     code,
     `The plan ${plan} allows ${allowed}. ${remedy} one, or take a larger plan.`,
   );
-};
+}
 
 /** Refuses a window that would occur too often within the stored time. */
-export const mayOccur = (times: number, plan: PlanName): void => {
+export function mayOccur(times: number, plan: PlanName): void {
   const { occurrences } = plans[plan];
   if (times <= occurrences) return;
   throw new Refusal('plan_limit_occurrences', {
     rrule: `the window would occur ${times.toLocaleString('en')} times within 90 days, and ${occurrences.toLocaleString('en')} are the most; choose a longer step, or one longer window.`,
   });
-};
+}
 
 /** Refuses an interval below the plan's minimum. */
-export const mayCheckEvery = (interval_s: number, plan: PlanName): void => {
+export function mayCheckEvery(interval_s: number, plan: PlanName): void {
   const { min_interval_s } = plans[plan];
   if (interval_s >= min_interval_s) return;
   throw new Refusal('plan_limit_interval', {
     interval_s: `the plan ${plan} checks every ${min_interval_s} seconds or slower; send ${min_interval_s} or more, or take a larger plan.`,
   });
-};
+}

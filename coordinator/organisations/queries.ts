@@ -17,14 +17,14 @@ export type AuditEntry = {
 };
 
 /** Stores the user's address of this moment: a later change of it changes nothing here. */
-export const insertAudit = async (sql: Queryable, entry: AuditEntry): Promise<void> => {
+export async function insertAudit(sql: Queryable, entry: AuditEntry): Promise<void> {
   const { at, organisation, user, who, through, token_name, operation, changed, address } = entry;
   await sql`insert into audit_log (at, organisation_id, user_id, who, through, token_name,
     operation, changed, address)
     values (${at}, ${organisation}, ${user},
       coalesce((select email from users where id = ${user}), ${who}), ${through}, ${token_name},
       ${operation}, ${JSON.stringify(changed)}::text::jsonb, ${address})`;
-};
+}
 
 export type AuditRow = Omit<AuditEntry, 'organisation' | 'user'> & {
   readonly key: number;
@@ -41,19 +41,21 @@ export type AuditFilter = {
   readonly without: readonly string[];
 };
 
-const idIn = (sql: Queryable, key: string) => sql`
+function idIn(sql: Queryable, key: string) {
+  return sql`
   case when changed->'about'->>${key} ~ '^[0-9a-f-]{36}$'
     then (changed->'about'->>${key})::uuid end`;
+}
 
 /** The audit log of an organisation, newest first. */
-export const auditPage = (
+export function auditPage(
   sql: Queryable,
   organisation: string,
   { who, operation, from, until, without }: AuditFilter,
   before: number,
   limit: number,
-): Promise<AuditRow[]> =>
-  sql<AuditRow[]>`
+): Promise<AuditRow[]> {
+  return sql<AuditRow[]>`
     select key, at, who, through, token_name, operation, changed, address, coalesce(
       (select name from monitors where organisation_id = ${organisation}
         and id = ${idIn(sql, 'monitor_id')}),
@@ -75,22 +77,23 @@ export const auditPage = (
       ${operation === null ? sql`` : sql`and operation = ${lookedFor(operation)}`}
       ${from === null ? sql`` : sql`and at >= ${new Date(from)}`} ${until === null ? sql`` : sql`and at < ${new Date(until)}`}
     order by key desc limit ${limit}`;
+}
 
 /** The actors and operations that occur in the log. */
-export const auditChoices = async (
+export async function auditChoices(
   sql: Queryable,
   organisation: string,
-): Promise<{ readonly who: readonly string[]; readonly operations: readonly string[] }> => {
+): Promise<{ readonly who: readonly string[]; readonly operations: readonly string[] }> {
   const [row] = await sql<{ who: string[] | null; operations: string[] | null }[]>`
     select array_agg(distinct who order by who) as who,
       array_agg(distinct operation order by operation) as operations
     from audit_log where organisation_id = ${organisation}`;
   return { who: row?.who ?? [], operations: row?.operations ?? [] };
-};
+}
 
-export const forgetAudit = async (sql: Queryable, before: Date): Promise<void> => {
+export async function forgetAudit(sql: Queryable, before: Date): Promise<void> {
   await sql`delete from audit_log where at < ${before}`;
-};
+}
 
 export type NewOrganisation = {
   readonly id: string;
@@ -104,55 +107,57 @@ export type OrganisationRow = NewOrganisation & {
   readonly ends_at: number | null;
 };
 
-const columns = (sql: Queryable) =>
-  sql`o.id, o.name, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at`;
+function columns(sql: Queryable) {
+  return sql`o.id, o.name, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at`;
+}
 
-export const insertOrganisation = async (
+export async function insertOrganisation(
   sql: Queryable,
   { id, name, plan, time_zone }: NewOrganisation,
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into organisations (id, name, plan, time_zone)
     values (${id}, ${name}, ${plan}, ${time_zone})`;
-};
+}
 
-export const organisationById = async (
+export async function organisationById(
   sql: Queryable,
   id: string,
-): Promise<OrganisationRow | undefined> => {
+): Promise<OrganisationRow | undefined> {
   const [row] = await sql<
     OrganisationRow[]
   >`select ${columns(sql)} from organisations o where o.id = ${id}`;
   return row;
-};
+}
 
 /**
  * Organisations of this name, without case: at most two; one with the same spelling comes first.
  */
-export const organisationsNamed = (sql: Queryable, name: string): Promise<OrganisationRow[]> =>
-  sql<
+export function organisationsNamed(sql: Queryable, name: string): Promise<OrganisationRow[]> {
+  return sql<
     OrganisationRow[]
   >`select ${columns(sql)} from organisations o where lower(o.name) = lower(${name})
     order by o.name = ${name} desc, o.key limit 2`;
+}
 
-export const writeOrganisation = async (
+export async function writeOrganisation(
   sql: Queryable,
   id: string,
   { name, time_zone }: Pick<OrganisationRow, 'name' | 'time_zone'>,
-): Promise<void> => {
+): Promise<void> {
   await sql`update organisations set name = ${name}, time_zone = ${time_zone} where id = ${id}`;
-};
+}
 
-export const createdAt = async (sql: Queryable, id: string): Promise<Date> => {
+export async function createdAt(sql: Queryable, id: string): Promise<Date> {
   const [row] = await sql<
     { created_at: Date }[]
   >`select created_at from organisations where id = ${id}`;
   return row?.created_at ?? new Date(0);
-};
+}
 
 export type Usage = Readonly<Record<Counted, number>>;
 
 /** How much of the plan's limits it uses. */
-export const usageOf = async (sql: Queryable, id: string, now: number): Promise<Usage> => {
+export async function usageOf(sql: Queryable, id: string, now: number): Promise<Usage> {
   const [row] = await sql<Usage[]>`
     select (select count(*) from monitors where organisation_id = ${id}) as monitors,
       (select count(*) from status_pages where organisation_id = ${id}) as status_pages,
@@ -176,14 +181,14 @@ export const usageOf = async (sql: Queryable, id: string, now: number): Promise<
       windows: 0,
     }
   );
-};
+}
 
 export type FirstSteps = Readonly<
   Record<'is_hidden' | 'monitor' | 'channel' | 'colleague' | 'continent', boolean>
 >;
 
 /** Where they are hidden, nothing else is asked: every dashboard asks this. */
-export const firstStepsOf = async (sql: Queryable, id: string): Promise<FirstSteps> => {
+export async function firstStepsOf(sql: Queryable, id: string): Promise<FirstSteps> {
   const [row] = await sql<FirstSteps[]>`
     select false as is_hidden,
       exists (select 1 from monitors where organisation_id = ${id}) as monitor,
@@ -200,39 +205,35 @@ export const firstStepsOf = async (sql: Queryable, id: string): Promise<FirstSte
         and (organisation_id is null or organisation_id = ${id})) > 1 as continent
     from organisations where id = ${id} and first_steps_hidden_at is null`;
   return row ?? { is_hidden: true, monitor: true, channel: true, colleague: true, continent: true };
-};
+}
 
-export const writeFirstStepsHidden = async (
-  sql: Queryable,
-  id: string,
-  at: Date,
-): Promise<void> => {
+export async function writeFirstStepsHidden(sql: Queryable, id: string, at: Date): Promise<void> {
   await sql`update organisations set first_steps_hidden_at = ${at} where id = ${id}`;
-};
+}
 
 /**
  * One writer per organisation at a time, until the end of the transaction. Counts stay true (plan
  * limits), and keys of its rows grow in the order of commit, so that pages by key skip nothing.
  */
-export const lockOrganisation = async (
+export async function lockOrganisation(
   sql: Queryable,
   id: string,
-): Promise<OrganisationRow | undefined> => {
+): Promise<OrganisationRow | undefined> {
   const [row] = await sql<OrganisationRow[]>`
     select ${columns(sql)} from organisations o where o.id = ${id} for no key update`;
   return row;
-};
+}
 
 /**
  * For a call that must not run twice at once on any coordinator: whether no other transaction works
  * on the call of this number. If one does, this neither waits nor locks. The end of the
  * transaction, in any case, releases the call.
  */
-export const lockOrganisationForCall = async (
+export async function lockOrganisationForCall(
   sql: Queryable,
   id: string,
   number: bigint,
-): Promise<{ readonly isFree: boolean; readonly organisation: OrganisationRow | undefined }> => {
+): Promise<{ readonly isFree: boolean; readonly organisation: OrganisationRow | undefined }> {
   const [row] = await sql<
     (OrganisationRow & { readonly is_free: boolean; readonly is_there: boolean })[]
   >`
@@ -243,7 +244,7 @@ export const lockOrganisationForCall = async (
   if (row === undefined) return { isFree: false, organisation: undefined };
   const { is_free: isFree, is_there, ...organisation } = row;
   return { isFree, organisation: is_there ? organisation : undefined };
-};
+}
 
 /** The organisation that something belongs to, for an operator who knows only its id. */
 export const ownerOf = {

@@ -29,15 +29,16 @@ export class UnknownName extends Error {
 export type Lookup = (name: string) => Promise<readonly string[]>;
 
 /** Error codes that mean: the name, or an address of the kind, does not exist. */
-const isAbsent = (error: unknown): boolean =>
-  ['ENOTFOUND', 'ENODATA', 'EBADNAME'].includes(codeOf(error));
+function isAbsent(error: unknown): boolean {
+  return ['ENOTFOUND', 'ENODATA', 'EBADNAME'].includes(codeOf(error));
+}
 
 /**
  * Asks the machine's resolvers without the four threads of getaddrinfo, which foreign names could
  * block for all. Single labels, and names that the resolvers do not know, may be the machine's own
  * (/etc/hosts, a container's network), which only the system knows.
  */
-export const createLookup = (): Lookup => {
+export function createLookup(): Lookup {
   const bySystem = pLimit(2);
   const resolver = new dns.Resolver({ timeout: 2_000, tries: 2 });
   const unlessAbsent = (error: unknown): string[] => {
@@ -65,7 +66,7 @@ export const createLookup = (): Lookup => {
       throw new UnknownName({ cause: error });
     }
   };
-};
+}
 
 /**
  * Whether an address and port are this service's own: a public address of this machine, where
@@ -84,10 +85,10 @@ export type ConnectionDependencies = {
   readonly ownPlaces: (lookup: Lookup) => Promise<IsOwnPlace>;
 };
 
-export const createConnector = (
+export function createConnector(
   build: typeof BuildConnector,
   { allow, lookup, ownPlaces }: ConnectionDependencies,
-): BuildConnector.connector => {
+): BuildConnector.connector {
   const ranges = allow.flatMap((range) => {
     const read = parseCidr(range);
     return read === undefined ? [] : [read];
@@ -144,4 +145,4 @@ export const createConnector = (
       (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
     );
   };
-};
+}

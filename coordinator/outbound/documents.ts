@@ -47,13 +47,13 @@ type Dependencies = {
   readonly accept?: string;
 };
 
-export const createDocumentReader = ({
+export function createDocumentReader({
   allow = [],
   lookup = createLookup(),
   ownPlaces = createOwnPlaces(),
   maxBytes = usualMaxBytes,
   accept = 'application/json',
-}: Dependencies = {}): DocumentReader => {
+}: Dependencies = {}): DocumentReader {
   const agentMade = async (): Promise<Agent> => {
     const undici = await import('undici');
     const connect = createConnector(undici.buildConnector, { allow, lookup, ownPlaces });
@@ -106,7 +106,7 @@ export const createDocumentReader = ({
     },
     close: async () => (await agent?.catch(() => undefined))?.destroy(),
   };
-};
+}
 
 /**
  * The texts of a name's TXT records as DNS has them now; none when there are none or no server
@@ -124,12 +124,12 @@ const usual = { timeout: 3_000, tries: 2 };
  * Uses Node's own resolver, which caches nothing, with these servers or, when none are given, the
  * machine's.
  */
-export const createTextRecords =
-  (servers: readonly string[], patience = usual): TextRecords =>
-  async (name) => {
+export function createTextRecords(servers: readonly string[], patience = usual): TextRecords {
+  return async (name) => {
     const resolver = new Resolver(patience);
     if (servers.length > 0) resolver.setServers([...servers]);
     // No record and no answer mean the same to the waiting user: it is not there yet.
     const records = await resolver.resolveTxt(name).catch((): string[][] => []);
     return records.map((parts) => parts.join(''));
   };
+}

@@ -14,11 +14,11 @@ const everyMs = 60_000;
 /** What the base URL's host serves to everybody. */
 const publicPorts = [80, 443];
 
-export const createOwnPlaces = ({
+export function createOwnPlaces({
   servers = [],
   baseUrl = () => '',
   own = ownAddresses,
-}: Dependencies = {}): ((lookup: Lookup) => Promise<IsOwnPlace>) => {
+}: Dependencies = {}): (lookup: Lookup) => Promise<IsOwnPlace> {
   // What was found stays until something else is: a broken resolver opens nothing.
   const found = new Map<string, readonly string[]>();
   let readAt = Number.NEGATIVE_INFINITY;
@@ -53,12 +53,13 @@ export const createOwnPlaces = ({
       among(servers, address) ||
       (!publicPorts.includes(port) && among([baseUrl()], address));
   };
-};
+}
 
 /** The hosts of one or several URLs, or of one that lists several. */
-const hostsOf = (urls: string): readonly string[] =>
-  urls.split(',').flatMap((each) => {
+function hostsOf(urls: string): readonly string[] {
+  return urls.split(',').flatMap((each) => {
     const [place = ''] = each.replace(/^[a-z][a-z0-9+]*:\/\//i, '').split(/[/?#]/);
     const [, six, name] = /^(?:\[([^\]]+)\]|([^:]+))/.exec(place.replace(/^.*@/, '')) ?? [];
     return six ?? name ?? [];
   });
+}

@@ -43,10 +43,10 @@ import { join, notNow, replacePassword } from './sign-up.ts';
  * The signed-in user joins, whatever address the invitation was sent to: the inviter gave it to
  * someone.
  */
-export const acceptInvitation = async (
+export async function acceptInvitation(
   context: ByPerson,
   { secret }: InputOf<typeof contract.acceptInvitation>,
-): OperationResult<OutputOf<typeof contract.acceptInvitation>> => {
+): OperationResult<OutputOf<typeof contract.acceptInvitation>> {
   const { sql, now, note, person } = context;
   const { accountSecrets } = context.with;
   const invitation = await invitationBy(
@@ -64,35 +64,39 @@ export const acceptInvitation = async (
   await writeActiveOrganisation(sql, person.session, id);
   note({ organisation: id, after: { email: person.email, role } });
   return { id, name, role };
-};
+}
 
-export const signOut = async ({
+export async function signOut({
   sql,
   person,
-}: ByPerson): OperationResult<OutputOf<typeof contract.signOut>> => ({
-  ended: await deleteSession(sql, person.user, person.session),
-});
+}: ByPerson): OperationResult<OutputOf<typeof contract.signOut>> {
+  return {
+    ended: await deleteSession(sql, person.user, person.session),
+  };
+}
 
-export const endSession = async (
+export async function endSession(
   { sql, person }: ByPerson,
   { session_id }: InputOf<typeof contract.endSession>,
-): OperationResult<OutputOf<typeof contract.endSession>> => {
+): OperationResult<OutputOf<typeof contract.endSession>> {
   if (!(await deleteSession(sql, person.user, session_id))) throw notFound('session_not_found');
   return { id: session_id, is_this: session_id === person.session };
-};
+}
 
-export const endOtherSessions = async ({
+export async function endOtherSessions({
   sql,
   person,
-}: ByPerson): OperationResult<OutputOf<typeof contract.endOtherSessions>> => ({
-  ended: await deleteSessions(sql, person.user, person.session),
-});
+}: ByPerson): OperationResult<OutputOf<typeof contract.endOtherSessions>> {
+  return {
+    ended: await deleteSessions(sql, person.user, person.session),
+  };
+}
 
 /** Creates another organisation. Its creator owns it, and acts in it from now on. */
-export const createOwnOrganisation = async (
+export async function createOwnOrganisation(
   context: ByPerson,
   input: InputOf<typeof contract.createOwnOrganisation>,
-): OperationResult<OutputOf<typeof contract.createOwnOrganisation>> => {
+): OperationResult<OutputOf<typeof contract.createOwnOrganisation>> {
   const { sql, person, now, note } = context;
   const owned = await ownedPlans(sql, person.user);
   const plan = planOfAnother({ owned, isProven: person.email_verified }, context.with.door);
@@ -111,11 +115,11 @@ export const createOwnOrganisation = async (
   await writeActiveOrganisation(sql, person.session, id);
   note({ organisation: id, after: organisation });
   return { id, name };
-};
+}
 
-export const listOwnOrganisations = async (
+export async function listOwnOrganisations(
   context: ByPerson,
-): OperationResult<OutputOf<typeof contract.listOwnOrganisations>> => {
+): OperationResult<OutputOf<typeof contract.listOwnOrganisations>> {
   const { sql, person } = context;
   const [memberships, owned] = await Promise.all([
     membershipsOf(sql, person.user),
@@ -131,41 +135,43 @@ export const listOwnOrganisations = async (
       Refusal
     ),
   };
-};
+}
 
-export const switchOrganisation = async (
+export async function switchOrganisation(
   { sql, person }: ByPerson,
   { organisation_id }: InputOf<typeof contract.switchOrganisation>,
-): OperationResult<OutputOf<typeof contract.switchOrganisation>> => {
+): OperationResult<OutputOf<typeof contract.switchOrganisation>> {
   const own = await membershipsOf(sql, person.user);
   if (!own.some(({ id }) => id === organisation_id)) throw notFound('organisation_not_found');
   await writeActiveOrganisation(sql, person.session, organisation_id);
   return { id: organisation_id };
-};
+}
 
-export const listSessions = async ({
+export async function listSessions({
   sql,
   now,
   person,
-}: ByPerson): OperationResult<OutputOf<typeof contract.listSessions>> => ({
-  items: (await sessionsOf(sql, person.user))
-    .filter((session) => !isOver(session, now))
-    .map(({ id, device, address, created_at, last_used_at }) => ({
-      id,
-      device: deviceOf(device),
-      address,
-      created_at: created_at.toISOString(),
-      last_used_at: last_used_at.toISOString(),
-      is_this: id === person.session,
-    })),
-});
+}: ByPerson): OperationResult<OutputOf<typeof contract.listSessions>> {
+  return {
+    items: (await sessionsOf(sql, person.user))
+      .filter((session) => !isOver(session, now))
+      .map(({ id, device, address, created_at, last_used_at }) => ({
+        id,
+        device: deviceOf(device),
+        address,
+        created_at: created_at.toISOString(),
+        last_used_at: last_used_at.toISOString(),
+        is_this: id === person.session,
+      })),
+  };
+}
 
-export const showProfile = async ({
+export async function showProfile({
   sql,
   now,
   person,
   with: { door },
-}: ByPerson): OperationResult<OutputOf<typeof contract.showProfile>> => {
+}: ByPerson): OperationResult<OutputOf<typeof contract.showProfile>> {
   const { name, email, email_verified } = person;
   return {
     name,
@@ -174,22 +180,22 @@ export const showProfile = async ({
     wanted_email: (await wantedEmail(sql, person.user, new Date(now))) ?? null,
     mail: door.mail,
   };
-};
+}
 
-export const updateProfile = async (
+export async function updateProfile(
   { sql, note, person }: ByPerson,
   input: InputOf<typeof contract.updateProfile>,
-): OperationResult<OutputOf<typeof contract.updateProfile>> => {
+): OperationResult<OutputOf<typeof contract.updateProfile>> {
   const name = nameFrom(input.name);
   await writeName(sql, person.user, name);
   note({ before: { name: person.name }, after: { name } });
   return { name };
-};
+}
 
-const beforeEmail = async (
+async function beforeEmail(
   { person, with: { attempts, door } }: Early<Oneself>,
   input: InputOf<typeof contract.changeEmail>,
-): Promise<string> => {
+): Promise<string> {
   const email = emailFrom(input.email);
   if (door.mail)
     await attempts.count([
@@ -197,17 +203,17 @@ const beforeEmail = async (
       { what: `mails asked for by ${person.user}`, most: 10 },
     ]);
   return email;
-};
+}
 
 /**
  * With mail, the present address stays until the new one is proven, and the answer does not reveal
  * whether the new one has an account.
  */
-const actEmail = async (
+async function actEmail(
   { sql, now, note, person, with: { door } }: ByPerson,
   _input: InputOf<typeof contract.changeEmail>,
   email: string,
-): OperationResult<OutputOf<typeof contract.changeEmail>> => {
+): OperationResult<OutputOf<typeof contract.changeEmail>> {
   if (door.mail) {
     const id = newId();
     await insertVerification(sql, {
@@ -235,24 +241,26 @@ const actEmail = async (
   await writeEmail(sql, person.user, email, null);
   note({ before: { email: person.email }, after: { email } });
   return { email, must_confirm: false };
-};
+}
 
 export const changeEmail = inSteps({ before: beforeEmail, act: actEmail });
 
-const beforePassword = (
+function beforePassword(
   _: Early<Oneself>,
   { password }: InputOf<typeof contract.changePassword>,
-): Promise<string> => hashPassword(passwordFrom(password));
+): Promise<string> {
+  return hashPassword(passwordFrom(password));
+}
 
 /** The browser in which it was changed stays signed in, with a new session. */
-const actPassword = async (
+async function actPassword(
   context: ByPerson,
   also: InputOf<typeof contract.changePassword>,
   password_hash: string,
-): OperationResult<OutputOf<typeof contract.changePassword>> => {
+): OperationResult<OutputOf<typeof contract.changePassword>> {
   const { user, email, from } = context.person;
   await replacePassword(context, { user, email }, password_hash, also);
   return { session: await beginSession({ ...context, visitor: from }, user) };
-};
+}
 
 export const changePassword = inSteps({ before: beforePassword, act: actPassword });

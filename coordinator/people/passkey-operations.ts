@@ -44,27 +44,29 @@ import {
 import { verifyPassword } from './secrets.ts';
 import { deviceOf, writeProven } from './sessions.ts';
 
-export const listPasskeys = async ({
+export async function listPasskeys({
   sql,
   person,
   with: { baseUrl },
-}: ByPerson): OperationResult<OutputOf<typeof contract.listPasskeys>> => ({
-  items: (await passkeysOf(sql, person.user)).map(
-    ({ id, name, is_synced, created_at, last_used_at }) => ({
-      id,
-      name,
-      is_synced,
-      created_at: created_at.toISOString(),
-      last_used_at: last_used_at?.toISOString() ?? null,
-    }),
-  ),
-  origin: passkeyPlace(baseUrl())?.origin ?? null,
-  suggested_name: deviceOf(person.from.device),
-});
+}: ByPerson): OperationResult<OutputOf<typeof contract.listPasskeys>> {
+  return {
+    items: (await passkeysOf(sql, person.user)).map(
+      ({ id, name, is_synced, created_at, last_used_at }) => ({
+        id,
+        name,
+        is_synced,
+        created_at: created_at.toISOString(),
+        last_used_at: last_used_at?.toISOString() ?? null,
+      }),
+    ),
+    origin: passkeyPlace(baseUrl())?.origin ?? null,
+    suggested_name: deviceOf(person.from.device),
+  };
+}
 
-export const beginPasskey = async (
+export async function beginPasskey(
   context: ByPerson,
-): OperationResult<OutputOf<typeof contract.beginPasskey>> => {
+): OperationResult<OutputOf<typeof contract.beginPasskey>> {
   const { sql, now, person } = context;
   const place = placeOf(context.with);
   const known = await passkeysOf(sql, person.user);
@@ -72,21 +74,21 @@ export const beginPasskey = async (
   return {
     options: await creationOptions({ place, challenge }, { ...person, id: person.user }, known),
   };
-};
+}
 
-const before = async (
+async function before(
   { with: instruments }: Early<Oneself>,
   { name, answer }: InputOf<typeof contract.addPasskey>,
-) => {
+) {
   const place = placeOf(instruments);
   return { name: nameFrom(name), made: await createdPasskey(place, answer) };
-};
+}
 
-const act = async (
+async function act(
   context: ByPerson,
   _input: InputOf<typeof contract.addPasskey>,
   { name, made }: Awaited<ReturnType<typeof before>>,
-): OperationResult<OutputOf<typeof contract.addPasskey>> => {
+): OperationResult<OutputOf<typeof contract.addPasskey>> {
   const { sql, now, note, person, with: instruments } = context;
   const { user } = person;
   const { challenge, ...passkey } = made;
@@ -101,44 +103,44 @@ const act = async (
     await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
   note({ after: { passkey: name } });
   return { id, name };
-};
+}
 
 export const addPasskey = inSteps({ before, act });
 
-export const removePasskey = async (
+export async function removePasskey(
   { sql, note, person }: ByPerson,
   { passkey_id: id }: InputOf<typeof contract.removePasskey>,
-): OperationResult<OutputOf<typeof contract.removePasskey>> => {
+): OperationResult<OutputOf<typeof contract.removePasskey>> {
   const name = orNotFound(await deletePasskey(sql, person.user, id), 'passkey_not_found');
   note({ before: { passkey: name } });
   return { id, name };
-};
+}
 
-const proveAgainBefore = async (
+async function proveAgainBefore(
   { pool, person, with: { attempts } }: Early<Oneself>,
   { password }: InputOf<typeof contract.proveAgain>,
-): Promise<void> => {
+): Promise<void> {
   const tried = [{ what: `password in a session of ${person.user}`, most: 10 }];
   await attempts.count(tried);
   if (!(await verifyPassword(password, (await passwordHashOf(pool, person.user)) ?? null)))
     throw new Refusal('sign_in_failed', { password: 'is not yours.' });
   await attempts.forget(tried);
-};
+}
 
-const proveAgainAct = async ({
+async function proveAgainAct({
   sql,
   now,
   person,
-}: ByPerson): OperationResult<OutputOf<typeof contract.proveAgain>> => {
+}: ByPerson): OperationResult<OutputOf<typeof contract.proveAgain>> {
   await writeProven(sql, person.session, new Date(now));
   return { proven: true };
-};
+}
 
 export const proveAgain = inSteps({ before: proveAgainBefore, act: proveAgainAct });
 
-export const beginProof = async (
+export async function beginProof(
   context: ByPerson,
-): OperationResult<OutputOf<typeof contract.beginProof>> => {
+): OperationResult<OutputOf<typeof contract.beginProof>> {
   const { sql, now, person } = context;
   const place = placeOf(context.with);
   const own = await passkeysOf(sql, person.user);
@@ -149,72 +151,76 @@ export const beginProof = async (
     now,
   });
   return { options: await requestOptions({ place, challenge }, own) };
-};
+}
 
 /** Another user's passkey does not prove who signed in here. */
-const byPasskeyBefore = async (
+async function byPasskeyBefore(
   { pool, person, with: instruments }: Early<Oneself>,
   { answer }: InputOf<typeof contract.proveByPasskey>,
-): Promise<Signed> => {
+): Promise<Signed> {
   const signed = await signedPasskey(pool, instruments, answer);
   if (signed.passkey.user_id !== person.user) throw unknownPasskey();
   return signed;
-};
+}
 
-const byPasskeyAct = async (
+async function byPasskeyAct(
   context: ByPerson,
   _input: InputOf<typeof contract.proveByPasskey>,
   signed: Signed,
-): OperationResult<OutputOf<typeof contract.proveByPasskey>> => {
+): OperationResult<OutputOf<typeof contract.proveByPasskey>> {
   const { sql, now, note, person } = context;
   await takeSigned(context, signed, { purpose: 'prove', user: person.user });
   await writeProven(sql, person.session, new Date(now));
   note({ after: { passkey: signed.passkey.name } });
   return { proven: true };
-};
+}
 
 export const proveByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
 
-const isOn = (): Refusal =>
-  new Refusal(
+function isOn(): Refusal {
+  return new Refusal(
     'second_factor_on',
     'Two-step verification is already on. Turn it off first to set it up again.',
   );
-const isOff = (): Refusal => new Refusal('second_factor_off', 'Signing in takes no second step.');
+}
 
-export const showSecondFactor = async ({
+function isOff(): Refusal {
+  return new Refusal('second_factor_off', 'Signing in takes no second step.');
+}
+
+export async function showSecondFactor({
   sql,
   person,
-}: ByPerson): OperationResult<OutputOf<typeof contract.showSecondFactor>> => {
+}: ByPerson): OperationResult<OutputOf<typeof contract.showSecondFactor>> {
   const there = await secondFactorOf(sql, person.user);
   return {
     on_since: there?.created_at.toISOString() ?? null,
     recovery_codes_left: there?.recovery_codes_left ?? 0,
   };
-};
+}
 
-export const proposeSecondFactor = async ({
+export async function proposeSecondFactor({
   sql,
   person,
-}: ByPerson): OperationResult<OutputOf<typeof contract.proposeSecondFactor>> => {
+}: ByPerson): OperationResult<OutputOf<typeof contract.proposeSecondFactor>> {
   if (await hasSecondFactor(sql, person.user)) throw isOn();
   return { secret: newTotpSecret() };
-};
+}
 
-const newCodes = async ({ sql, person, with: { accountSecrets } }: ByPerson): Promise<string[]> => {
+async function newCodes({ sql, person, with: { accountSecrets } }: ByPerson): Promise<string[]> {
   const { shown, fingerprints } = await mintRecoveryCodes(accountSecrets, person.user);
   await replaceCodes(sql, person.user, fingerprints);
   return [...shown];
-};
+}
 
 /**
  * The secret comes back from the form that showed it: a caller who sends another one only chooses
  * their own.
  */
-export const startSecondFactor = async (
+export async function startSecondFactor(
   context: ByPerson,
   { secret, code }: InputOf<typeof contract.startSecondFactor>,
-): OperationResult<OutputOf<typeof contract.startSecondFactor>> => {
+): OperationResult<OutputOf<typeof contract.startSecondFactor>> {
   const { sql, now, note, person } = context;
   const { user } = person;
   const step = isTotpSecret(secret)
@@ -229,26 +235,26 @@ export const startSecondFactor = async (
     throw isOn();
   note({ before: { second_factor: 'off' }, after: { second_factor: 'on' } });
   return { recovery_codes: await newCodes(context) };
-};
+}
 
-export const replaceRecoveryCodes = async (
+export async function replaceRecoveryCodes(
   context: ByPerson,
-): OperationResult<OutputOf<typeof contract.replaceRecoveryCodes>> => {
+): OperationResult<OutputOf<typeof contract.replaceRecoveryCodes>> {
   if (!(await hasSecondFactor(context.sql, context.person.user))) throw isOff();
   return { recovery_codes: await newCodes(context) };
-};
+}
 
-export const endSecondFactor = async ({
+export async function endSecondFactor({
   sql,
   now,
   note,
   person,
   with: { door },
-}: ByPerson): OperationResult<OutputOf<typeof contract.endSecondFactor>> => {
+}: ByPerson): OperationResult<OutputOf<typeof contract.endSecondFactor>> {
   if (!(await deleteSecondFactor(sql, person.user))) throw isOff();
   const about = { what: 'second-factor-off', detail: '' } as const;
   if (door.mail)
     await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
   note({ before: { second_factor: 'on' }, after: { second_factor: 'off' } });
   return { ended: true };
-};
+}

@@ -16,7 +16,7 @@ export type PasskeyPlace = { readonly host: string; readonly origin: string };
  * Null where passkeys are not possible. On the machine itself the name is `localhost`, because an
  * IP address is not allowed.
  */
-export const passkeyPlace = (baseUrl: string): PasskeyPlace | null => {
+export function passkeyPlace(baseUrl: string): PasskeyPlace | null {
   if (!URL.canParse(baseUrl)) return null;
   const url = new URL(baseUrl);
   if (url.hostname === '127.0.0.1' || url.hostname === '[::1]') url.hostname = 'localhost';
@@ -24,7 +24,7 @@ export const passkeyPlace = (baseUrl: string): PasskeyPlace | null => {
   if (host === 'localhost' || host.endsWith('.localhost')) return { host, origin };
   const isNumber = host.startsWith('[') || /^[\d.]+$/.test(host);
   return protocol === 'https:' && !isNumber ? { host, origin } : null;
-};
+}
 
 export type PasskeyRow = {
   readonly id: string;
@@ -39,51 +39,55 @@ export type PasskeyRow = {
   readonly last_used_at: Date | null;
 };
 
-export const passkeysOf = (sql: Queryable, user: string): Promise<PasskeyRow[]> =>
-  sql<PasskeyRow[]>`select * from passkeys where user_id = ${user} order by created_at, id`;
+export function passkeysOf(sql: Queryable, user: string): Promise<PasskeyRow[]> {
+  return sql<PasskeyRow[]>`select * from passkeys where user_id = ${user} order by created_at, id`;
+}
 
-export const passkeyByCredential = async (
+export async function passkeyByCredential(
   sql: Queryable,
   credential: string,
-): Promise<PasskeyRow | undefined> => {
+): Promise<PasskeyRow | undefined> {
   if (!storable(credential)) return undefined;
   const [row] = await sql<PasskeyRow[]>`select * from passkeys where credential_id = ${credential}`;
   return row;
-};
+}
 
 /** False when it belongs to someone already. */
-export const insertPasskey = async (
+export async function insertPasskey(
   sql: Queryable,
   row: Omit<PasskeyRow, 'last_used_at'>,
-): Promise<boolean> =>
-  (
-    await sql`insert into passkeys (id, user_id, credential_id, public_key, counter, transports,
+): Promise<boolean> {
+  return (
+    (
+      await sql`insert into passkeys (id, user_id, credential_id, public_key, counter, transports,
       name, is_synced, created_at)
       values (${row.id}, ${row.user_id}, ${row.credential_id}, ${Buffer.from(row.public_key)},
         ${row.counter},
         ${textsLiteral([...row.transports])}::text[], ${row.name}, ${row.is_synced},
           ${row.created_at})
       on conflict do nothing`
-  ).count > 0;
+    ).count > 0
+  );
+}
 
 /** Returns its name, if it was one of the user's. */
-export const deletePasskey = async (
+export async function deletePasskey(
   sql: Queryable,
   user: string,
   id: string,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<
     { name: string }[]
   >`delete from passkeys where user_id = ${user} and id = ${id} returning name`;
   return row?.name;
-};
+}
 
-export const deletePasskeysOf = async (sql: Queryable, user: string): Promise<void> => {
+export async function deletePasskeysOf(sql: Queryable, user: string): Promise<void> {
   await sql`delete from passkeys where user_id = ${user}`;
-};
+}
 
 /** False when it was removed meanwhile. */
-export const writePasskeyUse = async (
+export async function writePasskeyUse(
   sql: Queryable,
   {
     id,
@@ -96,16 +100,19 @@ export const writePasskeyUse = async (
     readonly is_synced: boolean;
     readonly at: Date;
   },
-): Promise<boolean> =>
-  (
-    await sql`update passkeys
+): Promise<boolean> {
+  return (
+    (
+      await sql`update passkeys
       set counter = greatest(counter, ${counter}), is_synced = ${is_synced}, last_used_at = ${at}
       where id = ${id}`
-  ).count > 0;
+    ).count > 0
+  );
+}
 
 export type ChallengePurpose = 'add' | 'prove' | 'sign in';
 
-export const insertChallenge = async (
+export async function insertChallenge(
   sql: Queryable,
   made: {
     readonly fingerprint: Buffer;
@@ -113,16 +120,16 @@ export const insertChallenge = async (
     readonly user: string | null;
     readonly expires_at: Date;
   },
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into passkey_challenges (fingerprint, purpose, user_id, expires_at)
     values (${made.fingerprint}, ${made.purpose}, ${made.user}, ${made.expires_at})`;
-};
+}
 
 /**
  * True for a challenge that was issued a moment ago for this purpose and this user. It is then used
  * up.
  */
-export const useChallenge = async (
+export async function useChallenge(
   sql: Queryable,
   asked: {
     readonly fingerprint: Buffer;
@@ -130,12 +137,15 @@ export const useChallenge = async (
     readonly user: string | null;
     readonly now: Date;
   },
-): Promise<boolean> =>
-  (
-    await sql`delete from passkey_challenges where fingerprint = ${asked.fingerprint}
+): Promise<boolean> {
+  return (
+    (
+      await sql`delete from passkey_challenges where fingerprint = ${asked.fingerprint}
       and purpose = ${asked.purpose}
       and user_id is not distinct from ${asked.user} and expires_at > ${asked.now}`
-  ).count > 0;
+    ).count > 0
+  );
+}
 
 /**
  * Options for passkeys, and verification of their answers (WebAuthn, level 3). Answers have the
@@ -143,7 +153,9 @@ export const useChallenge = async (
  */
 
 /** Loaded only when someone uses a passkey: it knows every kind of certificate there is. */
-const library = () => import('@simplewebauthn/server');
+function library() {
+  return import('@simplewebauthn/server');
+}
 
 type Transport = NonNullable<WebAuthnCredential['transports']>[number];
 
@@ -156,8 +168,10 @@ const transports = [
   'smart-card',
   'usb',
 ] as const satisfies Transport[];
-const transportsIn = (given: readonly string[]): Transport[] =>
-  transports.filter((each) => given.includes(each));
+
+function transportsIn(given: readonly string[]): Transport[] {
+  return transports.filter((each) => given.includes(each));
+}
 
 const envelope = { id: z.string(), rawId: z.string(), type: z.literal('public-key') };
 
@@ -179,49 +193,52 @@ const signedShape = z.object({
   }),
 });
 
-const refused = (cause?: unknown): Refusal =>
-  Object.assign(
+function refused(cause?: unknown): Refusal {
+  return Object.assign(
     new Refusal(
       'passkey_refused',
       'The answer of the passkey is not one to what was asked; try again.',
     ),
     { cause },
   );
+}
 
-const read = <Shape extends z.ZodType>(shape: Shape, text: string): z.infer<Shape> => {
+function read<Shape extends z.ZodType>(shape: Shape, text: string): z.infer<Shape> {
   try {
     return shape.parse(JSON.parse(text));
   } catch (error) {
     throw refused(error);
   }
-};
+}
 
 /** The signed data contains its challenge; the database knows whether we issued it. */
-const challengeIn = ({
+function challengeIn({
   response,
 }: {
   readonly response: { readonly clientDataJSON: string };
-}): string => {
+}): string {
   const text = Buffer.from(response.clientDataJSON, 'base64url').toString();
   return read(z.object({ challenge: z.string() }), text).challenge;
-};
+}
 
 /** Ed25519, P-256 and RSA: what every device supports, whatever else this Node could do. */
 const supportedAlgorithmIDs = [-8, -7, -257];
 
 type PasskeyChallenge = { readonly place: PasskeyPlace; readonly challenge: string };
-const bytesOf = (text: string): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from(Buffer.from(text, 'base64url'));
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(Buffer.from(text, 'base64url'));
+}
 
 /**
  * For `navigator.credentials.create`: a discoverable passkey, so that no one types an address, and
  * one that asks its owner for a finger or a PIN.
  */
-export const creationOptions = async (
+export async function creationOptions(
   { place, challenge }: PasskeyChallenge,
   user: { readonly id: string; readonly email: string; readonly name: string },
   known: readonly Pick<PasskeyRow, 'credential_id'>[],
-): Promise<string> => {
+): Promise<string> {
   const { generateRegistrationOptions } = await library();
   const options = await generateRegistrationOptions({
     rpName: 'Antipode',
@@ -236,13 +253,13 @@ export const creationOptions = async (
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
   });
   return JSON.stringify(options);
-};
+}
 
 /** For `navigator.credentials.get`: any passkey for this site, or one of these. */
-export const requestOptions = async (
+export async function requestOptions(
   { place, challenge }: PasskeyChallenge,
   of: readonly Pick<PasskeyRow, 'credential_id' | 'transports'>[] = [],
-): Promise<string> => {
+): Promise<string> {
   const { generateAuthenticationOptions } = await library();
   const allowCredentials = of.map(({ credential_id: id, transports: by }) => ({
     id,
@@ -255,7 +272,7 @@ export const requestOptions = async (
     ...(of.length === 0 ? {} : { allowCredentials }),
   });
   return JSON.stringify(options);
-};
+}
 
 export type NewPasskey = Pick<
   PasskeyRow,
@@ -266,10 +283,10 @@ export type NewPasskey = Pick<
  * A passkey that was just created, and its challenge. @throws Refusal when it is not one for this
  * site.
  */
-export const createdPasskey = async (
+export async function createdPasskey(
   place: PasskeyPlace,
   text: string,
-): Promise<NewPasskey & { readonly challenge: string }> => {
+): Promise<NewPasskey & { readonly challenge: string }> {
   const { response, ...rest } = read(createdShape, text);
   const challenge = challengeIn({ response });
   const { verifyRegistrationResponse } = await library();
@@ -298,12 +315,14 @@ export const createdPasskey = async (
     transports: transportsIn(response.transports),
     is_synced,
   };
-};
+}
 
 /**
  * The id of the answering passkey, before it is known whether it is registered. @throws Refusal.
  */
-export const credentialOf = (text: string): string => read(signedShape, text).id;
+export function credentialOf(text: string): string {
+  return read(signedShape, text).id;
+}
 
 export type PasskeyUse = {
   readonly challenge: string;
@@ -315,11 +334,11 @@ export type PasskeyUse = {
  * The data that a passkey signed. @throws Refusal when the signature is not its own, or not for
  * this site.
  */
-export const signedBy = async (
+export async function signedBy(
   place: PasskeyPlace,
   passkey: PasskeyRow,
   text: string,
-): Promise<PasskeyUse> => {
+): Promise<PasskeyUse> {
   const { response, ...rest } = read(signedShape, text);
   const challenge = challengeIn({ response });
   const { verifyAuthenticationResponse } = await library();
@@ -342,33 +361,36 @@ export const signedBy = async (
     counter: done.authenticationInfo.newCounter,
     is_synced: done.authenticationInfo.credentialBackedUp,
   };
-};
+}
 
 /** Challenges for passkeys, and the use of their answers. */
 
 /** @throws Refusal where passkeys are not possible. */
-export const placeOf = ({ baseUrl }: Pick<GateDependencies, 'baseUrl'>): PasskeyPlace => {
+export function placeOf({ baseUrl }: Pick<GateDependencies, 'baseUrl'>): PasskeyPlace {
   const place = passkeyPlace(baseUrl());
   if (place) return place;
   throw new Refusal(
     'passkeys_impossible',
     `Passkeys need an address with a name, and https; this installation is at ${baseUrl()}.`,
   );
-};
+}
 
-export const unknownPasskey = (): Refusal =>
-  new Refusal('passkey_unknown', 'This passkey is not known here, or was removed.');
-const stale = (): Refusal =>
-  new Refusal('passkey_refused', 'This took too long, or was done already; try again.');
+export function unknownPasskey(): Refusal {
+  return new Refusal('passkey_unknown', 'This passkey is not known here, or was removed.');
+}
+
+function stale(): Refusal {
+  return new Refusal('passkey_refused', 'This took too long, or was done already; try again.');
+}
 
 type Asking = { readonly purpose: ChallengePurpose; readonly user: string | null };
 
 /** Issues a new challenge. */
-export const askPasskey = async (
+export async function askPasskey(
   sql: Queryable,
   { accountSecrets }: GateDependencies,
   { purpose, user, now }: Asking & { readonly now: number },
-): Promise<string> => {
+): Promise<string> {
   const { text, fingerprint } = await accountSecrets.mint('passkey challenge');
   await insertChallenge(sql, {
     fingerprint,
@@ -377,17 +399,17 @@ export const askPasskey = async (
     expires_at: new Date(now + linkLives.passkey),
   });
   return text;
-};
+}
 
 /** A challenge is answered once. @throws Refusal. */
-export const takeAnswer = async (
+export async function takeAnswer(
   { sql, now, with: { accountSecrets } }: Context,
   challenge: string,
   asking: Asking,
-): Promise<void> => {
+): Promise<void> {
   const fingerprint = await accountSecrets.fingerprint('passkey challenge', challenge);
   if (!(await useChallenge(sql, { ...asking, fingerprint, now: new Date(now) }))) throw stale();
-};
+}
 
 export type Signed = { readonly passkey: PasskeyRow; readonly use: PasskeyUse };
 
@@ -395,25 +417,25 @@ export type Signed = { readonly passkey: PasskeyRow; readonly use: PasskeyUse };
  * The passkey that signed, verified before any transaction, because verification is slow the first
  * time. @throws Refusal.
  */
-export const signedPasskey = async (
+export async function signedPasskey(
   pool: Sql,
   instruments: GateDependencies,
   answer: string,
-): Promise<Signed> => {
+): Promise<Signed> {
   const place = placeOf(instruments);
   const passkey = await passkeyByCredential(pool, credentialOf(answer));
   if (!passkey) throw unknownPasskey();
   return { passkey, use: await signedBy(place, passkey, answer) };
-};
+}
 
 /**
  * @throws Refusal when it was issued for another purpose, was used before, or the passkey is gone.
  */
-export const takeSigned = async (
+export async function takeSigned(
   context: Context,
   { passkey, use }: Signed,
   asking: Asking,
-): Promise<void> => {
+): Promise<void> {
   await takeAnswer(context, use.challenge, asking);
   const { counter, is_synced } = use;
   if (
@@ -425,4 +447,4 @@ export const takeSigned = async (
     }))
   )
     throw unknownPasskey();
-};
+}

@@ -22,7 +22,7 @@ export type NewSignUp = {
 };
 
 /** Ends earlier sign-ups of that address: only one link is valid. */
-export const insertSignUp = async (sql: Queryable, one: NewSignUp): Promise<void> => {
+export async function insertSignUp(sql: Queryable, one: NewSignUp): Promise<void> {
   const { id, email, name, password_hash, organisation, time_zone, invitation, at, expires_at } =
     one;
   await sql`delete from sign_ups where lower(email) = lower(${email})`;
@@ -30,19 +30,19 @@ export const insertSignUp = async (sql: Queryable, one: NewSignUp): Promise<void
     invitation_id, created_at, expires_at)
     values (${id}, ${email}, ${name}, ${password_hash}, ${organisation}, ${time_zone},
       ${invitation}, ${at}, ${expires_at})`;
-};
+}
 
 /** Gives it a link. Returns its address, or undefined when it is gone. */
-export const linkSignUp = async (
+export async function linkSignUp(
   sql: Queryable,
   id: string,
   fingerprint: Buffer,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<
     { email: string }[]
   >`update sign_ups set fingerprint = ${fingerprint} where id = ${id} returning email`;
   return row?.email;
-};
+}
 
 export type SignUpRow = {
   readonly email: string;
@@ -54,32 +54,32 @@ export type SignUpRow = {
 };
 
 /** The sign-up behind a link, which stays valid. */
-export const signUpBy = async (
+export async function signUpBy(
   sql: Queryable,
   fingerprint: Buffer,
   now: Date,
-): Promise<SignUpRow | undefined> => {
+): Promise<SignUpRow | undefined> {
   const [row] = await sql<
     SignUpRow[]
   >`select email, name, password_hash, organisation, time_zone, invitation_id
     from sign_ups where fingerprint = ${fingerprint} and expires_at > ${now}`;
   return row;
-};
+}
 
 /** The sign-up behind a link, which is then used up. */
-export const useSignUp = async (
+export async function useSignUp(
   sql: Queryable,
   fingerprint: Buffer,
   now: Date,
-): Promise<SignUpRow | undefined> => {
+): Promise<SignUpRow | undefined> {
   const [row] = await sql<
     SignUpRow[]
   >`delete from sign_ups where fingerprint = ${fingerprint} and expires_at > ${now}
     returning email, name, password_hash, organisation, time_zone, invitation_id`;
   return row;
-};
+}
 
-export const insertVerification = async (
+export async function insertVerification(
   sql: Queryable,
   {
     id,
@@ -88,93 +88,93 @@ export const insertVerification = async (
     at,
     expires_at,
   }: { id: string; user: string; email: string; at: Date; expires_at: Date },
-): Promise<void> => {
+): Promise<void> {
   await sql`delete from email_verifications where user_id = ${user}`;
   await sql`insert into email_verifications (id, user_id, email, created_at, expires_at)
     values (${id}, ${user}, ${email}, ${at}, ${expires_at})`;
-};
+}
 
 /** Gives it a link; undefined when it is gone, or when the address has become another user's. */
-export const linkVerification = async (
+export async function linkVerification(
   sql: Queryable,
   id: string,
   fingerprint: Buffer,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<
     { email: string }[]
   >`update email_verifications v set fingerprint = ${fingerprint} where id = ${id}
     and not exists (select 1 from users u where lower(u.email) = lower(v.email)
       and u.id <> v.user_id) returning email`;
   return row?.email;
-};
+}
 
 /** The address that the link proves, only for the user who requested it. */
-export const useVerification = async (
+export async function useVerification(
   sql: Queryable,
   user: string,
   fingerprint: Buffer,
   now: Date,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<{ email: string }[]>`
     delete from email_verifications where fingerprint = ${fingerprint} and user_id = ${user}
       and expires_at > ${now} returning email`;
   return row?.email;
-};
+}
 
 /**
  * Gives the old mailbox its link. Returns the requested address, or undefined when the change is
  * over.
  */
-export const linkKeeping = async (
+export async function linkKeeping(
   sql: Queryable,
   id: string,
   fingerprint: Buffer,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<
     { email: string }[]
   >`update email_verifications set keep_fingerprint = ${fingerprint} where id = ${id}
   returning email`;
   return row?.email;
-};
+}
 
 /** Ends a change of address. Returns its user and the requested address. */
-export const useKeeping = async (
+export async function useKeeping(
   sql: Queryable,
   fingerprint: Buffer,
   now: Date,
-): Promise<{ user_id: string; email: string } | undefined> => {
+): Promise<{ user_id: string; email: string } | undefined> {
   const [row] = await sql<{ user_id: string; email: string }[]>`
     delete from email_verifications where keep_fingerprint = ${fingerprint} and expires_at > ${now}
     returning user_id, email`;
   return row;
-};
+}
 
-export const deleteVerifications = async (sql: Queryable, user: string): Promise<void> => {
+export async function deleteVerifications(sql: Queryable, user: string): Promise<void> {
   await sql`delete from email_verifications where user_id = ${user}`;
-};
+}
 
 /** The address that a user requested and has not proven yet. */
-export const wantedEmail = async (
+export async function wantedEmail(
   sql: Queryable,
   user: string,
   now: Date,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<
     { email: string }[]
   >`select email from email_verifications where user_id = ${user} and expires_at > ${now}`;
   return row?.email;
-};
+}
 
 /**
  * Sets the user's address, proven. Password links that went to the previous address become invalid.
  * @throws Refusal `email_taken`.
  */
-export const writeEmail = async (
+export async function writeEmail(
   sql: Queryable,
   user: string,
   email: string,
   verified_at: Date | null,
-): Promise<void> => {
+): Promise<void> {
   try {
     await sql`update users set email = ${email}, email_verified_at = ${verified_at}
       where id = ${user}`;
@@ -184,9 +184,9 @@ export const writeEmail = async (
       throw new Refusal('email_taken', { email: `there is a user ${email} already.` });
     throw error;
   }
-};
+}
 
-export const insertReset = async (
+export async function insertReset(
   sql: Queryable,
   {
     fingerprint,
@@ -194,31 +194,31 @@ export const insertReset = async (
     at,
     expires_at,
   }: { fingerprint: Buffer; user: string; at: Date; expires_at: Date },
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into password_resets (fingerprint, user_id, created_at, expires_at)
     values (${fingerprint}, ${user}, ${at}, ${expires_at})`;
-};
+}
 
-export const useReset = async (
+export async function useReset(
   sql: Queryable,
   fingerprint: Buffer,
   now: Date,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<{ user_id: string }[]>`
     delete from password_resets where fingerprint = ${fingerprint} and expires_at > ${now}
     returning user_id`;
   return row?.user_id;
-};
+}
 
 export type LinkKind = 'sign-up' | 'e-mail' | 'e-mail kept' | 'password reset';
 
 /** The address of a link, if it is still valid. Read-only, because mail scanners follow links. */
-export const lookAtLink = async (
+export async function lookAtLink(
   sql: Queryable,
   kind: LinkKind,
   fingerprint: Buffer,
   now: Date,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const rows =
     kind === 'sign-up'
       ? await sql<
@@ -239,12 +239,12 @@ export const lookAtLink = async (
             >`select u.email from password_resets r join users u on u.id = r.user_id
             where r.fingerprint = ${fingerprint} and r.expires_at > ${now}`;
   return rows[0]?.email;
-};
+}
 
 /** Deletes the links that a new password ends. */
-export const deleteResets = async (sql: Queryable, user: string): Promise<void> => {
+export async function deleteResets(sql: Queryable, user: string): Promise<void> {
   await sql`delete from password_resets where user_id = ${user}`;
-};
+}
 
 export type NewInvitation = {
   readonly id: string;
@@ -258,7 +258,7 @@ export type NewInvitation = {
 };
 
 /** Replaces an earlier invitation to the same address, whose link ends. */
-export const insertInvitation = async (sql: Queryable, one: NewInvitation): Promise<void> => {
+export async function insertInvitation(sql: Queryable, one: NewInvitation): Promise<void> {
   const { id, organisation, email, role, fingerprint, invited_by, at, expires_at } = one;
   await sql`delete from invitations where organisation_id = ${organisation}
     and lower(email) = lower(${email})`;
@@ -266,7 +266,7 @@ export const insertInvitation = async (sql: Queryable, one: NewInvitation): Prom
     created_at, expires_at)
     values (${id}, ${organisation}, ${email}, ${role}, ${fingerprint}, ${invited_by}, ${at},
       ${expires_at})`;
-};
+}
 
 export type InvitationRow = {
   readonly id: string;
@@ -279,71 +279,77 @@ export type InvitationRow = {
   readonly expires_at: Date;
 };
 
-const invitations = (sql: Queryable) => sql`
+function invitations(sql: Queryable) {
+  return sql`
   select i.id, i.email, i.role, i.organisation_id, o.name as organisation, u.email as inviter,
     i.created_at, i.expires_at
   from invitations i join organisations o on o.id = i.organisation_id left join users u
     on u.id = i.invited_by`;
+}
 
-export const invitationBy = async (
+export async function invitationBy(
   sql: Queryable,
   fingerprint: Buffer,
   now: Date,
-): Promise<InvitationRow | undefined> => {
+): Promise<InvitationRow | undefined> {
   const [row] = await sql<
     InvitationRow[]
   >`${invitations(sql)} where i.fingerprint = ${fingerprint} and i.expires_at > ${now}`;
   return row;
-};
+}
 
-export const invitationById = async (
+export async function invitationById(
   sql: Queryable,
   id: string,
   now: Date,
-): Promise<InvitationRow | undefined> => {
+): Promise<InvitationRow | undefined> {
   const [row] = await sql<
     InvitationRow[]
   >`${invitations(sql)} where i.id = ${id} and i.expires_at > ${now}`;
   return row;
-};
+}
 
-export const invitationsOf = (
+export function invitationsOf(
   sql: Queryable,
   organisation: string,
   now: Date,
-): Promise<InvitationRow[]> =>
-  sql<
+): Promise<InvitationRow[]> {
+  return sql<
     InvitationRow[]
   >`${invitations(sql)} where i.organisation_id = ${organisation} and i.expires_at > ${now}
   order by i.created_at, i.id`;
+}
 
-export const linkInvitation = async (
+export async function linkInvitation(
   sql: Queryable,
   id: string,
   fingerprint: Buffer,
-): Promise<void> => {
+): Promise<void> {
   await sql`update invitations set fingerprint = ${fingerprint} where id = ${id}`;
-};
+}
 
 /** True when it existed: of two concurrent uses, one succeeds. */
-export const useInvitation = async (
+export async function useInvitation(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<boolean> =>
-  (await sql`delete from invitations where organisation_id = ${organisation} and id = ${id}`)
-    .count > 0;
+): Promise<boolean> {
+  return (
+    (await sql`delete from invitations where organisation_id = ${organisation} and id = ${id}`)
+      .count > 0
+  );
+}
 
 /** Deletes the user's invitations; `ofOwners`: only those that make an owner. */
-export const deleteInvitationsBy = async (
+export async function deleteInvitationsBy(
   sql: Queryable,
   organisation: string,
   user: string,
   { ofOwners }: { readonly ofOwners: boolean },
-): Promise<void> => {
+): Promise<void> {
   await sql`delete from invitations where organisation_id = ${organisation}
     and invited_by = ${user} and (role = 'owner' or not ${ofOwners})`;
-};
+}
 
 export type NewSignInLink = {
   readonly fingerprint: Buffer;
@@ -353,42 +359,42 @@ export type NewSignInLink = {
   readonly expires_at: Date | null;
 };
 
-export const insertSignInLink = async (
+export async function insertSignInLink(
   sql: Queryable,
   { fingerprint, user, made_for, at, expires_at }: NewSignInLink,
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into sign_in_links (fingerprint, user_id, made_for, created_at, expires_at)
     values (${fingerprint}, ${user}, ${made_for}, ${at}, ${expires_at})`;
-};
+}
 
 /** The next start ends the links of earlier ones. */
-export const deleteStartLinks = async (sql: Queryable): Promise<void> => {
+export async function deleteStartLinks(sql: Queryable): Promise<void> {
   await sql`delete from sign_in_links where made_for = 'start'`;
-};
+}
 
 /** The user of the link, which is then used up: of two concurrent uses, one succeeds. */
-export const useSignInLink = async (
+export async function useSignInLink(
   sql: Queryable,
   fingerprint: Buffer,
   now: Date,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<{ user_id: string }[]>`
     delete from sign_in_links where fingerprint = ${fingerprint}
       and (expires_at is null or expires_at > ${now}) returning user_id`;
   return row?.user_id;
-};
+}
 
 export type UserRow = { readonly id: string; readonly email: string };
 
 /** @throws Refusal `email_taken`. */
-export const insertUser = async (
+export async function insertUser(
   sql: Queryable,
   user: UserRow & {
     readonly password_hash: string;
     readonly name?: string;
     readonly email_verified_at?: Date;
   },
-): Promise<void> => {
+): Promise<void> {
   const { id, email, password_hash, name = '', email_verified_at = null } = user;
   try {
     await sql`insert into users (id, email, name, password_hash, email_verified_at)
@@ -398,68 +404,70 @@ export const insertUser = async (
       throw new Refusal('email_taken', { email: `there is a user ${user.email} already.` });
     throw error;
   }
-};
+}
 
-export const userByEmail = async (sql: Queryable, email: string): Promise<UserRow | undefined> => {
+export async function userByEmail(sql: Queryable, email: string): Promise<UserRow | undefined> {
   if (!storable(email)) return undefined;
   const [row] = await sql<
     UserRow[]
   >`select id, email from users where lower(email) = lower(${email})`;
   return row;
-};
+}
 
 /**
  * Locks a user's own data, so that changes run one at a time. False when the user no longer exists.
  */
-export const lockUser = async (sql: Queryable, id: string): Promise<boolean> =>
-  (await sql`select 1 from users where id = ${id} for no key update`).count > 0;
+export async function lockUser(sql: Queryable, id: string): Promise<boolean> {
+  return (await sql`select 1 from users where id = ${id} for no key update`).count > 0;
+}
 
 /** The user of an address, with the data to verify their password. */
-export const credentialsByEmail = async (
+export async function credentialsByEmail(
   sql: Queryable,
   email: string,
-): Promise<{ id: string; password_hash: string } | undefined> => {
+): Promise<{ id: string; password_hash: string } | undefined> {
   if (!storable(email)) return undefined;
   const [row] = await sql<{ id: string; password_hash: string }[]>`
     select id, password_hash from users where lower(email) = lower(${email})`;
   return row;
-};
+}
 
-export const passwordHashOf = async (sql: Queryable, id: string): Promise<string | undefined> => {
+export async function passwordHashOf(sql: Queryable, id: string): Promise<string | undefined> {
   const [row] = await sql<
     { password_hash: string }[]
   >`select password_hash from users where id = ${id}`;
   return row?.password_hash;
-};
+}
 
 /** A new password ends everything that was open under the old one. */
-export const writePassword = async (
+export async function writePassword(
   sql: Queryable,
   id: string,
   password_hash: string,
-): Promise<void> => {
+): Promise<void> {
   await sql`update users set password_hash = ${password_hash} where id = ${id}`;
-};
+}
 
-export const writeName = async (sql: Queryable, id: string, name: string): Promise<void> => {
+export async function writeName(sql: Queryable, id: string, name: string): Promise<void> {
   await sql`update users set name = ${name} where id = ${id}`;
-};
+}
 
 /** Marks the mailbox as verified: the user followed a link that only the mailbox got. */
-export const markVerified = async (
+export async function markVerified(
   sql: Queryable,
   id: string,
   at: Date,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<{ email: string }[]>`
     update users set email_verified_at = coalesce(email_verified_at, ${at}) where id = ${id}
     returning email`;
   return row?.email;
-};
+}
 
 /** Whether any organisation has an owner yet: before, no one can sign up. */
-export const hasOwner = async (sql: Queryable): Promise<boolean> =>
-  (await sql`select 1 from memberships where role = 'owner' limit 1`).length > 0;
+export async function hasOwner(sql: Queryable): Promise<boolean> {
+  return (await sql`select 1 from memberships where role = 'owner' limit 1`).length > 0;
+}
 
 export type ListedMember = {
   readonly id: string;
@@ -469,13 +477,14 @@ export type ListedMember = {
   readonly created_at: Date;
 };
 
-export const membersOf = (sql: Queryable, organisation: string): Promise<ListedMember[]> =>
-  sql<
+export function membersOf(sql: Queryable, organisation: string): Promise<ListedMember[]> {
+  return sql<
     ListedMember[]
   >`select u.id, u.email, u.name, m.role, m.created_at from memberships m join users u
     on u.id = m.user_id
     where m.organisation_id = ${organisation}
     order by array_position(array['owner', 'admin', 'member', 'viewer'], m.role), lower(u.email)`;
+}
 
 export type OwnMembership = {
   readonly id: string;
@@ -486,94 +495,95 @@ export type OwnMembership = {
 };
 
 /** The organisations of a user, oldest first. */
-export const membershipsOf = (sql: Queryable, user: string): Promise<OwnMembership[]> =>
-  sql<
+export function membershipsOf(sql: Queryable, user: string): Promise<OwnMembership[]> {
+  return sql<
     OwnMembership[]
   >`select o.id, o.name, m.role, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at
   from memberships m join organisations o on o.id = m.organisation_id
     where m.user_id = ${user} order by o.key`;
+}
 
 /** The plans of the organisations that a user owns, oldest first. */
-export const ownedPlans = async (sql: Queryable, user: string): Promise<PlanName[]> => {
+export async function ownedPlans(sql: Queryable, user: string): Promise<PlanName[]> {
   const rows = await sql<
     { plan: PlanName }[]
   >`select o.plan from memberships m join organisations o on o.id = m.organisation_id
     where m.user_id = ${user} and m.role = 'owner' order by o.key`;
   return rows.map(({ plan }) => plan);
-};
+}
 
 export type MemberRow = { readonly user_id: string; readonly email: string; readonly role: Role };
 
-export const memberByEmail = async (
+export async function memberByEmail(
   sql: Queryable,
   organisation: string,
   email: string,
-): Promise<MemberRow | undefined> => {
+): Promise<MemberRow | undefined> {
   if (!storable(email)) return undefined;
   const [row] = await sql<MemberRow[]>`
     select m.user_id, u.email, m.role from memberships m join users u on u.id = m.user_id
     where m.organisation_id = ${organisation} and lower(u.email) = lower(${email})`;
   return row;
-};
+}
 
-export const memberOf = async (
+export async function memberOf(
   sql: Queryable,
   organisation: string,
   user: string,
-): Promise<MemberRow | undefined> => {
+): Promise<MemberRow | undefined> {
   const [row] = await sql<MemberRow[]>`
     select m.user_id, u.email, m.role from memberships m join users u on u.id = m.user_id
     where m.organisation_id = ${organisation} and m.user_id = ${user}`;
   return row;
-};
+}
 
-export const countMembers = async (sql: Queryable, organisation: string): Promise<number> => {
+export async function countMembers(sql: Queryable, organisation: string): Promise<number> {
   const [row] = await sql<
     { count: number }[]
   >`select count(*) as count from memberships where organisation_id = ${organisation}`;
   return row?.count ?? 0;
-};
+}
 
-export const countOwners = async (sql: Queryable, organisation: string): Promise<number> => {
+export async function countOwners(sql: Queryable, organisation: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*) as count from memberships where organisation_id = ${organisation}
       and role = 'owner'`;
   return row?.count ?? 0;
-};
+}
 
-export const insertMember = async (
+export async function insertMember(
   sql: Queryable,
   organisation: string,
   user: string,
   role: Role,
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into memberships (organisation_id, user_id, role)
     values (${organisation}, ${user}, ${role})`;
-};
+}
 
-export const writeRole = async (
+export async function writeRole(
   sql: Queryable,
   organisation: string,
   user: string,
   role: Role,
-): Promise<void> => {
+): Promise<void> {
   await sql`update memberships set role = ${role} where organisation_id = ${organisation}
     and user_id = ${user}`;
-};
+}
 
 /** Their tokens are deleted with the membership. */
-export const deleteMember = async (
+export async function deleteMember(
   sql: Queryable,
   organisation: string,
   user: string,
-): Promise<void> => {
+): Promise<void> {
   await sql`delete from memberships where organisation_id = ${organisation} and user_id = ${user}`;
-};
+}
 
 /** A user's name, or else their address. */
-export const ownName = async (sql: Queryable, id: string): Promise<string | undefined> => {
+export async function ownName(sql: Queryable, id: string): Promise<string | undefined> {
   const [row] = await sql<
     { name: string }[]
   >`select coalesce(nullif(name, ''), email) as name from users where id = ${id}`;
   return row?.name;
-};
+}

@@ -12,14 +12,15 @@ const count = 10;
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const length = 10;
 
-const one = (): string =>
-  Array.from({ length }, () => alphabet.charAt(randomInt(alphabet.length))).join('');
+function one(): string {
+  return Array.from({ length }, () => alphabet.charAt(randomInt(alphabet.length))).join('');
+}
 
 /**
  * Accepts any spelling: case, gaps and letters that look alike do not matter. Undefined: no code
  * looks like this.
  */
-const read = (typed: string): string | undefined => {
+function read(typed: string): string | undefined {
   const plain = typed
     .toLowerCase()
     .replaceAll(/[\s-]/g, '')
@@ -28,31 +29,32 @@ const read = (typed: string): string | undefined => {
   return plain.length === length && [...plain].every((letter) => alphabet.includes(letter))
     ? plain
     : undefined;
-};
+}
 
-const fingerprint = (secrets: AccountSecrets, user: string, code: string): Promise<Buffer> =>
-  secrets.fingerprint('recovery code', `${user} ${code}`);
+function fingerprint(secrets: AccountSecrets, user: string, code: string): Promise<Buffer> {
+  return secrets.fingerprint('recovery code', `${user} ${code}`);
+}
 
 /** Ten codes as they are shown, and what is stored of them. */
-export const mintRecoveryCodes = async (
+export async function mintRecoveryCodes(
   secrets: AccountSecrets,
   user: string,
-): Promise<{ readonly shown: readonly string[]; readonly fingerprints: readonly Buffer[] }> => {
+): Promise<{ readonly shown: readonly string[]; readonly fingerprints: readonly Buffer[] }> {
   const codes = Array.from({ length: count }, one);
   return {
     shown: codes.map((code) => `${code.slice(0, 5)}-${code.slice(5)}`),
     fingerprints: await Promise.all(codes.map((code) => fingerprint(secrets, user, code))),
   };
-};
+}
 
-export const recoveryFingerprint = async (
+export async function recoveryFingerprint(
   secrets: AccountSecrets,
   user: string,
   typed: string,
-): Promise<Buffer | undefined> => {
+): Promise<Buffer | undefined> {
   const code = read(typed);
   return code === undefined ? undefined : fingerprint(secrets, user, code);
-};
+}
 
 /**
  * Codes of an authenticator app, as in RFC 6238, which every such app supports: six digits, half a
@@ -69,50 +71,57 @@ const nearby = [0, -1, 1];
 
 const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-const base32 = (bytes: Uint8Array): string => {
+function base32(bytes: Uint8Array): string {
   let bits = '';
   for (const byte of bytes) bits += byte.toString(2).padStart(8, '0');
   return (bits.match(/.{1,5}/g) ?? [])
     .map((five) => base32Alphabet.charAt(Number.parseInt(five.padEnd(5, '0'), 2)))
     .join('');
-};
+}
 
-const bytesOf = (text: string): Buffer => {
+function bytesOf(text: string): Buffer {
   const bits = [...text]
     .map((letter) => base32Alphabet.indexOf(letter).toString(2).padStart(5, '0'))
     .join('');
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
-};
+}
 
 /** 160 random bits, as apps expect. */
-export const newTotpSecret = (): string => base32(randomBytes(secretBytes));
+export function newTotpSecret(): string {
+  return base32(randomBytes(secretBytes));
+}
 
 /** Whether newTotpSecret() could have made it. */
-export const isTotpSecret = (text: string): boolean => /^[A-Z2-7]{32}$/.test(text);
+export function isTotpSecret(text: string): boolean {
+  return /^[A-Z2-7]{32}$/.test(text);
+}
 
 /** The content of the QR code for the app. */
-export const totpAddress = (secret: string, email: string): string =>
-  `otpauth://totp/Antipode:${encodeURIComponent(email)}?secret=${secret}&issuer=Antipode&algorithm=SHA1&digits=6&period=30`;
+export function totpAddress(secret: string, email: string): string {
+  return `otpauth://totp/Antipode:${encodeURIComponent(email)}?secret=${secret}&issuer=Antipode&algorithm=SHA1&digits=6&period=30`;
+}
 
 /** The code of a half minute, counted from 1970. */
-export const codeOf = (secret: string, step: number): string => {
+export function codeOf(secret: string, step: number): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
   const tag = createHmac('sha1', bytesOf(secret)).update(counter).digest();
   const at = tag.readUInt8(tag.length - 1) & 15;
   return String((tag.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, '0');
-};
+}
 
-export const stepAt = (now: number): number => Math.floor(now / stepMs);
+export function stepAt(now: number): number {
+  return Math.floor(now / stepMs);
+}
 
 /** The half minute of a code, if it is near the present one. */
-export const stepOfCode = (secret: string, code: string, now: number): number | undefined => {
+export function stepOfCode(secret: string, code: string, now: number): number | undefined {
   if (!/^\d{6}$/.test(code)) return undefined;
   const typed = Buffer.from(code);
   return nearby
     .map((away) => stepAt(now) + away)
     .find((step) => timingSafeEqual(typed, Buffer.from(codeOf(secret, step))));
-};
+}
 
 export type SecondFactor = {
   /** Encrypted. */
@@ -122,21 +131,22 @@ export type SecondFactor = {
   readonly recovery_codes_left: number;
 };
 
-export const secondFactorOf = async (
+export async function secondFactorOf(
   sql: Queryable,
   user: string,
-): Promise<SecondFactor | undefined> => {
+): Promise<SecondFactor | undefined> {
   const [row] = await sql<SecondFactor[]>`select secret, created_at, last_step,
       (select count(*) from recovery_codes c where c.user_id = f.user_id) as recovery_codes_left
     from second_factors f where user_id = ${user}`;
   return row;
-};
+}
 
-export const hasSecondFactor = async (sql: Queryable, user: string): Promise<boolean> =>
-  (await sql`select 1 from second_factors where user_id = ${user}`).length > 0;
+export async function hasSecondFactor(sql: Queryable, user: string): Promise<boolean> {
+  return (await sql`select 1 from second_factors where user_id = ${user}`).length > 0;
+}
 
 /** False when there is one already. */
-export const insertSecondFactor = async (
+export async function insertSecondFactor(
   sql: Queryable,
   {
     user,
@@ -144,53 +154,67 @@ export const insertSecondFactor = async (
     at,
     step,
   }: { readonly user: string; readonly secret: Buffer; readonly at: Date; readonly step: number },
-): Promise<boolean> =>
-  (
-    await sql`insert into second_factors (user_id, secret, created_at, last_step)
+): Promise<boolean> {
+  return (
+    (
+      await sql`insert into second_factors (user_id, secret, created_at, last_step)
       values (${user}, ${secret}, ${at}, ${step})
       on conflict do nothing`
-  ).count > 0;
+    ).count > 0
+  );
+}
 
 /** Deletes its recovery codes with it. False when there was none. */
-export const deleteSecondFactor = async (sql: Queryable, user: string): Promise<boolean> =>
-  (await sql`delete from second_factors where user_id = ${user}`).count > 0;
+export async function deleteSecondFactor(sql: Queryable, user: string): Promise<boolean> {
+  return (await sql`delete from second_factors where user_id = ${user}`).count > 0;
+}
 
 /** A code is accepted once, even for concurrent attempts. */
-export const takeStep = async (sql: Queryable, user: string, step: number): Promise<boolean> =>
-  (
-    await sql`update second_factors set last_step = ${step} where user_id = ${user}
+export async function takeStep(sql: Queryable, user: string, step: number): Promise<boolean> {
+  return (
+    (
+      await sql`update second_factors set last_step = ${step} where user_id = ${user}
       and last_step < ${step}`
-  ).count > 0;
+    ).count > 0
+  );
+}
 
 /** Replaces all previous codes with these. */
-export const replaceRecoveryCodes = async (
+export async function replaceRecoveryCodes(
   sql: Queryable,
   user: string,
   fingerprints: readonly Buffer[],
-): Promise<void> => {
+): Promise<void> {
   await sql`delete from recovery_codes where user_id = ${user}`;
   const all = textsLiteral(fingerprints.map((each) => each.toString('hex')));
   await sql`insert into recovery_codes (user_id, fingerprint) select ${user}, decode(h, 'hex')
     from unnest(${all}::text[]) h`;
-};
+}
 
-export const hasRecoveryCode = async (
+export async function hasRecoveryCode(
   sql: Queryable,
   user: string,
   fingerprint: Buffer,
-): Promise<boolean> =>
-  (await sql`select 1 from recovery_codes where user_id = ${user} and fingerprint = ${fingerprint}`)
-    .length > 0;
+): Promise<boolean> {
+  return (
+    (
+      await sql`select 1 from recovery_codes where user_id = ${user} and fingerprint = ${fingerprint}`
+    ).length > 0
+  );
+}
 
-export const takeRecoveryCode = async (
+export async function takeRecoveryCode(
   sql: Queryable,
   user: string,
   fingerprint: Buffer,
-): Promise<boolean> =>
-  (await sql`delete from recovery_codes where user_id = ${user} and fingerprint = ${fingerprint}`)
-    .count > 0;
+): Promise<boolean> {
+  return (
+    (await sql`delete from recovery_codes where user_id = ${user} and fingerprint = ${fingerprint}`)
+      .count > 0
+  );
+}
 
-export const insertSecondStep = async (
+export async function insertSecondStep(
   sql: Queryable,
   {
     fingerprint,
@@ -203,28 +227,29 @@ export const insertSecondStep = async (
     readonly at: Date;
     readonly expires_at: Date;
   },
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into second_steps (fingerprint, user_id, created_at, expires_at)
     values (${fingerprint}, ${user}, ${at}, ${expires_at})`;
-};
+}
 
 /** The user of a second step, while it is still valid. */
-export const secondStepBy = async (
+export async function secondStepBy(
   sql: Queryable,
   fingerprint: Buffer,
   now: Date,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const [row] = await sql<
     { user_id: string }[]
   >`select user_id from second_steps where fingerprint = ${fingerprint} and expires_at > ${now}`;
   return row?.user_id;
-};
+}
 
 /** True when it still existed. */
-export const deleteSecondStep = async (sql: Queryable, fingerprint: Buffer): Promise<boolean> =>
-  (await sql`delete from second_steps where fingerprint = ${fingerprint}`).count > 0;
+export async function deleteSecondStep(sql: Queryable, fingerprint: Buffer): Promise<boolean> {
+  return (await sql`delete from second_steps where fingerprint = ${fingerprint}`).count > 0;
+}
 
 /** A new password ends the second steps that began with the old one. */
-export const deleteSecondSteps = async (sql: Queryable, user: string): Promise<void> => {
+export async function deleteSecondSteps(sql: Queryable, user: string): Promise<void> {
   await sql`delete from second_steps where user_id = ${user}`;
-};
+}

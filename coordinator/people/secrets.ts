@@ -38,7 +38,7 @@ export type AccountSecrets = {
 };
 
 /** Uses a key that outlives SECRET_KEY; otherwise replacing SECRET_KEY would sign everyone out. */
-export const createAccountSecrets = (sql: Sql, keys: MasterKeys): AccountSecrets => {
+export function createAccountSecrets(sql: Sql, keys: MasterKeys): AccountSecrets {
   const key = createKeptKey(sql, keys, 'account secrets');
   const fingerprint: AccountSecrets['fingerprint'] = async (kind, text) =>
     createHmac('sha256', await key())
@@ -51,7 +51,7 @@ export const createAccountSecrets = (sql: Sql, keys: MasterKeys): AccountSecrets
     },
     fingerprint,
   };
-};
+}
 
 /**
  * OWASP's minimum for argon2id; each hash takes 19 MiB and about 35 ms of a core, so the number of
@@ -65,12 +65,12 @@ const derive = promisify(argon2);
 
 type Cost = { readonly memory: number; readonly passes: number; readonly parallelism: number };
 
-const hash = (
+function hash(
   password: string,
   nonce: Buffer,
   { memory, passes, parallelism }: Cost,
-): Promise<Buffer> =>
-  atOnce(() =>
+): Promise<Buffer> {
+  return atOnce(() =>
     derive('argon2id', {
       message: password.normalize('NFKC'),
       nonce,
@@ -80,22 +80,25 @@ const hash = (
       tagLength,
     }),
   );
+}
 
-const plain = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
+function plain(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '');
+}
 
 /**
  * In the usual text form, so that the cost can be raised later without asking for passwords again.
  */
-export const hashPassword = async (password: string): Promise<string> => {
+export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);
   const tag = await hash(password, nonce, cost);
   return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${plain(nonce)}$${plain(tag)}`;
-};
+}
 
 const shape = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
 /** Pass `null` for an unknown user: it is refused as slowly as a wrong password. */
-export const verifyPassword = async (password: string, stored: string | null): Promise<boolean> => {
+export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const [, memory, passes, parallelism, nonce = '', tag = ''] = shape.exec(stored ?? '') ?? [];
   if (memory === undefined) {
     await hash(password, Buffer.alloc(16), cost);
@@ -108,4 +111,4 @@ export const verifyPassword = async (password: string, stored: string | null): P
     parallelism: Number(parallelism),
   });
   return expected.length === made.length && timingSafeEqual(expected, made);
-};
+}

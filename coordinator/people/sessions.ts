@@ -19,13 +19,18 @@ export const oldestMs = 30 * day;
 /** How long a password (or its replacement) counts for dangerous operations. */
 const provenMs = 15 * minute;
 
-export const isOver = (
+export function isOver(
   session: { readonly created_at: Date; readonly last_used_at: Date },
   now: number,
-): boolean =>
-  now - session.last_used_at.getTime() >= idleMs || now - session.created_at.getTime() >= oldestMs;
+): boolean {
+  return (
+    now - session.last_used_at.getTime() >= idleMs || now - session.created_at.getTime() >= oldestMs
+  );
+}
 
-export const isProven = (proven_at: number, now: number): boolean => now - proven_at < provenMs;
+export function isProven(proven_at: number, now: number): boolean {
+  return now - proven_at < provenMs;
+}
 
 /** How long links and half-done operations are valid. */
 export const linkLives = {
@@ -45,27 +50,31 @@ export const linkLives = {
 export const sessionCookie = 'svc_session';
 
 /** Over https, no other host of our domain can set a cookie of this name. */
-export const sessionCookieOf = (isSecure: boolean): string =>
-  isSecure ? `__Host-${sessionCookie}` : sessionCookie;
+export function sessionCookieOf(isSecure: boolean): string {
+  return isSecure ? `__Host-${sessionCookie}` : sessionCookie;
+}
 
-const attributes = (isSecure: boolean): string =>
-  `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+function attributes(isSecure: boolean): string {
+  return `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+}
 
 /** The value of a Set-Cookie header. */
-export const setSessionCookie = (text: string, isSecure: boolean): string =>
-  `${sessionCookieOf(isSecure)}=${text}; Max-Age=${oldestMs / 1000}; ${attributes(isSecure)}`;
+export function setSessionCookie(text: string, isSecure: boolean): string {
+  return `${sessionCookieOf(isSecure)}=${text}; Max-Age=${oldestMs / 1000}; ${attributes(isSecure)}`;
+}
 
-export const endSessionCookie = (isSecure: boolean): string =>
-  `${sessionCookieOf(isSecure)}=; Max-Age=0; ${attributes(isSecure)}`;
+export function endSessionCookie(isSecure: boolean): string {
+  return `${sessionCookieOf(isSecure)}=; Max-Age=0; ${attributes(isSecure)}`;
+}
 
 /** The value of a name in a Cookie header. */
-export const cookieNamed = (name: string, header: string | undefined): string | undefined => {
+export function cookieNamed(name: string, header: string | undefined): string | undefined {
   for (const pair of (header ?? '').split(';')) {
     const [key = '', ...value] = pair.split('=');
     if (key.trim() === name) return value.join('=').trim();
   }
   return undefined;
-};
+}
 
 /**
  * A session with everything that a page depends on, as it is now. The organisation's part is null
@@ -92,10 +101,10 @@ export type SessionHolder = {
 };
 
 /** In the organisation that the session chose, or the user's first one. */
-export const sessionHolder = async (
+export async function sessionHolder(
   sql: Queryable,
   fingerprint: Buffer,
-): Promise<SessionHolder | undefined> => {
+): Promise<SessionHolder | undefined> {
   const [row] = await sql<SessionHolder[]>`
     select s.id, s.created_at, s.last_used_at, s.proven_at, s.user_id, u.email, u.name,
       u.email_verified_at is not null as email_verified, u.is_operator,
@@ -107,7 +116,7 @@ export const sessionHolder = async (
     from sessions s join users u on u.id = s.user_id
     where s.fingerprint = ${fingerprint}`;
   return row;
-};
+}
 
 export type NewSession = {
   readonly id: string;
@@ -118,43 +127,46 @@ export type NewSession = {
   readonly device: string;
 };
 
-export const insertSession = async (
+export async function insertSession(
   sql: Queryable,
   { id, fingerprint, user, at, address, device }: NewSession,
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into sessions (id, fingerprint, user_id, created_at, last_used_at, proven_at,
     address, device)
     values (${id}, ${fingerprint}, ${user}, ${at}, ${at}, ${at}, ${address}, ${device})`;
-};
+}
 
 /** Ends the session of a cookie. */
-export const deleteSessionOf = async (sql: Queryable, fingerprint: Buffer): Promise<void> => {
+export async function deleteSessionOf(sql: Queryable, fingerprint: Buffer): Promise<void> {
   await sql`delete from sessions where fingerprint = ${fingerprint}`;
-};
+}
 
 /** True when it was one of the user's. */
-export const deleteSession = async (sql: Queryable, user: string, id: string): Promise<boolean> =>
-  (await sql`delete from sessions where user_id = ${user} and id = ${id}`).count > 0;
+export async function deleteSession(sql: Queryable, user: string, id: string): Promise<boolean> {
+  return (await sql`delete from sessions where user_id = ${user} and id = ${id}`).count > 0;
+}
 
 /** Ends all sessions of a user except the given one. Returns their number. */
-export const deleteSessions = async (
+export async function deleteSessions(
   sql: Queryable,
   user: string,
   except: string | null,
-): Promise<number> =>
-  (await sql`delete from sessions where user_id = ${user} and id is distinct from ${except}`).count;
+): Promise<number> {
+  return (await sql`delete from sessions where user_id = ${user} and id is distinct from ${except}`)
+    .count;
+}
 
-export const writeProven = async (sql: Queryable, id: string, at: Date): Promise<void> => {
+export async function writeProven(sql: Queryable, id: string, at: Date): Promise<void> {
   await sql`update sessions set proven_at = ${at} where id = ${id}`;
-};
+}
 
-export const writeActiveOrganisation = async (
+export async function writeActiveOrganisation(
   sql: Queryable,
   id: string,
   organisation: string,
-): Promise<void> => {
+): Promise<void> {
   await sql`update sessions set organisation_id = ${organisation} where id = ${id}`;
-};
+}
 
 export type SessionRow = {
   readonly id: string;
@@ -164,20 +176,21 @@ export type SessionRow = {
   readonly device: string;
 };
 
-export const sessionsOf = (sql: Queryable, user: string): Promise<SessionRow[]> =>
-  sql<
+export function sessionsOf(sql: Queryable, user: string): Promise<SessionRow[]> {
+  return sql<
     SessionRow[]
   >`select id, created_at, last_used_at, address, device from sessions where user_id = ${user}
   order by last_used_at desc, id`;
+}
 
 /**
  * Writes when and from where sessions were last used, many in one statement; times never move
  * backwards, because several coordinators report.
  */
-export const writeSessionUses = async (
+export async function writeSessionUses(
   sql: Queryable,
   uses: ReadonlyMap<string, { readonly at: number; readonly address: string }>,
-): Promise<void> => {
+): Promise<void> {
   if (uses.size === 0) return;
   const rows = [...uses].map(([id, { at, address }]) => ({
     id,
@@ -188,7 +201,7 @@ export const writeSessionUses = async (
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz,
       address text)
     where s.id = u.id and s.last_used_at < u.at`;
-};
+}
 
 /**
  * A signed-in user. `caller` is how they call the gate in the organisation that their session
@@ -217,7 +230,7 @@ type Dependencies = {
 /** As many characters as 256 bits take in base64url: no other text was ever issued. */
 const shape = /^[\w-]{43}$/;
 
-export const createSessions = ({ sql, clock, log, accountSecrets }: Dependencies): Sessions => {
+export function createSessions({ sql, clock, log, accountSecrets }: Dependencies): Sessions {
   type Use = { readonly at: number; readonly address: string };
   const uses = createLastUses<Use>({
     write: (all) => writeSessionUses(sql, all),
@@ -264,7 +277,7 @@ export const createSessions = ({ sql, clock, log, accountSecrets }: Dependencies
     flush: uses.flush,
     close: uses.flush,
   };
-};
+}
 
 /** The browser's name in the user's words. Order matters: most browsers also claim to be others. */
 const browsers: readonly (readonly [RegExp, string])[] = [
@@ -288,14 +301,15 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-const named = (rows: typeof browsers, text: string): string | undefined =>
-  rows.find(([sign]) => sign.test(text))?.[1];
+function named(rows: typeof browsers, text: string): string | undefined {
+  return rows.find(([sign]) => sign.test(text))?.[1];
+}
 
 /** For example "Firefox on Linux". */
-export const deviceOf = (userAgent: string): string => {
+export function deviceOf(userAgent: string): string {
   const browser = named(browsers, userAgent);
   const system = named(systems, userAgent);
   if (browser === undefined && system === undefined) return 'An unknown device';
   if (system === undefined) return browser ?? '';
   return `${browser ?? 'A browser'} on ${system}`;
-};
+}

@@ -48,10 +48,10 @@ import { deleteSessionOf, insertSession, linkLives } from './sessions.ts';
 /**
  * The operator vouches for the recipient of the link: it replaces the password and the second step.
  */
-export const createSignInLink = async (
+export async function createSignInLink(
   { sql, now, with: { accountSecrets, baseUrl } }: Context,
   { email, made_for }: InputOf<typeof contract.createSignInLink>,
-): OperationResult<OutputOf<typeof contract.createSignInLink>> => {
+): OperationResult<OutputOf<typeof contract.createSignInLink>> {
   const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
   const { text, fingerprint } = await accountSecrets.mint('sign-in link');
   const expires_at = made_for === 'start' ? null : new Date(now + linkLives.operator);
@@ -68,7 +68,7 @@ export const createSignInLink = async (
     address: `${baseUrl()}/enter/${text}`,
     expires_at: expires_at?.toISOString() ?? null,
   };
-};
+}
 
 /** Long enough to tell browsers apart; longer texts are cut. */
 const longestDevice = 300;
@@ -77,10 +77,10 @@ const longestDevice = 300;
  * Every sign-in gets a new session: the browser's previous one ends, so that no one continues in a
  * session that an attacker planted.
  */
-export const beginSession = async (
+export async function beginSession(
   { sql, now, note, visitor, with: { accountSecrets } }: ByAnonymous,
   user: string,
-): Promise<string> => {
+): Promise<string> {
   note({ user });
   if (visitor.cookie !== undefined)
     await deleteSessionOf(sql, await accountSecrets.fingerprint('session', visitor.cookie));
@@ -95,13 +95,13 @@ export const beginSession = async (
     device: device.slice(0, longestDevice),
   });
   return text;
-};
+}
 
 /** A session after the first proof, or after the second step where the account requires one. */
-export const signInAs = async (
+export async function signInAs(
   context: ByAnonymous,
   user: string,
-): Promise<{ readonly session: string | null; readonly second_step: string | null }> => {
+): Promise<{ readonly session: string | null; readonly second_step: string | null }> {
   const { sql, now, note } = context;
   if (!(await hasSecondFactor(sql, user)))
     return { session: await beginSession(context, user), second_step: null };
@@ -114,12 +114,12 @@ export const signInAs = async (
   });
   note({ user, after: { second_step: 'asked for' } });
   return { session: null, second_step: text };
-};
+}
 
-export const enter = async (
+export async function enter(
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.enter>,
-): OperationResult<OutputOf<typeof contract.enter>> => {
+): OperationResult<OutputOf<typeof contract.enter>> {
   const {
     sql,
     now,
@@ -132,7 +132,7 @@ export const enter = async (
   );
   if (user === undefined) throw deadLink();
   return { session: await beginSession(context, user) };
-};
+}
 
 type Code = { readonly step: number } | { readonly recovery: Buffer };
 type Prepared = {
@@ -142,16 +142,19 @@ type Prepared = {
   readonly left: number;
 };
 
-const over = (): Refusal =>
-  new Refusal('second_step_over', 'This took too long or was already done. Sign in again.');
-const wrong = (): Refusal =>
-  new Refusal('code_invalid', { code: 'is wrong, or was used already.' });
+function over(): Refusal {
+  return new Refusal('second_step_over', 'This took too long or was already done. Sign in again.');
+}
 
-const codeFrom = async (
+function wrong(): Refusal {
+  return new Refusal('code_invalid', { code: 'is wrong, or was used already.' });
+}
+
+async function codeFrom(
   { pool, now, with: { accountSecrets, secrets } }: Early<SignedOut>,
   user: string,
   typed: string,
-): Promise<{ readonly code: Code; readonly left: number } | undefined> => {
+): Promise<{ readonly code: Code; readonly left: number } | undefined> {
   const there = await secondFactorOf(pool, user);
   if (!there) throw over();
   const step = stepOfCode(
@@ -165,16 +168,16 @@ const codeFrom = async (
   return recovery && (await hasRecoveryCode(pool, user, recovery))
     ? { code: { recovery }, left }
     : undefined;
-};
+}
 
 /**
  * Counted per account, from all hosts: a guesser here has the password already, and six digits are
  * quickly tried from many hosts.
  */
-const before = async (
+async function before(
   early: Early<SignedOut>,
   { secret, code: typed }: InputOf<typeof contract.finishSignIn>,
-): Promise<Prepared> => {
+): Promise<Prepared> {
   const { pool, now, visitor } = early;
   const { accountSecrets, attempts } = early.with;
   const fingerprint = await accountSecrets.fingerprint('second step', secret);
@@ -189,13 +192,13 @@ const before = async (
   if (!found) throw wrong();
   await attempts.forget([ofAccount]);
   return { user, fingerprint, ...found };
-};
+}
 
-const act = async (
+async function act(
   context: ByAnonymous,
   _input: InputOf<typeof contract.finishSignIn>,
   { user, fingerprint, code, left }: Prepared,
-): OperationResult<OutputOf<typeof contract.finishSignIn>> => {
+): OperationResult<OutputOf<typeof contract.finishSignIn>> {
   const { sql } = context;
   if (!(await deleteSecondStep(sql, fingerprint))) throw over();
   const isTaken =
@@ -207,7 +210,7 @@ const act = async (
     session: await beginSession(context, user),
     recovery_codes_left: 'recovery' in code ? left - 1 : null,
   };
-};
+}
 
 export const finishSignIn = inSteps({ before, act });
 
@@ -215,12 +218,13 @@ export const finishSignIn = inSteps({ before, act });
  * A signature cannot be guessed; but each challenge is stored until it is answered, and no one
  * should fill the storage with them.
  */
-const beforeBegin = ({ visitor, with: { attempts } }: Early<SignedOut>): Promise<void> =>
-  attempts.count([{ what: `passkeys from ${hostOf(visitor.address)}`, most: 60 }]);
+function beforeBegin({ visitor, with: { attempts } }: Early<SignedOut>): Promise<void> {
+  return attempts.count([{ what: `passkeys from ${hostOf(visitor.address)}`, most: 60 }]);
+}
 
-const actBegin = async (
+async function actBegin(
   context: ByAnonymous,
-): OperationResult<OutputOf<typeof contract.beginPasskeySignIn>> => {
+): OperationResult<OutputOf<typeof contract.beginPasskeySignIn>> {
   const place = placeOf(context.with);
   const challenge = await askPasskey(context.sql, context.with, {
     purpose: 'sign in',
@@ -228,38 +232,42 @@ const actBegin = async (
     now: context.now,
   });
   return { options: await requestOptions({ place, challenge }) };
-};
+}
 
 export const beginPasskeySignIn = inSteps({ before: beforeBegin, act: actBegin });
 
-const byPasskeyBefore = (
+function byPasskeyBefore(
   { pool, with: instruments }: Early<SignedOut>,
   { answer }: InputOf<typeof contract.signInByPasskey>,
-): Promise<Signed> => signedPasskey(pool, instruments, answer);
+): Promise<Signed> {
+  return signedPasskey(pool, instruments, answer);
+}
 
-const byPasskeyAct = async (
+async function byPasskeyAct(
   context: ByAnonymous,
   _input: InputOf<typeof contract.signInByPasskey>,
   signed: Signed,
-): OperationResult<OutputOf<typeof contract.signInByPasskey>> => {
+): OperationResult<OutputOf<typeof contract.signInByPasskey>> {
   await takeSigned(context, signed, { purpose: 'sign in', user: null });
   context.note({ after: { passkey: signed.passkey.name } });
   return { session: await beginSession(context, signed.passkey.user_id) };
-};
+}
 
 export const signInByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
 
 /** For an account from one host, and for a host at all accounts: this slows down guessing. */
-const triesAt = (email: string, { address }: AnonymousCaller): readonly [Tried, Tried] => [
-  { what: `password of ${email.trim().toLowerCase()} from ${hostOf(address)}`, most: 10 },
-  { what: `passwords from ${hostOf(address)}`, most: 60 },
-];
+function triesAt(email: string, { address }: AnonymousCaller): readonly [Tried, Tried] {
+  return [
+    { what: `password of ${email.trim().toLowerCase()} from ${hostOf(address)}`, most: 10 },
+    { what: `passwords from ${hostOf(address)}`, most: 60 },
+  ];
+}
 
 /** The same answer after the same work, whether the account exists or not. */
-const signInBefore = async (
+async function signInBefore(
   { pool, visitor, with: { attempts, door } }: Early<SignedOut>,
   { email, password }: InputOf<typeof contract.signIn>,
-): Promise<string> => {
+): Promise<string> {
   const tried = triesAt(email, visitor);
   // Without mail there is no other way to sign in, and a guesser with many hosts could lock the
   // owner out.
@@ -275,12 +283,14 @@ const signInBefore = async (
   // The host's count stays: signing in to one's own account must not allow more guesses at others.
   await attempts.forget([tried[0], ...everywhere]);
   return user.id;
-};
+}
 
-const signInAct = (
+function signInAct(
   context: ByAnonymous,
   _input: InputOf<typeof contract.signIn>,
   user: string,
-): OperationResult<OutputOf<typeof contract.signIn>> => signInAs(context, user);
+): OperationResult<OutputOf<typeof contract.signIn>> {
+  return signInAs(context, user);
+}
 
 export const signIn = inSteps({ before: signInBefore, act: signInAct });

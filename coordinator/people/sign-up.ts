@@ -57,11 +57,11 @@ type Joined = 'joined' | 'member already' | 'ending' | 'gone';
  * organisation's lock, as for every member. `gone`: someone else was faster, or the organisation
  * ended; `ending`: it awaits deletion, and the invitation stays.
  */
-export const join = async (
+export async function join(
   { sql }: Context,
   user: string,
   invitation: InvitationRow,
-): Promise<Joined> => {
+): Promise<Joined> {
   const organisation = await lockOrganisation(sql, invitation.organisation_id);
   if (!organisation) return 'gone';
   if (organisation.ends_at !== null) return 'ending';
@@ -71,14 +71,15 @@ export const join = async (
   enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
   await insertMember(sql, organisation.id, user, invitation.role);
   return 'joined';
-};
+}
 
 /** The refusal for a user who wants to join it. */
-export const notNow = ({ organisation }: InvitationRow): Refusal =>
-  new Refusal(
+export function notNow({ organisation }: InvitationRow): Refusal {
+  return new Refusal(
     'organisation_ending',
     `${organisation} is going to be deleted, so nobody can join it. If its owners keep it, this link is good again.`,
   );
+}
 
 /** Credentials that work without the password, and end only where the user says so. */
 export type AlsoEnded = {
@@ -87,19 +88,20 @@ export type AlsoEnded = {
   readonly end_assistants: boolean;
 };
 
-const listed = (words: readonly string[]): string =>
-  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+function listed(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+}
 
 /**
  * A new password ends everything that was open under the old one, including changes of address; the
  * user is notified of this, and of what stays.
  */
-export const replacePassword = async (
+export async function replacePassword(
   { sql, now, note, with: { door } }: Context,
   { user, email }: { readonly user: string; readonly email: string },
   password_hash: string,
   { end_tokens, end_passkeys, end_assistants }: AlsoEnded,
-): Promise<void> => {
+): Promise<void> {
   await writePassword(sql, user, password_hash);
   await deleteSessions(sql, user, null);
   await deleteSecondSteps(sql, user);
@@ -130,16 +132,16 @@ export const replacePassword = async (
       about: { what: 'password', detail },
       at: new Date(now),
     });
-};
+}
 
 /**
  * Anyone may sign up with an address, but finishing requires the password: no account gets a
  * password that someone else chose.
  */
-const before = async (
+async function before(
   { pool, now, visitor, with: { attempts, accountSecrets } }: Early<SignedOut>,
   { secret, password }: InputOf<typeof contract.finishSignUp>,
-): Promise<void> => {
+): Promise<void> {
   await attempts.count([{ what: `finished sign-ups from ${hostOf(visitor.address)}`, most: 20 }]);
   const waiting = await signUpBy(
     pool,
@@ -152,16 +154,16 @@ const before = async (
       password:
         'is not the one that this account was asked for with. If someone else asked for it, sign up yourself: that ends theirs.',
     });
-};
+}
 
 /**
  * The address is proven, so the account is created; if the invitation has ended meanwhile, without
  * an organisation.
  */
-const act = async (
+async function act(
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.finishSignUp>,
-): OperationResult<OutputOf<typeof contract.finishSignUp>> => {
+): OperationResult<OutputOf<typeof contract.finishSignUp>> {
   const {
     sql,
     now,
@@ -195,14 +197,14 @@ const act = async (
   if (invitation && (await join(context, user, invitation)) === 'joined')
     note({ organisation: invitation.organisation_id });
   return { session: await beginSession(context, user) };
-};
+}
 
 export const finishSignUp = inSteps({ before, act });
 
-const beforeRequest = async (
+async function beforeRequest(
   { visitor, with: { attempts, door } }: Early<SignedOut>,
   { email }: InputOf<typeof contract.requestPasswordReset>,
-): Promise<void> => {
+): Promise<void> {
   if (!door.mail)
     throw new Refusal(
       'mail_missing',
@@ -214,16 +216,16 @@ const beforeRequest = async (
     { what: `reset mails to ${emailFrom(email).toLowerCase()}`, most: 5 },
     { what: `resets from ${hostOf(visitor.address)}`, most: 20 },
   ]);
-};
+}
 
 /**
  * Whether the account exists is checked only when the mail is made, so that nothing here reveals
  * it.
  */
-const actRequest = async (
+async function actRequest(
   { sql, now }: ByAnonymous,
   { email }: InputOf<typeof contract.requestPasswordReset>,
-): OperationResult<OutputOf<typeof contract.requestPasswordReset>> => {
+): OperationResult<OutputOf<typeof contract.requestPasswordReset>> {
   await postMail(sql, {
     kind: 'password-reset',
     recipient: email.trim(),
@@ -231,28 +233,28 @@ const actRequest = async (
     at: new Date(now),
   });
   return { sent: true };
-};
+}
 
 export const requestPasswordReset = inSteps({ before: beforeRequest, act: actRequest });
 
-const beforeReset = async (
+async function beforeReset(
   { visitor, with: { attempts } }: Early<SignedOut>,
   input: InputOf<typeof contract.resetPassword>,
-): Promise<string> => {
+): Promise<string> {
   const password = passwordFrom(input.password);
   await attempts.count([{ what: `resets from ${hostOf(visitor.address)}`, most: 20 }]);
   return hashPassword(password);
-};
+}
 
 /**
  * The link signs its owner in at once, however many passwords are guessed meanwhile. The second
  * step stays: access to a mailbox does not prove the person.
  */
-const actReset = async (
+async function actReset(
   context: ByAnonymous,
   { secret, ...also }: InputOf<typeof contract.resetPassword>,
   password_hash: string,
-): OperationResult<OutputOf<typeof contract.resetPassword>> => {
+): OperationResult<OutputOf<typeof contract.resetPassword>> {
   const {
     sql,
     now,
@@ -270,24 +272,24 @@ const actReset = async (
   await replacePassword(context, { user, email }, password_hash, also);
   await attempts.forget([failuresOf(email)]);
   return signInAs(context, user);
-};
+}
 
 export const resetPassword = inSteps({ before: beforeReset, act: actReset });
 
-export const showLink = async (
+export async function showLink(
   { sql, now, with: { accountSecrets } }: ByAnonymous,
   { kind, secret }: InputOf<typeof contract.showLink>,
-): OperationResult<OutputOf<typeof contract.showLink>> => {
+): OperationResult<OutputOf<typeof contract.showLink>> {
   const [fingerprint, at] = [await accountSecrets.fingerprint(kind, secret), new Date(now)];
   const waiting = kind === 'sign-up' ? await signUpBy(sql, fingerprint, at) : undefined;
   const email = waiting?.email ?? (await lookAtLink(sql, kind, fingerprint, at)) ?? null;
   return { email, name: waiting?.name ?? null, organisation: waiting?.organisation ?? null };
-};
+}
 
-export const showInvitation = async (
+export async function showInvitation(
   { sql, now, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.showInvitation>,
-): OperationResult<OutputOf<typeof contract.showInvitation>> => {
+): OperationResult<OutputOf<typeof contract.showInvitation>> {
   const invitation = await invitationBy(
     sql,
     await accountSecrets.fingerprint('invitation', secret),
@@ -296,16 +298,18 @@ export const showInvitation = async (
   if (!invitation) throw deadLink();
   const { organisation, email, role, inviter } = invitation;
   return { organisation, email, role, inviter };
-};
+}
 
-export const showSignUpPolicy = async ({
+export async function showSignUpPolicy({
   sql,
   with: { baseUrl, door },
-}: ByAnonymous): OperationResult<OutputOf<typeof contract.showSignUpPolicy>> => ({
-  sign_up: door.signUp === 'open' && door.mail && (await hasOwner(sql)) ? 'open' : 'invited',
-  mail: door.mail,
-  passkeys: passkeyPlace(baseUrl())?.origin ?? null,
-});
+}: ByAnonymous): OperationResult<OutputOf<typeof contract.showSignUpPolicy>> {
+  return {
+    sign_up: door.signUp === 'open' && door.mail && (await hasOwner(sql)) ? 'open' : 'invited',
+    mail: door.mail,
+    passkeys: passkeyPlace(baseUrl())?.origin ?? null,
+  };
+}
 
 type Prepared = {
   readonly email: string;
@@ -316,20 +320,21 @@ type Prepared = {
   readonly invitation: InvitationRow | undefined;
 };
 
-const closed = (): Refusal =>
-  new Refusal(
+function closed(): Refusal {
+  return new Refusal(
     'sign_up_closed',
     'Sign-up is by invitation only. Ask the operator of this installation for one.',
   );
+}
 
 /**
  * Validates everything before the address is looked up, and hashes the password whether the account
  * exists or not.
  */
-const signUpBefore = async (
+async function signUpBefore(
   { pool, now, visitor, with: { attempts, accountSecrets, door } }: Early<SignedOut>,
   input: InputOf<typeof contract.signUp>,
-): Promise<Prepared> => {
+): Promise<Prepared> {
   const { invitation_secret: secret } = input;
   const invitation =
     secret === null
@@ -355,18 +360,18 @@ const signUpBefore = async (
     { what: `sign-ups from ${hostOf(visitor.address)}`, most: 20 },
   ]);
   return { email, name, ...own, password_hash: await hashPassword(password), invitation };
-};
+}
 
 /**
  * With mail, nothing is created before the address is proven, so the answer is the same for an
  * address with an account. Without mail, only someone with an invitation gets this far, and learns
  * that an address is taken.
  */
-const signUpAct = async (
+async function signUpAct(
   context: ByAnonymous,
   _input: InputOf<typeof contract.signUp>,
   prepared: Prepared,
-): OperationResult<OutputOf<typeof contract.signUp>> => {
+): OperationResult<OutputOf<typeof contract.signUp>> {
   const {
     sql,
     now,
@@ -396,7 +401,7 @@ const signUpAct = async (
   if (joined !== 'joined') throw deadLink();
   note({ organisation: invitation.organisation_id });
   return { session: await beginSession(context, id), must_confirm: false };
-};
+}
 
 export const signUp = inSteps({ before: signUpBefore, act: signUpAct });
 
@@ -404,10 +409,10 @@ export const signUp = inSteps({ before: signUpBefore, act: signUpAct });
  * Proves a mailbox, only for the signed-in user who requested it. If it replaces another address,
  * that one is notified.
  */
-export const verifyEmail = async (
+export async function verifyEmail(
   { sql, now, note, person, with: { accountSecrets } }: ByPerson,
   { secret }: InputOf<typeof contract.verifyEmail>,
-): OperationResult<OutputOf<typeof contract.verifyEmail>> => {
+): OperationResult<OutputOf<typeof contract.verifyEmail>> {
   const email = await useVerification(
     sql,
     person.user,
@@ -425,13 +430,13 @@ export const verifyEmail = async (
       at: new Date(now),
     });
   return { email };
-};
+}
 
 /** The old mailbox can end a change of address, whoever requested it. */
-export const keepEmail = async (
+export async function keepEmail(
   { sql, now, note, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.keepEmail>,
-): OperationResult<OutputOf<typeof contract.keepEmail>> => {
+): OperationResult<OutputOf<typeof contract.keepEmail>> {
   const ended = await useKeeping(
     sql,
     await accountSecrets.fingerprint('e-mail kept', secret),
@@ -443,4 +448,4 @@ export const keepEmail = async (
     after: { email_change: 'ended by the old mailbox', wanted: ended.email },
   });
   return { wanted: ended.email };
-};
+}

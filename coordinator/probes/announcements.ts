@@ -31,7 +31,7 @@ type Dependencies = {
   readonly onRefused: (why: RefusedAnnouncement) => void;
 };
 
-export const createAnnouncements = (dependencies: Dependencies): Announcements => {
+export function createAnnouncements(dependencies: Dependencies): Announcements {
   const { clock, log, onRefused } = dependencies;
   const keys = announcementKeys(dependencies.secretKeys);
   const ids = keys.map(({ id }) => id);
@@ -51,4 +51,4 @@ export const createAnnouncements = (dependencies: Dependencies): Announcements =
     },
     refuse,
   };
-};
+}

@@ -24,21 +24,23 @@ export type AssignmentPlace =
   | { readonly is: 'continent'; readonly continent: Continent }
   | { readonly is: 'private'; readonly place: string };
 
-const placeName = (place: AssignmentPlace): string =>
-  place.is === 'continent' ? place.continent : place.place;
+function placeName(place: AssignmentPlace): string {
+  return place.is === 'continent' ? place.continent : place.place;
+}
 
 /** Where a probe of the roster gets what it checks. */
-export const placeOfProbe = ({
+export function placeOfProbe({
   organisation: place,
   continent,
-}: Pick<RosterProbe, 'organisation' | 'continent'>): AssignmentPlace =>
-  place === null ? { is: 'continent', continent } : { is: 'private', place };
+}: Pick<RosterProbe, 'organisation' | 'continent'>): AssignmentPlace {
+  return place === null ? { is: 'continent', continent } : { is: 'private', place };
+}
 
 /** Each of these places once. */
-export const chosenPlaces = (
+export function chosenPlaces(
   chosen: readonly string[],
   served: readonly Continent[],
-): readonly AssignmentPlace[] => {
+): readonly AssignmentPlace[] {
   const continents = new Set(chosen.map((place) => publicPlace(place)?.continent));
   return [
     ...served
@@ -46,7 +48,7 @@ export const chosenPlaces = (
       .map((continent) => ({ is: 'continent', continent }) as const),
     ...new Set(chosen.filter((place) => publicPlace(place) === undefined)),
   ].map((place) => (typeof place === 'string' ? { is: 'private', place } : place));
-};
+}
 
 export type Assignments = {
   /**
@@ -108,14 +110,14 @@ export type AssignmentDependencies = {
  */
 const maxAtOnce = 50;
 
-export const createAssignments = ({
+export function createAssignments({
   bus,
   directory,
   openSecrets,
   keys,
   prepare,
   rowsOf,
-}: AssignmentDependencies): Assignments => {
+}: AssignmentDependencies): Assignments {
   const limit = pLimit(maxAtOnce);
   const envelopes = createEnvelopes({ bus });
   let servedBy:
@@ -317,10 +319,11 @@ export const createAssignments = ({
     sealedFor: (row) =>
       row.secrets === null || row.paused_at !== null ? [] : placesOf(row).map(placeName),
   };
-};
+}
 
-const nameOfBucket = ({ monitor, key }: AssignmentChange): string | undefined =>
-  key === undefined ? undefined : `${partitionOf(monitor)}.${bucketOf(key)}`;
+function nameOfBucket({ monitor, key }: AssignmentChange): string | undefined {
+  return key === undefined ? undefined : `${partitionOf(monitor)}.${bucketOf(key)}`;
+}
 
 /**
  * Removes old deletion markers from the bus. Otherwise every monitor that was ever deleted or
@@ -352,7 +355,7 @@ const walked = [streams.assignments.name, streams.pingKeys.name] as const;
 /** Everything before `from` was examined, in the stream that was made at `createdAt`. */
 type Walk = { readonly createdAt: number; readonly from: number };
 
-export const createTombstones = ({ bus, clock, log, keptMs }: Dependencies): Tombstones => {
+export function createTombstones({ bus, clock, log, keptMs }: Dependencies): Tombstones {
   const walks = new Map<string, Walk>();
 
   const walk = async (stream: string): Promise<void> => {
@@ -382,4 +385,4 @@ export const createTombstones = ({ bus, clock, log, keptMs }: Dependencies): Tom
       for (const stream of walked) await walk(stream);
     },
   };
-};
+}

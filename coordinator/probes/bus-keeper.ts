@@ -65,11 +65,11 @@ const unansweredMs = 2_000;
 
 const atOnce = 8;
 
-export const createConsumers = ({
+export function createConsumers({
   bus,
   log,
   elapsed = () => performance.now(),
-}: Dependencies): Consumers => {
+}: Dependencies): Consumers {
   /**
    * As the stream itself reports; a bus that answers nothing does not show which server is gone.
    */
@@ -156,7 +156,7 @@ export const createConsumers = ({
       await keep(durables);
     },
   };
-};
+}
 
 /**
  * Streams to which the servers refused their replicas or their place, as servers do that have not
@@ -177,12 +177,12 @@ type StreamGrowthDependencies = {
   readonly elapsed?: () => number;
 };
 
-export const createStreamGrowth = ({
+export function createStreamGrowth({
   bus,
   log,
   ensureStreams,
   elapsed = () => performance.now(),
-}: StreamGrowthDependencies): StreamGrowth => {
+}: StreamGrowthDependencies): StreamGrowth {
   let askAt: number | undefined;
   let distanceMs = firstMs;
   return {
@@ -205,7 +205,7 @@ export const createStreamGrowth = ({
         );
     },
   };
-};
+}
 
 /**
  * Manages what probes need on the bus: their durable consumers, and the end of their rights. One
@@ -245,11 +245,11 @@ const assign = streams.assignments.name;
  */
 const noOne = '00000000-0000-0000-0000-000000000000';
 
-export const ensureStreams = async (bus: Pick<Bus, 'ensureStream'>): Promise<void> => {
+export async function ensureStreams(bus: Pick<Bus, 'ensureStream'>): Promise<void> {
   for (const stream of Object.values(streams)) await bus.ensureStream(stream);
-};
+}
 
-export const createProbeBusAdmin = (dependencies: BusAdminDependencies): ProbeBusAdmin => {
+export function createProbeBusAdmin(dependencies: BusAdminDependencies): ProbeBusAdmin {
   const { sql, bus, system, account, operator, clock, log, directory } = dependencies;
 
   const durablesOf = (probe: ProbeRow): Consumer[] => [
@@ -330,7 +330,7 @@ export const createProbeBusAdmin = (dependencies: BusAdminDependencies): ProbeBu
       await durables.renew(durablesOf(probe));
     },
   };
-};
+}
 
 export type BusPlace = {
   readonly entrance: Omit<BusEntry, 'credentials'>;
@@ -354,10 +354,10 @@ const retryMs = 1_000;
  * Retries until it succeeds: a server that has just started, or a cluster without a leader, accepts
  * connections but no streams yet.
  */
-export const untilBus = async (
+export async function untilBus(
   work: () => Promise<void>,
   { log, signal }: { readonly log: Log; readonly signal: AbortSignal },
-): Promise<void> => {
+): Promise<void> {
   let said: string | undefined;
   for (;;) {
     signal.throwIfAborted();
@@ -372,20 +372,20 @@ export const untilBus = async (
     }
     await pause(retryMs, signal);
   }
-};
+}
 
 /**
  * The two connections to the bus and the streams there; waits for as long as it takes. @throws when
  * the signal aborts the wait.
  */
-export const enterBus = async ({
+export async function enterBus({
   place,
   owner,
   announce,
   log,
   ends,
   signal,
-}: EnterBusDependencies): Promise<{ readonly bus: Bus; readonly system: Bus }> => {
+}: EnterBusDependencies): Promise<{ readonly bus: Bus; readonly system: Bus }> {
   const { entrance, keeping, credentials, systemCredentials } = place;
   const bus = await connectBus({
     ...entrance,
@@ -407,4 +407,4 @@ export const enterBus = async ({
   ends.push(system.close);
   await untilBus(() => ensureStreams(bus), { log, signal });
   return { bus, system };
-};
+}

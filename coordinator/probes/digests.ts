@@ -38,7 +38,7 @@ type Dependencies = {
 
 type AssignmentPlace = Continent | string;
 
-const digestsByPlace = (): ((place: AssignmentPlace) => Digest) => {
+function digestsByPlace(): (place: AssignmentPlace) => Digest {
   const places = new Map<AssignmentPlace, Digest>();
   return (place) => {
     const known = places.get(place);
@@ -47,7 +47,7 @@ const digestsByPlace = (): ((place: AssignmentPlace) => Digest) => {
     places.set(place, made);
     return made;
   };
-};
+}
 
 /**
  * A hundred thousand monitors take half a second to read. That must never be more than a hundredth
@@ -55,16 +55,18 @@ const digestsByPlace = (): ((place: AssignmentPlace) => Digest) => {
  */
 const restForRowMs = 0.5;
 
-const assignedOf = (row: AssignedRow): Assigned => ({
-  monitor: row.id,
-  config_version: row.config_version,
-  interval_ms: row.interval_s * 1_000,
-  ordinal: row.key,
-  continents: row.continents?.filter(isContinent) ?? null,
-  probe: row.probe,
-  places: row.places,
-  key: null,
-});
+function assignedOf(row: AssignedRow): Assigned {
+  return {
+    monitor: row.id,
+    config_version: row.config_version,
+    interval_ms: row.interval_s * 1_000,
+    ordinal: row.key,
+    continents: row.continents?.filter(isContinent) ?? null,
+    probe: row.probe,
+    places: row.places,
+    key: null,
+  };
+}
 
 /** For which difference everything was sent again, how often, and until when not once more. */
 type Sent = { readonly signature: string; readonly times: number; readonly until: number };
@@ -79,11 +81,11 @@ const maxRests = 64;
  * How what a probe holds differs from what is wanted; undefined: not at all. Other changes leave it
  * as it is once they are delivered: on a busy installation the two never stay the same themselves.
  */
-const differenceOf = (
+function differenceOf(
   wanted: Digest,
   { count, digest: held, roster_epoch }: Present['message']['assignments'],
   epoch: number,
-): string | undefined => {
+): string | undefined {
   const wants = assignmentsDigest(wanted);
   const missing = wanted.count() - count;
   const late = roster_epoch < epoch ? `${epoch} ${roster_epoch}` : '';
@@ -95,9 +97,9 @@ const differenceOf = (
   difference.addAll(wanted.count(), wants);
   difference.removeAll(count, held);
   return `${missing} ${difference.text()} ${late}`;
-};
+}
 
-export const createDigestCheck = ({
+export function createDigestCheck({
   sql,
   directory,
   keyOf,
@@ -105,7 +107,7 @@ export const createDigestCheck = ({
   resyncMs,
   presentOf,
   resync,
-}: Dependencies): DigestCheck => {
+}: Dependencies): DigestCheck {
   /** Probe → how what it held differed, when it reported that, and what was done about it. */
   const differing = new Map<
     string,
@@ -190,4 +192,4 @@ export const createDigestCheck = ({
       }
     },
   };
-};
+}

@@ -25,13 +25,13 @@ export type Directory = {
 
 const patienceMs = 100;
 
-export const createDirectory = async ({
+export async function createDirectory({
   sql,
   log,
 }: {
   readonly sql: Sql;
   readonly log: Log;
-}): Promise<Directory> => {
+}): Promise<Directory> {
   let rows: readonly ProbeRow[] = [];
   let ids = new Map<string, ProbeRow>();
   let keys = new Map<number, ProbeRow>();
@@ -71,7 +71,7 @@ export const createDirectory = async ({
     },
     onChange: (listener) => void listeners.push(listener),
   };
-};
+}
 
 /**
  * A message with a verified sender and the right form. The partition judges whether its results may
@@ -88,21 +88,22 @@ export type Intake =
 
 const maxBytes = 1024 * 1024;
 
-const isSigned = (probe: ProbeRow, message: Signed, now: number): boolean =>
-  isSignedBy(
+function isSigned(probe: ProbeRow, message: Signed, now: number): boolean {
+  return isSignedBy(
     probe.keys.filter(({ until }) => until === null || until > now).map(({ key }) => key),
     message,
   );
+}
 
 export type SenderFault = Extract<RefusedReason, 'unknown_probe' | 'revoked_probe' | 'not_signed'>;
 
 /** The registered probe that signed this message, if any. */
-export const senderOf = async (
+export async function senderOf(
   id: string,
   message: Signed,
   directory: Pick<Directory, 'find' | 'byId' | 'refresh'>,
   now: number,
-): Promise<ProbeRow | { readonly refused: SenderFault }> => {
+): Promise<ProbeRow | { readonly refused: SenderFault }> {
   const probe = await directory.find(id);
   if (!probe) return { refused: 'unknown_probe' };
   if (probe.revoked_at !== null) return { refused: 'revoked_probe' };
@@ -111,20 +112,21 @@ export const senderOf = async (
   await directory.refresh();
   const known = directory.byId(id);
   return known && isSigned(known, message, now) ? known : { refused: 'not_signed' };
-};
+}
 
-const parse = (data: Uint8Array): unknown => {
+function parse(data: Uint8Array): unknown {
   try {
     return strictJsonOf(data);
   } catch {
     return undefined; // An unreadable message is refused as malformed, like one of the wrong form.
   }
-};
+}
 
-const isOfOtherVersion = (body: unknown): boolean =>
-  isRecord(body) && 'v' in body && body.v !== batchVersion;
+function isOfOtherVersion(body: unknown): boolean {
+  return isRecord(body) && 'v' in body && body.v !== batchVersion;
+}
 
-const rises = (batch: Batch): boolean => {
+function rises(batch: Batch): boolean {
   let last = batch.after ?? 0;
   for (let place = 0; place < batch.monitors.length; place += 1) {
     const seq = seqAt(batch, place);
@@ -132,18 +134,18 @@ const rises = (batch: Batch): boolean => {
     last = seq;
   }
   return true;
-};
+}
 
 /**
  * Judges one message of the stream of results: sender, signature, form, and that subject and body
  * agree.
  */
-export const judge = async (
+export async function judge(
   delivered: Delivered,
   partition: number,
   directory: Directory,
   now: number,
-): Promise<Intake> => {
+): Promise<Intake> {
   const [, continent = '', , id = ''] = delivered.subject.split('.');
   const refuse = (reason: RefusedReason): Intake => ({ is: 'refused', probe: id, reason });
   if (delivered.data.length > maxBytes) return refuse('oversized');
@@ -157,4 +159,4 @@ export const judge = async (
   if (batch.partition !== partition) return refuse('wrong_partition');
   if (!rises(batch)) return refuse('malformed');
   return { is: 'accepted', accepted: { delivered, probe, batch } };
-};
+}

@@ -46,11 +46,11 @@ export type SessionVerdict = {
   readonly ends: boolean;
 };
 
-export const noteSession = (
+export function noteSession(
   { known, told }: Sessions,
   { id, up_ms }: Said,
   now: number,
-): SessionVerdict => {
+): SessionVerdict {
   const alive = known.filter((session) => session.id !== id && now - session.heard_at < silentMs);
   const before = known.find((session) => session.id === id);
   // A delayed message makes it look younger than it is.
@@ -77,7 +77,7 @@ export const noteSession = (
     isOlder,
     ends,
   };
-};
+}
 
 /**
  * One connection for each probe: a newer one displaces the older, so that a returning probe need
@@ -131,7 +131,7 @@ const tooOften = 3;
 const minuteMs = 60_000;
 const restMs = 5_000;
 
-export const watchConnections = async (dependencies: Dependencies): Promise<Displacer> => {
+export async function watchConnections(dependencies: Dependencies): Promise<Displacer> {
   const { system, account, clock, log, directory, isLeader, onTwice } = dependencies;
   const connections = new Map<string, Connection>();
   const displaced = new Map<string, number[]>();
@@ -221,7 +221,7 @@ export const watchConnections = async (dependencies: Dependencies): Promise<Disp
       gone.stop();
     },
   };
-};
+}
 
 /**
  * Two processes that run as one probe. Their presence shows it, whatever the server's version, and
@@ -240,10 +240,7 @@ export type DuplicateProbes = {
 
 type DuplicatesDependencies = { readonly log: Log; readonly onTwice: (probe: ProbeRow) => void };
 
-export const createDuplicateProbes = ({
-  log,
-  onTwice,
-}: DuplicatesDependencies): DuplicateProbes => {
+export function createDuplicateProbes({ log, onTwice }: DuplicatesDependencies): DuplicateProbes {
   const sessionsOf = new Map<string, Sessions>();
   return {
     hear: (probe, { session, up_ms }) => {
@@ -263,4 +260,4 @@ export const createDuplicateProbes = ({
       return { isOlder, ends };
     },
   };
-};
+}

@@ -49,13 +49,13 @@ const json = 'application/json; charset=utf-8';
  * Where a host applies to be a probe: `antipode-probe.mjs join`. It authenticates with a join token
  * and nothing else.
  */
-export const enrolmentRoute = (
+export function enrolmentRoute(
   app: FastifyInstance,
   {
     execute,
     log,
   }: { readonly execute: Gate['executeForVisitor']; readonly log: Pick<Log, 'error'> },
-): void => {
+): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
@@ -91,7 +91,7 @@ export const enrolmentRoute = (
       return reply.type(json).header('cache-control', 'no-store').send(answered.body);
     });
   });
-};
+}
 
 /**
  * From one host within a quarter of an hour: enough to set up many behind one address, far too few
@@ -99,33 +99,36 @@ export const enrolmentRoute = (
  */
 const maxTries = 60;
 
-const invalid = (): Refusal =>
-  new Refusal('join_token_invalid', {
+function invalid(): Refusal {
+  return new Refusal('join_token_invalid', {
     token:
       'is no join token of this service, or was taken back; ask for a new one, and copy it whole.',
   });
+}
 
 /** What can be counted and refused without a transaction. */
-const before = async (
+async function before(
   { visitor, with: { attempts, accountSecrets } }: Early<SignedOut>,
   { token }: InputOf<typeof enrolProbeContract>,
-): Promise<Buffer> => {
+): Promise<Buffer> {
   await attempts.count([{ what: `join tokens from ${hostOf(visitor.address)}`, most: maxTries }]);
   if (!isTokenText(token, 'join')) throw invalid();
   return accountSecrets.fingerprint('join token', token);
-};
+}
 
-const withoutId = ({ name, continent, organisation }: NamedProbe): NamedProbe => ({
-  name,
-  continent,
-  organisation,
-});
+function withoutId({ name, continent, organisation }: NamedProbe): NamedProbe {
+  return {
+    name,
+    continent,
+    organisation,
+  };
+}
 
 /** Its token is valid again if the organisation is kept. */
-const refuseIfEnding = async (sql: Queryable, organisation: string | null): Promise<void> => {
+async function refuseIfEnding(sql: Queryable, organisation: string | null): Promise<void> {
   const owner = organisation === null ? undefined : await organisationById(sql, organisation);
   if (owner) refuseWhileEnding(owner, enrolProbeContract);
-};
+}
 
 /**
  * One transaction: the token is spent, the probe exists, and its key may enter the bus; or nothing
@@ -135,11 +138,11 @@ const refuseIfEnding = async (sql: Queryable, organisation: string | null): Prom
  * Modes of a token: `open` → `spent` by one key (for good; that key may ask again) or `expired` or
  * revoked.
  */
-const act = async (
+async function act(
   { sql, now, note, with: { probes, baseUrl } }: ByAnonymous,
   { token, key, proof }: InputOf<typeof enrolProbeContract>,
   fingerprint: Buffer,
-): OperationResult<OutputOf<typeof enrolProbeContract>> => {
+): OperationResult<OutputOf<typeof enrolProbeContract>> {
   if (!probes.isEnrolmentProof(key, proof, token))
     throw new Refusal('join_proof_invalid', {
       proof:
@@ -206,39 +209,38 @@ const act = async (
     after: { probe: id, name, continent, begins: row.shown },
   });
   return answer(id);
-};
+}
 
 export const enrolProbe = inSteps({ before, act });
 
 /** How long a join token is valid. */
 const livesMs = 3_600_000;
 
-const stateOf = (
-  { used_at, expires_at }: InvitationRow,
-  now: number,
-): 'open' | 'used' | 'expired' => {
+function stateOf({ used_at, expires_at }: InvitationRow, now: number): 'open' | 'used' | 'expired' {
   if (used_at !== null) return 'used';
   return expires_at.getTime() <= now ? 'expired' : 'open';
-};
+}
 
-const invitationJson = (now: number) => (row: InvitationRow) => {
-  const { id, name, continent, region, place_id, shown, probe_id, last_seen_at } = row;
-  return {
-    id,
-    name,
-    continent,
-    region,
-    place: place_id,
-    shown,
-    state: stateOf(row, now),
-    probe: probe_id,
-    last_seen_at: last_seen_at?.toISOString() ?? null,
-    created_at: row.created_at.toISOString(),
-    expires_at: row.expires_at.toISOString(),
+function invitationJson(now: number) {
+  return (row: InvitationRow) => {
+    const { id, name, continent, region, place_id, shown, probe_id, last_seen_at } = row;
+    return {
+      id,
+      name,
+      continent,
+      region,
+      place: place_id,
+      shown,
+      state: stateOf(row, now),
+      probe: probe_id,
+      last_seen_at: last_seen_at?.toISOString() ?? null,
+      created_at: row.created_at.toISOString(),
+      expires_at: row.expires_at.toISOString(),
+    };
   };
-};
+}
 
-const continentFrom = (given: string | null, joins: NamedPlace | null): Continent => {
+function continentFrom(given: string | null, joins: NamedPlace | null): Continent {
   if (joins && (given === null || given === joins.continent)) return joins.continent;
   if (joins)
     throw new Refusal('continent_unknown', {
@@ -251,15 +253,15 @@ const continentFrom = (given: string | null, joins: NamedPlace | null): Continen
         ? 'is missing; say on which continent the probe is, or which place it joins.'
         : `must be one of ${continents.join(', ')}.`,
   });
-};
+}
 
 /** By its id or its name. */
-const placeCalled = async (
+async function placeCalled(
   sql: Queryable,
   organisation: string,
   called: string,
   now: Date,
-): Promise<NamedPlace> => {
+): Promise<NamedPlace> {
   const places = await placesOf(sql, organisation);
   const found =
     places.find(({ id }) => id === called.toLowerCase()) ??
@@ -274,9 +276,9 @@ const placeCalled = async (
   throw new Refusal('place_unknown', {
     place: `there is no place "${called.slice(0, 200)}" and no open invitation of that name; ${known === '' ? 'leave it out: you have no private probe yet' : `you have ${known}`}.`,
   });
-};
+}
 
-const inviteInto = async (
+async function inviteInto(
   { sql, now, note, with: { accountSecrets, baseUrl } }: Context,
   organisation: string | null,
   input: {
@@ -285,7 +287,7 @@ const inviteInto = async (
     readonly region?: string | null;
   },
   joins: NamedPlace | null = null,
-) => {
+) {
   const name = nameFrom(input.name);
   const region = regionFrom(input.region ?? null);
   const continent = continentFrom(input.continent, joins);
@@ -322,16 +324,16 @@ const inviteInto = async (
   const url = baseUrl();
   const command = `curl -fsSO ${url}/downloads/antipode-probe.mjs && node antipode-probe.mjs join ${url} ${token}`;
   return { ...invitationJson(now)(made), token, command };
-};
+}
 
 /**
  * A private one. The organisation is locked, so that two invitations do not both take the last
  * place of the plan.
  */
-export const inviteProbe = async (
+export async function inviteProbe(
   context: InOrganisation,
   input: InputOf<typeof api.inviteProbe>,
-): OperationResult<OutputOf<typeof api.inviteProbe>> => {
+): OperationResult<OutputOf<typeof api.inviteProbe>> {
   const { sql, organisation, now } = context;
   enforceLimit(
     'private_probes',
@@ -342,18 +344,20 @@ export const inviteProbe = async (
   const joins =
     place === null ? null : await placeCalled(sql, organisation.id, place, new Date(now));
   return inviteInto(context, organisation.id, input, joins);
-};
+}
 
-export const invitePublicProbe = (
+export function invitePublicProbe(
   context: Context,
   input: InputOf<typeof contract.invitePublicProbe>,
-): OperationResult<OutputOf<typeof contract.invitePublicProbe>> => inviteInto(context, null, input);
+): OperationResult<OutputOf<typeof contract.invitePublicProbe>> {
+  return inviteInto(context, null, input);
+}
 
-export const listProbeInvitations = async (
+export async function listProbeInvitations(
   { sql, organisation, now, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listProbeInvitations>,
-): OperationResult<OutputOf<typeof api.listProbeInvitations>> =>
-  pageOf(
+): OperationResult<OutputOf<typeof api.listProbeInvitations>> {
+  return pageOf(
     cursors,
     ['probe invitations', organisation.id],
     input,
@@ -361,32 +365,33 @@ export const listProbeInvitations = async (
       probeInvitations(sql, { organisation: organisation.id }, from ?? afterAll, limit),
     invitationJson(now),
   );
+}
 
 /** As many as anyone reads. */
 const maxListed = 200;
 
-export const listAllProbeInvitations = async ({
+export async function listAllProbeInvitations({
   sql,
   now,
-}: Context): OperationResult<OutputOf<typeof contract.listAllProbeInvitations>> => {
+}: Context): OperationResult<OutputOf<typeof contract.listAllProbeInvitations>> {
   const rows = await probeInvitations(sql, 'all', afterAll, maxListed);
   return {
     items: rows.map((row) => ({ ...invitationJson(now)(row), organisation: row.organisation_id })),
   };
-};
+}
 
-export const revokeProbeInvitation = async (
+export async function revokeProbeInvitation(
   { sql, organisation, now }: InOrganisation,
   { probe_invitation_id: id }: InputOf<typeof api.revokeProbeInvitation>,
-): OperationResult<OutputOf<typeof api.revokeProbeInvitation>> => {
+): OperationResult<OutputOf<typeof api.revokeProbeInvitation>> {
   if (!(await revokeRow(sql, { organisation: organisation.id }, id, new Date(now))))
     throw notFound('invitation_not_found');
-};
+}
 
-export const revokeAnyProbeInvitation = async (
+export async function revokeAnyProbeInvitation(
   { sql, now }: Context,
   { probe_invitation_id: id }: InputOf<typeof contract.revokeAnyProbeInvitation>,
-): OperationResult<OutputOf<typeof contract.revokeAnyProbeInvitation>> => {
+): OperationResult<OutputOf<typeof contract.revokeAnyProbeInvitation>> {
   if (!(await revokeRow(sql, 'all', id, new Date(now)))) throw notFound('invitation_not_found');
   return { id };
-};
+}

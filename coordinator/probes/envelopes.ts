@@ -61,18 +61,20 @@ const envelopesPerDelta = 12;
 /** So many changes of a bucket at once are an envelope rather than deltas. */
 export const maxChangesAtOnce = 16;
 
-export const bucketOfRow = ({
+export function bucketOfRow({
   partition,
   key,
 }: {
   readonly partition: number;
   readonly key: number;
-}) => ({
-  partition,
-  bucket: bucketOf(key),
-});
+}) {
+  return {
+    partition,
+    bucket: bucketOf(key),
+  };
+}
 
-export const createEnvelopes = ({ bus }: Dependencies): Envelopes => {
+export function createEnvelopes({ bus }: Dependencies): Envelopes {
   const itemsOf = async (partition: number, bucket: number | '*'): Promise<readonly Item[]> => {
     const found = await Promise.all(
       subjects
@@ -167,4 +169,4 @@ export const createEnvelopes = ({ bus }: Dependencies): Envelopes => {
     bucketsOf: async (partition) =>
       new Set((await itemsOf(partition, '*')).map(({ bucket }) => bucket)),
   };
-};
+}

@@ -54,11 +54,11 @@ type Minted = {
 };
 
 /** What a probe's own key may do on the bus, for the lifetime of its credentials. */
-export const mintProbe = (
+export function mintProbe(
   account: Key,
   { probe, key, of: { name, continent, organisation } }: Minted,
   now: number,
-): string => {
+): string {
   const permissions = probePermissions({ probe, continent, organisation });
   const user = {
     name: `probe ${name}`,
@@ -69,16 +69,16 @@ export const mintProbe = (
     expiresAt: now + credentialsLiveMs,
   };
   return mintUser(user, now);
-};
+}
 
 /** New credentials for a probe that has some. */
-export const createRenewal = ({
+export function createRenewal({
   accountSeed,
   clock,
 }: {
   readonly accountSeed: string;
   readonly clock: Clock;
-}) => {
+}) {
   const account = keyFromSeed(accountSeed, 'account');
   return ({ id, name, continent, organisation_id }: ProbeRow, key: string): string =>
     mintProbe(
@@ -86,13 +86,13 @@ export const createRenewal = ({
       { probe: id, key, of: { name, continent, organisation: organisation_id } },
       clock.now(),
     );
-};
+}
 
 /**
  * Makes, rotates and revokes probes: rows and outbox lines in the caller's transaction; credentials
  * are signed here and stored nowhere.
  */
-export const createProbeIdentities = (dependencies: Dependencies) => {
+export function createProbeIdentities(dependencies: Dependencies) {
   const {
     account,
     clock,
@@ -163,7 +163,7 @@ export const createProbeIdentities = (dependencies: Dependencies) => {
     },
     revokeProbe,
   };
-};
+}
 
 /**
  * The keys that seal secrets on their way, one for each place (a continent, or a private one),
@@ -193,10 +193,10 @@ type NetworkKeysDependencies = {
   readonly masterOf: (newest: WrappedKey | undefined) => string;
 };
 
-export const createNetworkKeys = async ({
+export async function createNetworkKeys({
   sql,
   masterOf,
-}: NetworkKeysDependencies): Promise<NetworkKeys> => {
+}: NetworkKeysDependencies): Promise<NetworkKeys> {
   const derived = createRecentCache<string, NetworkKey>(1_000);
   type Read = Pick<Sealing, 'epochs'> & { readonly master: string };
   const read = async (): Promise<Read> => {
@@ -237,7 +237,7 @@ export const createNetworkKeys = async ({
       return grown.length > 0;
     },
   };
-};
+}
 
 /**
  * Tells the server which users are void: it drops their connections at once and admits none of them
@@ -256,11 +256,11 @@ const answer = z.looseObject({
 });
 
 /** `revoked`: user → milliseconds since the epoch. @throws when the server does not accept it. */
-export const pushRevocations = async (
+export async function pushRevocations(
   { system, account, operator }: RevocationsDependencies,
   revoked: ReadonlyMap<string, number>,
   now: number,
-): Promise<void> => {
+): Promise<void> {
   const jwt = new TextDecoder().decode(
     (await system.request(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`, '')).data,
   );
@@ -283,4 +283,4 @@ export const pushRevocations = async (
     throw new Error(
       `the bus did not take the revocations: ${read.error?.description ?? 'no reason given'}`,
     );
-};
+}

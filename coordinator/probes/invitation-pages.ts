@@ -28,7 +28,7 @@ type Invitation = OutputOf<typeof listProbeInvitations>['items'][number];
 const trail = [{ href: '/probes', name: 'Probes' }];
 
 /** Invitations that can still be used; a host that has joined is listed among the probes. */
-export const openInvitations = async (request: MembersRequest): Promise<Html | null> => {
+export async function openInvitations(request: MembersRequest): Promise<Html | null> {
   if (!request.may(listProbeInvitations)) return null;
   const { items } = await request.ask(listProbeInvitations);
   const open = items.filter(({ state }) => state === 'open');
@@ -71,29 +71,33 @@ export const openInvitations = async (request: MembersRequest): Promise<Html | n
       </div>
     </section>
   `;
-};
+}
 
 type Place = OutputOf<typeof getMonitorChoices>['places'][number];
 
-const placesFrom = async (request: MembersRequest): Promise<readonly Place[]> =>
-  (await request.ask(getMonitorChoices)).places;
+async function placesFrom(request: MembersRequest): Promise<readonly Place[]> {
+  return (await request.ask(getMonitorChoices)).places;
+}
 
 /** A second probe in a place is its spare. */
-const placeField = (places: readonly Place[], state: FormState): Html | false =>
-  places.length > 0 &&
-  selectField({
-    name: 'place',
-    label: 'Place',
-    choices: [
-      { value: '', label: 'A new place of its own name' },
-      ...places.map(({ id, name }) => ({ value: id, label: name })),
-    ],
-    help: 'The probes of a place share its monitors, and check for one another when one is offline.',
-    state,
-  });
+function placeField(places: readonly Place[], state: FormState): Html | false {
+  return (
+    places.length > 0 &&
+    selectField({
+      name: 'place',
+      label: 'Place',
+      choices: [
+        { value: '', label: 'A new place of its own name' },
+        ...places.map(({ id, name }) => ({ value: id, label: name })),
+      ],
+      help: 'The probes of a place share its monitors, and check for one another when one is offline.',
+      state,
+    })
+  );
+}
 
-const probeInvitationsForm = (places: readonly Place[], state: FormState): PageAnswer =>
-  show({
+function probeInvitationsForm(places: readonly Place[], state: FormState): PageAnswer {
+  return show({
     title: 'Add private probe',
     place: 'probes',
     status: state.status,
@@ -131,6 +135,7 @@ const probeInvitationsForm = (places: readonly Place[], state: FormState): PageA
       </form>
     `,
   });
+}
 
 export const invitePage: Page = {
   method: 'GET',
@@ -146,10 +151,10 @@ export const invitePage: Page = {
 type Step = { readonly done: boolean; readonly words: string };
 
 /** Its progress so far, as steps and in one sentence. */
-const standing = async (
+async function standing(
   request: MembersRequest,
   invitation: Invitation,
-): Promise<{ readonly sentence: string; readonly steps: readonly Step[] }> => {
+): Promise<{ readonly sentence: string; readonly steps: readonly Step[] }> {
   const { name, state, probe, last_seen_at } = invitation;
   const { items } =
     probe === null ? { items: [] } : await request.ask(listProbes, { limit: '200' });
@@ -176,12 +181,12 @@ const standing = async (
     sentence: state === 'expired' ? `The invitation of ${name} has expired` : `Waiting for ${name}`,
     steps,
   };
-};
+}
 
-const whatCame = async (
+async function whatCame(
   request: MembersRequest,
   invitation: Invitation,
-): Promise<{ readonly sentence: string; readonly came: Html }> => {
+): Promise<{ readonly sentence: string; readonly came: Html }> {
   const { sentence, steps } = await standing(request, invitation);
   const isDone = steps.every(({ done }) => done);
   // Nothing notifies a page of a first check, so the page reloads while it waits.
@@ -215,13 +220,13 @@ const whatCame = async (
     </section>
   `;
   return { sentence, came };
-};
+}
 
 /** The command, shown only once, and its progress as it happens. */
-const made = async (
+async function made(
   request: MembersRequest,
   invitation: OutputOf<typeof inviteProbe>,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { id, name, command } = invitation;
   const { sentence, came } = await whatCame(request, invitation);
   return show({
@@ -253,7 +258,7 @@ const made = async (
       <p class="actions after">${linkButton('/probes', 'All probes')}</p>
     `,
   });
-};
+}
 
 export const invite: Page = {
   method: 'POST',

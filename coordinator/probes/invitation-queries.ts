@@ -38,14 +38,14 @@ type NewInvitation = Pick<
 /** Unused ones are of no use a day after their end. */
 const idempotencyKeptMs = 86_400_000;
 
-export const insertProbeInvitation = async (sql: Queryable, of: NewInvitation): Promise<void> => {
+export async function insertProbeInvitation(sql: Queryable, of: NewInvitation): Promise<void> {
   await sql`delete from probe_invitations where used_at is null
     and expires_at < ${new Date(of.created_at.getTime() - idempotencyKeptMs)}`;
   await sql`insert into probe_invitations (id, organisation_id, place_id, name, continent,
     region, fingerprint, shown, created_at, expires_at)
     values (${of.id}, ${of.organisation}, ${of.place_id}, ${of.name}, ${of.continent},
       ${of.region}, ${of.fingerprint}, ${of.shown}, ${of.created_at}, ${of.expires_at})`;
-};
+}
 
 /** All of them, for the operator; those of no organisation; or those of one. */
 export type WhoseInvitations = 'all' | { readonly organisation: string };
@@ -54,12 +54,12 @@ export type WhoseInvitations = 'all' | { readonly organisation: string };
  * The place that the probes of open invitations will make: by its name or its id. It is written
  * down, so that whoever joins first makes it.
  */
-export const keepInvitedPlace = async (
+export async function keepInvitedPlace(
   sql: Queryable,
   organisation: string,
   called: string,
   now: Date,
-): Promise<NamedPlace | undefined> => {
+): Promise<NamedPlace | undefined> {
   const [place] = await sql<NamedPlace[]>`
     select coalesce(i.place_id, i.id) as id, coalesce(l.name, i.name) as name, i.continent
     from probe_invitations i
@@ -73,16 +73,17 @@ export const keepInvitedPlace = async (
   await sql`update probe_invitations set place_id = id
     where id = ${place.id} and organisation_id = ${organisation} and place_id is null`;
   return place;
-};
+}
 
 /** The newest first, below `from`; revoked ones are gone. */
-export const probeInvitations = async (
+export async function probeInvitations(
   sql: Queryable,
   whose: WhoseInvitations,
   from: number,
   limit: number,
   id: string | null = null,
-): Promise<readonly InvitationRow[]> => sql<InvitationRow[]>`
+): Promise<readonly InvitationRow[]> {
+  return sql<InvitationRow[]>`
   select i.id, i.key, i.organisation_id, i.place_id, i.name, i.continent, i.region, i.shown,
     i.created_at, i.expires_at, i.used_at, i.used_key, i.probe_id,
     p.last_seen_at
@@ -91,44 +92,45 @@ export const probeInvitations = async (
     and i.key < ${from} ${whose === 'all' ? sql`` : sql`and i.organisation_id = ${whose.organisation}`}
     ${id === null ? sql`` : sql`and i.id = ${id}`}
   order by i.key desc limit ${limit}`;
+}
 
 /** Revokes an unused invitation. False when there is none. */
-export const revokeProbeInvitation = async (
+export async function revokeProbeInvitation(
   sql: Queryable,
   whose: WhoseInvitations,
   id: string,
   now: Date,
-): Promise<boolean> => {
+): Promise<boolean> {
   const rows = await sql`update probe_invitations set revoked_at = ${now}
     where id = ${id} and used_at is null
       and revoked_at is null ${whose === 'all' ? sql`` : sql`and organisation_id = ${whose.organisation}`}
     returning id`;
   return rows.length > 0;
-};
+}
 
 /**
  * The invitation of a token, locked until the transaction ends: of two hosts with the same token
  * one waits for the other.
  */
-export const lockProbeInvitation = async (
+export async function lockProbeInvitation(
   sql: Queryable,
   fingerprint: Buffer,
-): Promise<InvitationRow | undefined> => {
+): Promise<InvitationRow | undefined> {
   const [row] = await sql<InvitationRow[]>`
     select id, key, organisation_id, place_id, name, continent, region, shown, created_at, expires_at,
       used_at, used_key, probe_id, null::timestamptz as last_seen_at
     from probe_invitations where fingerprint = ${fingerprint} and revoked_at is null for update`;
   return row;
-};
+}
 
-export const spendProbeInvitation = async (
+export async function spendProbeInvitation(
   sql: Queryable,
   id: string,
   by: { readonly key: string; readonly probe: string; readonly at: Date },
-): Promise<void> => {
+): Promise<void> {
   await sql`update probe_invitations
     set used_at = ${by.at}, used_key = ${by.key}, probe_id = ${by.probe} where id = ${id}`;
-};
+}
 
 type KnownProbe = NamedProbe & {
   readonly id: string;
@@ -137,10 +139,10 @@ type KnownProbe = NamedProbe & {
 };
 
 /** The probe that a key already speaks for, or `ended` when it never may again. */
-export const invitationState = async (
+export async function invitationState(
   sql: Queryable,
   key: string,
-): Promise<KnownProbe | 'ended' | undefined> => {
+): Promise<KnownProbe | 'ended' | undefined> {
   const [probe] = await sql<KnownProbe[]>`
     select id, ${placeOf(sql)} as place_id, name, continent, region,
       organisation_id as organisation
@@ -150,4 +152,4 @@ export const invitationState = async (
   return (await sql`select 1 from revoked_keys where key = ${key}`).length > 0
     ? 'ended'
     : undefined;
-};
+}

@@ -50,12 +50,14 @@ const apart: Readonly<Partial<Record<`${Continent}|${Continent}`, number>>> = {
   'North America|Oceania': 1_000,
 };
 
-export const leastDistanceKm = (one: Continent, other: Continent): number =>
-  apart[`${one}|${other}`] ?? apart[`${other}|${one}`] ?? 0;
+export function leastDistanceKm(one: Continent, other: Continent): number {
+  return apart[`${one}|${other}`] ?? apart[`${other}|${one}`] ?? 0;
+}
 
 /** Whether these two cannot both be where they claim. */
-export const isImpossible = (one: Continent, other: Continent, ms: number): boolean =>
-  ms * kmPerMs < leastDistanceKm(one, other);
+export function isImpossible(one: Continent, other: Continent, ms: number): boolean {
+  return ms * kmPerMs < leastDistanceKm(one, other);
+}
 
 /**
  * The probes that cannot be where they claim: measured from at least two other continents, and too
@@ -63,10 +65,10 @@ export const isImpossible = (one: Continent, other: Continent, ms: number): bool
  * probe with a false place cannot cast doubt on another. All others are unproven, which is no
  * doubt.
  */
-export const doubtedOf = (
+export function doubtedOf(
   probes: readonly Placed[],
   trips: readonly RoundTrip[],
-): ReadonlySet<string> => {
+): ReadonlySet<string> {
   const continents = new Map(probes.map(({ id, continent }) => [id, continent]));
   const against = new Map<string, Set<Continent>>();
   const charge = (id: string, by: Continent): void => {
@@ -87,15 +89,15 @@ export const doubtedOf = (
     charge(other, a);
   }
   return new Set([...against].filter(([, by]) => by.size >= 2).map(([id]) => id));
-};
+}
 
 /**
  * Probes that can be measured: those with a public address. An address shared by probes of several
  * continents is a gateway, or one host for all, and shows no probe's place.
  */
-export const measurable = <Each extends Addressed>(
+export function measurable<Each extends Addressed>(
   probes: readonly Each[],
-): readonly (Each & { readonly address: string })[] => {
+): readonly (Each & { readonly address: string })[] {
   const atAddress = new Map<string, Set<Continent>>();
   for (const { address, continent } of probes)
     if (address !== undefined)
@@ -106,34 +108,34 @@ export const measurable = <Each extends Addressed>(
     if (address === undefined || parsed === undefined || !isPublic(parsed)) return [];
     return atAddress.get(address)?.size === 1 ? [{ ...probe, address }] : [];
   });
-};
+}
 
 /**
  * Which probes measure this one: of each continent that could prove something one probe, a
  * different one in each round.
  */
-export const measurersOf = (
+export function measurersOf(
   { id, continent }: Placed,
   able: readonly Placed[],
   round: number,
-): readonly Placed[] => {
+): readonly Placed[] {
   const byContinent = Map.groupBy(
     able.filter((other) => other.id !== id && leastDistanceKm(continent, other.continent) > 0),
     (other) => other.continent,
   );
   return [...byContinent.values()].flatMap((those) => those[round % those.length] ?? []);
-};
+}
 
 /**
  * What a check of a probe's address says about the distance: nothing, unless the host itself
  * accepted or refused the connection. All else (a firewall on the way, no route) may be an answer
  * of something near.
  */
-export const roundTripOf = ({
+export function roundTripOf({
   outcome,
   cause,
   phases,
-}: Pick<Result, 'outcome' | 'cause' | 'phases'>): number | undefined => {
+}: Pick<Result, 'outcome' | 'cause' | 'phases'>): number | undefined {
   const took = phases?.tcp ?? undefined;
   if (outcome === 'ok') return took;
   if (outcome === 'unknown' || cause === null) return undefined;
@@ -141,14 +143,14 @@ export const roundTripOf = ({
   return cause.class === 'connection_refused' || layer === 'tls' || layer === 'http'
     ? took
     : undefined;
-};
+}
 
 /** For each continent that it cannot be so near to, the shortest round trip, in words. */
-export const doubtSentence = (
+export function doubtSentence(
   { id, continent }: Placed,
   probes: readonly (Placed & { readonly name: string })[],
   trips: readonly RoundTrip[],
-): string => {
+): string {
   const shortest = new Map<Continent, { readonly name: string; readonly ms: number }>();
   for (const { one, other, ms } of trips) {
     const from = probes.find(
@@ -162,7 +164,7 @@ export const doubtSentence = (
     ([from, { name, ms }]) => `${name} (${from}) in ${Math.ceil(ms)} ms`,
   );
   return `It answers ${ways.join(' and ')}: no host in ${continent} can be so near`;
-};
+}
 
 /**
  * Whether public probes can be on the continents that they claim (rule 16), measured by one
@@ -216,7 +218,7 @@ const roundMs = 20_000;
 /** Of no organisation. */
 const noOne = '00000000-0000-0000-0000-000000000000';
 
-const lookAt = (address: string): TestRunMessage => {
+function lookAt(address: string): TestRunMessage {
   const id = newId();
   return {
     v: 1,
@@ -237,9 +239,9 @@ const lookAt = (address: string): TestRunMessage => {
       probe: null,
     },
   };
-};
+}
 
-export const createLocationCheck = (dependencies: Dependencies): LocationCheck => {
+export function createLocationCheck(dependencies: Dependencies): LocationCheck {
   const { sql, bus, clock, log, directory, roster, isLeader, addressOf } = dependencies;
   let round: Round | undefined;
   let rounds = 0;
@@ -351,4 +353,4 @@ export const createLocationCheck = (dependencies: Dependencies): LocationCheck =
       await judge(over);
     },
   };
-};
+}

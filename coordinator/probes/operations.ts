@@ -32,10 +32,10 @@ import {
 } from './queries.ts';
 import { recentChecks } from './recent-checks.ts';
 
-export const createProbe = async (
+export async function createProbe(
   { sql, now, with: { probes } }: Context,
   input: InputOf<typeof contract.createProbe>,
-): OperationResult<OutputOf<typeof contract.createProbe>> => {
+): OperationResult<OutputOf<typeof contract.createProbe>> {
   const name = nameFrom(input.name);
   const { continent, organisation } = input;
   const region = regionFrom(input.region);
@@ -59,52 +59,56 @@ export const createProbe = async (
     );
   }
   return probes.createProbe(sql, { name, continent, organisation, region });
-};
+}
 
-const shown = async ({ sql, organisation }: InOrganisation, probe: OwnProbe) => ({
-  id: probe.id,
-  name: probe.name,
-  continent: probe.continent,
-  ...(await monitorsOfProbe(sql, organisation.id, probe)),
-});
+async function shown({ sql, organisation }: InOrganisation, probe: OwnProbe) {
+  return {
+    id: probe.id,
+    name: probe.name,
+    continent: probe.continent,
+    ...(await monitorsOfProbe(sql, organisation.id, probe)),
+  };
+}
 
-const ownProbe = async ({ sql, organisation }: InOrganisation, id: string): Promise<OwnProbe> =>
-  orNotFound(await lockedOwnProbe(sql, organisation.id, id), 'probe_not_found');
+async function ownProbe({ sql, organisation }: InOrganisation, id: string): Promise<OwnProbe> {
+  return orNotFound(await lockedOwnProbe(sql, organisation.id, id), 'probe_not_found');
+}
 
-export const showOwnProbe = async (
+export async function showOwnProbe(
   context: InOrganisation,
   { probe_id }: InputOf<typeof contract.showOwnProbe>,
-): OperationResult<OutputOf<typeof contract.showOwnProbe>> =>
-  shown(context, await ownProbe(context, probe_id));
+): OperationResult<OutputOf<typeof contract.showOwnProbe>> {
+  return shown(context, await ownProbe(context, probe_id));
+}
 
 /** The operator removes a probe: its keys are void, and the bus learns of it with the commit. */
-export const endProbe = async (
+export async function endProbe(
   context: InOrganisation,
   { probe_id }: InputOf<typeof api.endProbe>,
-): OperationResult<OutputOf<typeof api.endProbe>> => {
+): OperationResult<OutputOf<typeof api.endProbe>> {
   const { sql, note, with: dependencies } = context;
   const probe = await ownProbe(context, probe_id);
   note({ before: { name: probe.name, continent: probe.continent } });
   const ended = await shown(context, probe);
   await dependencies.probes.revokeProbe(sql, probe.id);
   return ended;
-};
+}
 
 /**
  * Nothing proves that a probe is where it claims. It can only be shown that it is not, or the
  * operator knows better.
  */
-const locationOf = ({
+function locationOf({
   doubted_at,
   place_trusted_as,
   continent,
-}: ProbeTrust): 'doubted' | 'trusted' | 'not_proven' => {
+}: ProbeTrust): 'doubted' | 'trusted' | 'not_proven' {
   if (doubted_at !== null) return 'doubted';
   return place_trusted_as === continent ? 'trusted' : 'not_proven';
-};
+}
 
 /** What anyone who relies on a probe may know. */
-export const trustJson = (row: ProbeTrust, shares: ReadonlyMap<string, Contradictions>) => {
+export function trustJson(row: ProbeTrust, shares: ReadonlyMap<string, Contradictions>) {
   const { id, name, continent, region, version, quarantine_reason, clock_offset_ms } = row;
   const share = shares.get(id);
   return {
@@ -123,36 +127,40 @@ export const trustJson = (row: ProbeTrust, shares: ReadonlyMap<string, Contradic
     refuted: share?.refuted ?? 0,
     targets: share?.targets ?? null,
   };
-};
+}
 
 /** Reasons not to trust it come before whether it is heard. */
-export const stateOf = ({
+export function stateOf({
   quarantined_at,
   doubted_at,
   last_seen_at,
   is_lost,
-}: CheckerRow): 'well' | 'lost' | 'doubted' | 'quarantined' | 'unseen' => {
+}: CheckerRow): 'well' | 'lost' | 'doubted' | 'quarantined' | 'unseen' {
   if (last_seen_at === null) return 'unseen';
   if (is_lost) return 'lost';
   if (doubted_at !== null) return 'doubted';
   return quarantined_at === null ? 'well' : 'quarantined';
-};
+}
 
 /** Pings come to a heartbeat by themselves. */
 const checkedKinds = kinds.filter((kind) => kind !== 'heartbeat');
 
 /** The types of monitors that one of these probes can check. */
-export const kindsOf = (rows: readonly CheckerRow[]) =>
-  checkedKinds.filter((kind) => !isForSome(kind) || rows.some((row) => row.kinds.includes(kind)));
+export function kindsOf(rows: readonly CheckerRow[]) {
+  return checkedKinds.filter(
+    (kind) => !isForSome(kind) || rows.some((row) => row.kinds.includes(kind)),
+  );
+}
 
 /** Where its requests come from, as everyone may know. */
-export const addressesOf = ({ is_private, addresses }: CheckerRow, identifiesProbes: boolean) =>
-  identifiesProbes && !is_private ? [...addresses] : [];
+export function addressesOf({ is_private, addresses }: CheckerRow, identifiesProbes: boolean) {
+  return identifiesProbes && !is_private ? [...addresses] : [];
+}
 
-export const listProbes = async (
+export async function listProbes(
   { sql, organisation, now, with: { cursors, results, identifiesProbes } }: InOrganisation,
   { limit, cursor }: InputOf<typeof api.listProbes>,
-): OperationResult<OutputOf<typeof api.listProbes>> => {
+): OperationResult<OutputOf<typeof api.listProbes>> {
   const since = now - countedMinutes * 60_000;
   const [shares, recent] = await Promise.all([
     refutedShares(sql, now),
@@ -175,12 +183,12 @@ export const listProbes = async (
       has_checked: row.has_checked,
     }),
   );
-};
+}
 
-export const listAllProbes = async ({
+export async function listAllProbes({
   sql,
   now,
-}: Context): OperationResult<OutputOf<typeof contract.listAllProbes>> => {
+}: Context): OperationResult<OutputOf<typeof contract.listAllProbes>> {
   const [listed, shares] = await Promise.all([allProbes(sql), refutedShares(sql, now)]);
   const items = listed.map((probe) => ({
     ...trustJson(probe, shares),
@@ -188,32 +196,35 @@ export const listAllProbes = async ({
     revoked_at: probe.revoked_at?.toISOString() ?? null,
   }));
   return { items, count: items.length };
-};
+}
 
-export const revokeProbe = async (
+export async function revokeProbe(
   { sql, with: { probes } }: Context,
   { probe_id }: InputOf<typeof contract.revokeProbe>,
-): OperationResult<OutputOf<typeof contract.revokeProbe>> => {
+): OperationResult<OutputOf<typeof contract.revokeProbe>> {
   await probes.revokeProbe(sql, probe_id);
   return { id: probe_id };
-};
+}
 
-export const rotateProbe = async (
+export async function rotateProbe(
   { sql, with: { probes } }: Context,
   { probe_id }: InputOf<typeof contract.rotateProbe>,
-): OperationResult<OutputOf<typeof contract.rotateProbe>> => probes.rotateProbe(sql, probe_id);
+): OperationResult<OutputOf<typeof contract.rotateProbe>> {
+  return probes.rotateProbe(sql, probe_id);
+}
 
-export const trustProbe = async (
+export async function trustProbe(
   { sql }: Context,
   { probe_id: id, is_trusted }: InputOf<typeof contract.trustProbe>,
-): OperationResult<OutputOf<typeof contract.trustProbe>> => {
+): OperationResult<OutputOf<typeof contract.trustProbe>> {
   const { name, continent } = orNotFound(await trustPlace(sql, id, is_trusted), 'probe_not_found');
   if (is_trusted) await endNotice(sql, 'continent_doubted', id);
   return { id, name, continent, is_trusted };
-};
+}
 
-export const setProbeRegion = async (
+export async function setProbeRegion(
   { sql }: Context,
   { probe_id: id, region }: InputOf<typeof contract.setProbeRegion>,
-): OperationResult<OutputOf<typeof contract.setProbeRegion>> =>
-  orNotFound(await writeRegion(sql, id, regionFrom(region)), 'probe_not_found');
+): OperationResult<OutputOf<typeof contract.setProbeRegion>> {
+  return orNotFound(await writeRegion(sql, id, regionFrom(region)), 'probe_not_found');
+}

@@ -22,7 +22,7 @@ type Probe = OutputOf<typeof showOwnProbe>;
 /** At most this many are named; owners of more know what they are. */
 const mostNamed = 10;
 
-const left = ({ monitors, monitor_count }: Probe): Html => {
+function left({ monitors, monitor_count }: Probe): Html {
   if (monitor_count === 0)
     return notice('information', 'No monitor uses it', 'All monitors stay checked without it.');
   const named = monitors.slice(0, mostNamed);
@@ -45,10 +45,10 @@ const left = ({ monitors, monitor_count }: Probe): Html => {
       choose ${monitor_count === 1 ? 'its' : 'their'} locations again.
     `,
   );
-};
+}
 
-const form = (probe: Probe, state: FormState): PageAnswer =>
-  show({
+function form(probe: Probe, state: FormState): PageAnswer {
+  return show({
     title: `Delete ${probe.name}`,
     place: 'probes',
     status: state.status,
@@ -78,11 +78,12 @@ const form = (probe: Probe, state: FormState): PageAnswer =>
       </form>
     `,
   });
+}
 
-const probeOf = async (request: MembersRequest): Promise<Probe> => {
+async function probeOf(request: MembersRequest): Promise<Probe> {
   refuseUnlessMay(request, endProbe);
   return request.ask(showOwnProbe, { probe_id: request.path.probe_id });
-};
+}
 
 const path = '/probes/:probe_id/end';
 
@@ -125,27 +126,28 @@ const marks: Readonly<Record<string, readonly [state: State, words: string]>> = 
   unseen: ['pending', 'Never connected'],
 };
 
-const markOf = ({ state }: Checker): Html => {
+function markOf({ state }: Checker): Html {
   const [shape, words] = marks[state] ?? ['unknown', state];
   return stateMark(shape, words);
-};
+}
 
 /** The error of its host's clock. It is corrected, so it is no fault, only worth knowing. */
-export const clockText = (offset_ms: number | null): string => {
+export function clockText(offset_ms: number | null): string {
   if (offset_ms === null) return '–';
   if (offset_ms === 0) return 'exact';
   return `${durationText(Math.abs(offset_ms))} ${offset_ms > 0 ? 'behind' : 'ahead'}`;
-};
+}
 
-export const refutedText = ({ refuted, targets }: Pick<Checker, 'refuted' | 'targets'>): string => {
+export function refutedText({ refuted, targets }: Pick<Checker, 'refuted' | 'targets'>): string {
   if (targets === null || refuted === 0) return 'None';
   return `${refuted} of ${targets} hosts (${Math.round((100 * refuted) / Math.max(1, targets))} %)`;
-};
+}
 
-const checkedText = ({ monitors, checks }: Checker): string =>
-  monitors === 0
+function checkedText({ monitors, checks }: Checker): string {
+  return monitors === 0
     ? 'None'
     : `${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} checks`;
+}
 
 const locationWords: Readonly<Record<string, string>> = {
   not_proven: 'Unverified',
@@ -154,14 +156,16 @@ const locationWords: Readonly<Record<string, string>> = {
 };
 
 /** A private probe checks for people who know where it is. */
-const locationText = ({ private: isPrivate, location }: Checker): string =>
-  isPrivate ? 'Private' : (locationWords[location] ?? location);
+function locationText({ private: isPrivate, location }: Checker): string {
+  return isPrivate ? 'Private' : (locationWords[location] ?? location);
+}
 
 /** Where a private probe is named after its place, the place needs no second mention. */
-const placeText = ({ name, place }: Checker): string =>
-  place === null || place.name === name ? 'private' : `private, in ${place.name}`;
+function placeText({ name, place }: Checker): string {
+  return place === null || place.name === name ? 'private' : `private, in ${place.name}`;
+}
 
-const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
+function rowOf(checker: Checker, { times, may }: MembersRequest): Html {
   const { id, name, version, last_seen_at, quarantine_reason, doubt, state, clock_offset_ms } =
     checker;
   return html`
@@ -216,17 +220,19 @@ const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
       </td>
     </tr>
   `;
-};
+}
 
-const byContinent = (items: readonly Checker[]): ReadonlyMap<string, readonly Checker[]> => {
+function byContinent(items: readonly Checker[]): ReadonlyMap<string, readonly Checker[]> {
   const found = new Map<string, Checker[]>();
   for (const item of items) found.set(item.continent, [...(found.get(item.continent) ?? []), item]);
   return found;
-};
+}
 
-const isWell = ({ state }: Checker): boolean => state === 'well';
+function isWell({ state }: Checker): boolean {
+  return state === 'well';
+}
 
-const sentenceOf = (items: readonly Checker[], continents: number): string => {
+function sentenceOf(items: readonly Checker[], continents: number): string {
   const [ill, ...others] = items.filter((each) => !isWell(each) && each.state !== 'unseen');
   if (ill) {
     const words =
@@ -246,13 +252,14 @@ const sentenceOf = (items: readonly Checker[], continents: number): string => {
   const from = `from ${countInWords(continents)} ${continents === 1 ? 'continent' : 'continents'}`;
   const beside = own === 0 ? '' : `, and ${countInWords(own)} of your own`;
   return `${begun(open)} ${open === 1 ? 'probe checks' : 'probes check'} ${from}${beside}`;
-};
+}
 
-const begun = (count: number): string =>
-  countInWords(count).replace(/^./, (letter) => letter.toUpperCase());
+function begun(count: number): string {
+  return countInWords(count).replace(/^./, (letter) => letter.toUpperCase());
+}
 
-const pointsOf = (continents: ReadonlyMap<string, readonly Checker[]>): readonly MapPoint[] =>
-  [...continents].map(([continent, items]) => {
+function pointsOf(continents: ReadonlyMap<string, readonly Checker[]>): readonly MapPoint[] {
+  return [...continents].map(([continent, items]) => {
     const well = items.filter(isWell).length;
     return {
       continent,
@@ -261,6 +268,7 @@ const pointsOf = (continents: ReadonlyMap<string, readonly Checker[]>): readonly
       below: well === items.length ? `${well} healthy` : `${well} of ${items.length} healthy`,
     };
   });
+}
 
 /** One page of the list. */
 const mostProbes = '200';

@@ -28,7 +28,7 @@ const [wide, regional, own] = [0, 1, 2];
 type Ranked = Described & { readonly rank: number };
 
 /** The places that a probe belongs to. */
-const placesWith = ({ continent, region, in_place }: CheckerRow): readonly Ranked[] => {
+function placesWith({ continent, region, in_place }: CheckerRow): readonly Ranked[] {
   if (in_place !== null)
     return [{ ...in_place, continent, region: null, owner: 'organisation', rank: own }];
   const owner = 'installation';
@@ -36,38 +36,40 @@ const placesWith = ({ continent, region, in_place }: CheckerRow): readonly Ranke
   return region === null
     ? [all]
     : [all, { ...all, id: `${continent}/${region}`, name: region, region, rank: regional }];
-};
+}
 
 /** A place is as well as its best probe, because that one checks for the others. */
 const byState = ['well', 'quarantined', 'doubted', 'lost', 'unseen'] as const;
 
-const placeJson = (
+function placeJson(
   { rank: _, ...place }: Ranked,
   rows: readonly CheckerRow[],
   monitors: ReadonlyMap<string, number>,
   identifies: boolean,
-): Json => ({
-  ...place,
-  state: byState.find((state) => rows.some((row) => stateOf(row) === state)) ?? 'unseen',
-  kinds: kindsOf(rows),
-  monitors: monitors.get(place.id) ?? 0,
-  probe_count: rows.length,
-  probes: rows.map((row) => ({
-    id: row.id,
-    name: row.name,
-    state: stateOf(row),
-    addresses: addressesOf(row, identifies),
-  })),
-});
+): Json {
+  return {
+    ...place,
+    state: byState.find((state) => rows.some((row) => stateOf(row) === state)) ?? 'unseen',
+    kinds: kindsOf(rows),
+    monitors: monitors.get(place.id) ?? 0,
+    probe_count: rows.length,
+    probes: rows.map((row) => ({
+      id: row.id,
+      name: row.name,
+      state: stateOf(row),
+      addresses: addressesOf(row, identifies),
+    })),
+  };
+}
 
 type PlacedJson = { readonly key: number; readonly place: string; readonly json: Json };
 
-const allPlaces = async ({
+async function allPlaces({
   sql,
   organisation,
   now,
   with: { results, identifiesProbes },
-}: InOrganisation): Promise<readonly PlacedJson[]> => {
+}: InOrganisation): Promise<readonly PlacedJson[]> {
   const since = now - countedMinutes * 60_000;
   const recent = await recentChecks(sql, results, organisation.id, { since, now });
   const [rows, monitors] = await Promise.all([
@@ -90,12 +92,12 @@ const allPlaces = async ({
       json: placeJson(ranked, probes, monitors, identifiesProbes),
     }))
     .toSorted((a, b) => (a.place < b.place ? -1 : 1));
-};
+}
 
-export const listPlaces = async (
+export async function listPlaces(
   context: InOrganisation,
   { limit, cursor }: InputOf<typeof api.listPlaces>,
-): OperationResult<OutputOf<typeof api.listPlaces>> => {
+): OperationResult<OutputOf<typeof api.listPlaces>> {
   const all = await allPlaces(context);
   return placedPageOf(
     context.with.cursors,
@@ -105,23 +107,26 @@ export const listPlaces = async (
       all.filter(({ place }) => after === null || place > (after.place ?? '')).slice(0, most),
     ({ json }) => json,
   );
-};
+}
 
-const placeCalled = async (context: InOrganisation, id: string): Promise<Json> =>
-  orNotFound(
+async function placeCalled(context: InOrganisation, id: string): Promise<Json> {
+  return orNotFound(
     (await allPlaces(context)).find(({ json }) => json.id === id),
     'place_not_found',
   ).json;
+}
 
-export const getPlace = async (
+export async function getPlace(
   context: InOrganisation,
   { place_id }: InputOf<typeof api.getPlace>,
-): OperationResult<OutputOf<typeof api.getPlace>> => placeCalled(context, place_id);
+): OperationResult<OutputOf<typeof api.getPlace>> {
+  return placeCalled(context, place_id);
+}
 
-export const updatePlace = async (
+export async function updatePlace(
   context: InOrganisation,
   { place_id, ...input }: InputOf<typeof api.updatePlace>,
-): OperationResult<OutputOf<typeof api.updatePlace>> => {
+): OperationResult<OutputOf<typeof api.updatePlace>> {
   const { sql, organisation, now, note } = context;
   const before = await placeCalled(context, place_id);
   if (before.owner !== 'organisation') throw notFound('place_not_found');
@@ -133,4 +138,4 @@ export const updatePlace = async (
   await renamePlace(sql, organisation.id, before, name);
   note({ before: { name: before.name }, after: { name } });
   return { ...before, name };
-};
+}

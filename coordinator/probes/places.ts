@@ -12,8 +12,9 @@ import type { RecentChecks } from './recent-checks.ts';
  */
 
 /** Of `probes p`: the place of a private probe; null of a public one. */
-export const placeOf = (sql: Queryable) =>
-  sql`case when p.organisation_id is not null then coalesce(p.place_id, p.id) end`;
+export function placeOf(sql: Queryable) {
+  return sql`case when p.organisation_id is not null then coalesce(p.place_id, p.id) end`;
+}
 
 /** A private place with the probes that are not removed. */
 export type Place = {
@@ -24,13 +25,14 @@ export type Place = {
 };
 
 /** Those of the organisation that have a probe, by name. */
-export const placesOf = async (sql: Queryable, organisation: string): Promise<readonly Place[]> =>
-  sql<Place[]>`
+export async function placesOf(sql: Queryable, organisation: string): Promise<readonly Place[]> {
+  return sql<Place[]>`
     select ${placeOf(sql)} as id, coalesce(min(l.name), min(p.name)) as name, min(p.continent) as continent,
       array_agg(p.name order by p.key) as probes
     from probes p left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id
     where p.revoked_at is null and p.organisation_id = ${organisation}
     group by 1 order by 2, 1`;
+}
 
 /** A probe that may have checked a monitor of the organisation, removed ones too. */
 export type SeeingProbe = {
@@ -42,30 +44,32 @@ export type SeeingProbe = {
   readonly place: Pick<Place, 'id' | 'name'> | null;
 };
 
-export const seeingProbes = (
+export function seeingProbes(
   sql: Queryable,
   organisation: string,
-): Promise<readonly SeeingProbe[]> =>
-  sql<SeeingProbe[]>`
+): Promise<readonly SeeingProbe[]> {
+  return sql<SeeingProbe[]>`
     select p.key, p.name, p.continent, p.region, case when p.organisation_id is not null
       then json_build_object('id', ${placeOf(sql)}, 'name', coalesce(l.name, p.name)) end as place
     from probes p left join places l on l.id = coalesce(p.place_id, p.id)
       and l.organisation_id = p.organisation_id
     where p.organisation_id is null or p.organisation_id = ${organisation}`;
+}
 
 /** The name of the narrowest place that a probe belongs to. */
-export const placeNameOf = ({ place, region, continent }: SeeingProbe): string =>
-  place?.name ?? region ?? continent;
+export function placeNameOf({ place, region, continent }: SeeingProbe): string {
+  return place?.name ?? region ?? continent;
+}
 
 export type NamedPlace = Pick<Place, 'id' | 'name' | 'continent'>;
 
 /** Of these ids the places that the organisation has or had. */
-export const placesAmong = async (
+export async function placesAmong(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<readonly NamedPlace[]> =>
-  ids.length === 0
+): Promise<readonly NamedPlace[]> {
+  return ids.length === 0
     ? []
     : sql<NamedPlace[]>`
       select ${placeOf(sql)}::text as id, coalesce(min(l.name), min(p.name)) as name,
@@ -73,6 +77,7 @@ export const placesAmong = async (
       from probes p left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id
       where p.organisation_id = ${organisation} and ${placeOf(sql)}::text = any(${[...ids]})
       group by 1`;
+}
 
 type CheckerRow = Omit<Checker, 'organisation' | 'place'> & {
   readonly organisation_id: string | null;
@@ -83,10 +88,10 @@ type CheckerRow = Omit<Checker, 'organisation' | 'place'> & {
  * The probes that could check something of this organisation, by their rows alone: whether they are
  * present now does not matter.
  */
-export const checkersOf = async (
+export async function checkersOf(
   sql: Queryable,
   organisation: string,
-): Promise<readonly Checker[]> => {
+): Promise<readonly Checker[]> {
   const rows = await sql<CheckerRow[]>`
     select p.id, p.organisation_id, ${placeOf(sql)} as place_id, p.continent, p.region,
       case when p.organisation_id is not null then coalesce(l.name, p.name) end as place_name,
@@ -99,24 +104,24 @@ export const checkersOf = async (
     organisation: organisation_id,
     place: place_id,
   }));
-};
+}
 
-export const keepPlace = async (
+export async function keepPlace(
   sql: Queryable,
   organisation: string,
   { id, name, continent }: Pick<Place, 'id' | 'name'> & { readonly continent: string },
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into places (id, organisation_id, name, continent)
     values (${id}, ${organisation}, ${name}, ${continent}) on conflict do nothing`;
-};
+}
 
 /** Another place, or a probe or an open invitation of another, has this name. */
-export const isPlaceNameTaken = async (
+export async function isPlaceNameTaken(
   sql: Queryable,
   organisation: string,
   { id, name }: Pick<Place, 'id' | 'name'>,
   now: Date,
-): Promise<boolean> => {
+): Promise<boolean> {
   const [row] = await sql<{ taken: boolean }[]>`select
       exists (select 1 from probes p
         left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id
@@ -126,18 +131,18 @@ export const isPlaceNameTaken = async (
         and name = ${name} and place_id is distinct from ${id}
         and used_at is null and revoked_at is null and expires_at > ${now}) as taken`;
   return row?.taken === true;
-};
+}
 
 /**
  * Configs of monitors name it by its new name; they stand in the order of the ids. The caller has
  * locked the organisation.
  */
-export const renamePlace = async (
+export async function renamePlace(
   sql: Queryable,
   organisation: string,
   place: Pick<Place, 'id' | 'name'> & { readonly continent: string },
   name: string,
-): Promise<void> => {
+): Promise<void> {
   await keepPlace(sql, organisation, place);
   await sql`update probes set place_id = ${place.id}
     where id = ${place.id} and organisation_id = ${organisation} and place_id is null`;
@@ -150,13 +155,13 @@ export const renamePlace = async (
       from rows from (unnest(m.places), jsonb_array_elements(m.config -> 'places'))
         with ordinality as n (id, name, nth)))
     where organisation_id = ${organisation} and places @> ${[place.id]}::text[]`;
-};
+}
 
 /** How many monitors of the organisation were checked of late from each place, by its id. */
-export const monitorsByPlace = async (
+export async function monitorsByPlace(
   sql: Queryable,
   recent: RecentChecks,
-): Promise<ReadonlyMap<string, number>> => {
+): Promise<ReadonlyMap<string, number>> {
   const rows = await sql<{ key: number; place: string }[]>`
     select p.key, place
     from probes p cross join lateral unnest(case when p.organisation_id is null
@@ -172,13 +177,13 @@ export const monitorsByPlace = async (
       },
     ),
   );
-};
+}
 
 /**
  * Where on its continent a public probe is. A place's id is made of it (`Europe/Frankfurt`), and it
  * must not read like a continent. @throws Refusal `name_invalid`.
  */
-export const regionFrom = (given: string | null): string | null => {
+export function regionFrom(given: string | null): string | null {
   if (given === null) return null;
   const region = nameFrom(given, 'region');
   const fault = regionFault(region);
@@ -186,24 +191,24 @@ export const regionFrom = (given: string | null): string | null => {
   throw new Refusal('name_invalid', {
     region: `${fault}; give a name such as Frankfurt or eu-central.`,
   });
-};
+}
 
 const longestRegion = 80;
 
-const regionFault = (region: string): string | undefined => {
+function regionFault(region: string): string | undefined {
   if ([...region].length > longestRegion) return `is longer than ${longestRegion} characters`;
   if (isContinent(region)) return `"${region}" is a continent`;
   return /[/:]/.test(region) ? `"${region}" has a slash or a colon` : undefined;
-};
+}
 
 /** Undefined when there is no such public probe. */
-export const writeRegion = async (
+export async function writeRegion(
   sql: Queryable,
   id: string,
   region: string | null,
 ): Promise<
   (Pick<Place, 'id' | 'name' | 'continent'> & { readonly region: string | null }) | undefined
-> => {
+> {
   const [row] = await sql<
     { id: string; name: string; continent: Continent; region: string | null }[]
   >`
@@ -212,7 +217,7 @@ export const writeRegion = async (
     returning id, name, continent, region`;
   if (row) await sql`select pg_notify(${outboxChannel}, 'probe')`;
   return row;
-};
+}
 
 /** Where each probe that may have checked it sees a monitor from. */
 export async function placesOfProbes(

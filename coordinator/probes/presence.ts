@@ -62,14 +62,16 @@ type Dependencies = {
   readonly onTrialAnswer: (answer: TestAnswerMessage) => void;
 };
 
-const isOfOtherWire = (said: unknown): boolean =>
-  isRecord(said) && typeof said.v === 'number' && said.v !== wireVersion;
+function isOfOtherWire(said: unknown): boolean {
+  return isRecord(said) && typeof said.v === 'number' && said.v !== wireVersion;
+}
 
-const otherWire = (name: string): string =>
-  `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the version of the probe that it knew. It goes on checking, and keeps what it sees on its disk.`;
+function otherWire(name: string): string {
+  return `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the version of the probe that it knew. It goes on checking, and keeps what it sees on its disk.`;
+}
 
 /** Receives and answers presence. Every coordinator does so, because it may be the only one. */
-export const hearPresence = (dependencies: Dependencies): Subscription => {
+export function hearPresence(dependencies: Dependencies): Subscription {
   const { sql, bus, clock, log, directory, refusals, keyOf } = dependencies;
   // Sealing makes a new key pair; while neither key changes, the old answer remains valid.
   const sealed = createRecentCache<string, Record<string, string>>(1_000);
@@ -155,7 +157,7 @@ export const hearPresence = (dependencies: Dependencies): Subscription => {
     answer(message, id, { ...reply, now: clock.now() });
   };
   return bus.subscribe(subjects.allPresence, hear);
-};
+}
 
 /**
  * Results that probes dropped because no one fetched them (rule 6: counted and reported). A probe
@@ -173,10 +175,10 @@ type DroppedResultsDependencies = {
   readonly onDropped: (probe: string, message: string) => void;
 };
 
-export const createDroppedResults = ({
+export function createDroppedResults({
   sql,
   onDropped,
-}: DroppedResultsDependencies): DroppedResults => {
+}: DroppedResultsDependencies): DroppedResults {
   const said = new Map<
     string,
     { readonly name: string; readonly session: string; readonly dropped: number }
@@ -203,7 +205,7 @@ export const createDroppedResults = ({
       }
     },
   };
-};
+}
 
 /**
  * Tells probes how far their results are committed. One receipt covers all partitions whose commits
@@ -221,13 +223,15 @@ export type Receipts = {
 const gatherMs = 100;
 
 /** The later receipt of a partition wins. */
-const merged = (before: ReceiptMessage, after: ReceiptMessage): ReceiptMessage => ({
-  ...after,
-  committed: { ...before.committed, ...after.committed },
-  again: [...before.again.filter((partition) => !(partition in after.committed)), ...after.again],
-});
+function merged(before: ReceiptMessage, after: ReceiptMessage): ReceiptMessage {
+  return {
+    ...after,
+    committed: { ...before.committed, ...after.committed },
+    again: [...before.again.filter((partition) => !(partition in after.committed)), ...after.again],
+  };
+}
 
-export const createReceipts = ({ bus }: { readonly bus: Pick<Bus, 'publish'> }): Receipts => {
+export function createReceipts({ bus }: { readonly bus: Pick<Bus, 'publish'> }): Receipts {
   let gathered = new Map<string, readonly [subject: string, receipt: ReceiptMessage]>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -248,4 +252,4 @@ export const createReceipts = ({ bus }: { readonly bus: Pick<Bus, 'publish'> }):
     },
     close: tell,
   };
-};
+}

@@ -28,34 +28,42 @@ type PublicDocument = {
   readonly headers: Readonly<Record<string, string>>;
 };
 
-const documentOf = (
+function documentOf(
   type: string,
   body: string,
   headers: PublicDocument['headers'] = {},
-): PublicDocument => ({
-  type,
-  body,
-  etag: `"${hash('sha256', [body, ...Object.values(headers)].join('\n'), 'base64url')}"`,
-  headers,
-});
+): PublicDocument {
+  return {
+    type,
+    body,
+    etag: `"${hash('sha256', [body, ...Object.values(headers)].join('\n'), 'base64url')}"`,
+    headers,
+  };
+}
 
-const authorityOf = (baseUrl: string): string | undefined => URL.parse(baseUrl)?.host;
+function authorityOf(baseUrl: string): string | undefined {
+  return URL.parse(baseUrl)?.host;
+}
 
 /** Its key, if the key itself says that it belongs here. */
-const proofOf = (
+function proofOf(
   { request_key: proof }: ProbeRow,
   authority: string | undefined,
   now: number,
-): DirectoryProof | undefined =>
-  proof && proof.authority === authority && proof.expires * 1_000 > now && isDirectoryProof(proof)
+): DirectoryProof | undefined {
+  return proof &&
+    proof.authority === authority &&
+    proof.expires * 1_000 > now &&
+    isDirectoryProof(proof)
     ? proof
     : undefined;
+}
 
-export const publicListsOf = (
+export function publicListsOf(
   rows: readonly ProbeRow[],
   baseUrl: string,
   now: number,
-): PublicLists => {
+): PublicLists {
   const authority = authorityOf(baseUrl);
   const probes = rows
     .filter(
@@ -87,7 +95,7 @@ export const publicListsOf = (
       keys.headers,
     ),
   };
-};
+}
 
 type Dependencies = Pick<RestDependencies<TokenCaller>, 'limiter' | 'baseUrl'> & {
   readonly clock: Pick<Clock, 'now'>;
@@ -101,7 +109,7 @@ type Dependencies = Pick<RestDependencies<TokenCaller>, 'limiter' | 'baseUrl'> &
  */
 const keptForS = 300;
 
-export const publicListRoutes = (app: FastifyInstance, dependencies: Dependencies): void => {
+export function publicListRoutes(app: FastifyInstance, dependencies: Dependencies): void {
   const { baseUrl, clock, probes } = dependencies;
   let made: { readonly of: readonly ProbeRow[]; readonly lists: PublicLists } | undefined;
   const listsNow = (): PublicLists | undefined => {
@@ -133,4 +141,4 @@ export const publicListRoutes = (app: FastifyInstance, dependencies: Dependencie
   app.get('/probes.json', { exposeHeadRoute: true }, answer('json'));
   app.get('/probes.txt', { exposeHeadRoute: true }, answer('text'));
   app.get(directoryPath, { exposeHeadRoute: true }, answer('directory'));
-};
+}

@@ -22,28 +22,28 @@ export type OwnProbe = {
 };
 
 /** One that is not removed yet, locked so that no other transaction removes it. */
-export const lockedOwnProbe = async (
+export async function lockedOwnProbe(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<OwnProbe | undefined> => {
+): Promise<OwnProbe | undefined> {
   const [row] = await sql<OwnProbe[]>`
     select p.id, p.name, p.continent, ${placeOf(sql)} as place_id from probes p
     where p.id = ${id} and p.organisation_id = ${organisation} and p.revoked_at is null for update`;
   return row;
-};
+}
 
 const mostNamed = 50;
 
 /** The monitors that only it may check: those of its place, when no other probe is there. */
-export const monitorsOfProbe = async (
+export async function monitorsOfProbe(
   sql: Queryable,
   organisation: string,
   { id, place_id }: OwnProbe,
 ): Promise<{
   readonly monitors: readonly { readonly id: string; readonly name: string }[];
   readonly monitor_count: number;
-}> => {
+}> {
   const rows = await sql<{ id: string; name: string; count: number }[]>`
     select id, name, (count(*) over ())::int as count from monitors
     where organisation_id = ${organisation}
@@ -55,17 +55,17 @@ export const monitorsOfProbe = async (
     monitors: rows.map(({ id, name }) => ({ id, name })),
     monitor_count: rows[0]?.count ?? 0,
   };
-};
+}
 
 /**
  * What the plan counts: private probes that are not removed, and open invitations for more. The
  * caller has locked the organisation.
  */
-export const countPrivateProbes = async (
+export async function countPrivateProbes(
   sql: Queryable,
   organisation: string,
   now: Date,
-): Promise<number> => {
+): Promise<number> {
   const [row] = await sql<{ present: number }[]>`select (
       (select count(*) from probes where organisation_id = ${organisation} and revoked_at is null)
       + (select count(*) from probe_invitations
@@ -73,18 +73,18 @@ export const countPrivateProbes = async (
           and expires_at > ${now})
     )::int as present`;
   return row?.present ?? 0;
-};
+}
 
 /**
  * Whether a probe, its place or an open invitation has this name already, among the public ones or
  * in this organisation.
  */
-export const isProbeNameTaken = async (
+export async function isProbeNameTaken(
   sql: Queryable,
   organisation: string | null,
   name: string,
   now: Date,
-): Promise<boolean> => {
+): Promise<boolean> {
   const [row] = await sql<{ taken: boolean }[]>`select
       exists (select 1 from probes p
         left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id
@@ -94,7 +94,7 @@ export const isProbeNameTaken = async (
         from ${organisation} and name = ${name}
         and used_at is null and revoked_at is null and expires_at > ${now}) as taken`;
   return row?.taken === true;
-};
+}
 
 /** A probe as the coordinator knows it. */
 export type ProbeRow = {
@@ -138,10 +138,12 @@ export type ProbeRow = {
 };
 
 /** The place whose key a probe has. */
-export const keyPlaceOf = ({
+export function keyPlaceOf({
   place_id,
   continent,
-}: Pick<ProbeRow, 'place_id' | 'continent'>): string => place_id ?? continent;
+}: Pick<ProbeRow, 'place_id' | 'continent'>): string {
+  return place_id ?? continent;
+}
 
 /** What anyone who relies on a probe may know. */
 export type ProbeTrust = Pick<
@@ -166,15 +168,16 @@ export type ProbeKey = { readonly key: string; readonly until: number | null };
 const keysShape = z.array(z.object({ key: z.string(), until: z.number().nullable() }));
 
 /** A sick probe and one whose place is doubted are treated alike. */
-export const notBelieved = (sql: Queryable) =>
-  sql`coalesce(quarantined_at, doubted_at) as quarantined_at,
+export function notBelieved(sql: Queryable) {
+  return sql`coalesce(quarantined_at, doubted_at) as quarantined_at,
     coalesce(quarantine_reason, doubt_reason) as quarantine_reason`;
+}
 
 /**
  * All of them, including revoked ones, because old results and watermarks refer to them; oldest
  * first.
  */
-export const allProbes = async (sql: Queryable, organisation?: string): Promise<ProbeRow[]> => {
+export async function allProbes(sql: Queryable, organisation?: string): Promise<ProbeRow[]> {
   const rows = await sql<ProbeRow[]>`
     select id, key, organisation_id, ${placeOf(sql)} as place_id, name, continent, region, keys,
       allowed_cidrs, kinds, seal_key, ear, version, created_at, revoked_at, last_seen_at,
@@ -188,15 +191,15 @@ export const allProbes = async (sql: Queryable, organisation?: string): Promise<
     keys: keysShape.parse(row.keys),
     request_key: row.request_key === null ? null : requestKey.parse(row.request_key),
   }));
-};
+}
 
 /** Whether the probe exists and this key speaks for it. */
-export const isProbeAlive = async (sql: Queryable, id: string, key: string): Promise<boolean> => {
+export async function isProbeAlive(sql: Queryable, id: string, key: string): Promise<boolean> {
   const rows = await sql`select 1 from probes
     where id = ${id} and revoked_at is null
       and keys @> ${JSON.stringify([{ key, until: null }])}::text::jsonb`;
   return rows.length > 0;
-};
+}
 
 export type NamedProbe = {
   readonly name: string;
@@ -213,11 +216,11 @@ type NewProbe = NamedProbe & {
 };
 
 /** @throws Refusal `name_taken`. */
-export const insertProbe = async (
+export async function insertProbe(
   sql: Queryable,
   id: string,
   { name, continent, organisation, key, place = null, region = null }: NewProbe,
-): Promise<void> => {
+): Promise<void> {
   const keys: ProbeKey[] = [{ key, until: null }];
   if (organisation !== null && place === null)
     await sql`insert into places (id, organisation_id, name, continent)
@@ -239,9 +242,9 @@ export const insertProbe = async (
     partition: null,
     organisation,
   });
-};
+}
 
-const lockedProbe = async (
+async function lockedProbe(
   sql: Queryable,
   id: string,
 ): Promise<{
@@ -250,7 +253,7 @@ const lockedProbe = async (
   organisation_id: string | null;
   place_id: string | null;
   keys: ProbeKey[];
-}> => {
+}> {
   const [row] = await sql<
     {
       name: string;
@@ -264,15 +267,15 @@ const lockedProbe = async (
     from probes p where p.id = ${id} and p.revoked_at is null for update`;
   if (!row) throw new Refusal('probe_not_found', 'There is no such probe, or it was revoked.');
   return { ...row, keys: keysShape.parse(row.keys) };
-};
+}
 
 /** Adds a key; the older ones end at `until`. @throws Refusal `probe_not_found`. */
-export const addProbeKey = async (
+export async function addProbeKey(
   sql: Queryable,
   id: string,
   issue: (of: { name: string; continent: Continent; organisation: string | null }) => string,
   until: number,
-): Promise<void> => {
+): Promise<void> {
   const { name, continent, organisation_id, keys } = await lockedProbe(sql, id);
   const next: ProbeKey[] = [
     ...keys.map(({ key, until: before }) => ({ key, until: Math.min(before ?? until, until) })),
@@ -285,21 +288,21 @@ export const addProbeKey = async (
     partition: null,
     organisation: organisation_id,
   });
-};
+}
 
 /** Voids these keys, and retires the network's key that their holders know. */
-const voidKeys = async (
+async function voidKeys(
   sql: Queryable,
   { continent, place_id }: { readonly continent: Continent; readonly place_id: string | null },
   keys: readonly ProbeKey[],
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into revoked_keys (key) select unnest(${keys.map(({ key }) => key)}::text[])
     on conflict do nothing`;
   await growSealEpoch(sql, place_id ?? continent);
-};
+}
 
 /** Removes every key for good. @throws Refusal `probe_not_found`. */
-export const revokeProbe = async (sql: Queryable, id: string): Promise<void> => {
+export async function revokeProbe(sql: Queryable, id: string): Promise<void> {
   const { organisation_id, keys, ...of } = await lockedProbe(sql, id);
   await voidKeys(sql, of, keys);
   await sql`update probes set keys = '[]', revoked_at = now() where id = ${id}`;
@@ -309,9 +312,9 @@ export const revokeProbe = async (sql: Queryable, id: string): Promise<void> => 
     partition: null,
     organisation: organisation_id,
   });
-};
+}
 
-const endOldKeysOf = async (sql: Transaction, id: string, now: number): Promise<void> => {
+async function endOldKeysOf(sql: Transaction, id: string, now: number): Promise<void> {
   const { keys, ...of } = await lockedProbe(sql, id);
   const over = keys.filter(({ until }) => until !== null && until <= now);
   if (over.length === 0) return;
@@ -320,25 +323,25 @@ const endOldKeysOf = async (sql: Transaction, id: string, now: number): Promise<
     set keys = ${JSON.stringify(keys.filter((key) => !over.includes(key)))}::text::jsonb
     where id = ${id}`;
   await sql`select pg_notify(${outboxChannel}, 'probe')`;
-};
+}
 
 /** Removes expired rotated-out keys. True when there were any. */
-export const endOldKeys = async (sql: Sql, now: number): Promise<boolean> => {
+export async function endOldKeys(sql: Sql, now: number): Promise<boolean> {
   const probes = (await allProbes(sql)).filter(({ keys }) =>
     keys.some(({ until }) => until !== null && until <= now),
   );
   for (const { id } of probes)
     await inTransaction(sql, (transaction) => endOldKeysOf(transaction, id, now));
   return probes.length > 0;
-};
+}
 
 /** Key → when it was revoked, for all revoked keys. */
-export const revokedKeys = async (sql: Queryable): Promise<ReadonlyMap<string, number>> => {
+export async function revokedKeys(sql: Queryable): Promise<ReadonlyMap<string, number>> {
   const rows = await sql<
     { key: string; revoked_at: Date }[]
   >`select key, revoked_at from revoked_keys`;
   return new Map(rows.map(({ key, revoked_at }) => [key, revoked_at.getTime()]));
-};
+}
 
 export type PresenceRow = {
   readonly id: string;
@@ -354,7 +357,7 @@ export type PresenceRow = {
 };
 
 /** Writes probes' reports about themselves, in bulk. */
-export const writeSeen = async (sql: Queryable, seen: readonly PresenceRow[]): Promise<void> => {
+export async function writeSeen(sql: Queryable, seen: readonly PresenceRow[]): Promise<void> {
   if (seen.length === 0) return;
   const rows = seen.map((row) => ({ ...row, at: new Date(row.at).toISOString() }));
   await sql`
@@ -366,37 +369,37 @@ export const writeSeen = async (sql: Queryable, seen: readonly PresenceRow[]): P
       as s (id uuid, at timestamptz, version text, seal_key text, ear text, allowed_cidrs text[],
         kinds text[], clock_offset_ms int, request_key jsonb, addresses text[])
     where p.id = s.id`;
-};
+}
 
-export const setQuarantine = async (
+export async function setQuarantine(
   sql: Queryable,
   id: string,
   reason: string | null,
-): Promise<void> => {
+): Promise<void> {
   await sql`update probes
     set quarantined_at = ${
       reason === null ? null : sql`coalesce(quarantined_at, now())`
     }, quarantine_reason = ${reason} where id = ${id}`;
-};
+}
 
 /**
  * It cannot be where it claims. False when the operator has confirmed its place, or this is known
  * already.
  */
-export const doubtPlace = async (sql: Queryable, id: string, reason: string): Promise<boolean> => {
+export async function doubtPlace(sql: Queryable, id: string, reason: string): Promise<boolean> {
   const rows = await sql`update probes set doubted_at = now(), doubt_reason = ${reason}
     where id = ${id} and revoked_at is null and doubted_at is null and place_trusted_as is distinct
     from continent returning 1`;
   if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
   return rows.length > 0;
-};
+}
 
 /** Sets or ends the operator's confirmation of its place. Undefined when there is no such probe. */
-export const trustPlace = async (
+export async function trustPlace(
   sql: Queryable,
   id: string,
   isTrusted: boolean,
-): Promise<NamedProbe | undefined> => {
+): Promise<NamedProbe | undefined> {
   const [row] = await sql<NamedProbe[]>`
     update probes set place_trusted_as = ${isTrusted ? sql`continent` : null},
       doubted_at = ${isTrusted ? null : sql`doubted_at`},
@@ -405,17 +408,17 @@ export const trustPlace = async (
     returning name, continent, organisation_id as organisation`;
   if (row) await sql`select pg_notify(${outboxChannel}, 'probe')`;
   return row;
-};
+}
 
 /**
  * The count of results that a probe dropped since its start; true when it is higher than before.
  */
-export const writeDropped = async (
+export async function writeDropped(
   sql: Queryable,
   id: string,
   session: string,
   dropped: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   // Those of public probes are also counted by the day.
   const rows = await sql`
     with before as (select id, organisation_id, dropped_session, dropped from probes
@@ -430,7 +433,7 @@ export const writeDropped = async (
       on conflict (day) do update set results = o.results + excluded.results)
     select id from news`;
   return rows.length > 0;
-};
+}
 
 /** What the users of probes may know about them: their health, and reasons to trust them or not. */
 
@@ -448,10 +451,10 @@ export type Contradictions = { readonly targets: number; readonly refuted: numbe
  * For each probe with refuted results: how many distinct hosts it checks, and for how many of them
  * others saw something else (rule 16).
  */
-export const refutedShares = async (
+export async function refutedShares(
   sql: Queryable,
   now: number,
-): Promise<ReadonlyMap<string, Contradictions>> => {
+): Promise<ReadonlyMap<string, Contradictions>> {
   const rows = await sql<{ probe_id: string; share: unknown }[]>`
     select r.probe_id, r.share from refutations r join coordinators c on c.id = r.coordinator_id
     where c.seen_at > ${new Date(now - aliveMs)}`;
@@ -461,7 +464,7 @@ export const refutedShares = async (
     shares.set(probe_id, [...(shares.get(probe_id) ?? []), { hosts, refuted: new Map(refuted) }]);
   }
   return new Map([...shares].map(([probe, own]) => [probe, together(own, now)]));
-};
+}
 
 export type CheckerRow = ProbeTrust & {
   readonly key: number;
@@ -485,12 +488,12 @@ export type CheckerRow = ProbeTrust & {
  * Public probes that were ever heard, and all private ones of the organisation, by continent and
  * name.
  */
-export const checkersFor = async (
+export async function checkersFor(
   sql: Queryable,
   organisation: string,
   recent: RecentChecks,
   { after, most }: { readonly after: CursorPlace | null; readonly most: number },
-): Promise<CheckerRow[]> => {
+): Promise<CheckerRow[]> {
   const rows = await sql<Omit<CheckerRow, 'monitors' | 'checks'>[]>`
   select p.key, p.continent || '/' || coalesce(pl.name, p.name) as place,
     p.id, p.name, p.continent, p.region, p.organisation_id is not null as is_private,
@@ -511,4 +514,4 @@ export const checkersFor = async (
     const counted = recent.get(row.key);
     return { ...row, monitors: counted?.monitors.size ?? 0, checks: counted?.checks ?? 0 };
   });
-};
+}

@@ -10,12 +10,12 @@ export type RecentChecks = ReadonlyMap<
 /** A probe's clock may be a little ahead of ours. */
 const aheadMs = 60_000;
 
-export const recentChecks = async (
+export async function recentChecks(
   sql: Queryable,
   results: Results,
   organisation: string,
   { since, now }: { readonly since: number; readonly now: number },
-): Promise<RecentChecks> => {
+): Promise<RecentChecks> {
   const monitors = await sql<MonitorKey[]>`
     select key, partition from monitors where organisation_id = ${organisation}`;
   const checks = await results.within(
@@ -30,4 +30,4 @@ export const recentChecks = async (
       count.checks += 1;
     }
   return counts;
-};
+}

@@ -28,7 +28,7 @@ const maxRecordBytes = 16_384;
  * Records of last pings stay for good. An organisation may have no more of them than monitors, so
  * that none fills the bus's disk for everyone.
  */
-const createRecordLimit = (keysOf: Dependencies['keysOf']) => {
+function createRecordLimit(keysOf: Dependencies['keysOf']) {
   const written = new Map<string, Set<string>>();
   return ({ organisation_id }: ProbeRow, subject: string, bytes: number): boolean => {
     if (organisation_id === null || !covers(subjects.allLastPings, subject)) return true;
@@ -39,7 +39,7 @@ const createRecordLimit = (keysOf: Dependencies['keysOf']) => {
     own.add(subject);
     return true;
   };
-};
+}
 
 /** No other header is passed on, because it could ask something of the server. */
 const passedOn = [
@@ -49,33 +49,37 @@ const passedOn = [
   'Nats-Expected-Last-Subject-Sequence',
 ] as const;
 
-const headersOf = ({ header }: Message): Headers =>
-  Object.fromEntries(
+function headersOf({ header }: Message): Headers {
+  return Object.fromEntries(
     passedOn.flatMap((name) => {
       const value = header(name);
       return value === undefined ? [] : [[name, value]];
     }),
   );
+}
 
 /**
  * No one reads or removes messages of a nonexistent partition: they would fill the stream for
  * everyone.
  */
-const isRead = (subject: string): boolean => {
+function isRead(subject: string): boolean {
   const [kind, , partition = ''] = subject.split('.');
   return (
     (kind !== 'result' && kind !== 'beat') ||
     (/^(0|[1-9]\d?)$/.test(partition) && Number(partition) < partitionCount)
   );
-};
+}
 
-const mayPublish = ({ id, continent, organisation_id }: ProbeRow, subject: string): boolean =>
-  isRead(subject) &&
-  answeredSubjects({ probe: id, continent, organisation: organisation_id }).some((permission) =>
-    covers(permission, subject),
+function mayPublish({ id, continent, organisation_id }: ProbeRow, subject: string): boolean {
+  return (
+    isRead(subject) &&
+    answeredSubjects({ probe: id, continent, organisation: organisation_id }).some((permission) =>
+      covers(permission, subject),
+    )
   );
+}
 
-export const serveRelay = ({ bus, directory, refusals, keysOf }: Dependencies): Subscription => {
+export function serveRelay({ bus, directory, refusals, keysOf }: Dependencies): Subscription {
   const isWithin = createRecordLimit(keysOf);
   return bus.subscribe(
     subjects.allRelays,
@@ -94,4 +98,4 @@ export const serveRelay = ({ bus, directory, refusals, keysOf }: Dependencies): 
     },
     'relay',
   );
-};
+}

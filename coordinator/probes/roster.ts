@@ -44,11 +44,11 @@ export type Silence = { readonly lost: readonly string[]; readonly busAway: bool
  * `heard`: when each healthy probe was last heard. `listeningSince`: since when the coordinator
  * hears the bus without a break.
  */
-export const judgeSilence = (
+export function judgeSilence(
   heard: readonly LastPresence[],
   listeningSince: number,
   now: number,
-): Silence => {
+): Silence {
   const silence = ({ at }: LastPresence) => now - Math.max(at, listeningSince);
   const silent = heard.filter((each) => silence(each) >= silentAfter);
   if (silent.length === 0) return { lost: [], busAway: false };
@@ -62,7 +62,7 @@ export const judgeSilence = (
   const doubt = most && (nobodyHeard || together.some((each) => silence(each) < 2 * silentAfter));
   const lost = doubt ? silent.filter((each) => !together.includes(each)) : silent;
   return { lost: lost.map(({ probe }) => probe), busAway: doubt };
-};
+}
 
 /**
  * One object for each probe, shared by all monitors that it has seen: otherwise a hundred thousand
@@ -70,19 +70,19 @@ export const judgeSilence = (
  */
 const observingProbes = new Map<string, ObservingProbe>();
 
-export const observingProbeOf = ({
+export function observingProbeOf({
   id,
   name,
   continent,
   place_id,
-}: Pick<ProbeRow, 'id' | 'name' | 'continent' | 'place_id'>): ObservingProbe => {
+}: Pick<ProbeRow, 'id' | 'name' | 'continent' | 'place_id'>): ObservingProbe {
   const known = observingProbes.get(id);
   const place = place_id ?? undefined;
   if (known?.name === name && known.continent === continent && known.place === place) return known;
   const made = { probe: id, name, continent, ...(place === undefined ? {} : { place }) };
   observingProbes.set(id, made);
   return made;
-};
+}
 
 /**
  * Which probes are there. Every coordinator receives all presence and keeps its own view. One of
@@ -129,40 +129,41 @@ const writeEveryMs = 5_000;
 /** A tick this late shows that the process stood still: it could not hear anything meanwhile. */
 const stallMs = 3_000;
 
-const same = (a: Roster, b: Roster): boolean =>
-  JSON.stringify(a.probes) === JSON.stringify(b.probes);
+function same(a: Roster, b: Roster): boolean {
+  return JSON.stringify(a.probes) === JSON.stringify(b.probes);
+}
 
 /**
  * The roster of another coordinator, if this is one. A time beyond our clock means a forgery or a
  * wrong clock.
  */
-const rosterIn = (
+function rosterIn(
   message: Pick<Message, 'data' | 'header'>,
   announcements: Pick<Announcements, 'read' | 'refuse'>,
   now: number,
-): RosterMessage | undefined => {
+): RosterMessage | undefined {
   if (!announcements.read(message, subjects.roster)) return undefined;
   const read = rosterMessage.safeParse(jsonIn(message.data));
   if (!read.success) return undefined;
   if (read.data.epoch <= now + maxAheadMs) return read.data;
   announcements.refuse(subjects.roster, 'ahead');
   return undefined;
-};
+}
 
 /** Nothing of a private probe is shown to anyone. */
-const identificationOf = (
+function identificationOf(
   { probe, message: { request_key, addresses = [] } }: Present,
   address: string | undefined,
-): Pick<PresenceRow, 'request_key' | 'addresses'> => {
+): Pick<PresenceRow, 'request_key' | 'addresses'> {
   if (probe.organisation_id !== null) return { request_key: null, addresses: [] };
   const all = [...addresses, ...(address === undefined ? [] : [address])];
   return {
     request_key: request_key ?? null,
     addresses: [...new Set(all.filter(isPublicAddress))].toSorted(),
   };
-};
+}
 
-export const createNetwork = async (dependencies: Dependencies): Promise<Network> => {
+export async function createNetwork(dependencies: Dependencies): Promise<Network> {
   const { sql, bus, clock, log, timing, directory, announcements, isLeader } = dependencies;
   let onChange: (() => void) | undefined;
   let hasChanged = false;
@@ -494,4 +495,4 @@ export const createNetwork = async (dependencies: Dependencies): Promise<Network
       rosters.stop();
     },
   };
-};
+}

@@ -75,7 +75,7 @@ type Dependencies = {
   readonly directory: Pick<Directory, 'byId'>;
 };
 
-export const createTestRuns = (dependencies: Dependencies): TestRuns => {
+export function createTestRuns(dependencies: Dependencies): TestRuns {
   const { bus, clock, roster, assignments, announcements, directory } = dependencies;
   const open = new Map<string, Open>();
   /** Callers that ask for one that we are not told of yet. */
@@ -239,4 +239,4 @@ export const createTestRuns = (dependencies: Dependencies): TestRuns => {
       open.clear();
     },
   };
-};
+}

@@ -35,11 +35,11 @@ const shareShape = z.object({
 });
 
 /** The shares of this coordinator and of every other that is alive and decides. */
-export const sharedProbeTrust = async (
+export async function sharedProbeTrust(
   sql: Queryable,
   owner: string,
   aliveMs: number,
-): Promise<CoordinatorShares[]> => {
+): Promise<CoordinatorShares[]> {
   const rows = await sql<{ coordinator: string; probe: string | null; share: unknown }[]>`
     select c.id as coordinator, r.probe_id as probe, r.share
     from coordinators c left join refutations r on r.coordinator_id = c.id
@@ -54,14 +54,14 @@ export const sharedProbeTrust = async (
     shares.set(probe, { hosts, refuted: new Map(refuted) });
   }
   return [...told].map(([coordinator, shares]) => ({ coordinator, shares }));
-};
+}
 
 /** A coordinator that the database has removed shares nothing until it is registered again. */
-export const shareProbeTrust = async (
+export async function shareProbeTrust(
   sql: Queryable,
   owner: string,
   shares: ReadonlyMap<string, Share>,
-): Promise<void> => {
+): Promise<void> {
   if (shares.size === 0) return;
   const rows = [...shares].map(([probe, { hosts, refuted }]) => ({
     probe,
@@ -74,17 +74,17 @@ export const shareProbeTrust = async (
     join coordinators c on c.id = ${owner}
     join probes p on p.id = t.probe
     on conflict (coordinator_id, probe_id) do update set share = excluded.share`;
-};
+}
 
-export const clearProbeTrust = async (
+export async function clearProbeTrust(
   sql: Queryable,
   owner: string,
   probes: readonly string[],
-): Promise<void> => {
+): Promise<void> {
   if (probes.length === 0) return;
   await sql`delete from refutations where coordinator_id = ${owner}
     and probe_id = any(${[...probes]}::uuid[])`;
-};
+}
 
 /**
  * Several coordinators judge a probe by what all of them know (rule 16). One that knows of a
@@ -115,13 +115,13 @@ type PoolDependencies = {
 /** A coordinator that has shared nothing about a probe by then is not awaited. */
 const answerMs = 5_000;
 
-const createPooledRefutations = ({
+function createPooledRefutations({
   sql,
   clock,
   owner,
   aliveMs,
   hostsOf,
-}: PoolDependencies): PooledRefutations => {
+}: PoolDependencies): PooledRefutations {
   let others: readonly CoordinatorShares[] | undefined;
   let own: ReadonlyMap<string, Share> = new Map();
   /**
@@ -170,7 +170,7 @@ const createPooledRefutations = ({
       return isWhole ? together([ours, ...theirs], clock.now()) : undefined;
     },
   };
-};
+}
 
 /** The state after the result, of the result's monitor; valid during the call only. */
 export type ObservedState = {
@@ -212,7 +212,7 @@ type Dependencies = {
 
 const countAgainMs = 5_000;
 
-export const createProbeTrust = ({
+export function createProbeTrust({
   sql,
   clock,
   log,
@@ -221,7 +221,7 @@ export const createProbeTrust = ({
   owner,
   aliveMs,
   targetsOf,
-}: Dependencies): ProbeTrust => {
+}: Dependencies): ProbeTrust {
   const trusts = new Map<string, Trust>();
   const counts = new Map<
     string,
@@ -328,4 +328,4 @@ export const createProbeTrust = ({
       for (const [probe, now] of settling) if (changed.get(probe) === now) changed.delete(probe);
     },
   };
-};
+}

@@ -25,17 +25,17 @@ export type RestrictedMonitor = {
  * Why no probe can check it, in the words of the refusal that it would get today; undefined when
  * one can.
  */
-export const whyUnassignable = (
+export function whyUnassignable(
   monitor: RestrictedMonitor,
   checkers: readonly Checker[],
-): string | undefined => {
+): string | undefined {
   const { places } = monitor;
   if (places === null) return messageOf(() => refuseUnreachable(monitor, checkers));
   const each = places.map((place) => messageOf(() => refuseAt(place, monitor, checkers)));
   return each.every((why) => why !== undefined) ? each[0] : undefined;
-};
+}
 
-const messageOf = (judge: () => void): string | undefined => {
+function messageOf(judge: () => void): string | undefined {
   try {
     judge();
     return undefined;
@@ -43,20 +43,20 @@ const messageOf = (judge: () => void): string | undefined => {
     if (error instanceof Refusal) return error.message;
     throw error;
   }
-};
+}
 
 const mostNamed = 5;
 
 /** One sentence about all of them: one notice, never one for each monitor. */
-export const unassignableSentence = (
+export function unassignableSentence(
   uncheckable: readonly { readonly name: string; readonly why: string }[],
-): string => {
+): string {
   const named = uncheckable
     .slice(0, mostNamed)
     .map(({ name, why }) => `"${name}" (${why.replace(/\.$/, '')})`);
   const more = uncheckable.length > mostNamed ? ` and ${uncheckable.length - mostNamed} more` : '';
   return `Nobody can check ${uncheckable.length === 1 ? 'this monitor' : `these ${uncheckable.length} monitors`}: ${named.join(', ')}${more}`;
-};
+}
 
 type RestrictedRow = RestrictedMonitor & { readonly key: number };
 
@@ -65,8 +65,8 @@ type RestrictedRow = RestrictedMonitor & { readonly key: number };
  * resolver, their target may be an address, or only some probes check their kind as they want it.
  * In pages.
  */
-export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow[]> =>
-  inPages(
+export function restrictedMonitors(sql: Queryable): AsyncGenerator<RestrictedRow[]> {
+  return inPages(
     0,
     ({ key }) => key,
     (after) => sql<RestrictedRow[]>`
@@ -78,6 +78,7 @@ export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow
         or type = 'https' and target ~* '^https?://([[]|[0-9]|[^/]*localhost|[^/]*[^ -~])')
       order by key limit 1000`,
   );
+}
 
 /**
  * Shows which monitors no probe can check any more (rule 5). One coordinator does so, the owner of
@@ -98,7 +99,7 @@ type Dependencies = {
 const kind = 'nobody_can_check';
 const subject = 'monitors';
 
-export const createUnassignable = ({ sql, directory, isLeader }: Dependencies): Unassignable => {
+export function createUnassignable({ sql, directory, isLeader }: Dependencies): Unassignable {
   let lookedAt = '';
   let some = true;
 
@@ -139,4 +140,4 @@ export const createUnassignable = ({ sql, directory, isLeader }: Dependencies): 
       lookedAt = now;
     },
   };
-};
+}

@@ -23,9 +23,9 @@ type Known = {
 };
 
 /** Looks once an hour whether another coordinator has read a newer one. */
-export const createRegistryList = (
+export function createRegistryList(
   clock: Clock,
-): RegistryList & { readonly known: (sql: Queryable) => Promise<Known> } => {
+): RegistryList & { readonly known: (sql: Queryable) => Promise<Known> } {
   let held: Known | undefined;
   const known = async (sql: Queryable): Promise<Known> => {
     if (held !== undefined && clock.now() - held.known_at < hourMs) return held;
@@ -38,20 +38,20 @@ export const createRegistryList = (
     return held;
   };
   return { current: async (sql) => (await known(sql)).registries, known };
-};
+}
 
 /**
  * The same for the asker, who also reads the list again from IANA once a week. What is known counts
  * while IANA does not answer. Nothing is read where no domain is watched.
  */
-export const createRefreshedList = (dependencies: {
+export function createRefreshedList(dependencies: {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
   readonly read: DocumentReader['read'];
   /** Undefined: never. */
   readonly listUrl: string | undefined;
-}): RegistryList => {
+}): RegistryList {
   const { sql, clock, log, read, listUrl } = dependencies;
   const list = createRegistryList(clock);
   let next = Number.NEGATIVE_INFINITY;
@@ -75,4 +75,4 @@ export const createRefreshedList = (dependencies: {
       return registries;
     },
   };
-};
+}

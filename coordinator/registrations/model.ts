@@ -20,7 +20,7 @@ const published = z.object({
 });
 
 /** The list as IANA publishes it; undefined when it is something else. */
-export const registriesFrom = (list: unknown): Registries | undefined => {
+export function registriesFrom(list: unknown): Registries | undefined {
   const read = published.safeParse(list);
   if (!read.success) return undefined;
   const { publication, services } = read.data;
@@ -33,37 +33,37 @@ export const registriesFrom = (list: unknown): Registries | undefined => {
       servers.set(domain.toLowerCase(), server.endsWith('/') ? server : `${server}/`);
   }
   return { publication, servers };
-};
+}
 
 let shippedRegistries: Registries | undefined;
 
 /** Read when the first domain is judged: most commands and many installations need none. */
-const ownRegistries = (): Registries => {
+function ownRegistries(): Registries {
   shippedRegistries ??= registriesFrom(shipped);
   if (shippedRegistries === undefined) throw new Error('registries.json is no list of registries');
   return shippedRegistries;
-};
+}
 
 /** The newer of the shipped list and one that was read later. */
-export const newestRegistries = (read: Registries | undefined): Registries => {
+export function newestRegistries(read: Registries | undefined): Registries {
   const own = ownRegistries();
   return read !== undefined && Date.parse(read.publication) > Date.parse(own.publication)
     ? read
     : own;
-};
+}
 
 /** The server of the registry of a domain: that of its longest suffix in the list. */
-export const serverOf = ({ servers }: Registries, domain: string): string | undefined => {
+export function serverOf({ servers }: Registries, domain: string): string | undefined {
   const labels = domain.split('.');
   for (let first = 1; first < labels.length; first += 1) {
     const server = servers.get(labels.slice(first).join('.'));
     if (server !== undefined) return server;
   }
   return undefined;
-};
+}
 
 /** Why this domain cannot be watched: a whole sentence; undefined when it can. */
-export const domainFault = (registries: Registries, domain: string): string | undefined => {
+export function domainFault(registries: Registries, domain: string): string | undefined {
   const registered = getDomain(domain, { allowPrivateDomains: false });
   if (registered === null) return `${domain} is a public suffix, not a domain`;
   if (registered !== domain)
@@ -71,7 +71,7 @@ export const domainFault = (registries: Registries, domain: string): string | un
   if (serverOf(registries, domain) !== undefined) return undefined;
   const ending = domain.slice(domain.lastIndexOf('.') + 1);
   return `the registry of .${ending} has no RDAP server, so nobody can ask it when ${domain} ends`;
-};
+}
 
 const rdapDomain = z.object({
   objectClassName: z.literal('domain'),
@@ -88,10 +88,10 @@ const rdapDomain = z.object({
  * What an RDAP server's answer says of a domain; undefined when it says nothing of it. Lengths are
  * bounded, because it is text of a stranger.
  */
-export const registrationFrom = (
+export function registrationFrom(
   answer: { readonly status: number; readonly body: unknown },
   { domain, server, asked_at }: { domain: string; server: string; asked_at: number },
-): KnownRegistration | undefined => {
+): KnownRegistration | undefined {
   const host = new URL(server).host.slice(0, 255);
   // A page that was not found is no word of a registry; its own refusal says so in its body.
   if (answer.status === 404)
@@ -116,10 +116,10 @@ export const registrationFrom = (
     server: host,
     asked_at,
   };
-};
+}
 
 /** The name in the card (RFC 7095) of the entity whose role is registrar. */
-const registrarIn = (entities: readonly unknown[]): string | null => {
+function registrarIn(entities: readonly unknown[]): string | null {
   for (const entity of entities) {
     if (!isRecord(entity) || !Array.isArray(entity.roles)) continue;
     if (!entity.roles.includes('registrar') || !Array.isArray(entity.vcardArray)) continue;
@@ -129,7 +129,8 @@ const registrarIn = (entities: readonly unknown[]): string | null => {
     if (typeof name === 'string' && name.trim() !== '') return plain(name.trim(), 200);
   }
   return null;
-};
+}
 
-const plain = (text: string, length: number): string =>
-  text.replaceAll(/\p{C}/gu, ' ').slice(0, length).toWellFormed();
+function plain(text: string, length: number): string {
+  return text.replaceAll(/\p{C}/gu, ' ').slice(0, length).toWellFormed();
+}

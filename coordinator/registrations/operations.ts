@@ -5,10 +5,10 @@ import { monitorKey } from '../monitors/queries.ts';
 import type * as contract from './contract.ts';
 import { domainMonitors, registrationsOf } from './queries.ts';
 
-export const listDomains = async (
+export async function listDomains(
   { sql, organisation }: InOrganisation,
   { monitor }: InputOf<typeof contract.listDomains>,
-): OperationResult<OutputOf<typeof contract.listDomains>> => {
+): OperationResult<OutputOf<typeof contract.listDomains>> {
   if (monitor !== null)
     orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
   const watched = (await domainMonitors(sql, organisation.id, monitor)).map((row) => ({
@@ -30,4 +30,4 @@ export const listDomains = async (
       .toSorted((a, b) => a.ends - b.ends || a.domain.localeCompare(b.domain))
       .map(({ ends, ...item }) => ({ ...item, ends_at: new Date(ends).toISOString() })),
   };
-};
+}

@@ -6,10 +6,10 @@ import type { Queryable } from '../database/connect.ts';
 
 /** What registries said is public, and kept once for all organisations. */
 
-export const registrationsOf = async (
+export async function registrationsOf(
   sql: Queryable,
   domains: readonly string[],
-): Promise<ReadonlyMap<string, KnownRegistration>> => {
+): Promise<ReadonlyMap<string, KnownRegistration>> {
   if (domains.length === 0) return new Map();
   const rows = await sql<{ domain: string; answer: unknown }[]>`
     select domain, answer from registrations where domain = any(${[...domains]})
@@ -20,27 +20,27 @@ export const registrationsOf = async (
       return read.success && read.data.is !== 'unknown' ? [[domain, read.data] as const] : [];
     }),
   );
-};
+}
 
 /** The domain monitors of an organisation, or one of them. */
-export const domainMonitors = (
+export function domainMonitors(
   sql: Queryable,
   organisation: string,
   monitor: string | null,
-): Promise<{ id: string; name: string; target: string }[]> => sql<
-  { id: string; name: string; target: string }[]
->`
+): Promise<{ id: string; name: string; target: string }[]> {
+  return sql<{ id: string; name: string; target: string }[]>`
   select id, name, target from monitors
   where organisation_id = ${organisation} and type = 'domain'
     ${monitor === null ? sql`` : sql`and id = ${monitor}`}
 `;
+}
 
 /** The newer answer stays, whoever writes last. */
-export const keepRegistration = async (
+export async function keepRegistration(
   sql: Queryable,
   domain: string,
   answer: KnownRegistration,
-): Promise<void> => {
+): Promise<void> {
   const asked = new Date(answer.asked_at);
   await sql`
     insert into registrations (domain, answer, asked_at)
@@ -48,25 +48,25 @@ export const keepRegistration = async (
     on conflict (domain) do update set answer = excluded.answer, asked_at = excluded.asked_at
     where registrations.asked_at <= excluded.asked_at
   `;
-};
+}
 
 /** Domains that nobody watches any more are not asked about, so that their answers get old. */
-export const forgetRegistrations = async (sql: Queryable, before: Date): Promise<void> => {
+export async function forgetRegistrations(sql: Queryable, before: Date): Promise<void> {
   await sql`delete from registrations where asked_at < ${before}`;
-};
+}
 
-export const readRegistries = async (
+export async function readRegistries(
   sql: Queryable,
-): Promise<{ readonly list: unknown; readonly read_at: Date } | undefined> => {
+): Promise<{ readonly list: unknown; readonly read_at: Date } | undefined> {
   const [row] = await sql<{ list: unknown; read_at: Date }[]>`
     select list, read_at from registries
   `;
   return row;
-};
+}
 
-export const keepRegistries = async (sql: Queryable, list: unknown, now: Date): Promise<void> => {
+export async function keepRegistries(sql: Queryable, list: unknown, now: Date): Promise<void> {
   await sql`
     insert into registries (list, read_at) values (${JSON.stringify(list)}::text::jsonb, ${now})
     on conflict (single) do update set list = excluded.list, read_at = excluded.read_at
   `;
-};
+}

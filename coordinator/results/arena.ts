@@ -32,13 +32,15 @@ export type Times = {
 
 const initialBytes = 512;
 
-export const createArena = (hour: number): Arena => ({
-  hour,
-  bytes: { data: new Uint8Array(initialBytes), at: 0 },
-  newest: new Map(),
-  causes: [],
-  count: 0,
-});
+export function createArena(hour: number): Arena {
+  return {
+    hour,
+    bytes: { data: new Uint8Array(initialBytes), at: 0 },
+    newest: new Map(),
+    causes: [],
+    count: 0,
+  };
+}
 
 /** No check takes more. */
 const maxCheckBytes = 80;
@@ -81,8 +83,9 @@ export function addCheck(
 }
 
 /** The place of a monitor's newest check; −1 when it has none. */
-export const newestPlace = ({ newest }: Arena, monitor: number): number =>
-  (newest.get(monitor) ?? 0) - 1;
+export function newestPlace({ newest }: Arena, monitor: number): number {
+  return (newest.get(monitor) ?? 0) - 1;
+}
 
 /** The place of the monitor's check before this one; −1 when it is its oldest. */
 export function placeBefore({ bytes: { data } }: Arena, place: number): number {
@@ -151,4 +154,6 @@ function placeOfCause({ causes }: Arena, cause: string): number {
 /** Longer than anything takes. */
 const maxTenths = 2 ** 32;
 
-const tenthsOf = (ms: number): number => Math.min(Math.round(ms * 10), maxTenths);
+function tenthsOf(ms: number): number {
+  return Math.min(Math.round(ms * 10), maxTenths);
+}

@@ -23,7 +23,9 @@ export const outcomeNumbers = { ok: 0, fail: 1, unknown: 2 } as const satisfies 
   number
 >;
 
-export const outcomeOf = (number: number): Outcome => outcomes[number] ?? 'unknown';
+export function outcomeOf(number: number): Outcome {
+  return outcomes[number] ?? 'unknown';
+}
 
 /** In the order in which phases are stored. */
 export const phaseNames = [
@@ -48,7 +50,9 @@ export function unionOf(...lists: readonly (readonly Check[])[]): Check[] {
 }
 
 /** By name; of one name, the one to choose first. */
-const inOrder = (a: Check, b: Check): number => a.at - b.at || a.probe - b.probe || byContent(a, b);
+function inOrder(a: Check, b: Check): number {
+  return a.at - b.at || a.probe - b.probe || byContent(a, b);
+}
 
 function byContent(a: Check, b: Check): number {
   const byVerdict =
@@ -63,4 +67,6 @@ function byContent(a: Check, b: Check): number {
   return 0;
 }
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

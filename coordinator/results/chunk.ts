@@ -28,7 +28,10 @@ export type Chunk = { readonly at: number; readonly data: Uint8Array };
 export const hourMs = 3_600_000;
 
 /** The start of the hour that a time lies in. */
-export const hourOf = (at: number): number => Math.floor(at / hourMs) * hourMs;
+export function hourOf(at: number): number {
+  return Math.floor(at / hourMs) * hourMs;
+}
+
 const quarterMs = hourMs / 4;
 const version = 1;
 
@@ -98,12 +101,16 @@ function roundedPhases({ dns, tcp, tls, first_byte, total }: Phases): Phases | n
   return some ? phasesOf([dns, tcp, tls, first_byte, total].map(tenthsOrNull)) : null;
 }
 
-const tenthsOrNull = (ms: number | null): number | null => (ms === null ? null : tenthsOf(ms));
+function tenthsOrNull(ms: number | null): number | null {
+  return ms === null ? null : tenthsOf(ms);
+}
 
 /** Five days: nothing takes longer, and differences stay exact. */
 const maxTenths = 2 ** 32;
 
-const tenthsOf = (ms: number): number => Math.min(Math.max(Math.round(ms * 10), 0), maxTenths);
+function tenthsOf(ms: number): number {
+  return Math.min(Math.max(Math.round(ms * 10), 0), maxTenths);
+}
 
 function phasesOf(tenths: readonly (number | null)[]): Phases {
   const [dns, tcp, tls, first_byte, total] = tenths.map((each) =>
@@ -139,10 +146,13 @@ function chunkOf(at: number, checks: readonly Check[]): Chunk {
 }
 
 /** Of bytes at a place: a chunk under another time is damaged too. */
-const checksum = (at: number, bytes: Uint8Array): number => crc32(bytes, crc32(String(at)));
+function checksum(at: number, bytes: Uint8Array): number {
+  return crc32(bytes, crc32(String(at)));
+}
 
-const viewOf = (data: Uint8Array): DataView =>
-  new DataView(data.buffer, data.byteOffset, data.byteLength);
+function viewOf(data: Uint8Array): DataView {
+  return new DataView(data.buffer, data.byteOffset, data.byteLength);
+}
 
 /** What a probe's checks before let expect of its next one. */
 type Expected = {
@@ -158,18 +168,24 @@ type Expected = {
   readonly causes: string[];
 };
 
-const expectedFrom = (at: number): Expected => ({
-  at,
-  step: 0,
-  head: -1,
-  cause: null,
-  took: 0,
-  phases: [0, 0, 0, 0, 0],
-  causes: [],
-});
+function expectedFrom(at: number): Expected {
+  return {
+    at,
+    step: 0,
+    head: -1,
+    cause: null,
+    took: 0,
+    phases: [0, 0, 0, 0, 0],
+    causes: [],
+  };
+}
 
 const total = phaseNames.indexOf('total');
-const bitOf = (phase: number): number => 4 << phase;
+
+function bitOf(phase: number): number {
+  return 4 << phase;
+}
+
 const tookBit = 0x80;
 
 function bodyOf(start: number, checks: readonly Check[]): number[] {

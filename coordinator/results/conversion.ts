@@ -163,9 +163,11 @@ async function insertChunks(sql: Queryable, chunks: readonly MadeChunk[]): Promi
     select monitor_key, at, data ${fromMade(sql, chunks)} on conflict do nothing`;
 }
 
-const fromMade = (sql: Queryable, chunks: readonly MadeChunk[]) => sql`from (
+function fromMade(sql: Queryable, chunks: readonly MadeChunk[]) {
+  return sql`from (
   select monitor_key, to_timestamp(at / 1000.0) as at, data::bytea
   from unnest(${numbersLiteral(chunks.map(({ key }) => key))}::bigint[],
     ${numbersLiteral(chunks.map(({ at }) => at))}::float8[],
     ${textsLiteral(chunks.map(({ data }) => bytesText(data)))}::text[])
     as u (monitor_key, at, data)) m`;
+}

@@ -39,7 +39,9 @@ const settledMs = hourMs;
 const againMs = 600_000;
 
 /** The UTC day of a time, as the database reads it. */
-const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+function dateOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
 
 type Mark = { readonly day: Date; readonly monitor_key: number };
 type ChunkRow = { readonly monitor_key: number; readonly at: Date; readonly data: Uint8Array };
@@ -131,10 +133,11 @@ async function knownByMonitor(
 }
 
 /** How many checks cells count; 0 of damaged ones. */
-const countIn = (cells: Uint8Array): number =>
-  countsByPlace(cells)
+function countIn(cells: Uint8Array): number {
+  return countsByPlace(cells)
     .values()
     .reduce((sum, count) => sum + count, 0);
+}
 
 function countsByPlace(cells: Uint8Array): ReadonlyMap<string, number> {
   const places = new Map<string, Summary>();
@@ -142,19 +145,22 @@ function countsByPlace(cells: Uint8Array): ReadonlyMap<string, number> {
   return new Map(fault === null ? [...places].map(([place, sum]) => [place, countOf(sum)]) : []);
 }
 
-const countOf = ({ ok, failed, unknown }: Pick<Summary, 'ok' | 'failed' | 'unknown'>): number =>
-  ok + failed + unknown;
+function countOf({ ok, failed, unknown }: Pick<Summary, 'ok' | 'failed' | 'unknown'>): number {
+  return ok + failed + unknown;
+}
 
 /** In order of monitor and time. */
-const chunksOfDay = (
+function chunksOfDay(
   sql: Queryable,
   day: number,
   monitors: readonly number[],
-): Promise<ChunkRow[]> => sql<ChunkRow[]>`
+): Promise<ChunkRow[]> {
+  return sql<ChunkRow[]>`
   select monitor_key, at, data from chunks
   where monitor_key = any(${numbersLiteral(monitors)}::bigint[])
     and at >= ${new Date(day)} and at < ${new Date(day + dayMs)}
   order by monitor_key, at`;
+}
 
 /** The checks of a monitor; a damaged chunk is reported, and gives what is readable of it. */
 function checksIn(
@@ -302,7 +308,9 @@ function seriesIn(slots: ReadonlyMap<string, ReadonlyMap<number, Summary>>): Ser
   };
 }
 
-const hasPercentiles = (summary: Summary): boolean => percentileOf(summary, 0.5) !== null;
+function hasPercentiles(summary: Summary): boolean {
+  return percentileOf(summary, 0.5) !== null;
+}
 
 function figuresOf({ ok, failed, unknown, mean, least, most }: SeriesRow): Omit<Summary, 'sketch'> {
   return {
@@ -331,11 +339,13 @@ function rowOf(summary: Summary): Omit<SeriesRow, 'continent' | 'slot'> {
   };
 }
 
-const percentilesOf = (summary: Summary) => ({
-  median: percentileOf(summary, 0.5),
-  p95: percentileOf(summary, 0.95),
-  p99: percentileOf(summary, 0.99),
-});
+function percentilesOf(summary: Summary) {
+  return {
+    median: percentileOf(summary, 0.5),
+    p95: percentileOf(summary, 0.95),
+    p99: percentileOf(summary, 0.99),
+  };
+}
 
 /** A row of a day as it leaves the database in JSON. */
 export type DayRow = { readonly day: string; readonly hours: string };
@@ -367,8 +377,9 @@ export function percentilesByHour(
   }));
 }
 
-const tenthsOf = (ms: number | null): number | null =>
-  ms === null ? null : Math.round(ms * 10) / 10;
+function tenthsOf(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms * 10) / 10;
+}
 
 /** Late checks of a day are in its row by then. */
 const rollupsKeptMs = 10 * dayMs;

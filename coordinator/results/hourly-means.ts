@@ -26,12 +26,12 @@ const newest = 2;
 /** Some megabytes. */
 const mostKept = 20_000;
 
-const read = async (
+async function read(
   sql: Queryable,
   monitors: readonly number[],
   from: number,
   to: number,
-): Promise<ReadonlyMap<number, Means>> => {
+): Promise<ReadonlyMap<number, Means>> {
   if (monitors.length === 0) return new Map();
   const rows = await sql<{ key: number; means: Means }[]>`
     select monitor_key as key, array_agg(mean order by hour) as means from (
@@ -41,9 +41,9 @@ const read = async (
       group by monitor_key, hour) each_hour
     group by monitor_key`;
   return new Map(rows.map(({ key, means }) => [key, means]));
-};
+}
 
-export const createHourlyMeans = (): HourlyMeans => {
+export function createHourlyMeans(): HourlyMeans {
   /** What is kept of each monitor, and up to which hour. */
   const kept = new Map<number, { readonly to: number; readonly means: Means }>();
 
@@ -79,4 +79,4 @@ export const createHourlyMeans = (): HourlyMeans => {
       return found;
     },
   };
-};
+}

@@ -35,7 +35,9 @@ export type JournalBatch = {
   readonly data: Uint8Array;
 };
 
-export const createHours = (): Hours => ({ until: 0, held: [] });
+export function createHours(): Hours {
+  return { until: 0, held: [] };
+}
 
 /** @returns what is wrong with a damaged batch. */
 export function addBatch(hours: Hours, { arrival, probe, data }: JournalBatch): string | null {
@@ -124,10 +126,14 @@ export function beginRound(hours: Hours, endedBefore: number): void {
   for (const each of hours.held) if (each.arena.hour + hourMs <= endedBefore) each.mode = 'due';
 }
 
-const dueIn = ({ held }: Hours): Held[] => held.filter(({ mode }) => mode === 'due');
+function dueIn({ held }: Hours): Held[] {
+  return held.filter(({ mode }) => mode === 'due');
+}
 
 /** Whether hours of the round are left. */
-export const hasDue = (hours: Hours): boolean => dueIn(hours).length > 0;
+export function hasDue(hours: Hours): boolean {
+  return dueIn(hours).length > 0;
+}
 
 /** Begins with the oldest hour that is due; undefined when there is none. */
 export function beginSealing(hours: Hours): Sealing | undefined {

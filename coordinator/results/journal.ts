@@ -46,11 +46,13 @@ function withDigestsOnce(rows: readonly JournalRow[]): (Uint8Array | null)[] {
   });
 }
 
-export const bytesLiteral = (values: readonly (Uint8Array | null)[]): string =>
-  `{${values.map((value) => (value === null ? 'NULL' : `"\\\\x${hexOf(value)}"`)).join(',')}}`;
+export function bytesLiteral(values: readonly (Uint8Array | null)[]): string {
+  return `{${values.map((value) => (value === null ? 'NULL' : `"\\\\x${hexOf(value)}"`)).join(',')}}`;
+}
 
-const hexOf = (value: Uint8Array): string =>
-  Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex');
+function hexOf(value: Uint8Array): string {
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex');
+}
 
 /** How far a reader has read the journal of a partition. */
 export type Position = { readonly partition: number; readonly last: number };
@@ -64,8 +66,9 @@ export type BehindRow = {
 };
 
 /** How many batches of each of so many partitions are read at once: about 16 MiB in all. */
-export const batchesAtOnce = (partitions: number): number =>
-  Math.max(50, Math.floor(2_000 / partitions));
+export function batchesAtOnce(partitions: number): number {
+  return Math.max(50, Math.floor(2_000 / partitions));
+}
 
 /** What is behind these positions, in order; of a partition `batchesAtOnce` at most. */
 export async function readBehind(
@@ -99,8 +102,9 @@ export async function readBehind(
 }
 
 /** All that arrived in this partition before is in chunks. */
-export const markSealed = (sql: Queryable, partition: number, until: number): Statement =>
-  sql`update sealed_hours set until = ${new Date(until)} where partition = ${partition}`;
+export function markSealed(sql: Queryable, partition: number, until: number): Statement {
+  return sql`update sealed_hours set until = ${new Date(until)} where partition = ${partition}`;
+}
 
 /** Creates missing hours of this time. Several coordinators must not do so at once. */
 export async function makeJournalHours(sql: Queryable, from: number, to: number): Promise<void> {
@@ -140,5 +144,6 @@ async function hoursOf(sql: Queryable): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-const nameOfHour = (start: number): string =>
-  `journal_${new Date(start).toISOString().slice(0, 13).replaceAll(/[-T]/g, '')}`;
+function nameOfHour(start: number): string {
+  return `journal_${new Date(start).toISOString().slice(0, 13).replaceAll(/[-T]/g, '')}`;
+}

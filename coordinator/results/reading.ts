@@ -72,16 +72,20 @@ type Wanted = {
 };
 
 /** In a statement about monitors: when the newest row with a verdict was checked. */
-export const newestRowAt = (sql: Queryable, key: string) =>
-  newestRow(sql, sql`r.monitor_key = ${sql.unsafe(key)} and r.outcome < 2`);
+export function newestRowAt(sql: Queryable, key: string) {
+  return newestRow(sql, sql`r.monitor_key = ${sql.unsafe(key)} and r.outcome < 2`);
+}
 
 /** The same of failures, which all have rows. */
-export const newestFailureAt = (sql: Queryable, key: string) =>
-  newestRow(sql, sql`r.monitor_key = ${sql.unsafe(key)} and r.outcome = 1`);
+export function newestFailureAt(sql: Queryable, key: string) {
+  return newestRow(sql, sql`r.monitor_key = ${sql.unsafe(key)} and r.outcome = 1`);
+}
 
-const newestRow = (sql: Queryable, condition: ReturnType<Queryable>) => sql`(
+function newestRow(sql: Queryable, condition: ReturnType<Queryable>) {
+  return sql`(
   select (date_part('epoch', r.at) * 1000)::bigint from results r
   where ${condition} order by r.at desc limit 1)`;
+}
 
 /** Chunks of an hour are written when it has been over for so long. */
 const sealedAfterMs = 120_000;
@@ -90,7 +94,7 @@ const mostChunks = 24;
 /** Monitors that are read in one statement. */
 const atOnce = 1_000;
 
-export const createResults = ({
+export function createResults({
   running,
   clock,
   log,
@@ -101,7 +105,7 @@ export const createResults = ({
   readonly log: Pick<Log, 'error'>;
   /** Called for each damaged chunk that is read, with its monitor. */
   readonly onDamage?: (monitor: number) => unknown;
-}): Results => {
+}): Results {
   const report = createDamageReport(log);
 
   const refresh = async (monitors: readonly MonitorKey[]): Promise<void> => {
@@ -203,9 +207,11 @@ export const createResults = ({
       return running.checksOf(monitor.partition, monitor.key, from, to);
     },
   };
-};
+}
 
-const hasVerdict = ({ outcome }: Check): boolean => outcome !== 'unknown';
+function hasVerdict({ outcome }: Check): boolean {
+  return outcome !== 'unknown';
+}
 
 function latest(one: number | null, other: number | null): number | null {
   return one === null ? other : Math.max(one, other ?? one);
@@ -255,14 +261,19 @@ function phasesOf(phases: PackedCheck[5]): Phases | null {
   return isEmpty ? null : { dns, tcp, tls, first_byte, total };
 }
 
-const packedRows = (sql: Queryable) => sql`json_agg(json_build_array(r.probe_key,
+function packedRows(sql: Queryable) {
+  return sql`json_agg(json_build_array(r.probe_key,
   (date_part('epoch', r.at) * 1000)::bigint, r.took_ms, r.outcome, r.cause_class, r.phases))`;
+}
 
-const packedChunks = (sql: Queryable) => sql`json_agg(json_build_array(
+function packedChunks(sql: Queryable) {
+  return sql`json_agg(json_build_array(
   (date_part('epoch', c.at) * 1000)::bigint, encode(c.data, 'base64')))`;
+}
 
-const timeOf = (sql: Queryable, column: string) =>
-  sql`to_timestamp(${sql.unsafe(column)} / 1000.0)`;
+function timeOf(sql: Queryable, column: string) {
+  return sql`to_timestamp(${sql.unsafe(column)} / 1000.0)`;
+}
 
 function rowsWithin(sql: Queryable, windows: readonly MonitorWindow[]): Promise<StoredRow[]> {
   return sql<StoredRow[]>`
@@ -280,7 +291,9 @@ function rowsWithin(sql: Queryable, windows: readonly MonitorWindow[]): Promise<
 }
 
 /** A literal of the statement: with a parameter it would be planned again each time. */
-const limited = (sql: Queryable, limit: number) => sql`limit ${sql.unsafe(String(limit))}`;
+function limited(sql: Queryable, limit: number) {
+  return sql`limit ${sql.unsafe(String(limit))}`;
+}
 
 /** The checks that have rows, for those who make chunks of them. */
 export async function storedRows(

@@ -61,10 +61,12 @@ export async function hourlySeries(
 type RollupRow = Pick<SeriesRow, 'continent' | 'slot' | 'ok' | 'failed' | 'unknown'> &
   Pick<SeriesRow, 'least' | 'most'> & { readonly sum: number };
 
-const rollupOf = ({ mean, ...row }: SeriesRow): RollupRow => ({
-  ...row,
-  sum: (mean ?? 0) * row.ok,
-});
+function rollupOf({ mean, ...row }: SeriesRow): RollupRow {
+  return {
+    ...row,
+    sum: (mean ?? 0) * row.ok,
+  };
+}
 
 /** Steps longer than an hour may have both. */
 function together(rows: readonly RollupRow[]): SeriesRow[] {
@@ -103,14 +105,15 @@ function together(rows: readonly RollupRow[]): SeriesRow[] {
 }
 
 /** Marks hours whose rollup must be made, or made again. */
-export const markStale = (sql: Queryable, hours: readonly number[]): Statement[] =>
-  hours.length === 0
+export function markStale(sql: Queryable, hours: readonly number[]): Statement[] {
+  return hours.length === 0
     ? []
     : [
         sql`insert into stale_hours (hour) select to_timestamp(h / 1000.0)
           from unnest(${numbersLiteral(hours.toSorted((a, b) => a - b))}::float8[]) as t (h)
           on conflict do nothing`,
       ];
+}
 
 /**
  * Makes the rollups of the oldest finished hour that waits for it, of all that is in rows and
@@ -196,28 +199,32 @@ export function writeRollups(
 /**
  * A rollup that counts fewer checks is of a moment before: rows alone, while others are sealed.
  */
-const putRollup = (sql: Queryable) => sql`
+function putRollup(sql: Queryable) {
+  return sql`
   on conflict (monitor_key, hour, continent) do update
   set ok = excluded.ok, failed = excluded.failed, unknown = excluded.unknown,
     took_sum = excluded.took_sum, took_min = excluded.took_min, took_max = excluded.took_max
   where rollups.ok + rollups.failed + rollups.unknown
     <= excluded.ok + excluded.failed + excluded.unknown`;
+}
 
 /**
  * Values that lists are sorted by come from the newest hour only: an hour that is rolled up again
  * may be an old one.
  */
-const setResponseTimes = (
+function setResponseTimes(
   sql: Queryable,
   at: Date,
   ofMonitors: ReturnType<typeof putRollup>,
-): Statement & PromiseLike<unknown> => sql`
+): Statement & PromiseLike<unknown> {
+  return sql`
     update monitor_status s set response_ms = r.mean
     from (select monitor_key, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups
       where hour = ${at} ${ofMonitors} group by monitor_key) r
     where r.monitor_key = s.monitor_key and s.response_ms is distinct from r.mean
       and not exists (select 1 from rollups later where later.monitor_key = s.monitor_key
         and later.hour > ${at})`;
+}
 
 /** Deletes rollups and closed ledger intervals from before these times. */
 export async function forgetOld(

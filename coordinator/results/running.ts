@@ -94,7 +94,9 @@ export function createRunningHours({
 
 const nothing: Pick<Hours, 'held'> = { held: [] };
 
-const newRead = (): Read => ({ hours: createHours(), last: 0, usedAt: 0, isOwn: false });
+function newRead(): Read {
+  return { hours: createHours(), last: 0, usedAt: 0, isOwn: false };
+}
 
 async function readAll(sql: Queryable, reads: ReadonlyMap<number, Read>, log: Log): Promise<void> {
   let behind = [...reads];
@@ -121,10 +123,12 @@ async function readAll(sql: Queryable, reads: ReadonlyMap<number, Read>, log: Lo
   }
 }
 
-const positionOf = ([partition, { last }]: readonly [number, Read]): Position => ({
-  partition,
-  last,
-});
+function positionOf([partition, { last }]: readonly [number, Read]): Position {
+  return {
+    partition,
+    last,
+  };
+}
 
 /** A damaged batch is logged, and the others go on. */
 function addJournalBatch(

@@ -98,13 +98,15 @@ type PlaceSeries = {
   current: Sum;
 };
 
-const emptyPlace = (continent: string): PlaceSeries => ({
-  continent,
-  rows: [],
-  sum: emptySum(),
-  slot: Number.NaN,
-  current: emptySum(),
-});
+function emptyPlace(continent: string): PlaceSeries {
+  return {
+    continent,
+    rows: [],
+    sum: emptySum(),
+    slot: Number.NaN,
+    current: emptySum(),
+  };
+}
 
 function endSlot(series: PlaceSeries): void {
   const { continent, rows, sum, slot, current } = series;
@@ -124,13 +126,15 @@ type Sum = {
   readonly phaseCounts: number[];
 };
 
-const emptySum = (): Sum => ({
-  failed: 0,
-  unknown: 0,
-  times: [],
-  phases: [0, 0, 0, 0, 0],
-  phaseCounts: [0, 0, 0, 0, 0],
-});
+function emptySum(): Sum {
+  return {
+    failed: 0,
+    unknown: 0,
+    times: [],
+    phases: [0, 0, 0, 0, 0],
+    phaseCounts: [0, 0, 0, 0, 0],
+  };
+}
 
 function addCheck(sum: Sum, { outcome, took_ms, phases }: Check): void {
   if (outcome === 'fail') sum.failed += 1;
@@ -179,16 +183,21 @@ function summaryOf(sum: Sum): Omit<SeriesRow, 'continent' | 'slot'> {
 }
 
 /** In place: they are ours. */
-const sortTimes = (times: number[]): readonly number[] => times.sort((a, b) => a - b);
+function sortTimes(times: number[]): readonly number[] {
+  return times.sort((a, b) => a - b);
+}
 
-const phaseMeansOf = ({ phases, phaseCounts }: Sum): readonly (number | null)[] =>
-  phases.map((ms, nth) => (phaseCounts[nth] ? ms / phaseCounts[nth] : null));
+function phaseMeansOf({ phases, phaseCounts }: Sum): readonly (number | null)[] {
+  return phases.map((ms, nth) => (phaseCounts[nth] ? ms / phaseCounts[nth] : null));
+}
 
-const percentilesOf = (times: readonly number[]): Percentiles => ({
-  median: percentileOf(times, 0.5),
-  p95: percentileOf(times, 0.95),
-  p99: percentileOf(times, 0.99),
-});
+function percentilesOf(times: readonly number[]): Percentiles {
+  return {
+    median: percentileOf(times, 0.5),
+    p95: percentileOf(times, 0.95),
+    p99: percentileOf(times, 0.99),
+  };
+}
 
 /** Between its two neighbours, as `percentile_cont` of Postgres. */
 function percentileOf(times: readonly number[], share: number): number | null {

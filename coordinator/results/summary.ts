@@ -26,16 +26,18 @@ export type Summary = {
   readonly sketch: Sketch;
 };
 
-export const emptySummary = (): Summary => ({
-  ok: 0,
-  failed: 0,
-  unknown: 0,
-  sum: 0,
-  least: Number.POSITIVE_INFINITY,
-  most: 0,
-  sketched: 0,
-  sketch: emptySketch(),
-});
+export function emptySummary(): Summary {
+  return {
+    ok: 0,
+    failed: 0,
+    unknown: 0,
+    sum: 0,
+    least: Number.POSITIVE_INFINITY,
+    most: 0,
+    sketched: 0,
+    sketch: emptySketch(),
+  };
+}
 
 export function countCheck(
   summary: Summary,

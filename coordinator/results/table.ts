@@ -86,7 +86,9 @@ function nameOfDay(table: string, start: number): string {
 }
 
 /** Whether days could not be dropped because results were being read; a later try will succeed. */
-export const areBeingRead = (error: unknown): boolean => codeOf(error) === '55P03';
+export function areBeingRead(error: unknown): boolean {
+  return codeOf(error) === '55P03';
+}
 
 /** Lock timeout of a drop: while it waits for readers of results, it blocks writers. */
 const dropTimeoutMs = 300;

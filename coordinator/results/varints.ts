@@ -56,8 +56,15 @@ export function readBytes(bytes: Bytes, length: number): Uint8Array {
 }
 
 /** Whether something was read beyond the end. */
-export const isOver = ({ data, at }: Bytes): boolean => at > data.length;
+export function isOver({ data, at }: Bytes): boolean {
+  return at > data.length;
+}
 
 /** Differences of both signs as whole numbers: small ones stay small. */
-export const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
-export const unzigzag = (value: number): number => (value % 2 === 1 ? -(value + 1) / 2 : value / 2);
+export function zigzag(value: number): number {
+  return value < 0 ? -2 * value - 1 : 2 * value;
+}
+
+export function unzigzag(value: number): number {
+  return value % 2 === 1 ? -(value + 1) / 2 : value / 2;
+}

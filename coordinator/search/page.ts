@@ -29,15 +29,17 @@ import { listRecent, search } from './contract.ts';
 
 type Item = OutputOf<typeof search>['items'][number];
 
-const inside = (symbol: Part, name: string, more: Part): Html =>
-  html`
+function inside(symbol: Part, name: string, more: Part): Html {
+  return html`
     ${symbol}
     <span class="found-name">${name}</span>
     <span class="found-more">${more}</span>
   `;
+}
 
-const link = (href: string, symbol: Part, name: string, more: Part): Html =>
-  html`<li><a href="${safeUrl(href)}">${inside(symbol, name, more)}</a></li>`;
+function link(href: string, symbol: Part, name: string, more: Part): Html {
+  return html`<li><a href="${safeUrl(href)}">${inside(symbol, name, more)}</a></li>`;
+}
 
 const kinds: Readonly<
   Record<string, { readonly symbol: IconName; readonly href: (id: string) => string }>
@@ -50,14 +52,15 @@ const kinds: Readonly<
   tag: { symbol: 'monitors', href: (tag) => `/${queryOf({ tag })}` },
 };
 
-const moreOf = ({ kind, detail }: Item, times: Times): Part =>
-  kind === 'incident'
+function moreOf({ kind, detail }: Item, times: Times): Part {
+  return kind === 'incident'
     ? html`Incident of ${times.moment(detail)}`
     : kind === 'tag'
       ? `Tag, ${detail}`
       : detail;
+}
 
-const itemLink = (item: Item, times: Times): Html => {
+function itemLink(item: Item, times: Times): Html {
   const { kind, id, name, detail, status } = item;
   const of = kinds[kind];
   if (of) return link(of.href(id), icon(of.symbol), name, moreOf(item, times));
@@ -68,7 +71,7 @@ const itemLink = (item: Item, times: Times): Html => {
     name,
     html`<span class="unseen">${stateMark(state)}</span>${detail}`,
   );
-};
+}
 
 type Verb = {
   readonly name: string;
@@ -160,18 +163,18 @@ const verbs: readonly Verb[] = [
   { name: 'Sign out', symbol: 'leave', href: '/sign-out', also: 'log out' },
 ];
 
-const matches = (q: string, text: string): boolean => {
+function matches(q: string, text: string): boolean {
   const inText = text.toLowerCase();
   return q
     .toLowerCase()
     .split(/\s+/)
     .every((word) => inText.includes(word));
-};
+}
 
 const muteMinutes = '60';
 
 /** Muting is done at once: the palette says for how long, and every page how to end it. */
-const muteVerb = async ({ ask, may }: MembersRequest, q: string): Promise<readonly Html[]> => {
+async function muteVerb({ ask, may }: MembersRequest, q: string): Promise<readonly Html[]> {
   if (!may(muteAlerts)) return [];
   const isMuted = (await ask(showMute)).until !== null;
   const [name, path, symbol, needs] = isMuted
@@ -188,17 +191,22 @@ const muteVerb = async ({ ask, may }: MembersRequest, q: string): Promise<readon
       </li>
     `,
   ];
-};
+}
 
-const verbsFor = async (request: MembersRequest, q: string): Promise<readonly Html[]> => [
-  ...verbs
-    .filter(({ name, also = '', needs }) => matches(q, `${name} ${also}`) && mayAll(request, needs))
-    .map(({ name, symbol, href }) => link(href, icon(symbol), name, 'Command')),
-  ...(await muteVerb(request, q)),
-];
+async function verbsFor(request: MembersRequest, q: string): Promise<readonly Html[]> {
+  return [
+    ...verbs
+      .filter(
+        ({ name, also = '', needs }) => matches(q, `${name} ${also}`) && mayAll(request, needs),
+      )
+      .map(({ name, symbol, href }) => link(href, icon(symbol), name, 'Command')),
+    ...(await muteVerb(request, q)),
+  ];
+}
 
-const mayAll = ({ may }: MembersRequest, needs: AccessRule | undefined): boolean =>
-  needs === undefined || may(needs);
+function mayAll({ may }: MembersRequest, needs: AccessRule | undefined): boolean {
+  return needs === undefined || may(needs);
+}
 
 type Act = {
   readonly verb: string;
@@ -214,11 +222,12 @@ const acts: readonly Act[] = [
   { verb: 'Edit', symbol: 'edit', path: 'edit', fits: () => true },
 ];
 
-const actLink = ({ verb, symbol, path }: Act, { id, name, detail }: Item): Html =>
-  link(`/monitors/${id}/${path}`, icon(symbol), `${verb} ${name}`, detail);
+function actLink({ verb, symbol, path }: Act, { id, name, detail }: Item): Html {
+  return link(`/monitors/${id}/${path}`, icon(symbol), `${verb} ${name}`, detail);
+}
 
 /** "pause shop": the verb, and the monitors whose words follow it. */
-const actsFor = async (request: MembersRequest, q: string): Promise<readonly Html[]> => {
+async function actsFor(request: MembersRequest, q: string): Promise<readonly Html[]> {
   const [, typed = '', rest = ''] = /^(\p{L}{3,})(?:\s+(.*))?$/u.exec(q.trim()) ?? [];
   const meant = acts.filter(({ verb }) => verb.toLowerCase().startsWith(typed.toLowerCase()));
   if (typed === '' || meant.length === 0 || !request.may(updateMonitor)) return [];
@@ -234,23 +243,24 @@ const actsFor = async (request: MembersRequest, q: string): Promise<readonly Htm
   return links.length > 0 || rest !== ''
     ? links
     : [html`<li class="nothing">Type the name of a monitor</li>`];
-};
+}
 
 /** Where one monitor is meant, what can be done to it follows. */
-const actsOfOnly = ({ may }: MembersRequest, items: readonly Item[]): readonly Html[] => {
+function actsOfOnly({ may }: MembersRequest, items: readonly Item[]): readonly Html[] {
   const [only, ...others] = items.filter(({ kind }) => kind === 'monitor');
   return only && others.length === 0 && may(updateMonitor)
     ? acts.filter(({ fits }) => fits(only.status)).map((each) => actLink(each, only))
     : [];
-};
+}
 
 /** Pages of the account whose names contain the words. */
-const placesFor = (q: string): readonly Html[] =>
-  entries
+function placesFor(q: string): readonly Html[] {
+  return entries
     .filter(({ name }) => matches(q, `go to ${name}`))
     .map((entry) => link(entry.href, icon(entry.icon), `Go to ${entry.name}`, 'Page'));
+}
 
-const found = async (request: MembersRequest, q: string): Promise<readonly Html[]> => {
+async function found(request: MembersRequest, q: string): Promise<readonly Html[]> {
   const { ask, times, cookies } = request;
   const ids = recentOf(cookies);
   const [{ items }, recent] = await Promise.all([
@@ -267,7 +277,7 @@ const found = async (request: MembersRequest, q: string): Promise<readonly Html[
     ...(await verbsFor(request, q)),
     ...placesFor(q),
   ];
-};
+}
 
 /** The search dialog of all pages, as a page of its own. */
 export const searchPage: Page = {

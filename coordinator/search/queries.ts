@@ -12,11 +12,11 @@ export type FoundRow = {
 const most = { monitors: 8, others: 4 } as const;
 
 /** Names that begin with the words come first; among the rest, trouble does. */
-export const findAnything = async (
+export async function findAnything(
   sql: Queryable,
   organisation: string,
   text: string,
-): Promise<readonly FoundRow[]> => {
+): Promise<readonly FoundRow[]> {
   const words = wordsOf(text);
   if (words.length === 0)
     return sql<FoundRow[]>`
@@ -72,15 +72,15 @@ export const findAnything = async (
       group by t.tag order by count(*) desc, t.tag limit ${most.others}`,
   ]);
   return [...monitors, ...tags, ...groups, ...incidents, ...statusPages, ...channels, ...members];
-};
+}
 
 /** Monitors and incidents, in the order of their ids. */
-export const findRecent = (
+export function findRecent(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
-): Promise<FoundRow[]> =>
-  sql<FoundRow[]>`
+): Promise<FoundRow[]> {
+  return sql<FoundRow[]>`
     select f.kind, f.id, f.name, f.detail, f.status from (
       select 'monitor' as kind, m.id, m.name, m.target as detail, s.status
       from monitors m join monitor_status s on s.monitor_id = m.id
@@ -91,3 +91,4 @@ export const findRecent = (
       from incidents i join monitors m on m.id = i.monitor_id
       where i.organisation_id = ${organisation} and i.id = any(${[...ids]}::uuid[])
     ) f order by array_position(${[...ids]}::uuid[], f.id)`;
+}

@@ -60,15 +60,38 @@ export type SecretsAtRest = {
 export type Rotated = { readonly id: string; readonly rewritten: number };
 
 /** What boxes are bound to, for sealing and opening. */
-export const secretsOf = (monitor: string): string => `monitor ${monitor}`;
-export const pingTokenOf = (monitor: string): string => `beat ${monitor}`;
-export const channelSecretsOf = (channel: string): string => `channel ${channel}`;
-export const pageWebhookOf = (subscriber: string): string => `page webhook ${subscriber}`;
-export const webhookOf = (webhook: string): string => `webhook ${webhook}`;
-export const importOf = (id: string): string => `import ${id}`;
-export const codeSecretOf = (user: string): string => `second factor ${user}`;
+export function secretsOf(monitor: string): string {
+  return `monitor ${monitor}`;
+}
+
+export function pingTokenOf(monitor: string): string {
+  return `beat ${monitor}`;
+}
+
+export function channelSecretsOf(channel: string): string {
+  return `channel ${channel}`;
+}
+
+export function pageWebhookOf(subscriber: string): string {
+  return `page webhook ${subscriber}`;
+}
+
+export function webhookOf(webhook: string): string {
+  return `webhook ${webhook}`;
+}
+
+export function importOf(id: string): string {
+  return `import ${id}`;
+}
+
+export function codeSecretOf(user: string): string {
+  return `second factor ${user}`;
+}
+
 /** Of an organisation and the fingerprint of a call, separated by a space. */
-export const idempotencyRecordOf = (call: string): string => `answer ${call}`;
+export function idempotencyRecordOf(call: string): string {
+  return `answer ${call}`;
+}
 
 const boundTo = {
   monitor: secretsOf,
@@ -86,16 +109,19 @@ const boundTo = {
 const idLength = 16;
 const batch = 200;
 
-const idBytes = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex');
+function idBytes(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex');
+}
 
-const idOf = (box: Uint8Array): string =>
-  Buffer.from(box)
+function idOf(box: Uint8Array): string {
+  return Buffer.from(box)
     .subarray(0, idLength)
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
 
 /** A coordinator that knows only the previous key could read nothing after the replacement. */
-const refuseLeavingBehind = async (sql: Queryable, secretKey: string): Promise<void> => {
+async function refuseLeavingBehind(sql: Queryable, secretKey: string): Promise<void> {
   const addresses = await addressesWithoutKey(sql, markOf(secretKey));
   if (addresses.length === 0) return;
   const remedy =
@@ -104,9 +130,9 @@ const refuseLeavingBehind = async (sql: Queryable, secretKey: string): Promise<v
     'secret_key_unknown',
     `Coordinators at ${addresses.join(', ')} do not know this SECRET_KEY: ${remedy}`,
   );
-};
+}
 
-export const createSecretsAtRest = (secretKey: string, previousKey?: string): SecretsAtRest => {
+export function createSecretsAtRest(secretKey: string, previousKey?: string): SecretsAtRest {
   const keys: MasterKeys = { secretKey, previousKey };
   const existing = new Map<string, Buffer>();
 
@@ -221,4 +247,4 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
       }
     },
   };
-};
+}

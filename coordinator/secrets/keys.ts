@@ -9,30 +9,30 @@ export type WrappedKey = { readonly id: string; readonly wrapped: Uint8Array };
  * what is written with it. Undefined in a database without a key, or when a rotation deleted the
  * key that was just read.
  */
-export const currentKey = async (sql: Queryable): Promise<WrappedKey | undefined> => {
+export async function currentKey(sql: Queryable): Promise<WrappedKey | undefined> {
   const [row] = await sql<
     WrappedKey[]
   >`select id, wrapped from secret_keys order by id desc limit 1 for share`;
   return row;
-};
+}
 
-export const keyById = async (sql: Queryable, id: string): Promise<WrappedKey | undefined> => {
+export async function keyById(sql: Queryable, id: string): Promise<WrappedKey | undefined> {
   const [row] = await sql<WrappedKey[]>`select id, wrapped from secret_keys where id = ${id}`;
   return row;
-};
+}
 
-export const insertKey = async (sql: Queryable, { id, wrapped }: WrappedKey): Promise<void> => {
+export async function insertKey(sql: Queryable, { id, wrapped }: WrappedKey): Promise<void> {
   await sql`insert into secret_keys (id, wrapped) values (${id}, ${Buffer.from(wrapped)})`;
-};
+}
 
 /** Waits for every transaction that still encrypts with an older key. */
-export const lockOlderKeys = async (sql: Queryable, newest: string): Promise<void> => {
+export async function lockOlderKeys(sql: Queryable, newest: string): Promise<void> {
   await sql`select 1 from secret_keys where id < ${newest} for update`;
-};
+}
 
-export const deleteOlderKeys = async (sql: Queryable, newest: string): Promise<void> => {
+export async function deleteOlderKeys(sql: Queryable, newest: string): Promise<void> {
   await sql`delete from secret_keys where id < ${newest}`;
-};
+}
 
 /** An encrypted value and what it is bound to. */
 export type StoredSecret = {
@@ -55,11 +55,11 @@ export type StoredSecret = {
 /**
  * Encrypted values that are not under this key, locked; a box begins with its key's id (16 bytes).
  */
-export const keptUnderOlderKeys = async (
+export async function keptUnderOlderKeys(
   sql: Queryable,
   newest: string,
   limit: number,
-): Promise<readonly StoredSecret[]> => {
+): Promise<readonly StoredSecret[]> {
   const id = Buffer.from(newest.replaceAll('-', ''), 'hex');
   const monitors = await sql<StoredSecret[]>`
     select 'monitor' as place, id::text, id::text as about, secrets as box from monitors
@@ -111,12 +111,9 @@ export const keptUnderOlderKeys = async (
     from second_factors
     where substring(secret from 1 for 16) <> ${id} order by user_id
     limit ${limit} for no key update`;
-};
+}
 
-export const rewriteKept = async (
-  sql: Queryable,
-  { place, id, box }: StoredSecret,
-): Promise<void> => {
+export async function rewriteKept(sql: Queryable, { place, id, box }: StoredSecret): Promise<void> {
   if (place === 'monitor')
     await sql`update monitors set secrets = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'channel')
@@ -138,24 +135,24 @@ export const rewriteKept = async (
   else
     await sql`update beat_tokens set token = ${Buffer.from(box)}
       where fingerprint = decode(${id}, 'hex')`;
-};
+}
 
-export const keptKey = async (sql: Queryable, purpose: string): Promise<Uint8Array | undefined> => {
+export async function keptKey(sql: Queryable, purpose: string): Promise<Uint8Array | undefined> {
   const [row] = await sql<
     { wrapped: Uint8Array }[]
   >`select wrapped from kept_keys where purpose = ${purpose}`;
   return row?.wrapped;
-};
+}
 
-export const writeKeptKey = async (
+export async function writeKeptKey(
   sql: Queryable,
   purpose: string,
   wrapped: Uint8Array,
-): Promise<void> => {
+): Promise<void> {
   await sql`
     insert into kept_keys (purpose, wrapped) values (${purpose}, ${Buffer.from(wrapped)})
     on conflict (purpose) do update set wrapped = excluded.wrapped`;
-};
+}
 
 /**
  * SECRET_KEY and, while it is being replaced, the previous one. Which of both is in force does not
@@ -168,24 +165,29 @@ export type MasterKeys = { readonly secretKey: string; readonly previousKey?: st
  * A key for one purpose, derived from the installation's SECRET_KEY, so that no two purposes share
  * bytes.
  */
-const derivedKey = (secretKey: string, purpose: string): Buffer =>
-  Buffer.from(hkdfSync('sha256', secretKey, '', `antipode ${purpose}`, 32));
+function derivedKey(secretKey: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secretKey, '', `antipode ${purpose}`, 32));
+}
 
-const wrappingOf = (secretKey: string): Buffer => derivedKey(secretKey, 'keys of secrets');
+function wrappingOf(secretKey: string): Buffer {
+  return derivedKey(secretKey, 'keys of secrets');
+}
 
 /** Tells master keys apart without revealing them. */
-export const markOf = (secretKey: string): string =>
-  derivedKey(secretKey, 'mark').toString('hex').slice(0, 12);
+export function markOf(secretKey: string): string {
+  return derivedKey(secretKey, 'mark').toString('hex').slice(0, 12);
+}
 
-export const wrap = (secretKey: string, bytes: Uint8Array, about: string): Buffer =>
-  encrypt(wrappingOf(secretKey), bytes, about);
+export function wrap(secretKey: string, bytes: Uint8Array, about: string): Buffer {
+  return encrypt(wrappingOf(secretKey), bytes, about);
+}
 
 /** The unwrapped key and the master key that wrapped it. @throws when it is neither of both. */
-export const unwrap = (
+export function unwrap(
   { secretKey, previousKey }: MasterKeys,
   wrapped: Uint8Array,
   about: string,
-): { readonly bytes: Buffer; readonly under: string } => {
+): { readonly bytes: Buffer; readonly under: string } {
   const faults: unknown[] = [];
   for (const under of previousKey === undefined ? [secretKey] : [secretKey, previousKey])
     try {
@@ -200,14 +202,17 @@ export const unwrap = (
   throw new Error(`secrets in the database cannot be read: ${which} that they were stored with`, {
     cause: faults[0],
   });
-};
+}
 
 /**
  * The master key that all coordinators use. Before anything is wrapped it is the older one, because
  * some coordinators may know no other.
  */
-export const inForce = (keys: MasterKeys, newest: WrappedKey | undefined): string =>
-  newest ? unwrap(keys, newest.wrapped, newest.id).under : (keys.previousKey ?? keys.secretKey);
+export function inForce(keys: MasterKeys, newest: WrappedKey | undefined): string {
+  return newest
+    ? unwrap(keys, newest.wrapped, newest.id).under
+    : (keys.previousKey ?? keys.secretKey);
+}
 
 /**
  * Keys that outlive SECRET_KEY. Their secrecy protects little: knowing them makes the values made
@@ -222,23 +227,19 @@ const keptPurposes = [
 ] as const;
 type Purpose = (typeof keptPurposes)[number];
 
-const keptOrDerived = async (
-  sql: Queryable,
-  keys: MasterKeys,
-  purpose: Purpose,
-): Promise<Buffer> => {
+async function keptOrDerived(sql: Queryable, keys: MasterKeys, purpose: Purpose): Promise<Buffer> {
   const wrapped = await keptKey(sql, purpose);
   return wrapped
     ? unwrap(keys, wrapped, purpose).bytes
     : derivedKey(keys.previousKey ?? keys.secretKey, purpose);
-};
+}
 
 /** Read once: the key of a purpose never changes, only its wrapping does. */
-export const createKeptKey = (
+export function createKeptKey(
   sql: Queryable,
   keys: MasterKeys,
   purpose: Purpose,
-): (() => Promise<Buffer>) => {
+): () => Promise<Buffer> {
   let key: Promise<Buffer> | undefined;
   return () => {
     key ??= keptOrDerived(sql, keys, purpose).catch((error: unknown) => {
@@ -247,17 +248,17 @@ export const createKeptKey = (
     });
     return key;
   };
-};
+}
 
 /** Wraps the kept keys under SECRET_KEY. */
-export const rewrapKept = async (sql: Queryable, keys: MasterKeys): Promise<void> => {
+export async function rewrapKept(sql: Queryable, keys: MasterKeys): Promise<void> {
   for (const purpose of keptPurposes)
     await writeKeptKey(
       sql,
       purpose,
       wrap(keys.secretKey, await keptOrDerived(sql, keys, purpose), purpose),
     );
-};
+}
 
 /** Means every place. */
 const everywhere = '*';
@@ -271,7 +272,7 @@ export type SealEpochs = ReadonlyMap<string, number>;
  */
 export type Sealing = { readonly epochs: SealEpochs; readonly newest: WrappedKey | undefined };
 
-export const readSealing = async (sql: Queryable): Promise<Sealing> => {
+export async function readSealing(sql: Queryable): Promise<Sealing> {
   const rows = await sql<
     { place: string; epoch: number; id: string | null; wrapped: Uint8Array | null }[]
   >`
@@ -285,21 +286,22 @@ export const readSealing = async (sql: Queryable): Promise<Sealing> => {
       ? { id: first.id, wrapped: first.wrapped }
       : undefined;
   return { epochs: new Map(rows.map(({ place, epoch }) => [place, epoch])), newest };
-};
+}
 
-export const sealEpochOf = (epochs: SealEpochs, place: string): number =>
-  Math.max(1, epochs.get(place) ?? 1, epochs.get(everywhere) ?? 1);
+export function sealEpochOf(epochs: SealEpochs, place: string): number {
+  return Math.max(1, epochs.get(place) ?? 1, epochs.get(everywhere) ?? 1);
+}
 
 /** From the commit on this place has another key. */
-export const growSealEpoch = async (sql: Queryable, place: string): Promise<void> => {
+export async function growSealEpoch(sql: Queryable, place: string): Promise<void> {
   await sql`
     insert into seal_epochs (place, epoch)
     values (${place}, (extract(epoch from clock_timestamp()) * 1000)::bigint)
     on conflict (place) do update set epoch = greatest(seal_epochs.epoch + 1, excluded.epoch)`;
-};
+}
 
-export const growEverySealEpoch = async (sql: Queryable): Promise<void> => {
+export async function growEverySealEpoch(sql: Queryable): Promise<void> {
   await sql`update installation
     set seal_epoch = greatest(seal_epoch + 1,
       (extract(epoch from clock_timestamp()) * 1000)::bigint)`;
-};
+}

@@ -4,10 +4,7 @@ import type { NotifiedIncident, SubscriberOfPage } from './subscribers.ts';
 
 /** What subscribers of status pages are sent, in the language in which each subscribed. */
 
-export const optInMail = (
-  { language, title, slug }: SubscriberOfPage,
-  address: string,
-): MailWords => {
+export function optInMail({ language, title, slug }: SubscriberOfPage, address: string): MailWords {
   const { or, optIn } = wordsOf[language].mail;
   return {
     language,
@@ -17,13 +14,13 @@ export const optInMail = (
     action: { label: optIn.label, address },
     because: optIn.because,
   };
-};
+}
 
 /** What subscribers get to know, whichever way it reaches them. */
-export const updateWords = (
+export function updateWords(
   { language, time_zone }: SubscriberOfPage,
   { name, started_at, resolved_at, kind, text }: NotifiedIncident,
-): { readonly subject: string; readonly sentence: string } => {
+): { readonly subject: string; readonly sentence: string } {
   const { mail, posts } = wordsOf[language];
   const format = new Intl.DateTimeFormat(mail.locale, {
     timeZone: time_zone,
@@ -43,13 +40,13 @@ export const updateWords = (
         subject: mail.over.subject(name),
         sentence: mail.over.sentence(name, at(started_at), at(resolved_at)),
       };
-};
+}
 
-export const updateMail = (
+export function updateMail(
   of: SubscriberOfPage,
   incident: NotifiedIncident,
   { page, leave }: { readonly page: string; readonly leave: string },
-): MailWords => {
+): MailWords {
   const { language, title } = of;
   const { mail } = wordsOf[language];
   const { subject, sentence } = updateWords(of, incident);
@@ -61,4 +58,4 @@ export const updateMail = (
     action: { label: mail.see, address: page },
     because: mail.because(title, leave),
   };
-};
+}

@@ -21,13 +21,15 @@ import { dnsName } from '../../shared/checks/dns/values.ts';
 const white = '#ffffff';
 
 /** Rounded down: a ratio just below the limit must not appear as the limit. */
-const ratio = (value: number): string => (Math.floor(value * 10) / 10).toFixed(1);
+function ratio(value: number): string {
+  return (Math.floor(value * 10) / 10).toFixed(1);
+}
 
 /**
  * An accent colour that is readable on white; an empty one counts as none. @throws Refusal
  * `accent_invalid`, which says what is valid.
  */
-export const accentFrom = (text: string): string | null => {
+export function accentFrom(text: string): string | null {
   const given = text.trim().toLowerCase().replace(/^#/, '');
   if (given === '') return null;
   const full = /^[0-9a-f]{3}$/.test(given) ? given.replaceAll(/./g, '$&$&') : given;
@@ -41,28 +43,30 @@ export const accentFrom = (text: string): string | null => {
   throw new Refusal('accent_invalid', {
     accent: `${accent} is hard to read on white (${ratio(contrast)} to 1, and ${leastContrast} is the least); ${readableOn(accent, white)} is the nearest that would do.`,
   });
-};
+}
 
 export const largestLogo = 102_400;
 
 export type LogoType = 'image/png' | 'image/jpeg' | 'image/webp';
 
-const begins = (bytes: Uint8Array, at: number, with_: readonly number[]): boolean =>
-  with_.every((byte, index) => bytes[at + index] === byte);
+function begins(bytes: Uint8Array, at: number, with_: readonly number[]): boolean {
+  return with_.every((byte, index) => bytes[at + index] === byte);
+}
 
 /** Determined by the bytes: a file may have any name, and SVG could contain a script. */
-export const logoTypeOf = (bytes: Uint8Array): LogoType | undefined => {
+export function logoTypeOf(bytes: Uint8Array): LogoType | undefined {
   if (begins(bytes, 0, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) return 'image/png';
   if (begins(bytes, 0, [0xff, 0xd8, 0xff])) return 'image/jpeg';
   if (begins(bytes, 0, [0x52, 0x49, 0x46, 0x46]) && begins(bytes, 8, [0x57, 0x45, 0x42, 0x50]))
     return 'image/webp';
   return undefined;
-};
+}
 
 /** @throws Refusal `logo_invalid`. */
-export const logoFrom = (
-  bytes: Uint8Array,
-): { readonly type: LogoType; readonly bytes: Uint8Array } => {
+export function logoFrom(bytes: Uint8Array): {
+  readonly type: LogoType;
+  readonly bytes: Uint8Array;
+} {
   if (bytes.length === 0) throw new Refusal('logo_invalid', { logo: 'choose a file first.' });
   if (bytes.length > largestLogo)
     throw new Refusal('logo_invalid', {
@@ -74,22 +78,25 @@ export const logoFrom = (
       logo: 'is neither PNG, JPEG nor WebP; save it as one of them.',
     });
   return { type, bytes };
-};
+}
 
 /** A name has 253 characters, and the record that proves it has one more label in front. */
 const longest = 240;
 const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 
-const refuse = (fault: string): Refusal => new Refusal('domain_invalid', { domain: fault });
+function refuse(fault: string): Refusal {
+  return new Refusal('domain_invalid', { domain: fault });
+}
 
-const hostOf = (baseUrl: string): string | undefined =>
-  URL.canParse(baseUrl) ? new URL(baseUrl).hostname : undefined;
+function hostOf(baseUrl: string): string | undefined {
+  return URL.canParse(baseUrl) ? new URL(baseUrl).hostname : undefined;
+}
 
 /**
  * A page's own domain, as DNS and browsers write it: lower case, punycode. @throws Refusal
  * `domain_invalid`: also for the address of the installation, where people sign in.
  */
-export const pageDomainFrom = (text: string, baseUrl: string): string => {
+export function pageDomainFrom(text: string, baseUrl: string): string {
   const trimmed = text.trim();
   if (/[/:@?#]/.test(trimmed))
     throw refuse(
@@ -107,14 +114,19 @@ export const pageDomainFrom = (text: string, baseUrl: string): string => {
   if (name === hostOf(baseUrl))
     throw refuse('is where this service itself is; give another name, such as status.example.com.');
   return name;
-};
+}
 
 /**
  * The name of the record that proves a domain: beside the domain itself, which may be an alias and
  * then can have no other record.
  */
-export const proofRecordName = (domain: string): string => `_antipode.${domain}`;
-export const proofRecordText = (token: string): string => `antipode-status-page=${token}`;
+export function proofRecordName(domain: string): string {
+  return `_antipode.${domain}`;
+}
+
+export function proofRecordText(token: string): string {
+  return `antipode-status-page=${token}`;
+}
 
 export { pageLanguages, postKinds };
 export type PageLanguage = (typeof pageLanguages)[number];
@@ -128,13 +140,13 @@ export type Impact = (typeof impacts)[number];
  * The last part of a page's address: lower-case letters, digits and single dashes, 1 to 60. @throws
  * Refusal `slug_invalid`.
  */
-export const slugFrom = (text: string): string => {
+export function slugFrom(text: string): string {
   const slug = text.trim().toLowerCase();
   if (slug.length <= 60 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug)) return slug;
   throw new Refusal('slug_invalid', {
     slug: 'use 1 to 60 small letters, digits and dashes between them, such as "shop-status".',
   });
-};
+}
 
 /**
  * The largest position of a row on a page. Rows with the same position appear in the order in which
@@ -143,28 +155,25 @@ export const slugFrom = (text: string): string => {
 const highestPosition = 1_000_000;
 
 /** @throws Refusal `position_invalid`. */
-export const positionFrom = (position: number): number => {
+export function positionFrom(position: number): number {
   if (position >= 0 && position <= highestPosition) return position;
   throw new Refusal('position_invalid', { position: `must be from 0 to ${highestPosition}.` });
-};
+}
 
 /**
  * Many people know the password of a page, so it differs from account passwords. @throws Refusal
  * `password_invalid`.
  */
-export const pagePasswordFrom = (text: string): string => {
+export function pagePasswordFrom(text: string): string {
   if (text.length >= 8 && text.length <= 200) return text;
   throw new Refusal('password_invalid', { password: 'give one of 8 to 200 characters.' });
-};
+}
 
 /**
  * The complete order of a page's rows: each of them once, and nothing else. @throws Refusal
  * `order_invalid`.
  */
-export const orderFrom = (
-  given: readonly string[],
-  present: readonly string[],
-): readonly string[] => {
+export function orderFrom(given: readonly string[], present: readonly string[]): readonly string[] {
   const refuse = (fault: string) =>
     new Refusal('order_invalid', {
       rows: `${fault} Read the page again, and send every row once.`,
@@ -176,7 +185,7 @@ export const orderFrom = (
   const stranger = given.find((id) => !existing.has(id));
   if (stranger !== undefined) throw refuse(`${stranger} is not on the page.`);
   return given;
-};
+}
 
 export type RowIn = {
   readonly kind: 'monitor' | 'group';
@@ -189,9 +198,9 @@ export type RowIn = {
  * All rows of a page, from top to bottom, each once. @throws Refusal `order_invalid`,
  * `name_invalid`.
  */
-export const rowsFrom = (
+export function rowsFrom(
   given: NonNullable<ValueOf<typeof StatusPagePatch>['rows']>,
-): readonly RowIn[] => {
+): readonly RowIn[] {
   const rows = given.map(({ monitor, group, display_name }, at): RowIn => {
     const id = monitor ?? group;
     if (id === null || (monitor !== null && group !== null))
@@ -205,36 +214,36 @@ export const rowsFrom = (
   if (new Set(rows.map(({ id }) => id)).size < rows.length)
     throw new Refusal('order_invalid', { rows: 'names a monitor or group twice.' });
   return rows;
-};
+}
 
 const maxLengths = 2_000;
 
 /** @throws Refusal `post_invalid`. */
-export const postTextFrom = (given: string): string => {
+export function postTextFrom(given: string): string {
   const text = given.trim();
   if (text !== '' && text.length <= maxLengths && storable(text)) return text;
   throw new Refusal('post_invalid', {
     text: `write 1 to ${maxLengths} characters, without NUL or broken ones.`,
   });
-};
+}
 
 type ReportTimes = { readonly started_at: Date; readonly ends_at: Date | null };
 
 /** @throws Refusal `report_invalid`. */
-export const refuseReportTimes = ({ started_at, ends_at }: ReportTimes, now: number): void => {
+export function refuseReportTimes({ started_at, ends_at }: ReportTimes, now: number): void {
   if (started_at.getTime() > now)
     throw new Refusal('report_invalid', {
       started_at: 'is in the future; schedule maintenance for what is planned.',
     });
   if (ends_at !== null && ends_at < started_at)
     throw new Refusal('report_invalid', { ends_at: 'is before the start; give a later time.' });
-};
+}
 
 /** An update that says `resolved` ends a report; any other one opens a report that has ended. */
-export const endAfterUpdate = (ends: Date | null, kind: UpdateKind, at: Date): Date | null => {
+export function endAfterUpdate(ends: Date | null, kind: UpdateKind, at: Date): Date | null {
   if (kind === 'resolved') return ends !== null && ends < at ? ends : at;
   return ends !== null && ends <= at ? null : ends;
-};
+}
 
 /** What people set and visitors see. */
 export type PageLook = {
@@ -243,11 +252,13 @@ export type PageLook = {
   readonly accent: string | null;
 };
 
-export const lookOf = ({ description, language, accent }: PageLook): PageLook => ({
-  description,
-  language,
-  accent,
-});
+export function lookOf({ description, language, accent }: PageLook): PageLook {
+  return {
+    description,
+    language,
+    accent,
+  };
+}
 
 /** What anyone who may change a page can set, and what follows from it. */
 export type PageSettings = PageLook & {
@@ -263,26 +274,28 @@ export type PageSettings = PageLook & {
 };
 
 /** A new page as requested. @throws Refusal. */
-export const draftPage = ({
+export function draftPage({
   name,
   slug,
   description,
   enabled,
   language,
-}: ValueOf<typeof StatusPageIn>): PageSettings => ({
-  name: nameFrom(name),
-  slug: slugFrom(slug),
-  description: descriptionFrom(description),
-  enabled,
-  language,
-  accent: null,
-  access: 'public',
-  password_hash: null,
-  access_version: 0,
-  domain: null,
-  domain_token: null,
-  domain_proved_at: null,
-});
+}: ValueOf<typeof StatusPageIn>): PageSettings {
+  return {
+    name: nameFrom(name),
+    slug: slugFrom(slug),
+    description: descriptionFrom(description),
+    enabled,
+    language,
+    accent: null,
+    access: 'public',
+    password_hash: null,
+    access_version: 0,
+    domain: null,
+    domain_token: null,
+    domain_proved_at: null,
+  };
+}
 
 type Circumstances = {
   /** Of the password that was sent. */
@@ -293,11 +306,11 @@ type Circumstances = {
 };
 
 /** A changed page: only what the patch mentions is another. @throws Refusal. */
-export const amendPage = (
+export function amendPage(
   before: PageSettings,
   patch: ValueOf<typeof StatusPagePatch>,
   { hash, ...domain }: Circumstances,
-): PageSettings => {
+): PageSettings {
   const access = patch.access ?? before.access;
   const password_hash = hash ?? before.password_hash;
   if (access === 'password' && password_hash === null)
@@ -317,19 +330,19 @@ export const amendPage = (
     access_version: before.access_version + (hash !== null || access !== before.access ? 1 : 0),
     ...domainOf(before, patch.domain, domain),
   };
-};
+}
 
 type Domain = Pick<PageSettings, 'domain' | 'domain_token' | 'domain_proved_at'>;
 
 /** A different domain must be proved again. */
-const domainOf = (
+function domainOf(
   { domain: was, domain_token, domain_proved_at }: Domain,
   given: string | null,
   { baseUrl, domainToken }: Pick<Circumstances, 'baseUrl' | 'domainToken'>,
-): Domain => {
+): Domain {
   const present = { domain: was, domain_token, domain_proved_at };
   if (given === null) return present;
   if (given.trim() === '') return { domain: null, domain_token: null, domain_proved_at: null };
   const domain = pageDomainFrom(given, baseUrl);
   return domain === was ? present : { domain, domain_token: domainToken, domain_proved_at: null };
-};
+}

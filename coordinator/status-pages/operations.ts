@@ -78,10 +78,10 @@ import { removeSubscriber, subscriberPage } from './subscribers.ts';
  * Adds the heading, and the group's present monitors if requested. Monitors that join the group
  * later are published only when someone decides so.
  */
-export const addStatusPageGroup = async (
+export async function addStatusPageGroup(
   { sql, organisation }: InOrganisation,
   { page_id, group, display_name, monitors }: InputOf<typeof api.addStatusPageGroup>,
-): OperationResult<OutputOf<typeof api.addStatusPageGroup>> => {
+): OperationResult<OutputOf<typeof api.addStatusPageGroup>> {
   if (!(await statusPageExists(sql, organisation.id, page_id)))
     throw notFound('status_page_not_found');
   const { name } = orNotFound(await groupById(sql, organisation.id, group), 'group_not_found');
@@ -97,12 +97,12 @@ export const addStatusPageGroup = async (
   if (monitors) await publishMembers(sql, page_id, group, await nextPosition(sql, page_id));
   else await gatherMembers(sql, page_id, group);
   return pageGroupJson(row);
-};
+}
 
-export const addStatusPageMonitor = async (
+export async function addStatusPageMonitor(
   { sql, organisation }: InOrganisation,
   { page_id, monitor, display_name, position }: InputOf<typeof api.addStatusPageMonitor>,
-): OperationResult<OutputOf<typeof api.addStatusPageMonitor>> => {
+): OperationResult<OutputOf<typeof api.addStatusPageMonitor>> {
   if (!(await statusPageExists(sql, organisation.id, page_id)))
     throw notFound('status_page_not_found');
   const { name } = orNotFound(
@@ -120,12 +120,12 @@ export const addStatusPageMonitor = async (
       monitor: 'is on this page already; remove it first to publish it under another name.',
     });
   return pageMonitorJson(row);
-};
+}
 
-export const createStatusPage = async (
+export async function createStatusPage(
   { sql, organisation }: InOrganisation,
   input: InputOf<typeof api.createStatusPage>,
-): OperationResult<OutputOf<typeof api.createStatusPage>> => {
+): OperationResult<OutputOf<typeof api.createStatusPage>> {
   const settings = draftPage(input);
   enforceLimit('status_pages', organisation.plan, await countStatusPages(sql, organisation.id));
   const id = newId();
@@ -133,50 +133,51 @@ export const createStatusPage = async (
   return pageJson(
     orNotFound(await statusPageById(sql, organisation.id, id), 'status_page_not_found'),
   );
-};
+}
 
-export const deleteStatusPage = async (
+export async function deleteStatusPage(
   { sql, organisation, note }: InOrganisation,
   { page_id }: InputOf<typeof api.deleteStatusPage>,
-): Promise<void> => {
+): Promise<void> {
   const { name, slug } = orNotFound(
     await statusPageById(sql, organisation.id, page_id),
     'status_page_not_found',
   );
   await remove(sql, organisation.id, page_id);
   note({ before: { name, slug } });
-};
+}
 
 /** How long after its end an incident may still get a post. */
 const tellableMs = 14 * 86_400_000;
 const maxIncidents = 10;
 
-export const listStatusPageOverviews = (
+export function listStatusPageOverviews(
   { sql, organisation, with: { cursors } }: InOrganisation,
   input: InputOf<typeof contract.listStatusPageOverviews>,
-): OperationResult<OutputOf<typeof contract.listStatusPageOverviews>> =>
-  pageOf(
+): OperationResult<OutputOf<typeof contract.listStatusPageOverviews>> {
+  return pageOf(
     cursors,
     ['status page overviews', organisation.id],
     input,
     (from, limit) => pageOverviews(sql, organisation.id, from ?? beforeAll, limit),
     ({ key: _, ...row }: PageOverview) => row,
   );
+}
 
-export const getStatusPageLogo = async (
+export async function getStatusPageLogo(
   { sql, organisation }: InOrganisation,
   { page_id: page }: InputOf<typeof contract.getStatusPageLogo>,
-): OperationResult<OutputOf<typeof contract.getStatusPageLogo>> => {
+): OperationResult<OutputOf<typeof contract.getStatusPageLogo>> {
   if (!(await statusPageExists(sql, organisation.id, page)))
     throw notFound('status_page_not_found');
   const { type, bytes } = orNotFound(await logoOfPage(sql, page), 'status_page_not_found');
   return { type, base64: Buffer.from(bytes).toString('base64') };
-};
+}
 
-export const getStatusPageEditor = async (
+export async function getStatusPageEditor(
   { sql, organisation, now, with: { baseUrl, door } }: InOrganisation,
   { page_id: page }: InputOf<typeof contract.getStatusPageEditor>,
-): OperationResult<OutputOf<typeof contract.getStatusPageEditor>> => {
+): OperationResult<OutputOf<typeof contract.getStatusPageEditor>> {
   if (!(await statusPageExists(sql, organisation.id, page)))
     throw notFound('status_page_not_found');
   const since = new Date(now - tellableMs);
@@ -203,12 +204,12 @@ export const getStatusPageEditor = async (
       posts: posts.map(postJson),
     })),
   };
-};
+}
 
-export const getStatusPageIncident = async (
+export async function getStatusPageIncident(
   { sql, organisation, with: { door } }: InOrganisation,
   { page_id, incident_id }: InputOf<typeof contract.getStatusPageIncident>,
-): OperationResult<OutputOf<typeof contract.getStatusPageIncident>> => {
+): OperationResult<OutputOf<typeof contract.getStatusPageIncident>> {
   const page = orNotFound(
     await statusPageById(sql, organisation.id, page_id),
     'status_page_not_found',
@@ -234,13 +235,13 @@ export const getStatusPageIncident = async (
     },
     usual: postKinds.map((kind) => ({ kind, text: usualPost(language, kind, display_name) })),
   };
-};
+}
 
 /** Oldest first. */
-export const listStatusPageSubscribers = async (
+export async function listStatusPageSubscribers(
   { sql, organisation, with: { cursors } }: InOrganisation,
   { page_id: page, ...input }: InputOf<typeof contract.listStatusPageSubscribers>,
-): OperationResult<OutputOf<typeof contract.listStatusPageSubscribers>> => {
+): OperationResult<OutputOf<typeof contract.listStatusPageSubscribers>> {
   if (!(await statusPageExists(sql, organisation.id, page)))
     throw notFound('status_page_not_found');
   return placedPageOf(
@@ -258,22 +259,22 @@ export const listStatusPageSubscribers = async (
       off_at: off_at?.toISOString() ?? null,
     }),
   );
-};
+}
 
 /** Whether it was there or not: they may have unsubscribed meanwhile. */
-export const removeStatusPageSubscriber = async (
+export async function removeStatusPageSubscriber(
   { sql, organisation }: InOrganisation,
   { page_id: page, subscriber_id }: InputOf<typeof contract.removeStatusPageSubscriber>,
-): Promise<void> => {
+): Promise<void> {
   if (!(await statusPageExists(sql, organisation.id, page)))
     throw notFound('status_page_not_found');
   await removeSubscriber(sql, page, subscriber_id);
-};
+}
 
-export const setStatusPageLogo = async (
+export async function setStatusPageLogo(
   { sql, organisation, note }: InOrganisation,
   { page_id: page, logo: text }: InputOf<typeof contract.setStatusPageLogo>,
-): OperationResult<OutputOf<typeof contract.setStatusPageLogo>> => {
+): OperationResult<OutputOf<typeof contract.setStatusPageLogo>> {
   if (!(await statusPageExists(sql, organisation.id, page)))
     throw notFound('status_page_not_found');
   const { type, bytes } = logoFrom(Buffer.from(text, 'base64'));
@@ -281,50 +282,52 @@ export const setStatusPageLogo = async (
   await writePageLogo(sql, page, { type, bytes, version });
   note({ after: { type, bytes: bytes.length } });
   return { logo: version };
-};
+}
 
-export const removeStatusPageLogo = async (
+export async function removeStatusPageLogo(
   { sql, organisation }: InOrganisation,
   { page_id: page }: InputOf<typeof contract.removeStatusPageLogo>,
-): Promise<void> => {
+): Promise<void> {
   if (!(await statusPageExists(sql, organisation.id, page)))
     throw notFound('status_page_not_found');
   await removePageLogo(sql, page);
-};
+}
 
-export const listIncidentPages = async (
+export async function listIncidentPages(
   { sql, organisation }: InOrganisation,
   { incident_id: incident }: InputOf<typeof contract.listIncidentPages>,
-): OperationResult<OutputOf<typeof contract.listIncidentPages>> => {
+): OperationResult<OutputOf<typeof contract.listIncidentPages>> {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const items = await pagesOfIncident(sql, organisation.id, incident);
   return { items: items.map(({ posts, ...rest }) => ({ ...rest, posts: posts.map(postJson) })) };
-};
+}
 
-export const getStatusPage = async (
+export async function getStatusPage(
   { sql, organisation }: InOrganisation,
   { page_id }: InputOf<typeof api.getStatusPage>,
-): OperationResult<OutputOf<typeof api.getStatusPage>> =>
-  pageJson(
+): OperationResult<OutputOf<typeof api.getStatusPage>> {
+  return pageJson(
     orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'),
   );
+}
 
-export const listStatusPages = (
+export function listStatusPages(
   { sql, organisation, with: { cursors } }: InOrganisation,
   input: InputOf<typeof api.listStatusPages>,
-): OperationResult<OutputOf<typeof api.listStatusPages>> =>
-  pageOf(
+): OperationResult<OutputOf<typeof api.listStatusPages>> {
+  return pageOf(
     cursors,
     ['status pages', organisation.id],
     input,
     (from, limit) => statusPagePage(sql, organisation.id, from ?? beforeAll, limit),
     summaryJson,
   );
+}
 
-export const orderStatusPage = async (
+export async function orderStatusPage(
   { sql, organisation }: InOrganisation,
   { page_id, rows }: InputOf<typeof api.orderStatusPage>,
-): OperationResult<OutputOf<typeof api.orderStatusPage>> => {
+): OperationResult<OutputOf<typeof api.orderStatusPage>> {
   const { monitors, groups } = orNotFound(
     await statusPageById(sql, organisation.id, page_id),
     'status_page_not_found',
@@ -337,32 +340,32 @@ export const orderStatusPage = async (
   return pageJson(
     orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'),
   );
-};
+}
 
-export const removeStatusPageGroup = async (
+export async function removeStatusPageGroup(
   { sql, organisation }: InOrganisation,
   { page_id, group_id }: InputOf<typeof api.removeStatusPageGroup>,
-): Promise<void> => {
+): Promise<void> {
   if (!(await statusPageExists(sql, organisation.id, page_id)))
     throw notFound('status_page_not_found');
   if (!(await removePageGroup(sql, page_id, group_id)))
     throw notFound('status_page_group_not_found');
-};
+}
 
-export const removeStatusPageMonitor = async (
+export async function removeStatusPageMonitor(
   { sql, organisation }: InOrganisation,
   { page_id, monitor_id }: InputOf<typeof api.removeStatusPageMonitor>,
-): Promise<void> => {
+): Promise<void> {
   if (!(await statusPageExists(sql, organisation.id, page_id)))
     throw notFound('status_page_not_found');
   if (!(await removePageMonitor(sql, page_id, monitor_id)))
     throw notFound('status_page_monitor_not_found');
-};
+}
 
-export const updateStatusPageMonitor = async (
+export async function updateStatusPageMonitor(
   { sql, organisation }: InOrganisation,
   { page_id, monitor_id, display_name }: InputOf<typeof api.updateStatusPageMonitor>,
-): OperationResult<OutputOf<typeof api.updateStatusPageMonitor>> => {
+): OperationResult<OutputOf<typeof api.updateStatusPageMonitor>> {
   if (!(await statusPageExists(sql, organisation.id, page_id)))
     throw notFound('status_page_not_found');
   const name = nameFrom(display_name, 'display_name');
@@ -372,19 +375,19 @@ export const updateStatusPageMonitor = async (
       'status_page_monitor_not_found',
     ),
   );
-};
+}
 
-export const updateStatusPageGroup = async (
+export async function updateStatusPageGroup(
   { sql, organisation }: InOrganisation,
   { page_id, group_id, display_name }: InputOf<typeof api.updateStatusPageGroup>,
-): OperationResult<OutputOf<typeof api.updateStatusPageGroup>> => {
+): OperationResult<OutputOf<typeof api.updateStatusPageGroup>> {
   if (!(await statusPageExists(sql, organisation.id, page_id)))
     throw notFound('status_page_not_found');
   const name = nameFrom(display_name, 'display_name');
   return pageGroupJson(
     orNotFound(await renamePageGroup(sql, page_id, group_id, name), 'status_page_group_not_found'),
   );
-};
+}
 
 type Input = InputOf<typeof api.updateStatusPage>;
 
@@ -392,10 +395,10 @@ type Input = InputOf<typeof api.updateStatusPage>;
  * Hashing is slow, so it runs before the transaction; but only for a page that belongs to the
  * caller, so that no one can make us hash for others.
  */
-const before = async (
+async function before(
   { sql, organisation }: Early<OrganisationScope>,
   { page_id, password }: Input,
-): Promise<string | null> => {
+): Promise<string | null> {
   const page = orNotFound(
     await statusPageById(sql, organisation.id, page_id),
     'status_page_not_found',
@@ -404,13 +407,13 @@ const before = async (
   return password === null || (await verifyPassword(password, page.password_hash))
     ? null
     : hashPassword(pagePasswordFrom(password));
-};
+}
 
-const act = async (
+async function act(
   { sql, organisation, note, with: { baseUrl } }: InOrganisation,
   input: Input,
   hash: string | null,
-): OperationResult<OutputOf<typeof api.updateStatusPage>> => {
+): OperationResult<OutputOf<typeof api.updateStatusPage>> {
   const present = orNotFound(
     await statusPageById(sql, organisation.id, input.page_id),
     'status_page_not_found',
@@ -430,6 +433,6 @@ const act = async (
     after: hash === null ? is : { ...is, password: 'another' },
   });
   return pageJson(after);
-};
+}
 
 export const updateStatusPage = inSteps({ before, act });

@@ -31,11 +31,11 @@ import {
 } from './queries.ts';
 import { domainJson, type PostRow, postJson, type WholePage } from './row.ts';
 
-const claimed = ({ domain }: WholePage): string => {
+function claimed({ domain }: WholePage): string {
   if (domain === null)
     throw new Refusal('domain_missing', 'The page has no domain; give it one first.');
   return domain;
-};
+}
 
 /** DNS is queried before the transaction, because it may take seconds. */
 export const checkStatusPageDomain = inSteps({
@@ -75,10 +75,10 @@ export const checkStatusPageDomain = inSteps({
 });
 
 /** The link contains the only copy of its secret. */
-export const renewStatusPageLink = async (
+export async function renewStatusPageLink(
   { sql, organisation, with: { baseUrl } }: InOrganisation,
   { page_id }: InputOf<typeof api.renewStatusPageLink>,
-): OperationResult<OutputOf<typeof api.renewStatusPageLink>> => {
+): OperationResult<OutputOf<typeof api.renewStatusPageLink>> {
   const { slug } = orNotFound(
     await statusPageById(sql, organisation.id, page_id),
     'status_page_not_found',
@@ -91,22 +91,22 @@ export const renewStatusPageLink = async (
   )
     throw notFound('status_page_not_found');
   return { link: `${baseUrl()}/status/${slug}?key=${key}` };
-};
+}
 
 const maxPosts = 100;
 
-const refuseForeignPage = async (
+async function refuseForeignPage(
   { sql, organisation }: InOrganisation,
   page: string,
-): Promise<void> => {
+): Promise<void> {
   if (!(await statusPageExists(sql, organisation.id, page)))
     throw notFound('status_page_not_found');
-};
+}
 
-export const listStatusPagePosts = async (
+export async function listStatusPagePosts(
   context: InOrganisation,
   input: InputOf<typeof api.listStatusPagePosts>,
-): OperationResult<OutputOf<typeof api.listStatusPagePosts>> => {
+): OperationResult<OutputOf<typeof api.listStatusPagePosts>> {
   const { sql, organisation, with: instruments } = context;
   const { page_id: page, incident } = input;
   await refuseForeignPage(context, page);
@@ -118,13 +118,13 @@ export const listStatusPagePosts = async (
       postPage(sql, { organisation: organisation.id, page, incident }, from ?? afterAll, limit),
     (row: PostRow) => postJson(row),
   );
-};
+}
 
 /**
  * Addressed to the page's audience: about a monitor on the page, and in the page's language unless
  * a text is given.
  */
-export const createStatusPagePost = async (
+export async function createStatusPagePost(
   context: InOrganisation,
   {
     page_id: page,
@@ -132,7 +132,7 @@ export const createStatusPagePost = async (
     kind,
     text: given,
   }: InputOf<typeof api.createStatusPagePost>,
-): OperationResult<OutputOf<typeof api.createStatusPagePost>> => {
+): OperationResult<OutputOf<typeof api.createStatusPagePost>> {
   const { sql, organisation, caller, now } = context;
   await refuseForeignPage(context, page);
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
@@ -164,22 +164,22 @@ export const createStatusPagePost = async (
   return postJson(
     orNotFound(await postById(sql, organisation.id, id), 'status_page_post_not_found'),
   );
-};
+}
 
-export const deleteStatusPagePost = async (
+export async function deleteStatusPagePost(
   context: InOrganisation,
   { page_id: page, post_id: post }: InputOf<typeof api.deleteStatusPagePost>,
-): Promise<void> => {
+): Promise<void> {
   const { sql, organisation } = context;
   await refuseForeignPage(context, page);
   if (!(await deletePost(sql, organisation.id, page, post)))
     throw notFound('status_page_post_not_found');
-};
+}
 
-export const getStatusPageSubscribers = async (
+export async function getStatusPageSubscribers(
   context: InOrganisation,
   { page_id: page }: InputOf<typeof api.getStatusPageSubscribers>,
-): OperationResult<OutputOf<typeof api.getStatusPageSubscribers>> => {
+): OperationResult<OutputOf<typeof api.getStatusPageSubscribers>> {
   await refuseForeignPage(context, page);
   return countSubscribers(context.sql, page);
-};
+}

@@ -19,10 +19,10 @@ import { reportById } from './report-queries.ts';
 
 type Input = InputOf<typeof contract.previewStatusPage>;
 
-export const previewStatusPage = async (
+export async function previewStatusPage(
   context: InOrganisation,
   input: Input,
-): OperationResult<OutputOf<typeof contract.previewStatusPage>> => {
+): OperationResult<OutputOf<typeof contract.previewStatusPage>> {
   const { sql, organisation, now, with: parts } = context;
   const of = { id: input.page_id, organisation: organisation.id };
   const found = orNotFound(await publishedPage(sql, of), 'status_page_not_found');
@@ -42,31 +42,33 @@ export const previewStatusPage = async (
     isPreview: true,
   });
   return { html: mainPage(view, `${root}/${styleName}`) };
-};
+}
 
-const withChanges = (found: PublishedPage, input: Input): PublishedPage => ({
-  ...found,
-  name: input.name ?? found.name,
-  description: input.description ?? found.description,
-  language: input.language ?? found.language,
-  accent: input.accent === null ? found.accent : accentOf(input.accent, found.accent),
-  rows: input.rows ?? found.rows,
-});
+function withChanges(found: PublishedPage, input: Input): PublishedPage {
+  return {
+    ...found,
+    name: input.name ?? found.name,
+    description: input.description ?? found.description,
+    language: input.language ?? found.language,
+    accent: input.accent === null ? found.accent : accentOf(input.accent, found.accent),
+    rows: input.rows ?? found.rows,
+  };
+}
 
 /** While somebody types it, a colour is often none. */
-const accentOf = (text: string, before: string | null): string | null => {
+function accentOf(text: string, before: string | null): string | null {
   try {
     return accentFrom(text);
   } catch (error) {
     if (error instanceof Refusal) return before;
     throw error;
   }
-};
+}
 
-const unsavedOf = async (
+async function unsavedOf(
   { sql, organisation, now }: InOrganisation,
   { page_id: page, report, post }: Input,
-): Promise<Unsaved> => {
+): Promise<Unsaved> {
   if (post !== null)
     return {
       post: {
@@ -95,4 +97,4 @@ const unsavedOf = async (
       posts: [...posted.toReversed(), ...(text === '' ? [] : [{ kind, text, at: now }])],
     },
   };
-};
+}

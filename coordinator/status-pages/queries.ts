@@ -13,12 +13,12 @@ import {
   type WholePage,
 } from './row.ts';
 
-const post = (
-  sql: Queryable,
-) => sql`o.key, o.id, o.incident_id, o.kind, o.text, u.email as written_by, o.written_at
+function post(sql: Queryable) {
+  return sql`o.key, o.id, o.incident_id, o.kind, o.text, u.email as written_by, o.written_at
   from status_page_posts o left join users u on u.id = o.written_by`;
+}
 
-export const postPage = (
+export function postPage(
   sql: Queryable,
   {
     organisation,
@@ -27,15 +27,16 @@ export const postPage = (
   }: { readonly organisation: string; readonly page: string; readonly incident: string | null },
   before: number,
   limit: number,
-): Promise<PostRow[]> =>
-  sql<
+): Promise<PostRow[]> {
+  return sql<
     PostRow[]
   >`select ${post(sql)} where o.organisation_id = ${organisation} and o.page_id = ${page}
     and o.key < ${before}
     and (${incident}::uuid is null or o.incident_id = ${incident}) order by o.key desc
     limit ${limit}`;
+}
 
-export const insertPost = async (
+export async function insertPost(
   sql: Queryable,
   of: {
     readonly id: string;
@@ -47,82 +48,80 @@ export const insertPost = async (
     readonly user: string | null;
     readonly at: Date;
   },
-): Promise<void> => {
+): Promise<void> {
   const { id, organisation, page, incident, kind, text, user, at } = of;
   await sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text,
     written_by, written_at)
     values (${id}, ${page}, ${organisation}, ${incident}, ${kind}, ${text}, ${user}, ${at})`;
-};
+}
 
-export const postById = async (
+export async function postById(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<PostRow | undefined> => {
+): Promise<PostRow | undefined> {
   const [row] = await sql<
     PostRow[]
   >`select ${post(sql)} where o.organisation_id = ${organisation} and o.id = ${id}`;
   return row;
-};
+}
 
-export const deletePost = async (
+export async function deletePost(
   sql: Queryable,
   organisation: string,
   page: string,
   id: string,
-): Promise<boolean> => {
+): Promise<boolean> {
   const gone = await sql`delete from status_page_posts where organisation_id = ${organisation}
       and page_id = ${page} and id = ${id}`;
   return gone.count > 0;
-};
+}
 
-export const countPosts = async (
-  sql: Queryable,
-  page: string,
-  incident: string,
-): Promise<number> => {
+export async function countPosts(sql: Queryable, page: string, incident: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*) as count from status_page_posts where page_id = ${page}
       and incident_id = ${incident}`;
   return row?.count ?? 0;
-};
+}
 
 /**
  * The name under which a page shows an incident; undefined when it does not: its monitor is not on
  * the page, or the incident is not confirmed.
  */
-export const shownIncident = async (
+export async function shownIncident(
   sql: Queryable,
   page: string,
   incident: string,
-): Promise<{ readonly name: string; readonly language: PageLanguage } | undefined> => {
+): Promise<{ readonly name: string; readonly language: PageLanguage } | undefined> {
   const [row] = await sql<{ name: string; language: PageLanguage }[]>`
     select m.display_name as name, p.language from incidents i join status_page_monitors m
       on m.monitor_id = i.monitor_id
     join status_pages p on p.id = m.page_id where p.id = ${page} and i.id = ${incident}
       and i.confirmed_at is not null`;
   return row;
-};
+}
 
-export const countSubscribers = async (
+export async function countSubscribers(
   sql: Queryable,
   page: string,
-): Promise<{ readonly confirmed: number; readonly waiting: number }> => {
+): Promise<{ readonly confirmed: number; readonly waiting: number }> {
   const [row] = await sql<{ confirmed: number; waiting: number }[]>`
     select count(confirmed_at) as confirmed, count(*) - count(confirmed_at) as waiting
     from status_page_subscribers where page_id = ${page} and off_at is null`;
   return row ?? { confirmed: 0, waiting: 0 };
-};
+}
 
 type Posted = Omit<PostRow, 'key' | 'written_at'> & { readonly written_at: string };
 
-const postsJson = (sql: Queryable, page: 'p.id' | 'm.page_id') => sql`(
+function postsJson(sql: Queryable, page: 'p.id' | 'm.page_id') {
+  return sql`(
   select coalesce(json_agg(json_build_object('id', o.id, 'incident_id', o.incident_id, 'kind',
     o.kind, 'text', o.text, 'written_by', u.email,
       'written_at', to_char(o.written_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
       order by o.key desc), '[]')
   from status_page_posts o left join users u on u.id = o.written_by
   where o.page_id = ${sql(page)} and o.incident_id = i.id) as posts`;
+}
 
 export type PublishedIncident = {
   readonly id: string;
@@ -133,18 +132,19 @@ export type PublishedIncident = {
 };
 
 /** A page's open incidents, and those since a moment; newest first. */
-export const publishedIncidents = (
+export function publishedIncidents(
   sql: Queryable,
   page: string,
   since: Date,
   limit: number,
-): Promise<PublishedIncident[]> =>
-  sql<PublishedIncident[]>`
+): Promise<PublishedIncident[]> {
+  return sql<PublishedIncident[]>`
     select i.id, m.display_name, i.started_at, i.resolved_at, ${postsJson(sql, 'm.page_id')}
     from status_page_monitors m join incidents i on i.monitor_id = m.monitor_id
     where m.page_id = ${page} and i.confirmed_at is not null
       and (i.resolved_at is null or i.resolved_at > ${since})
     order by i.resolved_at is null desc, i.key desc limit ${limit}`;
+}
 
 export type IncidentPage = {
   readonly id: string;
@@ -157,21 +157,22 @@ export type IncidentPage = {
 };
 
 /** The pages that show an incident. */
-export const pagesOfIncident = (
+export function pagesOfIncident(
   sql: Queryable,
   organisation: string,
   incident: string,
-): Promise<IncidentPage[]> =>
-  sql<IncidentPage[]>`
+): Promise<IncidentPage[]> {
+  return sql<IncidentPage[]>`
     select p.id, p.name, p.slug, p.enabled, p.language, m.display_name, ${postsJson(sql, 'p.id')}
     from incidents i join status_page_monitors m on m.monitor_id = i.monitor_id join status_pages p
       on p.id = m.page_id
     where i.organisation_id = ${organisation} and i.id = ${incident} and i.confirmed_at is not null
       and p.organisation_id = ${organisation}
     order by p.key`;
+}
 
 /** What an organisation could publish, by internal name. */
-export const publishable = async (
+export async function publishable(
   sql: Queryable,
   organisation: string,
 ): Promise<{
@@ -182,7 +183,7 @@ export const publishable = async (
     readonly tags: readonly string[];
   }[];
   readonly groups: readonly { readonly id: string; readonly name: string }[];
-}> => {
+}> {
   const [monitors, groups] = await Promise.all([
     sql<{ id: string; name: string; group: string | null; tags: string[] }[]>`
       select id, name, group_id as group, tags from monitors where organisation_id = ${organisation}
@@ -193,17 +194,18 @@ export const publishable = async (
     order by lower(name), key`,
   ]);
   return { monitors, groups };
-};
+}
 
-export const statusPagePage = (
+export function statusPagePage(
   sql: Queryable,
   organisation: string,
   after: number,
   limit: number,
-): Promise<PageSummary[]> =>
-  sql<PageSummary[]>`
+): Promise<PageSummary[]> {
+  return sql<PageSummary[]>`
     select key, id, name, slug, enabled, created_at from status_pages
     where organisation_id = ${organisation} and key > ${after} order by key limit ${limit}`;
+}
 
 export type PageOverview = Omit<PageSummary, 'created_at'> & {
   readonly access: PageAccess;
@@ -214,13 +216,13 @@ export type PageOverview = Omit<PageSummary, 'created_at'> & {
   readonly subscribers: number;
 };
 
-export const pageOverviews = (
+export function pageOverviews(
   sql: Queryable,
   organisation: string,
   after: number,
   limit: number,
-): Promise<PageOverview[]> =>
-  sql<PageOverview[]>`
+): Promise<PageOverview[]> {
+  return sql<PageOverview[]>`
     select p.key, p.id, p.name, p.slug, p.enabled, p.access, p.language, case
       when p.domain_proved_at is not null then p.domain end as domain,
       (select count(*) from status_page_monitors m where m.page_id = p.id) as monitors,
@@ -233,13 +235,14 @@ export const pageOverviews = (
         and s.confirmed_at is not null) as subscribers
     from status_pages p where p.organisation_id = ${organisation} and p.key > ${after}
     order by p.key limit ${limit}`;
+}
 
 /** A page with its rows in order, all of one moment. */
-export const statusPageById = async (
+export async function statusPageById(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<WholePage | undefined> => {
+): Promise<WholePage | undefined> {
   const [row] = await sql<WholePage[]>`
     select p.key, p.id, p.created_at, ${sql.unsafe(settingNames)},
       p.link_fingerprint is not null as has_link,
@@ -263,33 +266,33 @@ export const statusPageById = async (
         from status_page_groups g where g.page_id = p.id) as groups
     from status_pages p where p.organisation_id = ${organisation} and p.id = ${id}`;
   return row;
-};
+}
 
-export const statusPageExists = async (
+export async function statusPageExists(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<boolean> => {
+): Promise<boolean> {
   const rows =
     await sql`select 1 from status_pages where organisation_id = ${organisation} and id = ${id}`;
   return rows.length > 0;
-};
+}
 
-export const countStatusPages = async (sql: Queryable, organisation: string): Promise<number> => {
+export async function countStatusPages(sql: Queryable, organisation: string): Promise<number> {
   const [row] = await sql<
     { count: number }[]
   >`select count(*) as count from status_pages where organisation_id = ${organisation}`;
   return row?.count ?? 0;
-};
+}
 
 /**
  * Slugs and domains of pages are shared by all organisations. @throws Refusal `slug_taken`,
  * `domain_taken`.
  */
-const refusingWhatIsTaken = async (
+async function refusingWhatIsTaken(
   { slug, domain }: PageSettings,
   write: () => Promise<void>,
-): Promise<void> => {
+): Promise<void> {
   try {
     await write();
   } catch (error) {
@@ -301,55 +304,57 @@ const refusingWhatIsTaken = async (
       });
     throw error;
   }
-};
+}
 
-export const insertStatusPage = (
+export function insertStatusPage(
   sql: Queryable,
   organisation: string,
   id: string,
   settings: PageSettings,
-): Promise<void> =>
-  refusingWhatIsTaken(settings, () =>
+): Promise<void> {
+  return refusingWhatIsTaken(settings, () =>
     insertRows(sql, 'status_pages', { id: 'uuid', ...settingColumns }, organisation, [
       { id, ...settings },
     ]),
   );
+}
 
-export const updateStatusPage = (
+export function updateStatusPage(
   sql: Queryable,
   organisation: string,
   id: string,
   settings: PageSettings,
-): Promise<void> =>
-  refusingWhatIsTaken(settings, () =>
+): Promise<void> {
+  return refusingWhatIsTaken(settings, () =>
     updateRows(sql, 'status_pages', settingColumns, organisation, [{ ...settings, id }]),
   );
+}
 
 /** Makes a page visible only by a link, and only by this one. */
-export const writePageLink = async (
+export async function writePageLink(
   sql: Queryable,
   organisation: string,
   id: string,
   fingerprint: Buffer,
-): Promise<boolean> => {
+): Promise<boolean> {
   const written = await sql`
     update status_pages
     set access = 'link', link_fingerprint = ${fingerprint}, access_version = access_version + 1
     where organisation_id = ${organisation} and id = ${id}`;
   return written.count > 0;
-};
+}
 
-export const deleteStatusPage = async (
+export async function deleteStatusPage(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<boolean> => {
+): Promise<boolean> {
   const gone =
     await sql`delete from status_pages where organisation_id = ${organisation} and id = ${id}`;
   return gone.count > 0;
-};
+}
 
-export const writePageLogo = async (
+export async function writePageLogo(
   sql: Queryable,
   page: string,
   {
@@ -357,116 +362,116 @@ export const writePageLogo = async (
     bytes,
     version,
   }: { readonly type: string; readonly bytes: Uint8Array; readonly version: string },
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into status_page_logos (page_id, type, bytes, version)
     values (${page}, ${type}, ${Buffer.from(bytes)}, ${version})
     on conflict (page_id) do update
     set type = excluded.type, bytes = excluded.bytes, version = excluded.version`;
-};
+}
 
-export const removePageLogo = async (sql: Queryable, page: string): Promise<void> => {
+export async function removePageLogo(sql: Queryable, page: string): Promise<void> {
   await sql`delete from status_page_logos where page_id = ${page}`;
-};
+}
 
 /** One position after the last of the page's rows. */
-export const nextPosition = async (sql: Queryable, page: string): Promise<number> => {
+export async function nextPosition(sql: Queryable, page: string): Promise<number> {
   const [row] = await sql<{ next: number }[]>`select coalesce(max(position) + 1, 0) as next from (
     select position from status_page_monitors where page_id = ${page}
     union all select position from status_page_groups where page_id = ${page}) as rows`;
   return row?.next ?? 0;
-};
+}
 
 /** All rows, in the given order. */
-export const writeOrder = async (
+export async function writeOrder(
   sql: Queryable,
   page: string,
   rows: readonly string[],
-): Promise<void> => {
+): Promise<void> {
   const places = sql`unnest(${[...rows]}::uuid[]) with ordinality as r (id, place)`;
   await sql`update status_page_groups set position = r.place - 1 from ${places}
     where page_id = ${page} and group_id = r.id`;
   await sql`update status_page_monitors set position = r.place - 1 from ${places}
     where page_id = ${page} and monitor_id = r.id`;
-};
+}
 
-export const renamePageMonitor = async (
+export async function renamePageMonitor(
   sql: Queryable,
   page: string,
   monitor: string,
   name: string,
-): Promise<PageMonitor | undefined> => {
+): Promise<PageMonitor | undefined> {
   const [row] = await sql<PageMonitor[]>`
     update status_page_monitors set display_name = ${name} where page_id = ${page}
       and monitor_id = ${monitor}
     returning monitor_id, display_name, group_id, position`;
   return row;
-};
+}
 
-export const renamePageGroup = async (
+export async function renamePageGroup(
   sql: Queryable,
   page: string,
   group: string,
   name: string,
-): Promise<PageGroup | undefined> => {
+): Promise<PageGroup | undefined> {
   const [row] = await sql<PageGroup[]>`
     update status_page_groups set display_name = ${name} where page_id = ${page}
       and group_id = ${group}
     returning group_id, display_name, position`;
   return row;
-};
+}
 
 /** False when the page shows the monitor already. */
-export const insertPageMonitor = async (
+export async function insertPageMonitor(
   sql: Queryable,
   page: string,
   row: PageMonitor,
-): Promise<boolean> => {
+): Promise<boolean> {
   const { monitor_id, display_name, group_id, position } = row;
   const written = await sql`
     insert into status_page_monitors (page_id, monitor_id, display_name, group_id, position)
     values (${page}, ${monitor_id}, ${display_name}, ${group_id}, ${position}) on conflict
     do nothing`;
   return written.count > 0;
-};
+}
 
-export const insertPageGroup = async (
+export async function insertPageGroup(
   sql: Queryable,
   page: string,
   row: PageGroup,
-): Promise<boolean> => {
+): Promise<boolean> {
   const written = await sql`
     insert into status_page_groups (page_id, group_id, display_name, position)
     values (${page}, ${row.group_id}, ${row.display_name}, ${row.position}) on conflict do nothing`;
   return written.count > 0;
-};
+}
 
 /**
  * The group's monitors are added below its heading; those that the page had already move there and
  * keep their names.
  */
-export const publishMembers = async (
+export async function publishMembers(
   sql: Queryable,
   page: string,
   group: string,
   from: number,
-): Promise<void> => {
+): Promise<void> {
   await sql`
     insert into status_page_monitors (page_id, monitor_id, display_name, group_id, position)
     select ${page}, m.id, m.name, ${group}, ${from} - 1 + row_number() over (order by m.key)
     from monitors m where m.group_id = ${group}
     on conflict (page_id, monitor_id) do update set group_id = excluded.group_id`;
-};
+}
 
 /**
  * Makes these the rows of a page. A monitor stays under its heading, or comes under that of its
  * group. @throws Refusal for what is not the organisation's.
  */
-export const publishRows = async (
+export async function publishRows(
   sql: Queryable,
   organisation: string,
   page: string,
   rows: readonly RowIn[],
-): Promise<void> => {
+): Promise<void> {
   const of = (kind: RowIn['kind']) => {
     const own = rows.flatMap((row, place) => (row.kind === kind ? [{ ...row, place }] : []));
     return {
@@ -500,48 +505,48 @@ export const publishRows = async (
     on conflict (page_id, monitor_id) do update set position = excluded.position,
       group_id = excluded.group_id, display_name = excluded.display_name`;
   if (published.count < monitors.count) throw notFound('monitor_not_found');
-};
+}
 
 /** Moves the group's monitors that the page has already below its heading. */
-export const gatherMembers = async (sql: Queryable, page: string, group: string): Promise<void> => {
+export async function gatherMembers(sql: Queryable, page: string, group: string): Promise<void> {
   await sql`update status_page_monitors set group_id = ${group} from monitors m
     where page_id = ${page} and m.id = monitor_id and m.group_id = ${group}`;
-};
+}
 
-export const removePageMonitor = async (
+export async function removePageMonitor(
   sql: Queryable,
   page: string,
   monitor: string,
-): Promise<boolean> => {
+): Promise<boolean> {
   const gone =
     await sql`delete from status_page_monitors where page_id = ${page} and monitor_id = ${monitor}`;
   return gone.count > 0;
-};
+}
 
 /** Removes the heading; its monitors stay, without one. */
-export const removePageGroup = async (
+export async function removePageGroup(
   sql: Queryable,
   page: string,
   group: string,
-): Promise<boolean> => {
+): Promise<boolean> {
   const gone =
     await sql`delete from status_page_groups where page_id = ${page} and group_id = ${group}`;
   await sql`update status_page_monitors set group_id = null where page_id = ${page}
     and group_id = ${group}`;
   return gone.count > 0;
-};
+}
 
 /** The heading for a monitor that is added to a page: that of its group, if the page has it. */
-export const headingFor = async (
+export async function headingFor(
   sql: Queryable,
   page: string,
   monitor: string,
-): Promise<string | null> => {
+): Promise<string | null> {
   const [row] = await sql<{ group_id: string }[]>`
     select g.group_id from status_page_groups g join monitors m on m.group_id = g.group_id
     where g.page_id = ${page} and m.id = ${monitor}`;
   return row?.group_id ?? null;
-};
+}
 
 export type ProvenDomain = {
   readonly id: string;
@@ -553,20 +558,21 @@ export type ProvenDomain = {
 };
 
 /** Proven domains whose last check was before this moment. */
-export const domainsToProve = (
+export function domainsToProve(
   sql: Queryable,
   before: Date,
   limit: number,
-): Promise<ProvenDomain[]> =>
-  sql<ProvenDomain[]>`
+): Promise<ProvenDomain[]> {
+  return sql<ProvenDomain[]>`
     select id, domain, domain_token, greatest(domain_seen_at, domain_proved_at) as seen_at,
       domain_checked_at as checked_at from status_pages
     where domain_proved_at is not null and domain_token is not null
       and greatest(domain_checked_at, domain_proved_at) < ${before}
     order by greatest(domain_checked_at, domain_proved_at) limit ${limit}`;
+}
 
 /** A domain that was changed meanwhile stays as it is. */
-export const writeDomainCheck = async (
+export async function writeDomainCheck(
   sql: Queryable,
   id: string,
   {
@@ -580,9 +586,9 @@ export const writeDomainCheck = async (
     readonly isSeen: boolean;
     readonly isOver: boolean;
   },
-): Promise<void> => {
+): Promise<void> {
   await sql`update status_pages
     set domain_checked_at = ${at}, domain_seen_at = ${isSeen ? at : sql`domain_seen_at`},
     domain_proved_at = ${isOver ? null : sql`domain_proved_at`} where id = ${id}
       and domain = ${domain}`;
-};
+}

@@ -24,7 +24,8 @@ export type ReportRow = {
   readonly updates: readonly UpdateRow[];
 };
 
-const report = (sql: Queryable) => sql`r.key, r.id, r.title, r.started_at, r.ends_at,
+function report(sql: Queryable) {
+  return sql`r.key, r.id, r.title, r.started_at, r.ends_at,
   (select coalesce(json_agg(json_build_object('monitor', m.monitor_id, 'impact', m.impact)
     order by m.monitor_id), '[]')
     from status_page_report_monitors m where m.report_id = r.id) as affected,
@@ -35,69 +36,72 @@ const report = (sql: Queryable) => sql`r.key, r.id, r.title, r.started_at, r.end
     from status_page_report_updates o left join users u on u.id = o.written_by
     where o.report_id = r.id) as updates
   from status_page_reports r`;
+}
 
 type OfPage = { readonly organisation: string; readonly page: string };
 
-export const reportPage = (
+export function reportPage(
   sql: Queryable,
   { organisation, page }: OfPage,
   before: number,
   limit: number,
-): Promise<ReportRow[]> =>
-  sql<ReportRow[]>`select ${report(sql)} where r.organisation_id = ${organisation}
+): Promise<ReportRow[]> {
+  return sql<ReportRow[]>`select ${report(sql)} where r.organisation_id = ${organisation}
     and r.page_id = ${page} and r.key < ${before} order by r.key desc limit ${limit}`;
+}
 
 /** Reports that are open, and those that ended since a moment; open ones first. */
-export const recentReports = (
+export function recentReports(
   sql: Queryable,
   { organisation, page }: OfPage,
   now: Date,
   since: Date,
   limit: number,
-): Promise<ReportRow[]> =>
-  sql<ReportRow[]>`select ${report(sql)} where r.organisation_id = ${organisation}
+): Promise<ReportRow[]> {
+  return sql<ReportRow[]>`select ${report(sql)} where r.organisation_id = ${organisation}
     and r.page_id = ${page} and (r.ends_at is null or r.ends_at > ${since})
     order by r.ends_at is null or r.ends_at > ${now} desc, r.key desc limit ${limit}`;
+}
 
-export const reportById = async (
+export async function reportById(
   sql: Queryable,
   { organisation, page }: OfPage,
   id: string,
-): Promise<ReportRow | undefined> => {
+): Promise<ReportRow | undefined> {
   const [row] = await sql<ReportRow[]>`select ${report(sql)}
     where r.organisation_id = ${organisation} and r.page_id = ${page} and r.id = ${id}`;
   return row;
-};
+}
 
-export const insertReport = async (
+export async function insertReport(
   sql: Queryable,
   { organisation, page }: OfPage,
   row: Pick<ReportRow, 'id' | 'title' | 'started_at' | 'ends_at'>,
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into status_page_reports (id, page_id, organisation_id, title, started_at, ends_at)
     values (${row.id}, ${page}, ${organisation}, ${row.title}, ${row.started_at}, ${row.ends_at})`;
-};
+}
 
-export const writeReport = async (
+export async function writeReport(
   sql: Queryable,
   organisation: string,
   row: Pick<ReportRow, 'id' | 'title' | 'started_at' | 'ends_at'>,
-): Promise<void> => {
+): Promise<void> {
   await sql`update status_page_reports
     set title = ${row.title}, started_at = ${row.started_at}, ends_at = ${row.ends_at}
     where organisation_id = ${organisation} and id = ${row.id}`;
-};
+}
 
 /**
  * Replaces what a report affects. Gives how many of the monitors are on the page: the others are
  * not written.
  */
-export const writeAffected = async (
+export async function writeAffected(
   sql: Queryable,
   page: string,
   id: string,
   affected: readonly Affected[],
-): Promise<number> => {
+): Promise<number> {
   await sql`delete from status_page_report_monitors where report_id = ${id}`;
   const written = await sql`insert into status_page_report_monitors (report_id, monitor_id, impact)
     select ${id}, m.monitor_id, a.impact
@@ -105,9 +109,9 @@ export const writeAffected = async (
       ${affected.map(({ impact }) => impact)}::text[]) as a (monitor, impact)
     join status_page_monitors m on m.page_id = ${page} and m.monitor_id = a.monitor`;
   return written.count;
-};
+}
 
-export const insertUpdate = async (
+export async function insertUpdate(
   sql: Queryable,
   report: string,
   of: {
@@ -117,18 +121,18 @@ export const insertUpdate = async (
     readonly user: string | null;
     readonly at: Date;
   },
-): Promise<void> => {
+): Promise<void> {
   await sql`insert into status_page_report_updates (id, report_id, kind, text, written_by,
     written_at)
     values (${of.id}, ${report}, ${of.kind}, ${of.text}, ${of.user}, ${of.at})`;
-};
+}
 
-export const deleteReport = async (
+export async function deleteReport(
   sql: Queryable,
   { organisation, page }: OfPage,
   id: string,
-): Promise<boolean> => {
+): Promise<boolean> {
   const gone = await sql`delete from status_page_reports where organisation_id = ${organisation}
     and page_id = ${page} and id = ${id}`;
   return gone.count > 0;
-};
+}

@@ -36,39 +36,39 @@ const maxUpdates = 100;
 
 type OfPage = { readonly organisation: string; readonly page: string };
 
-const pageOfReport = async (
-  { sql, organisation }: InOrganisation,
-  page: string,
-): Promise<OfPage> => {
+async function pageOfReport({ sql, organisation }: InOrganisation, page: string): Promise<OfPage> {
   if (!(await statusPageExists(sql, organisation.id, page)))
     throw notFound('status_page_not_found');
   return { organisation: organisation.id, page };
-};
+}
 
-const reportFrom = async ({ sql }: InOrganisation, of: OfPage, id: string): Promise<ReportRow> =>
-  orNotFound(await reportById(sql, of, id), 'status_page_report_not_found');
+async function reportFrom({ sql }: InOrganisation, of: OfPage, id: string): Promise<ReportRow> {
+  return orNotFound(await reportById(sql, of, id), 'status_page_report_not_found');
+}
 
 /** A monitor that is named twice has the last impact. */
-const affect = async (
+async function affect(
   { sql }: InOrganisation,
   page: string,
   report: string,
   given: readonly Affected[],
-): Promise<void> => {
+): Promise<void> {
   const affected = [...new Map(given.map((each) => [each.monitor, each])).values()];
   if ((await writeAffected(sql, page, report, affected)) < affected.length)
     throw notFound('status_page_monitor_not_found');
-};
+}
 
-const dateOf = (
+function dateOf(
   moment: Moment | null,
   { organisation: { time_zone } }: InOrganisation,
-): Date | null => (moment === null ? null : new Date(epochOf(moment, time_zone)));
+): Date | null {
+  return moment === null ? null : new Date(epochOf(moment, time_zone));
+}
 
-export const listStatusPageReports = async (
+export async function listStatusPageReports(
   context: InOrganisation,
   input: InputOf<typeof api.listStatusPageReports>,
-): OperationResult<OutputOf<typeof api.listStatusPageReports>> => {
+): OperationResult<OutputOf<typeof api.listStatusPageReports>> {
   const {
     sql,
     with: { cursors },
@@ -81,12 +81,12 @@ export const listStatusPageReports = async (
     (from, limit) => reportPage(sql, of, from ?? afterAll, limit),
     reportJson,
   );
-};
+}
 
-export const createStatusPageReport = async (
+export async function createStatusPageReport(
   context: InOrganisation,
   input: InputOf<typeof api.createStatusPageReport>,
-): OperationResult<OutputOf<typeof api.createStatusPageReport>> => {
+): OperationResult<OutputOf<typeof api.createStatusPageReport>> {
   const { sql, caller, now } = context;
   const of = await pageOfReport(context, input.page_id);
   const at = new Date(now);
@@ -103,18 +103,19 @@ export const createStatusPageReport = async (
   await affect(context, of.page, row.id, input.affected);
   await insertUpdate(sql, row.id, { id: newId(), kind: input.kind, text, user: caller.user, at });
   return reportJson(await reportFrom(context, of, row.id));
-};
+}
 
-export const getStatusPageReport = async (
+export async function getStatusPageReport(
   context: InOrganisation,
   { page_id, report_id }: InputOf<typeof api.getStatusPageReport>,
-): OperationResult<OutputOf<typeof api.getStatusPageReport>> =>
-  reportJson(await reportFrom(context, await pageOfReport(context, page_id), report_id));
+): OperationResult<OutputOf<typeof api.getStatusPageReport>> {
+  return reportJson(await reportFrom(context, await pageOfReport(context, page_id), report_id));
+}
 
-export const updateStatusPageReport = async (
+export async function updateStatusPageReport(
   context: InOrganisation,
   input: InputOf<typeof api.updateStatusPageReport>,
-): OperationResult<OutputOf<typeof api.updateStatusPageReport>> => {
+): OperationResult<OutputOf<typeof api.updateStatusPageReport>> {
   const { sql, now, note } = context;
   const of = await pageOfReport(context, input.page_id);
   const before = await reportFrom(context, of, input.report_id);
@@ -131,12 +132,12 @@ export const updateStatusPageReport = async (
   const noted = ({ updates: _, ...rest }: ReturnType<typeof reportJson>) => rest;
   note({ before: noted(reportJson(before)), after: noted(reportJson(after)) });
   return reportJson(after);
-};
+}
 
-export const addStatusPageReportUpdate = async (
+export async function addStatusPageReportUpdate(
   context: InOrganisation,
   { page_id, report_id, kind, text, affected }: InputOf<typeof api.addStatusPageReportUpdate>,
-): OperationResult<OutputOf<typeof api.addStatusPageReportUpdate>> => {
+): OperationResult<OutputOf<typeof api.addStatusPageReportUpdate>> {
   const { sql, caller, now } = context;
   const of = await pageOfReport(context, page_id);
   const report = await reportFrom(context, of, report_id);
@@ -154,14 +155,14 @@ export const addStatusPageReportUpdate = async (
   if (affected !== null) await affect(context, of.page, report.id, affected);
   await insertUpdate(sql, report.id, { id: newId(), kind, text: said, user: caller.user, at });
   return reportJson(await reportFrom(context, of, report.id));
-};
+}
 
-export const deleteStatusPageReport = async (
+export async function deleteStatusPageReport(
   context: InOrganisation,
   { page_id, report_id }: InputOf<typeof api.deleteStatusPageReport>,
-): Promise<void> => {
+): Promise<void> {
   const of = await pageOfReport(context, page_id);
   const { title } = await reportFrom(context, of, report_id);
   await deleteReport(context.sql, of, report_id);
   context.note({ before: { title } });
-};
+}

@@ -66,33 +66,39 @@ export type PostRow = {
   readonly written_at: Date;
 };
 
-export const pageMonitorJson = ({ monitor_id, display_name, group_id, position }: PageMonitor) => ({
-  monitor: monitor_id,
-  display_name,
-  group: group_id,
-  position,
-});
+export function pageMonitorJson({ monitor_id, display_name, group_id, position }: PageMonitor) {
+  return {
+    monitor: monitor_id,
+    display_name,
+    group: group_id,
+    position,
+  };
+}
 
-export const pageGroupJson = ({ group_id, display_name, position }: PageGroup) => ({
-  group: group_id,
-  display_name,
-  position,
-});
+export function pageGroupJson({ group_id, display_name, position }: PageGroup) {
+  return {
+    group: group_id,
+    display_name,
+    position,
+  };
+}
 
-export const summaryJson = ({ id, name, slug, enabled, created_at }: PageSummary) => ({
-  id,
-  name,
-  slug,
-  enabled,
-  created_at: created_at.toISOString(),
-});
+export function summaryJson({ id, name, slug, enabled, created_at }: PageSummary) {
+  return {
+    id,
+    name,
+    slug,
+    enabled,
+    created_at: created_at.toISOString(),
+  };
+}
 
-export const domainJson = ({
+export function domainJson({
   domain,
   domain_token,
   domain_proved_at,
-}: Pick<WholePage, 'domain' | 'domain_token' | 'domain_proved_at'>) =>
-  domain === null || domain_token === null
+}: Pick<WholePage, 'domain' | 'domain_token' | 'domain_proved_at'>) {
+  return domain === null || domain_token === null
     ? null
     : {
         name: domain,
@@ -100,9 +106,10 @@ export const domainJson = ({
         record_name: proofRecordName(domain),
         record_text: proofRecordText(domain_token),
       };
+}
 
 /** The audit details of a change; never the password. */
-export const settingsJson = ({
+export function settingsJson({
   name,
   slug,
   description,
@@ -112,60 +119,69 @@ export const settingsJson = ({
   access,
   domain,
   password_hash,
-}: PageSettings) => ({
-  name,
-  slug,
-  description,
-  enabled,
-  language,
-  accent,
-  access,
-  domain,
-  has_password: password_hash !== null,
-});
+}: PageSettings) {
+  return {
+    name,
+    slug,
+    description,
+    enabled,
+    language,
+    accent,
+    access,
+    domain,
+    has_password: password_hash !== null,
+  };
+}
 
 /** What it shows, from top to bottom, as a change of it takes it. */
-export const rowsShown = ({ monitors, groups }: Pick<WholePage, 'monitors' | 'groups'>) =>
-  [
+export function rowsShown({ monitors, groups }: Pick<WholePage, 'monitors' | 'groups'>) {
+  return [
     ...groups.map(({ group_id: group, ...row }) => ({ ...row, monitor: null, group })),
     ...monitors.map(({ monitor_id: monitor, ...row }) => ({ ...row, monitor, group: null })),
   ]
     .toSorted((a, b) => a.position - b.position)
     .map(({ monitor, group, display_name }) => ({ monitor, group, display_name }));
+}
 
 /** For its password and its link, only whether they exist. */
-export const pageJson = (page: WholePage) => ({
-  ...summaryJson(page),
-  description: page.description,
-  monitors: page.monitors.map(pageMonitorJson),
-  groups: page.groups.map(pageGroupJson),
-  language: page.language,
-  accent: page.accent,
-  logo: page.logo,
-  access: page.access,
-  has_password: page.password_hash !== null,
-  has_link: page.has_link,
-  domain: domainJson(page),
-  subscribers: page.subscribers,
-  offered: page.offered,
-});
+export function pageJson(page: WholePage) {
+  return {
+    ...summaryJson(page),
+    description: page.description,
+    monitors: page.monitors.map(pageMonitorJson),
+    groups: page.groups.map(pageGroupJson),
+    language: page.language,
+    accent: page.accent,
+    logo: page.logo,
+    access: page.access,
+    has_password: page.password_hash !== null,
+    has_link: page.has_link,
+    domain: domainJson(page),
+    subscribers: page.subscribers,
+    offered: page.offered,
+  };
+}
 
 type Posted = Omit<PostRow, 'key' | 'written_at'> & { readonly written_at: Date | string };
 
-export const postJson = ({ id, incident_id, kind, text, written_by, written_at }: Posted) => ({
-  id,
-  incident: incident_id,
-  kind,
-  text,
-  written_by,
-  written_at: typeof written_at === 'string' ? written_at : written_at.toISOString(),
-});
+export function postJson({ id, incident_id, kind, text, written_by, written_at }: Posted) {
+  return {
+    id,
+    incident: incident_id,
+    kind,
+    text,
+    written_by,
+    written_at: typeof written_at === 'string' ? written_at : written_at.toISOString(),
+  };
+}
 
-export const reportJson = ({ id, title, started_at, ends_at, affected, updates }: ReportRow) => ({
-  id,
-  title,
-  started_at: started_at.toISOString(),
-  ends_at: ends_at?.toISOString() ?? null,
-  affected,
-  updates,
-});
+export function reportJson({ id, title, started_at, ends_at, affected, updates }: ReportRow) {
+  return {
+    id,
+    title,
+    started_at: started_at.toISOString(),
+    ends_at: ends_at?.toISOString() ?? null,
+    affected,
+    updates,
+  };
+}

@@ -28,10 +28,10 @@ const maxQuestions = 3;
  * The subscriber to ask by mail; undefined: they are subscribed already, or a mail that asks was
  * sent just now.
  */
-export const askSubscriber = async (
+export async function askSubscriber(
   sql: Transaction,
   { id, page, email, language, at, notSince }: NewSubscriber,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   // Without this lock, two concurrent requests for one address on two pages would each be the
   // first.
   await sql`select pg_advisory_xact_lock(hashtextextended(${`page subscriber ${email.toLowerCase()}`},
@@ -49,7 +49,7 @@ export const askSubscriber = async (
         and p.organisation_id = (select organisation_id from status_pages
           where id = ${page})) as asked`;
   return row && row.asked < maxQuestions ? row.id : undefined;
-};
+}
 
 export type SubscriberOfPage = {
   readonly language: PageLanguage;
@@ -61,34 +61,36 @@ export type SubscriberOfPage = {
 };
 
 /** The page of the subscriber `s`; pages of an organisation that is about to end are not there. */
-export const pageOfSubscriber = (sql: Queryable) => sql`s.language, p.slug, case
+export function pageOfSubscriber(sql: Queryable) {
+  return sql`s.language, p.slug, case
   when p.domain_proved_at is not null then p.domain end as domain,
   p.name as title, p.organisation_id as organisation, o.time_zone
   from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null`;
+}
 
 /** Stores what the confirmation link is valid for. Undefined: there is nothing to ask any more. */
-export const linkSubscriber = async (
+export async function linkSubscriber(
   sql: Queryable,
   id: string,
   fingerprint: Buffer,
-): Promise<(SubscriberOfPage & { readonly email: string }) | undefined> => {
+): Promise<(SubscriberOfPage & { readonly email: string }) | undefined> {
   const [row] = await sql<(SubscriberOfPage & { readonly email: string })[]>`
     with s as (update status_page_subscribers set confirm_fingerprint = ${fingerprint}
       where id = ${id} and confirmed_at is null
       returning email, language, page_id)
     select s.email, ${pageOfSubscriber(sql)} join s on s.page_id = p.id where p.enabled`;
   return row;
-};
+}
 
-export const subscriberOfPage = async (
+export async function subscriberOfPage(
   sql: Queryable,
   id: string,
-): Promise<(SubscriberOfPage & { readonly email: string }) | undefined> => {
+): Promise<(SubscriberOfPage & { readonly email: string }) | undefined> {
   const [row] = await sql<(SubscriberOfPage & { readonly email: string })[]>`
     select s.email, ${pageOfSubscriber(sql)} join status_page_subscribers s on s.page_id = p.id
     where s.id = ${id} and s.email is not null and s.confirmed_at is not null and p.enabled`;
   return row;
-};
+}
 
 export type ConfirmationLink = {
   readonly page: string;
@@ -100,35 +102,37 @@ export type ConfirmationLink = {
  * The mailbox and the organisation that a confirmation link is for; no row: it is invalid or
  * expired.
  */
-const linked = (sql: Queryable, { page, fingerprint, askedSince }: ConfirmationLink) => sql`
+function linked(sql: Queryable, { page, fingerprint, askedSince }: ConfirmationLink) {
+  return sql`
   select s.email, p.organisation_id, s.page_id from status_page_subscribers s join status_pages p
     on p.id = s.page_id
   where s.page_id = ${page} and s.confirm_fingerprint = ${fingerprint} and s.confirmed_at is null
     and s.asked_at > ${askedSince}`;
+}
 
 export type WaitingPage = { readonly slug: string; readonly title: string };
 
 /** The pages of the organisation that wait for an answer of the same mailbox. */
-export const waitingPages = (sql: Queryable, link: ConfirmationLink): Promise<WaitingPage[]> => sql<
-  WaitingPage[]
->`
+export function waitingPages(sql: Queryable, link: ConfirmationLink): Promise<WaitingPage[]> {
+  return sql<WaitingPage[]>`
   with l as (${linked(sql, link)})
   select p.slug, p.name as title from l join status_pages p on p.organisation_id = l.organisation_id
     and p.enabled
     join status_page_subscribers s on s.page_id = p.id and lower(s.email) = lower(l.email)
   where s.confirmed_at is null and s.asked_at > ${link.askedSince}
   order by p.id <> l.page_id, p.name, p.id`;
+}
 
 /**
  * Confirms the link's own page, and those of `slugs` that the link showed as waiting.
  * False: the link is invalid or expired.
  */
-export const confirmSubscriber = async (
+export async function confirmSubscriber(
   sql: Queryable,
   link: ConfirmationLink,
   at: Date,
   slugs: readonly string[],
-): Promise<boolean> => {
+): Promise<boolean> {
   const rows = await sql`
     with l as (${linked(sql, link)})
     update status_page_subscribers s set confirmed_at = ${at}, confirm_fingerprint = null
@@ -137,11 +141,11 @@ export const confirmSubscriber = async (
       and s.asked_at > ${link.askedSince}
       and (p.id = l.page_id or (p.enabled and p.slug = any(${slugs.filter(storable)})))`;
   return rows.count > 0;
-};
+}
 
-export const removeSubscriber = async (sql: Queryable, page: string, id: string): Promise<void> => {
+export async function removeSubscriber(sql: Queryable, page: string, id: string): Promise<void> {
   await sql`delete from status_page_subscribers where page_id = ${page} and id = ${id}`;
-};
+}
 
 export type SubscriberRow = {
   /** The list is in the order of its ids, which grow with time. */
@@ -156,22 +160,24 @@ export type SubscriberRow = {
   readonly off_at: Date | null;
 };
 
-export const subscriberPage = (
+export function subscriberPage(
   sql: Queryable,
   page: string,
   after: string | null,
   limit: number,
-): Promise<SubscriberRow[]> => sql<SubscriberRow[]>`
+): Promise<SubscriberRow[]> {
+  return sql<SubscriberRow[]>`
   select 0 as key, id::text as place, id, email, host, asked_at, confirmed_at, failing_since, off_at
   from status_page_subscribers
   where page_id = ${page} and (${after}::uuid is null or id > ${after}::uuid)
   order by id limit ${limit}`;
+}
 
 /** Deletes those who never answered; a webhook that was switched off had answered. */
-export const forgetUnconfirmed = async (sql: Queryable, before: Date): Promise<void> => {
+export async function forgetUnconfirmed(sql: Queryable, before: Date): Promise<void> {
   await sql`delete from status_page_subscribers where confirmed_at is null and off_at is null
     and asked_at < ${before}`;
-};
+}
 
 export type SubscriberNotice = {
   readonly subscriber: string;
@@ -187,11 +193,12 @@ export type SubscriberNotice = {
  * Posts that were not sent yet, for each subscriber of their page who had confirmed by then. They
  * are marked as sent.
  */
-export const takeUnsentPosts = (
+export function takeUnsentPosts(
   sql: Queryable,
   at: Date,
   limit: number,
-): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
+): Promise<SubscriberNotice[]> {
+  return sql<SubscriberNotice[]>`
   with fresh as (
     update status_page_posts set told_at = ${at}
     where id in (select id from status_page_posts where told_at is null order by key limit ${limit}
@@ -201,13 +208,15 @@ export const takeUnsentPosts = (
   from fresh f join status_pages p on p.id = f.page_id and p.enabled join status_page_subscribers s
     on s.page_id = p.id
   where s.confirmed_at <= f.written_at order by s.id`;
+}
 
 /** The same for updates of reports. */
-export const takeUnsentUpdates = (
+export function takeUnsentUpdates(
   sql: Queryable,
   at: Date,
   limit: number,
-): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
+): Promise<SubscriberNotice[]> {
+  return sql<SubscriberNotice[]>`
   with fresh as (
     update status_page_report_updates set told_at = ${at}
     where id in (select id from status_page_report_updates where told_at is null order by key
@@ -218,6 +227,7 @@ export const takeUnsentUpdates = (
     join status_pages p on p.id = r.page_id and p.enabled
     join status_page_subscribers s on s.page_id = p.id
   where s.confirmed_at <= f.written_at order by s.id`;
+}
 
 /**
  * Incidents for subscribers, begun or ended since `from`, on pages with subscribers; without
@@ -225,11 +235,12 @@ export const takeUnsentUpdates = (
  * those who had confirmed before the outage, so that its end goes to the recipients of its
  * beginning. Where someone posted about it, the post is sent instead.
  */
-export const takeUnsentIncidents = (
+export function takeUnsentIncidents(
   sql: Queryable,
   at: Date,
   from: Date,
-): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
+): Promise<SubscriberNotice[]> {
+  return sql<SubscriberNotice[]>`
   with fresh as (
     select a.organisation_id, a.monitor_id, a.incident_id, i.confirmed_at, case
       when a.event = 'down' then 'began' else 'over' end as event
@@ -255,6 +266,7 @@ export const takeUnsentIncidents = (
   where not exists (select 1 from status_page_posts o
     where o.page_id = t.page_id and o.incident_id = t.incident_id and (t.event = 'began' or o.kind = 'resolved'))
   order by s.id`;
+}
 
 export type NotifiedIncident = {
   /** The public name of its monitor; of a report, its title. */
@@ -269,12 +281,12 @@ export type NotifiedIncident = {
  * What is said about an incident or a report; undefined when the page no longer shows the
  * monitor, or what was written was deleted.
  */
-export const sentIncident = async (
+export async function sentIncident(
   sql: Queryable,
   subscriber: string,
   incident: string,
   post: string | null,
-): Promise<NotifiedIncident | undefined> => {
+): Promise<NotifiedIncident | undefined> {
   const [row] = await sql<NotifiedIncident[]>`
     select m.display_name as name, i.started_at, i.resolved_at, p.kind, p.text
     from status_page_subscribers s join incidents i on i.id = ${incident}
@@ -288,4 +300,4 @@ export const sentIncident = async (
     join status_page_report_updates u on u.report_id = r.id and u.id = ${post}
     where s.id = ${subscriber}`;
   return row;
-};
+}

@@ -20,7 +20,7 @@ const randomLength = 34;
 const checksumLength = 6;
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-const checksumOf = (text: string): string => {
+function checksumOf(text: string): string {
   let rest = crc32(text);
   let digits = '';
   for (let place = 0; place < checksumLength; place += 1) {
@@ -28,28 +28,36 @@ const checksumOf = (text: string): string => {
     rest = Math.floor(rest / 62);
   }
   return digits;
-};
+}
 
-export const newTokenText = (kind: TokenKind = 'api'): string => {
+export function newTokenText(kind: TokenKind = 'api'): string {
   const prefix = prefixes[kind];
   const random = Array.from({ length: randomLength }, () => base62[randomInt(62)]).join('');
   return `${prefix}${random}${checksumOf(`${prefix}${random}`)}`;
-};
+}
 
-export const looksLikeToken = (text: string): boolean => text.startsWith(prefixes.api);
+export function looksLikeToken(text: string): boolean {
+  return text.startsWith(prefixes.api);
+}
 
 /** Whether we could have issued this text. */
-export const isTokenText = (text: string, kind: TokenKind = 'api'): boolean =>
-  text.startsWith(prefixes[kind]) &&
-  /^[0-9A-Za-z]{40}$/.test(text.slice(prefixes[kind].length)) &&
-  checksumOf(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
+export function isTokenText(text: string, kind: TokenKind = 'api'): boolean {
+  return (
+    text.startsWith(prefixes[kind]) &&
+    /^[0-9A-Za-z]{40}$/.test(text.slice(prefixes[kind].length)) &&
+    checksumOf(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
+  );
+}
 
 /** The part by which people recognise a token; far too little to guess the rest. */
-export const shownPart = (token: string): string => token.slice(0, token.indexOf('_') + 5);
+export function shownPart(token: string): string {
+  return token.slice(0, token.indexOf('_') + 5);
+}
 
 /** Stored instead of a token. The key makes a stolen table useless for testing tokens. */
-export const fingerprintOf = (token: string, key: Buffer): Buffer =>
-  createHmac('sha256', key).update(token).digest();
+export function fingerprintOf(token: string, key: Buffer): Buffer {
+  return createHmac('sha256', key).update(token).digest();
+}
 
 export type MintedToken = {
   readonly token: string;
@@ -76,15 +84,18 @@ type Dependencies = MasterKeys & {
   readonly log: Pick<Log, 'warn'>;
 };
 
-const missing = (): Refusal =>
-  new Refusal('token_missing', 'Send your API token as `Authorization: Bearer svc_…`.');
-const invalid = (): Refusal =>
-  new Refusal(
+function missing(): Refusal {
+  return new Refusal('token_missing', 'Send your API token as `Authorization: Bearer svc_…`.');
+}
+
+function invalid(): Refusal {
+  return new Refusal(
     'token_invalid',
     'This token is unknown, or it was revoked, or has ended; make a new one.',
   );
+}
 
-export const createTokens = ({ sql, secretKey, previousKey, clock, log }: Dependencies): Tokens => {
+export function createTokens({ sql, secretKey, previousKey, clock, log }: Dependencies): Tokens {
   const key = createKeptKey(sql, { secretKey, previousKey }, 'token fingerprint');
   const lookup = createGatheredLookup((fingerprints) => tokenHolders(sql, fingerprints));
   const uses = createLastUses<number>({
@@ -122,4 +133,4 @@ export const createTokens = ({ sql, secretKey, previousKey, clock, log }: Depend
     flush: uses.flush,
     close: uses.flush,
   };
-};
+}

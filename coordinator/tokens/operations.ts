@@ -19,10 +19,10 @@ import { deleteToken, insertToken, type ListedToken, tokenOwner, tokenPage } fro
  * A token belongs to the user who creates it. Its scope does not depend on the role, which is
  * checked with every call.
  */
-export const createToken = async (
+export async function createToken(
   { sql, organisation, caller, now, note, with: { mintToken } }: InOrganisation,
   input: InputOf<typeof contract.createToken>,
-): OperationResult<OutputOf<typeof contract.createToken>> => {
+): OperationResult<OutputOf<typeof contract.createToken>> {
   const [name, scope] = [nameFrom(input.name), scopeFrom(input.scope)];
   if (input.email !== null && caller.is !== 'operator')
     throw new Refusal('role_insufficient', {
@@ -67,15 +67,15 @@ export const createToken = async (
   // A member who was removed after authentication gets the same answer as any outsider.
   if (!isTheirs) throw notFound('organisation_not_found');
   return { id, name, scope, token };
-};
+}
 
 /** Which tokens a caller sees: everyone their own; owners, admins and the operator all. */
-const whose = ({ caller }: InOrganisation): string | null =>
-  mayManage(caller.role) ? null : caller.user;
+function whose({ caller }: InOrganisation): string | null {
+  return mayManage(caller.role) ? null : caller.user;
+}
 
-const tokenJson =
-  ({ caller, now }: InOrganisation) =>
-  ({
+function tokenJson({ caller, now }: InOrganisation) {
+  return ({
     id,
     name,
     shown,
@@ -99,11 +99,12 @@ const tokenJson =
     over: expires_at !== null && expires_at.getTime() <= now,
     last_used_at: last_used_at?.toISOString() ?? null,
   });
+}
 
-export const listTokens = async (
+export async function listTokens(
   context: InOrganisation,
   input: InputOf<typeof contract.listTokens>,
-): OperationResult<OutputOf<typeof contract.listTokens>> => {
+): OperationResult<OutputOf<typeof contract.listTokens>> {
   const { sql, organisation } = context;
   const of = whose(context);
   return pageOf(
@@ -114,26 +115,26 @@ export const listTokens = async (
       tokenPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
     tokenJson(context),
   );
-};
+}
 
-export const getToken = async (
+export async function getToken(
   context: InOrganisation,
   { token_id: id }: InputOf<typeof contract.getToken>,
-): OperationResult<OutputOf<typeof contract.getToken>> => {
+): OperationResult<OutputOf<typeof contract.getToken>> {
   const { sql, organisation } = context;
   const [row] = await tokenPage(sql, organisation.id, { user: whose(context), id }, afterAll, 1);
   return tokenJson(context)(orNotFound(row, 'token_not_found'));
-};
+}
 
 /** Everyone may revoke their own tokens; owners and admins those of others, too. */
-export const revokeToken = async (
+export async function revokeToken(
   { sql, organisation, caller, note }: InOrganisation,
   { token_id }: InputOf<typeof contract.revokeToken>,
-): OperationResult<OutputOf<typeof contract.revokeToken>> => {
+): OperationResult<OutputOf<typeof contract.revokeToken>> {
   const token = await tokenOwner(sql, organisation.id, token_id);
   if (token === undefined || (token.user_id !== caller.user && !mayManage(caller.role)))
     throw notFound('token_not_found');
   note({ before: { name: token.name, scope: token.scope, owner: token.email } });
   await deleteToken(sql, organisation.id, token_id);
   return { id: token_id };
-};
+}

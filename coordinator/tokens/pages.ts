@@ -19,24 +19,31 @@ import { createToken, getToken, listTokens, revokeToken } from './contract.ts';
 
 type Token = OutputOf<typeof getToken>;
 
-const scopeText = (scope: string): string => (scope === 'read' ? 'Read' : 'Read and write');
+function scopeText(scope: string): string {
+  return scope === 'read' ? 'Read' : 'Read and write';
+}
 
-const ownerOf = ({ own, owner }: Token): Part =>
-  own ? 'you' : owner.name === '' ? owner.email : owner.name;
+function ownerOf({ own, owner }: Token): Part {
+  return own ? 'you' : owner.name === '' ? owner.email : owner.name;
+}
 
-const endOf = ({ expires_at, over }: Token, { times }: MembersRequest): Part =>
-  expires_at === null
+function endOf({ expires_at, over }: Token, { times }: MembersRequest): Part {
+  return expires_at === null
     ? 'Never'
     : over
       ? html`<span>Expired ${times.moment(expires_at)}</span>`
       : times.moment(expires_at);
+}
 
-const usedOf = ({ last_used_at }: Token, { times }: MembersRequest): Part =>
-  last_used_at === null ? 'Never' : times.ago(last_used_at);
+function usedOf({ last_used_at }: Token, { times }: MembersRequest): Part {
+  return last_used_at === null ? 'Never' : times.ago(last_used_at);
+}
 
-const manages = ({ may }: MembersRequest): boolean => may({ access: 'manage', whileEnding: true });
+function manages({ may }: MembersRequest): boolean {
+  return may({ access: 'manage', whileEnding: true });
+}
 
-const rowOf = (token: Token, request: MembersRequest): Html => {
+function rowOf(token: Token, request: MembersRequest): Html {
   const { id, name, shown, over } = token;
   return html`
     <tr id="token-${id}" data-row>
@@ -60,7 +67,7 @@ const rowOf = (token: Token, request: MembersRequest): Html => {
       </td>
     </tr>
   `;
-};
+}
 
 const nothing = html`
   <div class="card">
@@ -148,10 +155,11 @@ const lives = [
  * A day in the organisation's time zone, at whose beginning the token ends: the same all day long,
  * so that a form that is shown again still has it.
  */
-const dateIn = (zone: string, at: number): string =>
-  new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(at);
+function dateIn(zone: string, at: number): string {
+  return new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(at);
+}
 
-const form = (request: MembersRequest, state: FormState): PageAnswer => {
+function form(request: MembersRequest, state: FormState): PageAnswer {
   const { caller, now, times } = request;
   const zone = caller.organisation.time_zone;
   const ends = lives.map(([days, label]) => ({
@@ -209,7 +217,7 @@ const form = (request: MembersRequest, state: FormState): PageAnswer => {
       </form>
     `,
   });
-};
+}
 
 export const newTokenPage: Page = {
   method: 'GET',
@@ -220,10 +228,10 @@ export const newTokenPage: Page = {
 };
 
 /** Only now: later there is only a fingerprint. */
-const shown = (
+function shown(
   { with: { baseUrl } }: MembersRequest,
   { name, token }: { readonly name: string; readonly token: string },
-): PageAnswer => {
+): PageAnswer {
   const url = baseUrl();
   return show({
     title: 'Token created',
@@ -264,7 +272,7 @@ const shown = (
       <p class="actions after">${linkButton('/tokens', 'Done', { main: true })}</p>
     `,
   });
-};
+}
 
 export const makeToken: Page = {
   method: 'POST',

@@ -23,11 +23,11 @@ export type TokenHolder = {
  * Holders of tokens by hexadecimal fingerprint; unknown ones are absent. One query, whatever their
  * number.
  */
-export const tokenHolders = (
+export function tokenHolders(
   sql: Queryable,
   fingerprints: readonly string[],
-): Promise<TokenHolder[]> =>
-  sql<TokenHolder[]>`
+): Promise<TokenHolder[]> {
+  return sql<TokenHolder[]>`
     select encode(t.fingerprint, 'hex') as fingerprint, t.id, t.name, t.scope, t.expires_at,
       t.user_id, m.role,
       o.id as organisation_id, o.name as organisation, o.plan, o.time_zone,
@@ -36,6 +36,7 @@ export const tokenHolders = (
     join memberships m on m.organisation_id = t.organisation_id and m.user_id = t.user_id
     join organisations o on o.id = t.organisation_id
     where t.fingerprint = any(${textsLiteral(fingerprints.map((hex) => `\\x${hex}`))}::bytea[])`;
+}
 
 export type NewToken = {
   readonly id: string;
@@ -50,7 +51,7 @@ export type NewToken = {
 };
 
 /** False: its user no longer belongs to the organisation. */
-export const insertToken = async (sql: Queryable, token: NewToken): Promise<boolean> => {
+export async function insertToken(sql: Queryable, token: NewToken): Promise<boolean> {
   const { id, organisation, user, name, scope, fingerprint, shown, created_at, expires_at } = token;
   const { count } =
     await sql`insert into tokens (id, organisation_id, user_id, name, scope, fingerprint, shown,
@@ -60,7 +61,7 @@ export const insertToken = async (sql: Queryable, token: NewToken): Promise<bool
     from memberships m where m.organisation_id = ${organisation}
       and m.user_id = ${user} for key share`;
   return count > 0;
-};
+}
 
 export type ListedToken = {
   readonly key: number;
@@ -80,64 +81,61 @@ export type ListedToken = {
 /**
  * Tokens of an organisation, newest first; `user`: those of one member alone, `id`: that one alone.
  */
-export const tokenPage = (
+export function tokenPage(
   sql: Queryable,
   organisation: string,
   { user, id }: { readonly user: string | null; readonly id: string | null },
   before: number,
   limit: number,
-): Promise<ListedToken[]> =>
-  sql<ListedToken[]>`
+): Promise<ListedToken[]> {
+  return sql<ListedToken[]>`
     select t.key, t.id, t.name, t.shown, t.scope, t.user_id, u.email, u.name as owner, t.created_at,
       t.expires_at, t.last_used_at
     from tokens t join users u on u.id = t.user_id
     where t.organisation_id = ${organisation} and t.key < ${before}
       ${user === null ? sql`` : sql`and t.user_id = ${user}`} ${id === null ? sql`` : sql`and t.id = ${id}`}
     order by t.key desc limit ${limit}`;
+}
 
 /** The owner of this token, if it belongs to the organisation. */
-export const tokenOwner = async (
+export async function tokenOwner(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<Pick<ListedToken, 'user_id' | 'email' | 'name' | 'scope'> | undefined> => {
+): Promise<Pick<ListedToken, 'user_id' | 'email' | 'name' | 'scope'> | undefined> {
   const [row] = await tokenPage(sql, organisation, { user: null, id }, Number.MAX_SAFE_INTEGER, 1);
   return row;
-};
+}
 
-export const deleteToken = async (
-  sql: Queryable,
-  organisation: string,
-  id: string,
-): Promise<void> => {
+export async function deleteToken(sql: Queryable, organisation: string, id: string): Promise<void> {
   await sql`delete from tokens where id = ${id} and organisation_id = ${organisation}`;
-};
+}
 
 /** A change of role ends every token of that member. */
-export const deleteTokensOf = async (
+export async function deleteTokensOf(
   sql: Queryable,
   organisation: string,
   user: string,
-): Promise<void> => {
+): Promise<void> {
   await sql`delete from tokens where organisation_id = ${organisation} and user_id = ${user}`;
-};
+}
 
 /** Those of a user in every organisation. */
-export const deleteAllTokensOf = async (sql: Queryable, user: string): Promise<void> => {
+export async function deleteAllTokensOf(sql: Queryable, user: string): Promise<void> {
   await sql`delete from tokens where user_id = ${user}`;
-};
+}
 
 /**
  * Writes when tokens were last used, many in one statement; times never move backwards, because
  * several coordinators report.
  */
-export const writeLastUsed = async (
+export async function writeLastUsed(
   sql: Queryable,
   uses: ReadonlyMap<string, number>,
-): Promise<void> => {
+): Promise<void> {
   if (uses.size === 0) return;
   const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));
   await sql`update tokens t set last_used_at = greatest(t.last_used_at, u.at)
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz)
     where t.id = u.id`;
-};
+}

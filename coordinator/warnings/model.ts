@@ -11,16 +11,20 @@ export type OpenWarning = {
 };
 
 /** Its sentence at a time; of a code of a newer version, only its name. */
-export const warningText = (
+export function warningText(
   { code, details }: Omit<OpenWarning, 'monitor' | 'since'>,
   now: number,
-) => (isWarningCode(code) ? warningSentence({ code, details }, now) : code.replaceAll('_', ' '));
+) {
+  return isWarningCode(code) ? warningSentence({ code, details }, now) : code.replaceAll('_', ' ');
+}
 
 /** As answers show it. */
-export const warningJson = (warning: OpenWarning, now: number) => ({
-  code: warning.code,
-  since: new Date(warning.since).toISOString(),
-  text: warningText(warning, now),
-  details: warning.details,
-  monitor: warning.monitor,
-});
+export function warningJson(warning: OpenWarning, now: number) {
+  return {
+    code: warning.code,
+    since: new Date(warning.since).toISOString(),
+    text: warningText(warning, now),
+    details: warning.details,
+    monitor: warning.monitor,
+  };
+}

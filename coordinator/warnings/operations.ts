@@ -7,10 +7,10 @@ import { certificatesByEnd } from './queries.ts';
 /** What ends later than a thousand others needs nobody's eye. */
 const most = 1_000;
 
-export const listCertificates = async (
+export async function listCertificates(
   { sql, organisation }: InOrganisation,
   { monitor }: InputOf<typeof contract.listCertificates>,
-): OperationResult<OutputOf<typeof contract.listCertificates>> => {
+): OperationResult<OutputOf<typeof contract.listCertificates>> {
   if (monitor !== null)
     orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
   const rows = await certificatesByEnd(sql, organisation.id, { monitor, most });
@@ -21,4 +21,4 @@ export const listCertificates = async (
       seen_at: seen_at.toISOString(),
     })),
   };
-};
+}

@@ -50,8 +50,8 @@ const drawing =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><style>:root{color:#171b21}@media(prefers-color-scheme:dark){:root{color:#e8ebef}}</style>' +
   '<circle cx="12" cy="12" r="9.5" fill="none" stroke="currentColor" stroke-width="2.5"/><path d="M12 2.5a9.5 9.5 0 0 1 0 19Z" fill="currentColor"/></svg>';
 
-export const answer = (): PageAnswer =>
-  send({
+export function answer(): PageAnswer {
+  return send({
     type: 'image/svg+xml',
     body: drawing,
     headers: {
@@ -59,16 +59,17 @@ export const answer = (): PageAnswer =>
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
     },
   });
+}
 
 /** A page that says what is not possible, and offers a way on. */
-const saying = (
+function saying(
   status: number,
   title: string,
   sentence: string,
   below: Part,
   more: Part = null,
-): ShownPage =>
-  show({
+): ShownPage {
+  return show({
     status,
     title,
     main: html`
@@ -77,6 +78,7 @@ const saying = (
       <p class="actions">${linkButton('/', 'View monitors')}</p>
     `,
   });
+}
 
 export const notFoundAnswer: ShownPage = saying(
   404,
@@ -106,13 +108,14 @@ export const nowhereAnswer: ShownPage = saying(
   'Ask an owner or admin to invite you, then open the link in the invitation.',
 );
 
-const unreadable = (status: number): ShownPage =>
-  saying(
+function unreadable(status: number): ShownPage {
+  return saying(
     status,
     'Invalid request',
     'Invalid request',
     'The form is too long, or not one of this service.',
   );
+}
 
 const unavailable: ShownPage = saying(
   503,
@@ -121,19 +124,18 @@ const unavailable: ShownPage = saying(
   'Your request is fine. Try again in a moment. If you changed something, check first whether it was saved.',
 );
 
-const forbidden = (refusal: Refusal): ShownPage =>
-  saying(403, 'Not allowed', 'You cannot do this', refusal.message);
+function forbidden(refusal: Refusal): ShownPage {
+  return saying(403, 'Not allowed', 'You cannot do this', refusal.message);
+}
 
 /**
  * A failure as a page. `hidden` is set for an error of our own: it goes to the log, under the id
  * that the page shows.
  */
-export const failureAnswer = (
-  error: unknown,
-): {
+export function failureAnswer(error: unknown): {
   readonly shown: ShownPage;
   readonly hidden?: { readonly request_id: string; readonly error: unknown };
-} => {
+} {
   // An invalid id or page number cannot exist.
   if (error instanceof InvalidInput) return { shown: notFoundAnswer };
   if (error instanceof Refusal && error.kind !== 'internal') {
@@ -160,7 +162,7 @@ export const failureAnswer = (
     `,
   );
   return { shown, hidden: { request_id, error } };
-};
+}
 
 /** What app.ts passes to the pages. */
 export type WebDependencies = {
@@ -176,24 +178,26 @@ export type WebDependencies = {
 };
 
 /** The query of an address; of several values with one name, the last counts. */
-const queryOf = (url: string): Readonly<Record<string, string>> => {
+function queryOf(url: string): Readonly<Record<string, string>> {
   const begin = url.indexOf('?');
   return begin === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(begin)));
-};
+}
 
-const textsOf = (value: unknown): Readonly<Record<string, string>> =>
-  isRecord(value)
+function textsOf(value: unknown): Readonly<Record<string, string>> {
+  return isRecord(value)
     ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, String(each)]))
     : {};
+}
 
 /** Where to send an anonymous reader, with the way back. */
-const signInFor = (url: string): string =>
-  url === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(url)}`;
+function signInFor(url: string): string {
+  return url === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(url)}`;
+}
 
 const saidCookie = 'said';
 
 /** Turns a request into the page's request, and the page's result into an answer. */
-export const createAnswers = (dependencies: WebDependencies, assets: AssetStore) => {
+export function createAnswers(dependencies: WebDependencies, assets: AssetStore) {
   const { gate } = dependencies;
   const isSecure = (): boolean => dependencies.instruments.baseUrl().startsWith('https:');
 
@@ -552,4 +556,4 @@ export const createAnswers = (dependencies: WebDependencies, assets: AssetStore)
       return send(notFoundAnswer, request, reply, signedIn);
     },
   };
-};
+}

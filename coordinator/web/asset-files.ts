@@ -8,16 +8,19 @@ import { basename, join } from 'node:path';
 const folder = join(import.meta.dirname, 'assets');
 
 /** Drawings that parts of pages refer to by file name. */
-export const drawingNames = (): readonly string[] =>
-  readdirSync(folder).filter((file) => file.endsWith('.svg'));
+export function drawingNames(): readonly string[] {
+  return readdirSync(folder).filter((file) => file.endsWith('.svg'));
+}
 
 /** A file of `assets`. */
-export const fileBytes = (file: string): Uint8Array => readFileSync(join(folder, file));
+export function fileBytes(file: string): Uint8Array {
+  return readFileSync(join(folder, file));
+}
 
 /** By name, with their content. */
-export const builtFiles = async (): Promise<
+export async function builtFiles(): Promise<
   readonly (readonly [name: string, bytes: Uint8Array])[]
-> => {
+> {
   // Loaded only when someone requests a page.
   const { build: bundle, stop } = await import('esbuild');
   const { outputFiles } = await bundle({
@@ -50,4 +53,4 @@ export const builtFiles = async (): Promise<
   });
   await stop();
   return outputFiles.map(({ path, contents }) => [basename(path), contents] as const);
-};
+}

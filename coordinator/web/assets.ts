@@ -37,24 +37,25 @@ const types: Readonly<Record<string, string>> = {
   '.json': 'application/speculationrules+json',
 };
 
-const hashOf = (bytes: Uint8Array): string =>
-  createHash('sha256').update(bytes).digest('base64url').slice(0, 10);
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('base64url').slice(0, 10);
+}
 
 const drawn = new Map<string, Uint8Array>();
 
 /**
  * The address of a drawing in `assets`: known from the start, because parts of pages refer to it.
  */
-export const drawing = (file: string): string => {
+export function drawing(file: string): string {
   const bytes = fileBytes(file);
   const name = `${basename(file, extname(file))}-${hashOf(bytes)}${extname(file)}`;
   drawn.set(name, bytes);
   return `/assets/${name}`;
-};
+}
 
 const brotli = promisify(brotliCompress);
 
-const assetOf = async (name: string, bytes: Uint8Array): Promise<Asset> => {
+async function assetOf(name: string, bytes: Uint8Array): Promise<Asset> {
   const extension = extname(name);
   const smallest = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
   return {
@@ -62,11 +63,11 @@ const assetOf = async (name: string, bytes: Uint8Array): Promise<Asset> => {
     bytes,
     brotli: extension === '.woff2' ? null : await brotli(bytes, smallest),
   };
-};
+}
 
 type Built = { readonly addresses: Assets; readonly files: ReadonlyMap<string, Asset> };
 
-const build = async (): Promise<Built> => {
+async function build(): Promise<Built> {
   const built = await builtFiles();
   const all = await Promise.all(
     [...built, ...drawn].map(
@@ -95,7 +96,7 @@ const build = async (): Promise<Built> => {
     },
     files: new Map(all),
   };
-};
+}
 
 export type AssetStore = {
   readonly addresses: () => Promise<Assets>;
@@ -106,7 +107,7 @@ export type AssetStore = {
  * Built on the first request for a page, because a start has more urgent work. After a failure, the
  * next request tries again.
  */
-export const createAssetStore = (): AssetStore => {
+export function createAssetStore(): AssetStore {
   let begun: Promise<Built> | undefined;
   const built = (): Promise<Built> => {
     if (begun) return begun;
@@ -121,4 +122,4 @@ export const createAssetStore = (): AssetStore => {
     addresses: async () => (await built()).addresses,
     find: async (name) => (await built()).files.get(name),
   };
-};
+}

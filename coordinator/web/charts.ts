@@ -4,9 +4,7 @@ import { type Html, html } from './html.ts';
 import type { Times } from './times.ts';
 
 /** Round numbers for an axis that begins at zero: the top and the steps, at most five of them. */
-export const axisOf = (
-  limit: number,
-): { readonly top: number; readonly ticks: readonly number[] } => {
+export function axisOf(limit: number): { readonly top: number; readonly ticks: readonly number[] } {
   const wanted = Math.max(limit, 1) / 4;
   const power = 10 ** Math.floor(Math.log10(wanted));
   const step =
@@ -16,11 +14,12 @@ export const axisOf = (
     top: step * count,
     ticks: Array.from({ length: count + 1 }, (_, at) => Number((at * step).toFixed(6))),
   };
-};
+}
 
 /** `count` moments, evenly from the first to the last. */
-export const momentsBetween = (from: number, to: number, count: number): readonly number[] =>
-  Array.from({ length: count }, (_, at) => from + ((to - from) * at) / (count - 1));
+export function momentsBetween(from: number, to: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_, at) => from + ((to - from) * at) / (count - 1));
+}
 
 export type Point = { readonly at: number; readonly value: number | null };
 
@@ -28,12 +27,12 @@ export type Point = { readonly at: number; readonly value: number | null };
  * One line, broken where nothing was measured for longer than `gap`. A single point is drawn as a
  * short stroke, so that it is visible.
  */
-export const linePath = (
+export function linePath(
   points: readonly Point[],
   x: (at: number) => number,
   y: (value: number) => number,
   gap: number,
-): string => {
+): string {
   let path = '';
   let last: number | undefined;
   let alone = false;
@@ -47,7 +46,7 @@ export const linePath = (
     last = at;
   }
   return alone ? `${path}h1` : path;
-};
+}
 
 export type LaneSample = {
   readonly at: string;
@@ -58,22 +57,22 @@ export type LaneSample = {
 const laneWidth = 1_000;
 const laneHeight = 26;
 
-const markOf = (outcome: string, x: number, y: number): string => {
+function markOf(outcome: string, x: number, y: number): string {
   if (outcome === 'fail') return `M${x} ${y}v16`;
   return outcome === 'ok' ? `M${x} ${y + 6}v10` : `M${x} ${y + 11}v5`;
-};
+}
 
-const countWords = (samples: readonly LaneSample[]): string => {
+function countWords(samples: readonly LaneSample[]): string {
   const failed = samples.filter(({ outcome }) => outcome === 'fail').length;
   const passed = samples.filter(({ outcome }) => outcome === 'ok').length;
   return `${failed} failed, ${passed} passed`;
-};
+}
 
 /**
  * What every continent observed over time, one lane each: failures are tall, passes short, and
  * results that a probe cannot vouch for shorter.
  */
-export const sampleLanes = (samples: readonly LaneSample[], times: Times): Html | null => {
+export function sampleLanes(samples: readonly LaneSample[], times: Times): Html | null {
   const [first, last] = [samples[0], samples.at(-1)];
   if (!first || !last) return null;
   const [from, to] = [Date.parse(first.at), Date.parse(last.at)];
@@ -125,7 +124,7 @@ export const sampleLanes = (samples: readonly LaneSample[], times: Times): Html 
       </p>
     </div>
   `;
-};
+}
 
 /**
  * About pixels; horizontally one per value. A page has fifty of these, and repeated whole numbers
@@ -137,7 +136,7 @@ const [sparkHeight, margin] = [12, 1];
  * Response times as one line, oldest first; it breaks where there is none. It shows a shape, not a
  * size: small changes stay small, because its height is at least a third of its highest value.
  */
-export const spark = (values: readonly (number | null)[], words: string): Html | null => {
+export function spark(values: readonly (number | null)[], words: string): Html | null {
   const present = values.filter((value) => value !== null);
   if (present.length < 2) return null;
   const limit = Math.max(...present);
@@ -167,7 +166,7 @@ export const spark = (values: readonly (number | null)[], words: string): Html |
       <path d="${path}"></path>
     </svg>
   `;
-};
+}
 
 /** A state, or `none` for a time before there was anything. */
 export type Bar = State | 'none';
@@ -191,34 +190,37 @@ const [step, gap] = [10, 2.4];
 type Run = { readonly state: State; readonly at: number; readonly length: number };
 
 /** Verifying has a notch, maintenance is hatched. */
-const isPlain = (state: State): boolean => state !== 'verifying' && state !== 'maintenance';
+function isPlain(state: State): boolean {
+  return state !== 'verifying' && state !== 'maintenance';
+}
 
-const barPath = (at: number, state: State): string => {
+function barPath(at: number, state: State): string {
   const [x, y, width] = [at * step, 24 - heights[state], step - gap];
   if (state === 'verifying')
     return `M${x} ${y}h${(width / 2).toFixed(1)}v5h${(width / 2).toFixed(1)}v${heights[state] - 5}h-${width.toFixed(1)}z`;
   return [0, 4, 8, 12]
     .map((down) => `M${x} ${y + down + 2.6}l${width.toFixed(1)}-2.6v2.4l-${width.toFixed(1)} 2.6z`)
     .join('');
-};
+}
 
 /** Plain bars are a dashed line as wide as they are tall: it weighs a fiftieth of them. */
-const runPath = ({ state, at, length }: Run): string =>
-  isPlain(state)
+function runPath({ state, at, length }: Run): string {
+  return isPlain(state)
     ? `M${at * step} ${24 - heights[state] / 2}h${(length * step - gap).toFixed(1)}`
     : Array.from({ length }, (_, nth) => barPath(at + nth, state)).join('');
+}
 
-const runsPath = (state: State, d: string, title?: string): Html => {
+function runsPath(state: State, d: string, title?: string): Html {
   const tone = state === 'pending' ? 'paused' : state;
   return html`
     <path class="${isPlain(state) ? `dashes-${tone}` : `fill-${tone}`}" d="${d}">
       ${title !== undefined && html`<title>${title}</title>`}
     </path>
   `;
-};
+}
 
 /** Neighbouring bars of one state. */
-const runsOf = (bars: readonly Bar[]): readonly Run[] => {
+function runsOf(bars: readonly Bar[]): readonly Run[] {
   const runs: Run[] = [];
   let at = 0;
   while (at < bars.length) {
@@ -229,7 +231,7 @@ const runsOf = (bars: readonly Bar[]): readonly Run[] => {
     at = end;
   }
   return runs;
-};
+}
 
 /** Who hears a strip hears its newest exceptions. */
 const maxTold = 3;
@@ -238,7 +240,7 @@ const maxTold = 3;
  * The last day as bars, oldest first. Time up is one path; every other stretch is one of its own,
  * which says its time when it is pointed at.
  */
-export const strip = (bars: readonly Bar[], downs: readonly Interval[], times: Times): Html => {
+export function strip(bars: readonly Bar[], downs: readonly Interval[], times: Times): Html {
   const barMs = 86_400_000 / bars.length;
   const timeOf = (at: number) => times.now - (bars.length - at) * barMs;
   const minuteOf = (at: number) => times.text(timeOf(at), 'minute');
@@ -271,4 +273,4 @@ export const strip = (bars: readonly Bar[], downs: readonly Interval[], times: T
       ${others.map((run) => runsPath(run.state, runPath(run), said(run)))}
     </svg>
   `;
-};
+}

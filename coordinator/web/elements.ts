@@ -10,21 +10,23 @@ export type Choices = OutputOf<typeof getChannelChoices>;
 
 type Item = Choices['groups'][number] & { readonly words?: string };
 
-const sorted = (items: readonly Item[], first: readonly string[]): readonly Item[] => [
-  ...items.filter(({ id }) => first.includes(id)),
-  ...items.filter(({ id }) => !first.includes(id)),
-];
+function sorted(items: readonly Item[], first: readonly string[]): readonly Item[] {
+  return [
+    ...items.filter(({ id }) => first.includes(id)),
+    ...items.filter(({ id }) => !first.includes(id)),
+  ];
+}
 
 /**
  * Groups and monitors to tick. `first`: the ids that were ticked when the form was opened; they
  * come first, because no one reads a long list to its end. Every answer of the form keeps that
  * order, whatever is ticked by then.
  */
-export const chosenFields = (
+export function chosenFields(
   { groups, monitors }: Choices,
   state: FormState,
   first: readonly string[],
-): Html => {
+): Html {
   const list = (name: string, label: string, filter: string, items: readonly Item[]) =>
     items.length > 0 &&
     html`
@@ -50,7 +52,7 @@ export const chosenFields = (
       ${list('monitors[]', 'Monitors', 'Filter by name, group or tag', monitors)}
     </div>
   `;
-};
+}
 
 /**
  * Continents as pages show them: a short name, their place on the map, and a line that differs by
@@ -61,7 +63,9 @@ export const shortNames: Readonly<Record<string, string>> = {
   'South America': 'S. America',
 };
 
-export const shortName = (continent: string): string => shortNames[continent] ?? continent;
+export function shortName(continent: string): string {
+  return shortNames[continent] ?? continent;
+}
 
 /** In the order of the legend. */
 export const continentOrder = [
@@ -74,46 +78,53 @@ export const continentOrder = [
   'Antarctica',
 ];
 
-export const byContinent = (
+export function byContinent(
   one: { readonly continent: string },
   other: { readonly continent: string },
-): number => continentOrder.indexOf(one.continent) - continentOrder.indexOf(other.continent);
+): number {
+  return continentOrder.indexOf(one.continent) - continentOrder.indexOf(other.continent);
+}
 
 /** The class of a continent's line; the style defines its colour and dashes. */
-export const lineClass = (continent: string): string =>
-  `line-${continent.toLowerCase().replaceAll(' ', '-')}`;
+export function lineClass(continent: string): string {
+  return `line-${continent.toLowerCase().replaceAll(' ', '-')}`;
+}
 
 /** Numbers as people read them. */
 
 /** Uptime with two decimals, cut off: only 100 means no downtime. */
-export const percentText = (percent: number | null): string => {
+export function percentText(percent: number | null): string {
   if (percent === null) return '–';
   return percent === 100 ? '100 %' : `${(Math.floor(percent * 100) / 100).toFixed(2)} %`;
-};
+}
 
 /** Pointing at it shows all decimals that are computed. */
-export const percentFigure = (percent: number | null): Part =>
-  percent === null || percent === 100
+export function percentFigure(percent: number | null): Part {
+  return percent === null || percent === 100
     ? percentText(percent)
     : html`<span title="${percent.toFixed(4)} %">${percentText(percent)}</span>`;
+}
 
 /** `30 days`; of a monitor that is younger, which existed for `ms` of them: `18 min`. */
-export const daysText = (days: number, ms = days * 86_400_000): string => {
+export function daysText(days: number, ms = days * 86_400_000): string {
   if (ms > 0 && ms < days * 86_400_000) return durationText(ms);
   return days === 365 ? '1 year' : days === 1 ? '24 hours' : `${days} days`;
-};
+}
 
-export const msText = (ms: number | null): string =>
-  ms === null
+export function msText(ms: number | null): string {
+  return ms === null
     ? '–'
     : ms < 1_000
       ? `${Math.round(ms)} ms`
       : `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+}
 
 const groups = new Intl.NumberFormat('en-GB');
 
 /** `1,440`. */
-export const countText = (count: number): string => groups.format(count);
+export function countText(count: number): string {
+  return groups.format(count);
+}
 
 type Pages = {
   readonly page: number;
@@ -125,7 +136,7 @@ type Pages = {
 };
 
 /** The place of this page in a list, and the link to the next. */
-export const pager = ({ page, size, matching, shown, address }: Pages): Html => {
+export function pager({ page, size, matching, shown, address }: Pages): Html {
   const first = (page - 1) * size + 1;
   const last = first + shown - 1;
   const hasNext = page * size < matching;
@@ -156,13 +167,13 @@ export const pager = ({ page, size, matching, shown, address }: Pages): Html => 
       }
     </nav>
   `;
-};
+}
 
 /**
  * A text for a phone's camera: one path, dark on a light background in both schemes, as scanners
  * expect. `label` describes it to screen readers.
  */
-export const qrCode = (text: string, label: string): Html => {
+export function qrCode(text: string, label: string): Html {
   const { data, size } = encode(text, { ecc: 'M', border: 3 });
   let path = '';
   for (const [y, row] of data.entries())
@@ -183,7 +194,7 @@ export const qrCode = (text: string, label: string): Html => {
       <path d="${path}"></path>
     </svg>
   `;
-};
+}
 
 /**
  * The state of a monitor, a group or a stretch of time as people see it: a shape, a word and a
@@ -210,11 +221,13 @@ export const stateWords: Readonly<Record<State, string>> = {
   pending: 'Pending',
 };
 
-export const stateMark = (
+export function stateMark(
   state: State,
   words: string = stateWords[state],
   symbol: IconName = state,
-): Html => html`<span class="state state-${state}">${icon(symbol)}${words}</span>`;
+): Html {
+  return html`<span class="state state-${state}">${icon(symbol)}${words}</span>`;
+}
 
 export const zones = [
   'UTC',
@@ -235,7 +248,8 @@ export type Heading = {
   readonly trail?: readonly { readonly href: string; readonly name: string }[];
 };
 
-export const heading = ({ sentence, below, actions, trail = [] }: Heading): Html => html`
+export function heading({ sentence, below, actions, trail = [] }: Heading): Html {
+  return html`
   <div class="heading">
     <div>
       ${
@@ -256,11 +270,12 @@ export const heading = ({ sentence, below, actions, trail = [] }: Heading): Html
     ${actions && html`<div class="actions">${actions}</div>`}
   </div>
 `;
+}
 
 /** A link that looks like a button. */
 /** What people copy; `what` names it for those who do not see it. */
-export const copyable = (text: string, what: string): Html =>
-  html`
+export function copyable(text: string, what: string): Html {
+  return html`
     <p class="copyable">
       <code>${text}</code>
       <button class="button" type="button" data-copy="${text}">
@@ -268,25 +283,29 @@ export const copyable = (text: string, what: string): Html =>
       </button>
     </p>
   `;
+}
 
-export const linkButton = (
+export function linkButton(
   href: string,
   words: Part,
   { main = false, symbol }: { main?: boolean; symbol?: IconName } = {},
-): Html =>
-  html`
+): Html {
+  return html`
     <a class="button${main && ' button-main'}" href="${safeUrl(href)}">
       ${symbol && icon(symbol)}
       ${words}
     </a>
   `;
+}
 
 /** The way on below a list that has more; `address` is that of the next part. */
-export const moreLink = (address: string, words: string): Html => html`
+export function moreLink(address: string, words: string): Html {
+  return html`
   <p class="actions">
     <a class="button" rel="next" href="${safeUrl(address)}">${words}</a>
   </p>
 `;
+}
 
 export type Chip = {
   readonly href: string;
@@ -297,8 +316,8 @@ export type Chip = {
 };
 
 /** Filters for the list below; each is a link. */
-export const chips = (label: string, all: readonly Chip[]): Html =>
-  html`
+export function chips(label: string, all: readonly Chip[]): Html {
+  return html`
     <nav class="chips" aria-label="${label}">
       <ul>
         ${all.map(
@@ -316,26 +335,29 @@ export const chips = (label: string, all: readonly Chip[]): Html =>
       </ul>
     </nav>
   `;
+}
 
 /** A figure with its name, in a list of class `figures`. */
-export const figure = (name: Part, value: Part): Html =>
-  html`
+export function figure(name: Part, value: Part): Html {
+  return html`
     <div class="card">
       <dt>${name}</dt>
       <dd>${value}</dd>
     </div>
   `;
+}
 
 /** Something that the reader should know, with a state. */
-export const notice = (
+export function notice(
   state: 'up' | 'verifying' | 'down' | 'maintenance' | 'unknown' | 'information',
   title: Part,
   words?: Part,
   symbol: IconName = state,
-): Html =>
-  html`
+): Html {
+  return html`
     <div class="notice notice-${state}">
       ${icon(symbol)}
       <div><p class="notice-title">${title}</p>${words && html`<p>${words}</p>`}</div>
     </div>
   `;
+}

@@ -17,7 +17,7 @@ export type Form = {
 
 const keyName = 'form_key';
 
-export const formFrom = (text: string): Form => {
+export function formFrom(text: string): Form {
   const all = new URLSearchParams(text);
   const key = all.get(keyName) ?? undefined;
   all.delete(keyName);
@@ -27,39 +27,39 @@ export const formFrom = (text: string): Form => {
     value: (name) => all.getAll(name).at(-1),
     values: (name) => all.getAll(name),
   };
-};
+}
 
 export const noForm: Form = formFrom('');
 
 /** Values as a form would send them, used to fill one. */
-export const formOf = (
+export function formOf(
   values: Readonly<Record<string, string | number | readonly string[] | null | undefined>>,
-): Form => {
+): Form {
   const all = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     if (value === null || value === undefined) continue;
     for (const each of typeof value === 'object' ? value : [value]) all.append(name, String(each));
   }
   return formFrom(all.toString());
-};
+}
 
-const own = (into: Record<string, unknown>, name: string): Record<string, unknown> => {
+function own(into: Record<string, unknown>, name: string): Record<string, unknown> {
   const there = into[name];
   if (isRecord(there)) return there;
   const made: Record<string, unknown> = {};
   into[name] = made;
   return made;
-};
+}
 
 /**
  * The input of an operation from a form: `config.timeout_s` becomes a key of `config`, a name that
  * ends in `[]` a list. An empty field is left out, unless it is named in `kept`, where empty has a
  * meaning.
  */
-export const inputOf = (
+export function inputOf(
   form: Form,
   kept: readonly string[] = [],
-): Readonly<Record<string, unknown>> => {
+): Readonly<Record<string, unknown>> {
   const input: Record<string, unknown> = {};
   for (const name of form.names) {
     const isList = name.endsWith('[]');
@@ -76,11 +76,11 @@ export const inputOf = (
     at[last] = value;
   }
   return input;
-};
+}
 
 const maxParts = 64;
 
-const boundaryOf = (type: string): string | undefined => {
+function boundaryOf(type: string): string | undefined {
   try {
     return new MIMEType(type).params.get('boundary') ?? undefined;
   } catch (error) {
@@ -88,7 +88,7 @@ const boundaryOf = (type: string): string | undefined => {
     if (error instanceof TypeError) return undefined;
     throw error;
   }
-};
+}
 
 /** A form with files, unparsed; it is parsed when a file is read. */
 export class Multipart {

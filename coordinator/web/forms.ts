@@ -9,20 +9,22 @@ import type { MembersRequest } from './page.ts';
  * For a form whose operation this reader may not run: refuses before anything is filled in. @throws
  * Refusal.
  */
-export const refuseUnlessMay = ({ may, caller }: MembersRequest, operation: AccessRule): void => {
+export function refuseUnlessMay({ may, caller }: MembersRequest, operation: AccessRule): void {
   if (may(operation)) return;
   refuseWhileEnding(caller.organisation, operation);
   throw new Refusal(
     'role_insufficient',
     `You are a ${caller.role} of ${caller.organisation.name}, so you can only read. Ask a member to do it, or an owner for another role.`,
   );
-};
+}
 
 /**
  * A name as people see and type it: invisible blanks and different encodings of one letter do not
  * count.
  */
-export const typed = (name: string): string => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
+export function typed(name: string): string {
+  return name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
+}
 
 /** A form as it is shown: the values of its fields, and the gate's refusals. */
 export type FormState = {
@@ -34,32 +36,35 @@ export type FormState = {
   readonly status: number;
 };
 
-export const freshForm = (form: Form): FormState => ({
-  form,
-  faults: new Map(),
-  objections: [],
-  status: 200,
-});
+export function freshForm(form: Form): FormState {
+  return {
+    form,
+    faults: new Map(),
+    objections: [],
+    status: 200,
+  };
+}
 
 /** As a sentence, without the field's name: the reader sees the field. */
-const sentence = (text: string): string => {
+function sentence(text: string): string {
   const plain = text.replace(/^Value error, /, '').trim();
   const first = plain.charAt(0).toUpperCase() + plain.slice(1);
   return /[.!?…]$/.test(first) ? first : `${first}.`;
-};
+}
 
 /** The field of a key, or of what contains it: `json[0].path` belongs to `config.json`. */
-const fieldOf = (key: string, isField: (name: string) => boolean): string | undefined => {
+function fieldOf(key: string, isField: (name: string) => boolean): string | undefined {
   for (let at = key; at !== ''; at = at.replace(/(?:^|\.|\[)[^.[]*$/, '')) {
     const name = [at, `config.${at}`].find(isField);
     if (name !== undefined) return name;
   }
   return undefined;
-};
+}
 
 /** Not about the form: the whole page redirects first. */
-const isOfSession = ({ code }: Refusal): boolean =>
-  code === 'proof_needed' || code === 'session_missing';
+function isOfSession({ code }: Refusal): boolean {
+  return code === 'proof_needed' || code === 'session_missing';
+}
 
 /** Where and how the faults of one form are shown. */
 type Shown = {
@@ -74,11 +79,11 @@ type Shown = {
  * The same form with the values sent, and with the refusals beside its fields. @throws anything
  * that is neither a refusal nor a fault of the input.
  */
-export const refusedForm = (
+export function refusedForm(
   form: Form,
   error: unknown,
   { fields = form.names, beside = {}, inWords = (text) => text }: Shown = {},
-): FormState => {
+): FormState {
   const isField = (name: string): boolean => fields.includes(name) || fields.includes(`${name}[]`);
   const faults = new Map<string, string>();
   const objections: string[] = [];
@@ -104,38 +109,39 @@ export const refusedForm = (
   for (const [field, remedy] of remedies) show(field, remedy, `${field}: ${remedy}`);
   if (remedies.length === 0) objections.push(sentence(inWords(error.message)));
   return { form, faults, objections, status: statusOf[error.kind] };
-};
+}
 
 /** Runs what a form asks for. A refusal is expected: it returns the form to show again. */
-export const attempt = async <T>(
+export async function attempt<T>(
   form: Form,
   act: () => Promise<T>,
   fields: readonly string[] = form.names,
-): Promise<{ readonly done: T } | { readonly refused: FormState }> => {
+): Promise<{ readonly done: T } | { readonly refused: FormState }> {
   try {
     return { done: await act() };
   } catch (error) {
     return { refused: refusedForm(form, error, { fields }) };
   }
-};
+}
 
-const idOf = (name: string): string => `field-${name.replaceAll(/[^a-zA-Z0-9]+/g, '-')}`;
+function idOf(name: string): string {
+  return `field-${name.replaceAll(/[^a-zA-Z0-9]+/g, '-')}`;
+}
 
 /**
  * The id of one box of a field: when a page replaces another, boxes are paired by it, wherever they
  * are in their list.
  */
-export const boxId = (name: string, value: string): string => idOf(`${name} ${value}`);
+export function boxId(name: string, value: string): string {
+  return idOf(`${name} ${value}`);
+}
 
 /**
  * The refusals, in words at the top; the summary gets the focus, so that it is read out and seen.
  * `id`: the fragment to which the form is posted, if any: browsers focus what it names, and nothing
  * else.
  */
-export const formSummary = (
-  { faults, objections }: FormState,
-  id = 'form-summary',
-): Html | null => {
+export function formSummary({ faults, objections }: FormState, id = 'form-summary'): Html | null {
   const count = faults.size + objections.length;
   if (count === 0) return null;
   return html`
@@ -154,7 +160,7 @@ export const formSummary = (
       </div>
     </div>
   `;
-};
+}
 
 type FieldParts = {
   readonly name: string;
@@ -168,7 +174,7 @@ type FieldParts = {
 type Described = { readonly id: string; readonly marks: Html; readonly below: Part };
 
 /** Connects a field with its help and its fault. */
-const described = ({ name, state, help, required }: FieldParts): Described => {
+function described({ name, state, help, required }: FieldParts): Described {
   const id = idOf(name);
   const fault = state.faults.get(name.replace(/\[\]$/, ''));
   const by = [help ? `${id}-help` : '', fault === undefined ? '' : `${id}-fault`]
@@ -189,15 +195,16 @@ const described = ({ name, state, help, required }: FieldParts): Described => {
       }
     `,
   };
-};
+}
 
-const labelled = (label: string, id: string, required: boolean | undefined): Html =>
-  html`
+function labelled(label: string, id: string, required: boolean | undefined): Html {
+  return html`
     <label for="${id}">
       ${label}
       ${required === false && html` <span class="softer">optional</span>`}
     </label>
   `;
+}
 
 export type TextField = FieldParts & {
   readonly type?:
@@ -228,7 +235,7 @@ export type TextField = FieldParts & {
   readonly title?: string;
 };
 
-export const textField = (field: TextField): Html => {
+export function textField(field: TextField): Html {
   const { name, label, state, type = 'text', unit, required } = field;
   const { id, marks, below } = described(field);
   // A password is never sent back, except in a form that waits to be saved.
@@ -265,15 +272,15 @@ export const textField = (field: TextField): Html => {
       ${below}
     </div>
   `;
-};
+}
 
-export const textArea = (
+export function textArea(
   field: FieldParts & {
     readonly rows?: number;
     readonly code?: boolean;
     readonly placeholder?: string;
   },
-): Html => {
+): Html {
   const { name, label, state, rows = 4, required } = field;
   const { id, marks, below } = described(field);
   // The parser drops a line break at the beginning.
@@ -290,7 +297,7 @@ export const textArea = (
       ${below}
     </div>
   `;
-};
+}
 
 export type Choice = {
   readonly value: string;
@@ -304,7 +311,7 @@ export type Choice = {
 };
 
 /** An option's value is its text: hundreds of time zones need not say it twice. */
-const option = ({ value, label, disabled }: Choice, isChosen: boolean): Html => {
+function option({ value, label, disabled }: Choice, isChosen: boolean): Html {
   if (value === label && !disabled)
     return isChosen ? html`<option selected>${label}</option>` : html`<option>${label}</option>`;
   return html`
@@ -312,12 +319,12 @@ const option = ({ value, label, disabled }: Choice, isChosen: boolean): Html => 
       ${label}
     </option>
   `;
-};
+}
 
 /** With more choices than these, scripts offer a filter. */
 const manyChoices = 12;
 
-export const selectField = (field: FieldParts & { readonly choices: readonly Choice[] }): Html => {
+export function selectField(field: FieldParts & { readonly choices: readonly Choice[] }): Html {
   const { name, label, state, choices, required } = field;
   const { id, marks, below } = described(field);
   const chosen = state.form.value(name);
@@ -330,17 +337,17 @@ export const selectField = (field: FieldParts & { readonly choices: readonly Cho
       ${below}
     </div>
   `;
-};
+}
 
 /** Several of a few (`several`, with a name that ends in `[]`), or one of a few. */
-export const choiceField = (
+export function choiceField(
   field: FieldParts & {
     readonly choices: readonly Choice[];
     readonly several?: boolean;
     /** What the filter of many choices says that it looks at. */
     readonly filter?: string;
   },
-): Html => {
+): Html {
   const { name, label, state, choices, several = false, filter } = field;
   const isFiltered = filter !== undefined && choices.length > manyChoices;
   const { id, marks, below } = described(field);
@@ -392,18 +399,19 @@ export const choiceField = (
       ${below}
     </fieldset>
   `;
-};
+}
 
-const grouped = (group: string, boxes: readonly Html[]): Html =>
-  html`
+function grouped(group: string, boxes: readonly Html[]): Html {
+  return html`
     <div role="group" aria-label="${group}">
       <p class="note" aria-hidden="true">${group}</p>
       ${boxes}
     </div>
   `;
+}
 
 /** Several fields that belong together. */
-export const fieldGroup = (field: FieldParts & { readonly inside: Part }): Html => {
+export function fieldGroup(field: FieldParts & { readonly inside: Part }): Html {
   const { id, marks, below } = described(field);
   return html`
     <fieldset class="field" id="${id}"${marks}>
@@ -412,10 +420,10 @@ export const fieldGroup = (field: FieldParts & { readonly inside: Part }): Html 
       ${below}
     </fieldset>
   `;
-};
+}
 
 /** One yes or no; nothing is sent for a no. */
-export const checkField = (field: FieldParts & { readonly value?: string }): Html => {
+export function checkField(field: FieldParts & { readonly value?: string }): Html {
   const { name, label, state, value = 'true' } = field;
   const { id, marks, below } = described(field);
   return html`
@@ -432,17 +440,15 @@ export const checkField = (field: FieldParts & { readonly value?: string }): Htm
       ${below}
     </div>
   `;
-};
+}
 
 /**
  * What Enter in a field does, also without scripts: the browser uses the first button of the form,
  * which would otherwise be any button above the last one. Among several equal actions, Enter means
  * `none`: outside a dialog that method does nothing, while browsers skip a disabled button.
  */
-export const enterButton = (
-  act: { readonly name: string; readonly value: string } | 'none',
-): Html =>
-  html`
+export function enterButton(act: { readonly name: string; readonly value: string } | 'none'): Html {
+  return html`
     <button
       class="unseen"${
         act === 'none'
@@ -453,8 +459,10 @@ export const enterButton = (
       aria-hidden="true"
     ></button>
   `;
+}
 
 export const enterSaves = enterButton({ name: 'act', value: 'save' });
 
-export const hiddenField = (name: string, value: string): Html =>
-  html`<input type="hidden" name="${name}" value="${value}">`;
+export function hiddenField(name: string, value: string): Html {
+  return html`<input type="hidden" name="${name}" value="${value}">`;
+}

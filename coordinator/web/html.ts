@@ -34,12 +34,13 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /** NUL is not a character of HTML: parsers turn it into U+FFFD, and so do we. */
-const escaped = (text: string): string =>
-  /[&<>"'\0]/.test(text)
+function escaped(text: string): string {
+  return /[&<>"'\0]/.test(text)
     ? text.replaceAll(/[&<>"'\0]/g, (mark) => entities[mark] ?? '\uFFFD')
     : text;
+}
 
-const textOf = (part: Part): string => {
+function textOf(part: Part): string {
   if (typeof part === 'string') return escaped(part);
   if (part instanceof Html) return part.toString();
   if (typeof part === 'number') return String(part);
@@ -47,14 +48,14 @@ const textOf = (part: Part): string => {
   let text = '';
   for (const each of part) text += textOf(each);
   return text;
-};
+}
 
 /** White space with a line break in it: how the source is laid out. */
 const lineBreaks = /\s*\n\s*/g;
 
 /** With NUL for a hole, which no template contains. */
-const withoutLayout = (texts: readonly string[]): readonly string[] =>
-  texts
+function withoutLayout(texts: readonly string[]): readonly string[] {
+  return texts
     .join('\0')
     .replace(/<[a-z!/](?:"[^"]*"|[^">])*>/gi, (tag) =>
       tag.replace(/\s*\n\s*(\/?>)$/, '$1').replace(lineBreaks, ' '),
@@ -62,6 +63,7 @@ const withoutLayout = (texts: readonly string[]): readonly string[] =>
     .replace(/(?<=^|[>\0])\s*\n\s*|\s*\n\s*(?=$|[<\0])/g, '')
     .replace(lineBreaks, ' ')
     .split('\0');
+}
 
 /** Each template is read once, the first time it is used. */
 const read = new WeakMap<TemplateStringsArray, readonly string[]>();
@@ -70,7 +72,7 @@ const read = new WeakMap<TemplateStringsArray, readonly string[]>();
  * A template may be laid out as JSX is: a line break, with the white space around it, is dropped
  * beside a tag or a hole, and is one space within text or within a tag.
  */
-export const html = (template: TemplateStringsArray, ...parts: readonly Part[]): Html => {
+export function html(template: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let texts = read.get(template);
   if (texts === undefined) {
     texts = withoutLayout(template);
@@ -79,38 +81,40 @@ export const html = (template: TemplateStringsArray, ...parts: readonly Part[]):
   let text = texts[0] ?? '';
   for (let at = 0; at < parts.length; at += 1) text += textOf(parts[at]) + (texts[at + 1] ?? '');
   return new Html(text, byTemplate);
-};
+}
 
 /** A list with a separator between each two items. */
-export const joined = (parts: readonly Part[], between: Part): readonly Part[] =>
-  parts.flatMap((part, index) => (index === 0 ? [part] : [between, part]));
+export function joined(parts: readonly Part[], between: Part): readonly Part[] {
+  return parts.flatMap((part, index) => (index === 0 ? [part] : [between, part]));
+}
 
 /**
  * An address that is safe in `href`: a path of ours, or a web or mail address; anything else, such
  * as `javascript:`, leads nowhere.
  */
-export const safeUrl = (address: string): string => {
+export function safeUrl(address: string): string {
   // Browsers drop tabs and line breaks inside, and treat a backslash as a slash.
   if (/[\t\n\r\\]/.test(address)) return '#';
   if (/^\/(?!\/)/.test(address)) return address;
   return /^(https?:\/\/|mailto:)/i.test(address) ? address : '#';
-};
+}
 
 /** An address as a header can hold it: Node refuses most other characters there. */
-export const asciiOf = (address: string): string =>
-  address.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+export function asciiOf(address: string): string {
+  return address.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+}
 
 /** `?a=1&b=2` of the values present; empty without any. */
-export const query = (
+export function query(
   values: Readonly<Record<string, string | number | null | undefined>>,
-): string => {
+): string {
   const pairs = Object.entries(values).flatMap(([name, value]) =>
     value === null || value === undefined || value === ''
       ? []
       : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
   );
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
-};
+}
 
 /** The symbols of assets/icons.svg; a test keeps both lists the same. */
 export const iconNames = [
@@ -182,4 +186,6 @@ const icons = new Map(
 );
 
 /** A symbol beside words with the same meaning; screen readers skip it. */
-export const icon = (name: IconName): Html => icons.get(name) ?? html``;
+export function icon(name: IconName): Html {
+  return icons.get(name) ?? html``;
+}

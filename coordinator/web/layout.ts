@@ -15,15 +15,15 @@ export const mailMissingWords = 'Cannot deliver: e-mail is not set up';
 
 const maxNames = 3;
 
-const named = (names: readonly string[]): string => {
+function named(names: readonly string[]): string {
   const shown =
     names.length > maxNames
       ? [...names.slice(0, maxNames), `${names.length - maxNames} more`]
       : names;
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
-};
+}
 
-const reasons = ({ channels, failing }: Delivery): readonly string[] => {
+function reasons({ channels, failing }: Delivery): readonly string[] {
   const unmailed = failing.filter(({ obstacle }) => obstacle === 'mail_missing');
   const refused = failing.filter(({ obstacle }) => obstacle === 'failing').map(({ name }) => name);
   if (channels === 0) return ['No channels yet.'];
@@ -34,13 +34,13 @@ const reasons = ({ channels, failing }: Delivery): readonly string[] => {
       : []),
     ...(refused.length > 0 ? [`${named(refused)} cannot deliver alerts.`] : []),
   ];
-};
+}
 
 /**
  * Says on every page that alerts cannot be delivered, before one is lost: red while no channel can
  * deliver, amber while one of several cannot.
  */
-export const deliveryBar = (delivery: Delivery | undefined): Html | null => {
+export function deliveryBar(delivery: Delivery | undefined): Html | null {
   if (delivery === undefined || (delivery.can_deliver && delivery.failing.length === 0))
     return null;
   const state = delivery.can_deliver ? 'verifying' : 'down';
@@ -57,7 +57,7 @@ export const deliveryBar = (delivery: Delivery | undefined): Html | null => {
       <a class="button" href="/alerts">Channels</a>
     </div>
   `;
-};
+}
 
 type Entry = {
   readonly place: Section;
@@ -116,8 +116,9 @@ const operatorsEntry: Entry = {
   icon: 'globe',
 };
 
-const entriesFor = ({ person }: SignedIn): readonly Entry[] =>
-  person.is_operator ? [...entries, operatorsEntry] : entries;
+function entriesFor({ person }: SignedIn): readonly Entry[] {
+  return person.is_operator ? [...entries, operatorsEntry] : entries;
+}
 
 /** The data of a page's frame. */
 export type Frame = {
@@ -150,7 +151,8 @@ const brand = html`
   </a>
 `;
 
-const head = ({ title, passkeys, charts, push }: ShownPage, { assets }: Frame): Html => html`
+function head({ title, passkeys, charts, push }: ShownPage, { assets }: Frame): Html {
+  return html`
   <head>
     <meta charset="utf-8">
     <title>${title} · Antipode</title>
@@ -171,8 +173,10 @@ const head = ({ title, passkeys, charts, push }: ShownPage, { assets }: Frame): 
     }
   </head>
 `;
+}
 
-const entryLink = (entry: Entry, place: Section | undefined, openIncidents: number): Html => html`
+function entryLink(entry: Entry, place: Section | undefined, openIncidents: number): Html {
+  return html`
   <li>
     <a
       href="${safeUrl(entry.href)}"${
@@ -191,17 +195,18 @@ const entryLink = (entry: Entry, place: Section | undefined, openIncidents: numb
     </a>
   </li>
 `;
+}
 
 /**
  * On a desk one list of all places. On a phone a bar at the bottom with the first of them, the
  * search, and the others in a popover, which needs no script.
  */
-const rail = (
+function rail(
   { place }: ShownPage,
   signedIn: SignedIn,
   caller: Caller,
   { openIncidents }: Frame,
-): Html => {
+): Html {
   const all = entriesFor(signedIn);
   const link = (each: Entry): Html => entryLink(each, place, openIncidents);
   return html`
@@ -229,9 +234,10 @@ const rail = (
     ${account(signedIn, caller)}
   </header>
 `;
-};
+}
 
-const account = ({ person }: SignedIn, { organisation }: Caller): Html => html`
+function account({ person }: SignedIn, { organisation }: Caller): Html {
+  return html`
   <details class="account">
     <summary>
       <span class="account-names">
@@ -255,9 +261,10 @@ const account = ({ person }: SignedIn, { organisation }: Caller): Html => html`
     </div>
   </details>
 `;
+}
 
 /** Time zone and theme. Only the browser knows the reader's own zone, so the script offers it. */
-const preferences = ({ request: { times, theme, address }, signedIn }: Frame): Html => {
+function preferences({ request: { times, theme, address }, signedIn }: Frame): Html {
   const own = signedIn?.caller?.organisation.time_zone ?? 'UTC';
   const zones = [...new Set([own, 'UTC', times.zone])];
   const light = (value: string, label: string) =>
@@ -299,14 +306,17 @@ const preferences = ({ request: { times, theme, address }, signedIn }: Frame): H
       </fieldset>
     </form>
   `;
-};
+}
 
 /** The page about the installation, for readers to whom the operator opened it. */
-const aboutLink = ({ request, signedIn }: Frame): Html | false =>
-  request.with.ownRecord(signedIn !== undefined) !== undefined &&
-  html`<a href="/about">Service status</a>`;
+function aboutLink({ request, signedIn }: Frame): Html | false {
+  return (
+    request.with.ownRecord(signedIn !== undefined) !== undefined &&
+    html`<a href="/about">Service status</a>`
+  );
+}
 
-const foot = (frame: Frame): Html => {
+function foot(frame: Frame): Html {
   const about = aboutLink(frame);
   return html`
     <footer class="row foot">
@@ -317,9 +327,9 @@ const foot = (frame: Frame): Html => {
       </p>
     </footer>
   `;
-};
+}
 
-const bareFoot = (frame: Frame): Html => {
+function bareFoot(frame: Frame): Html {
   const about = aboutLink(frame);
   const isAbout = /^\/about\b/.test(frame.request.address);
   return html`
@@ -327,10 +337,10 @@ const bareFoot = (frame: Frame): Html => {
       <p>${!isAbout && about && html`${about} · `}<a href="/api/v1/docs">API docs</a></p>
     </footer>
   `;
-};
+}
 
-const message = (said: string | undefined, address: string): Html | null =>
-  said === undefined
+function message(said: string | undefined, address: string): Html | null {
+  return said === undefined
     ? null
     : html`
       <div class="notice notice-up row" role="status" id="said">
@@ -347,10 +357,11 @@ const message = (said: string | undefined, address: string): Html | null =>
         }
       </div>
     `;
+}
 
 /** No one is notified: every page says so, lest people forget it (rule 36). */
-const muted = ({ mute, request: { times } }: Frame): Html | null =>
-  mute === undefined
+function muted({ mute, request: { times } }: Frame): Html | null {
+  return mute === undefined
     ? null
     : html`
       <div class="notice notice-verifying row" id="muted">
@@ -372,6 +383,7 @@ const muted = ({ mute, request: { times } }: Frame): Html | null =>
         }
       </div>
     `;
+}
 
 /** For the script, which keeps a form until the service answers. */
 const unsentBar = html`
@@ -383,8 +395,8 @@ const unsentBar = html`
 `;
 
 /** For the script, which shows it when the page is stale and cannot be refreshed. */
-const offlineBar = ({ request: { times } }: Frame): Html =>
-  html`
+function offlineBar({ request: { times } }: Frame): Html {
+  return html`
     <div
       class="notice notice-verifying row offline"
       id="offline"
@@ -397,10 +409,11 @@ const offlineBar = ({ request: { times } }: Frame): Html =>
       <button class="button" type="button" data-retry>Retry</button>
     </div>
   `;
+}
 
 /** The organisation will be deleted unless an owner keeps it: every page says so. */
-const ends = ({ ending, request: { times } }: Frame): Html | null =>
-  ending === undefined
+function ends({ ending, request: { times } }: Frame): Html | null {
+  return ending === undefined
     ? null
     : html`
       <div class="notice notice-down row" id="ending">
@@ -424,6 +437,7 @@ const ends = ({ ending, request: { times } }: Frame): Html | null =>
         }
       </div>
     `;
+}
 
 /** Opened by the script; without it, the search is a page. */
 const palette = html`
@@ -448,11 +462,12 @@ const palette = html`
  */
 export const laterMark = '<template id="later"></template>';
 
-const later = (shown: ShownPage): Html | false =>
-  shown.later !== undefined && html`<template id="later"></template>`;
+function later(shown: ShownPage): Html | false {
+  return shown.later !== undefined && html`<template id="later"></template>`;
+}
 
 /** The whole document. */
-export const documentOf = (shown: ShownPage, frame: Frame): Html => {
+export function documentOf(shown: ShownPage, frame: Frame): Html {
   const { signedIn, said, since } = frame;
   const isLive = shown.live !== undefined && shown.live !== false;
   const caller = shown.frame === 'bare' ? null : signedIn?.caller;
@@ -506,4 +521,4 @@ export const documentOf = (shown: ShownPage, frame: Frame): Html => {
       ${body}
     </html>
   `;
-};
+}

@@ -30,7 +30,7 @@ const signOfLifeMs = 10_000;
 const longestMs = 15 * 60_000;
 const comeAgainMs = 3_000;
 
-export const createLivePages = ({ moment, onChange }: ChangeStream): LivePages => {
+export function createLivePages({ moment, onChange }: ChangeStream): LivePages {
   const streams = new Map<string, Set<() => void>>();
 
   const open: LivePages['open'] = (organisation, reply, since) => {
@@ -77,7 +77,7 @@ export const createLivePages = ({ moment, onChange }: ChangeStream): LivePages =
       for (const own of [...streams.values()]) for (const end of [...own]) end();
     },
   };
-};
+}
 
 /**
  * Listens to the database for changes in an organisation, whoever made them, and passes them to its
@@ -130,7 +130,7 @@ type Dependencies = {
   readonly log: Pick<Log, 'warn'>;
 };
 
-export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
+export function createChanges({ sql, clock, log }: Dependencies): Changes {
   const organisations = new Map<string, Watched>();
   const own = newId().slice(-12);
   let order = 0;
@@ -225,4 +225,4 @@ export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
       await (await listening?.catch(() => undefined))?.unlisten();
     },
   };
-};
+}

@@ -12,14 +12,14 @@ const objects = /^\/(?:monitors|groups|maintenance|alerts|status-pages)\/:(\w+)/
 const several = '/monitors/change';
 
 /** The ids of the objects that a page is about, if a file could manage them. */
-export const objectsOf = (
+export function objectsOf(
   { path }: Pick<Page, 'path'>,
   { path: values, form }: Pick<PageRequest, 'path' | 'form'>,
-): readonly string[] => {
+): readonly string[] {
   if (path === several) return form.values('monitors[]');
   const object = values[objects.exec(path)?.[1] ?? ''];
   return object === undefined ? [] : [object];
-};
+}
 
 /** Posts that change what a file says. A page that deletes asks by itself, below the notice. */
 const changes = /\/:\w+(?:\/(?:edit|pause|resume|add|start|end|logo|logo\/remove))?$/;
@@ -27,20 +27,26 @@ const changes = /\/:\w+(?:\/(?:edit|pause|resume|add|start|end|logo|logo\/remove
 const tries = ['look', 'more', 'try', 'preview'];
 const agreed = 'change_managed';
 
-export const mustAsk = ({ method, path }: Pick<Page, 'method' | 'path'>, form: Form): boolean =>
-  method === 'POST' &&
-  (path === several ? changesFile(form) : changes.test(path)) &&
-  !tries.includes(form.value('act') ?? '') &&
-  form.value(agreed) === undefined;
+export function mustAsk({ method, path }: Pick<Page, 'method' | 'path'>, form: Form): boolean {
+  return (
+    method === 'POST' &&
+    (path === several ? changesFile(form) : changes.test(path)) &&
+    !tries.includes(form.value('act') ?? '') &&
+    form.value(agreed) === undefined
+  );
+}
 
 /** Mutes and maintenance are of people, not of the file. What deletes is asked for in two steps. */
-const changesFile = (form: Form): boolean =>
-  !['mute', 'unmute', 'maintenance'].includes(form.value('change') ?? '') &&
-  form.value('sure') === undefined;
+function changesFile(form: Form): boolean {
+  return (
+    !['mute', 'unmute', 'maintenance'].includes(form.value('change') ?? '') &&
+    form.value('sure') === undefined
+  );
+}
 
 /** The form once more, with a button that says yes. */
-export const askFirst = (file: string, { address, form }: PageRequest): PageAnswer =>
-  show({
+export function askFirst(file: string, { address, form }: PageRequest): PageAnswer {
+  return show({
     status: 409,
     title: 'Managed by a file',
     main: html`
@@ -56,8 +62,10 @@ export const askFirst = (file: string, { address, form }: PageRequest): PageAnsw
       </form>
     `,
   });
+}
 
-export const managedNotice = (file: string): Html => html`
+export function managedNotice(file: string): Html {
+  return html`
   <div class="notice row" id="managed">
     ${icon('edit')}
     <div>
@@ -66,3 +74,4 @@ export const managedNotice = (file: string): Html => html`
     </div>
   </div>
 `;
+}

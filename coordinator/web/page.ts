@@ -33,8 +33,9 @@ const folders = [
   'shortcuts',
 ];
 
-export const isAccountPath = (url: string): boolean =>
-  folders.includes(url.split(/[/?#]/)[1] ?? '');
+export function isAccountPath(url: string): boolean {
+  return folders.includes(url.split(/[/?#]/)[1] ?? '');
+}
 
 /**
  * What pages need besides operations, as functions that app.ts passes in. A page that needs another
@@ -62,31 +63,34 @@ export type Theme = (typeof themes)[number] | undefined;
 const [zoneName, themeName] = ['zone', 'theme'];
 
 /** The chosen zone, if any. */
-export const zoneFrom = (cookies: string | undefined): string | undefined => {
+export function zoneFrom(cookies: string | undefined): string | undefined {
   const zone = cookieOf(cookies, zoneName);
   return zone !== undefined && isZone(zone) ? zone : undefined;
-};
+}
 
-export const themeFrom = (cookies: string | undefined): Theme =>
-  themes.find((theme) => theme === cookieOf(cookies, themeName));
+export function themeFrom(cookies: string | undefined): Theme {
+  return themes.find((theme) => theme === cookieOf(cookies, themeName));
+}
 
 /** The cookies with the preferences; an empty choice removes its cookie. */
-export const keptChoices = (
+export function keptChoices(
   { zone, theme }: { readonly zone: string | undefined; readonly theme: string | undefined },
   secure: boolean,
-): readonly string[] => [
-  ...(zone === undefined || (zone !== '' && !isZone(zone))
-    ? []
-    : [cookie(zoneName, zone, { secure, ...(zone === '' ? { seconds: 0 } : {}) })]),
-  ...(theme === undefined
-    ? []
-    : [
-        cookie(themeName, theme, {
-          secure,
-          ...(themes.some((each) => each === theme) ? {} : { seconds: 0 }),
-        }),
-      ]),
-];
+): readonly string[] {
+  return [
+    ...(zone === undefined || (zone !== '' && !isZone(zone))
+      ? []
+      : [cookie(zoneName, zone, { secure, ...(zone === '' ? { seconds: 0 } : {}) })]),
+    ...(theme === undefined
+      ? []
+      : [
+          cookie(themeName, theme, {
+            secure,
+            ...(themes.some((each) => each === theme) ? {} : { seconds: 0 }),
+          }),
+        ]),
+  ];
+}
 
 /** The request as a page gets it. */
 export type PageRequest = {
@@ -218,13 +222,21 @@ export type Sent = {
 
 export type PageAnswer = ShownPage | SeeOther | Sent;
 
-export const show = (shown: Omit<ShownPage, 'is'>): ShownPage => ({ is: 'shown', ...shown });
-export const seeOther = (to: string, more: Omit<SeeOther, 'is' | 'to'> = {}): SeeOther => ({
-  is: 'see-other',
-  to,
-  ...more,
-});
-export const send = (sent: Omit<Sent, 'is'>): Sent => ({ is: 'sent', ...sent });
+export function show(shown: Omit<ShownPage, 'is'>): ShownPage {
+  return { is: 'shown', ...shown };
+}
+
+export function seeOther(to: string, more: Omit<SeeOther, 'is' | 'to'> = {}): SeeOther {
+  return {
+    is: 'see-other',
+    to,
+    ...more,
+  };
+}
+
+export function send(sent: Omit<Sent, 'is'>): Sent {
+  return { is: 'sent', ...sent };
+}
 
 type Route = {
   readonly method: 'GET' | 'POST';

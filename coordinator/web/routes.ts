@@ -27,11 +27,11 @@ const formType = 'application/x-www-form-urlencoded';
  * The routes of pages: they pass each request to its page, and turn the result into a document.
  * They decide nothing.
  */
-export const webRoutes = (
+export function webRoutes(
   app: FastifyInstance,
   pages: readonly Page[],
   dependencies: WebDependencies,
-): Web => {
+): Web {
   const fromAnywhere: ReadonlySet<string> = new Set(
     pages.flatMap((page) => ('fromAnywhere' in page ? [page.path] : [])),
   );
@@ -116,4 +116,4 @@ export const webRoutes = (
       return isPerson;
     },
   };
-};
+}

@@ -81,11 +81,11 @@ const maxBytesAtOnce = 128 * 1024;
 const longBytes = 48 * 1024;
 
 /** Sends a text with the best compression that the browser accepts. */
-export const sendSmall = async (
+export async function sendSmall(
   request: FastifyRequest,
   reply: FastifyReply,
   text: string,
-): Promise<FastifyReply> => {
+): Promise<FastifyReply> {
   const bytes = Buffer.from(text);
   const accepted = request.headers['accept-encoding'] ?? '';
   reply.header('vary', 'accept-encoding');
@@ -102,17 +102,17 @@ export const sendSmall = async (
   return /\bgzip\b/.test(accepted)
     ? reply.header('content-encoding', 'gzip').send(isSmall ? gzipSync(bytes) : await zip(bytes))
     : reply.send(bytes);
-};
+}
 
 /**
  * Sends a text in pieces, each as soon as it exists, with the best compression that the browser
  * accepts.
  */
-export const sendAsItComes = (
+export function sendAsItComes(
   request: FastifyRequest,
   reply: FastifyReply,
   pieces: AsyncIterable<string | Uint8Array>,
-): FastifyReply => {
+): FastifyReply {
   const accepted = request.headers['accept-encoding'] ?? '';
   // Otherwise proxies would buffer the pieces.
   reply.headers({ vary: 'accept-encoding', 'x-accel-buffering': 'no' });
@@ -131,14 +131,14 @@ export const sendAsItComes = (
   // A closed connection ends the stream; no one is left to notify.
   pipeline(source, zipped, () => undefined);
   return reply.header('content-encoding', encoding).send(zipped);
-};
+}
 
 /** Sends a file whose name contains a digest of its content. */
-export const sendAsset = (
+export function sendAsset(
   request: FastifyRequest,
   reply: FastifyReply,
   { type, bytes, brotli: small }: Asset,
-): FastifyReply => {
+): FastifyReply {
   reply.headers({
     'content-type': type,
     'cache-control': 'public, max-age=31536000, immutable',
@@ -149,4 +149,4 @@ export const sendAsset = (
   if (small !== null && /\bbr\b/.test(request.headers['accept-encoding'] ?? ''))
     return reply.header('content-encoding', 'br').send(small);
   return reply.send(bytes);
-};
+}

@@ -46,11 +46,12 @@ export const choosePreferences: Page = {
   },
 };
 
-const shortcut = (keys: readonly string[], what: string): Html =>
-  html`
+function shortcut(keys: readonly string[], what: string): Html {
+  return html`
     <dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt>
     <dd>${what}</dd>
   `;
+}
 
 export const shortcuts: Page = {
   method: 'GET',

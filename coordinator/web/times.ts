@@ -45,7 +45,7 @@ type Formats = {
 const made = new Map<string, Formats>();
 
 /** Creating a format costs fifty times as much as using it. */
-const formatsOf = (zone: string): Formats => {
+function formatsOf(zone: string): Formats {
   const known = made.get(zone);
   if (known) return known;
   const format = (options: Intl.DateTimeFormatOptions) =>
@@ -64,22 +64,23 @@ const formatsOf = (zone: string): Formats => {
   };
   made.set(zone, formats);
   return formats;
-};
+}
 
-export const isZone = (zone: string): boolean => {
+export function isZone(zone: string): boolean {
   try {
     return formatsOf(zone) !== undefined;
   } catch (error) {
     if (error instanceof RangeError) return false;
     throw error;
   }
-};
+}
 
 /** To the second: a page has fifty of these, and the rest of them is noise that weighs. */
-const machineText = (at: number | string): string =>
-  new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+function machineText(at: number | string): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+}
 
-export const timesIn = (zone: string, now: number): Times => {
+export function timesIn(zone: string, now: number): Times {
   const formats = formatsOf(zone);
   const ms = (at: number | string): number => (typeof at === 'number' ? at : Date.parse(at));
   const today = formats.day.format(now);
@@ -125,4 +126,4 @@ export const timesIn = (zone: string, now: number): Times => {
         </time>
       `,
   };
-};
+}

@@ -12,7 +12,7 @@ const webhooksAtOnce = 100;
  * events, those that an open transaction could still precede wait. An event that is handed on again
  * (a replay) is sent again. Returns whether there may be more.
  */
-export const handOn = async (sql: Queryable, at: Date): Promise<boolean> => {
+export async function handOn(sql: Queryable, at: Date): Promise<boolean> {
   const [row] = await sql<{ found: number }[]>`
     with behind as materialized (
       select c.webhook_id, c.written_by, c.event_key, c.begins, w.organisation_id, w.event_types
@@ -45,7 +45,7 @@ export const handOn = async (sql: Queryable, at: Date): Promise<boolean> => {
       where c.webhook_id = l.webhook_id)
     select count(*) as found from found`;
   return (row?.found ?? 0) > 0;
-};
+}
 
 export type DueWebhook = {
   readonly id: string;
@@ -57,7 +57,7 @@ export type DueWebhook = {
  * Webhooks that something is due for and that have no turn yet: so many of one organisation and of
  * those that fail, beside those under way, and each as likely as any other.
  */
-export const dueWebhooks = (
+export function dueWebhooks(
   sql: Queryable,
   {
     at,
@@ -72,7 +72,8 @@ export const dueWebhooks = (
     readonly ofOrganisation: number;
     readonly ofFailing: number;
   },
-): Promise<DueWebhook[]> => sql<DueWebhook[]>`
+): Promise<DueWebhook[]> {
+  return sql<DueWebhook[]>`
   with busy as materialized (
     select * from json_to_recordset(${JSON.stringify(underWay)}::text::json) as b (id uuid,
       organisation uuid)),
@@ -89,6 +90,7 @@ export const dueWebhooks = (
       - (select count(*) from busy b where b.organisation = d.organisation)
     and (not "isFailing" or alike <= ${ofFailing})
   order by random() limit ${Math.max(0, limit)}`;
+}
 
 export type ClaimedDelivery = {
   readonly id: string;
@@ -102,7 +104,7 @@ export type ClaimedDelivery = {
  * Claims what is due for a webhook, for a time: no other coordinator sends it meanwhile, and the
  * claim of one that was killed ends by itself.
  */
-export const claimDeliveries = (
+export function claimDeliveries(
   sql: Queryable,
   {
     webhook,
@@ -115,7 +117,8 @@ export const claimDeliveries = (
     readonly until: Date;
     readonly limit: number;
   },
-): Promise<ClaimedDelivery[]> => sql<ClaimedDelivery[]>`
+): Promise<ClaimedDelivery[]> {
+  return sql<ClaimedDelivery[]>`
   update webhook_deliveries set attempts = attempts + 1, next_at = ${until}
   where key in (
     select d.key from webhook_deliveries d
@@ -123,20 +126,21 @@ export const claimDeliveries = (
     where d.webhook_id = ${webhook} and d.state = 'waiting' and d.next_at <= ${at}
     order by d.next_at, d.key limit ${limit} for update of d skip locked)
   returning id, event_key, event_id, attempts`;
+}
 
 export type SendingWebhook = {
   readonly organisation_id: string;
   readonly secrets: Uint8Array;
 };
 
-export const webhookToSend = async (
+export async function webhookToSend(
   sql: Queryable,
   id: string,
-): Promise<SendingWebhook | undefined> => {
+): Promise<SendingWebhook | undefined> {
   const [row] = await sql<SendingWebhook[]>`
     select organisation_id, secrets from webhooks where id = ${id} and enabled`;
   return row;
-};
+}
 
 export type Settled = {
   readonly id: string;
@@ -152,17 +156,17 @@ export type Settled = {
   readonly answer: string | null;
 };
 
-export const settleDelivery = async (
+export async function settleDelivery(
   sql: Queryable,
   { id, attempts, state, at, next_at, status, class: kind, took_ms, answer }: Settled,
-): Promise<void> => {
+): Promise<void> {
   await sql`
     update webhook_deliveries set state = ${state}, attempted_at = ${at},
       next_at = coalesce(${next_at}::timestamptz, next_at), status = ${status}, class = ${kind},
       took_ms = ${took_ms}, answer = ${answer},
       settled_at = ${state === 'waiting' ? null : at}::timestamptz
     where id = ${id} and state = 'waiting' and attempts = ${attempts}`;
-};
+}
 
 export type HealthRow = {
   readonly organisation_id: string;
@@ -173,14 +177,14 @@ export type HealthRow = {
 };
 
 /** How it fares, locked until the transaction ends; undefined once it is off or deleted. */
-export const healthOf = async (sql: Queryable, id: string): Promise<HealthRow | undefined> => {
+export async function healthOf(sql: Queryable, id: string): Promise<HealthRow | undefined> {
   const [row] = await sql<HealthRow[]>`
     select organisation_id, host, description, failing_since, last_failed_at from webhooks
     where id = ${id} and enabled for no key update`;
   return row;
-};
+}
 
-export const writeHealth = async (
+export async function writeHealth(
   sql: Queryable,
   id: string,
   {
@@ -194,7 +198,7 @@ export const writeHealth = async (
     readonly delivered_at: Date | null;
     readonly off: 'gone' | 'failing' | null;
   },
-): Promise<void> => {
+): Promise<void> {
   await sql`
     update webhooks set failing_since = ${failing_since}, last_failed_at = ${last_failed_at},
       last_delivered_at = coalesce(${delivered_at}::timestamptz, last_delivered_at),
@@ -203,19 +207,21 @@ export const writeHealth = async (
       or failing_since is distinct from ${failing_since}::timestamptz
       or last_failed_at is distinct from ${last_failed_at}::timestamptz
       or last_delivered_at is null or last_delivered_at < ${secondBefore(delivered_at)})`;
-};
+}
 
 /** The row of a busy webhook is not written with each delivery. */
-const secondBefore = (at: Date | null): Date => new Date(at === null ? 0 : at.getTime() - 1_000);
+function secondBefore(at: Date | null): Date {
+  return new Date(at === null ? 0 : at.getTime() - 1_000);
+}
 
 /** Deletes a batch of the log. Returns whether there may be more. */
-export const forgetDeliveries = async (
+export async function forgetDeliveries(
   sql: Queryable,
   before: Date,
   limit: number,
-): Promise<boolean> => {
+): Promise<boolean> {
   const deleted = await sql`delete from webhook_deliveries
     where key in (select key from webhook_deliveries
       where state <> 'waiting' and settled_at < ${before} order by settled_at limit ${limit})`;
   return deleted.count === limit;
-};
+}

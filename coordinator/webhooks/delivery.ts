@@ -54,7 +54,7 @@ import { openWebhook, type WebhookBox } from './secrets.ts';
  * No webhook waits for another: a turn is short, each has a few requests at once, and neither one
  * organisation nor those that fail can take all turns.
  */
-export const createWebhookSending = (deps: WebhookSendingDependencies): WebhookSending => {
+export function createWebhookSending(deps: WebhookSendingDependencies): WebhookSending {
   const { sql, clock, log, secrets, send, hasMail, chance = Math.random } = deps;
   const turns = new Map<DueWebhook, Promise<void>>();
   let onTurnEnd = (): void => undefined;
@@ -227,14 +227,14 @@ export const createWebhookSending = (deps: WebhookSendingDependencies): WebhookS
       await Promise.all(turns.values());
     },
   };
-};
+}
 
 /** What is due is sent within so much, besides being sent at once when a turn ends. */
 const everyMs = 1_000;
 
-export const startWebhooks = (
-  deps: WebhookSendingDependencies,
-): { readonly stop: () => Promise<void> } => {
+export function startWebhooks(deps: WebhookSendingDependencies): {
+  readonly stop: () => Promise<void>;
+} {
   const sending = createWebhookSending(deps);
   const ticker = createRetryingTicker({
     name: 'webhooks',
@@ -249,7 +249,7 @@ export const startWebhooks = (
       await sending.close();
     },
   };
-};
+}
 
 /** Longer than an attempt. */
 const claimMs = 30_000;

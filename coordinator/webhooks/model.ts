@@ -9,7 +9,7 @@ const longestUrl = 2_000;
 const longestDescription = 200;
 
 /** @throws Refusal `webhook_invalid`. Where it leads is judged at each connection. */
-export const webhookUrlFrom = (text: string): URL => {
+export function webhookUrlFrom(text: string): URL {
   const url = text.length > longestUrl ? null : URL.parse(text.trim());
   if (url === null || !/^https?:$/.test(url.protocol) || `${url.username}${url.password}` !== '')
     throw new Refusal('webhook_invalid', {
@@ -17,29 +17,33 @@ export const webhookUrlFrom = (text: string): URL => {
     });
   url.hash = '';
   return url;
-};
+}
 
 /** @throws Refusal `webhook_invalid`. */
-export const webhookDescriptionFrom = (text: string): string => {
+export function webhookDescriptionFrom(text: string): string {
   const description = text.trim();
   if (description.length > longestDescription || /\p{Cc}/u.test(description))
     throw new Refusal('webhook_invalid', {
       description: `must be one line of up to ${longestDescription} characters.`,
     });
   return description;
-};
+}
 
 /** What others than owners and admins see of the address, which may contain a secret. */
-export const hiddenUrl = (url: string): string => `${new URL(url).origin}/***`;
+export function hiddenUrl(url: string): string {
+  return `${new URL(url).origin}/***`;
+}
 
 type Event = OutputOf<typeof listEvents>['items'][number];
 
 /** The body of a POST: the event as the list of events has it. */
-export const webhookContent = (event: Event) => ({
-  type: event.event,
-  timestamp: event.at,
-  data: event,
-});
+export function webhookContent(event: Event) {
+  return {
+    type: event.event,
+    timestamp: event.at,
+    data: event,
+  };
+}
 
 const second = 1_000;
 const minute = 60 * second;
@@ -53,23 +57,26 @@ const overlapMs = day;
 const maxSecrets = 3;
 
 /** A new secret first. The one before signs for another day, so that receivers can change over. */
-export const rotated = (
+export function rotated(
   secrets: readonly SigningSecret[],
   secret: string,
   now: number,
-): readonly SigningSecret[] =>
-  [
+): readonly SigningSecret[] {
+  return [
     { secret, until: null },
     ...validSecrets(secrets, now).map((each) => ({
       ...each,
       until: each.until ?? now + overlapMs,
     })),
   ].slice(0, maxSecrets);
+}
 
-export const validSecrets = (
+export function validSecrets(
   secrets: readonly SigningSecret[],
   now: number,
-): readonly SigningSecret[] => secrets.filter(({ until }) => until === null || until > now);
+): readonly SigningSecret[] {
+  return secrets.filter(({ until }) => until === null || until > now);
+}
 
 /** The pauses of Standard Webhooks: ten attempts within three days and a bit. */
 const pauses = [
@@ -102,24 +109,27 @@ export type Attempted = {
 const keptOfAnswer = 1_024;
 
 /** What a database takes, whatever the receiver sent. */
-const beginningOf = (body: string): string =>
-  Buffer.from(body).subarray(0, keptOfAnswer).toString().replaceAll('\0', '\ufffd');
+function beginningOf(body: string): string {
+  return Buffer.from(body).subarray(0, keptOfAnswer).toString().replaceAll('\0', '\ufffd');
+}
 
-const ofAnswer = (answer: HttpAnswer): Attempted => ({
-  is:
-    answer.status >= 200 && answer.status < 300
-      ? 'delivered'
-      : answer.status === 410
-        ? 'gone'
-        : 'failed',
-  status: answer.status,
-  failure: null,
-  answer: beginningOf(answer.body),
-  after_s: retryAfter(answer),
-});
+function ofAnswer(answer: HttpAnswer): Attempted {
+  return {
+    is:
+      answer.status >= 200 && answer.status < 300
+        ? 'delivered'
+        : answer.status === 410
+          ? 'gone'
+          : 'failed',
+    status: answer.status,
+    failure: null,
+    answer: beginningOf(answer.body),
+    after_s: retryAfter(answer),
+  };
+}
 
-export const attempted = (outcome: SendOutcome): Attempted =>
-  outcome.is === 'answer'
+export function attempted(outcome: SendOutcome): Attempted {
+  return outcome.is === 'answer'
     ? ofAnswer(outcome)
     : {
         is: 'failed',
@@ -128,22 +138,23 @@ export const attempted = (outcome: SendOutcome): Attempted =>
         answer: null,
         after_s: undefined,
       };
+}
 
 /**
  * When the next attempt is due; null when this was the last. @param attempts Including this one.
  * @param chance From 0 to 1.
  */
-export const nextAttempt = (
+export function nextAttempt(
   attempts: number,
   { after_s = 0 }: Pick<Attempted, 'after_s'>,
   now: number,
   chance: number,
-): number | null => {
+): number | null {
   const pause = pauses[attempts - 1];
   return pause === undefined
     ? null
     : now + Math.round(Math.max(pause, after_s * second) * (1 + jitter * chance));
-};
+}
 
 export type WebhookHealth = {
   readonly failing_since: number | null;
@@ -157,15 +168,15 @@ const longestSilence = 2 * day;
 const offAfter = 5 * day;
 
 /** How it fares after an attempt, and why it is turned off, if it is. */
-export const afterAttempt = (
+export function afterAttempt(
   { failing_since, last_failed_at }: WebhookHealth,
   is: Attempted['is'],
   at: number,
-): { readonly health: WebhookHealth; readonly off: 'gone' | 'failing' | null } => {
+): { readonly health: WebhookHealth; readonly off: 'gone' | 'failing' | null } {
   if (is === 'delivered') return { health: healthy, off: null };
   const isSame = last_failed_at !== null && at - last_failed_at <= longestSilence;
   const since = isSame ? (failing_since ?? at) : at;
   const health = { failing_since: since, last_failed_at: at };
   if (is === 'gone') return { health, off: 'gone' };
   return { health, off: at - since >= offAfter ? 'failing' : null };
-};
+}

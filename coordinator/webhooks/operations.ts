@@ -49,15 +49,18 @@ import {
 import { openWebhook, sealWebhook } from './secrets.ts';
 
 /** Only owners and admins see the whole address, and what its server answers. */
-const seesAll = ({ caller }: Pick<OrganisationScope, 'caller'>): boolean =>
-  caller.is === 'operator' || mayManage(caller.role);
+function seesAll({ caller }: Pick<OrganisationScope, 'caller'>): boolean {
+  return caller.is === 'operator' || mayManage(caller.role);
+}
 
 type Reading = Pick<Context, 'sql' | 'with'> & OrganisationScope;
 
-const iso = (at: Date | null): string | null => at?.toISOString() ?? null;
+function iso(at: Date | null): string | null {
+  return at?.toISOString() ?? null;
+}
 
 /** Keys of secrets are cached, so this makes no database query. */
-const webhookJson = async (context: Reading, row: WebhookRow) => {
+async function webhookJson(context: Reading, row: WebhookRow) {
   const { url } = await openWebhook(context.with.secrets, context.sql, row.id, row.secrets);
   return {
     id: row.id,
@@ -70,18 +73,19 @@ const webhookJson = async (context: Reading, row: WebhookRow) => {
     last_delivered_at: iso(row.last_delivered_at),
     created_at: row.created_at.toISOString(),
   };
-};
+}
 
-const existing = async (
+async function existing(
   { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
   id: string,
-): Promise<WebhookRow> =>
-  orNotFound(await webhookById(sql, organisation.id, id), 'webhook_not_found');
+): Promise<WebhookRow> {
+  return orNotFound(await webhookById(sql, organisation.id, id), 'webhook_not_found');
+}
 
-export const listWebhooks = async (
+export async function listWebhooks(
   context: InOrganisation,
   input: InputOf<typeof api.listWebhooks>,
-): OperationResult<OutputOf<typeof api.listWebhooks>> => {
+): OperationResult<OutputOf<typeof api.listWebhooks>> {
   const { sql, organisation, with: dependencies } = context;
   const rows = await pageOf(
     dependencies.cursors,
@@ -94,22 +98,23 @@ export const listWebhooks = async (
     items: await Promise.all(rows.items.map((row) => webhookJson(context, row))),
     next_cursor: rows.next_cursor,
   };
-};
+}
 
-export const getWebhook = async (
+export async function getWebhook(
   context: InOrganisation,
   { webhook_id: id }: InputOf<typeof api.getWebhook>,
-): OperationResult<OutputOf<typeof api.getWebhook>> =>
-  webhookJson(context, await existing(context, id));
+): OperationResult<OutputOf<typeof api.getWebhook>> {
+  return webhookJson(context, await existing(context, id));
+}
 
 /** How often an organisation, and all of them together, may have us knock at an address. */
 const challengesAnHour = { organisation: 30, host: 60 };
 
 /** Only what its server wants is sent anywhere. @throws Refusal `webhook_unproved`. */
-const prove = async (
+async function prove(
   { organisation, now, with: { attempts, channels } }: Early<OrganisationScope>,
   to: { readonly url: URL; readonly id: string; readonly secrets: readonly string[] },
-): Promise<void> => {
+): Promise<void> {
   await attempts.count([
     hourly(`webhook challenges of ${organisation.id}`, challengesAnHour.organisation),
     hourly(`webhook challenges of ${to.url.host} from everywhere`, challengesAnHour.host),
@@ -124,13 +129,13 @@ const prove = async (
     throw new Refusal('webhook_unproved', {
       url: `the address must answer a POST of the type webhook.challenge with 2xx and the text of data.challenge. It did not: ${refused}.`,
     });
-};
+}
 
-const create = async (
+async function create(
   context: InOrganisation,
   input: InputOf<typeof api.createWebhook>,
   { url, id, secret }: { readonly url: URL; readonly id: string; readonly secret: string },
-): OperationResult<OutputOf<typeof api.createWebhook>> => {
+): OperationResult<OutputOf<typeof api.createWebhook>> {
   const { sql, organisation, now, note, with: dependencies } = context;
   const description = webhookDescriptionFrom(input.description);
   const { enabled } = input;
@@ -152,7 +157,7 @@ const create = async (
   );
   note({ after: { id, url: hiddenUrl(url.href), description, event_types, enabled } });
   return { ...(await webhookJson(context, await existing(context, id))), secret };
-};
+}
 
 export const createWebhook = inSteps({
   before: async (
@@ -170,10 +175,10 @@ export const createWebhook = inSteps({
   act: create,
 });
 
-const update = async (
+async function update(
   context: InOrganisation,
   input: InputOf<typeof api.updateWebhook>,
-): OperationResult<OutputOf<typeof api.updateWebhook>> => {
+): OperationResult<OutputOf<typeof api.updateWebhook>> {
   const { sql, organisation, now, note, with: dependencies } = context;
   const before = await existing(context, input.webhook_id);
   const stored = await openWebhook(dependencies.secrets, sql, before.id, before.secrets);
@@ -208,7 +213,7 @@ const update = async (
     after: { url: hiddenUrl(url.href), ...after },
   });
   return webhookJson(context, await existing(context, before.id));
-};
+}
 
 export const updateWebhook = inSteps({
   before: async (
@@ -227,20 +232,20 @@ export const updateWebhook = inSteps({
   act: update,
 });
 
-export const deleteWebhook = async (
+export async function deleteWebhook(
   context: InOrganisation,
   { webhook_id: id }: InputOf<typeof api.deleteWebhook>,
-): Promise<void> => {
+): Promise<void> {
   const { sql, organisation, note } = context;
   const { description, host } = await existing(context, id);
   await remove(sql, organisation.id, id);
   note({ before: { description, host } });
-};
+}
 
-export const rotateWebhookSecret = async (
+export async function rotateWebhookSecret(
   context: InOrganisation,
   { webhook_id: id }: InputOf<typeof api.rotateWebhookSecret>,
-): OperationResult<OutputOf<typeof api.rotateWebhookSecret>> => {
+): OperationResult<OutputOf<typeof api.rotateWebhookSecret>> {
   const { sql, organisation, now, with: dependencies } = context;
   const row = await existing(context, id);
   const stored = await openWebhook(dependencies.secrets, sql, id, row.secrets);
@@ -253,7 +258,7 @@ export const rotateWebhookSecret = async (
     await sealWebhook(dependencies.secrets, sql, id, { ...stored, secrets }),
   );
   return { secret, previous_until: new Date(secrets[1]?.until ?? now).toISOString() };
-};
+}
 
 type Tried = OutputOf<typeof api.testWebhook>;
 
@@ -302,25 +307,27 @@ export const testWebhook = inSteps({
   },
 });
 
-const deliveryJson = (scope: Pick<OrganisationScope, 'caller'>, row: DeliveryRow) => ({
-  id: row.id,
-  event_id: row.event_id,
-  event: row.event,
-  state: row.state,
-  attempts: row.attempts,
-  next_attempt_at: row.state === 'waiting' ? row.next_at.toISOString() : null,
-  attempted_at: iso(row.attempted_at),
-  status: row.status,
-  failure: row.class,
-  answer: seesAll(scope) ? row.answer : null,
-  took_ms: row.took_ms,
-  created_at: row.created_at.toISOString(),
-});
+function deliveryJson(scope: Pick<OrganisationScope, 'caller'>, row: DeliveryRow) {
+  return {
+    id: row.id,
+    event_id: row.event_id,
+    event: row.event,
+    state: row.state,
+    attempts: row.attempts,
+    next_attempt_at: row.state === 'waiting' ? row.next_at.toISOString() : null,
+    attempted_at: iso(row.attempted_at),
+    status: row.status,
+    failure: row.class,
+    answer: seesAll(scope) ? row.answer : null,
+    took_ms: row.took_ms,
+    created_at: row.created_at.toISOString(),
+  };
+}
 
-export const listWebhookDeliveries = async (
+export async function listWebhookDeliveries(
   context: InOrganisation,
   input: InputOf<typeof api.listWebhookDeliveries>,
-): OperationResult<OutputOf<typeof api.listWebhookDeliveries>> => {
+): OperationResult<OutputOf<typeof api.listWebhookDeliveries>> {
   const { sql, organisation, with: dependencies } = context;
   const { id: webhook } = await existing(context, input.webhook_id);
   const { state } = input;
@@ -332,25 +339,25 @@ export const listWebhookDeliveries = async (
       deliveryPage(sql, organisation.id, { webhook, state }, from ?? afterAll, limit),
     (row) => deliveryJson(context, row),
   );
-};
+}
 
-const existingOn = async (
+async function existingOn(
   scope: Pick<InOrganisation, 'sql' | 'organisation'>,
   id: string,
-): Promise<void> => {
+): Promise<void> {
   const { enabled } = await existing(scope, id);
   if (!enabled)
     throw new Refusal('webhook_disabled', 'This webhook is turned off. Turn it on first.');
-};
+}
 
 /** No webhook becomes a hose. */
 const resendsAnHour = 60;
 const replaysAnHour = 10;
 
-const resend = async (
+async function resend(
   context: InOrganisation,
   { webhook_id: id, delivery_id }: InputOf<typeof api.resendWebhookDelivery>,
-): OperationResult<OutputOf<typeof api.resendWebhookDelivery>> => {
+): OperationResult<OutputOf<typeof api.resendWebhookDelivery>> {
   const { sql, organisation, now, note } = context;
   const row = orNotFound(
     await resendDelivery(sql, organisation.id, id, delivery_id, new Date(now)),
@@ -358,7 +365,7 @@ const resend = async (
   );
   note({ after: { event: row.event, event_id: row.event_id } });
   return deliveryJson(context, row);
-};
+}
 
 export const resendWebhookDelivery = inSteps({
   before: async (
@@ -371,10 +378,10 @@ export const resendWebhookDelivery = inSteps({
   act: resend,
 });
 
-const replay = async (
+async function replay(
   { sql, organisation, note, with: dependencies }: InOrganisation,
   { webhook_id: id, after, since }: InputOf<typeof api.replayWebhook>,
-): OperationResult<OutputOf<typeof api.replayWebhook>> => {
+): OperationResult<OutputOf<typeof api.replayWebhook>> {
   const from =
     after === null
       ? since &&
@@ -390,7 +397,7 @@ const replay = async (
   const events = from ? await moveCursorBack(sql, organisation.id, id, from) : 0;
   note({ after: { events } });
   return { events };
-};
+}
 
 export const replayWebhook = inSteps({
   before: async (

@@ -18,59 +18,63 @@ export type WebhookRow = {
   readonly disabled_because: 'gone' | 'failing' | null;
 };
 
-const columns = (sql: Queryable) => sql`
+function columns(sql: Queryable) {
+  return sql`
   w.key, w.id, w.description, w.host, w.secrets, w.event_types, w.enabled, w.created_at,
   w.last_delivered_at, w.failing_since, w.disabled_because`;
+}
 
-export const webhookPage = (
+export function webhookPage(
   sql: Queryable,
   organisation: string,
   after: number,
   limit: number,
-): Promise<WebhookRow[]> => sql<WebhookRow[]>`
+): Promise<WebhookRow[]> {
+  return sql<WebhookRow[]>`
   select ${columns(sql)} from webhooks w
   where w.organisation_id = ${organisation} and w.key > ${after} order by w.key limit ${limit}`;
+}
 
-export const webhookById = async (
+export async function webhookById(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<WebhookRow | undefined> => {
+): Promise<WebhookRow | undefined> {
   const [row] = await sql<WebhookRow[]>`
     select ${columns(sql)} from webhooks w
     where w.organisation_id = ${organisation} and w.id = ${id}`;
   return row;
-};
+}
 
-export const countWebhooks = async (sql: Queryable, organisation: string): Promise<number> => {
+export async function countWebhooks(sql: Queryable, organisation: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*) as count from webhooks where organisation_id = ${organisation}`;
   return row?.count ?? 0;
-};
+}
 
 export type WebhookWrite = Pick<
   WebhookRow,
   'id' | 'description' | 'host' | 'event_types' | 'enabled'
 > & { readonly organisation: string; readonly secrets: Buffer };
 
-export const insertWebhook = async (
+export async function insertWebhook(
   sql: Queryable,
   { id, organisation, description, host, secrets, event_types, enabled }: WebhookWrite,
   at: Date,
-): Promise<void> => {
+): Promise<void> {
   await sql`
     insert into webhooks (id, organisation_id, description, host, secrets, event_types, enabled,
       created_at)
     values (${id}, ${organisation}, ${description}, ${host}, ${secrets},
       ${[...event_types]}::text[], ${enabled}, ${at})`;
   await beginCursors(sql, id);
-};
+}
 
 /**
  * Has it begin with what is written from now on, also by transactions that are open already. Null:
  * every webhook that has no cursor yet.
  */
-export const beginCursors = async (sql: Queryable, webhook: string | null): Promise<void> => {
+export async function beginCursors(sql: Queryable, webhook: string | null): Promise<void> {
   await sql`
     insert into webhook_cursors (webhook_id, written_by, event_key, begins)
     select id, pg_snapshot_xmin(pg_current_snapshot()), 0, pg_current_snapshot() from webhooks
@@ -78,48 +82,44 @@ export const beginCursors = async (sql: Queryable, webhook: string | null): Prom
     on conflict (webhook_id) do update set written_by = excluded.written_by,
       event_key = excluded.event_key, begins = excluded.begins
       where ${webhook !== null}`;
-};
+}
 
 /** `isAnew`: another address, or turned on: what was wrong before no longer counts. */
-export const updateWebhook = async (
+export async function updateWebhook(
   sql: Queryable,
   { id, organisation, description, host, secrets, event_types, enabled }: WebhookWrite,
   isAnew: boolean,
-): Promise<void> => {
+): Promise<void> {
   await sql`
     update webhooks set description = ${description}, host = ${host}, secrets = ${secrets},
       event_types = ${[...event_types]}::text[], enabled = ${enabled}
       ${isAnew ? sql`, failing_since = null, last_failed_at = null, disabled_because = null` : sql``}
     where organisation_id = ${organisation} and id = ${id}`;
-};
+}
 
-export const writeWebhookSecrets = async (
+export async function writeWebhookSecrets(
   sql: Queryable,
   organisation: string,
   id: string,
   secrets: Buffer,
-): Promise<void> => {
+): Promise<void> {
   await sql`update webhooks set secrets = ${secrets}
     where organisation_id = ${organisation} and id = ${id}`;
-};
+}
 
-export const deleteWebhook = async (
+export async function deleteWebhook(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<void> => {
+): Promise<void> {
   await sql`delete from webhooks where organisation_id = ${organisation} and id = ${id}`;
-};
+}
 
 /** What waits for a webhook that was turned off is not sent any more. */
-export const cancelDeliveries = async (
-  sql: Queryable,
-  webhook: string,
-  at: Date,
-): Promise<void> => {
+export async function cancelDeliveries(sql: Queryable, webhook: string, at: Date): Promise<void> {
   await sql`update webhook_deliveries set state = 'cancelled', settled_at = ${at}
     where webhook_id = ${webhook} and state = 'waiting'`;
-};
+}
 
 export const deliveryStates = ['waiting', 'delivered', 'failed', 'cancelled'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
@@ -140,61 +140,65 @@ export type DeliveryRow = {
   readonly answer: string | null;
 };
 
-const deliveryColumns = (sql: Queryable) => sql`
+function deliveryColumns(sql: Queryable) {
+  return sql`
   d.key, d.id, d.event_id, d.event, d.state, d.created_at, d.next_at, d.attempts, d.attempted_at,
   d.status, d.class, d.took_ms, d.answer`;
+}
 
 /** Newest first. */
-export const deliveryPage = (
+export function deliveryPage(
   sql: Queryable,
   organisation: string,
   { webhook, state }: { readonly webhook: string; readonly state: DeliveryState | null },
   before: number,
   limit: number,
-): Promise<DeliveryRow[]> => sql<DeliveryRow[]>`
+): Promise<DeliveryRow[]> {
+  return sql<DeliveryRow[]>`
   select ${deliveryColumns(sql)} from webhook_deliveries d
   where d.organisation_id = ${organisation} and d.webhook_id = ${webhook} and d.key < ${before}
     ${state === null ? sql`` : sql`and d.state = ${state}`}
   order by d.key desc limit ${limit}`;
+}
 
 /** Has an event sent again, from the first attempt on. */
-export const resendDelivery = async (
+export async function resendDelivery(
   sql: Queryable,
   organisation: string,
   webhook: string,
   id: string,
   at: Date,
-): Promise<DeliveryRow | undefined> => {
+): Promise<DeliveryRow | undefined> {
   const [row] = await sql<DeliveryRow[]>`
     update webhook_deliveries d set state = 'waiting', attempts = 0, next_at = ${at},
       settled_at = null
     where d.organisation_id = ${organisation} and d.webhook_id = ${webhook} and d.id = ${id}
     returning ${deliveryColumns(sql)}`;
   return row;
-};
+}
 
 /** Before the first event at or after a time; undefined when there is none. */
-export const positionSince = async (
+export async function positionSince(
   sql: Queryable,
   organisation: string,
   since: Date,
-): Promise<EventPosition | undefined> => {
+): Promise<EventPosition | undefined> {
   const [row] = await sql<EventPosition[]>`
     select id - 1 as key, written_by::text as place from events
     where organisation_id = ${organisation} and at >= ${since} order by written_by, id limit 1`;
   return row;
-};
+}
 
 /**
  * Moves the cursor back, so that everything after the position is sent, whether it was sent before
  * or not. Returns how many events that is as of now.
  */
-export const moveCursorBack = async (
+export async function moveCursorBack(
   sql: Queryable,
   organisation: string,
   webhook: string,
   { key, place }: EventPosition,
-): Promise<number> => {
+): Promise<number> {
   await sql`
     update webhook_cursors c set written_by = ${place}::text::xid8, event_key = ${key},
       begins = null
@@ -208,4 +212,4 @@ export const moveCursorBack = async (
       and (w.event_types = '{}' or e.what = any(w.event_types))
     where w.id = ${webhook} and w.organisation_id = ${organisation}`;
   return row?.count ?? 0;
-};
+}

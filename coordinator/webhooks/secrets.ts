@@ -11,16 +11,20 @@ const boxShape = z.object({
 export type WebhookBox = z.infer<typeof boxShape>;
 
 /** Must run in the transaction that stores it. */
-export const sealWebhook = (
+export function sealWebhook(
   at: SecretsAtRest,
   sql: Queryable,
   id: string,
   box: { readonly url: string; readonly secrets: readonly WebhookBox['secrets'][number][] },
-): Promise<Buffer> => at.seal(sql, JSON.stringify(box), webhookOf(id));
+): Promise<Buffer> {
+  return at.seal(sql, JSON.stringify(box), webhookOf(id));
+}
 
-export const openWebhook = async (
+export async function openWebhook(
   at: SecretsAtRest,
   sql: Queryable,
   id: string,
   secrets: Uint8Array,
-): Promise<WebhookBox> => boxShape.parse(JSON.parse(await at.open(sql, secrets, webhookOf(id))));
+): Promise<WebhookBox> {
+  return boxShape.parse(JSON.parse(await at.open(sql, secrets, webhookOf(id))));
+}

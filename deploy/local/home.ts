@@ -40,21 +40,26 @@ export const isRoot = process.getuid?.() === 0;
  * Where `npm start` writes the address and a token of the local service for programs, readable by
  * the owner only.
  */
-export const localFile = (home: string): string => join(home, 'local.json');
+export function localFile(home: string): string {
+  return join(home, 'local.json');
+}
 
 /** What a home remembers; the file exists after the first start. */
-const stateFile = (home: string): string => join(home, 'state.json');
+function stateFile(home: string): string {
+  return join(home, 'state.json');
+}
 
 /** The error for a folder that the user chose and that cannot be written. */
-const unwritable = (
+function unwritable(
   folder: string,
   variable: 'ANTIPODE_HOME' | 'ANTIPODE_CACHE',
   cause?: unknown,
-): Error =>
-  new Error(`cannot write to ${folder}: choose another folder with ${variable}`, { cause });
+): Error {
+  return new Error(`cannot write to ${folder}: choose another folder with ${variable}`, { cause });
+}
 
 /** Made by root, it lets others pass: Postgres runs as another user below it. */
-export const openHome = (env: Environment): string => {
+export function openHome(env: Environment): string {
   const home = homeOf(env);
   try {
     makeFolder(home, isRoot ? 0o711 : 0o700);
@@ -63,9 +68,9 @@ export const openHome = (env: Environment): string => {
     throw unwritable(home, 'ANTIPODE_HOME', cause);
   }
   return home;
-};
+}
 
-const isUsable = (folder: string): boolean => {
+function isUsable(folder: string): boolean {
   try {
     makeFolder(folder, 0o755);
     accessSync(folder, constants.W_OK | constants.X_OK);
@@ -73,42 +78,43 @@ const isUsable = (folder: string): boolean => {
   } catch {
     return false; // The next candidate is tried; writing to the last one reports its failure.
   }
-};
+}
 
 /**
  * `ANTIPODE_CACHE`, else the user's own cache folder, which survives the removal of `.antipode`,
  * else a folder in the home for a user without one.
  */
-export const openCache = (env: Environment, home: string): string => {
+export function openCache(env: Environment, home: string): string {
   const wanted = wantedCache(env);
   if (isUsable(wanted)) return wanted;
   if (!env.ANTIPODE_CACHE) return join(home, 'cache');
   // A cache that others filled may be read-only.
   if (!existsSync(wanted)) throw unwritable(wanted, 'ANTIPODE_CACHE');
   return wanted;
-};
+}
 
 /**
  * Whether a user with the rights of "others" (or the owner of a folder) may pass through this
  * folder and all above it.
  */
-export const isPassableFor = (uid: number, folder: string): boolean => {
+export function isPassableFor(uid: number, folder: string): boolean {
   for (let at = resolve(folder); ; at = dirname(at)) {
     const { mode, uid: owner } = statSync(at);
     if (((owner === uid ? mode >> 6 : mode) & 0o1) === 0) return false;
     if (at === dirname(at)) return true;
   }
-};
+}
 
 /** Whether that user may also read and run the file itself. */
-export const isRunnableFor = (uid: number, file: string): boolean => {
+export function isRunnableFor(uid: number, file: string): boolean {
   const { mode, uid: owner } = statSync(file);
   return ((owner === uid ? mode >> 6 : mode) & 0o5) === 0o5 && isPassableFor(uid, dirname(file));
-};
+}
 
 /** The first of these folders that can be made and that the user may pass through. */
-export const firstPassableFor = (uid: number, candidates: readonly string[]): string | undefined =>
-  candidates.find((folder) => isUsable(folder) && isPassableFor(uid, folder));
+export function firstPassableFor(uid: number, candidates: readonly string[]): string | undefined {
+  return candidates.find((folder) => isUsable(folder) && isPassableFor(uid, folder));
+}
 
 /**
  * The path of the coordinator's program, and the environment that the operator's commands share
@@ -116,7 +122,9 @@ export const firstPassableFor = (uid: number, candidates: readonly string[]): st
  */
 
 /** The coordinator's environment of the last start, for the operator's commands. */
-export const environmentFile = (home: string): string => join(home, 'environment.json');
+export function environmentFile(home: string): string {
+  return join(home, 'environment.json');
+}
 
 export const coordinatorMain = join(projectFolder, 'coordinator/main.ts');
 
@@ -164,17 +172,19 @@ const ownNetworks =
  * The user's values of these variables, for the coordinator. Messages may reach the user's own
  * networks, as checks may, unless sign-up is open to anyone.
  */
-export const signUpEnvironment = (
+export function signUpEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   { isSignUpOpen }: { readonly isSignUpOpen: boolean },
-): ProcessEnvironment => ({
-  ...(isSignUpOpen ? {} : { ALERT_ALLOW_CIDRS: ownNetworks }),
-  ...Object.fromEntries(
-    signUpVariables
-      .flatMap((name) => [name, `${name}_FILE`])
-      .flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
-  ),
-});
+): ProcessEnvironment {
+  return {
+    ...(isSignUpOpen ? {} : { ALERT_ALLOW_CIDRS: ownNetworks }),
+    ...Object.fromEntries(
+      signUpVariables
+        .flatMap((name) => [name, `${name}_FILE`])
+        .flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
+    ),
+  };
+}
 
 const secret = new Set(
   [
@@ -191,22 +201,24 @@ const secret = new Set(
  * What a child inherits: the user's environment without npm's own variables, and without secrets
  * that not every process may have.
  */
-export const inherited = (env: Environment, cache: string): ProcessEnvironment => {
+export function inherited(env: Environment, cache: string): ProcessEnvironment {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env))
     if (value !== undefined && !secret.has(name) && !/^(npm_|INIT_CWD$|PORT$)/.test(name))
       kept[name] = value;
   return { NODE_COMPILE_CACHE: join(cache, 'compile'), ...kept };
-};
+}
 
-export const busEnvironment = (identity: BusIdentity, url: string): BusEnvironment => ({
-  NATS_URL: url,
-  NATS_CREDENTIALS: identity.coordinatorCredentials,
-  NATS_ACCOUNT_PUBLIC: identity.account,
-  NATS_ACCOUNT_SEED: identity.accountSeed,
-  NATS_OPERATOR_SEED: identity.operatorSeed,
-  NATS_SYSTEM_CREDENTIALS: identity.systemCredentials,
-});
+export function busEnvironment(identity: BusIdentity, url: string): BusEnvironment {
+  return {
+    NATS_URL: url,
+    NATS_CREDENTIALS: identity.coordinatorCredentials,
+    NATS_ACCOUNT_PUBLIC: identity.account,
+    NATS_ACCOUNT_SEED: identity.accountSeed,
+    NATS_OPERATOR_SEED: identity.operatorSeed,
+    NATS_SYSTEM_CREDENTIALS: identity.systemCredentials,
+  };
+}
 
 export type ProbeSeat = {
   readonly home: string;
@@ -220,25 +232,24 @@ export type ProbeSeat = {
 /** How to connect to the user's own bus; probes get these under other names. */
 const entrance = ['NATS_TLS_FIRST', 'NATS_CA', 'NATS_CA_FILE'] as const;
 
-export const probeEnvironment = (
-  common: ProcessEnvironment,
-  seat: ProbeSeat,
-): ProcessEnvironment => ({
-  ...common,
-  ...Object.fromEntries(
-    entrance.flatMap((name) =>
-      common[name] === undefined ? [] : [[`PROBE_${name}`, common[name]]],
+export function probeEnvironment(common: ProcessEnvironment, seat: ProbeSeat): ProcessEnvironment {
+  return {
+    ...common,
+    ...Object.fromEntries(
+      entrance.flatMap((name) =>
+        common[name] === undefined ? [] : [[`PROBE_${name}`, common[name]]],
+      ),
     ),
-  ),
-  PROBE_CREDENTIALS: seat.credentials,
-  // The embedded bus may have another port than when the probe was made.
-  PROBE_NATS_URL: seat.natsUrl,
-  PROBE_DATA_DIR: join(seat.home, 'probes', seat.name),
-  // They run on their owner's machine.
-  PROBE_ALLOW_CIDRS: seat.allowCidrs ?? ownNetworks,
-  PROBE_EAR_HOST: '127.0.0.1',
-  PROBE_PING_PORT: String(seat.receiverPort),
-});
+    PROBE_CREDENTIALS: seat.credentials,
+    // The embedded bus may have another port than when the probe was made.
+    PROBE_NATS_URL: seat.natsUrl,
+    PROBE_DATA_DIR: join(seat.home, 'probes', seat.name),
+    // They run on their owner's machine.
+    PROBE_ALLOW_CIDRS: seat.allowCidrs ?? ownNetworks,
+    PROBE_EAR_HOST: '127.0.0.1',
+    PROBE_PING_PORT: String(seat.receiverPort),
+  };
+}
 
 /**
  * Small JSON files that only the owner can read, replaced atomically: a reader sees the old text or
@@ -246,17 +257,17 @@ export const probeEnvironment = (
  */
 
 /** Synchronous, because the file must be on disk before the next process starts. */
-export const writeJson = (file: string, value: unknown): void => {
+export function writeJson(file: string, value: unknown): void {
   const half = `${file}.${process.pid}.new`;
   writeFileSync(half, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
   renameSync(half, file);
-};
+}
 
 /** undefined when the file does not exist. @throws when it does not have the shape. */
-export const readJson = <Shape extends z.ZodType>(
+export function readJson<Shape extends z.ZodType>(
   file: string,
   shape: Shape,
-): z.infer<Shape> | undefined => {
+): z.infer<Shape> | undefined {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -272,7 +283,7 @@ export const readJson = <Shape extends z.ZodType>(
       { cause },
     );
   }
-};
+}
 
 /**
  * What a home remembers from one start to the next: keys, passwords, ports, and what the first
@@ -322,7 +333,7 @@ const stateShape = z.object({
 
 export type HomeState = z.infer<typeof stateShape>;
 
-export const openState = (home: string, now: number): HomeState => {
+export function openState(home: string, now: number): HomeState {
   const known = readJson(stateFile(home), stateShape);
   if (known !== undefined) return known;
   const fresh: HomeState = {
@@ -335,57 +346,59 @@ export const openState = (home: string, now: number): HomeState => {
   };
   keepState(home, fresh);
   return fresh;
-};
+}
 
-export const keepState = (home: string, state: HomeState): void =>
+export function keepState(home: string, state: HomeState): void {
   writeJson(stateFile(home), state);
+}
 
 /** Ensures one launcher for a home; undefined when another has it. */
-export const lockHome = (home: string): Lock | undefined => {
+export function lockHome(home: string): Lock | undefined {
   try {
     return lockFile(join(home, 'launcher.lock'));
   } catch (cause) {
     // Root appears to have write access everywhere, even where the system lets no one make a file.
     throw unwritable(home, 'ANTIPODE_HOME', cause);
   }
-};
+}
 
 /** Free ports below 32768, a range from which the system does not assign ports itself. */
 
 /** The error of listening there, if it fails. */
-const listenFault = async (port: number, host: string): Promise<Error | undefined> => {
+async function listenFault(port: number, host: string): Promise<Error | undefined> {
   const { promise, resolve } = Promise.withResolvers<Error | undefined>();
   const probe = createServer();
   probe.once('error', resolve);
   probe.listen(port, host, () => probe.close(() => resolve(undefined)));
   return await promise;
-};
+}
 
-const isFree = async (port: number): Promise<boolean> =>
-  (await listenFault(port, '127.0.0.1')) === undefined;
+async function isFree(port: number): Promise<boolean> {
+  return (await listenFault(port, '127.0.0.1')) === undefined;
+}
 
 /** Why nothing can listen there, and the remedy; undefined when listening works. */
-export const obstacleTo = async (port: number, host: string): Promise<string | undefined> => {
+export async function obstacleTo(port: number, host: string): Promise<string | undefined> {
   const fault = await listenFault(port, host);
   if (fault === undefined) return undefined;
   const obstacle = listenObstacle(fault, port, host) ?? fault.message;
   return obstacle.startsWith('port')
     ? `${obstacle}: choose another with PORT=…, or PORT=0 for any free one`
     : obstacle;
-};
+}
 
 /**
  * A port that was free a moment ago. Tries `preferred` ones first, to keep addresses the same from
  * one start to the next.
  */
-export const freePort = async (...preferred: readonly (number | undefined)[]): Promise<number> => {
+export async function freePort(...preferred: readonly (number | undefined)[]): Promise<number> {
   for (const port of preferred) if (port !== undefined && (await isFree(port))) return port;
   for (let tries = 0; tries < 200; tries++) {
     const port = randomInt(20_000, 32_768);
     if (await isFree(port)) return port;
   }
   throw new Error('found no free port between 20000 and 32767 on 127.0.0.1');
-};
+}
 
 /**
  * What the user may choose at a start: the port, the folders, and their own services instead of the
@@ -430,7 +443,7 @@ export type Settings = {
   readonly allowCidrs: string | undefined;
 };
 
-const halfSetBus = (isSet: (name: string) => boolean): readonly string[] => {
+function halfSetBus(isSet: (name: string) => boolean): readonly string[] {
   const given = busVariables.filter(isSet);
   const forTls = ['NATS_CA', 'NATS_TLS_FIRST'].filter(isSet);
   if (given.length === 0 && forTls.length > 0)
@@ -441,15 +454,13 @@ const halfSetBus = (isSet: (name: string) => boolean): readonly string[] => {
   return [
     `${given.join(', ')} set, but ${missing.join(', ')} ${are} not: set all of them for a bus of your own, or none`,
   ];
-};
+}
 
 /**
  * @throws ConfigurationFault, which names every fault, including an incomplete description of a
  * bus.
  */
-export const readSettings = (
-  environment: Readonly<Record<string, string | undefined>>,
-): Settings => {
+export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
   const read = readEnvironment(variables, environment, halfSetBus);
   const isSignUpOpen = read.SIGN_UP === 'open';
   const bus: Record<string, string> = {};
@@ -470,4 +481,4 @@ export const readSettings = (
     // Where anyone may sign up, another user's check could read the internal network.
     allowCidrs: read.PROBE_ALLOW_CIDRS ?? (isSignUpOpen ? '' : undefined),
   };
-};
+}

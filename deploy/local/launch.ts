@@ -45,11 +45,7 @@ const largestLog = 20_000_000;
  * starting → ready → stopping → stopped; a start that fails stops what it had begun.
  * @throws the error of a failed start, in words for the user.
  */
-export const launch = async (
-  environment: Environment,
-  stop: AbortSignal,
-  say: Say,
-): Promise<void> => {
+export async function launch(environment: Environment, stop: AbortSignal, say: Say): Promise<void> {
   const since = performance.now();
   const settings = readSettings(environment);
   const home = openHome(environment);
@@ -90,7 +86,7 @@ export const launch = async (
     rmSync(localFile(home), { force: true });
     lock.release();
   }
-};
+}
 
 type Start = {
   readonly environment: Environment;
@@ -109,14 +105,14 @@ type Started = {
   readonly services: LocalServices;
 };
 
-const startAll = async ({
+async function startAll({
   environment,
   settings,
   home,
   processes,
   stop,
   say,
-}: Start): Promise<Started> => {
+}: Start): Promise<Started> {
   await endLeftovers(home);
   const state = openState(home, Date.now());
   const cache = openCache(environment, home);
@@ -210,21 +206,21 @@ const startAll = async ({
     await awaitNetwork(direct, stop, say);
   }
   return { base, signInUrl, network, services };
-};
+}
 
 /**
  * Ends what a killed launcher left. On Linux the kernel ended its processes with it, and Postgres
  * may still be at that; elsewhere Postgres alone keeps a record by which it is found.
  */
-const endLeftovers = async (home: string): Promise<void> => {
+async function endLeftovers(home: string): Promise<void> {
   const place = join(home, 'postgres.place');
   await endLeftPostgres(
     resolve(home, existsSync(place) ? readFileSync(place, 'utf8').trim() : 'postgres'),
   );
-};
+}
 
 /** Logs grow over many starts; this keeps only the previous one. */
-const openFolders = (home: string): string => {
+function openFolders(home: string): string {
   const logs = join(home, 'logs');
   mkdirSync(logs, { recursive: true, mode: 0o700 });
   mkdirSync(join(home, 'coordinator'), { recursive: true, mode: 0o700 });
@@ -234,34 +230,34 @@ const openFolders = (home: string): string => {
       renameSync(file, `${file}.old`);
   }
   return logs;
-};
+}
 
-const choosePort = async (settings: Settings, state: HomeState): Promise<number> => {
+async function choosePort(settings: Settings, state: HomeState): Promise<number> {
   const obstacle = await obstacleTo(settings.port, settings.host);
   if (obstacle !== undefined) throw new Error(obstacle);
   return settings.port === 0 ? await freePort(state.ports.http) : settings.port;
-};
+}
 
-const choosePingReceivers = async (state: HomeState): Promise<Record<SiteName, number>> => {
+async function choosePingReceivers(state: HomeState): Promise<Record<SiteName, number>> {
   const [Frankfurt, Virginia, Singapore] = await Promise.all(
     sites.map(({ name }) => freePort(state.ports.ears?.[name])),
   );
   if (Frankfurt === undefined || Virginia === undefined || Singapore === undefined)
     throw new Error('a site without a port');
   return { Frankfurt, Virginia, Singapore };
-};
+}
 
 /**
  * The network of a database on a bus: another pair is another network, with its own organisation
  * and probes.
  */
-const networkKey = ({ databaseUrl, bus }: LocalServices, settings: Settings): string => {
+function networkKey({ databaseUrl, bus }: LocalServices, settings: Settings): string {
   const database = settings.databaseUrl === undefined ? 'embedded' : databaseUrl;
   return createHash('sha256')
     .update(`${database} ${bus.NATS_ACCOUNT_PUBLIC}`)
     .digest('hex')
     .slice(0, 16);
-};
+}
 
 /** A local organisation's owner with a read-write token, and the three probes. */
 type Network = {
@@ -272,12 +268,12 @@ type Network = {
 };
 
 /** Has `setup.ts` make what is missing. `keep` is called after each step with everything made. */
-const setUp = async (
+async function setUp(
   order: Order,
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
   keep: (made: FirstStartRecord) => void,
-) => {
+) {
   const child = fork(join(import.meta.dirname, 'setup.ts'), {
     env,
     cwd: projectFolder,
@@ -309,7 +305,7 @@ const setUp = async (
   if (!owner || !apiToken || !Frankfurt || !Virginia || !Singapore || signInUrl === undefined)
     throw new Error(`the first start failed: ${complaint.trim()}`);
   return { signInUrl, network: { ...owner, apiToken, probes: { Frankfurt, Virginia, Singapore } } };
-};
+}
 
 const healthShape = z.object({
   why: z.array(z.string()),
@@ -317,7 +313,7 @@ const healthShape = z.object({
 });
 
 /** What the start still waits for, in a line; undefined once the whole service is healthy. */
-const lackOf = async (base: string): Promise<string | undefined> => {
+async function lackOf(base: string): Promise<string | undefined> {
   try {
     const answer = await fetch(`${base}/health`, { signal: AbortSignal.timeout(2_000) });
     const { why, parts } = healthShape.parse(await answer.json());
@@ -329,11 +325,11 @@ const lackOf = async (base: string): Promise<string | undefined> => {
   } catch {
     return waitsForAll; // Not being up yet is normal during the start; the caller has a limit.
   }
-};
+}
 
 const waitsForAll = 'waiting for the coordinator and the probes';
 
-const awaitNetwork = async (base: string, stop: AbortSignal, say: Say): Promise<void> => {
+async function awaitNetwork(base: string, stop: AbortSignal, say: Say): Promise<void> {
   const deadline = performance.now() + readyWithinMs;
   let told = '';
   while (!stop.aborted) {
@@ -345,29 +341,31 @@ const awaitNetwork = async (base: string, stop: AbortSignal, say: Say): Promise<
       throw new Error(`not ready after ${readyWithinMs / 1000} s, ${line}; the logs say more`);
     await pause(40);
   }
-};
+}
 
 /** `local.json`: what programs need to know; it exists only while the service is ready. */
-const describe = ({ base, signInUrl, network, services }: Started, { pid }: Processes) => ({
-  base_url: base,
-  sign_in_url: signInUrl,
-  api_token: network.apiToken,
-  email: network.email,
-  password: network.password,
-  database_url: services.databaseUrl,
-  nats_url: services.bus.NATS_URL,
-  // null for a service that is not ours: the user's own database or bus.
-  pids: {
-    launcher: process.pid,
-    coordinator: pid('coordinator'),
-    nats: pid('nats'),
-    postgres: pid('postgres'),
-    probes: Object.fromEntries(sites.map(({ name }) => [name, pid(name)])),
-  },
-});
+function describe({ base, signInUrl, network, services }: Started, { pid }: Processes) {
+  return {
+    base_url: base,
+    sign_in_url: signInUrl,
+    api_token: network.apiToken,
+    email: network.email,
+    password: network.password,
+    database_url: services.databaseUrl,
+    nats_url: services.bus.NATS_URL,
+    // null for a service that is not ours: the user's own database or bus.
+    pids: {
+      launcher: process.pid,
+      coordinator: pid('coordinator'),
+      nats: pid('nats'),
+      postgres: pid('postgres'),
+      probes: Object.fromEntries(sites.map(({ name }) => [name, pid(name)])),
+    },
+  };
+}
 
-const readyText = ({ base, signInUrl, network }: Started, file: string, tookMs: number): string =>
-  `ready after ${(tookMs / 1000).toFixed(1)} s
+function readyText({ base, signInUrl, network }: Started, file: string, tookMs: number): string {
+  return `ready after ${(tookMs / 1000).toFixed(1)} s
 
   enter   ${signInUrl}
           signs you in, once
@@ -381,3 +379,4 @@ const readyText = ({ base, signInUrl, network }: Started, file: string, tookMs: 
 
   Ctrl-C stops it. The same for programs: ${file}
 `;
+}

@@ -47,47 +47,49 @@ const release = {
   },
 } as const;
 
-const inspect = async (file: string): Promise<NatsBinary | undefined> => {
+async function inspect(file: string): Promise<NatsBinary | undefined> {
   const said = await run(file, ['--version']).catch(() => ({ stdout: '' })); // A file that does not run is as good as none.
   const [, major, minor, patch] = /v(\d+)\.(\d+)\.(\d+)/.exec(said.stdout) ?? [];
   return major === undefined
     ? undefined
     : { file, version: [Number(major), Number(minor), Number(patch)] };
-};
+}
 
 /** 2.10 is the oldest that works. */
-const isRecent = ({ version: [major, minor] }: NatsBinary): boolean =>
-  major > 2 || (major === 2 && minor >= 10);
+function isRecent({ version: [major, minor] }: NatsBinary): boolean {
+  return major > 2 || (major === 2 && minor >= 10);
+}
 
-const firstRecent = async (files: Iterable<string>): Promise<NatsBinary | undefined> => {
+async function firstRecent(files: Iterable<string>): Promise<NatsBinary | undefined> {
   for (const file of files) {
     const found = await inspect(file);
     if (found !== undefined && isRecent(found)) return found;
   }
   return undefined;
-};
+}
 
-const onMachine = (path: string): Promise<NatsBinary | undefined> =>
-  firstRecent(
+function onMachine(path: string): Promise<NatsBinary | undefined> {
+  return firstRecent(
     [
       ...new Set([...path.split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/local/bin']),
     ].flatMap((folder) => (folder === '' ? [] : [join(folder, 'nats-server')])),
   );
+}
 
-const inCache = async (cache: string): Promise<NatsBinary | undefined> => {
+async function inCache(cache: string): Promise<NatsBinary | undefined> {
   const entries = await readdir(cache).catch(() => []); // No cache yet is an empty one.
   return firstRecent(
     entries
       .filter((entry) => entry.startsWith('nats-server-'))
       .map((entry) => join(cache, entry, 'nats-server')),
   );
-};
+}
 
 /**
  * Moves a fetched binary to its place in one step, so that a start beside this one never finds half
  * of it.
  */
-const keep = async (cache: string, file: string): Promise<NatsBinary> => {
+async function keep(cache: string, file: string): Promise<NatsBinary> {
   const found = await inspect(file);
   if (found === undefined || !isRecent(found))
     throw new Error('what was fetched is no nats-server of 2.10 or newer');
@@ -95,9 +97,9 @@ const keep = async (cache: string, file: string): Promise<NatsBinary> => {
   await mkdir(folder, { recursive: true });
   await rename(file, join(folder, 'nats-server'));
   return { file: join(folder, 'nats-server'), version: found.version };
-};
+}
 
-const fromRelease = async (scratch: string): Promise<string> => {
+async function fromRelease(scratch: string): Promise<string> {
   const sum =
     process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64')
       ? release.sums[process.arch]
@@ -120,20 +122,24 @@ const fromRelease = async (scratch: string): Promise<string> => {
   await writeFile(join(scratch, 'release.tar.gz'), bytes);
   await run('tar', ['-xzf', join(scratch, 'release.tar.gz'), '-C', scratch]);
   return join(scratch, name, 'nats-server');
-};
+}
 
-const fromMirror = async (scratch: string): Promise<string> =>
-  join(await unpackDebianPackage(scratch, 'nats-server', 'stable first'), 'usr/sbin/nats-server');
+async function fromMirror(scratch: string): Promise<string> {
+  return join(
+    await unpackDebianPackage(scratch, 'nats-server', 'stable first'),
+    'usr/sbin/nats-server',
+  );
+}
 
 /**
  * @param say told what takes long, in a line each.
  * @throws one message that says what to install, when no way worked.
  */
-export const obtainNatsServer = async (
+export async function obtainNatsServer(
   cache: string,
   path: string,
   say: (line: string) => void,
-): Promise<NatsBinary> => {
+): Promise<NatsBinary> {
   const there = (await onMachine(path)) ?? (await inCache(cache));
   if (there !== undefined) return there;
   const ways = [
@@ -161,7 +167,7 @@ export const obtainNatsServer = async (
     `no nats-server 2.10 or newer could be found or fetched (${faults.join('; ')}). Install it (Debian: apt-get install nats-server; ` +
       'macOS: brew install nats-server; else github.com/nats-io/nats-server/releases) and start again, or name a running one with NATS_URL.',
   );
-};
+}
 
 /**
  * nats-server in operator mode: an operator, the system account, one account for coordinators and
@@ -185,7 +191,7 @@ export type NatsPlace = {
   readonly port: number;
 };
 
-export const natsConfiguration = ({ folder, identity, host, port }: NatsPlace): string => {
+export function natsConfiguration({ folder, identity, host, port }: NatsPlace): string {
   const path = (name: string): string => JSON.stringify(join(folder, name));
   // A second instead of two minutes between syncs; the spools of the probes are the guarantee, this
   // only spares a replay.
@@ -210,10 +216,10 @@ resolver_preload {
 }
 jetstream { store_dir: ${path('store')}, ${store}, ${sync} }
 `;
-};
+}
 
 /** Writes the configuration and says how to run it. */
-export const prepareNats = async (options: NatsOptions): Promise<Command> => {
+export async function prepareNats(options: NatsOptions): Promise<Command> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const file = join(options.folder, 'nats.conf');
   const { binary, folder, identity, port } = options;
@@ -227,23 +233,23 @@ export const prepareNats = async (options: NatsOptions): Promise<Command> => {
     stopSignal: 'SIGTERM',
     log: options.log,
   };
-};
+}
 
 /** One try to be greeted: a nats-server sends its INFO line as soon as it takes clients. */
-export const greetsOn = async (port: number): Promise<boolean> => {
+export async function greetsOn(port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect({ port, host: '127.0.0.1', timeout: 1_000 });
   socket.once('data', (greeting) => resolve(greeting.toString('latin1').startsWith('INFO ')));
   for (const end of ['error', 'timeout', 'close'] as const) socket.once(end, () => resolve(false));
   return await promise.finally(() => socket.destroy());
-};
+}
 
 /**
  * Whether the database and the bus that a person brings can be entered; asked before anything is
  * started, so that every fault is told at once.
  */
 
-const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
+async function faultsOfDatabase(url: string): Promise<readonly string[]> {
   const [{ connect }, { whyNoEntry }] = await Promise.all([
     import('../../coordinator/database/connect.ts'),
     import('../../coordinator/database/startup.ts'),
@@ -259,16 +265,16 @@ const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
   } finally {
     await sql.end({ timeout: 1 });
   }
-};
+}
 
 /**
  * Both users must be let in: the coordinator's own, and the one who hands revocations to the
  * server.
  */
-const faultsOfBus = async (
+async function faultsOfBus(
   bus: BusEnvironment,
   tls: Settings['busTls'],
-): Promise<readonly string[]> => {
+): Promise<readonly string[]> {
   const { enterOnce } = await import('../../shared/bus/nats.ts');
   const url = bus.NATS_URL;
   const faultWith = async (
@@ -292,23 +298,23 @@ const faultsOfBus = async (
     faultWith('NATS_SYSTEM_CREDENTIALS'),
   ]);
   return [...new Set(faults.filter((fault) => fault !== undefined))];
-};
+}
 
 /**
  * A line for each part of the person's own that does not let us in; none when there is no such
  * part, or all is well.
  */
-export const faultsOfOwnDependencies = async ({
+export async function faultsOfOwnDependencies({
   databaseUrl,
   bus,
   busTls,
-}: Settings): Promise<readonly string[]> => {
+}: Settings): Promise<readonly string[]> {
   const faults = await Promise.all([
     databaseUrl === undefined ? [] : faultsOfDatabase(databaseUrl),
     bus === undefined ? [] : faultsOfBus(bus, busTls),
   ]);
   return faults.flat();
-};
+}
 
 /** The database and the bus: the embedded ones, started; or the person's own, taken as they are. */
 
@@ -322,14 +328,14 @@ export type Ground = {
   readonly say: (line: string) => void;
 };
 
-const startPostgres = async ({
+async function startPostgres({
   home,
   cache,
   logs,
   state,
   processes,
   say,
-}: Ground): Promise<string> => {
+}: Ground): Promise<string> {
   const port = await freePort(state.ports.postgres);
   state.ports.postgres = port;
   keepState(home, state);
@@ -344,12 +350,12 @@ const startPostgres = async ({
   });
   await processes.start(prepared.command, ({ pid }) => isPostgresReady(prepared.folder, pid));
   return prepared.url;
-};
+}
 
-const startNats = async (
+async function startNats(
   { home, cache, logs, state, processes, say }: Ground,
   path: string,
-): Promise<BusEnvironment> => {
+): Promise<BusEnvironment> {
   const binary = await obtainNatsServer(cache, path, say);
   const port = await freePort(state.ports.nats);
   state.ports.nats = port;
@@ -364,15 +370,15 @@ const startNats = async (
   });
   await processes.start(command, () => greetsOn(port));
   return busEnvironment(state.bus, `nats://127.0.0.1:${port}`);
-};
+}
 
 export type LocalServices = { readonly databaseUrl: string; readonly bus: BusEnvironment };
 
-export const startLocalServices = async (ground: Ground, path: string): Promise<LocalServices> => {
+export async function startLocalServices(ground: Ground, path: string): Promise<LocalServices> {
   const { settings } = ground;
   const [databaseUrl, bus] = await Promise.all([
     settings.databaseUrl ?? startPostgres(ground),
     settings.bus ?? startNats(ground, path),
   ]);
   return { databaseUrl, bus };
-};
+}

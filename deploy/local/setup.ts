@@ -43,10 +43,10 @@ export type Order = z.infer<typeof orderShape>;
 /** What is made so far; at the end, the address that signs the owner in. */
 export type Report = { readonly made: FirstStartRecord } | { readonly signInUrl: string };
 
-const makeAll = async (
+async function makeAll(
   { environment, isOwnDatabase, known }: Order,
   tell: (report: Report) => void,
-): Promise<void> => {
+): Promise<void> {
   const config = readConfig(environment);
   const log = createLog({ name: 'setup', level: 'silent' });
   const sql = connect(config.DATABASE_URL, { name: 'antipode setup', connections: 4 });
@@ -136,7 +136,7 @@ const makeAll = async (
   } catch (error) {
     throw entryFault(error, config.DATABASE_URL);
   }
-};
+}
 
 process.once('message', (order) => {
   makeAll(orderShape.parse(order), (report) => process.send?.(report)).then(

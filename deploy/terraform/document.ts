@@ -9,13 +9,16 @@ const document: ApiDocument = apiDocument('http://localhost');
 /** Schemas by the names of their members. */
 export type Schemas = Readonly<Record<string, JsonSchema>>;
 
-export const bodySchema = (operation: RestOperation): JsonSchema => {
+export function bodySchema(operation: RestOperation): JsonSchema {
   if (operation.body === undefined) throw new Error(`${operation.id} has no body`);
   return resolved(operation.body.schema);
-};
-export const bodyOf = (operation: RestOperation): Schemas => propertiesOf(bodySchema(operation));
+}
 
-export const successSchema = ({ path, method, success }: RestOperation): JsonSchema => {
+export function bodyOf(operation: RestOperation): Schemas {
+  return propertiesOf(bodySchema(operation));
+}
+
+export function successSchema({ path, method, success }: RestOperation): JsonSchema {
   const response = document.paths[path]?.[method.toLowerCase()]?.responses[success];
   if (response === undefined) throw new Error(`no answer of ${method} ${path}`);
   const schema = memberOf(
@@ -24,25 +27,25 @@ export const successSchema = ({ path, method, success }: RestOperation): JsonSch
   );
   if (!isRecord(schema)) throw new Error(`${method} ${path} has no schema`);
   return resolved(schema);
-};
+}
 
-export const componentOf = (name: string): JsonSchema => {
+export function componentOf(name: string): JsonSchema {
   const schema = document.components.schemas[name];
   if (schema === undefined) throw new Error(`the document has no ${name}`);
   return schema;
-};
+}
 
 /** Without null, which an attribute always may be, and without a reference. */
-export const resolved = (schema: JsonSchema): JsonSchema => {
+export function resolved(schema: JsonSchema): JsonSchema {
   const { $ref, anyOf, ...rest } = schema;
   if (typeof $ref === 'string') return componentOf($ref.replace('#/components/schemas/', ''));
   if (!Array.isArray(anyOf)) return schema;
   const others = anyOf.filter(isRecord).filter(({ type }) => type !== 'null');
   const [only] = others;
   return others.length === 1 && only !== undefined ? { ...resolved(only), ...rest } : schema;
-};
+}
 
-export const propertiesOf = (schema: JsonSchema): Schemas => {
+export function propertiesOf(schema: JsonSchema): Schemas {
   const { properties } = resolved(schema);
   return isRecord(properties)
     ? Object.fromEntries(
@@ -51,26 +54,28 @@ export const propertiesOf = (schema: JsonSchema): Schemas => {
         ),
       )
     : {};
-};
+}
 
-export const requiredOf = (schema: JsonSchema): readonly unknown[] => {
+export function requiredOf(schema: JsonSchema): readonly unknown[] {
   const { required } = resolved(schema);
   return Array.isArray(required) ? required : [];
-};
+}
 
-export const isNullable = ({ anyOf }: JsonSchema): boolean =>
-  Array.isArray(anyOf) && anyOf.some((one) => memberOf(one, 'type') === 'null');
+export function isNullable({ anyOf }: JsonSchema): boolean {
+  return Array.isArray(anyOf) && anyOf.some((one) => memberOf(one, 'type') === 'null');
+}
 
-export const without = (all: Schemas, others: Schemas): Schemas =>
-  Object.fromEntries(Object.entries(all).filter(([name]) => !Object.hasOwn(others, name)));
+export function without(all: Schemas, others: Schemas): Schemas {
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !Object.hasOwn(others, name)));
+}
 
-export const wordsOf = (schema: JsonSchema): string => {
+export function wordsOf(schema: JsonSchema): string {
   const { description } = 'description' in schema ? schema : resolved(schema);
   return typeof description === 'string' ? description : '';
-};
+}
 
 /** One of a list. */
-export const itemOf = (list: RestOperation): Schemas => {
+export function itemOf(list: RestOperation): Schemas {
   const item = memberOf(propertiesOf(successSchema(list)).items, 'items');
   return propertiesOf(isRecord(item) ? item : {});
-};
+}

@@ -88,11 +88,13 @@ export type Resource = Pick<Managed, 'union' | 'lookup' | 'gone'> & {
 };
 
 /** The whole schema, in the order in which resources need one another. */
-export const providerSchema = (): { readonly resources: readonly Resource[] } => ({
-  resources: Object.entries(managed).map(([name, object]) => resourceOf(name, object)),
-});
+export function providerSchema(): { readonly resources: readonly Resource[] } {
+  return {
+    resources: Object.entries(managed).map(([name, object]) => resourceOf(name, object)),
+  };
+}
 
-const resourceOf = (name: string, object: Managed): Resource => {
+function resourceOf(name: string, object: Managed): Resource {
   const { list, create, get, update, remove, union, lookup, gone } = object;
   return {
     name,
@@ -108,9 +110,9 @@ const resourceOf = (name: string, object: Managed): Resource => {
     ...(gone === undefined ? {} : { gone }),
     attributes: attributesOf(object),
   };
-};
+}
 
-const attributesOf = (object: Managed): readonly Attribute[] => {
+function attributesOf(object: Managed): readonly Attribute[] {
   const { create, update, union } = object;
   const sent = bodyOf(create);
   const changed = update === undefined ? {} : bodyOf(update);
@@ -152,10 +154,10 @@ const attributesOf = (object: Managed): readonly Attribute[] => {
   const all = [...outputAttributes, ...by, ...inputAttributes, ...onceAttributes, ...forms];
   refuseUnknown(object, changed, all);
   return all;
-};
+}
 
 /** What is said of an attribute is of one that there is. @throws Error. */
-const refuseUnknown = (object: Managed, changed: Schemas, all: readonly Attribute[]): void => {
+function refuseUnknown(object: Managed, changed: Schemas, all: readonly Attribute[]): void {
   const { clears = {}, defaults = {}, at = {}, as = {}, sets = [], hidden = [] } = object;
   const names = new Set(all.map(({ name }) => name));
   const unknown = [
@@ -167,7 +169,7 @@ const refuseUnknown = (object: Managed, changed: Schemas, all: readonly Attribut
     .filter((name) => !Object.hasOwn(changed, name));
   if (unknown.length + unsent.length > 0)
     throw new Error(`${object.create.id}: the document has no ${[...unknown, ...unsent]}`);
-};
+}
 
 type Bodies = {
   readonly sent: Schemas;
@@ -175,7 +177,7 @@ type Bodies = {
   readonly answered: Schemas;
 };
 
-const inputOf = (name: string, object: Managed, { sent, changed, answered }: Bodies): Attribute => {
+function inputOf(name: string, object: Managed, { sent, changed, answered }: Bodies): Attribute {
   const schema = sent[name] ?? changed[name] ?? {};
   const hidden = object.hidden?.includes(name) === true;
   const at = object.at?.[name];
@@ -218,9 +220,9 @@ const inputOf = (name: string, object: Managed, { sent, changed, answered }: Bod
     ...(hidden ? { hidden: true as const } : {}),
     ...(clear === undefined ? {} : { clear }),
   };
-};
+}
 
-const outputOf = (name: string, schema: JsonSchema, object: Managed): Attribute => {
+function outputOf(name: string, schema: JsonSchema, object: Managed): Attribute {
   const at = object.at?.[name];
   const isStable = name === 'id' || object.stable.includes(name);
   const isOfResource = isStable || object.computed?.includes(name) === true;
@@ -232,13 +234,13 @@ const outputOf = (name: string, schema: JsonSchema, object: Managed): Attribute 
     ...(isStable ? { stable: true as const } : {}),
     ...(at === undefined ? {} : { at }),
   };
-};
+}
 
 /** Each form of a union as an attribute, named after its kind. */
-const formsOf = (
+function formsOf(
   operation: RestOperation,
   { field, by }: NonNullable<Managed['union']>,
-): readonly Attribute[] => {
+): readonly Attribute[] {
   const forms = memberOf(memberOf(bodySchema(operation), 'then'), 'oneOf');
   if (!Array.isArray(forms)) throw new Error(`${operation.id} has no forms of ${field}`);
   return forms.map((form: unknown): Attribute => {
@@ -257,20 +259,21 @@ const formsOf = (
       of: kind,
     };
   });
-};
+}
 
 /** Fields of a change that only take another one away. */
-const clearingOnly = ({ clears = {} }: Managed, sent: Schemas): Schemas =>
-  Object.fromEntries(
+function clearingOnly({ clears = {} }: Managed, sent: Schemas): Schemas {
+  return Object.fromEntries(
     Object.values(clears)
       .flatMap((fragment) => Object.keys(fragment))
       .filter((name) => !Object.hasOwn(sent, name) && !Object.hasOwn(clears, name))
       .map((name) => [name, {}]),
   );
+}
 
 /** Attributes that an answer has inside another one. */
-const computedElsewhere = ({ computed = [], at = {} }: Managed, answered: Schemas): Schemas =>
-  Object.fromEntries(
+function computedElsewhere({ computed = [], at = {} }: Managed, answered: Schemas): Schemas {
+  return Object.fromEntries(
     computed.flatMap((name) => {
       const [outer, inner] = at[name] ?? [];
       if (outer === undefined || inner === undefined) return [];
@@ -279,14 +282,18 @@ const computedElsewhere = ({ computed = [], at = {} }: Managed, answered: Schema
       return [[name, schema] as const];
     }),
   );
+}
 
-const create = ({ create: operation }: Managed): JsonSchema => bodySchema(operation);
+function create({ create: operation }: Managed): JsonSchema {
+  return bodySchema(operation);
+}
 
 /** What an answer says of an object that exists: by itself, or as one of a list. */
-const answerOf = ({ get, list }: Managed): Schemas =>
-  get === undefined ? itemOf(list) : propertiesOf(successSchema(get));
+function answerOf({ get, list }: Managed): Schemas {
+  return get === undefined ? itemOf(list) : propertiesOf(successSchema(get));
+}
 
-const shapeOf = (given: JsonSchema): Shape => {
+function shapeOf(given: JsonSchema): Shape {
   const schema = resolved(given);
   const { type, items, properties, additionalProperties, anyOf } = schema;
   if (Array.isArray(anyOf)) {
@@ -312,10 +319,10 @@ const shapeOf = (given: JsonSchema): Shape => {
       ...('maximum' in schema ? { maximum: schema.maximum } : {}),
     };
   throw new Error(`no attribute can be a ${JSON.stringify(given)}`);
-};
+}
 
 /** A member of an object that is sent and answered whole. */
-const memberAttribute = (name: string, schema: JsonSchema, isRequired: boolean): Attribute => {
+function memberAttribute(name: string, schema: JsonSchema, isRequired: boolean): Attribute {
   const shape = shapeOf(schema);
   const description = wordsOf(schema);
   return {
@@ -325,19 +332,20 @@ const memberAttribute = (name: string, schema: JsonSchema, isRequired: boolean):
     use: isRequired && !isNullable(schema) ? 'required' : 'optional',
     ...(isSecret(name, shape, description) ? { sensitive: true as const } : {}),
   };
-};
+}
 
 /** The document says "stored encrypted" of each secret, and of an object that has one. */
-const isSecret = (name: string, { type }: Shape, description: string): boolean =>
-  type === 'string' || type === 'map'
+function isSecret(name: string, { type }: Shape, description: string): boolean {
+  return type === 'string' || type === 'map'
     ? /stored encrypted/i.test(description) || (isSecretName(name) && description === '')
     : false;
+}
 
 const begin = '<!-- Made by schema.ts. -->';
 const end = '<!-- End. -->';
 
 /** The table of the README: what there is, and how it is imported. */
-export const readmeTable = (): string => {
+export function readmeTable(): string {
   const rows = providerSchema().resources.map(({ name, lookup, attributes }) => {
     const names = (use: Attribute['use']) =>
       attributes
@@ -359,16 +367,19 @@ export const readmeTable = (): string => {
     ...rows,
     end,
   ].join('\n');
-};
+}
 
 export const schemaFile = join(import.meta.dirname, 'internal/provider/schema.json');
 export const readmeFile = join(import.meta.dirname, 'README.md');
 
-export const schemaText = (): string => `${JSON.stringify(providerSchema(), null, 1)}\n`;
+export function schemaText(): string {
+  return `${JSON.stringify(providerSchema(), null, 1)}\n`;
+}
 
 /** The README with a new table. */
-export const readmeText = (before: string): string =>
-  before.replace(new RegExp(`${begin}[\\s\\S]*${end}`), () => readmeTable());
+export function readmeText(before: string): string {
+  return before.replace(new RegExp(`${begin}[\\s\\S]*${end}`), () => readmeTable());
+}
 
 if (import.meta.main) {
   writeFileSync(schemaFile, schemaText());

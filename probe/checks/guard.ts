@@ -74,8 +74,9 @@ export type GuardDependencies = {
 /**
  * Lists the ranges that are neither addresses nor CIDRs, for the configuration to refuse at start.
  */
-export const unreadableRanges = (ranges: readonly string[]): string[] =>
-  ranges.filter((range) => parseCidr(range) === undefined);
+export function unreadableRanges(ranges: readonly string[]): string[] {
+  return ranges.filter((range) => parseCidr(range) === undefined);
+}
 
 const maxRemembered = 10_000;
 
@@ -83,7 +84,7 @@ const maxRemembered = 10_000;
  * Allows global unicast and what the probe's own host allows. Metadata addresses, the probe's own
  * bus and its own public addresses open only to a range that names one address.
  */
-export const createGuard = (dependencies: GuardDependencies): Guard => {
+export function createGuard(dependencies: GuardDependencies): Guard {
   const allowed = dependencies.allow
     .map((range) => parseCidr(range))
     .filter((range) => range !== undefined);
@@ -208,23 +209,23 @@ export const createGuard = (dependencies: GuardDependencies): Guard => {
       );
     },
   };
-};
+}
 
 /**
  * Whether a report may include our own address that the other side saw. A non-public address is
  * translated on its way out, and is private.
  */
-export const mayReportOutgoing = (own: string | null, other: string | null): own is string => {
+export function mayReportOutgoing(own: string | null, other: string | null): own is string {
   const [from, to] = [own, other].map((text) => (text === null ? undefined : parseAddress(text)));
   return from !== undefined && to !== undefined && (isPublic(from) || !isPublic(to));
-};
+}
 
 /**
  * Returns our address from which the system sends to this resolver; null where there is no route.
  * Sends nothing.
  */
-export const outgoingTo = ({ address, port, family }: Resolver): Promise<string | null> =>
-  new Promise((resolve) => {
+export function outgoingTo({ address, port, family }: Resolver): Promise<string | null> {
+  return new Promise((resolve) => {
     const socket = createSocket(family === 4 ? 'udp4' : 'udp6');
     // Node passes the error of a failed connection to the callback, although its type omits that.
     socket.connect(port, address, (error?: Error) => {
@@ -233,3 +234,4 @@ export const outgoingTo = ({ address, port, family }: Resolver): Promise<string 
       resolve(own);
     });
   });
+}

@@ -24,14 +24,16 @@ export type CheckDependencies = {
 };
 
 /** How each kind is checked. A new kind adds its row here. */
-export const createChecks = (deps: CheckDependencies): Readonly<Record<Kind, Check>> => ({
-  https: createHttpsCheck({ ...deps.connection, ...deps.https }),
-  dns: createDnsCheck(deps.dns),
-  tcp: createTcpCheck(deps.connection),
-  tls: createTlsCheck(deps.connection),
-  websocket: createWebsocketCheck(deps.connection),
-  grpc: createGrpcCheck(deps.connection),
-  heartbeat: createHeartbeatCheck(deps.heartbeat),
-  domain: createDomainCheck(deps.domain),
-  icmp: createIcmpCheck({ ...deps.connection, ping: deps.ping }),
-});
+export function createChecks(deps: CheckDependencies): Readonly<Record<Kind, Check>> {
+  return {
+    https: createHttpsCheck({ ...deps.connection, ...deps.https }),
+    dns: createDnsCheck(deps.dns),
+    tcp: createTcpCheck(deps.connection),
+    tls: createTlsCheck(deps.connection),
+    websocket: createWebsocketCheck(deps.connection),
+    grpc: createGrpcCheck(deps.connection),
+    heartbeat: createHeartbeatCheck(deps.heartbeat),
+    domain: createDomainCheck(deps.domain),
+    icmp: createIcmpCheck({ ...deps.connection, ping: deps.ping }),
+  };
+}

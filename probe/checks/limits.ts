@@ -192,7 +192,7 @@ const underWay = new AsyncLocalStorage<Charged>();
  * Runs the work of a check. Errors that it throws, now or in any later turn, are charged to that
  * check.
  */
-export const chargedTo = (charged: Charged | undefined, work: () => void): void => {
+export function chargedTo(charged: Charged | undefined, work: () => void): void {
   if (charged === undefined) {
     work();
     return;
@@ -202,19 +202,21 @@ export const chargedTo = (charged: Charged | undefined, work: () => void): void 
   } catch (error) {
     charged(error);
   }
-};
+}
 
 /**
  * The check that is charged now, for work that continues in a turn of a timer or socket that many
  * checks share.
  */
-export const chargedNow = (): Charged | undefined => underWay.getStore();
+export function chargedNow(): Charged | undefined {
+  return underWay.getStore();
+}
 
 /**
  * Runs callbacks outside a check. What they throw is not the check's: it is thrown in a turn that
  * belongs to no check.
  */
-export const uncharged = (work: () => void): void =>
+export function uncharged(work: () => void): void {
   underWay.exit(() => {
     try {
       work();
@@ -224,13 +226,14 @@ export const uncharged = (work: () => void): void =>
       });
     }
   });
+}
 
 /** Charges an uncaught error to the check whose work threw it; false when no check did. */
-export const chargeUncaught = (error: unknown): boolean => {
+export function chargeUncaught(error: unknown): boolean {
   const charged = chargedNow();
   charged?.(error);
   return charged !== undefined;
-};
+}
 
 // Imported, because the global of this name is a getter, which costs more than the clock.
 
@@ -258,9 +261,11 @@ let timer: NodeJS.Timeout | undefined;
 /** The moment for which the timer is armed. */
 let armedFor = Number.POSITIVE_INFINITY;
 
-export const newAlarm = (ring: () => void): Alarm => ({ due: 0, place: -1, ring });
+export function newAlarm(ring: () => void): Alarm {
+  return { due: 0, place: -1, ring };
+}
 
-export const clearAlarm = (alarm: Alarm): void => {
+export function clearAlarm(alarm: Alarm): void {
   const { place } = alarm;
   if (place < 0) return;
   alarm.place = -1;
@@ -268,21 +273,23 @@ export const clearAlarm = (alarm: Alarm): void => {
   if (last === undefined || last === alarm) return;
   last.place = place;
   set[place] = last;
-};
+}
 
 /** Ticks lie on a grid, so alarms that are due close together ring together. */
-const tickAfter = (due: number): number => Math.ceil(due / tickMs) * tickMs;
+function tickAfter(due: number): number {
+  return Math.ceil(due / tickMs) * tickMs;
+}
 
-const armFor = (at: number): void => {
+function armFor(at: number): void {
   if (at >= armedFor) return;
   armedFor = at;
   clearTimeout(timer);
   timer = setTimeout(tick, Math.max(1, at - performance.now()));
   // Anyone who waits has a socket open, which keeps the process alive if needed.
   timer.unref();
-};
+}
 
-const tick = (): void => {
+function tick(): void {
   armedFor = Number.POSITIVE_INFINITY;
   const now = performance.now();
   let earliest = Number.POSITIVE_INFINITY;
@@ -298,13 +305,13 @@ const tick = (): void => {
     alarm.ring();
   }
   armFor(tickAfter(earliest));
-};
+}
 
-export const setAlarm = (alarm: Alarm, due: number): void => {
+export function setAlarm(alarm: Alarm, due: number): void {
   alarm.due = due;
   if (alarm.place < 0) alarm.place = set.push(alarm) - 1;
   armFor(tickAfter(due));
-};
+}
 
 const nothing = (): void => undefined;
 

@@ -11,21 +11,21 @@ import { makeFolder } from '../../shared/base/process.ts';
  * What the probe keeps on disk: small files that are replaced whole, and append-only logs of lines.
  */
 
-const syncFolder = async (folder: string): Promise<void> => {
+async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   await handle.sync().finally(() => handle.close());
-};
+}
 
 /**
  * Replaces a file atomically: a reader finds the old text or the new one, never half of one.
  * `durable`: the text survives a power loss once this has settled. Without it, the text survives
  * only the end of the process.
  */
-export const replaceFile = async (
+export async function replaceFile(
   path: string,
   text: string,
   options: { readonly durable: boolean },
-): Promise<void> => {
+): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const next = `${path}.next`;
   const handle = await open(next, 'w', 0o600);
@@ -40,20 +40,20 @@ export const replaceFile = async (
   await handle.close();
   await rename(next, path);
   if (options.durable) await syncFolder(dirname(path));
-};
+}
 
 /** The text of a file; undefined when there is none. */
-export const readIfThere = async (path: string): Promise<string | undefined> => {
+export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
-};
+}
 
 /** A new file to append to. Its name survives a power loss. */
-export const createLogFile = async (path: string): Promise<FileHandle> => {
+export async function createLogFile(path: string): Promise<FileHandle> {
   const handle = await open(path, 'wx', 0o600);
   try {
     await syncFolder(dirname(path));
@@ -63,16 +63,16 @@ export const createLogFile = async (path: string): Promise<FileHandle> => {
     throw error;
   }
   return handle;
-};
+}
 
 /**
  * Calls for each complete line; a last line that a crash cut off does not count. `from`: where the
  * line begins in the text, `length` in bytes.
  */
-export const eachWholeLine = (
+export function eachWholeLine(
   text: Buffer,
   onLine: (line: string, from: number, length: number) => void,
-): void => {
+): void {
   const lineBreak = 10;
   for (
     let from = 0, end = text.indexOf(lineBreak);
@@ -80,7 +80,7 @@ export const eachWholeLine = (
     from = end + 1, end = text.indexOf(lineBreak, from)
   )
     onLine(text.toString('utf8', from, end), from, end - from);
-};
+}
 
 /**
  * Reserves a data folder for one probe and one process at a time. If two shared it, they would give
@@ -91,11 +91,13 @@ export const eachWholeLine = (
  */
 export type Claim = { readonly release: () => Promise<void> };
 
-const refused = (why: string): ConfigurationFault =>
-  new ConfigurationFault([`PROBE_DATA_DIR: ${why}`]);
+function refused(why: string): ConfigurationFault {
+  return new ConfigurationFault([`PROBE_DATA_DIR: ${why}`]);
+}
 
-const inUse = (folder: string): ConfigurationFault =>
-  refused(`another process of this probe uses ${folder}, or its file system has no locks`);
+function inUse(folder: string): ConfigurationFault {
+  return refused(`another process of this probe uses ${folder}, or its file system has no locks`);
+}
 
 /** Answers anyone who connects with the probe's health. */
 export const socketName = 'in-use';
@@ -107,8 +109,8 @@ const lockName = 'in-use.lock';
 /** The limit of our systems for the path of a socket. */
 const longestPath = 100;
 
-const answers = (path: string): Promise<boolean> =>
-  new Promise((resolve) => {
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
     const socket = connect(path);
     socket.once('connect', () => {
       socket.destroy();
@@ -116,9 +118,10 @@ const answers = (path: string): Promise<boolean> =>
     });
     socket.once('error', () => resolve(false));
   });
+}
 
-const listen = (path: string, say: () => string): Promise<Server | undefined> =>
-  new Promise((resolve, reject) => {
+function listen(path: string, say: () => string): Promise<Server | undefined> {
+  return new Promise((resolve, reject) => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined); // The caller is gone.
       socket.end(say());
@@ -128,9 +131,10 @@ const listen = (path: string, say: () => string): Promise<Server | undefined> =>
     );
     server.listen(path, () => resolve(server));
   });
+}
 
 /** For the holder of the lock. */
-const answerAt = async (folder: string, say: () => string): Promise<Server | undefined> => {
+async function answerAt(folder: string, say: () => string): Promise<Server | undefined> {
   const path = join(folder, socketName);
   // Where the path is too long for a socket, no one can ask for the probe's health.
   if (Buffer.byteLength(path) > longestPath) return undefined;
@@ -142,10 +146,10 @@ const answerAt = async (folder: string, say: () => string): Promise<Server | und
   const second = await listen(path, say);
   if (!second) throw refused(`another process of this probe has just taken ${folder}`);
   return second;
-};
+}
 
 /** The folder's lock; undefined when another process holds it. */
-const lockFolder = (folder: string): Lock | undefined => {
+function lockFolder(folder: string): Lock | undefined {
   try {
     makeFolder(folder);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -155,17 +159,17 @@ const lockFolder = (folder: string): Lock | undefined => {
       `${folder} cannot be written to (${error instanceof Error ? error.message : String(error)})`,
     );
   }
-};
+}
 
 /**
  * @throws ConfigurationFault when the folder cannot be written to, is another probe's, or another
  * process is using it.
  */
-export const claimDataFolder = async (
+export async function claimDataFolder(
   folder: string,
   probe: string,
   say: () => string = () => '',
-): Promise<Claim> => {
+): Promise<Claim> {
   const lock = lockFolder(folder);
   try {
     const ownerFile = join(folder, 'probe.id');
@@ -188,4 +192,4 @@ export const claimDataFolder = async (
     lock?.release();
     throw error;
   }
-};
+}

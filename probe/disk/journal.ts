@@ -21,24 +21,31 @@ export type Journal = {
   readonly close: () => Promise<void>;
 };
 
-const snapshotOf = (number: number): string => `snapshot-${String(number).padStart(8, '0')}.jsonl`;
-const logOf = (number: number): string => `log-${String(number).padStart(8, '0')}.jsonl`;
+function snapshotOf(number: number): string {
+  return `snapshot-${String(number).padStart(8, '0')}.jsonl`;
+}
+
+function logOf(number: number): string {
+  return `log-${String(number).padStart(8, '0')}.jsonl`;
+}
+
 const linesAtOnce = 500;
 const maxTurnMs = 10;
 
 /** Calls for each complete line and returns how many bytes there were. */
-const readLines = async (path: string, onLine: (line: string) => void): Promise<number> => {
+async function readLines(path: string, onLine: (line: string) => void): Promise<number> {
   const text = await readFile(path);
   eachWholeLine(text, onLine);
   return text.length;
-};
+}
 
-const numbersOf = (names: readonly string[], pattern: RegExp): number[] =>
-  names
+function numbersOf(names: readonly string[], pattern: RegExp): number[] {
+  return names
     .flatMap((name) => (pattern.test(name) ? [Number(name.replace(/\D/g, ''))] : []))
     .toSorted((a, b) => a - b);
+}
 
-export const openJournal = async (options: {
+export async function openJournal(options: {
   readonly folder: string;
   /** Called for every line on disk, older ones first, before this settles. */
   readonly replay: (line: string) => void;
@@ -48,7 +55,7 @@ export const openJournal = async (options: {
    * The log is compacted when it has more bytes than this and twice as many as the snapshot had.
    */
   readonly leastBytes?: number;
-}): Promise<Journal> => {
+}): Promise<Journal> {
   const { folder, replay, snapshot, leastBytes = 2_000_000 } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const names = await readdir(folder);
@@ -138,7 +145,7 @@ export const openJournal = async (options: {
         log = undefined;
       }),
   };
-};
+}
 
 /**
  * A set that the bus delivers entry by entry. Each change takes effect at once, and is on disk
@@ -155,7 +162,7 @@ export type FollowedSet = {
 };
 
 /** `Line`: one change, as it is on disk. */
-export const openFollowedSet = async <Line>(options: {
+export async function openFollowedSet<Line>(options: {
   readonly folder: string;
   /** The log's name for an entry. */
   readonly noun: string;
@@ -180,7 +187,7 @@ export const openFollowedSet = async <Line>(options: {
   /** A change as it is on disk. */
   readonly textOf?: (change: Line) => string;
   readonly log: Log;
-}): Promise<FollowedSet> => {
+}): Promise<FollowedSet> {
   const {
     folder,
     noun,
@@ -270,4 +277,4 @@ export const openFollowedSet = async <Line>(options: {
     },
     close: journal.close,
   };
-};
+}

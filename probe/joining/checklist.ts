@@ -27,23 +27,23 @@ export const healthShape = z.object({
 export type Health = z.infer<typeof healthShape>;
 
 /** `heardAt`: by the process's own clock. */
-export const healthText = ({
+export function healthText({
   heardAt,
   bus,
   ...of
 }: Omit<Health, 'heard_s' | 'bus'> & {
   readonly heardAt: number | undefined;
   readonly bus: Pick<Bus, 'isConnected'> | undefined;
-}): string => {
+}): string {
   const heard_s = heardAt === undefined ? null : (performance.now() - heardAt) / 1_000;
   const health: Health = { ...of, bus: bus?.isConnected() ?? false, heard_s };
   return JSON.stringify(health);
-};
+}
 
 const patienceMs = 3_000;
 
-const ask = (path: string): Promise<string | undefined> =>
-  new Promise((resolve) => {
+function ask(path: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
     const socket = connect(path);
     let text = '';
     socket.setTimeout(patienceMs, () => socket.destroy());
@@ -53,16 +53,17 @@ const ask = (path: string): Promise<string | undefined> =>
     socket.once('error', () => resolve(undefined));
     socket.once('close', () => resolve(text));
   });
+}
 
 /**
  * For containers. A probe is healthy while it checks, even if no one receives its results: a
  * restart would only lose time. 1: it does not run. `strict`: 2 where no coordinator has answered
  * for half a minute.
  */
-export const askHealth = async (
+export async function askHealth(
   folder: string,
   strict: boolean,
-): Promise<{ readonly exit: number; readonly words: string }> => {
+): Promise<{ readonly exit: number; readonly words: string }> {
   const said = await ask(join(folder, socketName));
   if (said === undefined || said === '') return { exit: 1, words: `no probe runs on ${folder}` };
   const { name, continent, bus, heard_s, monitors, waiting } = healthShape.parse(JSON.parse(said));
@@ -75,7 +76,7 @@ export const askHealth = async (
     `${name} in ${continent} checks ${monitors} monitors; ` +
     `${bus ? 'on the bus' : 'the bus cannot be reached'}, ${heard}, ${waiting} results wait`;
   return { exit: strict && !isHeard ? 2 : 0, words };
-};
+}
 
 /**
  * Whether this host can be a good probe: one line for each requirement, with the remedy where one
@@ -122,29 +123,36 @@ const exits = {
 const maxClockMs = 5_000;
 
 type Finding = { readonly well: boolean; readonly words: string };
-const well = (words: string): Finding => ({ well: true, words });
-const ill = (words: string): Finding => ({ well: false, words });
 
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message || error.name : String(error);
+function well(words: string): Finding {
+  return { well: true, words };
+}
 
-export const judgeNode = (): Finding => {
+function ill(words: string): Finding {
+  return { well: false, words };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}
+
+export function judgeNode(): Finding {
   const { node } = process.versions;
   if (canReckonSchedules()) return well(node);
   return well(
     `${node}; heartbeats with a cron schedule cannot be judged from here: that needs Node 26`,
   );
-};
+}
 
-export const judgeClock = (offset: number | undefined): Finding => {
+export function judgeClock(offset: number | undefined): Finding {
   if (offset === undefined) return well('told with the first sign of life');
   const text = `${(Math.abs(offset) / 1_000).toFixed(1)} s ${offset > 0 ? 'behind' : 'ahead of'} the coordinator's`;
   if (Math.abs(offset) <= maxClockMs) return well(text);
   return ill(`${text}. Let it be set by the network: timedatectl set-ntp true, or chrony`);
-};
+}
 
 /** Any answer counts, even "no such name": it proves that the server answers. */
-const answersNames = async (server: string): Promise<string | undefined> => {
+async function answersNames(server: string): Promise<string | undefined> {
   const resolver = new Resolver({ timeout: patienceMs, tries: 1 });
   resolver.setServers([server]);
   try {
@@ -164,9 +172,9 @@ const answersNames = async (server: string): Promise<string | undefined> => {
       ? undefined
       : code;
   }
-};
+}
 
-const checkDns = async (): Promise<Finding> => {
+async function checkDns(): Promise<Finding> {
   const servers = new Resolver().getServers();
   const faults = await Promise.all(servers.map(answersNames));
   const answering = servers.filter((_, place) => faults[place] === undefined);
@@ -177,10 +185,10 @@ const checkDns = async (): Promise<Finding> => {
       `(${servers.map((server, place) => `${server}: ${faults[place]}`).join(', ')}). Name one ` +
       'that does in /etc/resolv.conf',
   );
-};
+}
 
 /** Addresses reserved for documentation: this sends nothing to them and only finds the route. */
-const checkAddresses = async (): Promise<Finding> => {
+async function checkAddresses(): Promise<Finding> {
   const [four, six] = await Promise.all([
     outgoingTo({ address: '192.0.2.1', port: 53, family: 4 }),
     outgoingTo({ address: '2001:db8::1', port: 53, family: 6 }),
@@ -191,9 +199,9 @@ const checkAddresses = async (): Promise<Finding> => {
   if (six !== null)
     return well(`IPv6 from ${six}; no IPv4, so what has only IPv4 is not checked from here`);
   return ill('no way out, neither by IPv4 nor by IPv6. Give this host a default route');
-};
+}
 
-const checkBus = async ({ entrance }: Surroundings): Promise<Finding> => {
+async function checkBus({ entrance }: Surroundings): Promise<Finding> {
   try {
     await enterOnce(entrance);
   } catch (error) {
@@ -210,10 +218,10 @@ const checkBus = async ({ entrance }: Surroundings): Promise<Finding> => {
       ? `${entrance.url} lets this probe in, with TLS`
       : `${entrance.url} lets this probe in, in the clear`,
   );
-};
+}
 
-const reaches = (anchor: string): Promise<string | undefined> =>
-  new Promise((resolve) => {
+function reaches(anchor: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
     const [, host = '', port = ''] = /^\[?([^\]]*?)\]?:(\d+)$/.exec(anchor) ?? [];
     const socket = connect({ host, port: Number(port), timeout: patienceMs });
     const end = (fault: string | undefined): void => {
@@ -224,8 +232,9 @@ const reaches = (anchor: string): Promise<string | undefined> =>
     socket.once('timeout', () => end('no answer'));
     socket.once('error', (error) => end(codeOf(error) ?? error.message));
   });
+}
 
-const checkAnchors = async ({ anchors }: Surroundings): Promise<Finding> => {
+async function checkAnchors({ anchors }: Surroundings): Promise<Finding> {
   if (anchors.length === 0) return well('none are named; the bus stands for them');
   const faults = await Promise.all(anchors.map(reaches));
   const reached = anchors.filter((_, place) => faults[place] === undefined);
@@ -236,11 +245,11 @@ const checkAnchors = async ({ anchors }: Surroundings): Promise<Finding> => {
       `one every failure would be this probe's own. Open the way to one, or have the operator ` +
       'name others as PROBE_ANCHORS',
   );
-};
+}
 
 const mib = 1_024 * 1_024;
 
-const checkDisk = async ({ folder, spoolMb }: Surroundings): Promise<Finding> => {
+async function checkDisk({ folder, spoolMb }: Surroundings): Promise<Finding> {
   const trial = join(folder, 'trial');
   try {
     await writeFile(trial, 'x', { flush: true });
@@ -256,7 +265,7 @@ const checkDisk = async ({ folder, spoolMb }: Surroundings): Promise<Finding> =>
       `${folder} cannot be written to: ${messageOf(error)}. Give this user the folder, or name another with --data`,
     );
   }
-};
+}
 
 /** Yields every line as soon as its result is known. A failure does not end the others. */
 export async function* checklist(of: Surroundings): AsyncGenerator<Line> {

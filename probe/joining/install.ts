@@ -29,7 +29,8 @@ export type UnitPaths = {
  * No MemoryDenyWriteExecute: V8 compiles. RestrictAddressFamilies allows just these: checks use
  * IPv4 and IPv6, and a socket claims the folder.
  */
-export const unitText = ({ node, program, identity, environment }: UnitPaths): string => `[Unit]
+export function unitText({ node, program, identity, environment }: UnitPaths): string {
+  return `[Unit]
 Description=Antipode probe
 Documentation=file://${program}
 Wants=network-online.target
@@ -81,6 +82,7 @@ SystemCallErrorNumber=EPERM
 [Install]
 WantedBy=multi-user.target
 `;
+}
 
 /** Where systemd's probe keeps its files. */
 const etcFolder = '/etc/antipode-probe';
@@ -90,34 +92,33 @@ const stateFolder = '/var/lib';
 const unitPath = '/etc/systemd/system/antipode-probe.service';
 
 /** The user that systemd makes for the service cannot read a home folder. */
-export const refuseHome = (node: string): void => {
+export function refuseHome(node: string): void {
   if (/^\/(?:home|root)\//.test(node))
     throw new JoinFault(
       exits.misused,
       `${node} lies in somebody's home, where a service sees nothing: install Node for the whole machine, and join with that`,
     );
-};
+}
 
-const belowRoot =
-  (root: string) =>
-  (path: string): string =>
-    join(root === '' ? '/' : root, path);
+function belowRoot(root: string) {
+  return (path: string): string => join(root === '' ? '/' : root, path);
+}
 
 const environmentPath = `${etcFolder}/environment`;
 const keptFolder = join(stateFolder, 'antipode-probe');
 
 /** The folders that the unit will use. `root`: a folder to write below, for images being built. */
-export const roomOfUnit = async (root = ''): Promise<Omit<Room, 'spoolMb'>> => {
+export async function roomOfUnit(root = ''): Promise<Omit<Room, 'spoolMb'>> {
   const below = belowRoot(root);
   await mkdir(below(stateFolder), { recursive: true });
   return { folder: below(etcFolder), results: below(stateFolder), kept: below(keptFolder) };
-};
+}
 
 /**
  * The folders of an installed service; undefined where none is installed. `spoolMb`: the default
  * for a probe without a setting.
  */
-export const roomOfService = async (spoolMb: number, root = ''): Promise<Room | undefined> => {
+export async function roomOfService(spoolMb: number, root = ''): Promise<Room | undefined> {
   const below = belowRoot(root);
   // Anyone can see the folder's name, but not its content.
   if (!existsSync(below(etcFolder))) return undefined;
@@ -131,34 +132,35 @@ export const roomOfService = async (spoolMb: number, root = ''): Promise<Room | 
     kept,
     spoolMb: told,
   };
-};
+}
 
 /** Checks before the token is spent whether --install can succeed. */
-export const refuseWithoutRoot = (): void => {
+export function refuseWithoutRoot(): void {
   if (process.getuid?.() !== 0)
     throw new JoinFault(
       exits.misused,
       '--install writes to /etc: run it as root, or leave it out and run the probe yourself',
     );
   refuseHome(process.execPath);
-};
+}
 
 /** A running service has its old identity, settings and program: it must be restarted. */
 const starting = ['daemon-reload', 'enable antipode-probe', 'restart antipode-probe'];
 
-const runs = (words: string): boolean =>
-  spawnSync('systemctl', words.split(' '), { stdio: 'inherit' }).status === 0;
+function runs(words: string): boolean {
+  return spawnSync('systemctl', words.split(' '), { stdio: 'inherit' }).status === 0;
+}
 
 /**
  * Writes the unit and starts it where systemd runs. A service gets nothing of the joining shell's
  * environment, so its settings go to its file. `root`: a folder to write below, for images being
  * built.
  */
-export const install = async (
+export async function install(
   say: Say,
   settings: Readonly<Record<string, string>>,
   root = '',
-): Promise<void> => {
+): Promise<void> {
   const below = belowRoot(root);
   const names = Object.keys(settings);
   if (names.length > 0) {
@@ -186,4 +188,4 @@ export const install = async (
     ));
   if (isSystemd && starting.every(runs)) say('It runs: systemctl status antipode-probe');
   else say(`Start it: ${starting.map((words) => `systemctl ${words}`).join(' && ')}`);
-};
+}

@@ -40,13 +40,14 @@ const patienceMs = 20_000;
 
 const refusal = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
 
 /**
  * Where the coordinator is. A join token never crosses a network unencrypted. @throws JoinFault.
  */
-export const coordinatorAt = (text: string): URL => {
+export function coordinatorAt(text: string): URL {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new JoinFault(
@@ -60,12 +61,12 @@ export const coordinatorAt = (text: string): URL => {
       `${url.origin} would carry the token in the clear: give its https:// address (http:// is for this host itself)`,
     );
   return url;
-};
+}
 
-const reasonOf = (error: unknown): string => {
+function reasonOf(error: unknown): string {
   if (isUnknownAuthority(error)) return unknownAuthority;
   return error instanceof Error ? error.message || error.name : String(error);
-};
+}
 
 export type EnrolmentReply = {
   readonly answer: EnrolmentAnswer;
@@ -78,12 +79,12 @@ export type EnrolmentReply = {
  * have signed the coordinator's certificate besides those that this machine trusts. @throws
  * JoinFault.
  */
-export const enrol = async (
+export async function enrol(
   at: URL,
   token: string,
   key: Key,
   authorities?: string,
-): Promise<EnrolmentReply> => {
+): Promise<EnrolmentReply> {
   const url = new URL(`${at.pathname.replace(/\/$/, '')}${enrolmentPath}`, at);
   const sentAt = Date.now();
   let answered: Posted;
@@ -121,7 +122,7 @@ export const enrol = async (
       `${url.origin} answered ${answered.status}, and not as a coordinator does. Is this the service's own address?`,
     );
   return { answer: answer.data, sentAt, receivedAt: Date.now() };
-};
+}
 
 /**
  * The identity of a host that became a probe with a join token: its key, made here and never sent
@@ -146,7 +147,7 @@ export type Identity = Readonly<z.infer<typeof identity>>;
 export type Enrolled = NonNullable<Identity['enrolled']>;
 
 /** @throws in words when the text is invalid. The message does not repeat the text. */
-export const parseIdentity = (text: string): Identity => {
+export function parseIdentity(text: string): Identity {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -159,15 +160,18 @@ export const parseIdentity = (text: string): Identity => {
       `does not fit: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
     );
   return parsed.data;
-};
+}
 
-export const keyOf = ({ seed }: Identity): Key => keyFromSeed(seed, 'user');
+export function keyOf({ seed }: Identity): Key {
+  return keyFromSeed(seed, 'user');
+}
 
-export const writeIdentity = (path: string, of: Identity): Promise<void> =>
-  replaceFile(path, `${JSON.stringify(of, undefined, 2)}\n`, { durable: true });
+export function writeIdentity(path: string, of: Identity): Promise<void> {
+  return replaceFile(path, `${JSON.stringify(of, undefined, 2)}\n`, { durable: true });
+}
 
 /** Returns the existing identity or a new key, which is on disk before anyone learns of it. */
-export const openIdentity = async (path: string): Promise<Identity> => {
+export async function openIdentity(path: string): Promise<Identity> {
   const stored = await readIfThere(path);
   if (stored !== undefined)
     try {
@@ -184,10 +188,10 @@ export const openIdentity = async (path: string): Promise<Identity> => {
   const made: Identity = { v: 1, seed: createKey('user').seed, enrolled: null };
   await writeIdentity(path, made);
   return made;
-};
+}
 
 /** The same credentials that an operator would have printed. */
-export const credentialsOf = (seed: string, { jwt, ...enrolled }: Enrolled): string => {
+export function credentialsOf(seed: string, { jwt, ...enrolled }: Enrolled): string {
   const { probe, name, continent, organisation, nats_url, signing_keys } = enrolled;
   const nats_credentials = formatCredentials({ jwt, seed });
   return printProbeCredentials({
@@ -199,12 +203,15 @@ export const credentialsOf = (seed: string, { jwt, ...enrolled }: Enrolled): str
     nats_credentials,
     signing_keys,
   });
-};
+}
 
 export type Say = (line: string) => void;
 
 const identityFile = 'identity.json';
-export const identityIn = (folder: string): string => joinPath(folder, identityFile);
+
+export function identityIn(folder: string): string {
+  return joinPath(folder, identityFile);
+}
 
 /** Where a probe keeps its files. */
 export type Room = {
@@ -224,11 +231,11 @@ const onwards = {
 } as const;
 export type Onwards = keyof typeof onwards;
 
-const surroundingsOf = async (
+async function surroundingsOf(
   { seed, enrolled, authorities }: Identity,
   { folder, results, spoolMb, kept }: Room,
   heard?: EnrolmentReply,
-): Promise<Surroundings> => {
+): Promise<Surroundings> {
   if (enrolled === null)
     throw new JoinFault(exits.misused, `${identityIn(folder)} is of no probe yet; run join first`);
   const { nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
@@ -253,17 +260,19 @@ const surroundingsOf = async (
     folder: results,
     spoolMb,
   };
-};
+}
 
 const width = 10;
-const lineText = ({ what, well, words }: Line): string =>
-  `${well ? 'ok ' : 'NO '} ${what.padEnd(width)} ${words}`;
+
+function lineText({ what, well, words }: Line): string {
+  return `${well ? 'ok ' : 'NO '} ${what.padEnd(width)} ${words}`;
+}
 
 /**
  * Prints the checklist of this host line by line. @throws JoinFault with the exit code of the first
  * line that fails.
  */
-const sayChecklist = async (of: Surroundings, next: Onwards, say: Say): Promise<void> => {
+async function sayChecklist(of: Surroundings, next: Onwards, say: Say): Promise<void> {
   let first: Line | undefined;
   for await (const line of checklist(of)) {
     say(lineText(line));
@@ -274,13 +283,13 @@ const sayChecklist = async (of: Surroundings, next: Onwards, say: Say): Promise<
       first.exit,
       `${first.what} is not well: see above. This host is the probe all the same; mend it, then: ${onwards[next]}`,
     );
-};
+}
 
 /**
  * Makes a host a probe. If it is killed between steps, run it again: the key is on disk before it
  * is sent, and the coordinator answers the same key again for a spent token.
  */
-export const becomeProbe = async (
+export async function becomeProbe(
   of: Room & {
     readonly url: string;
     readonly token: string;
@@ -288,7 +297,7 @@ export const becomeProbe = async (
     readonly authorities: string | undefined;
   },
   say: Say,
-): Promise<void> => {
+): Promise<void> {
   const at = coordinatorAt(of.url);
   const path = identityIn(of.folder);
   const stored = await openIdentity(path);
@@ -309,10 +318,10 @@ export const becomeProbe = async (
     `This host is ${enrolled.name} in ${enrolled.continent}, ${whose}. Its key is in ${path} and nowhere else.`,
   );
   await sayChecklist(await surroundingsOf(identity, of, heard), of.next, say);
-};
+}
 
 /** The checklist of a host that is already a probe. */
-export const checkProbe = async (room: Room, say: Say): Promise<void> => {
+export async function checkProbe(room: Room, say: Say): Promise<void> {
   const stored = await readIfThere(identityIn(room.folder)).catch((error: unknown) => {
     if (codeOf(error) !== 'EACCES') throw error;
     throw new JoinFault(
@@ -323,37 +332,39 @@ export const checkProbe = async (room: Room, say: Say): Promise<void> => {
   if (stored === undefined)
     throw new JoinFault(exits.misused, `there is no ${identityIn(room.folder)}; run join first`);
   await sayChecklist(await surroundingsOf(parseIdentity(stored), room), 'run', say);
-};
+}
 
 /**
  * The settings of a probe that systemd runs: a file of NAME=value lines, which belongs to the
  * host's administrator.
  */
 
-const quoted = (value: string): string =>
-  /^[\w.,:/@+-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$`]/g, '\\$&')}"`;
+function quoted(value: string): string {
+  return /^[\w.,:/@+-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$`]/g, '\\$&')}"`;
+}
 
 const head =
   '# What this probe goes by; systemctl restart antipode-probe takes up what is changed here.\n';
 
 /** The text of the file with these settings in it; everything else stays as it is. */
-export const withSettings = (
+export function withSettings(
   text: string | undefined,
   given: Readonly<Record<string, string>>,
-): string => {
+): string {
   const names = Object.keys(given);
   const kept = (text ?? head)
     .split('\n')
     .filter((line) => !names.some((name) => line.startsWith(`${name}=`)));
   while (kept.at(-1) === '') kept.pop();
   return [...kept, ...names.map((name) => `${name}=${quoted(given[name] ?? '')}`), ''].join('\n');
-};
+}
 
 /** One setting of the file, if it is written plainly. */
-export const settingIn = (text: string, name: string): string | undefined =>
-  text
+export function settingIn(text: string, name: string): string | undefined {
+  return text
     .split('\n')
     .findLast((line) => line.startsWith(`${name}=`))
     ?.slice(name.length + 1)
     .trim()
     .replaceAll('"', '');
+}

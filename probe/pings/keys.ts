@@ -31,13 +31,13 @@ type Line = z.infer<typeof line>;
 const atOnce = 500;
 const reportEveryMs = 10_000;
 
-export const openReceiverKeys = async (options: {
+export async function openReceiverKeys(options: {
   readonly folder: string;
   readonly probe: { readonly id: string; readonly organisation: string | null };
   readonly key: Key;
   readonly announcements: Pick<Announcements, 'read' | 'isOutdated'>;
   readonly log: Log;
-}): Promise<ReceiverKeys> => {
+}): Promise<ReceiverKeys> {
   const { folder, probe, key: ownKey, announcements, log } = options;
   const keys = new Map<string, KnownKey>();
   /** Revisions of the held keys, and of those revoked since this process began. */
@@ -109,4 +109,4 @@ export const openReceiverKeys = async (options: {
       await set.close();
     },
   };
-};
+}

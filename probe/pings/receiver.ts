@@ -37,18 +37,23 @@ const patienceMs = 15_000;
 const firstRestMs = 1_000;
 const longestRestMs = 15_000;
 
-const addressFor = (baseUrl: string, probe: string): URL | null =>
-  /^https?:/.test(baseUrl) ? URL.parse(`${baseUrl.replace(/\/+$/, '')}/beat/kept/${probe}`) : null;
+function addressFor(baseUrl: string, probe: string): URL | null {
+  return /^https?:/.test(baseUrl)
+    ? URL.parse(`${baseUrl.replace(/\/+$/, '')}/beat/kept/${probe}`)
+    : null;
+}
 
-const headersOf = (signature: Headers): Headers => ({
-  'content-type': 'application/json',
-  ...Object.fromEntries(
-    Object.entries(signature).map(([name, value]) => [`antipode-${name.toLowerCase()}`, value]),
-  ),
-});
+function headersOf(signature: Headers): Headers {
+  return {
+    'content-type': 'application/json',
+    ...Object.fromEntries(
+      Object.entries(signature).map(([name, value]) => [`antipode-${name.toLowerCase()}`, value]),
+    ),
+  };
+}
 
 /** The first pings, as many as fit into one call, in wire format. */
-const frontOf = (waiting: readonly SpooledPing[]): string[] => {
+function frontOf(waiting: readonly SpooledPing[]): string[] {
   const texts: string[] = [];
   let bytes = 0;
   for (const { ping } of waiting.slice(0, maxForwardedPings)) {
@@ -58,15 +63,15 @@ const frontOf = (waiting: readonly SpooledPing[]): string[] => {
     texts.push(text);
   }
   return texts;
-};
+}
 
-export const createPingForwarding = ({
+export function createPingForwarding({
   probe,
   key,
   baseUrl,
   clock,
   authorities,
-}: Dependencies): PingForwarding => {
+}: Dependencies): PingForwarding {
   const closing = new AbortController();
   let failures = 0;
   let restsUntil = Number.NEGATIVE_INFINITY;
@@ -117,7 +122,7 @@ export const createPingForwarding = ({
     },
     close: () => closing.abort(),
   };
-};
+}
 
 /**
  * The heartbeat address of a probe: plain HTTP behind a TLS proxy. It knows nothing of pings: it
@@ -141,11 +146,11 @@ const maxBodyBytes = 8 * 1024 * 1024;
 const defaultTimeoutMs = 10_000;
 const headersTimeout = 5_000;
 
-const send = (
+function send(
   response: ServerResponse,
   isHead: boolean,
   { status, text, headers }: PingReply,
-): void => {
+): void {
   const body = Buffer.from(text);
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',
@@ -154,17 +159,17 @@ const send = (
     ...headers,
   });
   response.end(isHead ? undefined : body);
-};
+}
 
 const broken: PingReply = { status: 500, text: 'Failed', headers: {} };
 
-export const startPingReceiver = async (options: {
+export async function startPingReceiver(options: {
   readonly host: string;
   readonly port: number;
   readonly take: (request: PingRequest) => Promise<PingReply>;
   readonly log: Log;
   readonly patienceMs?: number;
-}): Promise<PingReceiver> => {
+}): Promise<PingReceiver> {
   const { host, port, take, log, patienceMs = defaultTimeoutMs } = options;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const method = request.method ?? 'GET';
@@ -209,4 +214,4 @@ export const startPingReceiver = async (options: {
       await once(server, 'close').finally(() => clearTimeout(timer));
     },
   };
-};
+}

@@ -32,12 +32,12 @@ export type Announcements = {
 const maxLogged = 20;
 const loggedEachMs = 60_000;
 
-export const createAnnouncementReader = (options: {
+export function createAnnouncementReader(options: {
   /** The keys of the coordinators. */
   readonly trust: () => readonly string[];
   readonly now: () => number;
   readonly log: Log;
-}): Announcements => {
+}): Announcements {
   const { trust, now, log } = options;
   const newest = new Map<string, number>();
   let refused = 0;
@@ -81,4 +81,4 @@ export const createAnnouncementReader = (options: {
     refuse,
     refused: () => refused,
   };
-};
+}

@@ -31,7 +31,7 @@ const slewPerMs = 0.05;
 const stepAboveMs = 1_000;
 const kept = 8;
 
-export const createCorrectedClock = (host: Clock): CorrectedClock => {
+export function createCorrectedClock(host: Clock): CorrectedClock {
   let samples: Sample[] = [];
   let from = 0;
   let target = 0;
@@ -68,21 +68,21 @@ export const createCorrectedClock = (host: Clock): CorrectedClock => {
       since = received;
     },
   };
-};
+}
 
 /**
  * Calls at whole multiples of `ms` by the clock (and `phase` later), at which slots of the schedule
  * end too. The probe wakes once for all its periodic work, because each wake-up costs more than the
  * work.
  */
-export const atSharedTick = (
+export function atSharedTick(
   ms: number,
   work: () => void,
   {
     clock = systemClock,
     phase = 0,
   }: { readonly clock?: Clock | undefined; readonly phase?: number } = {},
-): { readonly stop: () => void } => {
+): { readonly stop: () => void } {
   const rest = (): number => ms - ((((clock.now() - phase) % ms) + ms) % ms);
   const tick = (): void => {
     timer = setTimeout(tick, rest());
@@ -90,7 +90,7 @@ export const atSharedTick = (
   };
   let timer = setTimeout(tick, rest());
   return { stop: () => clearTimeout(timer) };
-};
+}
 
 /**
  * In milliseconds: the longest stretch in which nothing ran here, and the total that the steps of a
@@ -122,7 +122,7 @@ const maxNoted = 640;
  */
 const steps = 8;
 
-export const createPulse = (clock?: Clock): Pulse => {
+export function createPulse(clock?: Clock): Pulse {
   const gaps: { readonly until: number; readonly ms: number }[] = [];
   let last = performance.now();
   const tick = (): void => {
@@ -149,4 +149,4 @@ export const createPulse = (clock?: Clock): Pulse => {
     },
     stop: ticks.stop,
   };
-};
+}

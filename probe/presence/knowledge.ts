@@ -49,15 +49,15 @@ const defaultPort = 4222;
  * Equal for probes on one host, also in several containers, and tells nothing else of it: what its
  * kernel calls this run of itself, where it says so, or else its name.
  */
-export const hostIdentity = async (): Promise<string> => {
+export async function hostIdentity(): Promise<string> {
   // A sandbox may refuse it: then the name is all that is left to go by.
   const run = await readIfThere('/proc/sys/kernel/random/boot_id').catch(() => undefined);
   return createHash('sha256')
     .update(`antipode: host ${run?.trim() ?? hostname()}`)
     .digest('base64url');
-};
+}
 
-export const watchBusEndpoints = async (url: string, log: Log): Promise<BusEndpoints> => {
+export async function watchBusEndpoints(url: string, log: Log): Promise<BusEndpoints> {
   let bus: readonly Endpoint[] = [];
   let own: readonly string[] = ownAddresses();
   const resolve = async (): Promise<void> => {
@@ -78,7 +78,7 @@ export const watchBusEndpoints = async (url: string, log: Log): Promise<BusEndpo
   await attempt();
   const timer = setInterval(() => void attempt(), everyMs);
   return { bus: () => bus, own: () => own, stop: () => clearInterval(timer) };
-};
+}
 
 /**
  * What the coordinators send to every probe: their address, the anchors for its self-check, the
@@ -130,15 +130,15 @@ const secretsOf = z.record(z.string(), z.string());
  * The probe's own key pair, made at its first start. Losing it loses nothing: the coordinator seals
  * the keys to any pair that the probe names.
  */
-const ownPair = async (path: string): Promise<SealPair> => {
+async function ownPair(path: string): Promise<SealPair> {
   const stored = await readIfThere(path);
   if (stored !== undefined) return sealPairFrom(stored.trim());
   const made = createSealPair();
   await replaceFile(path, `${made.secret}\n`, { durable: true });
   return made;
-};
+}
 
-const readKnown = async (path: string, log: Log): Promise<StoredKnowledge> => {
+async function readKnown(path: string, log: Log): Promise<StoredKnowledge> {
   const nothing: StoredKnowledge = { v: 1, base_url: '', anchors: [], seal_keys: {} };
   try {
     const text = await readIfThere(path);
@@ -150,14 +150,14 @@ const readKnown = async (path: string, log: Log): Promise<StoredKnowledge> => {
     );
     return nothing;
   }
-};
+}
 
-export const openNetworkKnowledge = async (options: {
+export async function openNetworkKnowledge(options: {
   readonly folder: string;
   /** The announcement keys from the credentials. What a coordinator sent later takes precedence. */
   readonly signingKeys: readonly string[];
   readonly log: Log;
-}): Promise<NetworkKnowledge> => {
+}): Promise<NetworkKnowledge> {
   const { folder, signingKeys: given, log } = options;
   const path = join(folder, 'network.json');
   const pair = await ownPair(join(folder, 'seal.key'));
@@ -240,7 +240,7 @@ export const openNetworkKnowledge = async (options: {
     },
     settled: () => saving,
   };
-};
+}
 
 /**
  * The probe's permissions on the bus and their expiry: a JWT for its own key. The answer to a
@@ -275,7 +275,7 @@ type Own = {
 };
 
 /** @throws when it is no JWT for this key. */
-const readOwn = (jwt: string, key: Key): Own => {
+function readOwn(jwt: string, key: Key): Own {
   const { sub, iss, iat, exp } = readJwt(jwt);
   if (sub !== key.id) throw new Error('the JWT is for another key');
   return {
@@ -284,21 +284,24 @@ const readOwn = (jwt: string, key: Key): Own => {
     issuedAt: iat * 1_000,
     endsAt: exp === undefined ? undefined : exp * 1_000,
   };
-};
+}
 
 /** Whether one of the same account replaces the other: it expires later. */
-const replaces = (one: Own, other: Own): boolean =>
-  one.issuer === other.issuer &&
-  one.endsAt !== undefined &&
-  other.endsAt !== undefined &&
-  one.endsAt > other.endsAt;
+function replaces(one: Own, other: Own): boolean {
+  return (
+    one.issuer === other.issuer &&
+    one.endsAt !== undefined &&
+    other.endsAt !== undefined &&
+    one.endsAt > other.endsAt
+  );
+}
 
-export const openOwnCredentials = async (of: {
+export async function openOwnCredentials(of: {
   readonly folder: string;
   /** The text of the credentials file that the probe was given. */
   readonly given: string;
   readonly log: Log;
-}): Promise<OwnCredentials> => {
+}): Promise<OwnCredentials> {
   const { log } = of;
   const path = join(of.folder, 'renewed.jwt');
   const given = parseCredentials(of.given);
@@ -362,4 +365,4 @@ export const openOwnCredentials = async (of: {
         });
     },
   };
-};
+}

@@ -7,14 +7,13 @@ import type { DomainDependencies } from '../checks/domain/perform.ts';
 import type { Announcements } from './announcements.ts';
 
 /** Asks the coordinators about a domain; the leader answers, and nobody else. */
-export const createRegistryQuestions =
-  (options: {
-    readonly probe: string;
-    readonly key: Key;
-    readonly bus: () => Bus | undefined;
-    readonly announcements: Pick<Announcements, 'read'>;
-  }): DomainDependencies['ask'] =>
-  async (domain, timeoutMs) => {
+export function createRegistryQuestions(options: {
+  readonly probe: string;
+  readonly key: Key;
+  readonly bus: () => Bus | undefined;
+  readonly announcements: Pick<Announcements, 'read'>;
+}): DomainDependencies['ask'] {
+  return async (domain, timeoutMs) => {
     const { probe, key, bus, announcements } = options;
     const through = bus();
     if (!through?.isConnected()) throw new Error('the bus is away');
@@ -30,3 +29,4 @@ export const createRegistryQuestions =
     if (reply.domain !== domain) throw new Error('the answer is about another domain');
     return reply.registration;
   };
+}

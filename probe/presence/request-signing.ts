@@ -26,20 +26,20 @@ export type RequestSigning = {
   readonly described: (baseUrl: string, now: number) => Pick<PresenceMessage, 'request_key'>;
 };
 
-const ownKey = async (path: string): Promise<RequestKey> => {
+async function ownKey(path: string): Promise<RequestKey> {
   const stored = await readIfThere(path);
   if (stored !== undefined) return requestKeyFrom(stored.trim());
   const made = createRequestKey();
   await replaceFile(path, `${made.secret}\n`, { durable: true });
   return made;
-};
+}
 
-const secureOrigin = (baseUrl: string): URL | undefined => {
+function secureOrigin(baseUrl: string): URL | undefined {
   const url = URL.parse(baseUrl);
   return url?.protocol === 'https:' ? url : undefined;
-};
+}
 
-export const openRequestSigning = async (folder: string): Promise<RequestSigning> => {
+export async function openRequestSigning(folder: string): Promise<RequestSigning> {
   const key = await ownKey(join(folder, 'requests.key'));
   let proof: DirectoryProof | undefined;
   return {
@@ -60,4 +60,4 @@ export const openRequestSigning = async (folder: string): Promise<RequestSigning
       return { request_key: proof };
     },
   };
-};
+}

@@ -26,7 +26,7 @@ export type Posted = { readonly status: number; readonly text: string };
 const maxAnswerBytes = 256 * 1024;
 
 /** One call with a body, over a new connection: the other side may be just closing an old one. */
-export const post = async (
+export async function post(
   address: URL,
   options: {
     readonly headers: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ export const post = async (
     /** Authorities besides those that this machine trusts, as PEM. */
     readonly authorities: string | undefined;
   },
-): Promise<Posted> => {
+): Promise<Posted> {
   const { headers, body, signal, authorities } = options;
   const trust = address.protocol === 'https:' ? { secureContext: trustHere(authorities) } : {};
   const { request } = address.protocol === 'https:' ? https : http;
@@ -60,15 +60,15 @@ export const post = async (
   }
   if (!response.complete) throw new Error('the answer was cut off');
   return { status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() };
-};
+}
 
 /**
  * Retries until there is a bus or the probe ends. A refusal ends it only through `onShutOut`: the
  * other side may renew the credentials.
  */
-export const connectWithRetries = async (
+export async function connectWithRetries(
   options: BusOptions & { readonly signal: AbortSignal },
-): Promise<Bus | undefined> => {
+): Promise<Bus | undefined> {
   try {
     const bus = await connectBus(options);
     if (!options.signal.aborted) return bus;
@@ -77,7 +77,7 @@ export const connectWithRetries = async (
     if (!options.signal.aborted) throw error;
   }
   return undefined;
-};
+}
 
 /**
  * Sends every 5 s that this probe is there and how it is, and takes in the answer: the time, how
@@ -125,14 +125,14 @@ const watchMs = 250;
 /** A coordinator with another version of the wire protocol answered. */
 class Refused extends Error {}
 
-export const createPresence = (options: {
+export function createPresence(options: {
   readonly key: Key;
   readonly host: Clock;
   readonly clock: CorrectedClock;
   readonly parts: PresenceDependencies;
   readonly log: Log;
   readonly everyMs?: number;
-}): Presence => {
+}): Presence {
   const { key, host, clock, parts: dependencies, log, everyMs = usualEveryMs } = options;
   let bus: Bus | undefined;
   let status: Subscription | undefined;
@@ -258,4 +258,4 @@ export const createPresence = (options: {
       await speaking;
     },
   };
-};
+}

@@ -193,7 +193,9 @@ export async function openAssignments(options: {
   };
 }
 
-const originIn = ({ seq, revision }: Origin): Origin => ({ seq, revision });
+function originIn({ seq, revision }: Origin): Origin {
+  return { seq, revision };
+}
 
 /** What a message means, as it is on disk. */
 function lineOf({ subject, data, seq }: Delivered, revision: number): unknown {

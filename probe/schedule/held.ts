@@ -62,18 +62,22 @@ type Part = Range & {
   readonly monitors: readonly string[];
 };
 
-const nameOf = ({ partition, bucket }: Bucket): string => `${partition}.${bucket}`;
+function nameOf({ partition, bucket }: Bucket): string {
+  return `${partition}.${bucket}`;
+}
 
-const overlaps = (one: Range, other: Range): boolean =>
-  one.from < other.until && other.from < one.until;
+function overlaps(one: Range, other: Range): boolean {
+  return one.from < other.until && other.from < one.until;
+}
 
-const later = (one: Origin | undefined, other: Origin | undefined): Origin | undefined =>
-  one && other ? (one.seq >= other.seq ? one : other) : (one ?? other);
+function later(one: Origin | undefined, other: Origin | undefined): Origin | undefined {
+  return one && other ? (one.seq >= other.seq ? one : other) : (one ?? other);
+}
 
-export const createHeld = (events: {
+export function createHeld(events: {
   readonly onPut: (assignment: Assignment) => void;
   readonly onGone: (monitor: string) => void;
-}): Held => {
+}): Held {
   const assignments = new Map<string, Assignment>();
   const digest = createDigest();
   const compact = createCompact();
@@ -228,21 +232,24 @@ export const createHeld = (events: {
       }
     },
   };
-};
+}
 
 const everything: Range = { from: 0, until: Number.POSITIVE_INFINITY };
 
 /** Whether both say the same in every respect. */
-const isSame = (one: Assignment, other: Assignment): boolean =>
-  one.target === other.target &&
-  one.config_version === other.config_version &&
-  one.interval_ms === other.interval_ms &&
-  one.sealed === other.sealed &&
-  (one.config === other.config || JSON.stringify(one.config) === JSON.stringify(other.config)) &&
-  restOf(one) === restOf(other);
+function isSame(one: Assignment, other: Assignment): boolean {
+  return (
+    one.target === other.target &&
+    one.config_version === other.config_version &&
+    one.interval_ms === other.interval_ms &&
+    one.sealed === other.sealed &&
+    (one.config === other.config || JSON.stringify(one.config) === JSON.stringify(other.config)) &&
+    restOf(one) === restOf(other)
+  );
+}
 
-const restOf = (one: Assignment): string =>
-  JSON.stringify([
+function restOf(one: Assignment): string {
+  return JSON.stringify([
     one.organisation,
     one.kind,
     one.timeout_ms,
@@ -251,6 +258,7 @@ const restOf = (one: Assignment): string =>
     one.probe,
     one.places ?? null,
   ]);
+}
 
 const maxShared = 10_000;
 

@@ -47,7 +47,10 @@ const restMs = 10_000;
 
 const layers = ['dns', 'tcp', 'tls', 'http'] as const;
 type Step = (typeof layers)[number];
-const isStep = (text: unknown): text is Step => layers.some((layer) => layer === text);
+
+function isStep(text: unknown): text is Step {
+  return layers.some((layer) => layer === text);
+}
 
 export function createOtherTargets(): OtherTargetsKnown {
   /** The oldest first. */

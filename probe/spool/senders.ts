@@ -77,7 +77,9 @@ export type Route = {
   readonly patienceMs: number;
 };
 
-export const askedToRewind = (route: Route): Route => ({ ...route, rewindAsked: true });
+export function askedToRewind(route: Route): Route {
+  return { ...route, rewindAsked: true };
+}
 
 /** The sender of one partition. */
 export type PartitionSender = { readonly partition: number; route: Route; readonly pump: Pump };

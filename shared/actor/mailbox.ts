@@ -13,12 +13,12 @@ export type Pump = {
   readonly stop: () => void;
 };
 
-export const createPump = (options: {
+export function createPump(options: {
   readonly once: () => Promise<void>;
   /** Whether it continues at once with what was requested meanwhile; the default is yes. */
   readonly may?: () => boolean;
   readonly onFailure: (error: unknown) => void;
-}): Pump => {
+}): Pump {
   let mode: 'idle' | 'pumping' | 'stopped' = 'idle';
   let isAskedAgain = false;
   const mayContinue = options.may ?? (() => true);
@@ -54,7 +54,7 @@ export const createPump = (options: {
       mode = 'stopped';
     },
   };
-};
+}
 
 export type Ticker = {
   /**
@@ -69,11 +69,11 @@ export type Ticker = {
  * Calls `tick` every `everyMs`, never two at once: a tick that takes longer replaces those due
  * during it. Modes: `ticking` → `stopped`.
  */
-export const createTicker = (options: {
+export function createTicker(options: {
   readonly everyMs: number;
   readonly tick: () => Promise<void>;
   readonly onFailure: (error: unknown) => void;
-}): Ticker => {
+}): Ticker {
   let running: Promise<void> | undefined;
   let stopped = false;
   const turn = (): void => {
@@ -94,7 +94,7 @@ export const createTicker = (options: {
       await running;
     },
   };
-};
+}
 
 /**
  * An actor: state that only one message at a time may touch, and that can be thrown away.
@@ -146,7 +146,7 @@ type Mode<State> =
 /** A message that reports neither its end nor progress for this long is stuck. */
 const defaultTimeoutMs = 30_000;
 
-export const createActor = <State, Message, Answer = void>(
+export function createActor<State, Message, Answer = void>(
   behaviour: Behaviour<State, Message, Answer>,
   options: {
     readonly capacity: number;
@@ -155,7 +155,7 @@ export const createActor = <State, Message, Answer = void>(
     readonly onGivenUp?: () => void;
     readonly timeoutMs?: number;
   },
-): Actor<Message, Answer> => {
+): Actor<Message, Answer> {
   const { timeoutMs = defaultTimeoutMs } = options;
   let mode: Mode<State> = { is: 'cold' };
   let closing = false;
@@ -222,4 +222,4 @@ export const createActor = <State, Message, Answer = void>(
       if (final.is === 'ready') await behaviour.close?.(final.state);
     },
   };
-};
+}

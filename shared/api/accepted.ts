@@ -13,11 +13,11 @@ type Accepted<All> = {
  * What the service accepts of a file: what it refuses is left out, as `without` does it, until
  * nothing more is refused. Each round may show what only stood with the help of another.
  */
-export const accepted = async <All>(
+export async function accepted<All>(
   wanted: All,
   plan: (objects: All) => Promise<readonly PlannedObject[]>,
   without: (objects: All, refused: readonly PlannedObject[]) => All,
-): Promise<Accepted<All>> => {
+): Promise<Accepted<All>> {
   let objects = wanted;
   const skipped: PlannedObject[] = [];
   for (let round = 1; ; round += 1) {
@@ -27,4 +27,4 @@ export const accepted = async <All>(
     skipped.push(...refused);
     objects = without(objects, refused);
   }
-};
+}

@@ -17,13 +17,15 @@ export type Parsed<T> =
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
 /** A fault of a value whose form is right, in pydantic's words. */
-export const valueFault = (loc: FieldPath, sentence: string, input: unknown): Fault => ({
-  type: 'value_error',
-  loc,
-  msg: `Value error, ${sentence}`,
-  input,
-  ctx: { error: {} },
-});
+export function valueFault(loc: FieldPath, sentence: string, input: unknown): Fault {
+  return {
+    type: 'value_error',
+    loc,
+    msg: `Value error, ${sentence}`,
+    input,
+    ctx: { error: {} },
+  };
+}
 
 /** The part of JSON Schema 2020-12 that we write. */
 export type JsonSchema = { readonly [key: string]: unknown };
@@ -62,18 +64,22 @@ export type NamedSchema = {
 
 export type ValueOf<F> = F extends Field<infer T> ? T : never;
 
-export const good = <T>(value: T): Parsed<T> => ({ ok: true, value });
+export function good<T>(value: T): Parsed<T> {
+  return { ok: true, value };
+}
 
-export const bad = (
+export function bad(
   type: string,
   loc: FieldPath,
   msg: string,
   input: unknown,
   ctx?: Readonly<Record<string, unknown>>,
-): Parsed<never> => ({
-  ok: false,
-  faults: [ctx === undefined ? { type, loc, msg, input } : { type, loc, msg, input, ctx }],
-});
+): Parsed<never> {
+  return {
+    ok: false,
+    faults: [ctx === undefined ? { type, loc, msg, input } : { type, loc, msg, input, ctx }],
+  };
+}
 
 export type Shape = { readonly [key: string]: Field<unknown> };
 
@@ -88,44 +94,48 @@ export type ObjectField<S extends Shape> = Field<Values<S>> & {
  * The schema of a field, and what the document alone says of it: its own words before the inner
  * ones.
  */
-export const described = (
+export function described(
   form: JsonSchema,
   { example, meaning, limits, ...more }: More,
   inner: Documented = {},
-) => ({
-  schema: { ...form, ...more },
-  documented: {
-    example: example === undefined ? inner.example : example,
-    meaning: meaning ?? inner.meaning,
-    limits: limits ?? inner.limits,
-  },
-});
+) {
+  return {
+    schema: { ...form, ...more },
+    documented: {
+      example: example === undefined ? inner.example : example,
+      meaning: meaning ?? inner.meaning,
+      limits: limits ?? inner.limits,
+    },
+  };
+}
 
-const missing = (place: FieldPath, key: string, enclosing: unknown): Fault => ({
-  type: 'missing',
-  loc: [...place, key],
-  msg: 'Field required',
-  input: enclosing,
-});
+function missing(place: FieldPath, key: string, enclosing: unknown): Fault {
+  return {
+    type: 'missing',
+    loc: [...place, key],
+    msg: 'Field required',
+    input: enclosing,
+  };
+}
 
 /** So many faults of an input are told: nobody reads more, and each may repeat what was sent. */
 export const mostFaults = 1_000;
 
 /** Adds faults. @returns whether more are wanted. */
-export const addFaults = (faults: Fault[], more: readonly Fault[]): boolean => {
+export function addFaults(faults: Fault[], more: readonly Fault[]): boolean {
   faults.push(...more.slice(0, mostFaults - faults.length));
   return faults.length < mostFaults;
-};
+}
 
 /**
  * Reads each field of a shape from a record and collects every fault in field order; ignores
  * unknown keys.
  */
-export const parseShape = <S extends Shape>(
+export function parseShape<S extends Shape>(
   shape: S,
   record: Readonly<Record<string, unknown>>,
   place: FieldPath,
-): Parsed<Values<S>> => {
+): Parsed<Values<S>> {
   const faults: Fault[] = [];
   const entries: [string, unknown][] = [];
   for (const [key, field] of Object.entries(shape)) {
@@ -139,25 +149,28 @@ export const parseShape = <S extends Shape>(
     else if (!addFaults(faults, parsed.faults)) break;
   }
   return faults.length === 0 ? good(assembled<S>(entries)) : { ok: false, faults };
-};
+}
 
 // Each field of the shape has exactly one entry, which the compiler cannot follow through
 // Object.fromEntries.
-const assembled = <S extends Shape>(entries: readonly (readonly [string, unknown])[]): Values<S> =>
-  Object.fromEntries(entries) as Values<S>;
+function assembled<S extends Shape>(entries: readonly (readonly [string, unknown])[]): Values<S> {
+  return Object.fromEntries(entries) as Values<S>;
+}
 
-const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+function reference(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
 
 /** A fault of an object's values together, when each is valid by itself. */
 export type Clash<S extends Shape> = (values: Values<S>, place: FieldPath) => Fault | undefined;
 
 /** An object with a name in the API document. */
-export const object = <S extends Shape>(
+export function object<S extends Shape>(
   name: string,
   shape: S,
   more: More = {},
   clash?: Clash<S>,
-): ObjectField<S> => {
+): ObjectField<S> {
   const fields = Object.entries(shape);
   const required = fields.filter(([, field]) => field.absent === undefined).map(([key]) => key);
   const properties = Object.fromEntries(fields.map(([key, field]) => [key, field.schema]));
@@ -184,100 +197,117 @@ export const object = <S extends Shape>(
       return fault === undefined ? parsed : { ok: false, faults: [fault] };
     },
   };
-};
+}
 
 /** Of those members that have one; undefined where none has. */
-const exampleOf = (shape: Shape): unknown => {
+function exampleOf(shape: Shape): unknown {
   const members = Object.entries(shape).flatMap(([key, { documented }]) =>
     documented.example === undefined ? [] : [[key, documented.example] as const],
   );
   return members.length === 0 ? undefined : Object.fromEntries(members);
-};
+}
 
-export const array = <T>(item: Field<T>, more: More = {}): Field<readonly T[]> => ({
-  ...described(
-    { type: 'array', items: item.schema },
-    more,
-    item.documented.example === undefined ? {} : { example: [item.documented.example] },
-  ),
-  components: item.components,
-  parse: (input, place) => {
-    if (!Array.isArray(input))
-      return bad('list_type', place, 'Input should be a valid list', input);
-    const faults: Fault[] = [];
-    const values: T[] = [];
-    for (const [position, element] of input.entries()) {
-      const parsed = item.parse(element, [...place, position]);
-      if (parsed.ok) values.push(parsed.value);
-      else if (!addFaults(faults, parsed.faults)) break;
-    }
-    return faults.length === 0 ? good(values) : { ok: false, faults };
-  },
-});
+export function array<T>(item: Field<T>, more: More = {}): Field<readonly T[]> {
+  return {
+    ...described(
+      { type: 'array', items: item.schema },
+      more,
+      item.documented.example === undefined ? {} : { example: [item.documented.example] },
+    ),
+    components: item.components,
+    parse: (input, place) => {
+      if (!Array.isArray(input))
+        return bad('list_type', place, 'Input should be a valid list', input);
+      const faults: Fault[] = [];
+      const values: T[] = [];
+      for (const [position, element] of input.entries()) {
+        const parsed = item.parse(element, [...place, position]);
+        if (parsed.ok) values.push(parsed.value);
+        else if (!addFaults(faults, parsed.faults)) break;
+      }
+      return faults.length === 0 ? good(values) : { ok: false, faults };
+    },
+  };
+}
 
 /** The value, or JSON null. */
-export const nullable = <T>(inner: Field<T>, more: More = {}): Field<T | null> => ({
-  ...described({ anyOf: [inner.schema, { type: 'null' }] }, more, inner.documented),
-  components: inner.components,
-  parse: (input, place) => (input === null ? good(null) : inner.parse(input, place)),
-});
+export function nullable<T>(inner: Field<T>, more: More = {}): Field<T | null> {
+  return {
+    ...described({ anyOf: [inner.schema, { type: 'null' }] }, more, inner.documented),
+    components: inner.components,
+    parse: (input, place) => (input === null ? good(null) : inner.parse(input, place)),
+  };
+}
 
 /** A field that may be omitted. The document shows the default, unless it is null. */
-export const optional = <T>(inner: Field<T>, value: T): Field<T> => ({
-  ...inner,
-  schema: value === null ? inner.schema : { ...inner.schema, default: value },
-  absent: { value },
-});
+export function optional<T>(inner: Field<T>, value: T): Field<T> {
+  return {
+    ...inner,
+    schema: value === null ? inner.schema : { ...inner.schema, default: value },
+    absent: { value },
+  };
+}
 
 /**
  * A field with a default on creation; an update keeps the existing value. null means that it was
  * not sent.
  */
-export const defaulted = <T>(inner: Field<T>, value: T): Field<T | null> => ({
-  ...inner,
-  schema: { ...inner.schema, default: value },
-  absent: { value: null },
-});
+export function defaulted<T>(inner: Field<T>, value: T): Field<T | null> {
+  return {
+    ...inner,
+    schema: { ...inner.schema, default: value },
+    absent: { value: null },
+  };
+}
 
 /** A nullable field where "not sent" and null mean the same: not mentioned. */
-export const maybe = <T>(inner: Field<T>, more: More = {}): Field<T | null> =>
-  optional<T | null>(nullable(inner, more), null);
+export function maybe<T>(inner: Field<T>, more: More = {}): Field<T | null> {
+  return optional<T | null>(nullable(inner, more), null);
+}
 
 /**
  * A later addition to an answer: not required in the document, so answers of an older service
  * remain valid.
  */
-export const grown = <T>(inner: Field<T>, value: T): Field<T> => ({ ...inner, absent: { value } });
+export function grown<T>(inner: Field<T>, value: T): Field<T> {
+  return { ...inner, absent: { value } };
+}
 
 /** A date-time in an answer: UTC with Z and milliseconds. */
-export const dateTime = (more: More = {}): Field<string> => ({
-  ...described({ type: 'string', format: 'date-time' }, more),
-  components: [],
-  parse: (input, place) =>
-    typeof input === 'string'
-      ? good(input)
-      : bad('datetime_type', place, 'Input should be a valid datetime', input),
-});
+export function dateTime(more: More = {}): Field<string> {
+  return {
+    ...described({ type: 'string', format: 'date-time' }, more),
+    components: [],
+    parse: (input, place) =>
+      typeof input === 'string'
+        ? good(input)
+        : bad('datetime_type', place, 'Input should be a valid datetime', input),
+  };
+}
 
-const scalar = <T>(form: JsonSchema, more: More, parse: Field<T>['parse']): Field<T> => ({
-  ...described(form, more),
-  parse,
-  components: [],
-});
+function scalar<T>(form: JsonSchema, more: More, parse: Field<T>['parse']): Field<T> {
+  return {
+    ...described(form, more),
+    parse,
+    components: [],
+  };
+}
 
 type Bounds = { readonly ge?: number; readonly le?: number };
 
-const boundsSchema = ({ ge, le }: Bounds): JsonSchema => ({
-  ...(le === undefined ? {} : { maximum: le }),
-  ...(ge === undefined ? {} : { minimum: ge }),
-});
+function boundsSchema({ ge, le }: Bounds): JsonSchema {
+  return {
+    ...(le === undefined ? {} : { maximum: le }),
+    ...(ge === undefined ? {} : { minimum: ge }),
+  };
+}
 
-const within = (
+function within(
   value: number,
   { ge, le }: Bounds,
   input: unknown,
   place: FieldPath,
-): Parsed<number> => {
+): Parsed<number> {
   if (le !== undefined && value > le)
     return bad('less_than_equal', place, `Input should be less than or equal to ${le}`, input, {
       le,
@@ -291,13 +321,13 @@ const within = (
       { ge },
     );
   return good(value === 0 ? 0 : value);
-};
+}
 
 // Digits may be grouped by single underscores and followed by a fraction of zeros.
 const integerText = /^[+-]?\d+(?:_\d+)*(?:\.0+)?$/;
 const maxDigits = 4300;
 
-const integerOf = (input: unknown, place: FieldPath): Parsed<number> => {
+function integerOf(input: unknown, place: FieldPath): Parsed<number> {
   // A bigint is a whole number with more digits than a number keeps, and exceeds every bound.
   if (typeof input === 'boolean' || typeof input === 'bigint') return good(Number(input));
   if (typeof input === 'number') {
@@ -329,18 +359,19 @@ const integerOf = (input: unknown, place: FieldPath): Parsed<number> => {
       input,
     );
   return good(Number(text.replaceAll('_', '')));
-};
+}
 
-export const integer = (bounds: Bounds = {}, more: More = {}): Field<number> =>
-  scalar({ type: 'integer', ...boundsSchema(bounds) }, more, (input, place) => {
+export function integer(bounds: Bounds = {}, more: More = {}): Field<number> {
+  return scalar({ type: 'integer', ...boundsSchema(bounds) }, more, (input, place) => {
     const parsed = integerOf(input, place);
     return parsed.ok ? within(parsed.value, bounds, input, place) : parsed;
   });
+}
 
 const numberText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-export const number = (more: More = {}): Field<number> =>
-  scalar({ type: 'number' }, more, (input, place) => {
+export function number(more: More = {}): Field<number> {
+  return scalar({ type: 'number' }, more, (input, place) => {
     if (typeof input === 'boolean' || typeof input === 'bigint') return good(Number(input));
     if (typeof input === 'number') return good(input);
     if (typeof input !== 'string')
@@ -354,12 +385,13 @@ export const number = (more: More = {}): Field<number> =>
           input,
         );
   });
+}
 
 const yes: readonly unknown[] = ['1', 'true', 't', 'yes', 'y', 'on', 1, true];
 const no: readonly unknown[] = ['0', 'false', 'f', 'no', 'n', 'off', 0, false];
 
-export const boolean = (more: More = {}): Field<boolean> =>
-  scalar({ type: 'boolean' }, more, (input, place) => {
+export function boolean(more: More = {}): Field<boolean> {
+  return scalar({ type: 'boolean' }, more, (input, place) => {
     const folded = typeof input === 'string' ? input.toLowerCase() : input;
     if (yes.includes(folded)) return good(true);
     if (no.includes(folded)) return good(false);
@@ -372,27 +404,30 @@ export const boolean = (more: More = {}): Field<boolean> =>
         )
       : bad('bool_type', place, 'Input should be a valid boolean', input);
   });
+}
 
 /** pydantic refuses a lone surrogate. It accepts NUL, which the domain refuses. */
-export const string = (more: More = {}): Field<string> => ({
-  ...described({ type: 'string' }, more),
-  components: [],
-  parse: (input, place) => {
-    if (typeof input !== 'string')
-      return bad('string_type', place, 'Input should be a valid string', input);
-    return input.isWellFormed()
-      ? good(input)
-      : bad(
-          'string_unicode',
-          place,
-          'Input should be a valid string, unable to parse raw data as a unicode string',
-          input,
-        );
-  },
-});
+export function string(more: More = {}): Field<string> {
+  return {
+    ...described({ type: 'string' }, more),
+    components: [],
+    parse: (input, place) => {
+      if (typeof input !== 'string')
+        return bad('string_type', place, 'Input should be a valid string', input);
+      return input.isWellFormed()
+        ? good(input)
+        : bad(
+            'string_unicode',
+            place,
+            'Input should be a valid string, unable to parse raw data as a unicode string',
+            input,
+          );
+    },
+  };
+}
 
 /** A string of at most this many characters, where no domain rule counts them. */
-export const shortString = (limit: number): Field<string> => {
+export function shortString(limit: number): Field<string> {
   const field = string({ maxLength: limit });
   return {
     ...field,
@@ -408,23 +443,25 @@ export const shortString = (limit: number): Field<string> => {
       );
     },
   };
-};
+}
 
 /** An object with free keys, passed through unchanged: the domain validates it. */
-export const dict = (more: More = {}): Field<Readonly<Record<string, unknown>>> => ({
-  ...described({ type: 'object', additionalProperties: true }, more),
-  components: [],
-  parse: (input, place) =>
-    isRecord(input)
-      ? good(input)
-      : bad('dict_type', place, 'Input should be a valid dictionary', input),
-});
+export function dict(more: More = {}): Field<Readonly<Record<string, unknown>>> {
+  return {
+    ...described({ type: 'object', additionalProperties: true }, more),
+    components: [],
+    parse: (input, place) =>
+      isRecord(input)
+        ? good(input)
+        : bad('dict_type', place, 'Input should be a valid dictionary', input),
+  };
+}
 
 /** One of a few strings, exactly. */
-export const literal = <const Values extends readonly [string, ...string[]]>(
+export function literal<const Values extends readonly [string, ...string[]]>(
   values: Values,
   more: More = {},
-): Field<Values[number]> => {
+): Field<Values[number]> {
   const quoted = values.map((value) => `'${value}'`);
   const last = quoted.at(-1) ?? '';
   const expected = quoted.length === 1 ? last : `${quoted.slice(0, -1).join(', ')} or ${last}`;
@@ -438,20 +475,22 @@ export const literal = <const Values extends readonly [string, ...string[]]>(
         : good(found);
     },
   };
-};
+}
 
 const urn = 'urn:uuid:';
 const hyphenated = /^([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})$/i;
 const simple = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/i;
 
-const sizeOf = (text: string): number => new TextEncoder().encode(text).length;
+function sizeOf(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
 
-const unwrapped = (text: string): { readonly inner: string; readonly offset: number } => {
+function unwrapped(text: string): { readonly inner: string; readonly offset: number } {
   if (text.length > 1 && text.startsWith('{') && text.endsWith('}'))
     return { inner: text.slice(1, -1), offset: 1 };
   if (text.startsWith(urn)) return { inner: text.slice(urn.length), offset: urn.length };
   return { inner: text, offset: 0 };
-};
+}
 
 // Where each group begins; the last entry is where the last group does.
 const starts = [0, 9, 14, 19, 24] as const;
@@ -461,7 +500,7 @@ const lengths = [8, 4, 4, 4, 12] as const;
  * What is wrong with a text that is no UUID, in the words of pydantic's parser. As there, positions
  * count bytes.
  */
-const faultOf = (text: string): string => {
+function faultOf(text: string): string {
   const { inner, offset } = unwrapped(text);
   const hyphens: number[] = [];
   let at = 0;
@@ -479,31 +518,38 @@ const faultOf = (text: string): string => {
     (start, index) => index === 4 || ends[index] !== start + (lengths[index] ?? 0),
   );
   return `invalid group length in group ${group}: expected ${lengths[group]}, found ${(ends[group] ?? 0) - (starts[group] ?? 0)}`;
-};
+}
 
 /**
  * The parser strips braces or urn:uuid: from a text of full length; positions then count from the
  * inside.
  */
-const judged = (text: string): string => {
+function judged(text: string): string {
   const { inner, offset } = unwrapped(text);
   return offset > 0 && sizeOf(inner) === 36 ? inner : text;
-};
+}
 
 /** A UUID in any form that pydantic accepts, returned in lower case with dashes. */
-export const uuid = (more: More = {}): Field<string> => ({
-  ...described({ type: 'string', format: 'uuid' }, more),
-  components: [],
-  parse: (input, place) => {
-    if (typeof input !== 'string')
-      return bad('uuid_type', place, 'UUID input should be a string, bytes or UUID object', input);
-    const text = judged(input);
-    const match = hyphenated.exec(text) ?? simple.exec(text);
-    if (match) return good(match.slice(1).join('-').toLowerCase());
-    const error = faultOf(text);
-    return bad('uuid_parsing', place, `Input should be a valid UUID, ${error}`, input, { error });
-  },
-});
+export function uuid(more: More = {}): Field<string> {
+  return {
+    ...described({ type: 'string', format: 'uuid' }, more),
+    components: [],
+    parse: (input, place) => {
+      if (typeof input !== 'string')
+        return bad(
+          'uuid_type',
+          place,
+          'UUID input should be a string, bytes or UUID object',
+          input,
+        );
+      const text = judged(input);
+      const match = hyphenated.exec(text) ?? simple.exec(text);
+      if (match) return good(match.slice(1).join('-').toLowerCase());
+      const error = faultOf(text);
+      return bad('uuid_parsing', place, `Input should be a valid UUID, ${error}`, input, { error });
+    },
+  };
+}
 
 /**
  * Our own small kit of described values. zod cannot do this: our callers were generated for a

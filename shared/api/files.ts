@@ -136,38 +136,39 @@ export type FileObject<Kind extends FileKind> = ValueOf<(typeof fileObjects)[Kin
 
 /** What a field of a file may be called: it stands in external ids and in addresses. */
 const keyPattern = /^[a-z0-9](?:[a-z0-9._/-]{0,98}[a-z0-9])?$/;
-export const isFileKey = (text: string): boolean => keyPattern.test(text);
+
+export function isFileKey(text: string): boolean {
+  return keyPattern.test(text);
+}
+
 export const keyWords =
   'small letters, digits, and dots, dashes, slashes or underscores between them, up to 100';
 
 /** A key from a name; empty where nothing of the name can stand in one. */
-export const keyFrom = (name: string): string =>
-  name
+export function keyFrom(name: string): string {
+  return name
     .toLowerCase()
     .normalize('NFKD')
     .replaceAll(/[^a-z0-9._/-]+/g, '-')
     .slice(0, 90)
     .replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, '');
+}
 
 /** Every fault of one object, unknown fields among them, which a call of the API would ignore. */
-export const objectFaults = (
-  kind: FileKind,
-  input: unknown,
-  place: FieldPath,
-): readonly Fault[] => {
+export function objectFaults(kind: FileKind, input: unknown, place: FieldPath): readonly Fault[] {
   const field: ObjectField<Shape> = fileObjects[kind];
   const parsed = field.parse(input, place);
   const faults = isRecord(input) ? unknownFields(field.shape, input, place) : [];
   if (!parsed.ok) addFaults(faults, parsed.faults);
   return faults;
-};
+}
 
-const unknownFields = (
+function unknownFields(
   shape: Shape,
   input: Readonly<Record<string, unknown>>,
   place: FieldPath,
-): Fault[] =>
-  Object.keys(input)
+): Fault[] {
+  return Object.keys(input)
     .filter((one) => !Object.hasOwn(shape, one))
     .slice(0, mostFaults)
     .map((one) => {
@@ -178,6 +179,7 @@ const unknownFields = (
         one,
       );
     });
+}
 
 /**
  * The most of each kind in one call, which holds the organisation's lock: groups and monitors are
@@ -192,9 +194,9 @@ export const mostOfKind = {
 } as const satisfies Readonly<Record<FileKind, number>>;
 
 /** Objects by their keys, as they were sent, once each has the form of its kind. */
-const objects = (
+function objects(
   kind: FileKind,
-): Field<Readonly<Record<string, Readonly<Record<string, unknown>>>>> => {
+): Field<Readonly<Record<string, Readonly<Record<string, unknown>>>>> {
   const item = fileObjects[kind];
   const most = mostOfKind[kind];
   return {
@@ -226,7 +228,7 @@ const objects = (
       return faults.length === 0 ? { ok: true, value } : { ok: false, faults };
     },
   };
-};
+}
 
 const FileIn = object(
   'FileIn',
@@ -288,8 +290,10 @@ const FilePlanOut = object('FilePlanOut', {
 
 /** How a file may be called. */
 export const fileName = { maxLength: 60, pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$' } as const;
-export const isFileName = (text: string): boolean =>
-  text.length <= fileName.maxLength && new RegExp(fileName.pattern).test(text);
+
+export function isFileName(text: string): boolean {
+  return text.length <= fileName.maxLength && new RegExp(fileName.pattern).test(text);
+}
 
 const file = {
   file: string({
@@ -306,13 +310,14 @@ const maxCalls = 100;
 
 const callWords = `Fifty objects, begun, count as one call, and a file as ${maxCalls} at most.`;
 
-const objectsIn = (body: unknown): number =>
-  isRecord(body)
+function objectsIn(body: unknown): number {
+  return isRecord(body)
     ? fileKinds.reduce((sum, kind) => {
         const objects = body[kind];
         return sum + (isRecord(objects) ? Object.keys(objects).length : 0);
       }, 0)
     : 0;
+}
 
 const words = {
   tag: 'Files',

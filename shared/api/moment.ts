@@ -22,28 +22,30 @@ export const written = {
  * clients generated from `date-time` use a type that always has an offset, and could not send a
  * local time.
  */
-export const moment = (more: More = {}): Field<Moment> => ({
-  ...described({ type: 'string' }, more),
-  components: [],
-  parse: (input, place) => {
-    if (typeof input !== 'number' && typeof input !== 'bigint' && typeof input !== 'string')
-      return bad('datetime_type', place, 'Input should be a valid datetime', input);
-    const read = typeof input === 'string' ? fromText(input) : fromStamp(Number(input));
-    if ('moment' in read) return good(read.moment);
-    // Only a text that is no moment is then tried as a date; the fault describes that attempt.
-    return typeof input !== 'string' || read.fault === yearZero || read.fault === beyond
-      ? bad('datetime_parsing', place, `Input should be a valid datetime, ${read.fault}`, input, {
-          error: read.fault,
-        })
-      : bad(
-          'datetime_from_date_parsing',
-          place,
-          `Input should be a valid datetime or date, ${read.fault}`,
-          input,
-          { error: read.fault },
-        );
-  },
-});
+export function moment(more: More = {}): Field<Moment> {
+  return {
+    ...described({ type: 'string' }, more),
+    components: [],
+    parse: (input, place) => {
+      if (typeof input !== 'number' && typeof input !== 'bigint' && typeof input !== 'string')
+        return bad('datetime_type', place, 'Input should be a valid datetime', input);
+      const read = typeof input === 'string' ? fromText(input) : fromStamp(Number(input));
+      if ('moment' in read) return good(read.moment);
+      // Only a text that is no moment is then tried as a date; the fault describes that attempt.
+      return typeof input !== 'string' || read.fault === yearZero || read.fault === beyond
+        ? bad('datetime_parsing', place, `Input should be a valid datetime, ${read.fault}`, input, {
+            error: read.fault,
+          })
+        : bad(
+            'datetime_from_date_parsing',
+            place,
+            `Input should be a valid datetime or date, ${read.fault}`,
+            input,
+            { error: read.fault },
+          );
+    },
+  };
+}
 
 type Read = { readonly moment: Moment } | { readonly fault: string };
 
@@ -58,7 +60,7 @@ const digits = /^\d+$/;
  * What is wrong with the date at the beginning of a text, in the words and order of pydantic's
  * parser.
  */
-const dateFault = (text: string): string | undefined => {
+function dateFault(text: string): string | undefined {
   if (new TextEncoder().encode(text).length < 10) return 'input is too short';
   if (!digits.test(text.slice(0, 4))) return 'invalid character in year';
   if (text[4] !== '-') return 'invalid date separator, expected `-`';
@@ -74,7 +76,7 @@ const dateFault = (text: string): string | undefined => {
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const most = month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
   return day < 1 || day > most ? 'day value is outside expected range' : undefined;
-};
+}
 
 export const lastStamp = Date.parse('9999-12-31T23:59:59.999Z');
 const firstStamp = Date.parse('0000-01-01T00:00:00.000Z');
@@ -84,16 +86,16 @@ const beyond = 'its time in UTC is outside the years 1 to 9999';
 // Above this, pydantic reads a Unix time as milliseconds.
 const watershed = 2e10;
 
-const fromStamp = (stamp: number): Read => {
+function fromStamp(stamp: number): Read {
   const at = Math.abs(stamp) > watershed ? Math.floor(stamp) : Math.floor(stamp * 1000);
   if (at > lastStamp) return { fault: 'dates after 9999 are not supported as unix timestamps' };
   if (at < firstStamp) return { fault: 'dates before 0000 are not supported as unix timestamps' };
   return at < yearOne ? { fault: yearZero } : { moment: { is: 'instant', at } };
-};
+}
 
 const extra = 'unexpected extra characters at the end of the input';
 
-const fromText = (text: string): Read => {
+function fromText(text: string): Read {
   const fault = dateFault(text);
   if (fault !== undefined) {
     if (!stampText.test(text)) return { fault };
@@ -113,4 +115,4 @@ const fromText = (text: string): Read => {
     sign === undefined ? 0 : (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
   const at = Date.parse(`${local}Z`) - (sign === '+' ? offset : -offset);
   return at < yearOne || at > lastStamp ? { fault: beyond } : { moment: { is: 'instant', at } };
-};
+}

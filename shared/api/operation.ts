@@ -37,19 +37,22 @@ const secretKey =
   /passw|secret|bearer|token|authori[sz]ation|cookie|api[-_]?key|credential|^code$/i;
 
 /** Whether what is called so may be a secret. */
-export const isSecretName = (name: string): boolean => secretKey.test(name);
+export function isSecretName(name: string): boolean {
+  return secretKey.test(name);
+}
 
 const hidden = '***';
 
-const namesOf = (value: unknown): ReadonlySet<string> =>
-  new Set(
+function namesOf(value: unknown): ReadonlySet<string> {
+  return new Set(
     (Array.isArray(value) ? value : [value])
       .filter((name): name is string => typeof name === 'string')
       .map((name) => name.toLowerCase()),
   );
+}
 
 /** A copy of an input without anything that may be a secret, to echo it in a fault. */
-export const redact = (input: unknown): unknown => {
+export function redact(input: unknown): unknown {
   // A whole config sent as text contains its keys.
   if (typeof input === 'string')
     return secretKey.test(input) && /[:=]/.test(input) ? hidden : input;
@@ -63,26 +66,28 @@ export const redact = (input: unknown): unknown => {
       return [key, secretKey.test(key) ? hidden : redact(value)];
     }),
   );
-};
+}
 
-const redactHeaders = (
+function redactHeaders(
   headers: Readonly<Record<string, unknown>>,
   secret: ReadonlySet<string>,
-): unknown =>
-  Object.fromEntries(
+): unknown {
+  return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name,
       secret.has(name.toLowerCase()) || secretKey.test(name) ? hidden : redact(value),
     ]),
   );
+}
 
-export const redactFaults = (faults: readonly Fault[]): readonly Fault[] =>
-  faults.map((fault) => ({
+export function redactFaults(faults: readonly Fault[]): readonly Fault[] {
+  return faults.map((fault) => ({
     ...fault,
     input: fault.loc.some((part) => typeof part === 'string' && secretKey.test(part))
       ? hidden
       : redact(fault.input),
   }));
+}
 
 /**
  * What a caller's role and scope must allow: reading, writing, managing the organisation (owner and
@@ -178,12 +183,13 @@ type Dependencies<Id extends string, P extends Shape, Q extends Shape, B extends
 };
 
 /** A read-only operation is one statement, or two that need no lock, and leaves no trace. */
-export const isReadOnly = ({
+export function isReadOnly({
   does,
   access,
   body,
-}: Pick<Operation, 'does' | 'access' | 'body'>): boolean =>
-  does === undefined ? access === 'read' && body === undefined : does === 'looks';
+}: Pick<Operation, 'does' | 'access' | 'body'>): boolean {
+  return does === undefined ? access === 'read' && body === undefined : does === 'looks';
+}
 
 type RestDependencies = Pick<
   RestOperation,
@@ -191,12 +197,12 @@ type RestDependencies = Pick<
 >;
 
 /** Path before query before body, in FastAPI's order of faults. */
-const parseAll = (
+function parseAll(
   params: Shape,
   query: Shape,
   body: ObjectField<Shape> | undefined,
   raw: RawInput,
-): Parsed<Record<string, unknown>> => {
+): Parsed<Record<string, unknown>> {
   const parts = [
     parseShape(params, raw.path ?? {}, ['path']),
     parseShape(query, raw.query ?? {}, ['query']),
@@ -209,15 +215,16 @@ const parseAll = (
     else addFaults(faults, part.faults);
   }
   return faults.length === 0 ? { ok: true, value } : { ok: false, faults: redactFaults(faults) };
-};
+}
 
-const parseBody = (body: ObjectField<Shape>, input: unknown): Parsed<Values<Shape>> =>
-  input === undefined || input === null
+function parseBody(body: ObjectField<Shape>, input: unknown): Parsed<Values<Shape>> {
+  return input === undefined || input === null
     ? {
         ok: false,
         faults: [{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }],
       }
     : body.parse(input, ['body']);
+}
 
 type Made<
   For extends Audience,
@@ -229,9 +236,8 @@ type Made<
 > = Operation<Id, Flat<Values<P> & Values<Q> & Values<B>>, Output> & { readonly audience: For };
 
 /** An operation without a route: pages and operators need more than the API offers. */
-const operationFor =
-  <For extends Audience>(audience: For) =>
-  <
+function operationFor<For extends Audience>(audience: For) {
+  return <
     const Id extends string,
     P extends Shape = None,
     Q extends Shape = None,
@@ -254,6 +260,7 @@ const operationFor =
         parseAll(params, query, body, raw) as Parsed<Flat<Values<P> & Values<Q> & Values<B>>>,
     };
   };
+}
 
 export const innerOperation = operationFor('organisation');
 export const personOperation = operationFor('person');
@@ -262,7 +269,7 @@ export const operatorOperation = operationFor('operator');
 export const installationOperation = operationFor('installation');
 
 /** An operation with a route. */
-export const operation = <
+export function operation<
   const Id extends string,
   P extends Shape = None,
   Q extends Shape = None,
@@ -270,23 +277,25 @@ export const operation = <
   Output = void,
 >(
   dependencies: Dependencies<Id, P, Q, B, Output> & RestDependencies,
-): Made<'organisation', Id, P, Q, B, Output> & RestDependencies => ({
-  ...innerOperation(dependencies),
-  method: dependencies.method,
-  path: dependencies.path,
-  tag: dependencies.tag,
-  success: dependencies.success,
-  ...(dependencies.otherSuccess === undefined ? {} : { otherSuccess: dependencies.otherSuccess }),
-  ...(dependencies.takesMuch === undefined ? {} : { takesMuch: dependencies.takesMuch }),
-  ...(dependencies.calls === undefined ? {} : { calls: dependencies.calls }),
-  ...(dependencies.columns === undefined ? {} : { columns: dependencies.columns }),
-});
+): Made<'organisation', Id, P, Q, B, Output> & RestDependencies {
+  return {
+    ...innerOperation(dependencies),
+    method: dependencies.method,
+    path: dependencies.path,
+    tag: dependencies.tag,
+    success: dependencies.success,
+    ...(dependencies.otherSuccess === undefined ? {} : { otherSuccess: dependencies.otherSuccess }),
+    ...(dependencies.takesMuch === undefined ? {} : { takesMuch: dependencies.takesMuch }),
+    ...(dependencies.calls === undefined ? {} : { calls: dependencies.calls }),
+    ...(dependencies.columns === undefined ? {} : { columns: dependencies.columns }),
+  };
+}
 
 /** Sorts the flat arguments of a tool, a command or a form into path, query and body. */
-export const rawInput = (
+export function rawInput(
   of: Pick<Operation, 'params' | 'query' | 'body'>,
   flat: unknown,
-): RawInput => {
+): RawInput {
   const given = isRecord(flat) ? Object.entries(flat) : [];
   const pick = (shape: Shape) =>
     Object.fromEntries(given.filter(([key]) => Object.hasOwn(shape, key)));
@@ -295,7 +304,7 @@ export const rawInput = (
     query: pick(of.query),
     ...(of.body === undefined ? {} : { body: pick(of.body.shape) }),
   };
-};
+}
 
 /** An input that does not match the described form, with every fault as it is sent. */
 export class InvalidInput extends Error {
@@ -389,23 +398,25 @@ const namedCallRefusals = [
  * Every code that an operation may answer with: its own, and those that any call of its kind may
  * get.
  */
-export const refusalsOf = (
+export function refusalsOf(
   operation: Pick<Operation, 'access' | 'body' | 'refusals'> & Pick<RestOperation, 'method'>,
-): readonly RefusalCode[] => [
-  'token_missing',
-  'token_invalid',
-  ...(operation.access === 'read'
-    ? []
-    : (['scope_insufficient', 'role_insufficient', 'organisation_ending'] as const)),
-  ...operation.refusals,
-  ...(operation.method === 'POST' ? namedCallRefusals : []),
-  ...(operation.body === undefined ? [] : (['body_too_large'] as const)),
-  'request_malformed',
-  'headers_too_large',
-  'rate_limited',
-  'unavailable',
-  'internal',
-];
+): readonly RefusalCode[] {
+  return [
+    'token_missing',
+    'token_invalid',
+    ...(operation.access === 'read'
+      ? []
+      : (['scope_insufficient', 'role_insufficient', 'organisation_ending'] as const)),
+    ...operation.refusals,
+    ...(operation.method === 'POST' ? namedCallRefusals : []),
+    ...(operation.body === undefined ? [] : (['body_too_large'] as const)),
+    'request_malformed',
+    'headers_too_large',
+    'rate_limited',
+    'unavailable',
+    'internal',
+  ];
+}
 
 const pageSize = { least: 1, most: 200, default: 50 } as const;
 
@@ -427,12 +438,12 @@ export const pageQuery = {
   }),
 };
 
-export const page = <Name extends string, Item>(
+export function page<Name extends string, Item>(
   name: Name,
   item: Field<Item>,
   more: JsonSchema = {},
-) =>
-  object(
+) {
+  return object(
     name,
     {
       items: array(item),
@@ -443,17 +454,20 @@ export const page = <Name extends string, Item>(
     },
     more,
   );
+}
 
 /** The fault for a cursor that the list did not issue. */
-export const cursorFault = (cursor: string): Fault =>
-  valueFault(
+export function cursorFault(cursor: string): Fault {
+  return valueFault(
     ['query', 'cursor'],
     'not a cursor of this list as it is asked for now; begin again without one',
     cursor,
   );
+}
 
-export const nullableString = (description: string, more: JsonSchema = {}) =>
-  nullable(string(), { description, ...more });
+export function nullableString(description: string, more: JsonSchema = {}) {
+  return nullable(string(), { description, ...more });
+}
 
 /**
  * Version of the API document: the first number is that of `/api/v1`; the rest grows with

@@ -18,7 +18,9 @@ import { exampleIds, operation, page, pageQuery } from './operation.ts';
 /** The windows of results, each with the length of a point and its source. */
 export const resultWindows = ['24h', '7d', '30d', '1y'] as const;
 
-const phaseMean = (meaning: string, example: number) => nullable(number({ meaning, example }));
+function phaseMean(meaning: string, example: number) {
+  return nullable(number({ meaning, example }));
+}
 
 const PhaseMeansOut = object('PhaseMeansOut', {
   dns_ms: phaseMean('Resolving the name.', 4.1),
@@ -151,7 +153,9 @@ export const getMonitorResults = operation({
   refusals: ['monitor_not_found'],
 });
 
-const phaseTime = (meaning: string, example: number) => nullable(number({ meaning, example }));
+function phaseTime(meaning: string, example: number) {
+  return nullable(number({ meaning, example }));
+}
 
 export const checkOutcomes = ['ok', 'fail', 'unknown'] as const;
 

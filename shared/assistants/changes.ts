@@ -9,9 +9,8 @@ import { type Around, type Row, type Tool, type ToolAnswer, ToolFault } from './
 type Values = Readonly<Record<string, unknown>>;
 
 /** For operations without an answer: one sentence confirms the success. */
-export const done =
-  (sentence: string) =>
-  async (
+export function done(sentence: string) {
+  return async (
     { ask }: Around,
     input: Values,
     { operation }: Pick<Tool, 'operation'>,
@@ -19,22 +18,23 @@ export const done =
     await ask(operation, input);
     return { texts: [sentence] };
   };
+}
 
 /** A change of a monitor that the tool's name already says. */
-export const withFixed = (
-  fixed: Values,
-): Pick<Row, 'effect' | 'idempotent' | 'without' | 'run'> => ({
-  effect: 'changes',
-  idempotent: true,
-  without: Object.keys(operations.updateMonitor.body?.shape ?? {}),
-  run: async ({ ask }, given, { operation }) =>
-    answerAsJson(await ask(operation, { ...given, ...fixed })),
-});
+export function withFixed(fixed: Values): Pick<Row, 'effect' | 'idempotent' | 'without' | 'run'> {
+  return {
+    effect: 'changes',
+    idempotent: true,
+    without: Object.keys(operations.updateMonitor.body?.shape ?? {}),
+    run: async ({ ask }, given, { operation }) =>
+      answerAsJson(await ask(operation, { ...given, ...fixed })),
+  };
+}
 
 const maxIncidents = 200;
 const yearDays = 365;
 
-const historyOf = async ({ ask }: Around, monitor: unknown): Promise<string> => {
+async function historyOf({ ask }: Around, monitor: unknown): Promise<string> {
   const incidents = await ask(operations.listIncidents, {
     monitor,
     days: yearDays,
@@ -43,13 +43,13 @@ const historyOf = async ({ ask }: Around, monitor: unknown): Promise<string> => 
   const count = Array.isArray(incidents.items) ? incidents.items.length : 0;
   const andMore = typeof incidents.next_cursor === 'string' ? ' and more' : '';
   return `${count}${andMore} ${count === 1 ? 'incident' : 'incidents'} of the last year, every result and its uptime`;
-};
+}
 
-export const deletedMonitor = async (
+export async function deletedMonitor(
   around: Around,
   given: Values,
   { operation }: Pick<Tool, 'operation'>,
-): Promise<ToolAnswer> => {
+): Promise<ToolAnswer> {
   const { confirm_name, ...input } = given;
   const monitor = await around.ask(operations.getMonitor, input);
   const name = String(monitor.name);
@@ -80,28 +80,34 @@ export const deletedMonitor = async (
         'For 7 days restore_monitor brings it back.',
     ],
   };
-};
+}
 
-const records = (value: unknown): Values[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+function records(value: unknown): Values[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
 
 /** Only these ways to write a place are those of public ones alone. */
-const isPublic = (place: unknown): boolean =>
-  typeof place === 'string' &&
-  publicPlace(
-    place
-      .trim()
-      .replace(/^continent:/, '')
-      .trim(),
-  ) !== undefined;
+function isPublic(place: unknown): boolean {
+  return (
+    typeof place === 'string' &&
+    publicPlace(
+      place
+        .trim()
+        .replace(/^continent:/, '')
+        .trim(),
+    ) !== undefined
+  );
+}
 
-const namesPrivate = ({ probe = null, places }: Values): boolean =>
-  probe !== null || (Array.isArray(places) && !places.every(isPublic));
+function namesPrivate({ probe = null, places }: Values): boolean {
+  return probe !== null || (Array.isArray(places) && !places.every(isPublic));
+}
 
-export const tried = async (
+export async function tried(
   { ask }: Around,
   input: Values,
   { operation }: Pick<Tool, 'operation'>,
-): Promise<ToolAnswer> => {
+): Promise<ToolAnswer> {
   // A private probe reaches into a private network: an assistant that guesses addresses must not
   // see it.
   if (isRecord(input.config) && namesPrivate(input.config))
@@ -126,4 +132,4 @@ export const tried = async (
     note: 'Nothing was stored.',
   });
   return { texts };
-};
+}

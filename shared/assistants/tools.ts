@@ -20,41 +20,44 @@ const modernRevision = '2026-07-28';
  */
 export type CalledMethod = { readonly method: string; readonly modern: boolean };
 
-const revisionOf = (params: unknown): unknown => {
+function revisionOf(params: unknown): unknown {
   const meta = isRecord(params) ? params._meta : undefined;
   return isRecord(meta) ? meta['io.modelcontextprotocol/protocolVersion'] : undefined;
-};
+}
 
-export const askedBy = ({
+export function askedBy({
   method,
   params,
 }: {
   readonly method: string;
   readonly params?: unknown;
-}): CalledMethod => ({
-  method,
-  modern: revisionOf(params) !== undefined,
-});
+}): CalledMethod {
+  return {
+    method,
+    modern: revisionOf(params) !== undefined,
+  };
+}
 
 /**
  * The library checks the revision of the first request only; each request must be answered by its
  * own revision.
  */
-export const foreignRevision = (
+export function foreignRevision(
   params: unknown,
-): { code: number; message: string; data: unknown } | undefined => {
+): { code: number; message: string; data: unknown } | undefined {
   const requested = revisionOf(params);
   if (typeof requested !== 'string' || requested === modernRevision) return undefined;
   const message = `Unsupported protocol version: ${requested}; send ${modernRevision}, or begin with initialize for an older one`;
   return { code: unsupportedRevision, message, data: { supported: [modernRevision], requested } };
-};
+}
 
 type Issue = { readonly path: readonly unknown[]; readonly message: string };
 
-const isIssue = (value: unknown): value is Issue =>
-  isRecord(value) && Array.isArray(value.path) && typeof value.message === 'string';
+function isIssue(value: unknown): value is Issue {
+  return isRecord(value) && Array.isArray(value.path) && typeof value.message === 'string';
+}
 
-const issuesIn = (text: string): readonly Issue[] | undefined => {
+function issuesIn(text: string): readonly Issue[] | undefined {
   const begin = text.indexOf('[');
   if (begin < 0) return undefined;
   try {
@@ -64,7 +67,7 @@ const issuesIn = (text: string): readonly Issue[] | undefined => {
     if (!(error instanceof SyntaxError)) throw error;
     return undefined;
   }
-};
+}
 
 const named = new Map([
   ['record', 'an object'],
@@ -72,12 +75,12 @@ const named = new Map([
   ['array', 'a list'],
 ]);
 
-const inWords = ({ path, message }: Issue): string => {
+function inWords({ path, message }: Issue): string {
   const [, expected, received] = /expected (\w+), received (\w+)/.exec(message) ?? [];
   if (expected === undefined) return `${path.join('.')}: ${message}`;
   const wanted = named.get(expected) ?? `a ${expected}`;
   return `${path.join('.')} must be ${wanted}${received === 'undefined' ? '' : `, not ${named.get(received ?? '') ?? received}`}`;
-};
+}
 
 const examples = new Map([
   [
@@ -95,10 +98,10 @@ const examples = new Map([
  * The message as sent: faults of parameters are in words, and those of a tool's parameters are a
  * result, which the assistant sees.
  */
-export const explained = (
+export function explained(
   message: JSONRPCMessage,
   asked: CalledMethod | undefined,
-): JSONRPCMessage => {
+): JSONRPCMessage {
   if (!asked || !('error' in message) || message.id === undefined) return message;
   const found = issuesIn(message.error.message);
   if (!found) return message;
@@ -113,7 +116,7 @@ export const explained = (
     return { jsonrpc, id, error: { code: invalidParams, message: text } };
   const result = { content: [{ type: 'text', text }], isError: true };
   return { jsonrpc, id, result: asked.modern ? { ...result, resultType: 'complete' } : result };
-};
+}
 
 /**
  * How a tool runs: it calls operations and describes their answers. The same for the local server
@@ -203,7 +206,7 @@ export type Row = {
 /** We choose the length of a page. */
 const ours = ['limit'];
 
-const argumentsOf = ({ operation, without = [], own = {} }: Row): Tool['arguments'] => {
+function argumentsOf({ operation, without = [], own = {} }: Row): Tool['arguments'] {
   const of = (where: 'query' | 'body', shape: Shape) =>
     Object.entries(shape)
       .filter(([key]) => !ours.includes(key) && !without.includes(key))
@@ -227,9 +230,9 @@ const argumentsOf = ({ operation, without = [], own = {} }: Row): Tool['argument
         [key, { where: 'body', key, field, required: field.absent === undefined }] as const,
     ),
   ]);
-};
+}
 
-export const toolOf = (name: string, row: Row): Tool => {
+export function toolOf(name: string, row: Row): Tool {
   const { operation, title, about, effect = 'looks', more } = row;
   const tool = { name, title, about, operation, effect, arguments: argumentsOf(row), more };
   return {
@@ -238,27 +241,29 @@ export const toolOf = (name: string, row: Row): Tool => {
     open: row.open ?? false,
     run: (around, given) => row.run(around, given, tool),
   };
-};
+}
 
 /**
  * All four are set, because by the protocol's defaults a tool is destructive and open to the world.
  */
-export const annotationsOf = ({ title, effect, idempotent, open }: Tool) => ({
-  title,
-  readOnlyHint: effect === 'looks',
-  destructiveHint: effect === 'deletes',
-  idempotentHint: idempotent,
-  openWorldHint: open,
-});
+export function annotationsOf({ title, effect, idempotent, open }: Tool) {
+  return {
+    title,
+    readOnlyHint: effect === 'looks',
+    destructiveHint: effect === 'deletes',
+    idempotentHint: idempotent,
+    openWorldHint: open,
+  };
+}
 
 /**
  * Maps arguments to the operation's names, or says what is wrong with them. A null counts as not
  * given.
  */
-export const readArguments = (
+export function readArguments(
   tool: Tool,
   input: Values,
-): { readonly values: Values } | { readonly refused: string } => {
+): { readonly values: Values } | { readonly refused: string } {
   const faults: string[] = [];
   const values: Record<string, unknown> = {};
   for (const name of Object.keys(input)) {
@@ -278,14 +283,16 @@ export const readArguments = (
     else faults.push(...parsed.faults.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`));
   }
   return faults.length > 0 ? { refused: faults.join('; ') } : { values };
-};
+}
 
 /** A tool call that could not be read, in words. */
-export const refusedWords = (tool: Pick<Tool, 'name'>, refused: string): string =>
-  `The arguments of ${tool.name} are not accepted. ${refused}`;
+export function refusedWords(tool: Pick<Tool, 'name'>, refused: string): string {
+  return `The arguments of ${tool.name} are not accepted. ${refused}`;
+}
 
-export const unknownTool = (name: string, tools: readonly Pick<Tool, 'name'>[]): string =>
-  `There is no tool "${name.slice(0, 80)}". There are: ${tools.map((one) => one.name).join(', ')}.`;
+export function unknownTool(name: string, tools: readonly Pick<Tool, 'name'>[]): string {
+  return `There is no tool "${name.slice(0, 80)}". There are: ${tools.map((one) => one.name).join(', ')}.`;
+}
 
 /** The schemas of a tool, derived from those of its operation. */
 
@@ -295,15 +302,15 @@ type ObjectSchema = JsonSchema & { readonly type: 'object' };
  * Assistants fill in arguments better without the choice "null or a value": they omit what they do
  * not need.
  */
-const withoutNull = (schema: JsonSchema): JsonSchema => {
+function withoutNull(schema: JsonSchema): JsonSchema {
   const options: readonly unknown[] = Array.isArray(schema.anyOf) ? schema.anyOf : [];
   const main = options.find((one): one is JsonSchema => isRecord(one) && one.type !== 'null');
   if (!main) return schema;
   const { anyOf: _, ...rest } = schema;
   return { ...main, ...rest };
-};
+}
 
-export const inputSchema = (tool: Pick<Tool, 'arguments'>): ObjectSchema => {
+export function inputSchema(tool: Pick<Tool, 'arguments'>): ObjectSchema {
   const entries = Object.entries(tool.arguments);
   const required = entries.filter(([, argument]) => argument.required).map(([name]) => name);
   return {
@@ -314,9 +321,9 @@ export const inputSchema = (tool: Pick<Tool, 'arguments'>): ObjectSchema => {
     ...(required.length > 0 && { required }),
     additionalProperties: false,
   };
-};
+}
 
-const localReferences = (value: unknown): unknown => {
+function localReferences(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(localReferences);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
@@ -327,27 +334,27 @@ const localReferences = (value: unknown): unknown => {
         : localReferences(inner),
     ]),
   );
-};
+}
 
-const gather = (
+function gather(
   components: readonly NamedSchema[],
   into: Map<string, JsonSchema>,
-): Map<string, JsonSchema> => {
+): Map<string, JsonSchema> {
   for (const { name, schema, components: inner } of components) {
     into.set(name, schema);
     gather(inner, into);
   }
   return into;
-};
+}
 
 /**
  * The self-contained schema of the answer: the document's references become its own definitions.
  * Undefined: the answer is text only.
  */
-export const outputSchema = ({
+export function outputSchema({
   operation: { response },
   more,
-}: Pick<Tool, 'operation' | 'more'>): ObjectSchema | undefined => {
+}: Pick<Tool, 'operation' | 'more'>): ObjectSchema | undefined {
   if (more === undefined) return undefined;
   const [own] = response?.components ?? [];
   const definitions = gather(own?.components ?? [], new Map());
@@ -359,10 +366,10 @@ export const outputSchema = ({
     properties: { ...(isRecord(properties) ? properties : {}), ...more },
     ...(definitions.size > 0 && { $defs: localReferences(Object.fromEntries(definitions)) }),
   };
-};
+}
 
 /** A tool as clients list it. */
-export const listedTool = (tool: Tool) => {
+export function listedTool(tool: Tool) {
   const output = outputSchema(tool);
   return {
     name: tool.name,
@@ -372,4 +379,4 @@ export const listedTool = (tool: Tool) => {
     ...(output === undefined ? {} : { outputSchema: output }),
     annotations: annotationsOf(tool),
   };
-};
+}

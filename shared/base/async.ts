@@ -4,7 +4,7 @@ export type End = () => Promise<unknown> | unknown;
  * Ends what was begun, the latest first. A failure does not keep the others from ending. @throws
  * the failures, when all have ended.
  */
-export const endAll = async (ends: readonly End[]): Promise<void> => {
+export async function endAll(ends: readonly End[]): Promise<void> {
   const failures: unknown[] = [];
   for (const end of ends.toReversed()) {
     try {
@@ -15,7 +15,7 @@ export const endAll = async (ends: readonly End[]): Promise<void> => {
   }
   if (failures.length === 1) throw failures[0];
   if (failures.length > 1) throw new AggregateError(failures, 'several parts did not end cleanly');
-};
+}
 
 export type Turns<Key> = <Value>(key: Key, work: () => Promise<Value>) => Promise<Value>;
 
@@ -23,7 +23,7 @@ export type Turns<Key> = <Value>(key: Key, work: () => Promise<Value>) => Promis
  * Runs one work after the other for each key, each once the one before has ended, with or without
  * success.
  */
-export const createTurns = <Key>(): Turns<Key> => {
+export function createTurns<Key>(): Turns<Key> {
   const last = new Map<Key, Promise<unknown>>();
   return (key, work) => {
     const done = (last.get(key) ?? Promise.resolve()).then(work);
@@ -36,13 +36,13 @@ export const createTurns = <Key>(): Turns<Key> => {
     last.set(key, ended);
     return done;
   };
-};
+}
 
 /** The same without keys: one work after the other. */
-export const createTurn = (): (<Value>(work: () => Promise<Value>) => Promise<Value>) => {
+export function createTurn(): <Value>(work: () => Promise<Value>) => Promise<Value> {
   const inTurn = createTurns<undefined>();
   return (work) => inTurn(undefined, work);
-};
+}
 
 /**
  * A cache of recently used keys in two generations: when the younger is full, the older is dropped.
@@ -53,7 +53,7 @@ export type RecentCache<Key, Made> = {
   readonly keep: (key: Key, made: Made) => void;
 };
 
-export const createRecentCache = <Key, Made>(limit: number): RecentCache<Key, Made> => {
+export function createRecentCache<Key, Made>(limit: number): RecentCache<Key, Made> {
   let young = new Map<Key, Made>();
   let old = new Map<Key, Made>();
   const keep = (key: Key, made: Made): void => {
@@ -73,34 +73,35 @@ export const createRecentCache = <Key, Made>(limit: number): RecentCache<Key, Ma
       return earlier;
     },
   };
-};
+}
 
 /**
  * Returns the same object for equal values, by their text: always when no more than `most` differ,
  * and otherwise for recent ones.
  */
-export const createShared = <Value>(limit: number): ((text: string, value: Value) => Value) => {
+export function createShared<Value>(limit: number): (text: string, value: Value) => Value {
   const known = createRecentCache<string, Value>(limit);
   return (text, value) => {
     const found = known.find(text);
     if (found === undefined) known.keep(text, value);
     return found ?? value;
   };
-};
+}
 
 /**
  * How long to wait before attempt n (0 first): doubles from `first` up to `most`, to spare a broken
  * service.
  */
-export const backoff = (attempt: number, first: number, limit: number): number =>
-  Math.min(limit, first * 2 ** Math.min(attempt, 30));
+export function backoff(attempt: number, first: number, limit: number): number {
+  return Math.min(limit, first * 2 ** Math.min(attempt, 30));
+}
 
 /**
  * Resolves after `ms`, or at once when the signal is aborted. Never rejects: loops end by checking
  * the signal.
  */
-export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
     const done = () => {
       clearTimeout(timer);
@@ -110,3 +111,4 @@ export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
     const timer = setTimeout(done, ms);
     signal?.addEventListener('abort', done);
   });
+}

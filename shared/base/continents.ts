@@ -10,9 +10,11 @@ export const continents = [
 ] as const;
 export type Continent = (typeof continents)[number];
 
-export const isContinent = (text: unknown): text is Continent =>
-  continents.some((continent) => continent === text);
+export function isContinent(text: unknown): text is Continent {
+  return continents.some((continent) => continent === text);
+}
 
 /** A continent as one token of a bus subject, where spaces are not allowed. */
-export const continentToken = (continent: Continent): string =>
-  continent.toLowerCase().replaceAll(' ', '-');
+export function continentToken(continent: Continent): string {
+  return continent.toLowerCase().replaceAll(' ', '-');
+}

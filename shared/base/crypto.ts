@@ -8,14 +8,14 @@ import { promisify } from 'node:util';
 const nonceLength = 12;
 const tagLength = 16;
 
-export const encrypt = (key: Buffer, bytes: Uint8Array, about: string): Buffer => {
+export function encrypt(key: Buffer, bytes: Uint8Array, about: string): Buffer {
   const nonce = randomBytes(nonceLength);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about));
   return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
-};
+}
 
 /** @throws when it was encrypted with another key or for another `about`, or was changed since. */
-export const decrypt = (key: Buffer, encrypted: Uint8Array, about: string): Buffer => {
+export function decrypt(key: Buffer, encrypted: Uint8Array, about: string): Buffer {
   if (encrypted.length < nonceLength + tagLength)
     throw new Error('an encrypted value is too short to be one');
   const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(0, nonceLength)).setAAD(
@@ -26,7 +26,7 @@ export const decrypt = (key: Buffer, encrypted: Uint8Array, about: string): Buff
     decipher.update(encrypted.subarray(nonceLength, -tagLength)),
     decipher.final(),
   ]);
-};
+}
 
 const text = Buffer.alloc(36);
 
@@ -35,12 +35,16 @@ const text = Buffer.alloc(36);
  * a flat string, because node returns a tree of thirteen concatenations, 470 bytes for as long as
  * it is held.
  */
-export const newId = (): string => text.toString('latin1', 0, text.write(randomUUIDv7(), 'latin1'));
+export function newId(): string {
+  return text.toString('latin1', 0, text.write(randomUUIDv7(), 'latin1'));
+}
 
 const shape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Whether a text is a UUID in the one form that we store and compare: lower case, with dashes. */
-export const isId = (text: string): boolean => shape.test(text);
+export function isId(text: string): boolean {
+  return shape.test(text);
+}
 
 /**
  * A text encrypted with a passphrase, as a file that users keep: its first line names the format,
@@ -55,20 +59,20 @@ const cost = { N: 65_536, r: 8, p: 1, maxmem: 128 * 1024 * 1024 };
 
 export const shortestPassphrase = 12;
 
-export const lock = async (passphrase: string, text: string): Promise<string> => {
+export async function lock(passphrase: string, text: string): Promise<string> {
   const salt = randomBytes(saltLength);
   const box = encrypt(await derive(passphrase, salt, 32, cost), Buffer.from(text), title);
   const lines = Buffer.concat([salt, box])
     .toString('base64')
     .replaceAll(/.{1,76}/g, '$&\n');
   return `${title}\n${lines}`;
-};
+}
 
 /**
  * Undefined where the file is invalid, was changed, or has another passphrase: these cannot be
  * distinguished.
  */
-export const unlock = async (passphrase: string, file: string): Promise<string | undefined> => {
+export async function unlock(passphrase: string, file: string): Promise<string | undefined> {
   const [first = '', ...rest] = file.split('\n');
   const bytes = Buffer.from(rest.join(''), 'base64');
   if (first.trim() !== title || bytes.length <= saltLength) return undefined;
@@ -78,4 +82,4 @@ export const unlock = async (passphrase: string, file: string): Promise<string |
   } catch {
     return undefined; // The reason does not matter; see above.
   }
-};
+}

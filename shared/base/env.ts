@@ -18,16 +18,18 @@ export class UsageFault extends Error {
 /** Anything that is named by a noun and a verb, or by one word. */
 export type Named = { readonly words: readonly string[] };
 
-export const commandName = ({ words }: Named): string => words.join(' ');
+export function commandName({ words }: Named): string {
+  return words.join(' ');
+}
 
 /**
  * The command that the first words of a line name, with the rest of the line; undefined when there
  * is none.
  */
-export const commandNamed = <Command extends Named>(
+export function commandNamed<Command extends Named>(
   commands: readonly Command[],
   line: readonly string[],
-): { readonly command: Command; readonly rest: readonly string[] } | undefined => {
+): { readonly command: Command; readonly rest: readonly string[] } | undefined {
   for (const length of [2, 1]) {
     const name = line.slice(0, length).join(' ');
     const command =
@@ -35,7 +37,7 @@ export const commandNamed = <Command extends Named>(
     if (command) return { command, rest: line.slice(length) };
   }
   return undefined;
-};
+}
 
 /** The environment is no valid configuration; the message lists every fault at once. */
 export class ConfigurationFault extends Error {
@@ -49,7 +51,7 @@ export class ConfigurationFault extends Error {
  * zod's messages are for programmers: an unreadable number would be "expected number, received
  * NaN".
  */
-const wordsFor = (issue: z.core.$ZodIssue, value: string | undefined): string => {
+function wordsFor(issue: z.core.$ZodIssue, value: string | undefined): string {
   if (issue.code === 'too_big' && issue.origin !== 'string')
     return `must be at most ${issue.maximum}`;
   if (issue.code === 'too_small' && issue.origin !== 'string')
@@ -60,7 +62,7 @@ const wordsFor = (issue: z.core.$ZodIssue, value: string | undefined): string =>
   return issue.expected === 'number' || issue.expected === 'int'
     ? 'must be a whole number'
     : issue.message;
-};
+}
 
 /**
  * Reads the variables of a zod object from the environment; `NAME_FILE` gives the contents of a
@@ -69,11 +71,11 @@ const wordsFor = (issue: z.core.$ZodIssue, value: string | undefined): string =>
  * @param faultsAcross faults of several variables together, by the names that are set; reported
  * along with the faults of each.
  */
-export const readEnvironment = <Shape extends z.ZodRawShape>(
+export function readEnvironment<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   environment: Readonly<Record<string, string | undefined>>,
   faultsAcross: (isSet: (name: string) => boolean) => readonly string[] = () => [],
-): Readonly<z.infer<z.ZodObject<Shape>>> => {
+): Readonly<z.infer<z.ZodObject<Shape>>> {
   const faults: string[] = [];
   const unreadable = new Set<string>();
   const values: Record<string, string> = {};
@@ -104,4 +106,4 @@ export const readEnvironment = <Shape extends z.ZodRawShape>(
   faults.push(...faultsAcross((name) => Boolean(environment[name] || environment[`${name}_FILE`])));
   if (!parsed.success || faults.length > 0) throw new ConfigurationFault(faults);
   return Object.freeze(parsed.data);
-};
+}

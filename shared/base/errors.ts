@@ -2,8 +2,9 @@
  * The code that the system, the database or a library gave to an error, such as ENOENT; `otherwise`
  * where it has none.
  */
-export const codeOf = (error: unknown, otherwise = ''): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : otherwise;
+export function codeOf(error: unknown, otherwise = ''): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : otherwise;
+}
 
 /**
  * The kind of a refusal. Each interface translates a kind once (REST to a status, a command to an
@@ -245,10 +246,11 @@ export type RefusalCode = keyof typeof refusalCodes;
 /** Each refused field with what is valid there. */
 export type Remedies = Readonly<Record<string, string>>;
 
-const sentenceOf = (remedies: Remedies): string =>
-  Object.entries(remedies)
+function sentenceOf(remedies: Remedies): string {
+  return Object.entries(remedies)
     .map(([field, remedy]) => `${field}: ${remedy}`)
     .join('; ');
+}
 
 /**
  * A request that is understood and not granted. The message is for people: it names the fields and

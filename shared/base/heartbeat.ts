@@ -10,11 +10,11 @@ const patienceMs = 10_000;
  * Undefined when the ping was accepted, otherwise the reason, without the address, which ends in a
  * secret. A refused ping is not retried.
  */
-export const pingHeartbeat = async (
+export async function pingHeartbeat(
   address: string,
   body: string,
   limit: number,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     let why: string;
     try {
@@ -44,4 +44,4 @@ export const pingHeartbeat = async (
     if (attempt === limit) return why;
     await pause(attempt * 1000);
   }
-};
+}

@@ -32,10 +32,11 @@ const privateHeader = Buffer.from('302e020100300506032b657004220420', 'hex');
 const publicHeader = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** The members that the thumbprint covers, in its order. */
-export const thumbprintOf = (x: string): string =>
-  hash('sha256', `{"crv":"Ed25519","kty":"OKP","x":"${x}"}`, 'base64url');
+export function thumbprintOf(x: string): string {
+  return hash('sha256', `{"crv":"Ed25519","kty":"OKP","x":"${x}"}`, 'base64url');
+}
 
-const keyOf = (secret: KeyObject): RequestKey => {
+function keyOf(secret: KeyObject): RequestKey {
   const raw = secret.export({ format: 'der', type: 'pkcs8' }).subarray(privateHeader.length);
   const open = createPublicKey(secret).export({ format: 'der', type: 'spki' });
   const x = open.subarray(publicHeader.length).toString('base64url');
@@ -45,19 +46,22 @@ const keyOf = (secret: KeyObject): RequestKey => {
     secret: raw.toString('base64url'),
     sign: (bytes) => signBytes(null, bytes, secret),
   };
-};
+}
 
-export const createRequestKey = (): RequestKey => keyOf(generateKeyPairSync('ed25519').privateKey);
+export function createRequestKey(): RequestKey {
+  return keyOf(generateKeyPairSync('ed25519').privateKey);
+}
 
 /** @throws when the text is no private key. */
-export const requestKeyFrom = (secret: string): RequestKey =>
-  keyOf(
+export function requestKeyFrom(secret: string): RequestKey {
+  return keyOf(
     createPrivateKey({
       key: Buffer.concat([privateHeader, Buffer.from(secret, 'base64url')]),
       format: 'der',
       type: 'pkcs8',
     }),
   );
+}
 
 type Signing = {
   /** What is covered: the identifier of each component as it is written, and its value. */
@@ -70,12 +74,12 @@ type Signing = {
 };
 
 /** The value of `Signature-Input` for one label, and the bytes that are signed. */
-const baseOf = ({ components, keyId, created, expires, tag }: Signing) => {
+function baseOf({ components, keyId, created, expires, tag }: Signing) {
   const covered = components.map(([identifier]) => identifier).join(' ');
   const input = `(${covered});created=${created};expires=${expires};keyid="${keyId}";alg="ed25519";tag="${tag}"`;
   const lines = components.map(([identifier, value]) => `${identifier}: ${value}`);
   return { input, base: Buffer.from([...lines, `"@signature-params": ${input}`].join('\n')) };
-};
+}
 
 /** How long the signature of a request holds; no verifier that we know wants a shorter life. */
 export const requestLivesS = 300;
@@ -96,11 +100,11 @@ export type SignedRequest = {
  * plain HTTP the scheme is covered too, because anyone on the way could else take the signature and
  * pass for a probe over https.
  */
-export const signRequest = (
+export function signRequest(
   key: RequestKey,
   { agent, authority, method, isSecure }: SignedRequest,
   created: number,
-): string => {
+): string {
   const { input, base } = baseOf({
     components: [
       ['"@authority"', authority],
@@ -115,7 +119,7 @@ export const signRequest = (
   });
   const signature = key.sign(base).toString('base64');
   return `Signature-Agent: "${agent}"\r\nSignature-Input: sig1=${input}\r\nSignature: sig1=:${signature}:\r\n`;
-};
+}
 
 /** Where a directory of keys lies, below its origin. */
 export const directoryPath = '/.well-known/http-message-signatures-directory';
@@ -138,37 +142,39 @@ const proofLivesS = 7 * 86_400;
 /** After this time a proof is made again. */
 export const proofRenewedS = 86_400;
 
-const proofBase = ({ x, authority, created, expires }: Omit<DirectoryProof, 'signature'>) =>
-  baseOf({
+function proofBase({ x, authority, created, expires }: Omit<DirectoryProof, 'signature'>) {
+  return baseOf({
     components: [['"@authority";req', authority]],
     keyId: thumbprintOf(x),
     created,
     expires,
     tag: 'http-message-signatures-directory',
   });
+}
 
-export const proveForDirectory = (
+export function proveForDirectory(
   key: RequestKey,
   authority: string,
   created: number,
-): DirectoryProof => {
+): DirectoryProof {
   const of = { x: key.x, authority, created, expires: created + proofLivesS };
   return { ...of, signature: key.sign(proofBase(of).base).toString('base64') };
-};
+}
 
-export const isDirectoryProof = (proof: DirectoryProof): boolean => {
+export function isDirectoryProof(proof: DirectoryProof): boolean {
   const key = createPublicKey({
     key: Buffer.concat([publicHeader, Buffer.from(proof.x, 'base64url')]),
     format: 'der',
     type: 'spki',
   });
   return verifyBytes(null, proofBase(proof).base, key, Buffer.from(proof.signature, 'base64'));
-};
+}
 
 /** The document of these keys, and the headers in which each of them signs it. */
-export const directoryOf = (
-  proofs: readonly DirectoryProof[],
-): { readonly text: string; readonly headers: Readonly<Record<string, string>> } => {
+export function directoryOf(proofs: readonly DirectoryProof[]): {
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string>>;
+} {
   const keys = proofs.map(({ x }) => ({
     kty: 'OKP',
     crv: 'Ed25519',
@@ -187,4 +193,4 @@ export const directoryOf = (
       signature: each(({ signature }) => `:${signature}:`),
     },
   };
-};
+}

@@ -10,11 +10,11 @@ type Bounds = { readonly keep: number; readonly most: number; readonly patienceM
  * Keeps the first bytes, and reads and drops the rest. It stops at the size limit, at the timeout,
  * or when the sender goes away; the stream stays open for an answer. Modes: `reading` → `done`.
  */
-const readBounded = (
+function readBounded(
   body: Readable,
   { keep, most: limit, patienceMs }: Bounds,
-): Promise<BoundedBody> =>
-  new Promise((resolve) => {
+): Promise<BoundedBody> {
+  return new Promise((resolve) => {
     const parts: Buffer[] = [];
     let held = 0;
     let total = 0;
@@ -40,6 +40,7 @@ const readBounded = (
     body.on('error', onCut).on('close', onCut).on('end', onEnd).on('data', onData);
     if (body.readableEnded || body.destroyed) done(body.readableEnded);
   });
+}
 
 /**
  * How long a sender of an unwanted body may take to finish and receive the answer; then it is
@@ -51,7 +52,7 @@ const unwantedTimeoutMs = 1_000;
  * The body of a request, read only if someone wants it, so anonymous senders hold no memory for
  * long. Modes: `left` → `read` or, once the answer is known, `dropped`.
  */
-export const boundedBody = (request: IncomingMessage, bounds: Bounds) => {
+export function boundedBody(request: IncomingMessage, bounds: Bounds) {
   let reading: Promise<BoundedBody> | undefined;
   return {
     read: async (): Promise<Uint8Array> => {
@@ -69,7 +70,7 @@ export const boundedBody = (request: IncomingMessage, bounds: Bounds) => {
       return (await readBounded(request, { ...bounds, keep: 0, patienceMs })).isWhole;
     },
   };
-};
+}
 
 /**
  * A JavaScript number keeps some sixteen digits; further digits of a text would be lost silently.
@@ -82,27 +83,29 @@ const wholeNumber = /^-?\d+$/;
  * Whether reading a JSON number changes it: it is out of range, or a whole number that loses
  * digits. Rounding a fraction does not count.
  */
-export const isLossy = (written: string): boolean => {
+export function isLossy(written: string): boolean {
   const value = Number(written);
   if (!Number.isFinite(value)) return true;
   return (
     wholeNumber.test(written) && !Number.isSafeInteger(value) && BigInt(value) !== BigInt(written)
   );
-};
+}
 
 /** The first number in a JSON text that would change when read. */
-export const lossyNumberIn = (text: string): string | undefined => {
+export function lossyNumberIn(text: string): string | undefined {
   for (const [found] of text.matchAll(token))
     if (!found.startsWith('"') && isLossy(found)) return found;
   return undefined;
-};
+}
 
 /** A JSON object: neither null nor an array. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /**
  * The member of this name; undefined where there is none, or for a value that cannot have members.
  */
-export const memberOf = (value: unknown, name: string): unknown =>
-  isRecord(value) ? value[name] : undefined;
+export function memberOf(value: unknown, name: string): unknown {
+  return isRecord(value) ? value[name] : undefined;
+}

@@ -12,7 +12,7 @@ export type Lock = { readonly release: () => void };
  *
  * @throws when the file cannot be made or locked.
  */
-export const lockFile = (path: string): Lock | undefined => {
+export function lockFile(path: string): Lock | undefined {
   const file = new DatabaseSync(path);
   try {
     file.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
@@ -22,4 +22,4 @@ export const lockFile = (path: string): Lock | undefined => {
     throw error;
   }
   return { release: () => file.close() };
-};
+}

@@ -13,7 +13,7 @@ const maxBytes = 1_048_576;
 const againMs = 1_000;
 
 /** `write` returns how many bytes were taken, and throws EAGAIN when the pipe is full. */
-export const createLogOutput = (write: (data: Uint8Array) => number): LogOutput => {
+export function createLogOutput(write: (data: Uint8Array) => number): LogOutput {
   let waiting: Uint8Array[] = [];
   let bytes = 0;
   let missing = 0;
@@ -65,7 +65,7 @@ export const createLogOutput = (write: (data: Uint8Array) => number): LogOutput 
       turn();
     },
   };
-};
+}
 
 let opened: LogOutput | undefined;
 
@@ -73,12 +73,12 @@ let opened: LogOutput | undefined;
  * Standard output where that is a pipe, opened again so other users of the pipe keep its mode;
  * undefined where it is no pipe or cannot be opened.
  */
-export const openPipe = (): LogOutput | undefined => {
+export function openPipe(): LogOutput | undefined {
   opened ??= pipeOfOutput();
   return opened;
-};
+}
 
-const pipeOfOutput = (): LogOutput | undefined => {
+function pipeOfOutput(): LogOutput | undefined {
   try {
     if (!fstatSync(1).isFIFO()) return undefined;
     const own = openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK);
@@ -87,7 +87,7 @@ const pipeOfOutput = (): LogOutput | undefined => {
     // No such path here, or it belongs to another user: log normally, and wait for the reader.
     return undefined;
   }
-};
+}
 
 export type Log = Logger;
 
@@ -112,11 +112,11 @@ const secretText =
  * JSON lines on standard output. Secrets are removed by key and by shape, because an error's text
  * can contain one.
  */
-export const createLog = (
+export function createLog(
   options: { name: string; level: string },
   destination?: DestinationStream,
-): Log =>
-  pino(
+): Log {
+  return pino(
     {
       name: options.name,
       level: options.level,
@@ -125,3 +125,4 @@ export const createLog = (
     },
     destination ?? openPipe() ?? pino.destination({ dest: 1, sync: true }),
   );
+}

@@ -2,27 +2,29 @@ import { Refusal } from './errors.ts';
 
 /** Colours as `#rrggbb`, and whether one is readable on another (WCAG 2). */
 
-const channels = (colour: string): readonly number[] =>
-  [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+function channels(colour: string): readonly number[] {
+  return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+}
 
-const hex = (values: readonly number[]): string =>
-  `#${values.map((value) => Math.round(value).toString(16).padStart(2, '0')).join('')}`;
+function hex(values: readonly number[]): string {
+  return `#${values.map((value) => Math.round(value).toString(16).padStart(2, '0')).join('')}`;
+}
 
-const linear = (value: number): number => {
+function linear(value: number): number {
   const part = value / 255;
   return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-};
+}
 
-const luminance = (colour: string): number => {
+function luminance(colour: string): number {
   const [red = 0, green = 0, blue = 0] = channels(colour).map(linear);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-};
+}
 
 /** From 1, where nothing is visible, to 21, black on white. */
-export const contrastOf = (one: string, other: string): number => {
+export function contrastOf(one: string, other: string): number {
   const [light, dark] = [luminance(one), luminance(other)].toSorted((a, b) => b - a);
   return ((light ?? 0) + 0.05) / ((dark ?? 0) + 0.05);
-};
+}
 
 /** The minimum for small text. */
 export const leastContrast = 4.5;
@@ -31,7 +33,7 @@ export const leastContrast = 4.5;
  * The colour itself if it is readable on that ground, or the nearest darker or lighter readable
  * shade.
  */
-export const readableOn = (colour: string, ground: string): string => {
+export function readableOn(colour: string, ground: string): string {
   if (contrastOf(colour, ground) >= leastContrast) return colour;
   const towards = luminance(ground) > 0.18 ? 0 : 255;
   const mixed = (share: number): string =>
@@ -43,7 +45,7 @@ export const readableOn = (colour: string, ground: string): string => {
     else least = middle;
   }
   return mixed(limit);
-};
+}
 
 const longestName = 200;
 const longestDescription = 2000;
@@ -52,11 +54,11 @@ const longestDescription = 2000;
  * Counts code points, close to how people count characters: an emoji is one, and a limit means the
  * same everywhere.
  */
-const characters = (text: string): number => {
+function characters(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;
   return count;
-};
+}
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finds control characters.
 const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
@@ -65,10 +67,12 @@ const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 const visible = /[^\p{C}\p{Z}]/u;
 
 /** Whether Postgres can store a text: it accepts neither NUL nor lone surrogates. */
-export const storable = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed();
+export function storable(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
+}
 
 /** A name of one line, trimmed. @throws Refusal `name_invalid`, naming the key. */
-export const nameFrom = (text: string, key = 'name'): string => {
+export function nameFrom(text: string, key = 'name'): string {
   const name = text.trim();
   const refuse = (fault: string) => new Refusal('name_invalid', { [key]: fault });
   if (name === '') throw refuse(`must not be empty; give 1 to ${longestName} characters.`);
@@ -79,21 +83,22 @@ export const nameFrom = (text: string, key = 'name'): string => {
   if (!visible.test(name))
     throw refuse('holds nothing that can be seen; give it a letter or a digit.');
   return name;
-};
+}
 
 /**
  * The form in which names are compared: trimmed, without case, in one form of Unicode. It goes
  * through capitals, where ß is SS and ς is Σ.
  */
-export const folded = (name: string): string =>
-  name.trim().toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
+export function folded(name: string): string {
+  return name.trim().toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
+}
 
 /** A description, not trimmed; an empty one is none. @throws Refusal `description_invalid`. */
-export const descriptionFrom = (text: string | null): string | null => {
+export function descriptionFrom(text: string | null): string | null {
   if (text === null || text.trim() === '') return null;
   const refuse = (fault: string) => new Refusal('description_invalid', { description: fault });
   if (characters(text) > longestDescription)
     throw refuse(`is longer than ${longestDescription} characters; shorten it.`);
   if (!storable(text)) throw refuse('holds a NUL or a broken character; leave it out.');
   return text;
-};
+}

@@ -8,22 +8,22 @@ import { z } from 'zod';
  * The coordinator's own address as an anchor: probes that reach it reach the coordinator. Undefined
  * if it is no address.
  */
-export const anchorOf = (baseUrl: string): string | undefined => {
+export function anchorOf(baseUrl: string): string | undefined {
   const url = URL.parse(baseUrl);
   return url === null || url.hostname === ''
     ? undefined
     : `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`;
-};
+}
 
 const shape = 'must be postgres://user:password@host:port/database';
 
-const isReadable = (text: string): boolean => {
+function isReadable(text: string): boolean {
   // The client accepts several hosts, and a socket in place of a host; no URL parser does.
   const [, authority = ''] = /^postgres(?:ql)?:\/\/([^/?]*)/.exec(text) ?? [];
   return (
     authority === '' || authority.endsWith('@') || authority.includes(',') || URL.canParse(text)
   );
-};
+}
 
 /** The address of a Postgres, as a variable of the environment. */
 export const postgresAddress = z
@@ -39,7 +39,9 @@ export const postgresAddress = z
 type Address = ip.IPv4 | ip.IPv6;
 export type Cidr = readonly [Address, number];
 
-const cidr = (text: string): Cidr => ip.parseCIDR(text);
+function cidr(text: string): Cidr {
+  return ip.parseCIDR(text);
+}
 
 /**
  * Ranges that the library calls unicast although they are not public: Azure's wire server,
@@ -78,40 +80,42 @@ const translations: readonly { readonly within: Cidr; readonly at: number }[] = 
 ];
 
 /** Whether an address is in a range of its own family. */
-export const inRange = (address: Address, range: Cidr): boolean => {
+export function inRange(address: Address, range: Cidr): boolean {
   const [network, bits] = range;
   if (address instanceof ip.IPv4) return network instanceof ip.IPv4 && address.match(network, bits);
   return network instanceof ip.IPv6 && address.match(network, bits);
-};
+}
 
 /**
  * An address from its text; undefined for anything that the system would not accept as a literal
  * address.
  */
-export const parseAddress = (text: string): Address | undefined => {
+export function parseAddress(text: string): Address | undefined {
   if (isIP(text) === 0) return undefined;
   return ip.isValid(text) ? ip.parse(text) : undefined;
-};
+}
 
 /** A range from its text; a single address is a range of one. */
-export const parseCidr = (text: string): Cidr | undefined => {
+export function parseCidr(text: string): Cidr | undefined {
   if (ip.isValidCIDR(text)) return ip.parseCIDR(text);
   const address = parseAddress(text);
   return address && [address, address instanceof ip.IPv4 ? 32 : 128];
-};
+}
 
 /** Whether a range names exactly one address. */
-export const namesOne = ([network, bits]: Cidr): boolean =>
-  bits === (network instanceof ip.IPv4 ? 32 : 128);
+export function namesOne([network, bits]: Cidr): boolean {
+  return bits === (network instanceof ip.IPv4 ? 32 : 128);
+}
 
-const ipv4At = (address: ip.IPv6, at: number): ip.IPv4 =>
-  new ip.IPv4(address.toByteArray().slice(at, at + 4));
+function ipv4At(address: ip.IPv6, at: number): ip.IPv4 {
+  return new ip.IPv4(address.toByteArray().slice(at, at + 4));
+}
 
 /**
  * The IPv4 addresses embedded in an IPv6 address, which a gateway or the kernel may reach in its
  * place.
  */
-export const carriedIpv4 = (address: Address): readonly ip.IPv4[] => {
+export function carriedIpv4(address: Address): readonly ip.IPv4[] {
   if (address instanceof ip.IPv4 || ['loopback', 'unspecified'].includes(address.range()))
     return [];
   const found = translations
@@ -129,67 +133,85 @@ export const carriedIpv4 = (address: Address): readonly ip.IPv4[] => {
   const [, , , , group4 = 0, group5 = 0] = address.parts;
   if ((group4 & ~0x0200) === 0 && group5 === 0x5efe) found.push(ipv4At(address, 12)); // ISATAP
   return found;
-};
+}
 
 /** The IPv4 address that the kernel uses for a mapped one; any other address unchanged. */
-export const unmapped = (address: Address): Address =>
-  address instanceof ip.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+export function unmapped(address: Address): Address {
+  return address instanceof ip.IPv6 && address.isIPv4MappedAddress()
+    ? address.toIPv4Address()
+    : address;
+}
 
-export const isMetadata = (address: Address): boolean =>
-  [address, ...carriedIpv4(address)].some((one) => metadata.some((range) => inRange(one, range)));
+export function isMetadata(address: Address): boolean {
+  return [address, ...carriedIpv4(address)].some((one) =>
+    metadata.some((range) => inRange(one, range)),
+  );
+}
 
-export const isUnspecified = (address: Address): boolean =>
-  unmapped(address).range() === 'unspecified';
-export const isLoopback = (address: Address): boolean => unmapped(address).range() === 'loopback';
+export function isUnspecified(address: Address): boolean {
+  return unmapped(address).range() === 'unspecified';
+}
+
+export function isLoopback(address: Address): boolean {
+  return unmapped(address).range() === 'loopback';
+}
 
 /** Whether an address is global unicast and embeds no other. */
-export const isPublic = (address: Address): boolean =>
-  address.range() === 'unicast' &&
-  !notPublic.some((range) => inRange(address, range)) &&
-  (address instanceof ip.IPv4 || inRange(address, globalIpv6)) &&
-  carriedIpv4(address).length === 0 &&
-  !isMetadata(address);
+export function isPublic(address: Address): boolean {
+  return (
+    address.range() === 'unicast' &&
+    !notPublic.some((range) => inRange(address, range)) &&
+    (address instanceof ip.IPv4 || inRange(address, globalIpv6)) &&
+    carriedIpv4(address).length === 0 &&
+    !isMetadata(address)
+  );
+}
 
 /** The same of a text; false for anything but a literal address. */
-export const isPublicAddress = (text: string): boolean => {
+export function isPublicAddress(text: string): boolean {
   const address = parseAddress(text);
   return address !== undefined && isPublic(address);
-};
+}
 
 /** Whether an address is for private networks, where a private probe may run. */
-export const isPrivateUse = (address: Address): boolean =>
-  ['private', 'uniqueLocal', 'carrierGradeNat'].includes(unmapped(address).range());
+export function isPrivateUse(address: Address): boolean {
+  return ['private', 'uniqueLocal', 'carrierGradeNat'].includes(unmapped(address).range());
+}
 
 /**
  * Whether a probe whose host allows these ranges may reach this address: every public address, and
  * others that the ranges name. Metadata addresses open only to a range that names one address.
  */
-export const mayReach = (address: Address, ranges: readonly Cidr[]): boolean => {
+export function mayReach(address: Address, ranges: readonly Cidr[]): boolean {
   if (isMetadata(address) || isUnspecified(address)) return isNamed(address, ranges);
   if (isPublic(address)) return true;
   const plain = unmapped(address);
   if (!ranges.some((range) => inRange(address, range) || inRange(plain, range))) return false;
   return plain !== address || carriedIpv4(address).every((inside) => mayReach(inside, ranges));
-};
+}
 
 /** Whether a range names this one address. */
-export const isNamed = (address: Address, ranges: readonly Cidr[]): boolean =>
-  ranges.some((range) => namesOne(range) && sameAddress(range[0], address));
+export function isNamed(address: Address, ranges: readonly Cidr[]): boolean {
+  return ranges.some((range) => namesOne(range) && sameAddress(range[0], address));
+}
 
-export const sameAddress = (a: Address, b: Address): boolean => {
+export function sameAddress(a: Address, b: Address): boolean {
   const [x, y] = [unmapped(a), unmapped(b)];
   return x.kind() === y.kind() && x.toNormalizedString() === y.toNormalizedString();
-};
+}
 
 /** This machine's own addresses now. */
-export const ownAddresses = (): string[] =>
-  Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
+export function ownAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((all) =>
+    (all ?? []).map(({ address }) => address),
+  );
+}
 
 /**
  * Whether an address is a public one among these. Services of a machine listen on its own public
  * addresses behind its firewall.
  */
-export const isPublicOf = (own: readonly string[]): ((address: Address) => boolean) => {
+export function isPublicOf(own: readonly string[]): (address: Address) => boolean {
   const known = new Set(
     own
       .flatMap((text) => parseAddress(text) ?? [])
@@ -197,7 +219,7 @@ export const isPublicOf = (own: readonly string[]): ((address: Address) => boole
       .map((one) => one.toNormalizedString()),
   );
   return (address) => known.size > 0 && known.has(unmapped(address).toNormalizedString());
-};
+}
 
 const made = new Map<string | undefined, SecureContext>();
 
@@ -206,7 +228,7 @@ const made = new Map<string | undefined, SecureContext>();
  * machine, and `own`, as PEM. Node itself uses only the first. Made once, because reading some
  * hundred certificates takes as long as a handshake. Checks of targets do not use it.
  */
-export const trustHere = (own?: string): SecureContext => {
+export function trustHere(own?: string): SecureContext {
   const known = made.get(own);
   if (known) return known;
   const all = new Set([
@@ -217,7 +239,7 @@ export const trustHere = (own?: string): SecureContext => {
   const context = createSecureContext({ ca: [...all] });
   made.set(own, context);
   return context;
-};
+}
 
 const unknownCodes = new Set([
   'UNABLE_TO_GET_ISSUER_CERT',
@@ -228,6 +250,9 @@ const unknownCodes = new Set([
 ]);
 
 /** Whether it failed because this machine does not know who signed the certificate. */
-export const isUnknownAuthority = (error: unknown): boolean =>
-  error instanceof Error &&
-  (('code' in error && unknownCodes.has(String(error.code))) || isUnknownAuthority(error.cause));
+export function isUnknownAuthority(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    (('code' in error && unknownCodes.has(String(error.code))) || isUnknownAuthority(error.cause))
+  );
+}

@@ -13,16 +13,16 @@ import { codeOf } from './errors.ts';
  * one saves 290 bytes a monitor and costs a third more CPU for each result, and three times as many
  * long collections; a probe at rest keeps within 80 MiB by it.
  */
-export const keepHeapSmall = ({ youngGrows }: { readonly youngGrows: boolean }): void => {
+export function keepHeapSmall({ youngGrows }: { readonly youngGrows: boolean }): void {
   setFlagsFromString('--heap-growing-percent=100');
   if (!youngGrows) setFlagsFromString('--semi-space-growth-factor=1');
-};
+}
 
 /**
  * Why nothing can listen there, in words for the operator who chose HOST and PORT; undefined for
  * any other error.
  */
-export const listenObstacle = (error: unknown, port: number, host: string): string | undefined => {
+export function listenObstacle(error: unknown, port: number, host: string): string | undefined {
   const code = codeOf(error);
   if (code === 'EADDRINUSE') return `port ${port} is taken`;
   if (code === 'EACCES') return `port ${port} is not for this user`;
@@ -32,14 +32,14 @@ export const listenObstacle = (error: unknown, port: number, host: string): stri
     (error.syscall === 'listen' || error.syscall === 'getaddrinfo');
   if (!isAboutHost) return undefined;
   return `HOST=${host} is no address of this machine (${code}): 127.0.0.1 is for this machine alone, 0.0.0.0 for all networks that it is in`;
-};
+}
 
 /**
  * Makes a folder and its missing parents, at a path that a user chose. Node's own `recursive` never
  * returns where a folder accepts no subfolder and reports "no such file", as `/proc` does. @throws
  * when it cannot be made.
  */
-export const makeFolder = (folder: string, mode = 0o700): void => {
+export function makeFolder(folder: string, mode = 0o700): void {
   try {
     mkdirSync(folder, { mode });
   } catch (error) {
@@ -49,7 +49,7 @@ export const makeFolder = (folder: string, mode = 0o700): void => {
     makeFolder(above, mode);
     makeFolder(folder, mode);
   }
-};
+}
 
 /** The version of everything in this package, sent in user agents, presence and documents. */
 export const version: string = manifest.version;

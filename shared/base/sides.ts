@@ -28,31 +28,33 @@ export type ToldSides = Sides & {
  * Null while the sides tell nothing together. `outsideIsDown`: its own rule confirms an outage, as
  * one continent of several does not.
  */
-export const verdictOfSides = (
+export function verdictOfSides(
   { inside, outside }: Sides,
   outsideIsDown: boolean,
-): SidesVerdict | null => {
+): SidesVerdict | null {
   // One private place that is answered shows that the service runs.
   if (inside.passing.length > 0) return outsideIsDown ? 'way_in' : null;
   if (inside.failing.length === 0) return null;
   if (outsideIsDown) return 'service';
   return outside.passing.length > 0 ? 'inside_only' : null;
-};
+}
 
 const counts = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'];
 
-const continentsIn = ({ length }: readonly string[]): string =>
-  `${counts[length] ?? length} ${length === 1 ? 'continent' : 'continents'}`;
+function continentsIn({ length }: readonly string[]): string {
+  return `${counts[length] ?? length} ${length === 1 ? 'continent' : 'continents'}`;
+}
 
 /** Where the names are known: a reader from outside the organisation gets none. */
-export const called = (places: readonly string[]): string =>
-  places.length === 0 ? '' : ` (${places.join(', ')})`;
+export function called(places: readonly string[]): string {
+  return places.length === 0 ? '' : ` (${places.join(', ')})`;
+}
 
 /** Without its full stop. */
-export const sidesSentence = ({ inside, outside }: Sides, verdict: string): string => {
+export function sidesSentence({ inside, outside }: Sides, verdict: string): string {
   if (verdict === 'way_in')
     return `Answers inside${called(inside.passing)}, fails from ${continentsIn(outside.failing)}: the way in (edge, firewall, DNS)`;
   return verdict === 'service'
     ? `Fails inside too${called(inside.failing)}: the service itself`
     : `Fails inside only${called(inside.failing)}: the line of that place, or its way to the service`;
-};
+}

@@ -10,14 +10,17 @@ const formula = /^[=+\-@\t\r\n|%]|^\s+[=+\-@]/;
  * Always in quotes. A cell that a spreadsheet would take for a formula begins with an apostrophe,
  * which marks it as text.
  */
-const cell = (value: string): string =>
-  `"${(formula.test(value) ? `'${value}` : value).replaceAll('"', '""')}"`;
+function cell(value: string): string {
+  return `"${(formula.test(value) ? `'${value}` : value).replaceAll('"', '""')}"`;
+}
 
 /** A line of a CSV file (RFC 4180), with its line end. */
-export const csvLine = (values: readonly string[]): string => `${values.map(cell).join(',')}\r\n`;
+export function csvLine(values: readonly string[]): string {
+  return `${values.map(cell).join(',')}\r\n`;
+}
 
 /** The cells of a CSV file by its lines; undefined where quotes are left open. */
-export const csvRows = (text: string): readonly (readonly string[])[] | undefined => {
+export function csvRows(text: string): readonly (readonly string[])[] | undefined {
   const next = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r?\n|\r|$)/y;
   const rows: string[][] = [];
   let row: string[] = [];
@@ -30,7 +33,7 @@ export const csvRows = (text: string): readonly (readonly string[])[] | undefine
     row = [];
   }
   return row.length === 0 ? rows : [...rows, [...row, '']];
-};
+}
 
 /**
  * Descriptions of an incident, shared by pages, messages and assistants. Everything here is our own
@@ -72,7 +75,7 @@ const scopes: Readonly<Record<string, string>> = {
  * Where it is down, and which continents have not answered yet; follows "is down". A job is down
  * nowhere in the world.
  */
-export const downFrom = ({ scope, layer, continents = null, sides = null }: SeenFrom): string => {
+export function downFrom({ scope, layer, continents = null, sides = null }: SeenFrom): string {
   if (layer === 'heartbeat') return '';
   if (sides?.verdict === 'way_in') return ` outside, up inside${called(sides.inside.passing)}`;
   if (sides?.verdict === 'inside_only')
@@ -86,27 +89,29 @@ export const downFrom = ({ scope, layer, continents = null, sides = null }: Seen
   );
   const verb = checking.length === 1 ? 'is' : 'are';
   return ` from ${failed.length} of ${all.size} continents${checking.length === 0 ? '' : `; ${listInWords(checking)} ${verb} checking`}`;
-};
+}
 
 /** Nothing is down everywhere that a place of the other side can still reach. */
-const scopeOfAll = (scope: string | null, sides: ToldSides | null): string | null =>
-  scope === 'everywhere' && sides !== null && isReachedIn(sides) ? null : scope;
+function scopeOfAll(scope: string | null, sides: ToldSides | null): string | null {
+  return scope === 'everywhere' && sides !== null && isReachedIn(sides) ? null : scope;
+}
 
-const isReachedIn = ({ inside, outside }: ToldSides): boolean =>
-  inside.passing.length + outside.passing.length > 0;
+function isReachedIn({ inside, outside }: ToldSides): boolean {
+  return inside.passing.length + outside.passing.length > 0;
+}
 
 /** One sentence that says what is wrong, as a title: without its full stop. */
-export const incidentSentence = ({
+export function incidentSentence({
   name,
   open,
   confirmed,
   duration_ms,
   ...seen
-}: IncidentWords): string => {
+}: IncidentWords): string {
   if (open) return confirmed ? `${name} is down${downFrom(seen)}` : `${name} is being verified`;
   if (confirmed) return `${name} was down for ${durationText(duration_ms)}`;
   return `${name} failed from one place and was never down`;
-};
+}
 
 const scopeWords: Readonly<Record<string, string>> = {
   everywhere: 'Everywhere',
@@ -143,7 +148,7 @@ const earlierPhases: Readonly<
 };
 
 /** Only phases that took part are called fine: an address by IP needs no DNS, `http:` no TLS. */
-const layerSentence = (layer: string, phases: PhaseTimes | null): string | undefined => {
+function layerSentence(layer: string, phases: PhaseTimes | null): string | undefined {
   const fails = layerWords[layer];
   const fine = (earlierPhases[layer] ?? []).flatMap(([phase, words]) =>
     typeof phases?.[phase] === 'number' ? [words] : [],
@@ -151,17 +156,17 @@ const layerSentence = (layer: string, phases: PhaseTimes | null): string | undef
   if (fails === undefined || fine.length === 0) return fails;
   const verb = fine.length === 1 ? 'is' : 'are';
   return `${capital(listInWords(fine))} ${verb} fine; ${fails.charAt(0).toLowerCase()}${fails.slice(1)}`;
-};
+}
 
 /**
  * Where it was detected and in which layer, as one sentence; undefined when both are unknown. Where
  * both sides are checked, what they tell together wins: it says where to look. `phases`: of the
  * check that failed first.
  */
-export const verdictSentence = (
+export function verdictSentence(
   { scope, layer, sides = null }: SeenFrom,
   phases: PhaseTimes | null,
-): string | undefined => {
+): string | undefined {
   if (sides?.sentence != null) return sides.sentence;
   const seen = layer === 'heartbeat' ? null : scopeOfAll(scope, sides);
   const where = seen === null ? undefined : scopeWords[seen];
@@ -169,12 +174,12 @@ export const verdictSentence = (
   if (where === undefined && how === undefined) return undefined;
   if (how === undefined) return `${where}.`;
   return where === undefined ? `${how}.` : `${where}. ${how}.`;
-};
+}
 
 /**
  * How many single-letter changes separate two words (Levenshtein); swapped neighbours count as one.
  */
-const distance = (a: string, b: string): number => {
+function distance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
@@ -194,10 +199,10 @@ const distance = (a: string, b: string): number => {
     previous = current;
   }
   return previous[b.length] ?? 0;
-};
+}
 
 /** The known word that a user who typed `word` probably meant; undefined when none is near. */
-export const nearest = (word: string, known: Iterable<string>): string | undefined => {
+export function nearest(word: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of known) {
@@ -207,7 +212,7 @@ export const nearest = (word: string, known: Iterable<string>): string | undefin
     if (away < least) [best, least] = [candidate, away];
   }
   return best;
-};
+}
 
 /** The overall status, in the words with which pages and messages begin. */
 export type OverallStatus = {
@@ -230,31 +235,43 @@ const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eig
 const grouped = new Intl.NumberFormat('en-GB');
 
 /** A count in a sentence: small ones as words. */
-export const countInWords = (count: number): string => words[count] ?? grouped.format(count);
+export function countInWords(count: number): string {
+  return words[count] ?? grouped.format(count);
+}
 
-export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 /** `a`, `a and b`, `a, b and c`. */
-export const listInWords = (parts: readonly string[]): string =>
-  parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+export function listInWords(parts: readonly string[]): string {
+  return parts.length < 2
+    ? (parts[0] ?? '')
+    : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+}
 
-const be = (count: number): string => (count === 1 ? 'is' : 'are');
+function be(count: number): string {
+  return count === 1 ? 'is' : 'are';
+}
 
 /** Long names would push the rest out of sight. */
 const maxLetters = 40;
-const short = (name: string): string =>
-  name.length <= maxLetters ? name : `${name.slice(0, maxLetters - 1).trimEnd()}…`;
 
-const named = (names: readonly string[], count: number): string =>
-  names.length === count
+function short(name: string): string {
+  return name.length <= maxLetters ? name : `${name.slice(0, maxLetters - 1).trimEnd()}…`;
+}
+
+function named(names: readonly string[], count: number): string {
+  return names.length === count
     ? listInWords(names.map(short))
     : `${capital(countInWords(count))} monitors`;
+}
 
 /** The one sentence that says whether everything is up; `every`: what the counts are of. */
-export const sentenceOf = (
+export function sentenceOf(
   { counts, down, verifying }: OverallStatus,
   every = 'Everything',
-): string => {
+): string {
   const { all, up, maintenance, pending, paused } = counts;
   if (all === 0) return 'No monitors yet.';
   if (counts.down > 0) return `${named(down, counts.down)} ${be(counts.down)} down.`;
@@ -264,10 +281,10 @@ export const sentenceOf = (
   if (up === 0) return pending > 0 ? 'Waiting for the first check.' : `${every} is in maintenance.`;
   if (pending > 0) return `${every} checked so far is up.`;
   return maintenance + paused > 0 ? `${every} else is up.` : `${every} is up.`;
-};
+}
 
 /** Further facts that follow the sentence. */
-export const restOf = ({ counts }: OverallStatus): string => {
+export function restOf({ counts }: OverallStatus): string {
   const { all, up, maintenance, pending, paused } = counts;
   if (all === 0) return '';
   const parts = [
@@ -282,7 +299,7 @@ export const restOf = ({ counts }: OverallStatus): string => {
       : all > 1 && `${countInWords(all)} monitors`,
   ].filter((part) => part !== false);
   return parts.length === 0 ? '' : `${capital(listInWords(parts))}.`;
-};
+}
 
 /** Why nothing came back, in words that say what to check. */
 const reasonWords: Readonly<Record<string, string>> = {
@@ -321,17 +338,18 @@ const reasonWords: Readonly<Record<string, string>> = {
   ERR_PROXY_TUNNEL: 'the proxy refuses the way there',
 };
 
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined;
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
 
 /** Both families failed, each with its own cause: use the first. */
-const innermost = (error: unknown): unknown => {
+function innermost(error: unknown): unknown {
   const cause = memberOf(error, 'cause') ?? error;
   const each = memberOf(cause, 'errors');
   return Array.isArray(each) && each.length > 0 ? each[0] : cause;
-};
+}
 
-export const whyNotReached = (error: unknown): string => {
+export function whyNotReached(error: unknown): string {
   const cause = innermost(error);
   const code = codeOf(cause);
   const known = reasonWords[code];
@@ -341,4 +359,4 @@ export const whyNotReached = (error: unknown): string => {
     text(code) ??
     (error instanceof Error ? error.message : String(error))
   );
-};
+}

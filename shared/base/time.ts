@@ -17,7 +17,7 @@ const units = [
  * `6 min 12 s`, `1 h 21 min`, `21 d 4 h`: the two largest units, rounded down; below a second `263
  * ms`.
  */
-export const durationText = (length: number): string => {
+export function durationText(length: number): string {
   const ms = Math.max(0, Math.floor(length));
   if (ms < 1_000) return `${ms} ms`;
   const first = units.findIndex(([, size]) => ms >= size);
@@ -26,20 +26,20 @@ export const durationText = (length: number): string => {
   const next = units[first + 1];
   const rest = next ? Math.floor((ms - whole * size) / next[1]) : 0;
   return rest === 0 || !next ? `${whole} ${name}` : `${whole} ${name} ${rest} ${next[0]}`;
-};
+}
 
 /** `6 min`: the largest unit only, rounded down; `0 s` below a second. */
-export const briefDuration = (length: number): string => {
+export function briefDuration(length: number): string {
   const ms = Math.max(0, length);
   const [name, size] = units.find(([, each]) => ms >= each) ?? ['s', 1_000];
   return `${Math.floor(ms / size)} ${name}`;
-};
+}
 
 /** A half-open interval, [from, to), in whole milliseconds since the epoch. */
 export type Interval = { readonly from: number; readonly to: number };
 
 /** Sorted, disjoint, non-empty intervals that cover the same instants as the input. */
-export const union = (intervals: readonly Interval[]): Interval[] => {
+export function union(intervals: readonly Interval[]): Interval[] {
   const sorted = intervals.filter(({ from, to }) => from < to).toSorted((a, b) => a.from - b.from);
   const merged: { from: number; to: number }[] = [];
   for (const { from, to } of sorted) {
@@ -48,13 +48,13 @@ export const union = (intervals: readonly Interval[]): Interval[] => {
     else merged.push({ from, to });
   }
   return merged;
-};
+}
 
 /**
  * The instants of `a` that are in none of `b`; both must be sorted and disjoint, as `union` returns
  * them.
  */
-export const subtract = (a: readonly Interval[], b: readonly Interval[]): Interval[] => {
+export function subtract(a: readonly Interval[], b: readonly Interval[]): Interval[] {
   const left: Interval[] = [];
   let next = 0;
   for (const { from, to } of a) {
@@ -69,13 +69,15 @@ export const subtract = (a: readonly Interval[], b: readonly Interval[]): Interv
     if (start < to) left.push({ from: start, to });
   }
   return left;
-};
+}
 
 /** The part of each interval that lies inside the window. */
-export const clip = (intervals: readonly Interval[], window: Interval): Interval[] =>
-  intervals
+export function clip(intervals: readonly Interval[], window: Interval): Interval[] {
+  return intervals
     .map(({ from, to }) => ({ from: Math.max(from, window.from), to: Math.min(to, window.to) }))
     .filter(({ from, to }) => from < to);
+}
 
-export const length = (intervals: readonly Interval[]): number =>
-  intervals.reduce((sum, { from, to }) => sum + (to - from), 0);
+export function length(intervals: readonly Interval[]): number {
+  return intervals.reduce((sum, { from, to }) => sum + (to - from), 0);
+}

@@ -23,22 +23,26 @@ const kinds: Readonly<Record<string, string>> = {
   test: 'test run',
 };
 
-const kindOf = (subject: string): string | undefined => {
+function kindOf(subject: string): string | undefined {
   const end = subject.indexOf('.');
   return kinds[end < 0 ? subject : subject.slice(0, end)];
-};
+}
 
 /** Whether a message on this subject is an announcement when a coordinator sends it. */
-export const isAnnounced = (subject: string): boolean => kindOf(subject) !== undefined;
+export function isAnnounced(subject: string): boolean {
+  return kindOf(subject) !== undefined;
+}
 
-const bytesOf = (data: Uint8Array | string): Uint8Array =>
-  typeof data === 'string' ? Buffer.from(data) : data;
+function bytesOf(data: Uint8Array | string): Uint8Array {
+  return typeof data === 'string' ? Buffer.from(data) : data;
+}
 
-const statementOf = (subject: string, revision: string, data: Uint8Array | string): Uint8Array =>
-  Buffer.concat([
+function statementOf(subject: string, revision: string, data: Uint8Array | string): Uint8Array {
+  return Buffer.concat([
     Buffer.from(`antipode ${kindOf(subject)} ${subject} ${revision}\n`),
     bytesOf(data),
   ]);
+}
 
 export type Announcement = { readonly subject: string; readonly data: Uint8Array | string };
 
@@ -52,12 +56,13 @@ export type Announce = (messages: readonly Announcement[]) => readonly Headers[]
  * Every coordinator has the same keys, because they are derived from SECRET_KEY; the newest is
  * first.
  */
-export const announcementKeys = (secretKeys: readonly string[]): readonly Key[] =>
-  secretKeys.map((secret) =>
+export function announcementKeys(secretKeys: readonly string[]): readonly Key[] {
+  return secretKeys.map((secret) =>
     keyFromBytes('user', Buffer.from(hkdfSync('sha256', secret, '', 'antipode announcements', 32))),
   );
+}
 
-export const createAnnounce = (keys: readonly Key[], now: () => number): Announce => {
+export function createAnnounce(keys: readonly Key[], now: () => number): Announce {
   let last = 0;
   return (messages) => {
     last = Math.max(last, Math.floor(now()));
@@ -68,7 +73,7 @@ export const createAnnounce = (keys: readonly Key[], now: () => number): Announc
     );
     return signatures.map((headers) => ({ ...headers, [revisionHeader]: revision }));
   };
-};
+}
 
 export type AnnouncementVerdict =
   | { readonly is: 'accepted'; readonly revision: number }
@@ -78,18 +83,18 @@ export type AnnouncementVerdict =
  * Judges a message by the keys of those whose announcements count; an answer is judged by the
  * subject of its request.
  */
-export const judgeAnnouncement = (
+export function judgeAnnouncement(
   trusted: readonly string[],
   message: Pick<Message, 'data' | 'header'>,
   subject: string,
-): AnnouncementVerdict => {
+): AnnouncementVerdict {
   if (!hasSignature(message)) return { is: 'refused', why: 'not_signed' };
   const revision = message.header(revisionHeader) ?? '';
   const signed = { header: message.header, data: statementOf(subject, revision, message.data) };
   if (!/^\d{1,15}$/.test(revision) || !isSignedBy(trusted, signed))
     return { is: 'refused', why: 'wrong_signature' };
   return { is: 'accepted', revision: Number(revision) };
-};
+}
 
 /**
  * How much coordinators' clocks may differ: a message that is older by less may be another's newer
@@ -100,8 +105,9 @@ const clockToleranceMs = 5_000;
 export const maxAheadMs = 60_000;
 
 /** Whether an announcement is older than the one held. */
-export const isOutdated = (revision: number, held: number, now: number): boolean =>
-  revision < held - clockToleranceMs && held <= now + maxAheadMs;
+export function isOutdated(revision: number, held: number, now: number): boolean {
+  return revision < held - clockToleranceMs && held <= now + maxAheadMs;
+}
 
 /** `outdated`: older than the one held; `ahead`: too far ahead of the clock. */
 export type RefusedAnnouncement =

@@ -35,26 +35,40 @@ export const column = {
 export const width = 9;
 export const noPhase = -1;
 
-const numberAt = ({ numbers }: Batch, place: number, nth: number): number =>
-  numbers[place * width + nth] ?? 0;
-export const seqAt = (batch: Batch, place: number): number => numberAt(batch, place, column.seq);
-export const versionAt = (batch: Batch, place: number): number =>
-  numberAt(batch, place, column.config_version);
-export const startAt = (batch: Batch, place: number): number => numberAt(batch, place, column.at);
-export const tookAt = (batch: Batch, place: number): number =>
-  numberAt(batch, place, column.took_ms);
+function numberAt({ numbers }: Batch, place: number, nth: number): number {
+  return numbers[place * width + nth] ?? 0;
+}
+
+export function seqAt(batch: Batch, place: number): number {
+  return numberAt(batch, place, column.seq);
+}
+
+export function versionAt(batch: Batch, place: number): number {
+  return numberAt(batch, place, column.config_version);
+}
+
+export function startAt(batch: Batch, place: number): number {
+  return numberAt(batch, place, column.at);
+}
+
+export function tookAt(batch: Batch, place: number): number {
+  return numberAt(batch, place, column.took_ms);
+}
+
 /** A phase by its column; NaN when there is none of it, or when the result is no plain pass. */
-export const phaseAt = (batch: Batch, place: number, nth: number): number => {
+export function phaseAt(batch: Batch, place: number, nth: number): number {
   const value = numberAt(batch, place, nth);
   return value === noPhase ? Number.NaN : value;
-};
+}
 
-export const lastSeqOf = (batch: Batch): number => seqAt(batch, batch.monitors.length - 1);
+export function lastSeqOf(batch: Batch): number {
+  return seqAt(batch, batch.monitors.length - 1);
+}
 
 /**
  * Whether it is nothing but a pass with its times: nobody asked for it, and it has nothing to show.
  */
-export const isRoutine = ({
+export function isRoutine({
   outcome,
   cause,
   evidence,
@@ -63,20 +77,25 @@ export const isRoutine = ({
   phases,
   warnings,
   certificate,
-}: Omit<Result, 'seq'>): boolean =>
-  outcome === 'ok' &&
-  cause === null &&
-  evidence === null &&
-  recheck === null &&
-  other_looks === undefined &&
-  warnings === undefined &&
-  certificate === undefined &&
-  phases !== null;
+}: Omit<Result, 'seq'>): boolean {
+  return (
+    outcome === 'ok' &&
+    cause === null &&
+    evidence === null &&
+    recheck === null &&
+    other_looks === undefined &&
+    warnings === undefined &&
+    certificate === undefined &&
+    phases !== null
+  );
+}
 
-const phaseOf = (value: number): number | null => (value === noPhase ? null : value);
+function phaseOf(value: number): number | null {
+  return value === noPhase ? null : value;
+}
 
 /** The result at a place, as an object. */
-export const resultAt = (batch: Batch, place: number): Result => {
+export function resultAt(batch: Batch, place: number): Result {
   const whole = batch.whole.get(place);
   if (whole) return whole;
   const [
@@ -110,10 +129,10 @@ export const resultAt = (batch: Batch, place: number): Result => {
     evidence: null,
     look: null,
   };
-};
+}
 
 /** Puts a result behind those that are there. */
-const add = (result: Result, monitors: string[], numbers: number[]): void => {
+function add(result: Result, monitors: string[], numbers: number[]): void {
   const { seq, config_version, at, took_ms, phases } = result;
   monitors.push(result.monitor);
   numbers.push(seq, config_version, at, took_ms);
@@ -126,15 +145,15 @@ const add = (result: Result, monitors: string[], numbers: number[]): void => {
       phases.first_byte ?? noPhase,
       phases.total ?? noPhase,
     );
-};
+}
 
 export type Head = Pick<Batch, 'probe' | 'generation' | 'partition' | 'after'>;
 
 /** A batch of these results, which are in order of seq. */
-export const batchOf = (
+export function batchOf(
   { probe, generation, partition, after }: Head,
   results: readonly Result[],
-): Batch => {
+): Batch {
   const monitors: string[] = [];
   const numbers: number[] = [];
   const whole = new Map<number, Result>();
@@ -143,17 +162,17 @@ export const batchOf = (
     add(result, monitors, numbers);
   }
   return { probe, generation, partition, after, monitors, numbers, whole };
-};
+}
 
 type Passes = Pick<Batch, 'monitors' | 'numbers'>;
 const nothing: ReadonlyMap<number, Result> = new Map();
 
 /** A batch of plain passes and of other results, each in order of seq. */
-export const batchOfBoth = (
+export function batchOfBoth(
   { probe, generation, partition, after }: Head,
   passes: Passes,
   others: readonly Result[],
-): Batch => {
+): Batch {
   if (others.length === 0)
     return { probe, generation, partition, after, ...passes, whole: nothing };
   const monitors: string[] = [];
@@ -175,7 +194,7 @@ export const batchOfBoth = (
   }
   addOthersBefore(Number.POSITIVE_INFINITY);
   return { probe, generation, partition, after, monitors, numbers, whole };
-};
+}
 
 /**
  * Reads batches, the one message that comes ten thousand times a second. What plainly has the form
@@ -184,62 +203,80 @@ export const batchOfBoth = (
  */
 const id = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-const isId = (value: unknown): value is string => typeof value === 'string' && id.test(value);
-const isNumber = (value: unknown, least: number): boolean =>
-  typeof value === 'number' && value >= least && value < Number.POSITIVE_INFINITY;
-const isWhole = (value: unknown, least: number): value is number =>
-  Number.isSafeInteger(value) && isNumber(value, least);
-const isPhase = (value: unknown): boolean => value === null || isNumber(value, 0);
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && id.test(value);
+}
 
-const hasOnly = (value: object, count: number): boolean => {
+function isNumber(value: unknown, least: number): boolean {
+  return typeof value === 'number' && value >= least && value < Number.POSITIVE_INFINITY;
+}
+
+function isWhole(value: unknown, least: number): value is number {
+  return Number.isSafeInteger(value) && isNumber(value, least);
+}
+
+function isPhase(value: unknown): boolean {
+  return value === null || isNumber(value, 0);
+}
+
+function hasOnly(value: object, count: number): boolean {
   let found = 0;
   for (const _ in value) found += 1;
   return found === count;
-};
+}
 
-const arePhases = (value: unknown): boolean =>
-  value === null ||
-  (isRecord(value) &&
-    hasOnly(value, 5) &&
-    isPhase(value.dns) &&
-    isPhase(value.tcp) &&
-    isPhase(value.tls) &&
-    isPhase(value.first_byte) &&
-    isPhase(value.total));
+function arePhases(value: unknown): boolean {
+  return (
+    value === null ||
+    (isRecord(value) &&
+      hasOnly(value, 5) &&
+      isPhase(value.dns) &&
+      isPhase(value.tcp) &&
+      isPhase(value.tls) &&
+      isPhase(value.first_byte) &&
+      isPhase(value.total))
+  );
+}
 
 /**
  * A pass that nobody asked for: by far the most. What failed has a cause and evidence, which the
  * schema reads.
  */
-const isPass = (value: unknown): value is Result =>
-  isRecord(value) &&
-  hasOnly(value, 10) &&
-  value.outcome === outcomes[0] &&
-  value.cause === null &&
-  value.evidence === null &&
-  value.look === null &&
-  isWhole(value.seq, 1) &&
-  isId(value.monitor) &&
-  isWhole(value.config_version, 1) &&
-  isWhole(value.at, 0) &&
-  isNumber(value.took_ms, 0) &&
-  arePhases(value.phases);
+function isPass(value: unknown): value is Result {
+  return (
+    isRecord(value) &&
+    hasOnly(value, 10) &&
+    value.outcome === outcomes[0] &&
+    value.cause === null &&
+    value.evidence === null &&
+    value.look === null &&
+    isWhole(value.seq, 1) &&
+    isId(value.monitor) &&
+    isWhole(value.config_version, 1) &&
+    isWhole(value.at, 0) &&
+    isNumber(value.took_ms, 0) &&
+    arePhases(value.phases)
+  );
+}
 
-const isHead = <Value extends Readonly<Record<string, unknown>>>(
+function isHead<Value extends Readonly<Record<string, unknown>>>(
   value: Value,
-): value is Value & Head =>
-  value.v === batchVersion &&
-  isId(value.probe) &&
-  isId(value.generation) &&
-  isWhole(value.partition, 0) &&
-  value.partition <= 31 &&
-  (value.after === null || isWhole(value.after, 1));
+): value is Value & Head {
+  return (
+    value.v === batchVersion &&
+    isId(value.probe) &&
+    isId(value.generation) &&
+    isWhole(value.partition, 0) &&
+    value.partition <= 31 &&
+    (value.after === null || isWhole(value.after, 1))
+  );
+}
 
 /**
  * Whether the numbers of plain passes, `width` for each, lie between the bounds that the schema of
  * a result sets.
  */
-const arePassNumbers = (numbers: readonly unknown[]): boolean => {
+function arePassNumbers(numbers: readonly unknown[]): boolean {
   for (let from = 0; from < numbers.length; from += width) {
     const isTold =
       isWhole(numbers[from + column.seq], 1) &&
@@ -251,31 +288,36 @@ const arePassNumbers = (numbers: readonly unknown[]): boolean => {
       if (numbers[nth] !== noPhase && !isNumber(numbers[nth], 0)) return false;
   }
   return true;
-};
+}
 
 type BatchReadingPasses = Pick<Batch, 'monitors' | 'numbers'>;
 
-const fits = ({
+function fits({
   monitors,
   numbers,
 }: {
   readonly monitors: readonly unknown[];
   readonly numbers: readonly unknown[];
-}): boolean => numbers.length === monitors.length * width && arePassNumbers(numbers);
+}): boolean {
+  return numbers.length === monitors.length * width && arePassNumbers(numbers);
+}
 
-const arePasses = (value: unknown): value is BatchReadingPasses =>
-  isRecord(value) &&
-  hasOnly(value, 2) &&
-  Array.isArray(value.monitors) &&
-  Array.isArray(value.numbers) &&
-  value.monitors.length <= maxResults &&
-  value.monitors.every(isId) &&
-  fits({ monitors: value.monitors, numbers: value.numbers });
+function arePasses(value: unknown): value is BatchReadingPasses {
+  return (
+    isRecord(value) &&
+    hasOnly(value, 2) &&
+    Array.isArray(value.monitors) &&
+    Array.isArray(value.numbers) &&
+    value.monitors.length <= maxResults &&
+    value.monitors.every(isId) &&
+    fits({ monitors: value.monitors, numbers: value.numbers })
+  );
+}
 
 /**
  * Results that are more than passes cost their schema, but not that of all the others in the batch.
  */
-const readOthers = (values: readonly unknown[]): readonly Result[] | undefined => {
+function readOthers(values: readonly unknown[]): readonly Result[] | undefined {
   const others: Result[] = [];
   for (const value of values) {
     if (isPass(value)) others.push(value);
@@ -286,12 +328,14 @@ const readOthers = (values: readonly unknown[]): readonly Result[] | undefined =
     }
   }
   return others;
-};
+}
 
-const isCount = (count: number): boolean => count >= 1 && count <= maxResults;
+function isCount(count: number): boolean {
+  return count >= 1 && count <= maxResults;
+}
 
 /** The batch, or undefined when it has not the form of one. */
-export const readBatch = (value: unknown): Batch | undefined => {
+export function readBatch(value: unknown): Batch | undefined {
   if (
     isRecord(value) &&
     hasOnly(value, 7) &&
@@ -308,18 +352,19 @@ export const readBatch = (value: unknown): Batch | undefined => {
   if (!success || !fits(data.passes) || !isCount(data.passes.monitors.length + data.others.length))
     return undefined;
   return batchOfBoth(data, data.passes, data.others);
-};
+}
 
 /**
  * Batches as they are written. Each result has a text of its own, so that whoever sends them has
  * only to join these: that of a plain pass is the array of its monitor and its numbers, that of any
  * other the whole result as an object.
  */
-export const wholeText = (seq: number, result: Omit<Result, 'seq'>): string =>
-  `{"seq":${seq},${JSON.stringify(result).slice(1)}`;
+export function wholeText(seq: number, result: Omit<Result, 'seq'>): string {
+  return `{"seq":${seq},${JSON.stringify(result).slice(1)}`;
+}
 
 /** The short text of a plain pass; undefined for what is more than that. */
-export const passText = (seq: number, result: Omit<Result, 'seq'>): string | undefined => {
+export function passText(seq: number, result: Omit<Result, 'seq'>): string | undefined {
   const { monitor, config_version, at, took_ms, phases } = result;
   if (phases === null || !isRoutine(result)) return undefined;
   const { dns, tcp, tls, first_byte, total } = phases;
@@ -331,30 +376,32 @@ export const passText = (seq: number, result: Omit<Result, 'seq'>): string | und
     total ?? noPhase,
   ];
   return JSON.stringify([monitor, seq, config_version, at, took_ms, ...told]);
-};
+}
 
-const isShort = (text: string): boolean => text.startsWith('[');
+function isShort(text: string): boolean {
+  return text.startsWith('[');
+}
 
 /** The body of a batch of these results, in order of seq. */
-export const batchText = (
+export function batchText(
   { probe, generation, partition, after }: Head,
   texts: readonly string[],
-): string => {
+): string {
   const short = texts.filter(isShort);
   // A monitor's id has no comma.
   const monitors = short.map((text) => text.slice(1, text.indexOf(','))).join(',');
   const numbers = short.map((text) => text.slice(text.indexOf(',') + 1, -1)).join(',');
   const others = texts.filter((text) => !isShort(text)).join(',');
   return joinedText({ probe, generation, partition, after }, monitors, numbers, others);
-};
+}
 
 /** The body of a batch, of the texts of its lists. */
-export const joinedText = (
+export function joinedText(
   { probe, generation, partition, after }: Head,
   monitors: string,
   numbers: string,
   others: string,
-): string => {
+): string {
   const head = `{"v":${batchVersion},"probe":"${probe}","generation":"${generation}","partition":${partition},"after":${after}`;
   return `${head},"passes":{"monitors":[${monitors}],"numbers":[${numbers}]},"others":[${others}]}`;
-};
+}

@@ -45,15 +45,19 @@ export type FailedDial = (server: string, why: Error) => void;
 
 const dialMs = 3_000;
 
-const hostOf = (server: string): string =>
-  new URL(server.includes('://') ? server : `nats://${server}`).hostname.replace(/^\[|\]$/g, '');
+function hostOf(server: string): string {
+  return new URL(server.includes('://') ? server : `nats://${server}`).hostname.replace(
+    /^\[|\]$/g,
+    '',
+  );
+}
 
 /**
  * What TLS must be; undefined where it need not be. The certificate must be good for one of the
  * hosts that the operator named: the client takes further servers, by whatever name, from a
  * greeting that anybody on the way may have written.
  */
-const tlsOf = ({ url, tlsFirst = false, ca, authorities }: BusEntry) => {
+function tlsOf({ url, tlsFirst = false, ca, authorities }: BusEntry) {
   const servers = url.split(',').map((server) => server.trim());
   if (!tlsFirst && ca === undefined && !servers.some((server) => server.startsWith('tls://')))
     return undefined;
@@ -66,7 +70,7 @@ const tlsOf = ({ url, tlsFirst = false, ca, authorities }: BusEntry) => {
       return faults.includes(undefined) ? undefined : faults[0];
     },
   };
-};
+}
 
 /**
  * Whom to tell of failed dials, by the list of servers: the client hands that, of all that it was
@@ -132,7 +136,7 @@ setTransportFactory({ factory: () => new Transport() });
  * Signs by node:crypto; the client's own way is in JavaScript: 45 ms of a core in a fresh process,
  * and V8's optimizing compilers (6 MB).
  */
-const authenticatorOf = (credentials: BusEntry['credentials']): Authenticator => {
+function authenticatorOf(credentials: BusEntry['credentials']): Authenticator {
   const read = (text: string) => {
     const { jwt, seed } = parseCredentials(text);
     return { text, jwt, key: keyFromSeed(seed, 'user') };
@@ -144,14 +148,14 @@ const authenticatorOf = (credentials: BusEntry['credentials']): Authenticator =>
     const { jwt, key } = now;
     return { jwt, nkey: key.id, sig: Buffer.from(key.sign(Buffer.from(nonce))).toString('base64') };
   };
-};
+}
 
 /** Tries each server once. @throws why the last one did not let us in. */
-export const dialOnce = (
+export function dialOnce(
   entrance: BusEntry,
   more: NodeConnectionOptions,
   onFailed?: FailedDial,
-): Promise<NatsConnection> => {
+): Promise<NatsConnection> {
   const servers = entrance.url.split(',').map((server) => server.trim());
   if (onFailed) watchers.set(servers, onFailed);
   const tls = tlsOf(entrance);
@@ -165,14 +169,14 @@ export const dialOnce = (
     timeout: dialMs,
     noAsyncTraces: true,
   });
-};
+}
 
 const firstWaitMs = 200;
 /** Short enough that all is well within half a minute when the bus is back. */
 const longestWaitMs = 5_000;
 
 /** The wait before each dial of an absence: it doubles, and no two clients wait the same. */
-const createWaits = () => {
+function createWaits() {
   let failed = 0;
   const next = (): number =>
     backoff(failed, firstWaitMs, longestWaitMs) * (0.75 + Math.random() / 4);
@@ -188,18 +192,18 @@ const createWaits = () => {
       waitMs = next();
     },
   };
-};
+}
 
 /**
  * Dials until it is let in; from then on the client does so by itself. @throws when the signal ends
  * it.
  */
-export const dialWithRetries = async (
+export async function dialWithRetries(
   entrance: BusEntry,
   more: NodeConnectionOptions,
   onFailed: FailedDial,
   signal?: AbortSignal,
-): Promise<{ readonly nc: NatsConnection; readonly reached: () => void }> => {
+): Promise<{ readonly nc: NatsConnection; readonly reached: () => void }> {
   const waits = createWaits();
   const failed: FailedDial = (server, why) => {
     waits.failed();
@@ -232,7 +236,7 @@ export const dialWithRetries = async (
     await nc?.close();
     await pause(waits.waitMs(), signal);
   }
-};
+}
 
 /**
  * What the bus says of whoever is no longer let in: `revoked` when it said so, `refused` when it
@@ -247,10 +251,10 @@ const believedMs: Readonly<Record<ShutOut, number>> = { revoked: 10_000, refused
  * Judges refusals: only those of the credentials that are used now, with nothing else between them.
  * Whoever has newer ones goes on with those.
  */
-export const createRefusals = (
+export function createRefusals(
   credentials: BusEntry['credentials'],
   now: () => number = () => performance.now(),
-) => {
+) {
   const text = () => (typeof credentials === 'string' ? credentials : credentials());
   let revoked: string | undefined;
   let since: { readonly at: number; readonly of: string } | undefined;
@@ -277,7 +281,7 @@ export const createRefusals = (
       return now() - since.at >= believedMs[how] ? how : undefined;
     },
   };
-};
+}
 
 /**
  * Says why the bus cannot be reached, and does not fill the disk with it: the first failed dial,
@@ -291,11 +295,11 @@ const longestDistanceMs = 600_000;
 /** Of an absence; a server that says something else each time is no reason to repeat it all. */
 const maxReasons = 8;
 
-export const createDialLog = (
+export function createDialLog(
   log: Log,
   name: string,
   now: () => number = () => performance.now(),
-): DialLog => {
+): DialLog {
   let since = 0;
   let failed = 0;
   let lines = 0;
@@ -335,4 +339,4 @@ export const createDialLog = (
       reasons.clear();
     },
   };
-};
+}

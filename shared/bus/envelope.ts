@@ -24,7 +24,10 @@ import { assignmentMessage, wireVersion } from './messages.ts';
  */
 /** Of a partition, a thirty-second of so many monitors: few have more than an envelope holds. */
 export const bucketLength = 7_168;
-export const bucketOf = (ordinal: number): number => Math.floor(ordinal / bucketLength);
+
+export function bucketOf(ordinal: number): number {
+  return Math.floor(ordinal / bucketLength);
+}
 
 /** Few buckets have more; those have two parts. */
 const maxMonitors = 256;
@@ -41,7 +44,7 @@ export type Packed = {
 };
 
 /** The envelopes of a bucket, in their order. @param packed by ordinal. */
-export const packEnvelopes = (bucket: number, packed: readonly Packed[]): readonly Uint8Array[] => {
+export function packEnvelopes(bucket: number, packed: readonly Packed[]): readonly Uint8Array[] {
   const parts: Packed[][] = [];
   let bytes = 0;
   for (const one of packed) {
@@ -72,7 +75,7 @@ export const packEnvelopes = (bucket: number, packed: readonly Packed[]): readon
       level: 1,
     });
   });
-};
+}
 
 const envelopeMessage = z.object({
   v: z.literal(wireVersion),
@@ -93,7 +96,7 @@ export type Envelope = {
 };
 
 /** Of a bucket without monitors, an empty message is left. @throws when it cannot be read. */
-export const readEnvelope = (bucket: number, data: Uint8Array): Envelope => {
+export function readEnvelope(bucket: number, data: Uint8Array): Envelope {
   if (data.length === 0) {
     const from = bucket * bucketLength;
     const digest = assignmentsDigest(createDigest());
@@ -106,4 +109,4 @@ export const readEnvelope = (bucket: number, data: Uint8Array): Envelope => {
     return read.success ? [read.data] : [];
   });
   return { from, until, digest, assignments, unread: all.length - assignments.length };
-};
+}

@@ -9,9 +9,11 @@ export type FailureLog = (error: unknown, subject: string) => void;
 const countedMs = 60_000;
 
 /** The second part of a subject names who sent it, where that is a probe. */
-const senderOf = (subject: string): string => subject.split('.', 2).join('.');
+function senderOf(subject: string): string {
+  return subject.split('.', 2).join('.');
+}
 
-export const createFailureLog = (log: Log): FailureLog => {
+export function createFailureLog(log: Log): FailureLog {
   type Counted = { messages: number; error: unknown; subject: string };
   const senders = new Map<string, Counted>();
   const tell = ({ messages, error, subject }: Counted): void =>
@@ -35,4 +37,4 @@ export const createFailureLog = (log: Log): FailureLog => {
       begin(sender);
     }
   };
-};
+}

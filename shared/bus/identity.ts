@@ -39,12 +39,14 @@ const probeCredentials = z.object({
 
 export type ProbeCredentials = Readonly<z.infer<typeof probeCredentials>>;
 
-export const printProbeCredentials = (
+export function printProbeCredentials(
   credentials: Omit<z.input<typeof probeCredentials>, 'v'>,
-): string => Buffer.from(JSON.stringify({ v: 1, ...credentials })).toString('base64url');
+): string {
+  return Buffer.from(JSON.stringify({ v: 1, ...credentials })).toString('base64url');
+}
 
 /** @throws when the text is invalid; the message does not repeat it. */
-export const parseProbeCredentials = (text: string): ProbeCredentials => {
+export function parseProbeCredentials(text: string): ProbeCredentials {
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(text.trim(), 'base64url').toString());
@@ -59,7 +61,7 @@ export const parseProbeCredentials = (text: string): ProbeCredentials => {
       `do not fit: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
     );
   return Object.freeze(parsed.data);
-};
+}
 
 /**
  * How a host becomes a probe: it makes its keys, and proves with one of them and a join token that
@@ -74,13 +76,17 @@ export const enrolmentPath = '/enrol';
  * a wrong clock can ask and be answered. A replay only gets a JWT for a key that the sender does
  * not have.
  */
-const proven = (token: string): Uint8Array => Buffer.from(`antipode enrol ${token}`);
+function proven(token: string): Uint8Array {
+  return Buffer.from(`antipode enrol ${token}`);
+}
 
-export const enrolmentProof = (key: Key, token: string): string =>
-  Buffer.from(key.sign(proven(token))).toString('base64url');
+export function enrolmentProof(key: Key, token: string): string {
+  return Buffer.from(key.sign(proven(token))).toString('base64url');
+}
 
-export const isEnrolmentProof = (key: string, proof: string, token: string): boolean =>
-  verify(key, Buffer.from(proof, 'base64url'), proven(token));
+export function isEnrolmentProof(key: string, proof: string, token: string): boolean {
+  return verify(key, Buffer.from(proof, 'base64url'), proven(token));
+}
 
 /** The coordinator's answer to a valid request. */
 export const enrolmentAnswer = z.object({
@@ -109,10 +115,12 @@ export type EnrolmentAnswer = Readonly<z.infer<typeof enrolmentAnswer>>;
 export const credentialsLiveMs = 30 * 86_400_000;
 
 /** Early enough for a probe that is off for a week, late enough to keep requests rare. */
-export const isRenewalDue = (
+export function isRenewalDue(
   { issued_at, ends_at }: { readonly issued_at: number; readonly ends_at: number },
   now: number,
-): boolean => 3 * (now - issued_at) >= 2 * (ends_at - issued_at);
+): boolean {
+  return 3 * (now - issued_at) >= 2 * (ends_at - issued_at);
+}
 
 /**
  * Identifies a bus: its operator, the system account, and the one account that coordinators and
@@ -141,7 +149,7 @@ export type BusIdentity = Readonly<z.infer<typeof busIdentityShape>>;
 const accountName = 'ANTIPODE';
 
 /** An account with JetStream, and one user in it that may do everything there. */
-export const createAccountIdentity = (operatorSeed: string, name: string, now: number) => {
+export function createAccountIdentity(operatorSeed: string, name: string, now: number) {
   const account = createKey('account');
   return {
     account: account.id,
@@ -157,7 +165,7 @@ export const createAccountIdentity = (operatorSeed: string, name: string, now: n
     ),
     coordinatorCredentials: issueCredentials({ name: 'coordinator', account }, now).credentials,
   };
-};
+}
 
 /** The secrets of a bus, which cannot be made again; everything else is derived from them. */
 export type BusKeys = Pick<
@@ -170,7 +178,7 @@ export type BusKeys = Pick<
  * newer one, with revocations in it, keeps that.
  * @throws when the keys belong to different buses.
  */
-export const busIdentityOf = (keys: BusKeys): BusIdentity => {
+export function busIdentityOf(keys: BusKeys): BusIdentity {
   const operator = keyFromSeed(keys.operatorSeed, 'operator');
   const account = keyFromSeed(keys.accountSeed, 'account').id;
   const coordinator = readJwt(parseCredentials(keys.coordinatorCredentials).jwt);
@@ -189,9 +197,9 @@ export const busIdentityOf = (keys: BusKeys): BusIdentity => {
     ),
     accountJwt: mintAccount({ name: accountName, account, operator, jetstream: true }, madeAt),
   };
-};
+}
 
-export const createBusIdentity = (now: number): BusIdentity => {
+export function createBusIdentity(now: number): BusIdentity {
   const operatorSeed = createKey('operator').seed;
   const { accountSeed, coordinatorCredentials } = createAccountIdentity(
     operatorSeed,
@@ -203,7 +211,7 @@ export const createBusIdentity = (now: number): BusIdentity => {
     now,
   ).credentials;
   return busIdentityOf({ operatorSeed, accountSeed, coordinatorCredentials, systemCredentials });
-};
+}
 
 type ProbeUser = {
   readonly probe: string;
@@ -215,21 +223,16 @@ type ProbeUser = {
  * Where a probe publishes its own messages. Only coordinators answer there, and they check whom
  * they answer.
  */
-const spoken = (probe: string): readonly string[] => [
-  subjects.presence(probe),
-  subjects.receiverKeys(probe),
-];
+function spoken(probe: string): readonly string[] {
+  return [subjects.presence(probe), subjects.receiverKeys(probe)];
+}
 
 /**
  * What a probe publishes that the bus's server answers: results, pings, requests for the next
  * message. The server answers on any subject that a request names, and no permission restricts
  * that, so each of these is a way to publish anywhere.
  */
-export const answeredSubjects = ({
-  probe,
-  continent,
-  organisation,
-}: ProbeUser): readonly string[] => {
+export function answeredSubjects({ probe, continent, organisation }: ProbeUser): readonly string[] {
   const durables = [
     probeConsumers.roster(probe),
     probeConsumers.assignments(probe, ''),
@@ -248,7 +251,7 @@ export const answeredSubjects = ({
       `$JS.ACK.ASSIGN.${name}.>`,
     ]),
   ];
-};
+}
 
 /**
  * What a probe may do on the bus: publish its own results, presence and pings, pull its own
@@ -256,23 +259,26 @@ export const answeredSubjects = ({
  * publishes what the server would answer to its relay (probes/relay.ts), which checks where the
  * answer goes.
  */
-export const probePermissions = (user: ProbeUser): Permissions => ({
-  publish: {
-    allow: [
-      ...spoken(user.probe),
-      ...(user.organisation === null
-        ? answeredSubjects(user)
-        : [`${subjects.relay(user.probe)}.>`]),
-    ],
-  },
-  subscribe: {
-    allow: [subjects.look(user.probe), subjects.receipt(user.probe), `${inboxOf(user.probe)}.>`],
-  },
-});
+export function probePermissions(user: ProbeUser): Permissions {
+  return {
+    publish: {
+      allow: [
+        ...spoken(user.probe),
+        ...(user.organisation === null
+          ? answeredSubjects(user)
+          : [`${subjects.relay(user.probe)}.>`]),
+      ],
+    },
+    subscribe: {
+      allow: [subjects.look(user.probe), subjects.receipt(user.probe), `${inboxOf(user.probe)}.>`],
+    },
+  };
+}
 
 /** The subject on which this probe's relay accepts messages for another subject. */
-export const relayedSubject = (probe: string, subject: string): string =>
-  spoken(probe).includes(subject) ? subject : `${subjects.relay(probe)}.${subject}`;
+export function relayedSubject(probe: string, subject: string): string {
+  return spoken(probe).includes(subject) ? subject : `${subjects.relay(probe)}.${subject}`;
+}
 
 /**
  * Between the clusters of a supercluster, the subject of an answer has this prefix for the way
@@ -281,16 +287,17 @@ export const relayedSubject = (probe: string, subject: string): string =>
 const gatewayPrefix = /^_GR_\.[^.]+\.[^.]+\./;
 
 /** Whether an answer on this subject reaches that probe and no one else. */
-export const isAnswerableTo = (probe: string, reply: string): boolean =>
-  reply.replace(gatewayPrefix, '').startsWith(`${inboxOf(probe)}.`);
+export function isAnswerableTo(probe: string, reply: string): boolean {
+  return reply.replace(gatewayPrefix, '').startsWith(`${inboxOf(probe)}.`);
+}
 
 /** Whether a permission covers a subject: `*` matches one token, `>` all that follow. */
-export const covers = (permission: string, subject: string): boolean => {
+export function covers(permission: string, subject: string): boolean {
   const [allowed, tokens] = [permission.split('.'), subject.split('.')];
   const rest = allowed.at(-1) === '>' ? allowed.length - 1 : undefined;
   if (rest === undefined ? allowed.length !== tokens.length : tokens.length <= rest) return false;
   return allowed.slice(0, rest).every((token, place) => token === '*' || token === tokens[place]);
-};
+}
 
 /** The limit for one message of a probe; a batch of results is cut to fit. */
 const maxProbePayloadBytes = 512 * 1024;
@@ -312,13 +319,17 @@ const sharedHeader = 'Signed';
 const maxTogether = 16;
 const digestLength = 43;
 
-const digestOf = (body: Uint8Array): string => hash('sha256', body, 'base64url');
+function digestOf(body: Uint8Array): string {
+  return hash('sha256', body, 'base64url');
+}
 
 /**
  * No body begins this way, because bodies are JSON. A signed list can never pass for a body, nor a
  * body for a list.
  */
-const listOf = (digests: string): Uint8Array => Buffer.from(`digests ${digests}`);
+function listOf(digests: string): Uint8Array {
+  return Buffer.from(`digests ${digests}`);
+}
 
 /**
  * base64url never contains a dot: while a key is being replaced, this separates the signatures of
@@ -327,18 +338,21 @@ const listOf = (digests: string): Uint8Array => Buffer.from(`digests ${digests}`
 const between = '.';
 const maxSignatures = 2;
 
-const signed = (keys: readonly Key[], bytes: Uint8Array): string =>
-  keys.map((key) => Buffer.from(key.sign(bytes)).toString('base64url')).join(between);
+function signed(keys: readonly Key[], bytes: Uint8Array): string {
+  return keys.map((key) => Buffer.from(key.sign(bytes)).toString('base64url')).join(between);
+}
 
-export const signatureOf = (key: Key, body: Uint8Array): Headers => ({
-  [header]: signed([key], body),
-});
+export function signatureOf(key: Key, body: Uint8Array): Headers {
+  return {
+    [header]: signed([key], body),
+  };
+}
 
 /** The headers of each of these bodies, in order, signed by each of the keys. */
-export const signaturesOf = (
+export function signaturesOf(
   keys: readonly Key[],
   bodies: readonly Uint8Array[],
-): readonly Headers[] => {
+): readonly Headers[] {
   const [only] = bodies;
   if (only && bodies.length === 1) return [{ [header]: signed(keys, only) }];
   const all: Headers[] = [];
@@ -349,13 +363,13 @@ export const signaturesOf = (
     for (const _ of together) all.push(headers);
   }
   return all;
-};
+}
 
 /** Which of these public keys made one of the signatures. */
-const signerOf = (keys: readonly string[], text: string, bytes: Uint8Array): string | undefined => {
+function signerOf(keys: readonly string[], text: string, bytes: Uint8Array): string | undefined {
   const signatures = text.split(between, maxSignatures).map((one) => Buffer.from(one, 'base64url'));
   return keys.find((key) => signatures.some((signature) => verify(key, signature, bytes)));
-};
+}
 
 /**
  * Lists with verified signatures, by signature: the same few come again within a moment. One cache
@@ -369,47 +383,47 @@ const orNotFound = createRecentCache<string, { readonly key: string; readonly di
   1_024,
 );
 
-const signedList = (keys: readonly string[], text: string, digests: string): boolean => {
+function signedList(keys: readonly string[], text: string, digests: string): boolean {
   const known = orNotFound.find(text);
   if (known?.digests === digests && keys.includes(known.key)) return true;
   const key = signerOf(keys, text, listOf(digests));
   if (key === undefined) return false;
   orNotFound.keep(text, { key, digests });
   return true;
-};
+}
 
 /** What can be signed: a message of the bus, or a call. */
 export type Signed = Pick<Message, 'data' | 'header'>;
 
 /** Whether anyone signed it at all. */
-export const hasSignature = ({ header: headerOf }: Signed): boolean =>
-  headerOf(header) !== undefined;
+export function hasSignature({ header: headerOf }: Signed): boolean {
+  return headerOf(header) !== undefined;
+}
 
 /**
  * What proves the message's sender, to be kept with it: 64 bytes for each signature, and the digests
  * (32 bytes each) of the bodies that it is shared with.
  */
-export const proofOf = ({
-  header: headerOf,
-}: Pick<Message, 'header'>): {
+export function proofOf({ header: headerOf }: Pick<Message, 'header'>): {
   readonly signature: Buffer;
   readonly digests: Buffer | null;
-} | null => {
+} | null {
   const [text, digests] = [headerOf(header), headerOf(sharedHeader)];
   return text === undefined
     ? null
     : { signature: bytesOf(text), digests: digests === undefined ? null : bytesOf(digests) };
-};
+}
 
-const bytesOf = (text: string): Buffer =>
-  Buffer.concat(text.split(between).map((one) => Buffer.from(one, 'base64url')));
+function bytesOf(text: string): Buffer {
+  return Buffer.concat(text.split(between).map((one) => Buffer.from(one, 'base64url')));
+}
 
 /** Whether one of these public keys signed the message's body. */
-export const isSignedBy = (keys: readonly string[], message: Signed): boolean => {
+export function isSignedBy(keys: readonly string[], message: Signed): boolean {
   const text = message.header(header);
   if (text === undefined) return false;
   const digests = message.header(sharedHeader);
   if (digests === undefined) return signerOf(keys, text, message.data) !== undefined;
   if (digests.length >= maxTogether * (digestLength + 1)) return false;
   return digests.split('.').includes(digestOf(message.data)) && signedList(keys, text, digests);
-};
+}

@@ -24,10 +24,10 @@ const errorShape = z.object({
 });
 
 /** Reads an answer of JetStream. @throws BusRefusal when it is a no. */
-export const readAnswer = <Shape extends z.ZodType>(
+export function readAnswer<Shape extends z.ZodType>(
   data: Uint8Array,
   shape: Shape,
-): z.infer<Shape> => {
+): z.infer<Shape> {
   const body: unknown = jsonOf(data);
   // Nearly every answer is a yes, and to find out by the schema that it is no refusal costs more
   // than all else here.
@@ -37,7 +37,7 @@ export const readAnswer = <Shape extends z.ZodType>(
     throw new BusRefusal(err_code ?? code, description);
   }
   return shape.parse(body);
-};
+}
 
 /** Which nats-servers may face the world. Pure. */
 
@@ -50,13 +50,13 @@ const leastOfLine = { '2.11': 15, '2.12': 6 } as const;
 /** As a person reads it. */
 export const leastServers = '2.11.15 or 2.12.6';
 
-export const isSafeServer = (version: string): boolean => {
+export function isSafeServer(version: string): boolean {
   const [, major = '', minor = '', patch = ''] = /^v?(\d+)\.(\d+)\.(\d+)/.exec(version) ?? [];
   if (major === '') return false;
   const line = `${major}.${minor}`;
   if (line === '2.11' || line === '2.12') return Number(patch) >= leastOfLine[line];
   return Number(major) > 2 || (Number(major) === 2 && Number(minor) > 12);
-};
+}
 
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
 
@@ -64,20 +64,22 @@ const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
  * Whether everybody who can reach it is on this machine. @param urls each one address, or several
  * with commas.
  */
-export const isWithinMachine = (urls: readonly string[]): boolean =>
-  urls
+export function isWithinMachine(urls: readonly string[]): boolean {
+  return urls
     .flatMap((url) => url.split(','))
     .every((url) =>
       loopback.test(
         new URL(url.trim().replace(/^(?:nats|tls):/, 'http:')).hostname.replace(/^\[|\]$/g, ''),
       ),
     );
+}
 
 /** What is wrong with the server behind these addresses, in words; undefined where nothing is. */
-export const serverFault = (version: string, urls: readonly string[]): string | undefined =>
-  isSafeServer(version) || isWithinMachine(urls)
+export function serverFault(version: string, urls: readonly string[]): string | undefined {
+  return isSafeServer(version) || isWithinMachine(urls)
     ? undefined
     : `The bus is nats-server ${version}, which has known holes and can be reached from other machines; it must be ${leastServers} or newer.`;
+}
 
 /**
  * JetStream's own protocol: requests with JSON, spoken directly so that no more rights and no newer
@@ -197,37 +199,43 @@ const codes = {
 /** Servers that choose a leader are waited for as long. */
 const electionMs = 20_000;
 
-const nanoseconds = (ms: number): number => ms * 1_000_000;
+function nanoseconds(ms: number): number {
+  return ms * 1_000_000;
+}
 
-const streamBody = (options: StreamOptions) => ({
-  name: options.name,
-  subjects: options.subjects,
-  retention: options.retention,
-  discard: options.discard,
-  storage: 'file',
-  max_consumers: -1,
-  max_msgs: -1,
-  max_bytes: options.maxBytes ?? -1,
-  max_age: nanoseconds(options.maxAgeMs ?? 0),
-  max_msgs_per_subject: options.maxPerSubject ?? -1,
-  max_msg_size: options.maxMessageBytes ?? -1,
-  duplicate_window: nanoseconds(options.duplicateWindowMs ?? 120_000),
-  allow_direct: true,
-});
+function streamBody(options: StreamOptions) {
+  return {
+    name: options.name,
+    subjects: options.subjects,
+    retention: options.retention,
+    discard: options.discard,
+    storage: 'file',
+    max_consumers: -1,
+    max_msgs: -1,
+    max_bytes: options.maxBytes ?? -1,
+    max_age: nanoseconds(options.maxAgeMs ?? 0),
+    max_msgs_per_subject: options.maxPerSubject ?? -1,
+    max_msg_size: options.maxMessageBytes ?? -1,
+    duplicate_window: nanoseconds(options.duplicateWindowMs ?? 120_000),
+    allow_direct: true,
+  };
+}
 
-const consumerBody = (options: ConsumerOptions) => ({
-  durable_name: options.name,
-  name: options.name,
-  ...(options.filter === undefined ? {} : { filter_subject: options.filter }),
-  deliver_policy: options.deliver,
-  ack_policy: 'explicit',
-  ack_wait: nanoseconds(options.ackWaitMs),
-  max_ack_pending: options.maxAckPending,
-  max_deliver: -1,
-  replay_policy: 'instant',
-  // None: those of its stream.
-  num_replicas: options.replicas ?? 0,
-});
+function consumerBody(options: ConsumerOptions) {
+  return {
+    durable_name: options.name,
+    name: options.name,
+    ...(options.filter === undefined ? {} : { filter_subject: options.filter }),
+    deliver_policy: options.deliver,
+    ack_policy: 'explicit',
+    ack_wait: nanoseconds(options.ackWaitMs),
+    max_ack_pending: options.maxAckPending,
+    max_deliver: -1,
+    replay_policy: 'instant',
+    // None: those of its stream.
+    num_replicas: options.replicas ?? 0,
+  };
+}
 
 const done = z.looseObject({});
 const placementShape = z.looseObject({
@@ -276,48 +284,51 @@ const storedMessage = z.object({
  * A stored message's headers as the server keeps them: a line that names the protocol, then one
  * line each, in base64.
  */
-const headersIn = (text: string): ((name: string) => string | undefined) => {
+function headersIn(text: string): (name: string) => string | undefined {
   const found = new Map<string, string>();
   for (const line of Buffer.from(text, 'base64').toString().split('\r\n').slice(1)) {
     const at = line.indexOf(':');
     if (at > 0) found.set(line.slice(0, at), line.slice(at + 1).trim());
   }
   return (name) => found.get(name);
-};
+}
 
 /**
  * Of those that are to keep a stream, how many do not. The leader is not among its replicas; a
  * server that stands alone tells of neither.
  */
-export const missingOf = (
+export function missingOf(
   { config, cluster }: Pick<z.infer<typeof streamInfo>, 'config' | 'cluster'>,
   replicas = 1,
-): number => {
+): number {
   const followers = (cluster?.replicas ?? []).filter(
     ({ current, offline }) => current && !offline,
   ).length;
   const leaders = cluster === undefined || cluster.leader ? 1 : 0;
   return Math.max(0, Math.max(config.num_replicas, replicas) - leaders - followers);
-};
+}
 
-const isSame = (one: unknown, other: unknown): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
 
-const placementBody = ({ cluster, tags }: Placement) => ({
-  ...(cluster === undefined ? {} : { cluster }),
-  ...(tags.length === 0 ? {} : { tags }),
-});
+function placementBody({ cluster, tags }: Placement) {
+  return {
+    ...(cluster === undefined ? {} : { cluster }),
+    ...(tags.length === 0 ? {} : { tags }),
+  };
+}
 
 /**
  * The updates that bring a stream from what it is to what it is to be, one after the other, because
  * a server refuses to move and to grow one at once. What we have no say in stays as an operator set
  * it; replicas never become fewer.
  */
-export const updatesOf = (
+export function updatesOf(
   current: z.infer<typeof streamConfig>,
   options: StreamOptions,
   { replicas = 1, placement }: StreamKeeping,
-): readonly z.infer<typeof streamConfig>[] => {
+): readonly z.infer<typeof streamConfig>[] {
   const updates: z.infer<typeof streamConfig>[] = [];
   let last = current;
   const add = (change: object): void => {
@@ -335,7 +346,7 @@ export const updatesOf = (
   }
   if (replicas > last.num_replicas) add({ num_replicas: replicas });
   return updates;
-};
+}
 
 export type ManagementDependencies = {
   readonly keeping?: StreamKeeping | undefined;
@@ -343,10 +354,10 @@ export type ManagementDependencies = {
   readonly onRefused: (stream: string, why: BusRefusal) => void;
 };
 
-export const createManagement = (
+export function createManagement(
   request: Request,
   { keeping = {}, onRefused }: ManagementDependencies,
-): Management => {
+): Management {
   const call = async <Shape extends z.ZodType>(
     action: string,
     body: unknown,
@@ -530,4 +541,4 @@ export const createManagement = (
     },
   };
   return management;
-};
+}

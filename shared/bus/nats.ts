@@ -105,12 +105,12 @@ export type BusOptions = BusEntry & {
   readonly routeOf?: (subject: string) => string;
 };
 
-const headersOf = (of: Headers | undefined): { headers: MsgHdrs } | Record<never, never> => {
+function headersOf(of: Headers | undefined): { headers: MsgHdrs } | Record<never, never> {
   if (of === undefined) return {};
   const made = createHeaders();
   for (const [name, value] of Object.entries(of)) made.set(name, value);
   return { headers: made };
-};
+}
 
 type SubscribeTo = (
   handler: (message: Message) => void | Promise<void>,
@@ -125,20 +125,22 @@ type RawMessage = {
   respond: (data: Uint8Array | string, options?: object) => boolean;
 };
 
-const messageOf = (raw: RawMessage): Message => ({
-  subject: raw.subject,
-  data: raw.data,
-  reply: raw.reply || undefined,
-  header: (name) => raw.headers?.get(name) || undefined,
-  respond: (data, headers) => raw.respond(data, headersOf(headers)),
-});
+function messageOf(raw: RawMessage): Message {
+  return {
+    subject: raw.subject,
+    data: raw.data,
+    reply: raw.reply || undefined,
+    header: (name) => raw.headers?.get(name) || undefined,
+    respond: (data, headers) => raw.respond(data, headersOf(headers)),
+  };
+}
 
-const subscribe = (
+function subscribe(
   nc: NatsConnection,
   failed: FailureLog,
   subject: string,
   ...[handler, queue]: Parameters<SubscribeTo>
-): Subscription => {
+): Subscription {
   const subscription = nc.subscribe(subject, {
     ...(queue === undefined ? {} : { queue }),
     callback: (error, raw) => {
@@ -152,10 +154,10 @@ const subscribe = (
     },
   });
   return { stop: () => subscription.unsubscribe() };
-};
+}
 
 /** What the pull loop needs of the client, so that it stays apart from it. */
-const connectionFor = (
+function connectionFor(
   nc: NatsConnection,
   {
     inboxPrefix,
@@ -166,29 +168,31 @@ const connectionFor = (
     inboxPrefix: string;
     routeOf: (subject: string) => string;
   },
-): Connection => ({
-  log,
-  onStatus,
-  createInbox: () => `${inboxPrefix}.${nuid.next()}`,
-  publish: (subject, data, reply) =>
-    nc.publish(routeOf(subject), data, reply === undefined ? {} : { reply }),
-  listen: (subject, handler) => {
-    const subscription = nc.subscribe(subject, {
-      callback: (error, raw) => {
-        if (error)
-          return log.error({ err: error, subject }, 'could not receive the answers to a pull');
-        const status = raw.headers?.code ?? 0;
-        handler({
-          message: messageOf(raw),
-          reply: raw.reply ?? '',
-          status,
-          description: raw.headers?.description ?? '',
-        });
-      },
-    });
-    return { stop: () => subscription.unsubscribe() };
-  },
-});
+): Connection {
+  return {
+    log,
+    onStatus,
+    createInbox: () => `${inboxPrefix}.${nuid.next()}`,
+    publish: (subject, data, reply) =>
+      nc.publish(routeOf(subject), data, reply === undefined ? {} : { reply }),
+    listen: (subject, handler) => {
+      const subscription = nc.subscribe(subject, {
+        callback: (error, raw) => {
+          if (error)
+            return log.error({ err: error, subject }, 'could not receive the answers to a pull');
+          const status = raw.headers?.code ?? 0;
+          handler({
+            message: messageOf(raw),
+            reply: raw.reply ?? '',
+            status,
+            description: raw.headers?.description ?? '',
+          });
+        },
+      });
+      return { stop: () => subscription.unsubscribe() };
+    },
+  };
+}
 
 /**
  * Announcements leave at the end of the turn of the event loop in which they are made, signed
@@ -197,7 +201,7 @@ const connectionFor = (
  *
  * Modes: `empty` → `gathered` (until the turn ends) → `empty`.
  */
-const createSigned = (announce: Announce | undefined) => {
+function createSigned(announce: Announce | undefined) {
   type Leaving = Announcement & {
     readonly send: (headers: Headers) => void;
     readonly fail: (error: unknown) => void;
@@ -230,12 +234,9 @@ const createSigned = (announce: Announce | undefined) => {
       gathered.push({ subject, data, send, fail });
     },
   };
-};
+}
 
-const dial = async (
-  options: BusOptions,
-  failed: FailedDial,
-): ReturnType<typeof dialWithRetries> => {
+async function dial(options: BusOptions, failed: FailedDial): ReturnType<typeof dialWithRetries> {
   const { name, inboxPrefix, firstConnectionMs } = options;
   const patience = firstConnectionMs === undefined ? [] : [AbortSignal.timeout(firstConnectionMs)];
   const signal = AbortSignal.any([...patience, ...(options.signal ? [options.signal] : [])]);
@@ -254,18 +255,18 @@ const dial = async (
       });
     throw error;
   }
-};
+}
 
 /**
  * One try to get in, for whoever checks an address: where `connectBus` goes on trying, this takes a
  * refusal for an answer. @throws why not.
  */
-export const enterOnce = async (entrance: BusEntry): Promise<void> => {
+export async function enterOnce(entrance: BusEntry): Promise<void> {
   const nc = await dialOnce(entrance, { reconnect: false });
   await nc.close();
-};
+}
 
-export const connectBus = async (options: BusOptions): Promise<Bus> => {
+export async function connectBus(options: BusOptions): Promise<Bus> {
   const { log } = options;
   const dials = createDialLog(log, options.name);
   const refusals = createRefusals(options.credentials);
@@ -441,4 +442,4 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
       return closing;
     },
   };
-};
+}

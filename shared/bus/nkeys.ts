@@ -37,7 +37,7 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const privateHeader = Buffer.from('302e020100300506032b657004220420', 'hex');
 const publicHeader = Buffer.from('302a300506032b6570032100', 'hex');
 
-const toBase32 = (bytes: Uint8Array): string => {
+function toBase32(bytes: Uint8Array): string {
   let text = '';
   let bits = 0;
   let value = 0;
@@ -50,9 +50,9 @@ const toBase32 = (bytes: Uint8Array): string => {
     }
   }
   return bits > 0 ? text + alphabet.charAt((value << (5 - bits)) & 31) : text;
-};
+}
 
-const fromBase32 = (text: string): Buffer => {
+function fromBase32(text: string): Buffer {
   const bytes: number[] = [];
   let bits = 0;
   let value = 0;
@@ -67,9 +67,9 @@ const fromBase32 = (text: string): Buffer => {
     }
   }
   return Buffer.from(bytes);
-};
+}
 
-const crc16 = (bytes: Uint8Array): number => {
+function crc16(bytes: Uint8Array): number {
   let crc = 0;
   for (const byte of bytes) {
     crc ^= byte << 8;
@@ -77,30 +77,30 @@ const crc16 = (bytes: Uint8Array): number => {
       crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
   }
   return crc;
-};
+}
 
-const encode = (head: readonly number[], raw: Uint8Array): string => {
+function encode(head: readonly number[], raw: Uint8Array): string {
   const body = Buffer.concat([Buffer.from(head), raw]);
   const crc = crc16(body);
   return toBase32(Buffer.concat([body, Buffer.from([crc & 255, crc >>> 8])]));
-};
+}
 
-const decode = (text: string, headLength: number): { head: Buffer; raw: Buffer } => {
+function decode(text: string, headLength: number): { head: Buffer; raw: Buffer } {
   const bytes = fromBase32(text);
   if (bytes.length !== headLength + 34) throw new Error('not an nkey: wrong length');
   const body = bytes.subarray(0, -2);
   if (crc16(body) !== bytes.readUInt16LE(bytes.length - 2))
     throw new Error('not an nkey: the checksum does not fit');
   return { head: body.subarray(0, headLength), raw: body.subarray(headLength) };
-};
+}
 
-const kindOf = (prefix: number): KeyKind => {
+function kindOf(prefix: number): KeyKind {
   for (const kind of ['operator', 'account', 'user'] as const)
     if (prefixes[kind] === prefix) return kind;
   throw new Error('not an nkey of an operator, account or user');
-};
+}
 
-const keyFromRaw = (kind: KeyKind, raw: Buffer): Key => {
+function keyFromRaw(kind: KeyKind, raw: Buffer): Key {
   const secret = createPrivateKey({
     key: Buffer.concat([privateHeader, raw]),
     format: 'der',
@@ -116,21 +116,22 @@ const keyFromRaw = (kind: KeyKind, raw: Buffer): Key => {
     seed: encode([seedPrefix | (prefix >>> 5), (prefix & 31) << 3], raw),
     sign: (bytes: Uint8Array) => signBytes(null, bytes, secret),
   });
-};
+}
 
 /** The key derived from these 32 bytes. */
-export const keyFromBytes = (kind: KeyKind, raw: Uint8Array): Key =>
-  keyFromRaw(kind, Buffer.from(raw));
+export function keyFromBytes(kind: KeyKind, raw: Uint8Array): Key {
+  return keyFromRaw(kind, Buffer.from(raw));
+}
 
-export const createKey = (kind: KeyKind): Key => {
+export function createKey(kind: KeyKind): Key {
   const made = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' });
   return keyFromRaw(kind, made.subarray(privateHeader.length));
-};
+}
 
 /**
  * @throws when the seed is malformed, has a wrong checksum, or is of another kind than expected.
  */
-export const keyFromSeed = (seed: string, expected?: KeyKind): Key => {
+export function keyFromSeed(seed: string, expected?: KeyKind): Key {
   const { head, raw } = decode(seed.trim(), 2);
   const [first = 0, second = 0] = head;
   if ((first & 0xf8) !== seedPrefix) throw new Error('not an nkey seed');
@@ -138,7 +139,7 @@ export const keyFromSeed = (seed: string, expected?: KeyKind): Key => {
   if (expected !== undefined && kind !== expected)
     throw new Error(`the seed is of kind ${kind}, ${expected} is needed`);
   return keyFromRaw(kind, raw);
-};
+}
 
 /**
  * A verifier meets the same few senders; the limit only keeps made-up senders from filling the
@@ -146,7 +147,7 @@ export const keyFromSeed = (seed: string, expected?: KeyKind): Key => {
  */
 const openKeys = createRecentCache<string, ReturnType<typeof createPublicKey>>(4_096);
 
-const publicKeyOf = (id: string): ReturnType<typeof createPublicKey> => {
+function publicKeyOf(id: string): ReturnType<typeof createPublicKey> {
   const known = openKeys.find(id);
   if (known !== undefined) return known;
   const { head, raw } = decode(id, 1);
@@ -158,45 +159,53 @@ const publicKeyOf = (id: string): ReturnType<typeof createPublicKey> => {
   });
   openKeys.keep(id, made);
   return made;
-};
+}
 
 /** Whether `id` is a well-formed public nkey, of the given kind if one is given. */
-export const isKeyId = (id: string, kind?: KeyKind): boolean => {
+export function isKeyId(id: string, kind?: KeyKind): boolean {
   try {
     const found = kindOf(decode(id, 1).head[0] ?? -1);
     return kind === undefined || found === kind;
   } catch {
     return false; // Malformed is a valid answer here, not a failure.
   }
-};
+}
 
 /** Whether the holder of the key `id` signed exactly these bytes; false for a malformed id. */
-export const verify = (id: string, signature: Uint8Array, bytes: Uint8Array): boolean =>
-  isKeyId(id) && signature.length === 64 && verifyBytes(null, bytes, publicKeyOf(id), signature);
+export function verify(id: string, signature: Uint8Array, bytes: Uint8Array): boolean {
+  return (
+    isKeyId(id) && signature.length === 64 && verifyBytes(null, bytes, publicKeyOf(id), signature)
+  );
+}
 
 // JWTs
 
 type Claims = { readonly [claim: string]: unknown };
 
-const seconds = (ms: number): number => Math.floor(ms / 1000);
-const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+function seconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}
 
-const mint = (
+function part(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+function mint(
   issuer: Key,
   claims: { name: string; sub: string; exp?: number; nats: Claims },
   now: number,
-): string => {
+): string {
   const body = { ...claims, iat: seconds(now), iss: issuer.id };
   const jti = toBase32(createHash('sha512-256').update(JSON.stringify(body)).digest());
   const unsigned = `${part({ typ: 'JWT', alg: 'ed25519-nkey' })}.${part({ ...body, jti })}`;
   return `${unsigned}.${Buffer.from(issuer.sign(Buffer.from(unsigned))).toString('base64url')}`;
-};
+}
 
-export const mintOperator = (
+export function mintOperator(
   of: { name: string; operator: Key; systemAccount: string },
   now: number,
-): string =>
-  mint(
+): string {
+  return mint(
     of.operator,
     {
       name: of.name,
@@ -205,6 +214,7 @@ export const mintOperator = (
     },
     now,
   );
+}
 
 /**
  * User id → the second up to which its credentials are void; NATS refuses every JWT of that user
@@ -220,7 +230,7 @@ export type AccountOf = {
   revocations?: Revocations;
 };
 
-export const mintAccount = (of: AccountOf, now: number): string => {
+export function mintAccount(of: AccountOf, now: number): string {
   const storage = of.jetstream
     ? { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 }
     : {};
@@ -247,7 +257,7 @@ export const mintAccount = (of: AccountOf, now: number): string => {
     { name: of.name, sub: of.account, nats: { ...nats, ...revocations } },
     now,
   );
-};
+}
 
 export type Permissions = {
   publish: { allow?: readonly string[]; deny?: readonly string[] };
@@ -273,7 +283,7 @@ export type UserOf = {
   expiresAt?: number;
 };
 
-export const mintUser = (of: UserOf, now: number): string => {
+export function mintUser(of: UserOf, now: number): string {
   const limits = {
     subs: of.limits?.subscriptions ?? -1,
     data: -1,
@@ -294,7 +304,7 @@ export const mintUser = (of: UserOf, now: number): string => {
   };
   const end = of.expiresAt === undefined ? {} : { exp: seconds(of.expiresAt) };
   return mint(of.account, { name: of.name, sub: of.user, ...end, nats }, now);
-};
+}
 
 const claimsShape = z.object({
   name: z.string(),
@@ -314,43 +324,45 @@ export type NatsClaims = z.infer<typeof claimsShape>;
  * @throws when it is no NATS JWT, or its issuer did not sign it. The caller decides whether to
  * trust that issuer.
  */
-export const readJwt = (jwt: string): NatsClaims => {
+export function readJwt(jwt: string): NatsClaims {
   const [head = '', body = '', signature = ''] = jwt.trim().split('.');
   const claims = claimsShape.parse(JSON.parse(Buffer.from(body, 'base64url').toString()));
   if (!verify(claims.iss, Buffer.from(signature, 'base64url'), Buffer.from(`${head}.${body}`)))
     throw new Error('the JWT was not signed by its issuer');
   return claims;
-};
+}
 
 /**
  * The same account with these revocations instead of its old ones, signed again; everything else
  * stays.
  */
-export const withRevocations = (
+export function withRevocations(
   accountJwt: string,
   revocations: Revocations,
   operator: Key,
   now: number,
-): string => {
+): string {
   const { name, sub, nats } = readJwt(accountJwt);
   if (nats.type !== 'account')
     throw new Error(`the JWT is of kind ${nats.type}, account is needed`);
   return mint(operator, { name, sub, nats: { ...nats, revocations } }, now);
-};
+}
 
 // Credentials files
 
 export type Credentials = { readonly jwt: string; readonly seed: string };
 
-const block = (title: string, text: string): string =>
-  `-----BEGIN ${title}-----\n${text}\n------END ${title}------\n`;
+function block(title: string, text: string): string {
+  return `-----BEGIN ${title}-----\n${text}\n------END ${title}------\n`;
+}
 
 /** The text of a credentials file as every NATS client reads it. */
-export const formatCredentials = (of: Credentials): string =>
-  `${block('NATS USER JWT', of.jwt)}\n${block('USER NKEY SEED', of.seed)}`;
+export function formatCredentials(of: Credentials): string {
+  return `${block('NATS USER JWT', of.jwt)}\n${block('USER NKEY SEED', of.seed)}`;
+}
 
 /** @throws when one of the two blocks is missing. */
-export const parseCredentials = (text: string): Credentials => {
+export function parseCredentials(text: string): Credentials {
   const inside = (title: string): string => {
     const found = new RegExp(`-----BEGIN ${title}-----\\s*(\\S+)\\s*-----+END ${title}-----`).exec(
       text,
@@ -360,14 +372,14 @@ export const parseCredentials = (text: string): Credentials => {
     return found;
   };
   return { jwt: inside('NATS USER JWT'), seed: inside('USER NKEY SEED') };
-};
+}
 
 /** A new user with its key, as a credentials file. */
-export const issueCredentials = (
+export function issueCredentials(
   of: Omit<UserOf, 'user'>,
   now: number,
-): { id: string; seed: string; credentials: string } => {
+): { id: string; seed: string; credentials: string } {
   const user = createKey('user');
   const jwt = mintUser({ ...of, user: user.id }, now);
   return { id: user.id, seed: user.seed, credentials: formatCredentials({ jwt, seed: user.seed }) };
-};
+}

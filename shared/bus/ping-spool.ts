@@ -17,11 +17,11 @@ type Lined = { readonly monitor: string; readonly ping: { readonly id: string } 
  * Delivers pings in parallel for different monitors, in sequence for each. A line ends with its
  * first failure, or when time runs out.
  */
-export const handOverInLines = async <Entry extends Lined>(
+export async function handOverInLines<Entry extends Lined>(
   entries: readonly Entry[],
   handOver: (entry: Entry) => Promise<void>,
   mayGoOn: () => boolean = () => true,
-): Promise<HandedOver> => {
+): Promise<HandedOver> {
   const handed = new Set<string>();
   const lines = Map.groupBy(entries, ({ monitor }) => monitor).values();
   const ends = await Promise.allSettled(
@@ -37,7 +37,7 @@ export const handOverInLines = async <Entry extends Lined>(
     handed,
     failures: ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : [])),
   };
-};
+}
 
 /**
  * Pings accepted while the bus was away, on the disk of the place that accepted them. Modes:
@@ -95,16 +95,17 @@ const maxBytes = 256 * 1024 * 1024;
  */
 const largeBytes = 8 * 1024 * 1024;
 
-const syncFolderOf = async (path: string): Promise<void> => {
+async function syncFolderOf(path: string): Promise<void> {
   const folder = await open(dirname(path), 'r');
   await folder.sync().finally(() => folder.close());
-};
+}
 
-const lineOf = ({ ping, ...entry }: SpooledPing): string =>
-  `${JSON.stringify({ ...entry, beat: ping })}\n`;
+function lineOf({ ping, ...entry }: SpooledPing): string {
+  return `${JSON.stringify({ ...entry, beat: ping })}\n`;
+}
 
-const readEntries = (text: string, log: Log): SpooledPing[] =>
-  text
+function readEntries(text: string, log: Log): SpooledPing[] {
+  return text
     .split('\n')
     .filter((line) => line !== '')
     .flatMap((line) => {
@@ -117,8 +118,9 @@ const readEntries = (text: string, log: Log): SpooledPing[] =>
         return [];
       }
     });
+}
 
-export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> => {
+export async function openPingSpool(path: string, log: Log): Promise<PingSpool> {
   makeFolder(dirname(path));
   let file: FileHandle = await open(path, 'a+', 0o600);
   await syncFolderOf(path);
@@ -257,4 +259,4 @@ export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> 
       await file.close();
     },
   };
-};
+}

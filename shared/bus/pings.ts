@@ -61,7 +61,7 @@ const maxRemembered = 20_000;
 const sampleSize = 3;
 const atOnce = 100;
 
-const parse = (data: Uint8Array): PingState | undefined => {
+function parse(data: Uint8Array): PingState | undefined {
   if (data.length === 0) return undefined;
   try {
     const read = pingStateMessage.safeParse(jsonOf(data));
@@ -69,18 +69,21 @@ const parse = (data: Uint8Array): PingState | undefined => {
   } catch {
     return undefined; // Its writer cannot be asked; an unreadable record counts as none.
   }
-};
+}
 
 /** Whether the bus has less than what was written to it. */
-const lags = (there: PingState | undefined, written: PingState): boolean =>
-  there === undefined ||
-  (written.good?.at ?? 0) > (there.good?.at ?? 0) ||
-  (written.bad?.at ?? 0) > (there.bad?.at ?? 0);
+function lags(there: PingState | undefined, written: PingState): boolean {
+  return (
+    there === undefined ||
+    (written.good?.at ?? 0) > (there.good?.at ?? 0) ||
+    (written.bad?.at ?? 0) > (there.bad?.at ?? 0)
+  );
+}
 
-export const createPingRecords = (
+export function createPingRecords(
   bus: Bus,
   options: { readonly timeoutMs?: number } = {},
-): PingRecords => {
+): PingRecords {
   const { timeoutMs = 2_000 } = options;
   // The last record written from here. It is mostly still current, which saves a request for each
   // ping; if it is not, the bus refuses the write, and we read.
@@ -184,7 +187,7 @@ export const createPingRecords = (
       isDoubtful = false;
     },
   };
-};
+}
 
 /** The owner of a key, and until when it counts. */
 export type KnownKey = {
@@ -233,29 +236,31 @@ export type PingBus = {
   readonly recover: () => Promise<void>;
 };
 
-export const createPingBus = (bus: Bus, records: PingRecords, place: PingPlace): PingBus => ({
-  isReady: bus.isConnected,
-  recover: records.recover,
-  handOver: async ({ organisation, monitor, ping }, again) => {
-    // The summary first: if the ping itself then fails, it is kept, and counting it again changes
-    // nothing. One that creates its monitor has none yet.
-    if (ping.create === undefined)
-      await records.change(
-        organisation,
-        monitor,
-        (state) => foldPing(state ?? noPings, ping).state,
-      );
-    const subject =
-      ping.create === undefined
-        ? subjects.ping(place, partitionOf(monitor), ping.key)
-        : subjects.creatingPing(place, ping.key);
-    await bus.store(subject, JSON.stringify(ping), {
-      // The bus drops a message whose id it has had.
-      id: again === undefined ? ping.id : `${ping.id} ${again}`,
-      timeoutMs,
-    });
-  },
-});
+export function createPingBus(bus: Bus, records: PingRecords, place: PingPlace): PingBus {
+  return {
+    isReady: bus.isConnected,
+    recover: records.recover,
+    handOver: async ({ organisation, monitor, ping }, again) => {
+      // The summary first: if the ping itself then fails, it is kept, and counting it again changes
+      // nothing. One that creates its monitor has none yet.
+      if (ping.create === undefined)
+        await records.change(
+          organisation,
+          monitor,
+          (state) => foldPing(state ?? noPings, ping).state,
+        );
+      const subject =
+        ping.create === undefined
+          ? subjects.ping(place, partitionOf(monitor), ping.key)
+          : subjects.creatingPing(place, ping.key);
+      await bus.store(subject, JSON.stringify(ping), {
+        // The bus drops a message whose id it has had.
+        id: again === undefined ? ping.id : `${ping.id} ${again}`,
+        timeoutMs,
+      });
+    },
+  };
+}
 
 /**
  * Sends the backlog on disk to where the bus can be reached, while it cannot be reached from here.
@@ -298,21 +303,24 @@ const busDoubtfulMs = 5_000;
 /** No job sends this many pings of one monitor at once. */
 const maxAtOnce = 100;
 
-const reply = (
+function reply(
   status: number,
   text: string,
   headers: Readonly<Record<string, string>> = {},
-): PingReply => ({ status, text, headers });
+): PingReply {
+  return { status, text, headers };
+}
 
 const ok = reply(200, 'OK');
 const unknown = reply(404, 'Not found');
 const methods = 'GET, HEAD, POST';
 
 /** The body as text that a database can hold. */
-const textOf = (body: Uint8Array): string =>
-  new TextDecoder().decode(body.subarray(0, keptBodyBytes)).replaceAll('\0', '\ufffd');
+function textOf(body: Uint8Array): string {
+  return new TextDecoder().decode(body.subarray(0, keptBodyBytes)).replaceAll('\0', '\ufffd');
+}
 
-export const createPingIntake = (dependencies: PingIntakeDependencies): PingIntake => {
+export function createPingIntake(dependencies: PingIntakeDependencies): PingIntake {
   const { pingBus, forwarding, spool, findKey, ear, clock, log } = dependencies;
   const underWay = new Map<string, number>();
   let busDoubtfulUntil = Number.NEGATIVE_INFINITY;
@@ -497,4 +505,4 @@ export const createPingIntake = (dependencies: PingIntakeDependencies): PingInta
       await spool.close();
     },
   };
-};
+}

@@ -79,7 +79,7 @@ export const lastAnswerMs = 1_000;
  * $JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<ns since the epoch>.<pending>; a
  * domain and account may precede the stream.
  */
-const deliveredOf = (connection: Connection, { message, reply }: PullAnswer): Delivered => {
+function deliveredOf(connection: Connection, { message, reply }: PullAnswer): Delivered {
   const tokens = reply.split('.');
   const at = tokens.length > 9 ? 2 : 0;
   const say = (text: string) => connection.publish(reply, text);
@@ -94,9 +94,9 @@ const deliveredOf = (connection: Connection, { message, reply }: PullAnswer): De
     nak: (delayMs) => say(`-NAK {"delay":${delayMs * 1_000_000}}`),
     working: () => say('+WPI'),
   };
-};
+}
 
-export const startPull = (connection: Connection, options: PullOptions): Pull => {
+export function startPull(connection: Connection, options: PullOptions): Pull {
   const { log } = connection;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -249,4 +249,4 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
       subscription.stop();
     },
   };
-};
+}

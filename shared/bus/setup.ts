@@ -11,8 +11,8 @@ import { keyFromSeed, parseCredentials } from './nkeys.ts';
  */
 
 /** A mistyped seed is found here by its checksum, and not by whoever signs first. */
-const seedOf = (kind: 'account' | 'operator', form: RegExp) =>
-  z
+function seedOf(kind: 'account' | 'operator', form: RegExp) {
+  return z
     .string()
     .regex(form, { error: `must be the seed of an ${kind} nkey`, abort: true })
     .refine((seed) => {
@@ -22,6 +22,7 @@ const seedOf = (kind: 'account' | 'operator', form: RegExp) =>
         return false; // What it says of its insides would not help whoever mistyped it.
       }
     }, `is not a seed of an ${kind}: its checksum does not fit, copy it again`);
+}
 
 const credentials = z
   .string()
@@ -117,11 +118,15 @@ export type SetupFile = { readonly file: string; readonly text: string };
 
 const defaultPort = 443;
 
-const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1] ?? defaultPort);
+function portOf(address: string): number {
+  return Number(/:(\d+)$/.exec(address)?.[1] ?? defaultPort);
+}
 
-const quoted = (text: string): string => JSON.stringify(text);
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
 
-const clusterOf = ({ routes }: BusPlan, index: number, password: string): string => {
+function clusterOf({ routes }: BusPlan, index: number, password: string): string {
   const others = routes.map((route) => `    nats-route://antipode:${password}@${route}`);
   return `
 # The machines among themselves. These lines travel in the clear: a network of your own (a VPC, WireGuard), or give this block a tls {} of its own.
@@ -136,14 +141,14 @@ ${others.join('\n')}
   ]
 }
 `;
-};
+}
 
-const configurationOf = (
+function configurationOf(
   plan: BusPlan,
   identity: BusIdentity,
   index: number,
   password: string,
-): string => {
+): string {
   const { addresses, listen, data, certificate, key } = plan;
   const count = addresses.length;
   return `# Machine ${index + 1} of ${count} of the bus. Needs nats-server ${leastServers} or newer: Debian 12's refuses TLS first, and older ones have known holes.
@@ -164,15 +169,18 @@ resolver_preload {
 }
 jetstream { store_dir: ${quoted(`${data}/store`)}, max_file_store: 20GB, sync_interval: "1s" }
 ${count > 1 ? clusterOf(plan, index, password) : ''}`;
-};
+}
 
 /** A credentials file as one line, which every reader of settings files takes. */
-const inOneLine = (credentials: string): string => credentials.trim().replaceAll(/\s*\n\s*/g, ' ');
+function inOneLine(credentials: string): string {
+  return credentials.trim().replaceAll(/\s*\n\s*/g, ' ');
+}
 
-const settingsOf = (
+function settingsOf(
   { addresses }: BusPlan,
   { identity, secretKey, secretKeyPrevious }: SetupKeys,
-): string => `# The coordinators' settings, for all of them the same. Mode 600: anyone with this file can act as the bus. Keep a copy that is not on these machines.
+): string {
+  return `# The coordinators' settings, for all of them the same. Mode 600: anyone with this file can act as the bus. Keep a copy that is not on these machines.
 # Read by systemd (EnvironmentFile), docker and podman (--env-file), and node --env-file; no value is in quotes.
 
 # To be filled in: the database, the address that people and probes reach, and the bus's authority where it is your own.
@@ -194,12 +202,15 @@ NATS_OPERATOR_SEED=${identity.operatorSeed}
 NATS_CREDENTIALS=${inOneLine(identity.coordinatorCredentials)}
 NATS_SYSTEM_CREDENTIALS=${inOneLine(identity.systemCredentials)}
 `;
+}
 
 /** Of a new bus: every call makes another one, and they are kept nowhere else than in its files. */
-export const newSetupKeys = (now: number): SetupKeys => ({
-  identity: createBusIdentity(now),
-  secretKey: randomBytes(32).toString('base64url'),
-});
+export function newSetupKeys(now: number): SetupKeys {
+  return {
+    identity: createBusIdentity(now),
+    secretKey: randomBytes(32).toString('base64url'),
+  };
+}
 
 const { NATS_OPERATOR_SEED, NATS_ACCOUNT_SEED, NATS_CREDENTIALS, NATS_SYSTEM_CREDENTIALS } =
   busFields;
@@ -216,7 +227,7 @@ const keptKeys = z.object({
  * Those of a bus that there was, from the coordinators' settings. @throws when one is missing, or
  * they are of different buses.
  */
-export const setupKeysIn = (settings: Readonly<Record<string, string | undefined>>): SetupKeys => {
+export function setupKeysIn(settings: Readonly<Record<string, string | undefined>>): SetupKeys {
   const kept = readEnvironment(keptKeys, settings);
   const identity = busIdentityOf({
     operatorSeed: kept.NATS_OPERATOR_SEED,
@@ -225,21 +236,22 @@ export const setupKeysIn = (settings: Readonly<Record<string, string | undefined
     systemCredentials: kept.NATS_SYSTEM_CREDENTIALS,
   });
   return { identity, secretKey: kept.SECRET_KEY, secretKeyPrevious: kept.SECRET_KEY_PREVIOUS };
-};
+}
 
 /**
  * What the machines of a bus show one another. It follows from the bus's keys: a machine that was
  * lost and written down again finds the others, which still have theirs from before. Letters and
  * digits alone, as it stands in addresses of routes.
  */
-const routesPasswordOf = ({ accountSeed }: BusIdentity): string =>
-  createHmac('sha256', accountSeed)
+function routesPasswordOf({ accountSeed }: BusIdentity): string {
+  return createHmac('sha256', accountSeed)
     .update('antipode: routes between the machines of a bus')
     .digest('hex')
     .slice(0, 48);
+}
 
 /** The files of a bus. */
-export const setUpBus = (plan: BusPlan, keys: SetupKeys): readonly SetupFile[] => {
+export function setUpBus(plan: BusPlan, keys: SetupKeys): readonly SetupFile[] {
   const password = routesPasswordOf(keys.identity);
   return [
     ...plan.addresses.map((_, index) => ({
@@ -248,4 +260,4 @@ export const setUpBus = (plan: BusPlan, keys: SetupKeys): readonly SetupFile[] =
     })),
     { file: 'coordinator.env', text: settingsOf(plan, keys) },
   ];
-};
+}

@@ -49,11 +49,11 @@ const noListeners = 503;
 /** An answer is taken for late up to so much after its time. */
 const lookEveryMs = 100;
 
-export const createStoring = <Answer>({
+export function createStoring<Answer>({
   inbox,
   listen,
   read,
-}: StoringDependencies<Answer>): Storing<Answer> => {
+}: StoringDependencies<Answer>): Storing<Answer> {
   /**
    * By a place that is used again and again: a map from which as much is removed as is put in grows
    * anew all the time.
@@ -140,4 +140,4 @@ export const createStoring = <Answer>({
         ({ subject }) => new Error(`${why} before the bus said that it stored ${subject}`),
       ),
   };
-};
+}

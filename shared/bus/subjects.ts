@@ -7,11 +7,13 @@ import type { ConsumerOptions, StreamOptions } from './jetstream.ts';
  */
 export type PingPlace = Continent | 'coordinator';
 
-const pingPlaceToken = (place: PingPlace): string =>
-  place === 'coordinator' ? place : continentToken(place);
+function pingPlaceToken(place: PingPlace): string {
+  return place === 'coordinator' ? place : continentToken(place);
+}
 
-const assignedIn = (place: string): string =>
-  isContinent(place) ? `assign.${continentToken(place)}` : `assign.private.${place}`;
+function assignedIn(place: string): string {
+  return isContinent(place) ? `assign.${continentToken(place)}` : `assign.private.${place}`;
+}
 
 /**
  * Every name on the bus, as functions, so each is spelled once. Arguments are ids, partitions and
@@ -91,35 +93,42 @@ export type BucketSubject = {
 };
 
 /** The place of an assignment's subject, and what follows it. */
-const withinPlace = (subject: string): readonly (string | undefined)[] => {
+function withinPlace(subject: string): readonly (string | undefined)[] {
   const [kind, first, ...rest] = subject.split('.');
   if (kind !== 'assign' || first === 'marker') return [];
   if (first === 'private') return rest;
   return [continents.find((continent) => continentToken(continent) === first), ...rest];
-};
+}
 
 /** Of an envelope or a delta; undefined for any other subject. */
-export const bucketSubject = (subject: string): BucketSubject | undefined => {
+export function bucketSubject(subject: string): BucketSubject | undefined {
   const [place, partition, bucket, item, ...more] = withinPlace(subject);
   return place !== undefined && item !== undefined && more.length === 0
     ? { place, partition: Number(partition), bucket: Number(bucket), item }
     : undefined;
-};
+}
 
 /** Whether the item of a bucket is a monitor's delta, and no part. */
-export const isDelta = (item: string): boolean => item.includes('-');
+export function isDelta(item: string): boolean {
+  return item.includes('-');
+}
 
 /** What the last token of a subject names: a monitor, a key, a probe. */
-export const lastTokenOf = (subject: string): string => subject.slice(subject.lastIndexOf('.') + 1);
+export function lastTokenOf(subject: string): string {
+  return subject.slice(subject.lastIndexOf('.') + 1);
+}
 
 /** The prefix of a probe's inbox: the only place where it may receive answers. */
-export const inboxOf = (probe: string): string => `_INBOX_${probe.replaceAll('-', '')}`;
+export function inboxOf(probe: string): string {
+  return `_INBOX_${probe.replaceAll('-', '')}`;
+}
 
 export const partitionCount = 32;
 
 /** The partition of a monitor: the last digits of its id are random, so monitors spread evenly. */
-export const partitionOf = (monitor: string): number =>
-  Number.parseInt(monitor.slice(-4), 16) % partitionCount;
+export function partitionOf(monitor: string): number {
+  return Number.parseInt(monitor.slice(-4), 16) % partitionCount;
+}
 
 /** The streams of the bus. */
 export const streams = {
@@ -178,22 +187,26 @@ export const streams = {
  * For the coordinator that owns the partition: what a frozen owner holds comes again after
  * ack_wait.
  */
-export const partitionConsumer = (partition: number): ConsumerOptions => ({
-  name: `partition-${partition}`,
-  filter: subjects.resultsOf(partition),
-  deliver: 'all',
-  ackWaitMs: 5_000,
-  maxAckPending: 256,
-});
+export function partitionConsumer(partition: number): ConsumerOptions {
+  return {
+    name: `partition-${partition}`,
+    filter: subjects.resultsOf(partition),
+    deliver: 'all',
+    ackWaitMs: 5_000,
+    maxAckPending: 256,
+  };
+}
 
 /** The pings of a partition, for the coordinator that owns it. */
-export const pingsConsumer = (partition: number): ConsumerOptions => ({
-  name: `beats-${partition}`,
-  filter: subjects.pingsOfPartition(partition),
-  deliver: 'all',
-  ackWaitMs: 5_000,
-  maxAckPending: 1_000,
-});
+export function pingsConsumer(partition: number): ConsumerOptions {
+  return {
+    name: `beats-${partition}`,
+    filter: subjects.pingsOfPartition(partition),
+    deliver: 'all',
+    ackWaitMs: 5_000,
+    maxAckPending: 1_000,
+  };
+}
 
 /**
  * The pings that create monitors, for the leader. Those that wait for their turn are pending, and

@@ -82,20 +82,20 @@ export type Roster = { readonly epoch: number; readonly probes: readonly RosterP
  * Mixes all bits of a 32-bit number (the finisher of MurmurHash3): similar inputs give very
  * different outputs.
  */
-export const stir = (value: number): number => {
+export function stir(value: number): number {
   let mixed = value;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
   return (mixed ^ (mixed >>> 16)) >>> 0;
-};
+}
 
 /** FNV-1a over the text's characters, mixed. */
-export const hashOf = (text: string, seed = 0x811c9dc5): number => {
+export function hashOf(text: string, seed = 0x811c9dc5): number {
   let hash = seed;
   for (let at = 0; at < text.length; at += 1)
     hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return stir(hash);
-};
+}
 
 /**
  * Summarises a set in a few characters: equal for equal sets in any order of insertion, and updated
@@ -119,7 +119,7 @@ export type Element = readonly [number, number, number, number];
 const seeds = [0x811c9dc5, 0x2545f491, 0x9e3779b9, 0x6a09e667] as const;
 
 /** `hashOf` by each seed, in one pass. */
-export const elementOf = (text: string): Element => {
+export function elementOf(text: string): Element {
   let [a, b, c, d]: Element = seeds;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -129,9 +129,9 @@ export const elementOf = (text: string): Element => {
     d = Math.imul(d ^ code, 0x01000193);
   }
   return [stir(a), stir(b), stir(c), stir(d)];
-};
+}
 
-export const createDigest = (): Digest => {
+export function createDigest(): Digest {
   // Sums, because a sum does not depend on the order and subtraction removes an element.
   const sums = new Uint32Array(seeds.length);
   let count = 0;
@@ -155,7 +155,7 @@ export const createDigest = (): Digest => {
     count: () => count,
     text: () => [...sums].map((sum) => sum.toString(16).padStart(8, '0')).join(''),
   };
-};
+}
 
 /**
  * All of an assignment that can differ from the wanted one. The version covers kind, target and
@@ -169,12 +169,14 @@ export type Assigned = Pick<
   readonly key: string | null;
 };
 
-export const assignedIn = ({ sealed, ...assignment }: Assignment): Assigned => ({
-  ...assignment,
-  key: sealed === null ? null : keyIdOf(sealed),
-});
+export function assignedIn({ sealed, ...assignment }: Assignment): Assigned {
+  return {
+    ...assignment,
+    key: sealed === null ? null : keyIdOf(sealed),
+  };
+}
 
-export const assignedElement = ({
+export function assignedElement({
   monitor,
   config_version,
   interval_ms,
@@ -183,10 +185,11 @@ export const assignedElement = ({
   probe,
   places,
   key,
-}: Assigned): Element =>
-  elementOf(
+}: Assigned): Element {
+  return elementOf(
     `${monitor}@${config_version} ${interval_ms} ${ordinal} ${continents?.join() ?? '*'} ${probe ?? '*'} ${key ?? '*'}${places ? ` ${places.join()}` : ''}`,
   );
+}
 
 /**
  * The prefix of an assignment digest: a probe of another version may compute other digests, which
@@ -194,6 +197,10 @@ export const assignedElement = ({
  */
 const form = '2-';
 
-export const assignmentsDigest = (digest: Digest): string => `${form}${digest.text()}`;
+export function assignmentsDigest(digest: Digest): string {
+  return `${form}${digest.text()}`;
+}
 
-export const isComparable = (text: string): boolean => text.startsWith(form);
+export function isComparable(text: string): boolean {
+  return text.startsWith(form);
+}

@@ -54,17 +54,20 @@ const rows: Readonly<Record<string, CauseRow>> = {
  * The row of a cause; undefined for a class that this version does not know, as a newer probe may
  * send.
  */
-const causeRow = (cause: Cause): CauseRow | undefined =>
-  Object.hasOwn(rows, cause.class) ? rows[cause.class] : undefined;
+function causeRow(cause: Cause): CauseRow | undefined {
+  return Object.hasOwn(rows, cause.class) ? rows[cause.class] : undefined;
+}
 
 /**
  * The one sentence of a cause. For a class of a newer version, only its name. `by` is the address
  * family that fails where both must answer.
  */
-export const causeSentence = (cause: Cause): string => {
+export function causeSentence(cause: Cause): string {
   const sentence =
     causeRow(cause)?.sentence(cause.params) ?? `Failed (${cause.class.replaceAll('_', ' ')})`;
   return cause.params.by === undefined ? sentence : `${sentence} (${cause.params.by})`;
-};
+}
 
-export const causeLayer = (cause: Cause): Layer => causeRow(cause)?.layer ?? 'assertion';
+export function causeLayer(cause: Cause): Layer {
+  return causeRow(cause)?.layer ?? 'assertion';
+}

@@ -34,19 +34,19 @@ export type UnknownConfigKey = {
 /**
  * The key that a user probably meant: the nearest spelling, or the only one that begins with it.
  */
-const meantBy = (key: string, known: readonly string[]): string | null => {
+function meantBy(key: string, known: readonly string[]): string | null {
   const begun = known.filter((one) => one.startsWith(`${key}_`));
   return nearest(key, known) ?? (begun.length === 1 ? begun[0] : undefined) ?? null;
-};
+}
 
 /**
  * Keys of a config that its kind of check does not use. They are kept and do nothing, so the user
  * gets a warning.
  */
-export const unknownConfigKeys = (
+export function unknownConfigKeys(
   kind: Kind,
   config: { readonly [key: string]: unknown },
-): readonly UnknownConfigKey[] => {
+): readonly UnknownConfigKey[] {
   const known = Object.keys(configKeys[kind]);
   return Object.keys(config)
     .filter((key) => !known.includes(key))
@@ -58,8 +58,9 @@ export const unknownConfigKeys = (
         sentence: `\`${key}\` is not used by ${kind} checks${meant === null ? '' : `; did you mean \`${meant}\`?`}`,
       };
     });
-};
+}
 
 /** The behaviour when the key is omitted, for users. */
-export const defaultWords = ({ initial, otherwise }: ConfigKeys[string]): string =>
-  otherwise ?? `\`${JSON.stringify(initial)}\``;
+export function defaultWords({ initial, otherwise }: ConfigKeys[string]): string {
+  return otherwise ?? `\`${JSON.stringify(initial)}\``;
+}

@@ -14,9 +14,11 @@ export type Secrets = { readonly [place: string]: string };
 type Path = readonly string[];
 
 /** A place as one text, in lower case, because header names are case-insensitive. */
-const placeOf = (path: Path): string => path.join('/').toLowerCase();
+function placeOf(path: Path): string {
+  return path.join('/').toLowerCase();
+}
 
-const withValue = (json: Json, path: Path, value: string): Json => {
+function withValue(json: Json, path: Path, value: string): Json {
   const [key, ...rest] = path;
   if (key === undefined) return value;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
@@ -26,10 +28,10 @@ const withValue = (json: Json, path: Path, value: string): Json => {
       name === key ? withValue(inside, rest, value) : inside,
     ]),
   );
-};
+}
 
-const withValues = (config: Config, values: readonly (readonly [Path, string])[]): Config =>
-  Object.fromEntries(
+function withValues(config: Config, values: readonly (readonly [Path, string])[]): Config {
+  return Object.fromEntries(
     Object.entries(config).map(([name, json]) => [
       name,
       values
@@ -37,16 +39,17 @@ const withValues = (config: Config, values: readonly (readonly [Path, string])[]
         .reduce<Json>((inside, [path, value]) => withValue(inside, path.slice(1), value), json),
     ]),
   );
+}
 
 /**
  * Splits a submitted config into what may be shown and the secrets. A mask keeps the stored secret
  * of that place; a mask without one is a fault, and `unknown` names its place as the user wrote it.
  */
-export const split = (
+export function split(
   config: Config,
   paths: readonly Path[],
   stored: Secrets = {},
-): { readonly open: Config; readonly secrets: Secrets; readonly unknown: readonly string[] } => {
+): { readonly open: Config; readonly secrets: Secrets; readonly unknown: readonly string[] } {
   const secrets: Record<string, string> = {};
   const unknown: string[] = [];
   for (const path of paths) {
@@ -66,11 +69,11 @@ export const split = (
     secrets,
     unknown,
   };
-};
+}
 
 /** The config with its secrets in plain form, only for the check. */
-export const merge = (open: Config, paths: readonly Path[], secrets: Secrets): Config =>
-  withValues(
+export function merge(open: Config, paths: readonly Path[], secrets: Secrets): Config {
+  return withValues(
     open,
     paths.flatMap((path) => {
       const place = placeOf(path);
@@ -78,3 +81,4 @@ export const merge = (open: Config, paths: readonly Path[], secrets: Secrets): C
       return secret !== undefined && valueAt(open, path) === mask ? [[path, secret] as const] : [];
     }),
   );
+}

@@ -38,7 +38,7 @@ const byKind: Readonly<Record<Kind, KindConfig>> = {
 const maxBytes = 16 * 1024;
 const maxDepth = 8;
 
-const depthOf = (json: Json, allowed = maxDepth + 1): number => {
+function depthOf(json: Json, allowed = maxDepth + 1): number {
   if (typeof json !== 'object' || json === null) return 0;
   if (allowed === 0) return 1;
   return (
@@ -48,15 +48,15 @@ const depthOf = (json: Json, allowed = maxDepth + 1): number => {
       0,
     )
   );
-};
+}
 
 /** Every fault of a config, each with the key and the remedy. Unknown keys are no fault. */
-export const configFaults = (
+export function configFaults(
   kind: Kind,
   target: string,
   config: Config,
   interval_s: number,
-): ConfigFault[] => {
+): ConfigFault[] {
   if (depthOf(config) > maxDepth)
     return [{ key: 'config', remedy: `nest at most ${maxDepth} levels deep` }];
   if (new TextEncoder().encode(JSON.stringify(config)).length > maxBytes)
@@ -74,15 +74,19 @@ export const configFaults = (
     faults.push({ key: 'timeout_ms', remedy: `stay below the interval of ${interval_s} s` });
   }
   return faults;
-};
+}
 
-export const knownKeys = (kind: Kind): readonly string[] => Object.keys(configKeys[kind]);
+export function knownKeys(kind: Kind): readonly string[] {
+  return Object.keys(configKeys[kind]);
+}
 
 /** For the test that compares the descriptions with the schemas. */
-export const keySchemas = (kind: Kind): KeySchemas => byKind[kind].schemas;
+export function keySchemas(kind: Kind): KeySchemas {
+  return byKind[kind].schemas;
+}
 
-export const refusedConfig = (faults: readonly ConfigFault[]): Refusal =>
-  new Refusal(
+export function refusedConfig(faults: readonly ConfigFault[]): Refusal {
+  return new Refusal(
     'config_invalid',
     Object.fromEntries(
       faults.map(({ key, remedy }) => [key === 'config' ? key : `config.${key}`, remedy]),
@@ -91,20 +95,25 @@ export const refusedConfig = (faults: readonly ConfigFault[]): Refusal =>
       message: faults.map(({ key, remedy }) => `\`${key}\` cannot be used: ${remedy}`).join('; '),
     },
   );
+}
 
-const secretPaths = (kind: Kind, config: Config): readonly (readonly string[])[] =>
-  byKind[kind].secretPaths(config);
+function secretPaths(kind: Kind, config: Config): readonly (readonly string[])[] {
+  return byKind[kind].secretPaths(config);
+}
 
 /** Splits a config into what may be shown and stored openly, and its secrets; see `split`. */
-export const splitSecrets = (
+export function splitSecrets(
   kind: Kind,
   config: Config,
   stored: Secrets = {},
-): ReturnType<typeof split> => split(config, secretPaths(kind, config), stored);
+): ReturnType<typeof split> {
+  return split(config, secretPaths(kind, config), stored);
+}
 
 /** The config as the check uses it, with its secrets in plain form. */
-export const mergeSecrets = (kind: Kind, open: Config, secrets: Secrets): Config =>
-  merge(open, secretPaths(kind, open), secrets);
+export function mergeSecrets(kind: Kind, open: Config, secrets: Secrets): Config {
+  return merge(open, secretPaths(kind, open), secrets);
+}
 
 /**
  * The keys of a config as JSON Schema: the schemas that validate a config, with the descriptions
@@ -120,12 +129,12 @@ const longestText = 16_384;
  * Null is accepted beside other shapes but not documented: Python client generators fail on it at
  * this depth.
  */
-const withoutNullAmongSeveral = (schema: z.core.JSONSchema.BaseSchema): void => {
+function withoutNullAmongSeveral(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.anyOf !== undefined && schema.anyOf.length > 2)
     schema.anyOf = schema.anyOf.filter(({ type }) => type !== 'null');
-};
+}
 
-const shapeOf = (schema: z.ZodType, { choices }: ConfigKey): JsonSchema => {
+function shapeOf(schema: z.ZodType, { choices }: ConfigKey): JsonSchema {
   const { $schema: _draft, ...shape } = z.toJSONSchema(schema, {
     unrepresentable: 'any',
     io: 'input',
@@ -147,9 +156,9 @@ const shapeOf = (schema: z.ZodType, { choices }: ConfigKey): JsonSchema => {
   return shape.type === 'string' && shape.enum === undefined
     ? { maxLength: longestText, ...shape }
     : shape;
-};
+}
 
-const keySchema = (schema: z.ZodType, row: ConfigKey): JsonSchema => {
+function keySchema(schema: z.ZodType, row: ConfigKey): JsonSchema {
   const shape = shapeOf(schema, row);
   return {
     ...shape,
@@ -161,9 +170,9 @@ const keySchema = (schema: z.ZodType, row: ConfigKey): JsonSchema => {
       : { default: row.initial }),
     examples: [shape.type === 'array' && !Array.isArray(row.example) ? [row.example] : row.example],
   };
-};
+}
 
-export const configSchema = (kind: Kind): JsonSchema => {
+export function configSchema(kind: Kind): JsonSchema {
   const schemas = keySchemas(kind);
   return {
     type: 'object',
@@ -175,7 +184,7 @@ export const configSchema = (kind: Kind): JsonSchema => {
     ),
     additionalProperties: true,
   };
-};
+}
 
 const targetByKind: Readonly<Record<Kind, KindTarget>> = {
   https: httpsTarget,
@@ -194,11 +203,13 @@ const maxCharacters = 2_048;
 /**
  * What is wrong with a target for this kind of check, and the remedy; undefined when nothing is.
  */
-export const targetFault = (kind: Kind, target: string): string | undefined =>
-  target.length > maxCharacters
+export function targetFault(kind: Kind, target: string): string | undefined {
+  return target.length > maxCharacters
     ? `must have at most ${maxCharacters} characters`
     : targetByKind[kind].fault(target);
+}
 
 /** The default name of a monitor; undefined where a name must be given. */
-export const defaultName = (kind: Kind, target: string): string | undefined =>
-  targetByKind[kind].defaultName(target)?.slice(0, 200);
+export function defaultName(kind: Kind, target: string): string | undefined {
+  return targetByKind[kind].defaultName(target)?.slice(0, 200);
+}

@@ -4,10 +4,10 @@ import type { Config } from './assignment.ts';
 import type { ConfigKeys, everyKindKeys } from './config-key.ts';
 
 /** The timeout of this monitor's check: its own, or the smaller of 10 s and half the interval. */
-export const timeoutMs = (config: Config, interval_s: number): number => {
+export function timeoutMs(config: Config, interval_s: number): number {
   const own = config.timeout_ms;
   return typeof own === 'number' ? own : Math.min(10_000, Math.floor(interval_s * 500));
-};
+}
 
 /** What is wrong with one key of a config, and the remedy: a whole sentence for users. */
 export type ConfigFault = { readonly key: string; readonly remedy: string };
@@ -50,8 +50,8 @@ export const everyKindSchemas = {
  * The faults of each key on its own: one for a key, naming the place inside it. A key that is null
  * counts as not given.
  */
-export const keyFaults = (schemas: KeySchemas, keys: ConfigKeys, config: Config): ConfigFault[] =>
-  Object.keys(keys).flatMap((key) => {
+export function keyFaults(schemas: KeySchemas, keys: ConfigKeys, config: Config): ConfigFault[] {
+  return Object.keys(keys).flatMap((key) => {
     const schema = schemas[key];
     const value = Object.hasOwn(config, key) ? config[key] : undefined;
     if (schema === undefined || value === undefined || value === null) return [];
@@ -63,9 +63,10 @@ export const keyFaults = (schemas: KeySchemas, keys: ConfigKeys, config: Config)
       .join('');
     return [{ key: `${key}${place}`, remedy: `give ${keys[key]?.allowed ?? 'another value'}` }];
   });
+}
 
 /** The value at a path, if there is one. */
-export const valueAt = (config: Config, path: readonly string[]): unknown => {
+export function valueAt(config: Config, path: readonly string[]): unknown {
   let value: unknown = config;
   for (const key of path) {
     if (
@@ -78,4 +79,4 @@ export const valueAt = (config: Config, path: readonly string[]): unknown => {
     value = Object.entries(value).find(([name]) => name === key)?.[1];
   }
   return value;
-};
+}

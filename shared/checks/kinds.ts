@@ -20,9 +20,13 @@ export type Kind = (typeof kinds)[number];
 const firstKinds: readonly Kind[] = ['https', 'dns', 'heartbeat'];
 
 /** Whether some probes may not check this kind. */
-export const isForSome = (kind: Kind): boolean => !firstKinds.includes(kind);
+export function isForSome(kind: Kind): boolean {
+  return !firstKinds.includes(kind);
+}
 
-export const isKind = (text: unknown): text is Kind => kinds.some((kind) => kind === text);
+export function isKind(text: unknown): text is Kind {
+  return kinds.some((kind) => kind === text);
+}
 
 /** Whether one check more changes nothing at the target. */
 export const isHarmless: Readonly<

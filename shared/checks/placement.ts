@@ -26,17 +26,17 @@ import { websocketUrl } from './websocket/config.ts';
 const hosts = createRecentCache<string, readonly string[]>(1_000);
 
 /** The addresses that a host certainly means, if none of them is public. */
-const insideAddressesOf = (host: string): readonly string[] => {
+function insideAddressesOf(host: string): readonly string[] {
   const known = hosts.find(host);
   if (known) return known;
   const addresses = addressesOf(host);
   const found = addresses.some((text) => isOpen(text)) ? [] : addresses;
   hosts.keep(host, found);
   return found;
-};
+}
 
 /** A name means none: only the probe knows what it resolves to. */
-const addressesOf = (host: string): readonly string[] => {
+function addressesOf(host: string): readonly string[] {
   const name = host
     .replace(/^\[|\]$/g, '')
     .replace(/\.$/, '')
@@ -46,7 +46,7 @@ const addressesOf = (host: string): readonly string[] => {
     : parseAddress(name)
       ? [name]
       : [];
-};
+}
 
 export type Inside = {
   /** Which key of the monitor contains it. */
@@ -57,13 +57,13 @@ export type Inside = {
 };
 
 /** Undefined for a public address or a name. */
-export const insideOf = (kind: Kind, target: string, config: Config): Inside | undefined => {
+export function insideOf(kind: Kind, target: string, config: Config): Inside | undefined {
   const { key, hostIn } = dialed[kind];
   const host = hostIn(target, config);
   if (host === undefined) return undefined;
   const addresses = insideAddressesOf(host);
   return addresses.length === 0 ? undefined : { key, host, addresses };
-};
+}
 
 /** The host that a probe connects to for a check, and the member that names it. */
 const dialed: Readonly<
@@ -90,37 +90,41 @@ const dialed: Readonly<
   icmp: { key: 'target', hostIn: (target) => hostIn(target) },
 };
 
-const isOpen = (text: string): boolean => {
+function isOpen(text: string): boolean {
   const address = parseAddress(text);
   return address !== undefined && isPublic(address);
-};
+}
 
 const parsed = new WeakMap<readonly string[], readonly Cidr[]>();
 
 /** Parsed once: a million monitors are judged by the same few lists. */
-export const rangesFrom = (texts: readonly string[]): readonly Cidr[] => {
+export function rangesFrom(texts: readonly string[]): readonly Cidr[] {
   const found =
     parsed.get(texts) ??
     texts.map((text) => parseCidr(text)).filter((range) => range !== undefined);
   parsed.set(texts, found);
   return found;
-};
+}
 
-const reaches = (text: string, ranges: readonly Cidr[]): boolean => {
+function reaches(text: string, ranges: readonly Cidr[]): boolean {
   const address = parseAddress(text);
   return address !== undefined && mayReach(address, ranges);
-};
+}
 
-export const reachesAny = (addresses: readonly string[], ranges: readonly Cidr[]): boolean =>
-  addresses.some((text) => reaches(text, ranges));
-export const reachesAll = (addresses: readonly string[], ranges: readonly Cidr[]): boolean =>
-  addresses.every((text) => reaches(text, ranges));
+export function reachesAny(addresses: readonly string[], ranges: readonly Cidr[]): boolean {
+  return addresses.some((text) => reaches(text, ranges));
+}
+
+export function reachesAll(addresses: readonly string[], ranges: readonly Cidr[]): boolean {
+  return addresses.every((text) => reaches(text, ranges));
+}
 
 const none: readonly string[] = [];
 
 /** Non-public ranges that this probe's host allows, according to the roster. */
-export const rangesOf = ({ allowed_cidrs }: RosterProbe): readonly Cidr[] =>
-  rangesFrom(allowed_cidrs ?? none);
+export function rangesOf({ allowed_cidrs }: RosterProbe): readonly Cidr[] {
+  return rangesFrom(allowed_cidrs ?? none);
+}
 
 /**
  * Who checks what, and when (rule 5): functions of the assignment and the roster alone. Every probe
@@ -135,20 +139,22 @@ export const httpsAbilities = ['client_certificate', 'both_families'] as const;
 export type HttpsAbility = (typeof httpsAbilities)[number];
 
 /** The ability that this config asks for. Probes with both families know certificates, too. */
-export const abilityFor = (
+export function abilityFor(
   kind: Kind,
   { ip_family, client_certificate = null }: Config,
-): HttpsAbility | undefined => {
+): HttpsAbility | undefined {
   if (kind !== 'https') return undefined;
   if (ip_family === 'both') return 'both_families';
   return client_certificate === null ? undefined : 'client_certificate';
-};
+}
 
 /** What only some probes do for a check: a kind besides the first ones, or the ability it needs. */
-export const specialOf = (
+export function specialOf(
   kind: Kind | undefined,
   ability: HttpsAbility | undefined,
-): Kind | HttpsAbility | undefined => (kind !== undefined && isForSome(kind) ? kind : ability);
+): Kind | HttpsAbility | undefined {
+  return kind !== undefined && isForSome(kind) ? kind : ability;
+}
 
 /**
  * What placement needs of an assignment. `inside`: the addresses of its target, when none of them
@@ -182,13 +188,15 @@ type Arranged = {
   readonly served: readonly Continent[];
 };
 
-const isWell = ({ probe: { healthy, quarantined } }: Candidate): boolean => healthy && !quarantined;
+function isWell({ probe: { healthy, quarantined } }: Candidate): boolean {
+  return healthy && !quarantined;
+}
 
 const maxReaching = 10_000;
 
 const arrangements = new WeakMap<Roster, Arranged>();
 
-const arrange = (roster: Roster): Arranged => {
+function arrange(roster: Roster): Arranged {
   const known = arrangements.get(roster);
   if (known) return known;
   const all = roster.probes.map((probe) => ({ probe, hash: hashOf(probe.id) }));
@@ -212,19 +220,20 @@ const arrange = (roster: Roster): Arranged => {
   };
   arrangements.set(roster, made);
   return made;
-};
+}
 
-const says = ({ kinds }: RosterProbe, word: string | undefined): boolean =>
-  word === undefined || kinds?.includes(word) === true;
+function says({ kinds }: RosterProbe, word: string | undefined): boolean {
+  return word === undefined || kinds?.includes(word) === true;
+}
 
 /**
  * The public probes that can check it, healthy or not: they check its kind as it wants, and their
  * hosts may reach its private addresses. Undefined when all can.
  */
-export const ableToCheck = (
+export function ableToCheck(
   { kind, ability, inside }: Pick<Placed, 'kind' | 'ability' | 'inside'>,
   roster: Roster,
-): ReadonlySet<string> | undefined => {
+): ReadonlySet<string> | undefined {
   // Nearly always, and asked at every decision.
   const special = specialOf(kind, ability);
   if (inside === undefined && special === undefined) return undefined;
@@ -241,7 +250,7 @@ export const ableToCheck = (
   const made = new Set(found.map(({ id }) => id));
   able.keep(name, made);
   return made;
-};
+}
 
 /**
  * The places that check this monitor now, in their fixed order: those it allows that have a probe
@@ -251,7 +260,7 @@ export const ableToCheck = (
  * other probe can replace them. Beside others it is left out like a continent without a probe, so
  * that the target still sees one check an interval; its view ends, and it is back with its probe.
  */
-export const placesOf = (assignment: Placed, roster: Roster): readonly Place[] => {
+export function placesOf(assignment: Placed, roster: Roster): readonly Place[] {
   const { places: chosen, probe: home } = assignment;
   if (chosen) {
     const wanted = withoutCovered(chosen);
@@ -273,24 +282,25 @@ export const placesOf = (assignment: Placed, roster: Roster): readonly Place[] =
   return wanted.filter((continent) =>
     candidates.get(continent)?.some(({ probe }) => able.has(probe.id)),
   );
-};
+}
 
 /** A region of a continent that is chosen as a whole is no place of its own. */
-const withoutCovered = (chosen: readonly Place[]): readonly Place[] =>
-  [...new Set(chosen)].filter((place) => {
+function withoutCovered(chosen: readonly Place[]): readonly Place[] {
+  return [...new Set(chosen)].filter((place) => {
     const at = publicPlace(place);
     return at === undefined || at.region === null || !chosen.includes(at.continent);
   });
+}
 
 /** The chosen place that this probe checks for, whether it can or not; undefined for none. */
-export const placeFor = (
+export function placeFor(
   {
     places: chosen,
     continents: allowed,
     probe: home,
   }: Pick<Placed, 'places' | 'continents' | 'probe'>,
   { organisation, continent, region }: Pick<RosterProbe, 'organisation' | 'continent' | 'region'>,
-): Place | undefined => {
+): Place | undefined {
   if (!chosen) {
     if (home !== null) return organisation === home ? continent : undefined;
     return organisation === null && allowed?.includes(continent) !== false ? continent : undefined;
@@ -299,32 +309,32 @@ export const placeFor = (
   if (chosen.includes(continent)) return continent;
   const at = region ? regionPlace(continent, region) : undefined;
   return at !== undefined && chosen.includes(at) ? at : undefined;
-};
+}
 
 /** The probes of this place among which the monitor's checks are drawn. */
-const hereFor = (
+function hereFor(
   assignment: Placed,
   place: Place,
   roster: Roster,
-): readonly Candidate[] | undefined => {
+): readonly Candidate[] | undefined {
   const { places: chosen, probe: home, continents: allowed } = assignment;
   if (chosen) return chosenHere(assignment, chosen, place, roster);
   if (home !== null)
     return privateHere(assignment, home, roster, ({ probe }) => probe.continent === place);
   if (allowed !== null && !allowed.some((continent) => continent === place)) return undefined;
   return publicHere(assignment, place, roster);
-};
+}
 
 /**
  * Also of a continent of which only regions are chosen: whoever asks a continent asks those of its
  * probes that check it.
  */
-const chosenHere = (
+function chosenHere(
   assignment: Placed,
   chosen: readonly Place[],
   place: Place,
   roster: Roster,
-): readonly Candidate[] | undefined => {
+): readonly Candidate[] | undefined {
   const at = publicPlace(place);
   if (at === undefined)
     return chosen.includes(place) ? privateHere(assignment, place, roster) : undefined;
@@ -334,24 +344,24 @@ const chosenHere = (
     const own = placeFor(assignment, probe);
     return own !== undefined && (at.region === null || own === place);
   });
-};
+}
 
-const publicHere = (
+function publicHere(
   assignment: Placed,
   continent: string,
   roster: Roster,
-): readonly Candidate[] | undefined => {
+): readonly Candidate[] | undefined {
   const all = arrange(roster).candidates.get(continent);
   const able = ableToCheck(assignment, roster);
   return able ? all?.filter(({ probe }) => able.has(probe.id)) : all;
-};
+}
 
-const privateHere = (
+function privateHere(
   assignment: Placed,
   place: Place,
   roster: Roster,
   counts: (candidate: Candidate) => boolean = () => true,
-): readonly Candidate[] | undefined => {
+): readonly Candidate[] | undefined {
   const all = arrange(roster).places.get(place)?.filter(counts);
   const special = specialOf(assignment.kind, assignment.ability);
   if (special === undefined) return all;
@@ -359,18 +369,14 @@ const privateHere = (
   if (able && able.length > 0) return able;
   // Beside others it is left out; the only place has nobody else, who would have to be told.
   return assignment.places ? undefined : all;
-};
+}
 
 /**
  * The probe that checks this monitor from this place: the one with the highest draw (rendezvous
  * hashing), so a probe that comes or goes moves only its own share. Undefined when no probe there
  * can. A continent may be asked of which only regions are chosen.
  */
-export const probeOf = (
-  assignment: Placed,
-  place: Place,
-  roster: Roster,
-): RosterProbe | undefined => {
+export function probeOf(assignment: Placed, place: Place, roster: Roster): RosterProbe | undefined {
   const here = hereFor(assignment, place, roster);
   if (!here || here.length <= 1) return here?.[0]?.probe;
   const monitor = hashOf(assignment.monitor);
@@ -382,7 +388,7 @@ export const probeOf = (
       [best, highest] = [probe, draw];
   }
   return best;
-};
+}
 
 /**
  * 2³² divided by the golden ratio: its multiples spread more evenly than those of any other number,
@@ -394,14 +400,15 @@ const goldenStep = 0x9e3779b9;
  * When in its interval a monitor is checked. It depends on the ordinal alone, so a change of the
  * network moves no check.
  */
-const phaseOf = ({ ordinal, interval_ms }: Placed): number =>
-  Math.floor(((Math.imul(ordinal, goldenStep) >>> 0) / 2 ** 32) * interval_ms);
+function phaseOf({ ordinal, interval_ms }: Placed): number {
+  return Math.floor(((Math.imul(ordinal, goldenStep) >>> 0) / 2 ** 32) * interval_ms);
+}
 
 /**
  * The turns of a place: with n places each checks every n × interval, one interval after the other.
  * The target gets exactly one check per interval. The first place rotates with the ordinal.
  */
-export const turns = (assignment: Placed, place: Place, roster: Roster): Turns | undefined => {
+export function turns(assignment: Placed, place: Place, roster: Roster): Turns | undefined {
   const all = placesOf(assignment, roster);
   const index = all.indexOf(place);
   if (index < 0) return undefined;
@@ -410,12 +417,12 @@ export const turns = (assignment: Placed, place: Place, roster: Roster): Turns |
     period_ms: all.length * interval_ms,
     offset_ms: phaseOf(assignment) + ((index + ordinal) % all.length) * interval_ms,
   };
-};
+}
 
 const wellViews = new WeakMap<Roster, Map<string, Roster>>();
 
 /** The roster as if that probe were healthy; made once for each roster. */
-const asIfWell = (roster: Roster, probe: RosterProbe): Roster => {
+function asIfWell(roster: Roster, probe: RosterProbe): Roster {
   const views = wellViews.get(roster) ?? new Map<string, Roster>();
   wellViews.set(roster, views);
   const known = views.get(probe.id);
@@ -426,14 +433,14 @@ const asIfWell = (roster: Roster, probe: RosterProbe): Roster => {
   const made = { ...roster, probes };
   views.set(probe.id, made);
   return made;
-};
+}
 
 /**
  * The turns that this probe takes; undefined when another probe has the monitor. A quarantined
  * probe takes, as a shadow beside the others, the turns that it would have if it were healthy: its
  * observations count only for its return (rule 16).
  */
-export const shareOf = (assignment: Placed, self: string, roster: Roster): Turns | undefined => {
+export function shareOf(assignment: Placed, self: string, roster: Roster): Turns | undefined {
   const probe = arrange(roster).byId.get(self);
   if (!probe) return undefined;
   const seen = probe.quarantined ? asIfWell(roster, probe) : roster;
@@ -441,8 +448,9 @@ export const shareOf = (assignment: Placed, self: string, roster: Roster): Turns
   return place !== undefined && probeOf(assignment, place, seen)?.id === self
     ? turns(assignment, place, seen)
     : undefined;
-};
+}
 
 /** The first turn at or after this time. */
-export const nextTurn = ({ period_ms, offset_ms }: Turns, from: number): number =>
-  from + ((((offset_ms - from) % period_ms) + period_ms) % period_ms);
+export function nextTurn({ period_ms, offset_ms }: Turns, from: number): number {
+  return from + ((((offset_ms - from) % period_ms) + period_ms) % period_ms);
+}

@@ -10,19 +10,23 @@ export type Place = string;
 export type PublicPlace = { readonly continent: Continent; readonly region: string | null };
 
 /** The continent and region that a public place names; undefined for a private one. */
-export const publicPlace = (place: Place): PublicPlace | undefined => {
+export function publicPlace(place: Place): PublicPlace | undefined {
   const at = place.indexOf('/');
   const continent = at < 0 ? place : place.slice(0, at);
   if (!isContinent(continent)) return undefined;
   return { continent, region: at < 0 ? null : place.slice(at + 1) };
-};
+}
 
 /** How a choice names a region. */
-export const regionPlace = (continent: Continent, region: string): Place =>
-  `${continent}/${region}`;
+export function regionPlace(continent: Continent, region: string): Place {
+  return `${continent}/${region}`;
+}
 
-export const isPrivatePlace = (place: Place): boolean => publicPlace(place) === undefined;
+export function isPrivatePlace(place: Place): boolean {
+  return publicPlace(place) === undefined;
+}
 
 /** Whether public and private places are among them: some see the target from outside, some inside. */
-export const haveBothSides = (places: readonly Place[]): boolean =>
-  places.some(isPrivatePlace) && !places.every(isPrivatePlace);
+export function haveBothSides(places: readonly Place[]): boolean {
+  return places.some(isPrivatePlace) && !places.every(isPrivatePlace);
+}

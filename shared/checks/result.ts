@@ -23,8 +23,9 @@ export type CauseRow = {
 export const outcomes = ['ok', 'fail', 'unknown'] as const;
 export type Outcome = (typeof outcomes)[number];
 
-export const isOutcome = (text: unknown): text is Outcome =>
-  outcomes.some((outcome) => outcome === text);
+export function isOutcome(text: unknown): text is Outcome {
+  return outcomes.some((outcome) => outcome === text);
+}
 
 /**
  * What a check that passed warns of (rule 44). `code` is one of those in warnings.ts, or that of a

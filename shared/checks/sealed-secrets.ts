@@ -23,7 +23,7 @@ export type NetworkKey = {
 const keyLength = 32;
 const idLength = 4;
 
-const networkKeyFrom = (bytes: Buffer): NetworkKey => {
+function networkKeyFrom(bytes: Buffer): NetworkKey {
   if (bytes.length !== keyLength)
     throw new Error(`a network key has ${keyLength} bytes, not ${bytes.length}`);
   return {
@@ -35,47 +35,46 @@ const networkKeyFrom = (bytes: Buffer): NetworkKey => {
       .toString('hex'),
     bytes,
   };
-};
+}
 
 /**
  * The key of a place (a continent, or one private probe) in an epoch, derived from the
  * coordinator's own secret: nothing has to be stored.
  */
-export const deriveNetworkKey = (
+export function deriveNetworkKey(
   secret: Uint8Array | string,
   place: string,
   epoch: number,
-): NetworkKey =>
-  networkKeyFrom(
+): NetworkKey {
+  return networkKeyFrom(
     Buffer.from(
       hkdfSync('sha256', secret, '', `antipode network key ${epoch} ${place}`, keyLength),
     ),
   );
+}
 
 /**
  * Base64 of key id, nonce, ciphertext and tag. `about` (the monitor's id) is authenticated: a box
  * does not open for another monitor.
  */
-export const sealBox = (key: NetworkKey, text: string, about: string): string =>
-  Buffer.concat([
+export function sealBox(key: NetworkKey, text: string, about: string): string {
+  return Buffer.concat([
     Buffer.from(key.id, 'hex'),
     encrypt(key.bytes, Buffer.from(text), about),
   ]).toString('base64');
+}
 
 /** The id of the key that opens a box. */
-export const keyIdOf = (box: string): string =>
-  Buffer.from(box.slice(0, 8), 'base64').subarray(0, idLength).toString('hex');
+export function keyIdOf(box: string): string {
+  return Buffer.from(box.slice(0, 8), 'base64').subarray(0, idLength).toString('hex');
+}
 
 /** @throws when the key is missing, or when box, key and `about` do not belong together. */
-export const openBox = (
-  keys: ReadonlyMap<string, NetworkKey>,
-  box: string,
-  about: string,
-): string => {
+export function openBox(keys: ReadonlyMap<string, NetworkKey>, box: string, about: string): string {
   const key = keys.get(keyIdOf(box));
   if (!key) throw new Error(`the key ${keyIdOf(box)} of a sealed text is not known here`);
   return decrypt(key.bytes, Buffer.from(box, 'base64').subarray(idLength), about).toString();
-};
+}
 
 /** The fixed prefix of a raw X25519 key in the forms that node:crypto imports. */
 const publicHeader = Buffer.from('302a300506032b656e032100', 'hex');
@@ -88,36 +87,41 @@ export type SealPair = {
   readonly secret: string;
 };
 
-const rawPublic = (key: KeyObject): Buffer =>
-  key.export({ format: 'der', type: 'spki' }).subarray(publicHeader.length);
+function rawPublic(key: KeyObject): Buffer {
+  return key.export({ format: 'der', type: 'spki' }).subarray(publicHeader.length);
+}
 
-const readPublic = (raw: Buffer): KeyObject =>
-  createPublicKey({ key: Buffer.concat([publicHeader, raw]), format: 'der', type: 'spki' });
+function readPublic(raw: Buffer): KeyObject {
+  return createPublicKey({ key: Buffer.concat([publicHeader, raw]), format: 'der', type: 'spki' });
+}
 
-const readPrivate = (secret: string): KeyObject =>
-  createPrivateKey({
+function readPrivate(secret: string): KeyObject {
+  return createPrivateKey({
     key: Buffer.concat([privateHeader, Buffer.from(secret, 'base64')]),
     format: 'der',
     type: 'pkcs8',
   });
+}
 
-export const createSealPair = (): SealPair => {
+export function createSealPair(): SealPair {
   const { publicKey, privateKey } = generateKeyPairSync('x25519');
   const secret = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(privateHeader.length);
   return { open: rawPublic(publicKey).toString('base64'), secret: secret.toString('base64') };
-};
+}
 
 /** @throws when the text is no private key. */
-export const sealPairFrom = (secret: string): SealPair => ({
-  open: rawPublic(createPublicKey(readPrivate(secret))).toString('base64'),
-  secret,
-});
+export function sealPairFrom(secret: string): SealPair {
+  return {
+    open: rawPublic(createPublicKey(readPrivate(secret))).toString('base64'),
+    secret,
+  };
+}
 
 /**
  * The derivation includes both public keys: a sealed key proves that it is meant for this receiver.
  */
-const sharedKey = (mine: KeyObject, theirs: KeyObject, sender: Buffer, receiver: Buffer): Buffer =>
-  Buffer.from(
+function sharedKey(mine: KeyObject, theirs: KeyObject, sender: Buffer, receiver: Buffer): Buffer {
+  return Buffer.from(
     hkdfSync(
       'sha256',
       diffieHellman({ privateKey: mine, publicKey: theirs }),
@@ -126,12 +130,13 @@ const sharedKey = (mine: KeyObject, theirs: KeyObject, sender: Buffer, receiver:
       keyLength,
     ),
   );
+}
 
 /**
  * Base64 of a single-use public key, and the network key sealed with the secret that it shares with
  * the receiver's key.
  */
-export const sealKeyTo = (receiver: string, key: NetworkKey): string => {
+export function sealKeyTo(receiver: string, key: NetworkKey): string {
   const to = Buffer.from(receiver, 'base64');
   const once = generateKeyPairSync('x25519');
   const sender = rawPublic(once.publicKey);
@@ -141,10 +146,10 @@ export const sealKeyTo = (receiver: string, key: NetworkKey): string => {
     key.id,
   );
   return Buffer.concat([sender, wrapped]).toString('base64');
-};
+}
 
 /** @throws when it was not sealed to this pair, or is not the key of this id. */
-export const openKey = (pair: SealPair, id: string, sealed: string): NetworkKey => {
+export function openKey(pair: SealPair, id: string, sealed: string): NetworkKey {
   const bytes = Buffer.from(sealed, 'base64');
   const sender = bytes.subarray(0, keyLength);
   const key = sharedKey(
@@ -156,4 +161,4 @@ export const openKey = (pair: SealPair, id: string, sealed: string): NetworkKey 
   const opened = networkKeyFrom(decrypt(key, bytes.subarray(keyLength), id));
   if (opened.id !== id) throw new Error(`the sealed key ${id} turned out to be ${opened.id}`);
   return opened;
-};
+}

@@ -15,29 +15,34 @@ export const warningCodes = [
 ] as const;
 export type WarningCode = (typeof warningCodes)[number];
 
-export const isWarningCode = (text: unknown): text is WarningCode =>
-  warningCodes.some((code) => code === text);
+export function isWarningCode(text: unknown): text is WarningCode {
+  return warningCodes.some((code) => code === text);
+}
 
 const day = 86_400_000;
 
 /** How many whole days are left until a time; negative when it is over. */
-export const daysUntil = (time: number, now: number): number => Math.floor((time - now) / day);
+export function daysUntil(time: number, now: number): number {
+  return Math.floor((time - now) / day);
+}
 
-const daysWord = (count: number): string => (count === 1 ? '1 day' : `${count} days`);
+function daysWord(count: number): string {
+  return count === 1 ? '1 day' : `${count} days`;
+}
 
-const endWords = (what: string, ends: string | number | undefined, now: number): string => {
+function endWords(what: string, ends: string | number | undefined, now: number): string {
   const left = daysUntil(Number(ends ?? now), now);
   if (left >= 1) return `${what} expires in ${daysWord(left)}`;
   if (left === 0) return `${what} expires in less than a day`;
   return left === -1 ? `${what} expired` : `${what} expired ${daysWord(-left - 1)} ago`;
-};
+}
 
-const seconds = (ms: string | number | undefined): string => {
+function seconds(ms: string | number | undefined): string {
   const value = Number(ms ?? 0);
   return value >= 1_000
     ? `${(value / 1_000).toLocaleString('en', { maximumFractionDigits: 1 })} s`
     : `${Math.round(value)} ms`;
-};
+}
 
 type Sentence = (details: CauseParams, now: number) => string;
 
@@ -66,10 +71,12 @@ const sentences: Readonly<Record<WarningCode, Sentence>> = {
 };
 
 /** The one sentence of a warning, at a time: an end comes nearer. */
-export const warningSentence = (
+export function warningSentence(
   { code, details }: { readonly code: WarningCode; readonly details: CauseParams },
   now: number,
-): string => sentences[code](details, now);
+): string {
+  return sentences[code](details, now);
+}
 
 /** The name of each warning, where several are listed or chosen from. */
 export const warningNames: Readonly<Record<WarningCode, string>> = {
@@ -97,25 +104,23 @@ const stages = [30, 14, 7, 1];
  * left, so that nobody is warned before the last quarter of it. `from_days`: when the owner wants
  * the first warning; 0 for none.
  */
-export const certificateStage = (
+export function certificateStage(
   life: { readonly starts_at: number; readonly ends_at: number },
   now: number,
   from_days: number | null,
-): number | null => {
+): number | null {
   const left = life.ends_at - now;
   if (from_days === null && left > (life.ends_at - life.starts_at) / 4) return null;
   return stageOf(left, from_days);
-};
+}
 
 /** The same for a domain, which is registered for a year or more. */
-export const domainStage = (
-  ends_at: number,
-  now: number,
-  from_days: number | null,
-): number | null => stageOf(ends_at - now, from_days);
+export function domainStage(ends_at: number, now: number, from_days: number | null): number | null {
+  return stageOf(ends_at - now, from_days);
+}
 
-const stageOf = (left: number, from_days: number | null): number | null => {
+function stageOf(left: number, from_days: number | null): number | null {
   const wanted =
     from_days === null ? stages : [from_days, ...stages.filter((one) => one < from_days)];
   return wanted.findLast((one) => one > 0 && left < one * day) ?? null;
-};
+}

@@ -23,16 +23,18 @@ export type Flag = {
 };
 
 /** A flag that no contract describes. */
-export const flag = (name: string, hint: string, more: Partial<Flag> = {}): Flag => ({
-  name,
-  key: name,
-  hint,
-  kind: 'text',
-  required: false,
-  choices: [],
-  offered: [],
-  ...more,
-});
+export function flag(name: string, hint: string, more: Partial<Flag> = {}): Flag {
+  return {
+    name,
+    key: name,
+    hint,
+    kind: 'text',
+    required: false,
+    choices: [],
+    offered: [],
+    ...more,
+  };
+}
 
 /** It works without a value. */
 export const alone = { kind: 'boolean', placeholder: '' } as const;
@@ -46,8 +48,11 @@ type Typed = { readonly name: string; readonly value: string | undefined };
 export type Line = { readonly words: readonly string[]; readonly typed: readonly Typed[] };
 
 /** The names of the flags that work alone or followed by true or false. */
-export const booleansOf = (flags: readonly Flag[]): ReadonlySet<string> =>
-  new Set(flags.filter(({ kind }) => kind === 'boolean').flatMap(({ name, key }) => [name, key]));
+export function booleansOf(flags: readonly Flag[]): ReadonlySet<string> {
+  return new Set(
+    flags.filter(({ kind }) => kind === 'boolean').flatMap(({ name, key }) => [name, key]),
+  );
+}
 
 export function readLine(argv: readonly string[], booleans: ReadonlySet<string>): Line {
   const isBoolean = (name: string): boolean =>
@@ -84,8 +89,9 @@ export function readLine(argv: readonly string[], booleans: ReadonlySet<string>)
   return { words, typed };
 }
 
-export const isTyped = ({ typed }: Line, name: string): boolean =>
-  typed.some((one) => one.name === name);
+export function isTyped({ typed }: Line, name: string): boolean {
+  return typed.some((one) => one.name === name);
+}
 
 /** The command that the first words name, and the words that are left for it. */
 export function findCommand<Own extends Named>(

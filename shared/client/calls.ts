@@ -128,7 +128,9 @@ export function withTimes(
   return [...timed, ...begins, { flag: end, inner: [], value: later(start, length) }];
 }
 
-const isTime = (key: string): boolean => /_at$|^(from|to|since|until)$/.test(key);
+function isTime(key: string): boolean {
+  return /_at$|^(from|to|since|until)$/.test(key);
+}
 
 const sizes: Readonly<Record<string, number>> = {
   s: 1000,
@@ -145,7 +147,9 @@ function lengthOf(text: string): number | undefined {
   return size === undefined ? undefined : Number(count) * size;
 }
 
-const instant = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+function instant(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
 
 /** `now`, `+10m`, `-1h` as a time; anything else is sent unchanged. */
 function momentOf(text: string, now: number): string {
@@ -221,4 +225,6 @@ export function summaryOf(body: unknown): string {
     : `${told}.\n`;
 }
 
-export const hasRefused = (body: unknown): boolean => numberOf(body, 'refused') > 0;
+export function hasRefused(body: unknown): boolean {
+  return numberOf(body, 'refused') > 0;
+}

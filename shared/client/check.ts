@@ -40,12 +40,12 @@ export const checkCommand: Pick<Command, 'words' | 'flags'> = {
   ],
 };
 
-export const runCheck = async (
+export async function runCheck(
   words: readonly string[],
   line: Line,
   world: Surroundings,
   paint: Paint,
-): Promise<Exit> => {
+): Promise<Exit> {
   const { body, isAwaited, differenceFails } = wantedOf(words, line, world);
   const test = await resultOf(clientOf(world), body, isAwaited);
   print(test, isTyped(line, 'json'), world, paint);
@@ -56,7 +56,7 @@ export const runCheck = async (
   const { exit, sentence } = judged(test, differenceFails);
   world.err(`antipode: ${sentence}\n`);
   return exit;
-};
+}
 
 type Wanted = {
   readonly body: Readonly<Record<string, unknown>>;
@@ -64,11 +64,7 @@ type Wanted = {
   readonly differenceFails: boolean;
 };
 
-const wantedOf = (
-  [target = '', more]: readonly string[],
-  line: Line,
-  world: Surroundings,
-): Wanted => {
+function wantedOf([target = '', more]: readonly string[], line: Line, world: Surroundings): Wanted {
   if (target === '')
     throw new UsageFault('check needs a target, as in antipode check https://shop.example/ --wait');
   if (more !== undefined) throw new UsageFault(`check takes one target, not also "${more}".`);
@@ -95,19 +91,19 @@ const wantedOf = (
       ...(!isAwaited && { wait_s: 0 }),
     },
   };
-};
+}
 
-const typeOf = (target: string): string => {
+function typeOf(target: string): string {
   if (/^https?:\/\//i.test(target)) return 'https';
   if (/^wss?:\/\//i.test(target)) return 'websocket';
   if (/^grpcs?:\/\//i.test(target)) return 'grpc';
   throw new UsageFault(
     `check needs --type for ${target}; only a target that begins with http(s)://, ws(s):// or grpc(s):// has one already.`,
   );
-};
+}
 
 /** None: all. */
-const placesOf = (from: readonly string[]): readonly string[] => {
+function placesOf(from: readonly string[]): readonly string[] {
   const places = from.filter((one) => one !== 'all');
   if (places.length > 0 && places.length < from.length)
     throw new UsageFault('--from all is from every continent: leave the others out.');
@@ -119,29 +115,30 @@ const placesOf = (from: readonly string[]): readonly string[] => {
       `--from takes all, ${continents.join(', ')}; not "${place}".${meant === undefined ? '' : ` Did you mean ${meant}?`}`,
     );
   });
-};
+}
 
-const resultOf = async (client: HttpClient, body: object, isAwaited: boolean): Promise<unknown> => {
+async function resultOf(client: HttpClient, body: object, isAwaited: boolean): Promise<unknown> {
   let { body: test } = await client.call({ method: 'POST', path: '/api/v1/tests', body });
   while (isAwaited && memberOf(test, 'over') !== true) {
     const id = encodeURIComponent(String(memberOf(test, 'id')));
     ({ body: test } = await client.call({ method: 'GET', path: `/api/v1/tests/${id}` }));
   }
   return test;
-};
+}
 
-const itemsOf = (test: unknown, key: 'asked' | 'answers'): readonly Item[] => {
+function itemsOf(test: unknown, key: 'asked' | 'answers'): readonly Item[] {
   const items = memberOf(test, key);
   return Array.isArray(items) ? items.filter(isRecord) : [];
-};
+}
 
 /** Asked, and without an answer so far. */
-const silentOf = (test: unknown): readonly Item[] =>
-  itemsOf(test, 'asked').filter(({ probe }) =>
+function silentOf(test: unknown): readonly Item[] {
+  return itemsOf(test, 'asked').filter(({ probe }) =>
     itemsOf(test, 'answers').every((answer) => answer.probe !== probe),
   );
+}
 
-const print = (test: unknown, asJson: boolean, world: Surroundings, paint: Paint): void => {
+function print(test: unknown, asJson: boolean, world: Surroundings, paint: Paint): void {
   if (world.columns === undefined || asJson) {
     world.out(`${JSON.stringify(test)}\n`);
     return;
@@ -165,12 +162,12 @@ const print = (test: unknown, asJson: boolean, world: Surroundings, paint: Paint
   ];
   const listed = Object.keys(answers[0] ?? rows[0] ?? {});
   world.out(table(rows, { columns: world.columns, paint, now: world.now(), listed }));
-};
+}
 
-const judged = (
+function judged(
   test: unknown,
   differenceFails: boolean,
-): { readonly exit: Exit; readonly sentence: string } => {
+): { readonly exit: Exit; readonly sentence: string } {
   const from = (outcome: string): readonly string[] => [
     ...new Set(
       itemsOf(test, 'answers')
@@ -191,4 +188,4 @@ const judged = (
   // As an outage counts: a second continent sees it, or nobody sees anything else.
   if (fails.length > 1 || passes.length === 0) return { exit: exits.down, sentence };
   return { exit: differenceFails ? exits.differs : exits.done, sentence };
-};
+}

@@ -40,13 +40,13 @@ import { runHelp, runJob } from './run-job.ts';
 import { readSettings, type Settings, SettingsFault } from './settings.ts';
 import { harmless, painter } from './terminal.ts';
 
-const faultText = (error: CallRefused): string => {
+function faultText(error: CallRefused): string {
   if (error.faults.length === 0) return `${harmless(error.message)} (${harmless(error.code)})`;
   const lines = error.faults.map(
     ({ loc, msg }) => `  ${harmless(loc.slice(1).join('.') || loc.join('.'))}: ${harmless(msg)}`,
   );
   return `the service does not accept what was sent (${error.code})\n${lines.join('\n')}`;
-};
+}
 
 const hintWithinMs = 2000;
 
@@ -55,7 +55,7 @@ const hintWithinMs = 2000;
  * with it the answer: on Node 20 neither the signal of a fetch nor a body that is still to come
  * does, and the process would end in the middle with 13.
  */
-const lacks = async (unknown: string, settings: Settings): Promise<string | undefined> => {
+async function lacks(unknown: string, settings: Settings): Promise<string | undefined> {
   const giveUp = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
@@ -72,13 +72,13 @@ const lacks = async (unknown: string, settings: Settings): Promise<string | unde
   } finally {
     clearTimeout(timer);
   }
-};
+}
 
-const hintOf = async (
+async function hintOf(
   unknown: string,
   settings: Settings,
   signal: AbortSignal,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   const response = await fetch(`${settings.url}/api/v1/openapi.json`, {
     signal,
     redirect: 'error',
@@ -87,9 +87,9 @@ const hintOf = async (
   return known.includes(unknown)
     ? `The service knows "${unknown}", this client (${version}) does not: get the newer one from ${settings.url}/downloads/antipode.mjs`
     : undefined;
-};
+}
 
-const printUsage = async (fault: UsageFault, world: Surroundings): Promise<Exit> => {
+async function printUsage(fault: UsageFault, world: Surroundings): Promise<Exit> {
   world.err(`antipode: ${harmless(fault.message)}\n`);
   if (fault.unknown !== undefined && !fault.unknown.startsWith('--')) {
     let settings: Settings | undefined;
@@ -102,19 +102,19 @@ const printUsage = async (fault: UsageFault, world: Surroundings): Promise<Exit>
     if (hint) world.err(`${harmless(hint)}\n`);
   }
   return exits.usage;
-};
+}
 
 /** Commands that are more than one call of the API. */
-const helpOfOwn = (word: string | undefined): string | undefined => {
+function helpOfOwn(word: string | undefined): string | undefined {
   if (word === 'check') return checkHelp();
   if (word === 'login') return loginHelp;
   if (word === 'discover') return discoverHelp(flagLines(discoverCommand.flags));
   const ofFiles = fileCommands.find(({ words }) => words[0] === word);
   if (ofFiles) return fileHelp(ofFiles);
   return word === 'run' ? runHelp : undefined;
-};
+}
 
-const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
+async function dispatch(line: Line, world: Surroundings): Promise<Exit> {
   const { words, typed } = line;
   const [first, second, third] = words;
   const says = (text: string): Exit => {
@@ -160,7 +160,7 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
     );
   const { command, rest } = findCommand(commands, words);
   return perform(command, rest, line, world, paint);
-};
+}
 
 /** Statuses of calls that may well succeed later. */
 const later: ReadonlySet<number> = new Set([429, 502, 503, 504]);
@@ -176,7 +176,7 @@ const booleans = booleansOf(
  * id). Nothing is written to standard output unless the call succeeds; the token goes only into the
  * header.
  */
-export const runCli = async (world: Surroundings): Promise<number> => {
+export async function runCli(world: Surroundings): Promise<number> {
   try {
     // Everything after `run` belongs to another program, including flags.
     if (world.given[0] === 'run') return await runJob(world.given.slice(1), world);
@@ -202,14 +202,16 @@ export const runCli = async (world: Surroundings): Promise<number> => {
     }
     throw error;
   }
-};
+}
 
 /** Readline echoes what is typed, including secrets, to its output: this one discards it. */
-const nowhere = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
+function nowhere(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
+}
 
 /** Undefined when the user leaves by ^C or ^D. */
-const ask = (question: string, secret?: 'secret'): Promise<string | undefined> =>
-  new Promise((resolve) => {
+function ask(question: string, secret?: 'secret'): Promise<string | undefined> {
+  return new Promise((resolve) => {
     process.stderr.write(question);
     const output = secret ? nowhere() : process.stderr;
     const lines = createInterface({ input: process.stdin, output, terminal: true, prompt: '' });
@@ -224,12 +226,13 @@ const ask = (question: string, secret?: 'secret'): Promise<string | undefined> =
       resolve(answer);
     });
   });
+}
 
 /**
  * The surroundings of a real process. A reader that goes away early (`| head`) ends the command
  * silently.
  */
-export const surroundings = (settingsFiles: readonly string[] = []): Surroundings => {
+export function surroundings(settingsFiles: readonly string[] = []): Surroundings {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
     // The call has been made and only its answer is lost. A user whose disk is full must know.
@@ -249,4 +252,4 @@ export const surroundings = (settingsFiles: readonly string[] = []): Surrounding
     now: () => Date.now(),
     reach: (url) => useProxies(url, process.env),
   };
-};
+}

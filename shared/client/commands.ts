@@ -31,19 +31,22 @@ export type Command = {
   readonly paged: boolean;
 };
 
-const kebab = (text: string): string =>
-  text
+function kebab(text: string): string {
+  return text
     .replaceAll(/([a-z])([A-Z])/g, '$1-$2')
     .replaceAll('_', '-')
     .toLowerCase();
+}
 
-const singular = (word: string): string => word.replace(/s$/, '');
+function singular(word: string): string {
+  return word.replace(/s$/, '');
+}
 
 /**
  * The words of a command, from the operation's path and id: `getMonitorStatus` is `monitors
  * status`.
  */
-export const commandWords = ({ id, path }: Pick<CommandSource, 'id' | 'path'>): string[] => {
+export function commandWords({ id, path }: Pick<CommandSource, 'id' | 'path'>): string[] {
   const noun = path.split('/')[3] ?? '';
   const [verb = '', ...rest] = kebab(id).split('-');
   if (rest.length === 0) return [verb];
@@ -57,16 +60,17 @@ export const commandWords = ({ id, path }: Pick<CommandSource, 'id' | 'path'>): 
   const more = rest.filter((word) => !said.has(word));
   if (more.length === 0) return [noun, verb];
   return [noun, verb === 'get' ? more.join('-') : [verb, ...more].join('-')];
-};
+}
 
-const alternatives = (schema: JsonSchema): JsonSchema[] =>
-  Array.isArray(schema.anyOf)
+function alternatives(schema: JsonSchema): JsonSchema[] {
+  return Array.isArray(schema.anyOf)
     ? schema.anyOf.filter(
         (one: unknown): one is JsonSchema => typeof one === 'object' && one !== null,
       )
     : [schema];
+}
 
-const kindOf = ({ type, items, $ref }: JsonSchema): FlagKind => {
+function kindOf({ type, items, $ref }: JsonSchema): FlagKind {
   if (type === 'array')
     return isRecord(items) && (items.$ref !== undefined || items.type === 'object')
       ? 'objects'
@@ -74,16 +78,16 @@ const kindOf = ({ type, items, $ref }: JsonSchema): FlagKind => {
   if (type === 'integer' || type === 'number') return 'number';
   if (type === 'boolean') return type;
   return type === 'object' || $ref !== undefined ? 'object' : 'text';
-};
+}
 
 /** The words of a pattern that only lists words. */
-const wordsOf = ({ pattern }: JsonSchema): string[] => {
+function wordsOf({ pattern }: JsonSchema): string[] {
   const [, told = ''] =
     /^\^\(\?:([\w-]+(?:\|[\w-]+)*)\)\$$/.exec(typeof pattern === 'string' ? pattern : '') ?? [];
   return told === '' ? [] : told.split('|');
-};
+}
 
-const flagOf = ([key, { schema, required }]: [string, FlagSource]): Flag => {
+function flagOf([key, { schema, required }]: [string, FlagSource]): Flag {
   const main = alternatives(schema).find((one) => one.type !== 'null') ?? schema;
   const kind = kindOf(main);
   const choices = Array.isArray(main.enum) ? main.enum.map(String) : [];
@@ -99,11 +103,13 @@ const flagOf = ([key, { schema, required }]: [string, FlagSource]): Flag => {
     offered,
     hint,
   };
-};
+}
 
-const shown = (param: string): string => (param.includes('_') ? param.toUpperCase() : 'ID');
+function shown(param: string): string {
+  return param.includes('_') ? param.toUpperCase() : 'ID';
+}
 
-export const commandOf = (operation: CommandSource): Command => {
+export function commandOf(operation: CommandSource): Command {
   const alone = operation.params.length === 1;
   return {
     words: commandWords(operation),
@@ -112,10 +118,10 @@ export const commandOf = (operation: CommandSource): Command => {
     flags: Object.entries({ ...operation.query, ...operation.body }).map(flagOf),
     paged: Object.hasOwn(operation.query, 'cursor') || Object.hasOwn(operation.query, 'after'),
   };
-};
+}
 
 /** `antipode monitors get ID [--flag …]` */
-export const usageOf = (command: Command): string => {
+export function usageOf(command: Command): string {
   const required = command.flags.filter((flag) => flag.required).map(withPlaceholder);
   const rest = command.flags.some((flag) => !flag.required) ? ['[FLAGS]'] : [];
   return [
@@ -125,13 +131,14 @@ export const usageOf = (command: Command): string => {
     ...required,
     ...rest,
   ].join(' ');
-};
+}
 
 /** The flag as help texts show it: `--interval-s N`. */
-export const withPlaceholder = (flag: Flag): string =>
-  `--${flag.name} ${placeholderOf(flag)}`.trimEnd();
+export function withPlaceholder(flag: Flag): string {
+  return `--${flag.name} ${placeholderOf(flag)}`.trimEnd();
+}
 
-const placeholderOf = ({ placeholder, choices, kind, key }: Flag): string => {
+function placeholderOf({ placeholder, choices, kind, key }: Flag): string {
   if (placeholder !== undefined) return placeholder;
   if (choices.length > 0) return choices.join('|');
   if (kind === 'object') return "'{…}'|@FILE";
@@ -141,19 +148,21 @@ const placeholderOf = ({ placeholder, choices, kind, key }: Flag): string => {
   if (/_at$/.test(key)) return '2027-01-01T02:00';
   if (kind === 'list' || /^(monitor|group)$/.test(key)) return 'ID';
   return 'TEXT';
-};
+}
 
-const sources = (shape: Shape = {}): CommandSource['body'] =>
-  Object.fromEntries(
+function sources(shape: Shape = {}): CommandSource['body'] {
+  return Object.fromEntries(
     Object.entries(shape).map(([key, field]) => [
       key,
       { schema: field.schema, required: field.absent === undefined },
     ]),
   );
+}
 
 /** The flags of these fields. */
-export const flagsOf = (shape: Shape): readonly Flag[] =>
-  Object.entries(sources(shape)).map(flagOf);
+export function flagsOf(shape: Shape): readonly Flag[] {
+  return Object.entries(sources(shape)).map(flagOf);
+}
 
 const nouns = [
   'me',
@@ -166,10 +175,10 @@ const nouns = [
   'status-pages',
 ];
 
-const rank = ({ operation }: Command): number => {
+function rank({ operation }: Command): number {
   const place = nouns.indexOf(operation.path.split('/')[3] ?? '');
   return place < 0 ? nouns.length : place;
-};
+}
 
 /** Every operation of the API as a command. A new operation in the table needs no further work. */
 export const commands: readonly Command[] = restOperations
@@ -191,7 +200,7 @@ export const commands: readonly Command[] = restOperations
 /**
  * The names of the commands in a service's own document: an older client finds out what it lacks.
  */
-export const commandsOfDocument = (document: unknown): string[] => {
+export function commandsOfDocument(document: unknown): string[] {
   const paths = memberOf(document, 'paths');
   if (typeof paths !== 'object' || paths === null) return [];
   return Object.entries(paths).flatMap(([path, methods]) =>
@@ -201,4 +210,4 @@ export const commandsOfDocument = (document: unknown): string[] => {
       return typeof id === 'string' ? [commandName(commandOf({ ...source, id, path }))] : [];
     }),
   );
-};
+}

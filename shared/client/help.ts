@@ -68,7 +68,9 @@ type Offer = readonly [word: string, hint: string];
 
 const fileWords = fileCommands.flatMap(({ words }) => words);
 
-const plain = (words: Iterable<string>): readonly Offer[] => [...words].map((word) => [word, '']);
+function plain(words: Iterable<string>): readonly Offer[] {
+  return [...words].map((word) => [word, '']);
+}
 
 function offersFor(line: readonly string[]): readonly Offer[] {
   const before = line.slice(0, -1);
@@ -121,20 +123,21 @@ function offersOf(command: Pick<Command, 'flags'>, previous: string): readonly O
 }
 
 /** Flags of the single keys of a config. */
-const keyFlags = () =>
-  kinds.flatMap((kind) =>
+function keyFlags() {
+  return kinds.flatMap((kind) =>
     Object.entries(configKeys[kind]).map(([key, { choices = [], meaning }]) => ({
       name: `config.${key}`,
       offered: choices,
       hint: meaning,
     })),
   );
+}
 
 /** The command line's help on the keys of a monitor's config. */
 
 const textWidth = 78;
 
-const wrapped = (text: string, indent: string): string => {
+function wrapped(text: string, indent: string): string {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {
@@ -144,29 +147,32 @@ const wrapped = (text: string, indent: string): string => {
     } else line += line === '' ? word : ` ${word}`;
   }
   return [...lines, line].map((one) => `${indent}${one}\n`).join('');
-};
+}
 
-const helpPlain = (text: string): string => text.replaceAll('`', '');
+function helpPlain(text: string): string {
+  return text.replaceAll('`', '');
+}
 
 /** A value as a user would type it right after its flag. */
-const typed = (value: ConfigKey['example']): string => {
+function typed(value: ConfigKey['example']): string {
   // A text that is JSON itself would be read as what it means.
   const text = typeof value === 'string' && !/^[[{]/.test(value) ? value : JSON.stringify(value);
   // With "=", because a PEM text begins like a flag.
   if (text.includes('\n')) return '="$(cat FILE)"';
   return /^[\w./:-]+$/.test(text) ? ` ${text}` : ` '${text}'`;
-};
+}
 
-const partOf = (key: string, row: ConfigKey, paint: Paint): string =>
-  [
+function partOf(key: string, row: ConfigKey, paint: Paint): string {
+  return [
     `  ${paint(key, 'bold')}\n`,
     wrapped(helpPlain(row.meaning), '      '),
     wrapped(helpPlain(`Give ${row.allowed}. Not given: ${defaultWords(row)}.`), '      '),
     `      --config.${key}${typed(row.example)}\n`,
   ].join('');
+}
 
 /** @throws UsageFault for an unknown type. */
-export const configHelp = (kind: string | undefined, paint: Paint): string => {
+export function configHelp(kind: string | undefined, paint: Paint): string {
   if (kind === undefined)
     return `Every key that a monitor's config may have, by its type:\n\n${kinds.map((one) => `  antipode help config ${one}\n`).join('')}`;
   if (!isKind(kind)) {
@@ -177,17 +183,17 @@ export const configHelp = (kind: string | undefined, paint: Paint): string => {
   }
   const parts = Object.entries(configKeys[kind]).map(([key, row]) => partOf(key, row, paint));
   return `The keys of the config of ${kind} monitors, each as its flag of monitors create and update\n\n${parts.join('\n')}`;
-};
+}
 
 /** Warnings about a submitted config, once the service has answered with its monitor. */
-export const configWarnings = (sent: unknown, answer: unknown): readonly string[] => {
+export function configWarnings(sent: unknown, answer: unknown): readonly string[] {
   if (!isRecord(sent) || !isRecord(sent.config) || !isRecord(answer) || !isKind(answer.type))
     return [];
   return unknownConfigKeys(answer.type, sent.config).map(({ sentence }) => sentence);
-};
+}
 
-export const checkHelp =
-  (): string => `Check a target once, now, from every continent; nothing is stored
+export function checkHelp(): string {
+  return `Check a target once, now, from every continent; nothing is stored
 
 Usage
   antipode check TARGET [FLAGS]
@@ -203,6 +209,7 @@ Exit codes with --wait, besides those of every command: 0 it passes, 6 it is dow
 Example
   antipode check https://shop.example/ --from Europe --from Asia --wait --fail-on-difference
 `;
+}
 
 const aboutFiles = `A file, antipode.yaml by default:
 
@@ -221,13 +228,14 @@ const aboutFiles = `A file, antipode.yaml by default:
 Exit codes of plan: 0 nothing to do, 1 a fault, 2 changes
 `;
 
-export const fileHelp = ({
+export function fileHelp({
   words,
   summary,
   flags,
   usage,
   details = aboutFiles,
-}: Omit<FileCommand, 'run'>): string => `${summary}
+}: Omit<FileCommand, 'run'>): string {
+  return `${summary}
 
 Usage
   antipode ${words.join(' ')} ${usage === undefined ? '' : `${usage} `}[FLAGS]
@@ -235,11 +243,12 @@ Usage
 Flags
 ${flagLines(flags)}
 ${details}`;
+}
 
 const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 
 /** One command to copy, made from what the command needs. */
-export const exampleOf = (command: Command): string => {
+export function exampleOf(command: Command): string {
   const isOfChannel = command.flags.some(({ key }) => key === 'kind');
   const values: Readonly<Record<string, string>> = {
     kind: 'webhook',
@@ -291,9 +300,9 @@ export const exampleOf = (command: Command): string => {
     ...command.positionals.map(() => exampleId),
     ...chosen.map(text),
   ].join(' ');
-};
+}
 
-export const generalHelp = (paint: Paint): string => {
+export function generalHelp(paint: Paint): string {
   const others = [
     ['check TARGET --wait', 'Check a target once, now, from every continent'],
     ['validate', 'Check a configuration file, without a service'],
@@ -329,9 +338,9 @@ ${paint('Example', 'bold')}
 Exit codes: 0 done, 1 refused by the API, 2 wrong usage, 3 no or no valid token, 4 service not reached,
 5 try later (over the rate, or the service is not ready), 130 cancelled; check has three more
 `;
-};
+}
 
-export const commandHelp = (command: Command, paint: Paint): string => {
+export function commandHelp(command: Command, paint: Paint): string {
   const flags = command.flags.filter((flag) => !(command.paged && flag.key === 'cursor'));
   const described = command.operation.description
     ? `\n${harmless(command.operation.description.replaceAll('`', ''))}\n`
@@ -354,7 +363,7 @@ ${listed}${keys}${paging}
 ${paint('Example', 'bold')}
   ${exampleOf(command)}
 `;
-};
+}
 
 /** What each flag takes and means, one a line. */
 export function flagLines(flags: readonly Flag[]): string {

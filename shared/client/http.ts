@@ -11,12 +11,12 @@ export type Next = { readonly key: 'cursor' | 'after'; readonly value: string };
  * The next page after this answer; undefined when the list is complete. Lists of changes use
  * `after`, which is present even when everything has been returned.
  */
-export const nextOf = (body: unknown): Next | undefined => {
+export function nextOf(body: unknown): Next | undefined {
   if (!isRecord(body)) return undefined;
   const { next_cursor: cursor, after, more } = body;
   if (typeof cursor === 'string') return { key: 'cursor', value: cursor };
   return more === true && typeof after === 'string' ? { key: 'after', value: after } : undefined;
-};
+}
 
 /** One call of the API, made from an operation and its input. */
 export type Call = {
@@ -57,11 +57,12 @@ export type HttpClient = {
 const maxBytes = 64 * 1024 * 1024;
 const longestWaitS = 120;
 
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' ? value : undefined;
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
 
 /** The faults of a 422, without anything that a newer service adds to them. */
-const faultsOf = (body: unknown): Fault[] => {
+function faultsOf(body: unknown): Fault[] {
   const detail = memberOf(body, 'detail');
   if (!Array.isArray(detail)) return [];
   return detail.map((entry: unknown) => {
@@ -76,9 +77,9 @@ const faultsOf = (body: unknown): Fault[] => {
       msg: text(memberOf(entry, 'msg')) ?? 'not accepted',
     };
   });
-};
+}
 
-const refusalOf = (status: number, body: unknown): CallRefused => {
+function refusalOf(status: number, body: unknown): CallRefused {
   const error = memberOf(body, 'error');
   const faults = faultsOf(body);
   if (faults.length > 0) {
@@ -92,9 +93,9 @@ const refusalOf = (status: number, body: unknown): CallRefused => {
     text(memberOf(error, 'code')) ?? `http_${status}`,
     text(memberOf(error, 'message')) ?? `The service answered ${status}.`,
   );
-};
+}
 
-const readBody = async (response: Response): Promise<string> => {
+async function readBody(response: Response): Promise<string> {
   if (!response.body) return '';
   const decoder = new TextDecoder();
   let read = '';
@@ -106,10 +107,10 @@ const readBody = async (response: Response): Promise<string> => {
     read += decoder.decode(chunk, { stream: true });
   }
   return read + decoder.decode();
-};
+}
 
 /** Names the host that did not listen, if it is not the service: then a proxy is in between. */
-const throughProxy = (error: unknown, url: string): string => {
+function throughProxy(error: unknown, url: string): string {
   const cause = memberOf(error, 'cause');
   const several = memberOf(cause, 'errors');
   const one: unknown = Array.isArray(several) ? several[0] : cause;
@@ -119,7 +120,7 @@ const throughProxy = (error: unknown, url: string): string => {
   return typeof port !== 'number' || isOwn
     ? ''
     : ` through the proxy at ${String(address)}:${port}`;
-};
+}
 
 /**
  * The answer got lost, or takes too long: the call may have been carried out. A request that never
@@ -142,13 +143,13 @@ const pauseS = 1;
  * that through `onWait`. A POST has an idempotency key: it is sent again when its answer got lost,
  * and is carried out once.
  */
-export const createHttpClient = (options: {
+export function createHttpClient(options: {
   readonly settings: Settings;
   readonly userAgent: string;
   readonly onWait?: (seconds: number) => void;
   readonly wait?: (seconds: number) => Promise<void>;
   readonly timeoutMs?: number;
-}): HttpClient => {
+}): HttpClient {
   const { settings, userAgent, onWait, timeoutMs = 30_000 } = options;
   const wait =
     options.wait ??
@@ -256,7 +257,7 @@ export const createHttpClient = (options: {
       }
     },
   };
-};
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -268,7 +269,7 @@ const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
  * this machine. Returns what cannot be done; an older Node does not support it, and continues
  * without.
  */
-export const useProxies = (url: string, environment: Environment): string | undefined => {
+export function useProxies(url: string, environment: Environment): string | undefined {
   const named = variables.find((name) => environment[name]);
   if (
     named === undefined ||
@@ -287,7 +288,7 @@ export const useProxies = (url: string, environment: Environment): string | unde
     return undefined;
   }
   return `${named} is set, but Node ${process.versions.node} cannot go through a proxy by itself: Node 24.14 or later can, and Node 22.21 with NODE_USE_ENV_PROXY=1. Going on without.`;
-};
+}
 
 /** The exit codes of a command; scripts branch on these. */
 export const exits = {
@@ -326,7 +327,7 @@ export type Surroundings = {
 };
 
 /** The client that this environment configures, which says on `err` when it waits. */
-export const clientOf = (world: Surroundings): HttpClient => {
+export function clientOf(world: Surroundings): HttpClient {
   const settings = readSettings(world.environment, world.settingsFiles);
   const obstacle = world.reach?.(settings.url);
   if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);
@@ -337,4 +338,4 @@ export const clientOf = (world: Surroundings): HttpClient => {
       world.err(`antipode: over the rate of calls; going on in ${seconds} s, as told\n`),
     ...(world.wait && { wait: world.wait }),
   });
-};
+}

@@ -13,7 +13,7 @@ const maxTold = 5;
 
 type Thing = { readonly id: string; readonly names: readonly string[] };
 
-const thingOf = (item: unknown): Thing[] => {
+function thingOf(item: unknown): Thing[] {
   const id = memberOf(item, 'id');
   if (typeof id !== 'string') return [];
   return [
@@ -24,27 +24,27 @@ const thingOf = (item: unknown): Thing[] => {
         .filter((name): name is string => typeof name === 'string'),
     },
   ];
-};
+}
 
 /** The end of an id as tables show it, with or without the sign for the omitted part. */
-const endOf = (text: string): string | undefined => {
+function endOf(text: string): string | undefined {
   const end = text.replace(/^(…|\.\.\.)/, '').toLowerCase();
   return /^[0-9a-f-]{4,36}$/.test(end) ? end : undefined;
-};
+}
 
-const matching = (things: readonly Thing[], text: string): readonly Thing[] => {
+function matching(things: readonly Thing[], text: string): readonly Thing[] {
   // The id of a public place is no UUID.
   const named = things.filter(({ id, names }) => id === text || names.includes(text));
   const end = endOf(text);
   return named.length > 0 || end === undefined
     ? named
     : things.filter(({ id }) => id.endsWith(end));
-};
+}
 
 /** Reads a list once for any number of names. */
 type Reader = (path: string, query: Readonly<Record<string, string>>) => Promise<readonly Thing[]>;
 
-const readerOf = (client: HttpClient): Reader => {
+function readerOf(client: HttpClient): Reader {
   const begun = new Map<string, Promise<readonly Thing[]>>();
   const readAll = async (
     path: string,
@@ -60,17 +60,17 @@ const readerOf = (client: HttpClient): Reader => {
     begun.set(key, reading);
     return reading;
   };
-};
+}
 
 /**
  * A list with a default of some days is read as far back as possible: old things have names too.
  */
-const furthest = ({ operation }: Command): Readonly<Record<string, string>> => {
+function furthest({ operation }: Command): Readonly<Record<string, string>> {
   const most = operation.query.days?.schema.maximum;
   return typeof most === 'number' ? { days: String(most) } : {};
-};
+}
 
-const idOf = async (text: string, list: Command, path: string, read: Reader): Promise<string> => {
+async function idOf(text: string, list: Command, path: string, read: Reader): Promise<string> {
   const noun = path.split('/').at(-1) ?? '';
   // Where the service searches by text, a name costs one request; only the end of an id needs the
   // whole list.
@@ -89,7 +89,7 @@ const idOf = async (text: string, list: Command, path: string, read: Reader): Pr
   throw new UsageFault(
     [`"${text}" fits ${found.length} in ${noun}. Give the id of one:`, ...told, ...more].join('\n'),
   );
-};
+}
 
 /** The list from which a parameter or a flag takes its ids, where its path does not say it. */
 const listPaths: Readonly<Record<string, string>> = {
@@ -107,11 +107,11 @@ const listPaths: Readonly<Record<string, string>> = {
  * Replaces names and ends of ids by whole ids. Reads each needed list first, and none if all ids
  * are whole.
  */
-export const withIds = async (
+export async function withIds(
   command: Command,
   { rest, values }: { readonly rest: readonly string[]; readonly values: readonly Given[] },
   { client, commands }: { readonly client: HttpClient; readonly commands: readonly Command[] },
-): Promise<{ readonly rest: readonly string[]; readonly values: readonly Given[] }> => {
+): Promise<{ readonly rest: readonly string[]; readonly values: readonly Given[] }> {
   const read = readerOf(client);
   const listAt = (path: string | undefined): Command | undefined =>
     commands.find(
@@ -143,4 +143,4 @@ export const withIds = async (
       : given;
   });
   return { rest: words, values: await Promise.all(resolved) };
-};
+}

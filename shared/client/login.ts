@@ -18,7 +18,7 @@ Example
   antipode login https://antipode.example
 `;
 
-const knownUrl = (world: Surroundings): string | undefined => {
+function knownUrl(world: Surroundings): string | undefined {
   try {
     return readSettings({ ...world.environment, ANTIPODE_TOKEN: 'unknown' }, world.settingsFiles)
       .url;
@@ -26,13 +26,13 @@ const knownUrl = (world: Surroundings): string | undefined => {
     // There are no settings yet, or none that work: this command makes them.
     return undefined;
   }
-};
+}
 
 /** Undefined when the user went away. */
-const address = async (
+async function address(
   given: string | undefined,
   world: Surroundings,
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   if (given !== undefined) return given;
   const known = knownUrl(world);
   if (!world.attended) {
@@ -46,15 +46,15 @@ const address = async (
     `Address of the service${known === undefined ? '' : ` [${known}]`}: `,
   );
   return answer === undefined ? undefined : answer.trim() || known || '';
-};
+}
 
-const tokenFor = async (url: string, world: Surroundings): Promise<string | undefined> => {
+async function tokenFor(url: string, world: Surroundings): Promise<string | undefined> {
   if (!world.attended) return world.readText('-').trim();
   world.err(`Make a token here, then paste it: ${url}/tokens/new\n`);
   return (await world.ask('Token (not shown): ', 'secret'))?.trim();
-};
+}
 
-export const login = async (words: readonly string[], world: Surroundings): Promise<Exit> => {
+export async function login(words: readonly string[], world: Surroundings): Promise<Exit> {
   if (words.length > 1)
     throw new UsageFault(
       `login does not take "${words[1]}": the token is asked for, never given on the command line.`,
@@ -83,4 +83,4 @@ export const login = async (words: readonly string[], world: Surroundings): Prom
     `You act in ${harmless(String(organisation))} as ${harmless(String(memberOf(body, 'role')))}; this token ${may}. Written to ${file}\n`,
   );
   return exits.done;
-};
+}

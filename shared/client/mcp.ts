@@ -42,22 +42,22 @@ export type Read =
   | { readonly message: JSONRPCMessage }
   | { readonly id: Id | null; readonly fault: string };
 
-export const idOf = (message: unknown): Id | undefined => {
+export function idOf(message: unknown): Id | undefined {
   const id = isRecord(message) ? message.id : undefined;
   return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id))
     ? id
     : undefined;
-};
+}
 
-const metaFault = (params: unknown): string | undefined => {
+function metaFault(params: unknown): string | undefined {
   const meta = isRecord(params) ? params._meta : undefined;
   if (meta === undefined) return undefined;
   return isRecord(meta)
     ? 'a member of params._meta, such as progressToken, is not of its type'
     : 'params._meta must be an object';
-};
+}
 
-const faultOf = (value: unknown): string => {
+function faultOf(value: unknown): string {
   if (!isRecord(value))
     return 'a message is an object, such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}';
   if (value.jsonrpc !== '2.0') return 'not a JSON-RPC 2.0 message; "jsonrpc" must be "2.0"';
@@ -68,15 +68,16 @@ const faultOf = (value: unknown): string => {
   if (value.params !== undefined && !isRecord(value.params))
     return 'params must be an object; leave it out where there are none';
   return metaFault(value.params) ?? 'not a message that the protocol knows';
-};
+}
 
-const withoutNulls = (params: unknown): unknown =>
-  isRecord(params)
+function withoutNulls(params: unknown): unknown {
+  return isRecord(params)
     ? Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null))
     : params;
+}
 
 /** Ignores anything besides the members of a message, and treats null as not given. */
-const bare = (value: unknown): unknown => {
+function bare(value: unknown): unknown {
   if (!isRecord(value) || typeof value.method !== 'string') return value;
   const { jsonrpc, method } = value;
   const params = withoutNulls(value.params ?? undefined);
@@ -86,14 +87,14 @@ const bare = (value: unknown): unknown => {
     method,
     ...(params !== undefined && { params }),
   };
-};
+}
 
-export const readMessage = (value: unknown): Read => {
+export function readMessage(value: unknown): Read {
   const message = bare(value);
   if (isJSONRPCRequest(message) || isJSONRPCNotification(message) || isJSONRPCResponse(message))
     return { message };
   return { id: idOf(value) ?? null, fault: faultOf(message) };
-};
+}
 
 /**
  * JSON-RPC over two streams, one message per line. The library's own transport silently drops
@@ -128,17 +129,17 @@ const withBatches = ['2024-11-05', '2025-03-26'];
 /** A subscription is answered when it ends, possibly never, so it is not waited for. */
 const unanswered = 'subscriptions/listen';
 
-const cancelledId = (params: unknown): Id => {
+function cancelledId(params: unknown): Id {
   const id = isRecord(params) ? params.requestId : undefined;
   return typeof id === 'string' || typeof id === 'number' ? id : '';
-};
+}
 
-export const createLineTransport = (options: {
+export function createLineTransport(options: {
   readonly input: Readable;
   readonly output: Writable;
   readonly drainMs?: number;
   readonly mostBytes?: number;
-}): Transport => {
+}): Transport {
   const { input, output, drainMs = usualDrainMs } = options;
   const limit = options.mostBytes ?? maxBytes;
   const inFlight = new Map<Id, InFlight>();
@@ -315,7 +316,7 @@ export const createLineTransport = (options: {
     close,
   };
   return transport;
-};
+}
 
 /**
  * The local assistant server: reads only, one JSON-RPC message per line, and supports both
@@ -334,14 +335,18 @@ type ToolResult = {
   isError?: boolean;
 };
 
-const failed = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true });
+function failed(text: string): ToolResult {
+  return { content: [{ type: 'text', text }], isError: true };
+}
 
 const listed = tools.map(listedTool);
 
-const isRest = (operation: Operation): operation is RestOperation => 'path' in operation;
+function isRest(operation: Operation): operation is RestOperation {
+  return 'path' in operation;
+}
 
 /** The call for an operation's input. */
-const callOf = (operation: Operation, input: Readonly<Record<string, unknown>>): Call => {
+function callOf(operation: Operation, input: Readonly<Record<string, unknown>>): Call {
   if (!isRest(operation))
     throw new Error(`${operation.id} has no route, and cannot be a tool here`);
   let { path } = operation;
@@ -352,28 +357,28 @@ const callOf = (operation: Operation, input: Readonly<Record<string, unknown>>):
     else query[key] = String(value);
   }
   return { method: operation.method, path, query };
-};
+}
 
 /** The call for a tool's arguments, or what is wrong with them; a null counts as not given. */
-export const toolCall = (
+export function toolCall(
   tool: Tool,
   given: Readonly<Record<string, unknown>>,
-): Call | { readonly refused: string } => {
+): Call | { readonly refused: string } {
   const read = readArguments(tool, given);
   return 'refused' in read ? read : callOf(tool.operation, read.values);
-};
+}
 
-const textOf = (error: unknown): string => {
+function textOf(error: unknown): string {
   if (error instanceof CallRefused) return `${error.message} (${error.code})`;
   if (error instanceof ServiceNotReached || error instanceof SettingsFault) return error.message;
   throw error;
-};
+}
 
-const callTool = async (
+async function callTool(
   client: () => HttpClient,
   name: string,
   given: Readonly<Record<string, unknown>>,
-): Promise<ToolResult> => {
+): Promise<ToolResult> {
   const tool = tools.find((one) => one.name === name);
   if (!tool) return failed(unknownTool(name, tools));
   const read = readArguments(tool, given);
@@ -396,9 +401,9 @@ const callTool = async (
   } catch (error) {
     return failed(textOf(error));
   }
-};
+}
 
-const createServer = (client: () => HttpClient): Server => {
+function createServer(client: () => HttpClient): Server {
   const server = new Server(
     { name: 'antipode', title: 'Antipode', version },
     { capabilities: { tools: {} }, instructions },
@@ -408,19 +413,19 @@ const createServer = (client: () => HttpClient): Server => {
     callTool(client, params.name, params.arguments ?? {}),
   );
   return server;
-};
+}
 
 /**
  * Serves until the input ends and every call in progress has its answer. The settings are read at
  * the first call, so a server without them can still say what is missing.
  */
-export const serveMcp = (parts: {
+export function serveMcp(parts: {
   readonly input: Readable;
   readonly output: Writable;
   readonly client: () => HttpClient;
   readonly onError: (error: Error) => void;
-}): Promise<void> =>
-  new Promise((resolve) => {
+}): Promise<void> {
+  return new Promise((resolve) => {
     const transport = createLineTransport(parts);
     serveStdio(() => createServer(parts.client), { transport, onerror: parts.onError });
     const closed = transport.onclose;
@@ -429,6 +434,7 @@ export const serveMcp = (parts: {
       resolve();
     };
   });
+}
 
 const help = `antipode-mcp: the local assistant server of Antipode; it only reads
 
@@ -438,10 +444,12 @@ input and output. Where the service is, and with which token, stands in ANTIPODE
 Tools: ${tools.map(({ name }) => name).join(', ')}
 `;
 
-const tell = (text: string): void => void process.stderr.write(`antipode-mcp: ${text}\n`);
+function tell(text: string): void {
+  process.stderr.write(`antipode-mcp: ${text}\n`);
+}
 
 /** Answers a word on the command line, which no assistant passes; returns the exit code. */
-const answer = (word: string): number => {
+function answer(word: string): number {
   if (word === '--help' || word === '-h' || word === 'help') process.stdout.write(help);
   else if (word === '--version') process.stdout.write(`antipode-mcp ${version}\n`);
   else {
@@ -449,13 +457,13 @@ const answer = (word: string): number => {
     return 2;
   }
   return 0;
-};
+}
 
 /**
  * Starts the local assistant server on the process's own streams; anything that is not a message
  * goes to standard error.
  */
-export const runMcp = async (settingsFiles: readonly string[] = []): Promise<void> => {
+export async function runMcp(settingsFiles: readonly string[] = []): Promise<void> {
   const [word] = process.argv.slice(2);
   if (word !== undefined) {
     process.exitCode = answer(word);
@@ -477,4 +485,4 @@ export const runMcp = async (settingsFiles: readonly string[] = []): Promise<voi
     },
     onError: (error) => tell(error.message),
   });
-};
+}

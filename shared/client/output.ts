@@ -15,24 +15,26 @@ import {
 /** `--fields name,config.timeout_ms`: each as the path of its keys. */
 export type Fields = readonly (readonly string[])[];
 
-export const fieldsOf = (text: string): Fields =>
-  text
+export function fieldsOf(text: string): Fields {
+  return text
     .split(',')
     .map((field) => field.trim())
     .filter((field) => field !== '')
     .map((field) => field.split('.'));
+}
 
-export const valueAt = (item: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>(
+export function valueAt(item: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
     (value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined),
     item,
   );
+}
 
-const put = (
+function put(
   target: Record<string, unknown>,
   [first = '', ...rest]: readonly string[],
   value: unknown,
-): void => {
+): void {
   const inner = target[first];
   if (rest.length === 0) target[first] = value;
   else {
@@ -40,38 +42,39 @@ const put = (
     target[first] = next;
     put(next, rest, value);
   }
-};
+}
 
-const pick = (item: unknown, fields: Fields): Record<string, unknown> => {
+function pick(item: unknown, fields: Fields): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
   for (const path of fields) {
     const value = valueAt(item, path);
     if (value !== undefined && !path.includes('__proto__')) put(picked, path, value);
   }
   return picked;
-};
+}
 
-const itemsOf = (body: unknown): readonly unknown[] =>
-  isRecord(body) && Array.isArray(body.items) ? body.items : [body];
+function itemsOf(body: unknown): readonly unknown[] {
+  return isRecord(body) && Array.isArray(body.items) ? body.items : [body];
+}
 
 /**
  * The answer in its own shape with only these fields: of each item of a list, or of a single thing.
  */
-export const withFields = (body: unknown, fields: Fields): unknown => {
+export function withFields(body: unknown, fields: Fields): unknown {
   if (!isRecord(body)) return body;
   return Array.isArray(body.items)
     ? { ...body, items: body.items.map((item: unknown) => pick(item, fields)) }
     : pick(body, fields);
-};
+}
 
 /**
  * Requested fields that nothing has, and the available names; a deeper field may be absent without
  * a fault.
  */
-export const missingFields = (
+export function missingFields(
   body: unknown,
   fields: Fields,
-): { readonly missing: string[]; readonly there: string[] } => {
+): { readonly missing: string[]; readonly there: string[] } {
   const items = itemsOf(body).filter(isRecord);
   const missing =
     items.length === 0
@@ -81,7 +84,7 @@ export const missingFields = (
     missing: missing.map((path) => path.join('.')),
     there: [...new Set(items.flatMap((item) => Object.keys(item)))],
   };
-};
+}
 
 /**
  * Answers for people: a list as a table, a single thing as a card. Fields that a newer service adds
@@ -116,25 +119,28 @@ const meanings: Readonly<Record<string, Colour>> = {
 };
 export const meaningKeys = new Set(['status', 'state', 'result']);
 
-export const timeOf = (value: unknown): number | undefined =>
-  typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value)
+export function timeOf(value: unknown): number | undefined {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value)
     ? Date.parse(value)
     : undefined;
+}
 
 /** The day of a time, as it is written. */
-export const dayOf = (value: unknown): string => String(value).slice(0, 10);
+export function dayOf(value: unknown): string {
+  return String(value).slice(0, 10);
+}
 
 /**
  * A number with its unit. Inputs in seconds stay in seconds; measured durations are shown in
  * readable units.
  */
-const numberText = (key: string, value: number): string => {
+function numberText(key: string, value: number): string {
   if (key === 'duration_s' || key.endsWith('_seconds')) return duration(value * 1000);
   if (key.endsWith('_s')) return `${value} s`;
   return key.startsWith('percent') ? `${value} %` : String(value);
-};
+}
 
-export const plainText = (key: string, value: unknown, now: number): string => {
+export function plainText(key: string, value: unknown, now: number): string {
   if (value === null || value === undefined || value === '') return '–';
   const time = timeOf(value);
   if (time !== undefined) return relative(time, now);
@@ -149,28 +155,33 @@ export const plainText = (key: string, value: unknown, now: number): string => {
       : harmless(JSON.stringify(value));
   }
   return harmless(String(value));
-};
+}
 
 /** Adds the word open or resolved to an incident. */
-export const withState = (item: Item): Item =>
-  typeof item.open === 'boolean' && Object.hasOwn(item, 'confirmed_at')
+export function withState(item: Item): Item {
+  return typeof item.open === 'boolean' && Object.hasOwn(item, 'confirmed_at')
     ? {
         state: item.open ? (item.confirmed_at === null ? 'verifying' : 'open') : 'resolved',
         ...item,
       }
     : item;
+}
 
-export const painted = (key: string, text: string, paint: Paint): string => {
+export function painted(key: string, text: string, paint: Paint): string {
   const colour = meaningKeys.has(key) ? meanings[text.trim()] : undefined;
   return colour ? paint(text, colour) : text;
-};
+}
 
-export const title = (key: string): string =>
-  key.replaceAll('_', ' ').replace(/ (s|at|seconds)$/, '');
+export function title(key: string): string {
+  return key.replaceAll('_', ' ').replace(/ (s|at|seconds)$/, '');
+}
 
 /** Of the list's columns those that its items have; every member where the list has none. */
-const columnsOf = (item: Item, listed: readonly string[] | undefined): readonly string[] =>
-  listed === undefined ? Object.keys(item) : listed.filter((key) => Object.hasOwn(item, key));
+function columnsOf(item: Item, listed: readonly string[] | undefined): readonly string[] {
+  return listed === undefined
+    ? Object.keys(item)
+    : listed.filter((key) => Object.hasOwn(item, key));
+}
 
 /** The columns that a narrow terminal drops, in this order; half of every word helps no one. */
 const givenUp = [
@@ -215,10 +226,11 @@ const leastOf: Readonly<Record<string, number>> = {
   local_end: 19,
 };
 const wholeKeys = new Set(['id', 'monitor', 'incident', 'event']);
-const leastWidth = (key: string, whole: number): number => {
+
+function leastWidth(key: string, whole: number): number {
   if (wholeKeys.has(key) || meaningKeys.has(key)) return whole;
   return Math.min(whole, leastOf[key] ?? 12);
-};
+}
 
 const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -226,27 +238,32 @@ const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * As much of each id's end as distinguishes it from the others here: every command accepts that as
  * the id.
  */
-const shortIds = (ids: readonly string[]): readonly string[] => {
+function shortIds(ids: readonly string[]): readonly string[] {
   if (!ids.every((id) => id === '–' || wholeId.test(id))) return ids;
   for (let length = 8; length < 36; length += 2) {
     const ends = ids.map((id) => id.slice(-length));
     if (new Set(ends).size === new Set(ids).size) return ends;
   }
   return ids;
-};
+}
 
 /** The name of a probe without its continent. */
-const placeName = (value: unknown): string | undefined =>
-  isRecord(value) && typeof value.continent === 'string' && typeof value.name === 'string'
+function placeName(value: unknown): string | undefined {
+  return isRecord(value) && typeof value.continent === 'string' && typeof value.name === 'string'
     ? harmless(value.name)
     : undefined;
+}
 
-const widest = (texts: readonly string[]): number =>
-  texts.reduce((limit, text) => Math.max(limit, widthOf(text)), 0);
-const sum = (widths: readonly number[]): number => widths.reduce((all, width) => all + width, 0);
+function widest(texts: readonly string[]): number {
+  return texts.reduce((limit, text) => Math.max(limit, widthOf(text)), 0);
+}
+
+function sum(widths: readonly number[]): number {
+  return widths.reduce((all, width) => all + width, 0);
+}
 
 /** Narrows the widest column that has more than it needs, until the table fits. */
-const narrowed = (widths: readonly number[], least: readonly number[], room: number): number[] => {
+function narrowed(widths: readonly number[], least: readonly number[], room: number): number[] {
   const narrow = [...widths];
   for (let over = sum(narrow) - room; over > 0; over -= 1) {
     const spare = narrow.map((width, index) => (width > (least[index] ?? 0) ? width : 0));
@@ -255,23 +272,27 @@ const narrowed = (widths: readonly number[], least: readonly number[], room: num
     narrow[limit] = (narrow[limit] ?? 0) - 1;
   }
   return narrow;
-};
+}
 
 /** Shorter column titles: `seen` for `seen_from`, `monitor` for `monitor_name`. */
-const columnTitle = (key: string): string => title(key).replace(/ (from|name)$/, '');
+function columnTitle(key: string): string {
+  return title(key).replace(/ (from|name)$/, '');
+}
 
-const isTimeOrNone = (value: unknown): boolean => value === null || timeOf(value) !== undefined;
+function isTimeOrNone(value: unknown): boolean {
+  return value === null || timeOf(value) !== undefined;
+}
 
 /**
  * Clock times: in a table they say more than relative ones. The day is left out where it appears
  * nearby.
  */
-const clockText = (value: unknown, withDay: boolean): string => {
+function clockText(value: unknown, withDay: boolean): string {
   const time = timeOf(value);
   if (time === undefined) return '–';
   const text = new Date(time).toISOString();
   return withDay ? `${text.slice(0, 16)}Z` : text.slice(11);
-};
+}
 
 type Table = { readonly lines: readonly string[]; readonly hidden: readonly string[] };
 
@@ -279,12 +300,12 @@ type Table = { readonly lines: readonly string[]; readonly hidden: readonly stri
  * The rows with these columns, or with as many as fit; `days`: within a card, the days that the
  * card shows.
  */
-const tableOf = (
+function tableOf(
   rows: readonly Item[],
   all: readonly string[],
   terminal: Terminal,
   days?: ReadonlySet<string>,
-): Table => {
+): Table {
   const { columns, paint, now, fields } = terminal;
   const clocks = new Set(
     days
@@ -359,12 +380,13 @@ const tableOf = (
     ),
   );
   return { lines: [head, ...lines], hidden: all.filter((key) => !keys.includes(key)) };
-};
+}
 
-const noteLines = (text: string, { columns, paint }: Terminal): string[] =>
-  wrapped(text, columns).map((line) => paint(line, 'grey'));
+function noteLines(text: string, { columns, paint }: Terminal): string[] {
+  return wrapped(text, columns).map((line) => paint(line, 'grey'));
+}
 
-export const table = (items: readonly unknown[], terminal: Terminal): string => {
+export function table(items: readonly unknown[], terminal: Terminal): string {
   const rows = items.filter(isRecord).map(withState);
   const [first] = rows;
   if (!first) return 'None.\n';
@@ -383,16 +405,18 @@ export const table = (items: readonly unknown[], terminal: Terminal): string => 
         ]
       : [];
   return `${[...lines, ...note].join('\n')}\n`;
-};
+}
 
-const isPlace = (value: unknown): boolean => placeName(value) !== undefined;
+function isPlace(value: unknown): boolean {
+  return placeName(value) !== undefined;
+}
 
 /** A list within a card: short members become columns, and the others are named. */
-export const innerTable = (
+export function innerTable(
   items: readonly Item[],
   terminal: Terminal,
   days: ReadonlySet<string>,
-): readonly string[] => {
+): readonly string[] {
   const rows = items.map(withState);
   const all = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const deep = new Set(
@@ -408,25 +432,25 @@ export const innerTable = (
   return left === ''
     ? lines
     : [...lines, ...noteLines(`Not here: ${left}; --json shows all.`, terminal)];
-};
+}
 
 /**
  * A list's members, if they are short enough for a table: none contains a list of things itself.
  */
-const flatItems = (items: readonly unknown[]): readonly Item[] | undefined => {
+function flatItems(items: readonly unknown[]): readonly Item[] | undefined {
   const records = items.filter(isRecord);
   const isFlat = records.every(
     (item) => !Object.values(item).some((value) => Array.isArray(value) && value.some(isRecord)),
   );
   return isFlat && records.length === items.length ? records : undefined;
-};
+}
 
-const cardLines = (
+function cardLines(
   item: Item,
   indent: string,
   terminal: Terminal,
   near: readonly string[] = [],
-): string[] => {
+): string[] {
   const { paint, now, columns } = terminal;
   const shown = withState(item);
   const width = Math.max(...Object.keys(shown).map((key) => widthOf(title(key))));
@@ -472,13 +496,14 @@ const cardLines = (
       ...more.map((line) => `${indent}${' '.repeat(width)}  ${line}`),
     ];
   });
-};
+}
 
-export const card = (item: Item, terminal: Terminal): string =>
-  `${cardLines(item, '', terminal).join('\n')}\n`;
+export function card(item: Item, terminal: Terminal): string {
+  return `${cardLines(item, '', terminal).join('\n')}\n`;
+}
 
 /** An answer of any operation; empty for one without a body. */
-export const render = (body: unknown, terminal: Terminal): string => {
+export function render(body: unknown, terminal: Terminal): string {
   if (body === null || body === undefined) return '';
   if (!isRecord(body)) return `${JSON.stringify(body, null, 2)}\n`;
   if (!Array.isArray(body.items))
@@ -489,4 +514,4 @@ export const render = (body: unknown, terminal: Terminal): string => {
       ? ''
       : `\nThere are more: add --all, or --${next.key} ${harmless(next.value)}\n`;
   return `${table(body.items, terminal)}${more}`;
-};
+}

@@ -34,15 +34,16 @@ const clearLine = '\r\u001b[K';
  * The name of the monitor to delete, as users know it. Reading it also reports early that it does
  * not exist.
  */
-const nameOfMonitor = async (client: HttpClient, path: string): Promise<string> => {
+async function nameOfMonitor(client: HttpClient, path: string): Promise<string> {
   const { body } = await client.call({ method: 'GET', path });
   const [name, target] = [memberOf(body, 'name'), memberOf(body, 'target')];
   return `${harmless(String(name))}${typeof target === 'string' && target !== name ? ` (${harmless(target)})` : ''}`;
-};
+}
 
 /** No call reads a probe: its id is what was typed. */
-const idOfProbe = async (_: HttpClient, path: string): Promise<string> =>
-  harmless(path.slice(path.lastIndexOf('/') + 1));
+async function idOfProbe(_: HttpClient, path: string): Promise<string> {
+  return harmless(path.slice(path.lastIndexOf('/') + 1));
+}
 
 /** An irreversible command needs a confirmation. */
 type Deadly = {
@@ -70,17 +71,17 @@ const deadly: Readonly<Record<string, Deadly>> = {
 };
 
 /** Whether it may proceed: confirmed on the command line, or by the user. */
-const mayGo = async (
+async function mayGo(
   { nameOf, question, left }: Deadly,
   client: HttpClient,
   path: string,
   world: Surroundings,
-): Promise<Exit | undefined> => {
+): Promise<Exit | undefined> {
   const answer = await world.ask(question(await nameOf(client, path)));
   if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) return undefined;
   world.err(`${answer === undefined ? '\n' : ''}${left}.\n`);
   return answer === undefined ? exits.interrupted : exits.usage;
-};
+}
 
 /** What the flags of every command wish for. */
 type Wishes = {
@@ -90,7 +91,7 @@ type Wishes = {
   readonly fields: Fields | undefined;
 };
 
-const wishesOf = (values: readonly Given[]): Wishes => {
+function wishesOf(values: readonly Given[]): Wishes {
   const { json, all, yes, fields } = inputOf(values);
   return {
     json: json === true,
@@ -98,15 +99,15 @@ const wishesOf = (values: readonly Given[]): Wishes => {
     yes: yes === true,
     fields: typeof fields === 'string' ? fieldsOf(fields) : undefined,
   };
-};
+}
 
-const printAnswer = (
+function printAnswer(
   body: unknown,
   { json, fields }: Wishes,
   world: Surroundings,
   paint: Paint,
   listed: Command['operation']['columns'],
-): void => {
+): void {
   if (world.columns !== undefined && !json) {
     const text = render(body, { columns: world.columns, paint, now: world.now(), fields, listed });
     world.out(text === '' ? 'Done.\n' : text);
@@ -118,15 +119,10 @@ const printAnswer = (
     world.err(
       `antipode: nothing here has ${harmless(missing.join(', '))}; there are ${harmless(there.join(', '))}\n`,
     );
-};
+}
 
 /** A script would take the first page for the whole list without this message. */
-const printMore = (
-  body: unknown,
-  call: CommandCall,
-  { json }: Wishes,
-  world: Surroundings,
-): void => {
+function printMore(body: unknown, call: CommandCall, { json }: Wishes, world: Surroundings): void {
   const seen = world.columns !== undefined && !json;
   const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
   if (seen || asked || nextOf(body) === undefined || !isRecord(body) || !Array.isArray(body.items))
@@ -134,7 +130,7 @@ const printMore = (
   world.err(
     `antipode: only the first ${body.items.length} are here, there are more: --all gives all of them\n`,
   );
-};
+}
 
 type Sending = {
   readonly client: HttpClient;
@@ -144,20 +140,20 @@ type Sending = {
   readonly progress: ((count: number) => void) | undefined;
 };
 
-const memberCount = (body: unknown): number => {
+function memberCount(body: unknown): number {
   const items = memberOf(body, 'items');
   return Array.isArray(items) ? items.length : 0;
-};
+}
 
 /**
  * Sends part after part. What was done before a failed call stays done, and is reported before the
  * failure.
  */
-const sendMany = async (
+async function sendMany(
   { operation }: Command,
   call: CommandCall,
   { client, wishes, world, paint, progress }: Sending,
-): Promise<Exit> => {
+): Promise<Exit> {
   const answers: unknown[] = [];
   const tell = (): void => {
     const body = togetherOf(answers);
@@ -176,15 +172,15 @@ const sendMany = async (
   }
   tell();
   return hasRefused(togetherOf(answers)) ? exits.refused : exits.done;
-};
+}
 
-export const perform = async (
+export async function perform(
   command: Command,
   given: readonly string[],
   line: Line,
   world: Surroundings,
   paint: Paint,
-): Promise<Exit> => {
+): Promise<Exit> {
   const typed = valuesOf(
     { ...command, flags: [...command.flags, ...everywhere] },
     line,
@@ -232,4 +228,4 @@ export const perform = async (
   for (const warning of configWarnings(call.body, answer.body))
     world.err(`antipode: ${harmless(warning)} (antipode help config lists what is)\n`);
   return exits.done;
-};
+}

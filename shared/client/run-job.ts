@@ -22,7 +22,7 @@ const attempts = { start: 2, end: 5 } as const;
 
 type Job = { readonly address: string; readonly command: readonly [string, ...string[]] };
 
-const readJob = (given: readonly string[], environment: Surroundings['environment']): Job => {
+function readJob(given: readonly string[], environment: Surroundings['environment']): Job {
   const end = given.indexOf('--');
   const [own, [program, ...rest]] =
     end < 0 ? [given, []] : [given.slice(0, end), given.slice(end + 1)];
@@ -47,10 +47,10 @@ const readJob = (given: readonly string[], environment: Surroundings['environmen
       'run needs the address of the heartbeat, as in --ping https://antipode.example/beat/KEY',
     );
   return { address, command: [program, ...rest] };
-};
+}
 
 /** Keeps the end of a stream, never more than the service keeps. */
-const createTail = (): { readonly take: (chunk: Buffer) => void; readonly text: () => string } => {
+function createTail(): { readonly take: (chunk: Buffer) => void; readonly text: () => string } {
   let kept = Buffer.alloc(0);
   return {
     take: (chunk) => {
@@ -59,10 +59,10 @@ const createTail = (): { readonly take: (chunk: Buffer) => void; readonly text: 
     // Leaves out a character that was cut in half at the beginning.
     text: () => kept.toString('utf8').replace(/^\ufffd+/, ''),
   };
-};
+}
 
 /** Passes signals for the job on to it; a signal typed at the terminal has reached it already. */
-const passSignals = (child: ChildProcess): (() => void) => {
+function passSignals(child: ChildProcess): () => void {
   const passed = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => {
     const pass = (): void => {
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
@@ -73,14 +73,14 @@ const passSignals = (child: ChildProcess): (() => void) => {
   return () => {
     for (const end of passed) end();
   };
-};
+}
 
 /** The exit code that a shell would report for the command. */
-const run = (
+function run(
   [program, ...given]: Job['command'],
   onOutput: (chunk: Buffer) => void,
-): Promise<number> =>
-  new Promise((resolve) => {
+): Promise<number> {
+  return new Promise((resolve) => {
     const child = spawn(program, given, { stdio: ['inherit', 'pipe', 'pipe'] });
     const end = passSignals(child);
     for (const [from, to] of [
@@ -102,8 +102,9 @@ const run = (
       resolve(code ?? 128 + (signal ? constants.signals[signal] : 0));
     });
   });
+}
 
-export const runJob = async (given: readonly string[], world: Surroundings): Promise<number> => {
+export async function runJob(given: readonly string[], world: Surroundings): Promise<number> {
   if (given[0] === '--help' || given[0] === '-h') {
     world.out(runHelp);
     return exits.done;
@@ -121,4 +122,4 @@ export const runJob = async (given: readonly string[], world: Surroundings): Pro
   const endFault = await pingHeartbeat(`${address}/${code}?rid=${id}`, tail.text(), attempts.end);
   if (endFault !== undefined) world.err(`antipode: the end was not told: ${endFault}\n`);
   return code;
-};
+}

@@ -25,15 +25,18 @@ export class SettingsFault extends Error {
   }
 }
 
-export const settingsFile = (environment: Environment): string =>
-  environment.ANTIPODE_SETTINGS ||
-  join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'antipode', 'settings.json');
+export function settingsFile(environment: Environment): string {
+  return (
+    environment.ANTIPODE_SETTINGS ||
+    join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'antipode', 'settings.json')
+  );
+}
 
 /**
  * The settings file is `{"url": …, "token": …}`, readable by its owner only: anyone else who can
  * read the token can use it.
  */
-const readFile = (path: string, asked: boolean): Partial<Settings> => {
+function readFile(path: string, asked: boolean): Partial<Settings> {
   let text: string;
   try {
     if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
@@ -64,13 +67,13 @@ const readFile = (path: string, asked: boolean): Partial<Settings> => {
     // The parser's own message would quote the file, and with it the token.
     throw new SettingsFault('file', `${path} is not a JSON object with "url" and "token".`);
   }
-};
+}
 
 /**
  * The address of the service without a trailing slash, also when given the address of its API;
  * refused when it is no http or https address.
  */
-export const checkedUrl = (text: string): string => {
+export function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new SettingsFault(
@@ -84,7 +87,7 @@ export const checkedUrl = (text: string): string => {
       'The address of the service (ANTIPODE_URL) must not hold a user name or password.',
     );
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
-};
+}
 
 const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])$/;
 
@@ -92,7 +95,7 @@ const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])$/;
  * Whether the token of one address may be sent to the other: all names of this machine count as
  * one.
  */
-const isSamePlace = (one: string, other: string): boolean => {
+function isSamePlace(one: string, other: string): boolean {
   const [
     { protocol, hostname, port },
     { protocol: otherProtocol, hostname: otherName, port: otherPort },
@@ -100,13 +103,13 @@ const isSamePlace = (one: string, other: string): boolean => {
   const isSameHost =
     hostname === otherName || (loopback.test(hostname) && loopback.test(otherName));
   return protocol === otherProtocol && isSameHost && port === otherPort;
-};
+}
 
-export const checkedToken = (text: string): string => {
+export function checkedToken(text: string): string {
   if (!/^[\x21-\x7e]+$/.test(text))
     throw new SettingsFault('token', 'The token has characters that no token has. Copy it again.');
   return text;
-};
+}
 
 type Source = {
   readonly path: string | undefined;
@@ -118,10 +121,10 @@ type Source = {
  * The environment first, then the settings file, then the other files, each value separately. A
  * token is sent only to the address of its own file.
  */
-export const readSettings = (
+export function readSettings(
   environment: Environment,
   furtherFiles: readonly string[] = [],
-): Settings => {
+): Settings {
   const own = settingsFile(environment);
   const fromEnvironment = {
     path: undefined,
@@ -155,12 +158,12 @@ export const readSettings = (
     );
   }
   return { url: place, token: checkedToken(holder.token) };
-};
+}
 
 /** Replaces the settings file atomically; only its owner can read it. */
-export const writeSettings = (path: string, { url, token }: Settings): void => {
+export function writeSettings(path: string, { url, token }: Settings): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const partial = `${path}.${process.pid}`;
   writeFileSync(partial, `${JSON.stringify({ url, token }, null, 2)}\n`, { mode: 0o600 });
   renameSync(partial, path);
-};
+}

@@ -8,8 +8,9 @@ export type Paint = (text: string, colour: Colour) => string;
 const codes = { red: 31, green: 32, yellow: 33, blue: 34, grey: 90, bold: 1 } as const;
 export type Colour = keyof typeof codes;
 
-export const painter = (inColour: boolean): Paint =>
-  inColour ? (text, colour) => `\u001b[${codes[colour]}m${text}\u001b[0m` : (text) => text;
+export function painter(inColour: boolean): Paint {
+  return inColour ? (text, colour) => `\u001b[${codes[colour]}m${text}\u001b[0m` : (text) => text;
+}
 
 const ascii = /^[\x20-\x7e]*$/;
 
@@ -24,13 +25,14 @@ const keptOrSteering = new RegExp(`(${kept})|[\\p{Cc}\\p{Cf}\\u2028\\u2029]`, 'g
  * Removes everything that would control a terminal: text of a target or a colleague is shown, never
  * executed.
  */
-export const harmless = (text: string): string =>
-  ascii.test(text)
+export function harmless(text: string): string {
+  return ascii.test(text)
     ? text
     : text.replaceAll(
         keptOrSteering,
         (sign, stays: string | undefined) => stays ?? (/\s/.test(sign) ? ' ' : '\ufffd'),
       );
+}
 
 const segmenter = new Intl.Segmenter();
 
@@ -40,18 +42,20 @@ const narrow = /^[\x20-\x7e–…]*$/;
 /** A table needs the width of each of its texts several times. */
 const widths = createRecentCache<string, number>(20_000);
 
-const measured = (text: string): number => {
+function measured(text: string): number {
   const known = widths.find(text);
   if (known !== undefined) return known;
   const width = stringWidth(text);
   widths.keep(text, width);
   return width;
-};
+}
 
 /** How many columns a text takes. */
-export const widthOf = (text: string): number => (narrow.test(text) ? text.length : measured(text));
+export function widthOf(text: string): number {
+  return narrow.test(text) ? text.length : measured(text);
+}
 
-export const cut = (text: string, width: number): string => {
+export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   if (narrow.test(text)) return `${text.slice(0, Math.max(0, width - 1))}…`;
   let kept = '';
@@ -62,10 +66,10 @@ export const cut = (text: string, width: number): string => {
     kept += segment;
   }
   return `${kept}…`;
-};
+}
 
 /** Wraps between words to this many columns. A longer word stays whole, to be copied. */
-export const wrapped = (text: string, width: number): string[] => {
+export function wrapped(text: string, width: number): string[] {
   if (widthOf(text) <= width) return [text];
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -75,7 +79,7 @@ export const wrapped = (text: string, width: number): string[] => {
     else lines.push(word);
   }
   return lines;
-};
+}
 
 const rightToLeft =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/v;
@@ -85,8 +89,9 @@ const leftToRightMark = '\u200e';
  * Adds a mark after right-to-left text: without it the terminal draws the next column's number
  * before the text.
  */
-export const padded = (text: string, width: number): string =>
-  `${text}${!ascii.test(text) && rightToLeft.test(text) ? leftToRightMark : ''}${' '.repeat(Math.max(0, width - widthOf(text)))}`;
+export function padded(text: string, width: number): string {
+  return `${text}${!ascii.test(text) && rightToLeft.test(text) ? leftToRightMark : ''}${' '.repeat(Math.max(0, width - widthOf(text)))}`;
+}
 
 const units = [
   ['d', 86_400_000],
@@ -95,7 +100,7 @@ const units = [
   ['s', 1000],
 ] as const;
 
-export const duration = (ms: number): string => {
+export function duration(ms: number): string {
   for (const [index, [unit, size]] of units.entries()) {
     if (ms < size) continue;
     const whole = Math.floor(ms / size);
@@ -106,10 +111,10 @@ export const duration = (ms: number): string => {
       : `${whole} ${unit}`;
   }
   return '0 s';
-};
+}
 
 /** `3 min ago`, `in 2 h`. */
-export const relative = (at: number, now: number): string => {
+export function relative(at: number, now: number): string {
   if (Math.abs(now - at) < 1000) return 'now';
   return at <= now ? `${duration(now - at)} ago` : `in ${duration(at - now)}`;
-};
+}

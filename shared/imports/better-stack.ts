@@ -123,7 +123,7 @@ const securePorts = [465, 993, 995];
 type Made = Raw & { readonly title?: string };
 
 /** One; or one for each of its ports. */
-const monitorsOf = (row: Row, name: string, work: Work): readonly Made[] => {
+function monitorsOf(row: Row, name: string, work: Work): readonly Made[] {
   const isOnPort = ofTable(onPorts, row.text('monitor_type')) !== undefined;
   const ports = isOnPort ? [...new Set(row.text('port').split(/[\s,]+/))] : [''];
   return ports.flatMap((port) => {
@@ -131,9 +131,9 @@ const monitorsOf = (row: Row, name: string, work: Work): readonly Made[] => {
     const made = monitorOf(row, port, name, work);
     return made === undefined ? [] : [{ ...made, title }];
   });
-};
+}
 
-const monitorOf = (row: Row, given: string, name: string, work: Work): Raw | undefined => {
+function monitorOf(row: Row, given: string, name: string, work: Work): Raw | undefined {
   const [url, type] = [row.text('url'), row.text('monitor_type')];
   const interval_s = intervalFrom(row.number('check_frequency'), name, work);
   const request = row.number('request_timeout');
@@ -220,16 +220,16 @@ const monitorOf = (row: Row, given: string, name: string, work: Work): Raw | und
   row.value('verify_ssl', 'follow_redirects');
   const { target } = address;
   return { type: 'https', target, interval_s, config: consistent(config, name, work) };
-};
+}
 
-const regionOf = (region: string, name: string, work: Work): string | undefined => {
+function regionOf(region: string, name: string, work: Work): string | undefined {
   const continent = ofTable(continents, region);
   if (continent === undefined) work.omit(name, `its region ${region} has no counterpart.`);
   return continent;
-};
+}
 
 /** A value that an answer of DNS must have: an address, which says the type of the record. */
-const answerOf = (keyword: string, name: string, work: Work): Raw => {
+function answerOf(keyword: string, name: string, work: Work): Raw {
   if (keyword === '') return {};
   const family = isIP(keyword);
   if (family !== 0)
@@ -239,4 +239,4 @@ const answerOf = (keyword: string, name: string, work: Work): Raw => {
     `its keyword ${keyword} is left out: it is no address; set \`record_type\` and \`expected_values\`.`,
   );
   return {};
-};
+}

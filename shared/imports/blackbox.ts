@@ -48,9 +48,11 @@ export function importBlackbox(configs: readonly unknown[]): Imported {
 }
 
 /** Labels that say how Prometheus finds things. */
-const isOwnLabel = (label: string): boolean => label.startsWith('__');
+function isOwnLabel(label: string): boolean {
+  return label.startsWith('__');
+}
 
-const addTargets = (scrape: Row, modules: ReadonlyMap<string, Raw>, work: Work): void => {
+function addTargets(scrape: Row, modules: ReadonlyMap<string, Raw>, work: Work): void {
   const job = scrape.text('job_name') || 'targets';
   const params = scrape.inner('params');
   const [named] = params.texts('module');
@@ -82,16 +84,16 @@ const addTargets = (scrape: Row, modules: ReadonlyMap<string, Raw>, work: Work):
       else if (monitor) work.add('monitors', target, { ...monitor, tags });
     }
   }
-};
+}
 
 /** Modules that have the names of the example, where blackbox.yml was not given. */
-const usualModule = (name: string): Raw | undefined => {
+function usualModule(name: string): Raw | undefined {
   const [, prober] = /^(http|tcp|icmp|dns|grpc|ssh)/.exec(name) ?? [];
   if (prober === undefined) return undefined;
   if (prober === 'ssh')
     return { prober: 'tcp', tcp: { query_response: [{ expect: '^SSH-2.0-' }] } };
   return name.includes('post') ? { prober: 'http', http: { method: 'POST' } } : { prober };
-};
+}
 
 const meaningless = new Set([
   'body_size_limit',
@@ -101,7 +103,7 @@ const meaningless = new Set([
   'follow_redirects',
 ]);
 
-const monitorOf = (given: Raw, target: string, scrape: Row, work: Work): Raw | undefined => {
+function monitorOf(given: Raw, target: string, scrape: Row, work: Work): Raw | undefined {
   const module = rowOf(given);
   const interval_s = intervalFrom(
     secondsFrom(scrape.text('scrape_interval') || '60s'),
@@ -202,10 +204,10 @@ const monitorOf = (given: Raw, target: string, scrape: Row, work: Work): Raw | u
   }
   work.omit(target, `a module of prober ${prober || 'unknown'} has no counterpart as it is.`);
   return undefined;
-};
+}
 
 /** By what addresses alone; where either will do, a check tries them as they come. */
-const familyOf = (row: Row, type: string, target: string, work: Work): string | undefined => {
+function familyOf(row: Row, type: string, target: string, work: Work): string | undefined {
   const preferred = row.text('preferred_ip_protocol');
   const isAlone = row.isOff('ip_protocol_fallback');
   row.value('ip_protocol_fallback');
@@ -219,9 +221,9 @@ const familyOf = (row: Row, type: string, target: string, work: Work): string | 
         : 'its preferred_ip_protocol is left out, because it falls back to the other; `ip_family` asks for one alone.',
     );
   return undefined;
-};
+}
 
-const tokenOf = (row: Row, target: string, work: Work): string | undefined => {
+function tokenOf(row: Row, target: string, work: Work): string | undefined {
   const authorization = row.inner('authorization');
   const scheme = authorization.text('type') || 'Bearer';
   const token = row.text('bearer_token') || authorization.text('credentials');
@@ -229,10 +231,10 @@ const tokenOf = (row: Row, target: string, work: Work): string | undefined => {
   if (/^bearer$/i.test(scheme)) return work.secret(target, 'bearer_token', token);
   work.omit(target, `signing in by ${scheme} has no counterpart; set an Authorization header.`);
   return undefined;
-};
+}
 
 /** One text that is sent, and one that must come; an expression that is none is left out. */
-const talkOf = (answers: readonly Raw[], target: string, work: Work): Raw => {
+function talkOf(answers: readonly Raw[], target: string, work: Work): Raw {
   const texts = (field: string): readonly string[] =>
     answers.map((answer) => rowOf(answer).text(field)).filter((text) => text !== '');
   const [sends, expects] = [texts('send'), texts('expect')];
@@ -252,10 +254,10 @@ const talkOf = (answers: readonly Raw[], target: string, work: Work): Raw => {
     send: sendFrom(sent === '' ? '' : `${sent}\n`, partsOf(target)[1], target, work),
     expect: payloadFrom(literal, target, work),
   };
-};
+}
 
 /** What headers must match, and what they must not. There a missing header fails, unless allowed. */
-const headerPatternsOf = (row: Row, target: string, work: Work): Raw => {
+function headerPatternsOf(row: Row, target: string, work: Work): Raw {
   const [matches, matchesNot] = [new Map<string, string>(), new Map<string, string>()];
   const add = (to: Map<string, string>, header: string, pattern: string): void => {
     const isName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(header);
@@ -290,4 +292,4 @@ const headerPatternsOf = (row: Row, target: string, work: Work): Raw => {
     ...(matches.size > 0 && { header_matches: Object.fromEntries(matches) }),
     ...(matchesNot.size > 0 && { header_not_matches: Object.fromEntries(matchesNot) }),
   };
-};
+}

@@ -16,9 +16,9 @@ const shorthands: Readonly<Record<string, string>> = {
 };
 
 /** Undefined where cron cannot say it: years, seconds, last days, a weekday of some days alone. */
-export const cronFrom = (
+export function cronFrom(
   event: string,
-): { readonly schedule: string; readonly zone: string } | undefined => {
+): { readonly schedule: string; readonly zone: string } | undefined {
   const given = event.trim().split(/\s+/);
   const last = given.at(-1) ?? '';
   const zone = isTimeZone(last) && weekdaysFrom(last) === undefined ? last : '';
@@ -46,9 +46,9 @@ export const cronFrom = (
   return fields.includes(undefined) || typeof parseCron(schedule) === 'string'
     ? undefined
     : { schedule, zone };
-};
+}
 
-const fieldFrom = (text: string, from: number, to: number): string | undefined => {
+function fieldFrom(text: string, from: number, to: number): string | undefined {
   const parts = text.split(',').map((part) => {
     const [whole, star, first, last, step] =
       /^(?:(\*)|(\d\d?)(?:\.\.(\d\d?))?)(?:\/(\d\d?))?$/.exec(part) ?? [];
@@ -60,11 +60,11 @@ const fieldFrom = (text: string, from: number, to: number): string | undefined =
     return last === undefined ? String(start) : `${start}-${Number(last)}`;
   });
   return parts.includes(undefined) ? undefined : parts.join(',');
-};
+}
 
 const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 
-const weekdaysFrom = (text: string): string | undefined => {
+function weekdaysFrom(text: string): string | undefined {
   const parts = text.split(',').map((part) => {
     const [first = 0, last = first, ...more] = part
       .toLowerCase()
@@ -75,4 +75,4 @@ const weekdaysFrom = (text: string): string | undefined => {
     return first < last ? `${first}-${last}` : `${first}-7,1-${last}`;
   });
   return parts.includes(undefined) ? undefined : parts.join(',');
-};
+}

@@ -46,7 +46,9 @@ class Hopeless extends Error {
   }
 }
 
-const nameOf = (path: Path): string => JSON.stringify(path);
+function nameOf(path: Path): string {
+  return JSON.stringify(path);
+}
 
 /** Never throws: whatever is wrong with the text is a fault with its place. */
 export function readDocument(file: string, text: string): Source {
@@ -195,11 +197,11 @@ function walkOf(
 }
 
 /** Also for a key that objects have by themselves. */
-const define = (object: Record<string, unknown>, name: string, value: unknown): void => {
+function define(object: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(object, name, {
     value,
     enumerable: true,
     configurable: true,
     writable: true,
   });
-};
+}

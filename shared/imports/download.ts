@@ -5,7 +5,10 @@ import { parsed, type Raw, recordsIn } from './rows.ts';
 
 export const services = ['uptimerobot', 'healthchecks', 'better-stack'] as const;
 export type Service = (typeof services)[number];
-export const isService = (text: string): text is Service => services.some((one) => one === text);
+
+export function isService(text: string): text is Service {
+  return services.some((one) => one === text);
+}
 
 /** One request, until the signal ends it; its caller decides what may be reached. */
 export type Reach = (
@@ -76,8 +79,8 @@ export async function downloadFrom(
   }
 }
 
-const robotForm = (key: string, offset: number): string =>
-  new URLSearchParams({
+function robotForm(key: string, offset: number): string {
+  return new URLSearchParams({
     api_key: key,
     format: 'json',
     limit: '50',
@@ -88,13 +91,14 @@ const robotForm = (key: string, offset: number): string =>
     alert_contacts: '1',
     mwindows: '1',
   }).toString();
+}
 
-const robotRefusal = (error: unknown): SourceRefused => {
+function robotRefusal(error: unknown): SourceRefused {
   const said = isRecord(error) ? String(error.message ?? error.type ?? '') : '';
   return isRecord(error) && error.parameter_name === 'api_key'
     ? wrongKey('uptimerobot')
     : new SourceRefused('unreadable', `UptimeRobot refuses: ${said.slice(0, 200)}`);
-};
+}
 
 const names: Readonly<Record<Service, string>> = {
   uptimerobot: 'UptimeRobot',
@@ -102,17 +106,17 @@ const names: Readonly<Record<Service, string>> = {
   'better-stack': 'Better Stack',
 };
 
-const wrongKey = (service: Service): SourceRefused =>
-  new SourceRefused(
+function wrongKey(service: Service): SourceRefused {
+  return new SourceRefused(
     'key',
     `${names[service]} does not accept this key; give one of its API that may read.`,
   );
+}
 
 type Ask = (url: string, headers: Readonly<Record<string, string>>, form?: string) => Promise<Raw>;
 
-const asker =
-  (service: Service, { reach, wait }: Dependencies): Ask =>
-  async (url, headers, form) => {
+function asker(service: Service, { reach, wait }: Dependencies): Ask {
+  return async (url, headers, form) => {
     for (let attempt = 1; ; attempt += 1) {
       const { status, retryAfter, text } = await reach({
         url,
@@ -143,14 +147,15 @@ const asker =
       );
     }
   };
+}
 
-const refuseTooMany = (service: Service, { length }: readonly Raw[]): void => {
+function refuseTooMany(service: Service, { length }: readonly Raw[]): void {
   if (length > maxRows)
     throw new SourceRefused('unreadable', `${names[service]} lists more than a file can have.`);
-};
+}
 
 /** Follows the pages, on the same host alone: the key goes nowhere else. */
-const everyPage = async (first: string, key: string, ask: Ask): Promise<readonly Raw[]> => {
+async function everyPage(first: string, key: string, ask: Ask): Promise<readonly Raw[]> {
   const rows: Raw[] = [];
   const { origin } = new URL(first);
   let next: string | undefined = first;
@@ -164,7 +169,8 @@ const everyPage = async (first: string, key: string, ask: Ask): Promise<readonly
     next = typeof following === 'string' && sameOrigin(following, origin) ? following : undefined;
   }
   return rows;
-};
+}
 
-const sameOrigin = (url: string, origin: string): boolean =>
-  URL.canParse(url) && new URL(url).origin === origin;
+function sameOrigin(url: string, origin: string): boolean {
+  return URL.canParse(url) && new URL(url).origin === origin;
+}

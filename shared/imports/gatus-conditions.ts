@@ -133,12 +133,12 @@ export function conditionsOf(
 const everyStatus = Array.from({ length: 500 }, (_, nth) => nth + 100);
 
 /** `any(200, 204)` as its values; anything else as one. */
-const alternativesIn = (value: string): readonly string[] => {
+function alternativesIn(value: string): readonly string[] {
   const [, list] = /^any\((.*)\)$/s.exec(value) ?? [];
   return list === undefined ? [value] : list.split(',').map((one) => one.trim());
-};
+}
 
-const statusTest = (operator: string, value: string): ((status: number) => boolean) | undefined => {
+function statusTest(operator: string, value: string): ((status: number) => boolean) | undefined {
   const numbers = alternativesIn(value).map(Number);
   const [number = Number.NaN] = numbers;
   if (!numbers.every(Number.isInteger)) return undefined;
@@ -148,16 +148,16 @@ const statusTest = (operator: string, value: string): ((status: number) => boole
   if (operator === '<') return (status) => status < number;
   if (operator === '<=') return (status) => status <= number;
   return operator === '>' ? (status) => status > number : (status) => status >= number;
-};
+}
 
 /** Numbers in their order, as `200` and `200-299`. */
-const rangesOf = (numbers: readonly number[]): readonly string[] => {
+function rangesOf(numbers: readonly number[]): readonly string[] {
   const all = new Set(numbers);
   const ends = numbers.filter((number) => !all.has(number + 1));
   return numbers
     .filter((number) => !all.has(number - 1))
     .map((from, nth) => (from === ends[nth] ? String(from) : `${from}-${ends[nth]}`));
-};
+}
 
 /** A function of Gatus, such as `len([BODY])`. */
 const isCall = /^\w+\(/;
@@ -166,7 +166,7 @@ const isCall = /^\w+\(/;
  * A whole body as Gatus writes it: the text itself, `pat()` with `*` for anything and `?` for one
  * character, or any() of these. Undefined where it is more.
  */
-const patternOf = (value: string): string | undefined => {
+function patternOf(value: string): string | undefined {
   const patterns = alternativesIn(value).map((one) => {
     const [, glob] = /^pat\((.*)\)$/s.exec(one) ?? [];
     if (glob === undefined) return isCall.test(one) ? undefined : escaped(one);
@@ -175,10 +175,13 @@ const patternOf = (value: string): string | undefined => {
   });
   if (patterns.includes(undefined)) return undefined;
   return `(?s)^${patterns.length === 1 ? patterns[0] : `(?:${patterns.join('|')})`}$`;
-};
+}
 
-const escaped = (text: string, but = ''): string =>
-  text.replaceAll(/[\^$.+()[\]{}|*?\\]/g, (sign) => (but.includes(sign) ? sign : `\\${sign}`));
+function escaped(text: string, but = ''): string {
+  return text.replaceAll(/[\^$.+()[\]{}|*?\\]/g, (sign) =>
+    but.includes(sign) ? sign : `\\${sign}`,
+  );
+}
 
 export function dnsConditionsOf(conditions: readonly string[], name: string, work: Work): Raw {
   let codes: readonly string[] | undefined;

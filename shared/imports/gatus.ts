@@ -103,7 +103,7 @@ export function importGatus(config: unknown): Imported {
   return work.done();
 }
 
-const endpointOf = (row: Row, name: string, work: Work): Raw | undefined => {
+function endpointOf(row: Row, name: string, work: Work): Raw | undefined {
   const interval_s = intervalFrom(secondsFrom(row.text('interval') || '60s'), name, work);
   const url = row.text('url');
   const client = row.inner('client');
@@ -210,7 +210,7 @@ const endpointOf = (row: Row, name: string, work: Work): Raw | undefined => {
       work.omit(name, `checks of ${scheme || 'such an address'} have no counterpart.`);
       return undefined;
   }
-};
+}
 
 /** Where alerts go, by their kind in Gatus: ours, and its settings. */
 const kinds: Readonly<
@@ -231,11 +231,11 @@ const kinds: Readonly<
 };
 const secrets = /webhook-url|token$|user-key|integration-key/;
 
-const addChannels = (
+function addChannels(
   alerting: Row,
   alerted: ReadonlyMap<string, readonly string[]>,
   work: Work,
-): void => {
+): void {
   for (const [type, [kind, settings]] of Object.entries(kinds)) {
     if (!isRecord(alerting.value(type))) continue;
     const row = alerting.inner(type);
@@ -257,7 +257,7 @@ const addChannels = (
       });
   }
   omitUnread(alerting, 'alerting', work);
-};
+}
 
 /** Several files make one configuration; a list of one is added to that of another. */
 export function joined(configs: readonly unknown[]): Raw {
@@ -276,6 +276,9 @@ export function joined(configs: readonly unknown[]): Raw {
 }
 
 /** Whether it has endpoints at all. */
-export const isGatus = (config: unknown): boolean =>
-  isRecord(config) &&
-  recordsIn(config.endpoints).length + recordsIn(config['external-endpoints']).length > 0;
+export function isGatus(config: unknown): boolean {
+  return (
+    isRecord(config) &&
+    recordsIn(config.endpoints).length + recordsIn(config['external-endpoints']).length > 0
+  );
+}

@@ -74,11 +74,11 @@ export function importHealthchecks(answer: unknown): Imported {
 }
 
 /** When its pings are due; one whose schedule is lost would be called missed at any time. */
-const scheduleOf = (
+function scheduleOf(
   row: Row,
   name: string,
   work: Work,
-): { readonly schedule?: string; readonly timezone?: string; readonly isLost: boolean } => {
+): { readonly schedule?: string; readonly timezone?: string; readonly isLost: boolean } {
   const [given, zone] = [row.text('schedule'), row.text('tz')];
   if (given === '') return { isLost: false };
   const { schedule, zone: own } =
@@ -94,10 +94,11 @@ const scheduleOf = (
   if (timezone === '' || isTimeZone(timezone)) return { schedule, timezone, isLost: false };
   work.omit(name, `its time zone ${timezone} is not known: its schedule is in UTC.`);
   return { schedule, isLost: false };
-};
+}
 
 /** A key that may only read gives neither. */
-const aliasOf = (row: Row): string | undefined =>
-  /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(
+function aliasOf(row: Row): string | undefined {
+  return /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(
     `${row.text('uuid')} ${row.text('ping_url')}`,
   )?.[0];
+}

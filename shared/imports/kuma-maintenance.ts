@@ -30,7 +30,7 @@ export function maintenanceFrom(raw: Raw, about: About, today: string, work: Wor
 }
 
 /** A sentence when there is none. */
-const windowOf = (row: Row, raw: Raw, about: About, today: string): Raw | string => {
+function windowOf(row: Row, raw: Raw, about: About, today: string): Raw | string {
   const strategy = row.text('strategy');
   if (row.isOff('active')) return 'this maintenance is switched off, and left out.';
   if (about.monitors.length + about.groups.length === 0)
@@ -59,11 +59,11 @@ const windowOf = (row: Row, raw: Raw, about: About, today: string): Raw | string
     ends_at: `${to > from ? begin : nextDay(begin)}T${to}`,
     rrule: `${rule.text}${until}`,
   };
-};
+}
 
 type Rule = { readonly text: string; readonly isOn: (day: Date) => boolean };
 
-const ruleOf = (strategy: string, raw: Raw): Rule | undefined => {
+function ruleOf(strategy: string, raw: Raw): Rule | undefined {
   const list = (field: string): readonly unknown[] => {
     const value = typeof raw[field] === 'string' ? parsed(String(raw[field])) : raw[field];
     return Array.isArray(value) ? value : [];
@@ -93,38 +93,40 @@ const ruleOf = (strategy: string, raw: Raw): Rule | undefined => {
         };
   }
   return undefined;
-};
+}
 
 /** `lastDay2` is the last day but one. */
-const dayOfMonth = (day: unknown): number => {
+function dayOfMonth(day: unknown): number {
   const [, fromLast] = /^lastDay(\d)$/.exec(String(day)) ?? [];
   return fromLast === undefined ? Number(day) : -Number(fromLast);
-};
+}
 
-const isDayOfMonth = (day: Date, wanted: number): boolean => {
+function isDayOfMonth(day: Date, wanted: number): boolean {
   if (wanted > 0) return day.getUTCDate() === wanted;
   const last = new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + 1, 0)).getUTCDate();
   return day.getUTCDate() === last + 1 + wanted;
-};
+}
 
-const iso = (day: Date): string => day.toISOString().slice(0, 10);
+function iso(day: Date): string {
+  return day.toISOString().slice(0, 10);
+}
 
 /** A window begins with its first occurrence. */
-const firstDay = (rule: Rule, from: string): string => {
+function firstDay(rule: Rule, from: string): string {
   const day = new Date(`${from}T00:00:00Z`);
   for (let tried = 0; tried < 400 && !rule.isOn(day); tried += 1)
     day.setUTCDate(day.getUTCDate() + 1);
   return iso(day);
-};
+}
 
-const nextDay = (day: string): string => {
+function nextDay(day: string): string {
   const next = new Date(`${day}T00:00:00Z`);
   next.setUTCDate(next.getUTCDate() + 1);
   return iso(next);
-};
+}
 
 /** A local time as `2026-11-26T02:00`. */
-const momentFrom = (text: string): string | undefined => {
+function momentFrom(text: string): string | undefined {
   const [, date, time = '00:00'] = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d))?/.exec(text) ?? [];
   const moment = `${date}T${time}`;
   const read = new Date(`${moment}:00Z`);
@@ -133,7 +135,8 @@ const momentFrom = (text: string): string | undefined => {
     read.toISOString().startsWith(moment)
     ? moment
     : undefined;
-};
+}
 
-const timeFrom = (text: string): string | undefined =>
-  /^((?:[01]\d|2[0-3]):[0-5]\d)/.exec(text)?.[1];
+function timeFrom(text: string): string | undefined {
+  return /^((?:[01]\d|2[0-3]):[0-5]\d)/.exec(text)?.[1];
+}

@@ -123,7 +123,7 @@ const databases: Readonly<Record<string, readonly [banner: string, port: number]
   redis: ['redis', 6_379],
 };
 
-const ofType = (row: Row, name: string, work: Work): MonitorOfFile | undefined => {
+function ofType(row: Row, name: string, work: Work): MonitorOfFile | undefined {
   const type = row.text('type');
   if (type === 'push') {
     work.omit(name, newPingAddress);
@@ -227,23 +227,24 @@ const ofType = (row: Row, name: string, work: Work): MonitorOfFile | undefined =
       work.omit(name, `monitors of type ${type || 'unknown'} have no counterpart${hintOf(type)}`);
       return undefined;
   }
-};
+}
 
-const hintOf = (type: string): string =>
-  /^(?:snmp|ntp|steam|gamedig|radius|sip-options)$/.test(type)
+function hintOf(type: string): string {
+  return /^(?:snmp|ntp|steam|gamedig|radius|sip-options)$/.test(type)
     ? ': no check speaks its UDP.'
     : /^(?:mqtt|mongodb|sqlserver|oracledb|kafka-producer|rabbitmq)$/.test(type)
       ? '; one of type tcp watches a port.'
       : type === 'grpc-keyword'
         ? '; one of type grpc asks a server for its health.'
         : '.';
+}
 
 const smtpSecurity: Readonly<Record<string, string>> = { secure: 'implicit', starttls: 'smtp' };
 
-const familyOf = (row: Row): string | undefined => {
+function familyOf(row: Row): string | undefined {
   const [, family] = /^ipv([46])$/.exec(row.text('ip_family')) ?? [];
   return family;
-};
+}
 
 const contentTypes: Readonly<Record<string, string>> = {
   json: 'application/json',
@@ -251,7 +252,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   xml: 'text/xml; charset=utf-8',
 };
 
-const httpOf = (row: Row, target: string, name: string, work: Work): Raw => {
+function httpOf(row: Row, target: string, name: string, work: Work): Raw {
   const given = row.value('headers');
   const headers = typeof given === 'string' ? parsed(given) : given;
   const own = isRecord(headers) ? headersFrom(headers, name, work) : {};
@@ -288,9 +289,9 @@ const httpOf = (row: Row, target: string, name: string, work: Work): Raw => {
     json: row.text('type') === 'json-query' ? jsonOf(row, name, work) : undefined,
     ...signInOf(row, name, work),
   };
-};
+}
 
-const signInOf = (row: Row, name: string, work: Work): Raw => {
+function signInOf(row: Row, name: string, work: Work): Raw {
   const method = row.text('auth_method');
   const [username, password] = [row.text('basic_auth_user'), row.text('basic_auth_pass')];
   if (method === 'basic') return { basic_auth: credentialsFrom(username, password, name, work) };
@@ -309,7 +310,7 @@ const signInOf = (row: Row, name: string, work: Work): Raw => {
   if (method !== '' && method !== 'null')
     work.omit(name, `signing in by ${method} has no counterpart; set up what its target takes.`);
   return {};
-};
+}
 
 const operators: Readonly<Record<string, string>> = {
   '': 'equals',
@@ -319,7 +320,7 @@ const operators: Readonly<Record<string, string>> = {
   '<': 'lt',
 };
 
-const jsonOf = (row: Row, name: string, work: Work): readonly Raw[] | undefined => {
+function jsonOf(row: Row, name: string, work: Work): readonly Raw[] | undefined {
   const [path, expected] = [jsonPathFrom(row.text('json_path')), row.text('expected_value')];
   const operator = ofTable(operators, row.text('json_path_operator'));
   const value =
@@ -332,10 +333,10 @@ const jsonOf = (row: Row, name: string, work: Work): readonly Raw[] | undefined 
     return [{ path, [operator]: value }];
   work.omit(name, 'its JSON query is more than a path and a value, and left out.');
   return undefined;
-};
+}
 
 /** Conditions of Kuma 2 on records: those that each name one value. */
-const answersOf = (row: Row, name: string, work: Work): Raw => {
+function answersOf(row: Row, name: string, work: Work): Raw {
   const given = row.value('conditions');
   const conditions = recordsIn(typeof given === 'string' ? parsed(given) : given);
   if (conditions.length === 0) return {};
@@ -348,4 +349,4 @@ const answersOf = (row: Row, name: string, work: Work): Raw => {
     return { expected_values: values.slice(0, 100), match: isAll && !isAny ? 'all' : undefined };
   work.omit(name, 'its conditions are more than a list of values, and left out.');
   return {};
-};
+}

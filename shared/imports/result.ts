@@ -159,21 +159,28 @@ export function beginImport({
 
 /** Around the name of a variable in a text; sources have none, because `cleaned` takes them out. */
 const marker = '\u0000';
-const mark = (variable: string): string => `${marker}${variable}${marker}`;
+
+function mark(variable: string): string {
+  return `${marker}${variable}${marker}`;
+}
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the marker.
 const markers = /\u0000(\w+)\u0000/g;
 
-const isEmpty = (value: unknown): boolean =>
-  value === undefined ||
-  value === null ||
-  value === '' ||
-  (Array.isArray(value) && value.length === 0) ||
-  (isRecord(value) && Object.values(value).every(isEmpty));
+function isEmpty(value: unknown): boolean {
+  return (
+    value === undefined ||
+    value === null ||
+    value === '' ||
+    (Array.isArray(value) && value.length === 0) ||
+    (isRecord(value) && Object.values(value).every(isEmpty))
+  );
+}
 
-const sentence = (message: string): string => {
+function sentence(message: string): string {
   const text = message.replace(/^Value error, /, '');
   return /[.?!]$/.test(text) ? text : `${text}.`;
-};
+}
 
 /** What has no counterpart, and which variables to set, for people. Empty when there is nothing. */
 export function reportOf({ omissions, variables }: Imported): string {

@@ -77,8 +77,8 @@ export function rowOf(
   };
 }
 
-const saysSomething = (value: unknown): boolean =>
-  !(
+function saysSomething(value: unknown): boolean {
+  return !(
     value === undefined ||
     value === null ||
     value === '' ||
@@ -91,38 +91,43 @@ const saysSomething = (value: unknown): boolean =>
     (Array.isArray(value) && value.length === 0) ||
     (isRecord(value) && !Object.values(value).some(saysSomething))
   );
+}
 
-export const isOn = (value: unknown): boolean =>
-  value === true || value === 1 || value === '1' || value === 'true';
+export function isOn(value: unknown): boolean {
+  return value === true || value === 1 || value === '1' || value === 'true';
+}
 
-export const numberFrom = (value: unknown): number | undefined => {
+export function numberFrom(value: unknown): number | undefined {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
-};
+}
 
-export const recordsIn = (value: unknown): readonly Raw[] =>
-  Array.isArray(value) ? value.filter(isRecord) : [];
+export function recordsIn(value: unknown): readonly Raw[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
 
 /** What a table has for a word of the source; nothing that every object has. */
-export const ofTable = <Value>(
+export function ofTable<Value>(
   table: Readonly<Record<string, Value>>,
   word: string,
-): Value | undefined => (Object.hasOwn(table, word) ? table[word] : undefined);
+): Value | undefined {
+  return Object.hasOwn(table, word) ? table[word] : undefined;
+}
 
 /** JSON in a text; undefined where it is none. */
-export const parsed = (text: string): unknown => {
+export function parsed(text: string): unknown {
   if (text === '') return undefined;
   try {
     return JSON.parse(text);
   } catch {
     return undefined; // Whoever asks takes it for a text that says nothing.
   }
-};
+}
 
 const maxDepth = 40;
 
 /** The whole source without characters that no file can have. */
-export const cleaned = (value: unknown, depth = 0): unknown => {
+export function cleaned(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.toWellFormed().replaceAll('\u0000', '');
   if (typeof value === 'bigint') return Number(value);
   if (depth > maxDepth) return undefined;
@@ -131,4 +136,4 @@ export const cleaned = (value: unknown, depth = 0): unknown => {
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) => [key, cleaned(each, depth + 1)]),
   );
-};
+}

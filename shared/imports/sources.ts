@@ -18,7 +18,10 @@ export const sources = [
   'blackbox',
 ] as const;
 export type Source = (typeof sources)[number];
-export const isSource = (text: string): text is Source => sources.some((one) => one === text);
+
+export function isSource(text: string): text is Source {
+  return sources.some((one) => one === text);
+}
 
 export const sourceNames: Readonly<Record<Source, string>> = {
   'uptime-kuma': 'Uptime Kuma',
@@ -30,16 +33,19 @@ export const sourceNames: Readonly<Record<Source, string>> = {
 };
 
 /** Whether its files are YAML; those of the others are JSON. */
-export const isYaml = (source: Source): boolean => source === 'gatus' || source === 'blackbox';
+export function isYaml(source: Source): boolean {
+  return source === 'gatus' || source === 'blackbox';
+}
 
 /** What stands in a file of a source that is not YAML; undefined where that cannot be read. */
-export const readAnswer = (source: Source, text: string): unknown => {
+export function readAnswer(source: Source, text: string): unknown {
   const plain = text.replace(/^\uFEFF/, '');
   return parsed(plain) ?? (source === 'uptimerobot' ? uptimeRobotTable(plain) : undefined);
-};
+}
 
-export const unreadable = (source: Source): string =>
-  source === 'uptimerobot' ? 'is neither JSON nor a CSV of monitors.' : 'is no JSON.';
+export function unreadable(source: Source): string {
+  return source === 'uptimerobot' ? 'is neither JSON nor a CSV of monitors.' : 'is no JSON.';
+}
 
 /**
  * What was read of it, as objects of a file; a sentence when it is something else.

@@ -48,8 +48,8 @@ export function kumaTablesOf(backup: unknown): KumaTables | undefined {
 }
 
 /** Names of the backup as columns: `maxRetries` is `max_retries`, but a few that are written so. */
-const withColumns = (raw: Raw): Raw =>
-  Object.fromEntries(
+function withColumns(raw: Raw): Raw {
+  return Object.fromEntries(
     Object.entries(raw).map(([name, value]) => {
       const column = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       return /^accepted_statuscodes(?:_json)?$/.test(column)
@@ -57,6 +57,7 @@ const withColumns = (raw: Raw): Raw =>
         : [column, value];
     }),
   );
+}
 
 /** `today`, as 2026-11-26: windows that repeat begin then. */
 export function importKuma(given: KumaTables, today: string): Imported {
@@ -114,7 +115,7 @@ export function importKuma(given: KumaTables, today: string): Imported {
 }
 
 /** Groups lie in no others here: their names say where they were. */
-const addGroups = (monitors: readonly Raw[], work: Work): ReadonlyMap<number, string> => {
+function addGroups(monitors: readonly Raw[], work: Work): ReadonlyMap<number, string> {
   const byId = new Map(monitors.map((one) => [numberFrom(one.id), one]));
   const keys = new Map<number, string>();
   const pathOf = (one: Raw, depth = 0): readonly string[] => {
@@ -133,10 +134,10 @@ const addGroups = (monitors: readonly Raw[], work: Work): ReadonlyMap<number, st
     if (key !== undefined) keys.set(numberFrom(one.id) ?? Number.NaN, key);
   }
   return keys;
-};
+}
 
 /** A paused group pauses what is in it. */
-const pausesOf = (monitors: readonly Raw[]) => {
+function pausesOf(monitors: readonly Raw[]) {
   const byId = new Map(monitors.map((one) => [numberFrom(one.id), one]));
   const isPaused = (one: Raw, depth = 0): boolean => {
     const parent = byId.get(numberFrom(one.parent));
@@ -146,16 +147,17 @@ const pausesOf = (monitors: readonly Raw[]) => {
     );
   };
   return (one: Raw): boolean => isPaused(one);
-};
+}
 
 /** As `name:value`. A backup has both in the link itself. */
-const tagsOf = (monitor: number, links: readonly Raw[], tags: readonly Raw[]): readonly string[] =>
-  links
+function tagsOf(monitor: number, links: readonly Raw[], tags: readonly Raw[]): readonly string[] {
+  return links
     .filter((link) => numberFrom(link.monitor_id) === monitor)
     .map((link) => {
       const tag = tags.find(({ id }) => numberFrom(id) === numberFrom(link.tag_id)) ?? link;
       return [rowOf(tag).text('name'), rowOf(link).text('value')].filter(Boolean).join(':');
     });
+}
 
 const aboutPages = new Set([
   'id',
@@ -175,13 +177,13 @@ const reasonsOfPages = {
   custom_css: 'its CSS has no counterpart; an accent colour and a logo can be set.',
 };
 
-const addStatusPage = (
+function addStatusPage(
   raw: Raw,
   rows: (table: (typeof kumaTables)[number]) => readonly Raw[],
   keys: ReadonlyMap<number, string>,
   groupKeys: ReadonlyMap<number, string>,
   work: Work,
-): void => {
+): void {
   const row = rowOf(raw, aboutPages, usualPages);
   const id = row.number('id');
   const name = row.text('title') || row.text('slug');
@@ -221,13 +223,16 @@ const addStatusPage = (
     rows: [...shown.values()].slice(0, 500),
   });
   omitUnread(row, name, work, reasonsOfPages);
-};
+}
 
-const slugFrom = (text: string): string =>
-  keyFrom(text)
+function slugFrom(text: string): string {
+  return keyFrom(text)
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, 60)
     .replaceAll(/^-+|-+$/g, '');
+}
 
 /** A backup in a text; undefined where it is none. */
-export const kumaTablesIn = (text: string): KumaTables | undefined => kumaTablesOf(parsed(text));
+export function kumaTablesIn(text: string): KumaTables | undefined {
+  return kumaTablesOf(parsed(text));
+}

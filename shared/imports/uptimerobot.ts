@@ -98,7 +98,7 @@ const methods: Readonly<Record<string, string>> = {
 };
 
 /** The CSV as an answer of v2; undefined where it has no monitors' columns. */
-export const uptimeRobotTable = (text: string): unknown => {
+export function uptimeRobotTable(text: string): unknown {
   const [header, ...rows] = csvRows(text) ?? [];
   const fields = header?.map((title) => {
     const field = title.trim().toLowerCase().replace(/\W+/g, '_');
@@ -110,7 +110,7 @@ export const uptimeRobotTable = (text: string): unknown => {
       .filter((row) => row.some((cell) => cell.trim() !== ''))
       .map((row) => Object.fromEntries(fields.map((field, nth) => [field, row[nth]]))),
   };
-};
+}
 
 export function importUptimeRobot(answer: unknown): Imported {
   const work = beginImport();
@@ -137,7 +137,7 @@ export function importUptimeRobot(answer: unknown): Imported {
 }
 
 /** One; or one for each type of record that it watches. */
-const monitorsOf = (row: Row, name: string, work: Work): readonly Raw[] => {
+function monitorsOf(row: Row, name: string, work: Work): readonly Raw[] {
   const monitor = monitorOf(row, name, work);
   if (monitor === undefined) return [];
   if (monitor.type !== 'dns') return [monitor];
@@ -157,15 +157,15 @@ const monitorsOf = (row: Row, name: string, work: Work): readonly Raw[] => {
       : [];
   });
   return made.length === 0 ? [monitor] : made;
-};
+}
 
-const isRecordOf = (type: string, value: string): boolean => {
+function isRecordOf(type: string, value: string): boolean {
   if (type === 'A' || type === 'AAAA') return isIP(value) === (type === 'A' ? 4 : 6);
   if (type === 'MX') return /^\d{1,4} /.test(value) && isHost(value.slice(value.indexOf(' ') + 1));
   return type === 'TXT' || (/^(?:CNAME|NS|PTR)$/.test(type) && isHost(value));
-};
+}
 
-const monitorOf = (row: Row, name: string, work: Work): Raw | undefined => {
+function monitorOf(row: Row, name: string, work: Work): Raw | undefined {
   // CSV writes HTTP(s).
   const given = row.text('type').toLowerCase().replace('(s)', '');
   const type = ofTable(types, given) ?? given;
@@ -233,7 +233,7 @@ const monitorOf = (row: Row, name: string, work: Work): Raw | undefined => {
   }
   work.omit(name, `monitors of type ${given || 'unknown'} have no counterpart as they are.`);
   return undefined;
-};
+}
 
 const comparisons: Readonly<Record<string, string>> = {
   equals: 'equals',
@@ -243,7 +243,7 @@ const comparisons: Readonly<Record<string, string>> = {
 };
 
 /** Its assertions on JSON, of which all must hold. */
-const jsonOf = (assertions: Row, name: string, work: Work): readonly Raw[] => {
+function jsonOf(assertions: Row, name: string, work: Work): readonly Raw[] {
   const isEither = /^or$/i.test(assertions.text('logic'));
   const checks = assertions.records('checks');
   return checks.flatMap((one) => {
@@ -261,9 +261,9 @@ const jsonOf = (assertions: Row, name: string, work: Work): readonly Raw[] => {
     work.omit(name, `the assertion ${property} ${comparison} is left out: no assertion says it.`);
     return [];
   });
-};
+}
 
-const httpOf = (row: Row, isKeyword: boolean, name: string, work: Work): Raw => {
+function httpOf(row: Row, isKeyword: boolean, name: string, work: Work): Raw {
   const headers = row.value('custom_http_headers', 'customHttpHeaders');
   const method = row.text('http_method', 'httpMethodType');
   const username = row.text('http_username', 'httpUsername');
@@ -316,11 +316,11 @@ const httpOf = (row: Row, isKeyword: boolean, name: string, work: Work): Raw => 
       ? wordsFrom([word], name, work)
       : undefined,
   };
-};
+}
 
-const statusesOf = (given: unknown): { readonly up?: string[]; readonly down?: string[] } => {
+function statusesOf(given: unknown): { readonly up?: string[]; readonly down?: string[] } {
   if (!isRecord(given)) return {};
   const list = (value: unknown): string[] =>
     (Array.isArray(value) ? value : String(value ?? '').split('-')).map(String).filter(Boolean);
   return { up: list(given.up), down: list(given.down) };
-};
+}

@@ -10,7 +10,7 @@ export type Zones = {
   readonly countries: ReadonlyMap<string, string>;
 };
 
-export const zoneResource = ({ version, files, countries }: Zones): Buffer => {
+export function zoneResource({ version, files, countries }: Zones): Buffer {
   // ICU names its own unknown zone.
   const all = new Map([...files, ['Etc/Unknown', unknown] as const]);
   const names = [...all.keys()].toSorted((a, b) => (a < b ? -1 : 1));
@@ -27,7 +27,7 @@ export const zoneResource = ({ version, files, countries }: Zones): Buffer => {
       Regions: { array: names.map((name) => countries.get(name) ?? '001') },
     },
   });
-};
+}
 
 const unknown: ZoneFile = {
   first: { offset: 0, isDst: false },
@@ -38,10 +38,10 @@ const unknown: ZoneFile = {
 /** Changes of a rule go on from the year after the next. */
 const yearsWritten = 2;
 
-const zoneOf = (
+function zoneOf(
   { first, changes: known, footer: { offset, summer } }: ZoneFile,
   rules: Map<string, readonly number[]>,
-): Resource => {
+): Resource {
   if (summer === undefined) return { table: historyOf(first.offset, known) };
   const last = known.at(-1)?.at ?? 0;
   const year = new Date(last * 1_000).getUTCFullYear();
@@ -66,14 +66,11 @@ const zoneOf = (
       finalYear: year + yearsWritten,
     },
   };
-};
+}
 
 const longestSummer = 7_200;
 
-const historyOf = (
-  began: number,
-  changes: readonly Change[],
-): Readonly<Record<string, Resource>> => {
+function historyOf(began: number, changes: readonly Change[]): Readonly<Record<string, Resource>> {
   let standard = began;
   const kinds = new Map<string, { readonly nth: number; readonly pair: readonly number[] }>();
   const kindOf = ({ offset, isDst }: Pick<Change, 'offset' | 'isDst'>): number => {
@@ -106,12 +103,12 @@ const historyOf = (
       ),
     ),
   };
-};
+}
 
 const monthLengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
 /** Month from 0, the weekday from 1 on or after a day (negative), seconds, by the clocks until then. */
-const ruleOf = ({ month, week, weekday, seconds }: YearlyChange): readonly number[] => {
+function ruleOf({ month, week, weekday, seconds }: YearlyChange): readonly number[] {
   const days = Math.floor(seconds / 86_400);
   const least = week < 5 ? 1 + 7 * (week - 1) : (monthLengths[month - 1] ?? 31) - 6;
   return [
@@ -121,4 +118,4 @@ const ruleOf = ({ month, week, weekday, seconds }: YearlyChange): readonly numbe
     seconds - days * 86_400,
     0,
   ];
-};
+}

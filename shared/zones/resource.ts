@@ -12,27 +12,31 @@ export type Resource =
 
 const types = { text: 0, bytes: 1, table: 2, number: 7, array: 8, numbers: 14 } as const;
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
 
-const keysIn = (of: Resource): readonly string[] => {
+function keysIn(of: Resource): readonly string[] {
   if (typeof of !== 'object') return [];
   if ('table' in of)
     return Object.entries(of.table).flatMap(([key, each]) => [key, ...keysIn(each)]);
   return 'array' in of ? of.array.flatMap(keysIn) : [];
-};
+}
 
-const words = (numbers: readonly number[]): Buffer => {
+function words(numbers: readonly number[]): Buffer {
   const bytes = Buffer.alloc(4 * numbers.length);
   for (const [at, each] of numbers.entries()) bytes.writeInt32LE(each | 0, 4 * at);
   return bytes;
-};
+}
 
-const padded = (bytes: Buffer): Buffer => Buffer.concat([bytes, Buffer.alloc(-bytes.length & 3)]);
+function padded(bytes: Buffer): Buffer {
+  return Buffer.concat([bytes, Buffer.alloc(-bytes.length & 3)]);
+}
 
 const indexWords = 7;
 
 /** The file of a table, whose keys take less than 64 KB. */
-export const resourceFile = (root: Resource): Buffer => {
+export function resourceFile(root: Resource): Buffer {
   const places = new Map<string, number>();
   let top = 4 * indexWords;
   for (const key of [...new Set(keysIn(root))].toSorted(compare)) {
@@ -91,7 +95,7 @@ export const resourceFile = (root: Resource): Buffer => {
     0,
   ]);
   return Buffer.concat([head, index, keys, ...body]);
-};
+}
 
 /** Size of the head, two marks, size of what is said of the data: little-endian ASCII, UTF-16. */
 const head = Buffer.concat([

@@ -12,7 +12,7 @@ const folder = '/usr/share/zoneinfo';
 const mostRead = 100;
 
 /** Their version; null where there are none, or they do not say which. */
-export const systemZoneVersion = async (of = folder): Promise<string | null> => {
+export async function systemZoneVersion(of = folder): Promise<string | null> {
   const file = await open(join(of, 'tzdata.zi')).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
@@ -26,7 +26,7 @@ export const systemZoneVersion = async (of = folder): Promise<string | null> => 
   } finally {
     await file.close();
   }
-};
+}
 
 type Environment = { [name: string]: string | undefined };
 
@@ -38,10 +38,10 @@ const prefix = join(tmpdir(), 'antipode-zones-');
  * reads its own when it starts. What follows runs with the newest.
  * @throws when those of the machine cannot be used; those of Node go on.
  */
-export const useSystemZones = async (
+export async function useSystemZones(
   env: Environment,
   ofNode = process.versions.tz ?? '',
-): Promise<void> => {
+): Promise<void> {
   const given = env[setting];
   if (given?.startsWith(prefix)) {
     // Node keeps what it has read.
@@ -60,18 +60,18 @@ export const useSystemZones = async (
   });
   const words = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   process.execve(process.execPath, words, { ...env, [setting]: made });
-};
+}
 
 /** Writes what Node reads with that setting. @throws when it would know fewer zones than now. */
-export const writeSystemZones = async (version: string, to: string): Promise<void> => {
+export async function writeSystemZones(version: string, to: string): Promise<void> {
   const zones = await systemZones(version);
   const lost = Intl.supportedValuesOf('timeZone').filter((name) => !zones.files.has(name));
   if (lost.length > 0)
     throw new Error(`the machine's time zones of ${version} lack ${lost.slice(0, 5).join(', ')}`);
   await writeFile(join(to, 'zoneinfo64.res'), zoneResource(zones));
-};
+}
 
-const systemZones = async (version: string): Promise<Zones> => {
+async function systemZones(version: string): Promise<Zones> {
   const files = new Map<string, ZoneFile>();
   for (const name of await readdir(folder, { recursive: true })) {
     // The same again in other forms, and names of this machine alone.
@@ -99,4 +99,4 @@ const systemZones = async (version: string): Promise<Zones> => {
     }
   }
   return { version, files, countries };
-};
+}

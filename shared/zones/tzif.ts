@@ -34,7 +34,7 @@ export type ZoneFile = {
 const headBytes = 44;
 
 /** @throws Error */
-export const readZoneFile = (bytes: Buffer): ZoneFile => {
+export function readZoneFile(bytes: Buffer): ZoneFile {
   if (bytes.toString('latin1', 0, 4) !== 'TZif') throw new Error('it is no file of a time zone');
   const countsAt = (at: number) => {
     const count = (nth: number): number => bytes.readUInt32BE(at + 20 + 4 * nth);
@@ -67,7 +67,7 @@ export const readZoneFile = (bytes: Buffer): ZoneFile => {
     })),
     footer: readFooter(bytes.toString('latin1', footerAt, bytes.indexOf('\n', footerAt))),
   };
-};
+}
 
 const name = '(?:[A-Za-z]+|<[^>]+>)';
 const time = '[+-]?[\\d:]+';
@@ -75,7 +75,7 @@ const yearly = `M(\\d+)\\.(\\d)\\.(\\d)(?:/(${time}))?`;
 const footerForm = new RegExp(`^${name}(${time})(?:(${name})(${time})?,${yearly},${yearly})?$`);
 
 /** As POSIX writes it: `CET-1CEST,M3.5.0,M10.5.0/3`. */
-const readFooter = (text: string): Footer => {
+function readFooter(text: string): Footer {
   const [whole, standard = '', summer, summerOffset, ...parts] = footerForm.exec(text) ?? [];
   if (whole === undefined) throw new Error(`the end of the file says ${text}, which is unknown`);
   const offset = -secondsOf(standard);
@@ -94,19 +94,19 @@ const readFooter = (text: string): Footer => {
       ends: changeOf(parts.slice(4)),
     },
   };
-};
+}
 
-const secondsOf = (text: string): number => {
+function secondsOf(text: string): number {
   const [hours = 0, minutes = 0, seconds = 0] = text.replace(/^[+-]/, '').split(':').map(Number);
   const total = hours * 3_600 + minutes * 60 + seconds;
   return text.startsWith('-') ? -total : total;
-};
+}
 
 /** The seconds since 1970 at which it is, as if its clocks were those of UTC. */
-export const yearlyAt = (year: number, { month, week, weekday, seconds }: YearlyChange): number => {
+export function yearlyAt(year: number, { month, week, weekday, seconds }: YearlyChange): number {
   const first = new Date(Date.UTC(year, month - 1, 1));
   const length = new Date(Date.UTC(year, month, 0)).getUTCDate();
   let day = 1 + ((weekday - first.getUTCDay() + 7) % 7) + 7 * (week - 1);
   if (day > length) day -= 7;
   return first.getTime() / 1_000 + (day - 1) * 86_400 + seconds;
-};
+}

@@ -46,10 +46,12 @@ type Open = Read & {
   readonly link?: string;
 };
 
-const lengthOf = ({ duration_s }: Incident): string => durationText(duration_s * 1_000);
+function lengthOf({ duration_s }: Incident): string {
+  return durationText(duration_s * 1_000);
+}
 
 /** When, how long, seen from where: the line below the sentence. */
-const belowOf = (incident: Incident, times: Times): Part => {
+function belowOf(incident: Incident, times: Times): Part {
   const { started_at, confirmed_at, seen_from, confirmed_from, open } = incident;
   const since = open
     ? html`
@@ -80,11 +82,10 @@ const belowOf = (incident: Incident, times: Times): Part => {
       `
     }
   `;
-};
+}
 
-const pointOf =
-  (first: number) =>
-  ({
+function pointOf(first: number) {
+  return ({
     continent,
     probe,
     outcome,
@@ -103,8 +104,9 @@ const pointOf =
       below: `${outcome === 'fail' ? 'fails' : outcome === 'ok' ? 'passes' : 'inconclusive'}, ${later <= 0 ? 'first' : `+${durationText(later)}`}`,
     };
   };
+}
 
-const mapOf = (incident: Incident): Html | null => {
+function mapOf(incident: Incident): Html | null {
   const checks = checksByContinent(incident.checks).filter(({ place }) => place === null);
   const points = checks.map(pointOf(Date.parse(incident.started_at)));
   if (points.length === 0) return null;
@@ -117,10 +119,10 @@ const mapOf = (incident: Incident): Html | null => {
       )}
     </section>
   `;
-};
+}
 
 /** A percentage of less than an hour says nothing. */
-const effectOf = ({ effect, open }: Incident): Html => {
+function effectOf({ effect, open }: Incident): Html {
   const { days, window_s, down_seconds, percent, percent_without } = effect;
   const isLong = window_s * 1_000 >= minUptimeMs;
   const uptime = html`Uptime of ${daysText(days, window_s * 1_000)}:`;
@@ -137,9 +139,9 @@ const effectOf = ({ effect, open }: Incident): Html => {
       downtime.${isLong && html` ${uptime} <b>${percentFigure(percent)}</b>, without this incident ${percentFigure(percent_without)}.`}
     </p>
   `;
-};
+}
 
-const shareOf = ({ incident, link, request }: Open): Html | null => {
+function shareOf({ incident, link, request }: Open): Html | null {
   if (!request.may(shareIncident))
     return incident.share === null ? null : html`<p>Shared by link.</p>`;
   const make = (words: string) =>
@@ -179,10 +181,10 @@ const shareOf = ({ incident, link, request }: Open): Html | null => {
     </p>
     <div class="actions">${make('Create new link')}${end}</div>
   `;
-};
+}
 
-const noteForm = ({ incident, request, state = freshForm(noForm) }: Open): Html | null =>
-  request.may(addIncidentNote)
+function noteForm({ incident, request, state = freshForm(noForm) }: Open): Html | null {
+  return request.may(addIncidentNote)
     ? html`
       <form class="fields" method="post" action="/incidents/${incident.id}/notes" id="note">
         ${textArea({ name: 'text', label: 'Note', state, rows: 1 })}
@@ -190,16 +192,18 @@ const noteForm = ({ incident, request, state = freshForm(noForm) }: Open): Html 
       </form>
     `
     : null;
+}
 
-const calledOf = ({ name, email }: { readonly name: string; readonly email: string }): string =>
-  name === '' ? email : name;
+function calledOf({ name, email }: { readonly name: string; readonly email: string }): string {
+  return name === '' ? email : name;
+}
 
 /** Who has it and since when; in one step it is taken, given to another, or handed back. */
-const ownerOf = ({
+function ownerOf({
   incident: { id, open, confirmed_at, acknowledged_at, acknowledged_by },
   members,
   request: { may, times },
-}: Open): Html | null => {
+}: Open): Html | null {
   const isOpen = open && confirmed_at !== null;
   if (acknowledged_at === null && !(isOpen && may(acknowledgeIncident))) return null;
   return html`
@@ -253,7 +257,7 @@ const ownerOf = ({
       }
     </div>
   `;
-};
+}
 
 const template = `Summary
 
@@ -265,7 +269,7 @@ What we do so that it does not happen again
 `;
 
 /** For a confirmed incident: what an organisation writes about it afterwards. */
-const postMortemOf = ({ incident, request, state }: Open): Html | null => {
+function postMortemOf({ incident, request, state }: Open): Html | null {
   const { id, confirmed_at, resolved_at, post_mortem: written } = incident;
   const isPublic = written?.published_at != null;
   const mark =
@@ -317,9 +321,9 @@ const postMortemOf = ({ incident, request, state }: Open): Html | null => {
       </details>
     </section>
   `;
-};
+}
 
-const mainOf = (open: Open): Html => {
+function mainOf(open: Open): Html {
   const { incident, explained, request } = open;
   const { times } = request;
   const { id, monitor, monitor_name: name, confirmed_at } = incident;
@@ -408,19 +412,19 @@ const mainOf = (open: Open): Html => {
       ${postMortemOf(open)}
     </div>
   `;
-};
+}
 
 const shownPings = 10;
 
 /** From which the deadline counts: what came before the incident, and said how the job went. */
-const lastPing = ({ incident, pings, request }: Open): Part | undefined => {
+function lastPing({ incident, pings, request }: Open): Part | undefined {
   if (pings === null) return undefined;
   const began = Date.parse(incident.started_at);
   const last = pings.find(({ kind, at }) => kind === 'success' && Date.parse(at) <= began);
   return last && html`Last successful ping ${request.times.moment(last.at)}.`;
-};
+}
 
-const pageOf = (open: Open): PageAnswer => {
+function pageOf(open: Open): PageAnswer {
   const { incident, state } = open;
   const { monitor_name: name, confirmed_at } = incident;
   const begins = incident.open ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Resolved';
@@ -431,9 +435,9 @@ const pageOf = (open: Open): PageAnswer => {
     status: state?.status ?? 200,
     main: mainOf(open),
   });
-};
+}
 
-const read = async ({ ask, now, path: { incident_id } }: MembersRequest): Promise<Read> => {
+async function read({ ask, now, path: { incident_id } }: MembersRequest): Promise<Read> {
   const [of, explained, { items: pages }, { items: members }] = await Promise.all([
     ask(getIncidentEvidence, { incident_id }),
     ask(explainNotifications, { incident_id }),
@@ -447,7 +451,7 @@ const read = async ({ ask, now, path: { incident_id } }: MembersRequest): Promis
     ? (await ask(getMonitorPings, { monitor_id: of.monitor, limit: shownPings })).items
     : null;
   return { pings, incident: of, explained, pages, members, flaps: flapsOf(others, now) };
-};
+}
 
 export const incident: Page = {
   method: 'GET',

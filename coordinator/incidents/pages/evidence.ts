@@ -26,36 +26,36 @@ type Row = {
   readonly varies?: boolean;
 };
 
-const textOf = (value: unknown): string | undefined => {
+function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value === null || value === undefined) return undefined;
   return JSON.stringify(value);
-};
+}
 
-const evidenceText =
-  (name: string) =>
-  ({ evidence }: Check): string | undefined =>
-    textOf(evidence?.[name]);
+function evidenceText(name: string) {
+  return ({ evidence }: Check): string | undefined => textOf(evidence?.[name]);
+}
 
-const phase = ({ phases }: Check, name: string): string => {
+function phase({ phases }: Check, name: string): string {
   const value = phases?.[name];
   return typeof value === 'number' ? String(Math.round(value)) : '–';
-};
+}
 
-const phasesText = (check: Check): string | undefined =>
-  check.phases === null
+function phasesText(check: Check): string | undefined {
+  return check.phases === null
     ? undefined
     : `${phase(check, 'dns')} · ${phase(check, 'tcp')} · ${phase(check, 'tls')} · ${phase(check, 'first_byte')} ms`;
+}
 
-const leafOf = ({ evidence }: Check): Readonly<Record<string, unknown>> | undefined => {
+function leafOf({ evidence }: Check): Readonly<Record<string, unknown>> | undefined {
   const tls = evidence?.tls;
   const chain = isRecord(tls) ? tls.chain : undefined;
   const leaf: unknown = Array.isArray(chain) ? chain[0] : undefined;
   return isRecord(leaf) ? leaf : undefined;
-};
+}
 
-const certificateText = (check: Check): string | undefined => {
+function certificateText(check: Check): string | undefined {
   const leaf = leafOf(check);
   if (!leaf) return undefined;
   const until = textOf(leaf.not_after ?? leaf.valid_to ?? leaf.until);
@@ -63,11 +63,10 @@ const certificateText = (check: Check): string | undefined => {
   return [subject, until === undefined ? undefined : `until ${until.slice(0, 10)}`]
     .filter((part) => part !== undefined)
     .join(', ');
-};
+}
 
-const headerText =
-  (name: string) =>
-  ({ evidence }: Check): string | undefined => {
+function headerText(name: string) {
+  return ({ evidence }: Check): string | undefined => {
     const headers = evidence?.[name];
     if (!Array.isArray(headers)) return undefined;
     return headers
@@ -75,18 +74,19 @@ const headerText =
       .map(([name, value]) => `${String(name)}: ${String(value)}`)
       .join('\n');
   };
+}
 
-const redirectText = ({ evidence }: Check): string | undefined => {
+function redirectText({ evidence }: Check): string | undefined {
   const hops = evidence?.redirects;
   if (!Array.isArray(hops) || hops.length === 0) return undefined;
   return hops
     .filter(isRecord)
     .map((hop) => `${textOf(hop.status) ?? 'no answer'} ${textOf(hop.url) ?? ''}`)
     .join('\n');
-};
+}
 
 /** Where both must answer: what came of each. */
-const familiesText = ({ evidence }: Check): string | undefined => {
+function familiesText({ evidence }: Check): string | undefined {
   const families = evidence?.families;
   if (!Array.isArray(families) || families.length === 0) return undefined;
   return families
@@ -101,7 +101,7 @@ const familiesText = ({ evidence }: Check): string | undefined => {
         .join(' '),
     )
     .join('\n');
-};
+}
 
 const rows: readonly Row[] = [
   { label: 'Status', text: evidenceText('status') },
@@ -143,8 +143,8 @@ const named = new Set([
 ]);
 
 /** Values of a newer probe for which this page has no row. */
-const others = (checks: readonly Check[]): Row[] =>
-  [...new Set(checks.flatMap(({ evidence }) => Object.keys(evidence ?? {})))]
+function others(checks: readonly Check[]): Row[] {
+  return [...new Set(checks.flatMap(({ evidence }) => Object.keys(evidence ?? {})))]
     .filter((name) => !named.has(name))
     .map((name) => ({
       label: name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' '),
@@ -152,8 +152,9 @@ const others = (checks: readonly Check[]): Row[] =>
       code: true,
       varies: true,
     }));
+}
 
-const cellOf = ({ code, cell, text }: Row, check: Check, differs: boolean): Html => {
+function cellOf({ code, cell, text }: Row, check: Check, differs: boolean): Html {
   const words = text(check);
   const shown =
     cell?.(check) ??
@@ -176,11 +177,11 @@ const cellOf = ({ code, cell, text }: Row, check: Check, differs: boolean): Html
       ${shown}
     </td>
   `;
-};
+}
 
 /** One row for each kind of value, one column for each check. Cells that differ are marked. */
-export const evidenceRows = (checks: readonly Check[]): readonly Html[] =>
-  [...rows, ...others(checks)].flatMap((row) => {
+export function evidenceRows(checks: readonly Check[]): readonly Html[] {
+  return [...rows, ...others(checks)].flatMap((row) => {
     const texts = checks.map((check) => row.text(check));
     if (texts.every((text) => text === undefined)) return [];
     const seen = texts.filter((text) => text !== undefined);
@@ -194,6 +195,7 @@ export const evidenceRows = (checks: readonly Check[]): readonly Html[] =>
       `,
     ];
   });
+}
 
 export type SeenCheck = OutputOf<typeof getIncidentEvidence>['checks'][number];
 
@@ -206,9 +208,9 @@ const roles: Readonly<Record<string, string>> = {
 const partOrder = ['seen', 'confirmed', 'matrix'];
 
 /** One check for each continent or private place: its own observation before its recheck. */
-export const checksByContinent = (
+export function checksByContinent(
   checks: readonly SeenCheck[],
-): readonly (SeenCheck & { readonly continent: string })[] => {
+): readonly (SeenCheck & { readonly continent: string })[] {
   const of = new Map<string, SeenCheck & { readonly continent: string }>();
   for (const check of checks.toSorted(
     (a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part),
@@ -220,18 +222,19 @@ export const checksByContinent = (
   return [...of.values()].toSorted(
     (a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part) || byContinent(a, b),
   );
-};
+}
 
-const verdictOf = ({ outcome }: SeenCheck): Html => {
+function verdictOf({ outcome }: SeenCheck): Html {
   if (outcome === 'fail') return stateMark('down', 'Fails');
   return outcome === 'ok' ? stateMark('up', 'Passes') : stateMark('unknown', 'Inconclusive');
-};
+}
 
-const tint = ({ outcome }: SeenCheck): string =>
-  outcome === 'fail' ? 'tint-down' : outcome === 'ok' ? 'tint-up' : 'tint-unknown';
+function tint({ outcome }: SeenCheck): string {
+  return outcome === 'fail' ? 'tint-down' : outcome === 'ok' ? 'tint-up' : 'tint-unknown';
+}
 
 /** What every continent saw, side by side. */
-export const evidenceMatrix = (checks: readonly SeenCheck[], times: Times): Html => {
+export function evidenceMatrix(checks: readonly SeenCheck[], times: Times): Html {
   const all = checksByContinent(checks);
   const first = all[0];
   const offset = ({ at }: SeenCheck): string =>
@@ -294,7 +297,7 @@ export const evidenceMatrix = (checks: readonly SeenCheck[], times: Times): Html
       </div>
     </div>
   `;
-};
+}
 
 /** A continent on the map: its observation, and the label of its dot. */
 export type MapPoint = {
@@ -320,7 +323,7 @@ const places: Readonly<Record<string, readonly [x: number, y: number]>> = {
   Antarctica: [500, 420],
 };
 
-const dot = ({ continent, outcome, label, below }: MapPoint): Html | null => {
+function dot({ continent, outcome, label, below }: MapPoint): Html | null {
   const place = places[continent];
   if (!place) return null;
   const [x, y] = place;
@@ -337,10 +340,10 @@ const dot = ({ continent, outcome, label, below }: MapPoint): Html | null => {
       </text>
     </g>
   `;
-};
+}
 
 /** The world with a dot for each continent. `words` say the same to anyone who cannot see it. */
-export const worldMap = (points: readonly MapPoint[], words: string): Html => {
+export function worldMap(points: readonly MapPoint[], words: string): Html {
   const first = points.find(({ outcome }) => outcome === 'fail');
   const from = first && places[first.continent];
   const arcs = from
@@ -360,4 +363,4 @@ export const worldMap = (points: readonly MapPoint[], words: string): Html => {
       ${points.map(dot)}
     </svg>
   `;
-};
+}

@@ -24,22 +24,24 @@ type State = (typeof states)[number][0];
 
 const dayChoices = [7, 30, 90, 365];
 
-const stateOf = ({ open, confirmed_at }: Listed): Html => {
+function stateOf({ open, confirmed_at }: Listed): Html {
   if (open) return confirmed_at === null ? stateMark('verifying') : stateMark('down');
   return confirmed_at === null
     ? stateMark('unknown', 'Never confirmed', 'none')
     : stateMark('up', 'Resolved');
-};
+}
 
-const minutes = (ms: number): string => `${Math.max(1, Math.round(ms / 60_000))} min`;
+function minutes(ms: number): string {
+  return `${Math.max(1, Math.round(ms / 60_000))} min`;
+}
 
 /** `href`: the incidents of its monitor, for which it stands. */
-const rowOf = (
+function rowOf(
   incident: Listed,
   { times, now }: MembersRequest,
   flaps: number,
   href: string,
-): Html => {
+): Html {
   const { id, monitor_name, cause, started_at, resolved_at, seen_from, confirmed_from } = incident;
   const { open, acknowledged_at, acknowledged_by, times: count = 1 } = incident;
   const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
@@ -77,7 +79,7 @@ const rowOf = (
       <td data-label="Detected from">${from === '' ? 'the job' : from}</td>
     </tr>
   `;
-};
+}
 
 const layerNames: Readonly<Record<string, string>> = {
   dns: 'DNS',
@@ -94,10 +96,10 @@ const layerNames: Readonly<Record<string, string>> = {
 const nobody = ' nobody';
 
 /** Monitor, cause and who has it, as a form that works without scripts. */
-const filterForm = async (
+async function filterForm(
   { ask, query: asked }: MembersRequest,
   { state, days }: { readonly state: State; readonly days: string },
-): Promise<Html | null> => {
+): Promise<Html | null> {
   const { monitors, layers, owners } = await ask(listIncidentChoices, { days });
   if (monitors.length === 0) return null;
   const select = (
@@ -144,23 +146,25 @@ const filterForm = async (
     </form>
     </details>
   `;
-};
+}
 
 /** The filter of the address, as the operation takes it. */
-const filterOf = ({
+function filterOf({
   query: { monitor = '', layer = '', owner = '' },
-}: MembersRequest): Readonly<Record<string, string>> => ({
-  ...(monitor === '' ? {} : { monitor }),
-  ...(layer === '' ? {} : { layer }),
-  ...(owner === ''
-    ? {}
-    : owner === nobody
-      ? { acknowledged: 'false' }
-      : { acknowledged_by: owner }),
-});
+}: MembersRequest): Readonly<Record<string, string>> {
+  return {
+    ...(monitor === '' ? {} : { monitor }),
+    ...(layer === '' ? {} : { layer }),
+    ...(owner === ''
+      ? {}
+      : owner === nobody
+        ? { acknowledged: 'false' }
+        : { acknowledged_by: owner }),
+  };
+}
 
 /** Of a first page: there may be more. */
-const sentenceOf = ({ items, next_cursor }: OpenPage): string => {
+function sentenceOf({ items, next_cursor }: OpenPage): string {
   const [first, ...others] = items.filter(({ confirmed_at }) => confirmed_at !== null);
   const more = `${next_cursor === null ? '' : 'at least '}${others.length} more`;
   if (first)
@@ -170,15 +174,15 @@ const sentenceOf = ({ items, next_cursor }: OpenPage): string => {
   return items.length === 0
     ? 'Nothing is down'
     : `${items.length === 1 ? 'One failure is' : `${items.length} failures are`} being verified`;
-};
+}
 
 /** Open incidents before all others, however old they are; resolved ones of a monitor folded. */
-const listed = async (
+async function listed(
   { ask, query: { cursor } }: MembersRequest,
   state: State,
   open: OpenPage,
   filter: Readonly<Record<string, string>>,
-): Promise<ListedPage> => {
+): Promise<ListedPage> {
   const page = { limit: 100, ...(cursor === undefined ? {} : { cursor }) };
   if (state === 'open')
     return cursor === undefined ? open : ask(listIncidents, { ...filter, ...page, state });
@@ -189,13 +193,14 @@ const listed = async (
   return state === 'all' && cursor === undefined
     ? { ...resolved, items: [...open.items, ...resolved.items] }
     : resolved;
-};
+}
 
 /** How many are on a first page, and whether there are more. */
-const atMost = ({ items, next_cursor }: OpenPage): string =>
-  `${items.length}${next_cursor === null ? '' : '+'}`;
+function atMost({ items, next_cursor }: OpenPage): string {
+  return `${items.length}${next_cursor === null ? '' : '+'}`;
+}
 
-const nothing = async ({ ask }: MembersRequest, state: State): Promise<Html> => {
+async function nothing({ ask }: MembersRequest, state: State): Promise<Html> {
   if (state !== 'all') return html`<p class="nothing">No incidents match</p>`;
   const { items } = await ask(listMonitors, { limit: 1 });
   return items.length > 0
@@ -212,7 +217,7 @@ const nothing = async ({ ask }: MembersRequest, state: State): Promise<Html> => 
         </p>
       </div>
     `;
-};
+}
 
 /**
  * Every incident, the open ones first, then the newest. While any is open, only these are shown at

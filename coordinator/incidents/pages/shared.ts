@@ -27,12 +27,13 @@ const gone = show({
   `,
 });
 
-const verdictMark = (outcome: string): Html =>
-  outcome === 'fail'
+function verdictMark(outcome: string): Html {
+  return outcome === 'fail'
     ? stateMark('down', 'Fails')
     : outcome === 'ok'
       ? stateMark('up', 'Passes')
       : stateMark('unknown', 'Inconclusive');
+}
 
 /** One incident for anyone with the link: verdict, times, causes, continents, and nothing else. */
 export const sharedIncident: Page = {

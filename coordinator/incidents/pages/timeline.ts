@@ -26,11 +26,11 @@ const alertNames: Readonly<Record<string, string>> = {
 const plannedMs = 10_000;
 
 /** What became of an alert; nothing for the end of an outage that nobody was notified of. */
-const alertWords = (
+function alertWords(
   { event, state, due_at }: Incident['notifications'][number],
   outcomes: readonly string[],
   now: number,
-): Part | undefined => {
+): Part | undefined {
   const name = alertNames[event] ?? event;
   if (state === 'held') return `${name} on hold`;
   if (state === 'dropped') return `${name} not sent: the incident ended first`;
@@ -38,9 +38,9 @@ const alertWords = (
   if (outcomes.includes('waiting') || now - Date.parse(due_at ?? '') < plannedMs)
     return `${name} queued`;
   return event === 'down' ? html`Nobody was notified. <a href="#why">Why?</a>` : undefined;
-};
+}
 
-const lookedSteps = (incident: Incident): Step[] => {
+function lookedSteps(incident: Incident): Step[] {
   if (isOfJob(incident)) return [];
   const asked = checksByContinent(incident.checks).filter(
     ({ part, continent, place }) =>
@@ -59,9 +59,9 @@ const lookedSteps = (incident: Incident): Step[] => {
       }
     `,
   }));
-};
+}
 
-const confirmedStep = (incident: Incident): Step[] => {
+function confirmedStep(incident: Incident): Step[] {
   const { confirmed_at, confirmed_from, started_at, checks } = incident;
   if (confirmed_at === null || isOfJob(incident)) return [];
   const later = Date.parse(confirmed_at) - Date.parse(started_at);
@@ -81,9 +81,9 @@ const confirmedStep = (incident: Incident): Step[] => {
       words: html`${who}${later > 0 && html` after ${durationText(later)}`}`,
     },
   ];
-};
+}
 
-const stepsOf = (incident: Incident, outcomes: readonly string[], now: number): Step[] => {
+function stepsOf(incident: Incident, outcomes: readonly string[], now: number): Step[] {
   const { started_at, seen_from, cause, resolved_at, notifications, notes, note } = incident;
   const first: Step = {
     at: Date.parse(started_at),
@@ -153,17 +153,13 @@ const stepsOf = (incident: Incident, outcomes: readonly string[], now: number): 
       ...end,
     ].toSorted((a, b) => a.at - b.at),
   ];
-};
+}
 
 /**
  * The timeline: within the first minute to the millisecond, after that by the clock. `outcomes`: of
  * its channels.
  */
-export const incidentStory = (
-  incident: Incident,
-  outcomes: readonly string[],
-  times: Times,
-): Html => {
+export function incidentStory(incident: Incident, outcomes: readonly string[], times: Times): Html {
   const begin = Date.parse(incident.started_at);
   const when = (at: number): Part => {
     if (at === begin) return times.precise(at);
@@ -199,20 +195,23 @@ export const incidentStory = (
       }
     </ol>
   `;
-};
+}
 
 /** How often a monitor went down of late. */
-export const flapsOf = (
+export function flapsOf(
   incidents: readonly Pick<Incident, 'confirmed_at' | 'started_at'>[],
   now: number,
-): number => {
+): number {
   return incidents.filter(
     ({ confirmed_at, started_at }) =>
       confirmed_at !== null && now - Date.parse(started_at) < flappingMs,
   ).length;
-};
+}
 
 /** Less often is not flapping (rule 37). */
-export const flapping = (flaps: number): Html | false =>
-  flaps >= 3 &&
-  html`<span class="note flapping">${icon('verifying')}Flapping: ${flaps} times in 30 min</span>`;
+export function flapping(flaps: number): Html | false {
+  return (
+    flaps >= 3 &&
+    html`<span class="note flapping">${icon('verifying')}Flapping: ${flaps} times in 30 min</span>`
+  );
+}

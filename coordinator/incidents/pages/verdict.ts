@@ -15,14 +15,15 @@ type Judged = {
 };
 
 /** A job is checked from nowhere: the world says nothing of it, its own pings do. */
-export const isOfJob = ({ layer }: { readonly layer: string | null }): boolean =>
-  layer === 'heartbeat';
+export function isOfJob({ layer }: { readonly layer: string | null }): boolean {
+  return layer === 'heartbeat';
+}
 
 /** Where it breaks and why, in one place. `below`: what follows the cause. */
-export const verdictNotice = (judged: Judged, below?: Part): Html | undefined => {
+export function verdictNotice(judged: Judged, below?: Part): Html | undefined {
   const { cause, state, phases } = judged;
   const verdict = isOfJob(judged) && cause !== null ? cause : verdictSentence(judged, phases);
   if (verdict === undefined) return undefined;
   const why = below ?? (verdict === cause ? null : cause);
   return state === 'up' ? notice('unknown', verdict, why, 'check') : notice(state, verdict, why);
-};
+}

@@ -62,8 +62,8 @@ const dayNames = [
   ['SU', 'Sun'],
 ] as const;
 
-const repeatFields = (state: FormState): Html =>
-  html`
+function repeatFields(state: FormState): Html {
+  return html`
     ${selectField({
       name: 'repeats',
       label: 'Repeats',
@@ -115,9 +115,10 @@ const repeatFields = (state: FormState): Html =>
       })}
     </div>
   `;
+}
 
-const whenFields = ({ window, zone }: Subject, state: FormState): Html =>
-  html`
+function whenFields({ window, zone }: Subject, state: FormState): Html {
+  return html`
     ${
       window === undefined &&
       choiceField({
@@ -168,10 +169,11 @@ const whenFields = ({ window, zone }: Subject, state: FormState): Html =>
       ${repeatFields(state)}
     </div>
   `;
+}
 
 const trail = [{ href: '/maintenance', name: 'Maintenance' }];
 
-const headOf = ({ window, choices }: Subject): Html => {
+function headOf({ window, choices }: Subject): Html {
   if (window === undefined)
     return heading({
       sentence: 'Schedule maintenance',
@@ -184,9 +186,9 @@ const headOf = ({ window, choices }: Subject): Html => {
     below: 'Changes apply from now on. Past maintenance stays as it was.',
     trail: [...trail, { href: `/maintenance/${window.id}`, name: title }],
   });
-};
+}
 
-export const formPage = (subject: Subject, state: FormState, ahead: Html): PageAnswer => {
+export function formPage(subject: Subject, state: FormState, ahead: Html): PageAnswer {
   const { window, choices, action, tickedFirst } = subject;
   const isNew = window === undefined;
   return show({
@@ -243,21 +245,17 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
       </div>
     `,
   });
-};
+}
 
-const zoneIn = (form: Form): { readonly time_zone?: string } => {
+function zoneIn(form: Form): { readonly time_zone?: string } {
   const time_zone = form.value('time_zone');
   return time_zone === undefined ? {} : { time_zone };
-};
+}
 
 const notYet = 'Choose a start and an end to see the next ten occurrences.';
 
 /** A preview of the occurrences, or the reason why there are none yet. */
-const previewOf = async (
-  request: MembersRequest,
-  form: Form,
-  { window }: Subject,
-): Promise<Html> => {
+async function previewOf(request: MembersRequest, form: Form, { window }: Subject): Promise<Html> {
   const { starts_at, ends_at, rrule } = timesIn(form, request.now);
   if (starts_at === '' || ends_at === '') return preview(notYet, request);
   try {
@@ -283,13 +281,15 @@ const previewOf = async (
       );
     throw error;
   }
-};
+}
 
-const shownWith = async (
+async function shownWith(
   request: MembersRequest,
   subject: Subject,
   state: FormState,
-): Promise<PageAnswer> => formPage(subject, state, await previewOf(request, state.form, subject));
+): Promise<PageAnswer> {
+  return formPage(subject, state, await previewOf(request, state.form, subject));
+}
 
 const fields = [
   'name',
@@ -302,10 +302,7 @@ const fields = [
   'groups',
 ];
 
-const save = async (
-  { ask, form, now }: MembersRequest,
-  { window }: Subject,
-): Promise<PageAnswer> => {
+async function save({ ask, form, now }: MembersRequest, { window }: Subject): Promise<PageAnswer> {
   const input = inputIn(form, now);
   const { name, ...others } = input;
   if (window !== undefined) {
@@ -325,9 +322,9 @@ const save = async (
       : 'Maintenance scheduled.',
     mayUndo: true,
   });
-};
+}
 
-const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswer> => {
+async function act(request: MembersRequest, subject: Subject): Promise<PageAnswer> {
   const { form } = request;
   if (form.value('act') === 'look') return shownWith(request, subject, freshForm(form));
   try {
@@ -342,9 +339,9 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
     const beside = repeatOf(form) === 'own' ? {} : { rrule: 'repeats' };
     return shownWith(request, subject, refusedForm(form, error, { fields, beside }));
   }
-};
+}
 
-const newSubject = async (request: MembersRequest): Promise<Subject> => {
+async function newSubject(request: MembersRequest): Promise<Subject> {
   refuseUnlessMay(request, createMaintenanceWindow);
   const { address, query } = request;
   const tickedFirst = [query.monitor, query.group].flatMap((ids) => ids?.split(',') ?? []);
@@ -356,11 +353,9 @@ const newSubject = async (request: MembersRequest): Promise<Subject> => {
     action: address,
     tickedFirst,
   };
-};
+}
 
-const editSubject = async (
-  request: MembersRequest,
-): Promise<Subject & { readonly shown: Shown }> => {
+async function editSubject(request: MembersRequest): Promise<Subject & { readonly shown: Shown }> {
   const [shown, choices] = await Promise.all([
     request.ask(showMaintenanceWindow, { window_id: request.path.window_id }),
     request.ask(getChannelChoices),
@@ -376,7 +371,7 @@ const editSubject = async (
     action: `/maintenance/${window.id}/edit`,
     tickedFirst,
   };
-};
+}
 
 const newPage: Page = {
   method: 'GET',

@@ -20,21 +20,22 @@ const marks: Readonly<Record<string, readonly [state: State, words: string]>> = 
   over: ['paused', 'Ended'],
 };
 
-export const windowMark = (state: string): Html => {
+export function windowMark(state: string): Html {
   const [shape, words] = marks[state] ?? ['unknown', state];
   return stateMark(shape, words);
-};
+}
 
-const titleOfRow = ({ name, covers, monitors, groups }: Row): string =>
-  titleFrom(name, covers, monitors + groups);
+function titleOfRow({ name, covers, monitors, groups }: Row): string {
+  return titleFrom(name, covers, monitors + groups);
+}
 
-const coversText = ({ covers, monitors, groups }: Row): string => {
+function coversText({ covers, monitors, groups }: Row): string {
   const more = monitors + groups - covers.length;
   if (covers.length === 0) return 'Nothing (deleted)';
   return more > 0 ? `${covers.join(', ')} and ${more} more` : covers.join(', ');
-};
+}
 
-const rowOf = (row: Row, { times, now }: MembersRequest): Html => {
+function rowOf(row: Row, { times, now }: MembersRequest): Html {
   const { id, state, starts_at, ends_at, repeats } = row;
   const [from, to] = [Date.parse(starts_at), Date.parse(ends_at)];
   const near =
@@ -59,9 +60,9 @@ const rowOf = (row: Row, { times, now }: MembersRequest): Html => {
       <td data-label="Affects">${coversText(row)}</td>
     </tr>
   `;
-};
+}
 
-const sentenceOf = ({ running, coming, items }: Listed, now: number): string => {
+function sentenceOf({ running, coming, items }: Listed, now: number): string {
   const [first] = items;
   if (running === 1 && first)
     return `${titleOfRow(first)} ends in ${durationText(Date.parse(first.ends_at) - now)}`;
@@ -69,12 +70,12 @@ const sentenceOf = ({ running, coming, items }: Listed, now: number): string => 
   if (coming > 0 && first?.state === 'coming')
     return `Next maintenance in ${durationText(Date.parse(first.starts_at) - now)}`;
   return 'No maintenance scheduled';
-};
+}
 
 const below = 'Monitors are still checked during maintenance. Alerts wait until it ends.';
 
 /** Shown before there is any window: one sentence and one form. */
-const beginning = async ({ ask, may }: MembersRequest): Promise<Html> => {
+async function beginning({ ask, may }: MembersRequest): Promise<Html> {
   const sentence = 'No maintenance scheduled';
   if (!may(createMaintenanceWindow))
     return heading({ sentence, below: `${below} Your role can only view it.` });
@@ -99,9 +100,9 @@ const beginning = async ({ ask, may }: MembersRequest): Promise<Html> => {
       <button class="button button-main">Schedule</button>
     </form>
   `;
-};
+}
 
-const pageLinks = (count: number, page: number, over: boolean): Html | null => {
+function pageLinks(count: number, page: number, over: boolean): Html | null {
   const address = (to: number): string => `/maintenance?${over ? 'over=true&' : ''}page=${to}`;
   if (count <= maintenanceRows) return null;
   return html`
@@ -115,7 +116,7 @@ const pageLinks = (count: number, page: number, over: boolean): Html | null => {
       }
     </p>
   `;
-};
+}
 
 /** Running, upcoming and past windows. */
 export const maintenancePage: Page = {

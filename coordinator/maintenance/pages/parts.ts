@@ -28,9 +28,7 @@ type Weekday = (typeof weekdays)[number];
 const workdays = 'MO,TU,WE,TH,FR';
 
 /** The weekday of a local time and its place in the month; undefined for an invalid time. */
-const placeOf = (
-  local: string,
-): { readonly weekday: Weekday; readonly nth: number } | undefined => {
+function placeOf(local: string): { readonly weekday: Weekday; readonly nth: number } | undefined {
   const at = Date.parse(`${local.slice(0, 10)}T00:00:00Z`);
   if (Number.isNaN(at)) return undefined;
   const date = new Date(at);
@@ -38,44 +36,46 @@ const placeOf = (
     weekday: weekdays[(date.getUTCDay() + 6) % 7] ?? 'MO',
     nth: Math.ceil(date.getUTCDate() / 7),
   };
-};
+}
 
 /** Not every month has a fifth one: there the last is meant. */
-const nthDay = (local: string): string => {
+function nthDay(local: string): string {
   const place = placeOf(local);
   if (!place) return '';
   return `;BYDAY=${place.nth === 5 ? -1 : place.nth}${place.weekday}`;
-};
+}
 
-const lastDay = (local: string): string => {
+function lastDay(local: string): string {
   const place = placeOf(local);
   return place ? `;BYDAY=-1${place.weekday}` : '';
-};
+}
 
 /** The first of the chosen weekdays at or after a local time. */
-const onChosenDay = (local: string, days: readonly string[]): string => {
+function onChosenDay(local: string, days: readonly string[]): string {
   const place = placeOf(local);
   if (place === undefined || days.length === 0) return local;
   const first = weekdays.indexOf(place.weekday);
   const later = weekdays.findIndex((_, by) => days.includes(weekdays[(first + by) % 7] ?? ''));
   return shifted(local, Math.max(0, later));
-};
+}
 
-const shifted = (local: string, days: number): string => {
+function shifted(local: string, days: number): string {
   const at = Date.parse(`${local}Z`);
   return days === 0 || Number.isNaN(at)
     ? local
     : new Date(at + days * 86_400_000).toISOString().slice(0, local.length);
-};
+}
 
-const daysBetween = (from: string, to: string): number =>
-  Math.round((Date.parse(`${to}Z`) - Date.parse(`${from}Z`)) / 86_400_000) || 0;
+function daysBetween(from: string, to: string): number {
+  return Math.round((Date.parse(`${to}Z`) - Date.parse(`${from}Z`)) / 86_400_000) || 0;
+}
 
-export const repeatOf = (form: Form): RepeatChoice =>
-  repeatChoices.find((each) => each === form.value('repeats')) ?? 'once';
+export function repeatOf(form: Form): RepeatChoice {
+  return repeatChoices.find((each) => each === form.value('repeats')) ?? 'once';
+}
 
 /** The rule that a form asks for; empty for a window without repetition. */
-export const ruleIn = (form: Form): string => {
+export function ruleIn(form: Form): string {
   const starts = form.value('starts_at') ?? '';
   const repeats = repeatOf(form);
   if (repeats === 'once') return '';
@@ -91,7 +91,7 @@ export const ruleIn = (form: Form): string => {
   };
   const until = (form.value('until') ?? '').replaceAll('-', '');
   return until === '' ? rules[repeats] : `${rules[repeats]};UNTIL=${until}`;
-};
+}
 
 type Chosen = {
   readonly repeats: RepeatChoice;
@@ -99,10 +99,10 @@ type Chosen = {
   readonly until: string;
 };
 
-const usualOf = (
+function usualOf(
   rest: readonly string[],
   starts: string,
-): Pick<Chosen, 'repeats' | 'days'> | undefined => {
+): Pick<Chosen, 'repeats' | 'days'> | undefined {
   const rule = rest.join(';');
   const byday = /^FREQ=WEEKLY;BYDAY=((?:MO|TU|WE|TH|FR|SA|SU)(?:,(?:MO|TU|WE|TH|FR|SA|SU))*)$/.exec(
     rule,
@@ -116,15 +116,15 @@ const usualOf = (
   return rule === `FREQ=MONTHLY${nthDay(starts)}`
     ? { repeats: 'monthly_nth', days: [] }
     : undefined;
-};
+}
 
 /**
  * The choice that matches a rule; any other rule is a custom rule. `starts`: its first local time.
  */
-export const chosenOf = (
+export function chosenOf(
   rrule: string | null,
   starts: string,
-): Chosen & { readonly rrule: string } => {
+): Chosen & { readonly rrule: string } {
   if (rrule === null) return { repeats: 'once', days: [], until: '', rrule: '' };
   const parts = rrule.toUpperCase().split(';');
   const ends = parts.find((part) => part.startsWith('UNTIL='));
@@ -136,7 +136,7 @@ export const chosenOf = (
   if (usual === undefined || (ends !== undefined && year === undefined))
     return { repeats: 'own', days: [], until: '', rrule };
   return { ...usual, until: year === undefined ? '' : `${year}-${month}-${day}`, rrule: '' };
-};
+}
 
 /** Converts between a window and the fields of its form. */
 
@@ -145,13 +145,15 @@ export type Window = Shown['window'];
 
 export const usualLengths_s = [900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400];
 
-export const isNow = (form: Form): boolean => form.value('when') === 'now';
+export function isNow(form: Form): boolean {
+  return form.value('when') === 'now';
+}
 
 /** The times in the form. */
-export const timesIn = (
+export function timesIn(
   form: Form,
   now: number,
-): Readonly<Record<'starts_at' | 'ends_at' | 'rrule', string>> => {
+): Readonly<Record<'starts_at' | 'ends_at' | 'rrule', string>> {
   if (!isNow(form)) {
     const [typed, ends] = [form.value('starts_at') ?? '', form.value('ends_at') ?? ''];
     const repeats = repeatOf(form);
@@ -169,10 +171,10 @@ export const timesIn = (
   const long = Number(form.value('for_s') ?? 3_600);
   const ends_at = new Date(now + (Number.isFinite(long) ? long : 0) * 1_000).toISOString();
   return { starts_at: new Date(now).toISOString(), ends_at, rrule: '' };
-};
+}
 
 /** Empty times are left out, so that they are reported as missing. */
-export const inputIn = (form: Form, now: number): Readonly<Record<string, unknown>> => {
+export function inputIn(form: Form, now: number): Readonly<Record<string, unknown>> {
   const { starts_at, ends_at, rrule } = timesIn(form, now);
   return {
     name: form.value('name') ?? '',
@@ -182,11 +184,11 @@ export const inputIn = (form: Form, now: number): Readonly<Record<string, unknow
     ...(starts_at === '' ? {} : { starts_at }),
     ...(ends_at === '' ? {} : { ends_at }),
   };
-};
+}
 
 /** `2026-11-24T02:00`, as a field takes it: local time in a zone. */
-const fieldTime = (at: string | number, zone: string): string =>
-  new Intl.DateTimeFormat('sv-SE', {
+function fieldTime(at: string | number, zone: string): string {
+  return new Intl.DateTimeFormat('sv-SE', {
     timeZone: zone,
     year: 'numeric',
     month: '2-digit',
@@ -197,15 +199,16 @@ const fieldTime = (at: string | number, zone: string): string =>
   })
     .format(new Date(at))
     .replace(' ', 'T');
+}
 
 const hour = 3_600_000;
 
 /** For a new window: the next whole hour but one, for an hour. */
-export const formOfNew = (
+export function formOfNew(
   query: Readonly<Record<string, string>>,
   zone: string,
   now: number,
-): Form => {
+): Form {
   const begins = (Math.floor(now / hour) + 2) * hour;
   return formOf({
     name: query.name,
@@ -218,15 +221,15 @@ export const formOfNew = (
     'monitors[]': query.monitor?.split(','),
     'groups[]': query.group,
   });
-};
+}
 
 const fieldLength = '2026-11-24T02:00'.length;
 
-export const formOfWindow = ({
+export function formOfWindow({
   window: { name, rrule, monitors, groups },
   local_start,
   local_end,
-}: Shown): Form => {
+}: Shown): Form {
   const starts = local_start.slice(0, fieldLength);
   const { repeats, days, until, rrule: own } = chosenOf(rrule, starts);
   return formOf({
@@ -241,22 +244,22 @@ export const formOfWindow = ({
     'monitors[]': monitors,
     'groups[]': groups,
   });
-};
+}
 
 /** When a window is, in both time zones. */
 
 type Ahead = Pick<Window, 'time_zone' | 'repeats' | 'next_occurrences'>;
 
 /** The zone shown beside that of the window: the reader's if it differs, otherwise UTC. */
-const otherZone = (zone: string, reader: string): string | undefined => {
+function otherZone(zone: string, reader: string): string | undefined {
   if (reader !== zone) return reader;
   return zone === 'UTC' ? undefined : 'UTC';
-};
+}
 
-export const aheadTable = (
+export function aheadTable(
   { time_zone, next_occurrences }: Ahead,
   { times, now }: MembersRequest,
-): Html => {
+): Html {
   const other = otherZone(time_zone, times.zone);
   const [own, beside] = [
     timesInImport(time_zone, now),
@@ -301,10 +304,10 @@ export const aheadTable = (
       </table>
     </div>
   `;
-};
+}
 
 /** The occurrences of an unsaved form. */
-export const preview = (ahead: Ahead | string, request: MembersRequest): Html => {
+export function preview(ahead: Ahead | string, request: MembersRequest): Html {
   if (typeof ahead === 'string') return html`<p class="soft">${ahead}</p>`;
   const { repeats, next_occurrences } = ahead;
   const [count, isOne] = [next_occurrences.length, next_occurrences.length === 1];
@@ -317,26 +320,22 @@ export const preview = (ahead: Ahead | string, request: MembersRequest): Html =>
     </p>
     ${aheadTable(ahead, request)}
   `;
-};
+}
 
 /** The title of a window, which may have no name. */
-export const titleFrom = (
-  name: string | null,
-  covers: readonly string[],
-  count: number,
-): string => {
+export function titleFrom(name: string | null, covers: readonly string[], count: number): string {
   if (name !== null) return name;
   const [first] = covers;
   if (first === undefined) return 'Maintenance of deleted monitors';
   return count === 1 ? `Maintenance of ${first}` : `Maintenance of ${first} and ${count - 1} more`;
-};
+}
 
-export const titleOf = (
+export function titleOf(
   { name, monitors, groups }: Pick<Window, 'name' | 'monitors' | 'groups'>,
   choices: Choices,
-): string => {
+): string {
   const among = (all: Choices['groups'], ids: readonly string[]): string[] =>
     all.flatMap((each) => (ids.includes(each.id) ? [each.name] : []));
   const covers = [...among(choices.groups, groups), ...among(choices.monitors, monitors)];
   return titleFrom(name, covers, covers.length);
-};
+}

@@ -18,22 +18,24 @@ import { aheadTable, titleFrom } from './parts.ts';
 
 type WindowDetail = OutputOf<typeof showMaintenanceWindow>;
 
-const titleOf = ({ window, groups, monitors }: WindowDetail): string =>
-  titleFrom(
+function titleOf({ window, groups, monitors }: WindowDetail): string {
+  return titleFrom(
     window.name,
     [...groups, ...monitors].map(({ name }) => name),
     groups.length + monitors.length,
   );
+}
 
 /** Of each occurrence; one that does not repeat lasts as long as its night. */
-const lengthText = ({ window, local_start, local_end }: WindowDetail): string =>
-  durationText(
+function lengthText({ window, local_start, local_end }: WindowDetail): string {
+  return durationText(
     window.rrule === null
       ? Date.parse(window.ends_at) - Date.parse(window.starts_at)
       : Date.parse(`${local_end}Z`) - Date.parse(`${local_start}Z`),
   );
+}
 
-const sentenceOf = (shown: WindowDetail, now: number): string => {
+function sentenceOf(shown: WindowDetail, now: number): string {
   const { state, window, last_ended_at } = shown;
   const [next] = window.next_occurrences;
   if (state === 'running' && next)
@@ -43,12 +45,12 @@ const sentenceOf = (shown: WindowDetail, now: number): string => {
   return last_ended_at === null
     ? `${titleOf(shown)} has ended`
     : `${titleOf(shown)} ended ${durationText(now - Date.parse(last_ended_at))} ago`;
-};
+}
 
-const actionsOf = (
+function actionsOf(
   { state, window: { id, rrule } }: WindowDetail,
   { may }: MembersRequest,
-): Html | null => {
+): Html | null {
   if (!may(updateMaintenanceWindow)) return null;
   const switching =
     state === 'running'
@@ -70,9 +72,9 @@ const actionsOf = (
     ${linkButton(`/maintenance/${id}/edit`, 'Edit', { symbol: 'edit' })}
     ${linkButton(`/maintenance/${id}/delete`, 'Delete', { symbol: 'delete' })}
   `;
-};
+}
 
-const covers = ({ groups, monitors }: WindowDetail): Html => {
+function covers({ groups, monitors }: WindowDetail): Html {
   const links = (items: WindowDetail['groups'], folder: 'groups' | 'monitors'): readonly Part[] =>
     items.map(({ id, name }) =>
       folder === 'groups'
@@ -95,9 +97,9 @@ const covers = ({ groups, monitors }: WindowDetail): Html => {
     }
     ${monitors.length > 0 && html`<p class="links">${joined(links(monitors, 'monitors'), ', ')}</p>`}
   `;
-};
+}
 
-const showPage = (request: MembersRequest, shown: WindowDetail): PageAnswer => {
+function showPage(request: MembersRequest, shown: WindowDetail): PageAnswer {
   const { now, may } = request;
   const { window, state } = shown;
   const isOver = window.next_occurrences.length === 0;
@@ -148,10 +150,11 @@ const showPage = (request: MembersRequest, shown: WindowDetail): PageAnswer => {
       </div>
     `,
   });
-};
+}
 
-const ofAddress = ({ ask, path }: MembersRequest): Promise<WindowDetail> =>
-  ask(showMaintenanceWindow, { window_id: path.window_id });
+function ofAddress({ ask, path }: MembersRequest): Promise<WindowDetail> {
+  return ask(showMaintenanceWindow, { window_id: path.window_id });
+}
 
 const windowPage: Page = {
   method: 'GET',
@@ -161,17 +164,17 @@ const windowPage: Page = {
 };
 
 /** A reader who was slower than the clock or a colleague sees the present state. */
-const orAsItIs = async (
+async function orAsItIs(
   request: MembersRequest,
   act: () => Promise<PageAnswer>,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   try {
     return await act();
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'window_invalid') throw error;
     return seeOther(`/maintenance/${request.path.window_id}`, { said: error.message });
   }
-};
+}
 
 const startNow: Page = {
   method: 'POST',

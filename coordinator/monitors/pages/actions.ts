@@ -13,19 +13,21 @@ import type { Monitor } from './detail.ts';
 import { muteInputOf } from './monitor-table.ts';
 import { checkedFrom } from './settings.ts';
 
-const monitorOf = async (
+async function monitorOf(
   request: MembersRequest,
   operation: Parameters<typeof refuseUnlessMay>[1],
-): Promise<Monitor> => {
+): Promise<Monitor> {
   const monitor = await request.ask(getMonitor, { monitor_id: request.path.monitor_id });
   refuseUnlessMay(request, operation);
   return monitor;
-};
+}
 
-const trailTo = ({ id, name }: Monitor) => [
-  { href: '/', name: 'Monitors' },
-  { href: `/monitors/${id}`, name },
-];
+function trailTo({ id, name }: Monitor) {
+  return [
+    { href: '/', name: 'Monitors' },
+    { href: `/monitors/${id}`, name },
+  ];
+}
 
 const pauseWords =
   'While paused it is not checked, and nobody is alerted. The time counts neither as up nor as down. An open incident ends.';
@@ -33,7 +35,7 @@ export const trashWords =
   'It is in the trash for 7 days, with its history: until then you can restore it. It is not checked there, and no page shows it. To stop for a while, pause it.';
 const resumeWords = 'Checks start again at once, and you are alerted when it fails.';
 
-const switching = (verb: 'pause' | 'resume'): readonly Page[] => {
+function switching(verb: 'pause' | 'resume'): readonly Page[] {
   const [Verb, done] = verb === 'pause' ? ['Pause', 'is paused.'] : ['Resume', 'is resumed.'];
   return [
     {
@@ -79,7 +81,7 @@ const switching = (verb: 'pause' | 'resume'): readonly Page[] => {
       },
     },
   ];
-};
+}
 
 const deletePage: Page = {
   method: 'GET',

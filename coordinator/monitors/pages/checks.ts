@@ -13,29 +13,36 @@ type Check = OutputOf<typeof getMonitorChecks>['items'][number];
 const outcomeWords = { ok: 'Passed', fail: 'Failed', unknown: 'Inconclusive' } as const;
 const outcomeStates = { ok: 'up', fail: 'down', unknown: 'unknown' } as const;
 
-const isDate = (text: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+function isDate(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+}
 
-const dayAfter = (date: string): string =>
-  new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+function dayAfter(date: string): string {
+  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+}
 
 /** An invalid value filters nothing. `to` is a day that is included. */
-const filterOf = ({ outcome, place = '', from = '', to = '' }: MembersRequest['query']) => ({
-  outcome: checkOutcomes.find((each) => each === outcome) ?? '',
-  place,
-  from: isDate(from) ? from : '',
-  to: isDate(to) ? to : '',
-});
+function filterOf({ outcome, place = '', from = '', to = '' }: MembersRequest['query']) {
+  return {
+    outcome: checkOutcomes.find((each) => each === outcome) ?? '',
+    place,
+    from: isDate(from) ? from : '',
+    to: isDate(to) ? to : '',
+  };
+}
+
 type Filter = ReturnType<typeof filterOf>;
 
-const inputFor = ({ outcome, place, from, to }: Filter) => ({
-  ...(outcome === '' ? {} : { outcome }),
-  ...(place === '' ? {} : { place }),
-  ...(from === '' ? {} : { from }),
-  ...(to === '' ? {} : { until: dayAfter(to) }),
-});
+function inputFor({ outcome, place, from, to }: Filter) {
+  return {
+    ...(outcome === '' ? {} : { outcome }),
+    ...(place === '' ? {} : { place }),
+    ...(from === '' ? {} : { from }),
+    ...(to === '' ? {} : { until: dayAfter(to) }),
+  };
+}
 
-const filterForm = async ({ ask, path }: MembersRequest, filter: Filter): Promise<Html> => {
+async function filterForm({ ask, path }: MembersRequest, filter: Filter): Promise<Html> {
   const { continents, regions, places } = await ask(getMonitorChoices);
   const state = freshForm(formOf(filter));
   return html`
@@ -64,7 +71,7 @@ const filterForm = async ({ ask, path }: MembersRequest, filter: Filter): Promis
       <div class="actions"><button class="button">Filter</button></div>
     </form>
   `;
-};
+}
 
 const phaseWords = [
   ['dns_ms', 'DNS'],
@@ -73,15 +80,15 @@ const phaseWords = [
   ['first_byte_ms', 'Wait'],
 ] as const;
 
-const phasesText = ({ phases }: Check): string => {
+function phasesText({ phases }: Check): string {
   const known = phaseWords.flatMap(([key, words]) => {
     const ms = phases?.[key] ?? null;
     return ms === null ? [] : [`${words} ${msText(ms)}`];
   });
   return known.length === 0 ? '–' : known.join(' · ');
-};
+}
 
-const rowOf = (check: Check, { times }: MembersRequest): Html => {
+function rowOf(check: Check, { times }: MembersRequest): Html {
   const { at, took_ms, place_name, probe, cause } = check;
   const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
   return html`
@@ -101,9 +108,10 @@ const rowOf = (check: Check, { times }: MembersRequest): Html => {
       <td data-label="Phases">${phasesText(check)}</td>
     </tr>
   `;
-};
+}
 
-const tableOf = (items: readonly Check[], request: MembersRequest): Html => html`
+function tableOf(items: readonly Check[], request: MembersRequest): Html {
+  return html`
   <div class="table-card">
     <table class="cards">
       <thead>
@@ -119,6 +127,7 @@ const tableOf = (items: readonly Check[], request: MembersRequest): Html => html
     </table>
   </div>
 `;
+}
 
 /** Every single check behind the chart of a monitor. */
 export const checksPage: Page = {

@@ -89,11 +89,11 @@ export const dashboard: Page = {
 };
 
 /** As the sentences of a headline take it: the names of those in trouble by their status. */
-const overall = ({ counts, failing }: Dashboard) => {
+function overall({ counts, failing }: Dashboard) {
   const named = (status: string) =>
     failing.flatMap((each) => (each.status === status ? [each.name] : [])).slice(0, 3);
   return { counts, down: named('down'), verifying: named('verifying') };
-};
+}
 
 const statusWords: Readonly<Record<StatusRow, string>> = {
   down: 'down',
@@ -105,7 +105,7 @@ const statusWords: Readonly<Record<StatusRow, string>> = {
 };
 
 /** Of what the list is narrowed to. */
-const headline = (shown: Dashboard, view: View): string => {
+function headline(shown: Dashboard, view: View): string {
   const { status } = view;
   if (shown.counts.all === 0) return 'No monitors match.';
   if (status === null || status === 'down')
@@ -115,24 +115,33 @@ const headline = (shown: Dashboard, view: View): string => {
   const count = shown.counts[status];
   if (count === 0) return noneWords(status);
   return `${monitorsInWords(count)} ${count === 1 ? 'is' : 'are'} ${statusWords[status]}.`;
-};
+}
 
 /** Whether monitors are left out of the counts. */
-const isPart = (view: View): boolean => isNarrowed({ ...view, status: null, warning: null });
+function isPart(view: View): boolean {
+  return isNarrowed({ ...view, status: null, warning: null });
+}
 
-const othersInWords = ({ down, verifying }: Dashboard['others']): string =>
-  `${otherIs(down, 'down')}${otherIs(verifying, 'being verified')}`;
+function othersInWords({ down, verifying }: Dashboard['others']): string {
+  return `${otherIs(down, 'down')}${otherIs(verifying, 'being verified')}`;
+}
 
-const otherIs = (count: number, words: string): string =>
-  count === 0 ? '' : ` ${countText(count)} ${count === 1 ? 'other is' : 'others are'} ${words}.`;
+function otherIs(count: number, words: string): string {
+  return count === 0
+    ? ''
+    : ` ${countText(count)} ${count === 1 ? 'other is' : 'others are'} ${words}.`;
+}
 
-const monitorsInWords = (count: number): string =>
-  count === 1 ? 'One monitor' : `${capital(countInWords(count))} monitors`;
+function monitorsInWords(count: number): string {
+  return count === 1 ? 'One monitor' : `${capital(countInWords(count))} monitors`;
+}
 
-const noneWords = (status: StatusRow): string => `Nothing is ${statusWords[status]}.`;
+function noneWords(status: StatusRow): string {
+  return `Nothing is ${statusWords[status]}.`;
+}
 
 /** The browser's tab shows what matters most. */
-const titleOf = (shown: Dashboard): string => {
+function titleOf(shown: Dashboard): string {
   const { counts } = shown;
   const { down, verifying } = overall(shown);
   if (counts.down > 0)
@@ -143,17 +152,17 @@ const titleOf = (shown: Dashboard): string => {
       : `Verifying: ${countText(counts.verifying)}`;
   const others = shown.others.down + shown.others.verifying;
   return counts.all === 0 || others > 0 ? 'Monitors' : 'All up';
-};
+}
 
 /**
  * What fails, above the list in which it also stands. It is as tall when nothing fails, so that a
  * failure moves nothing else. Its times do not tick: each tick would be said by a screen reader.
  */
-const failingStrip = (
+function failingStrip(
   { counts, failing, others }: Dashboard,
   view: View,
   { times }: MembersRequest,
-) => {
+) {
   const count = counts.down + counts.verifying;
   const elsewhere = others.down + others.verifying;
   return html`
@@ -201,10 +210,10 @@ const failingStrip = (
       }
     </div>
   `;
-};
+}
 
-const statusChips = ({ counts }: Dashboard, view: View): Html =>
-  chips('Filter by status', [
+function statusChips({ counts }: Dashboard, view: View): Html {
+  return chips('Filter by status', [
     {
       href: addressOf(view, { status: null, warning: null }),
       label: 'All',
@@ -232,8 +241,9 @@ const statusChips = ({ counts }: Dashboard, view: View): Html =>
         ]
       : []),
   ]);
+}
 
-const search = (view: View): Html => {
+function search(view: View): Html {
   const { q: _, ...others } = inputOf(view);
   return html`
     <form class="search" action="/" role="search">
@@ -254,10 +264,10 @@ const search = (view: View): Html => {
       >
     </form>
   `;
-};
+}
 
 /** What the list can be narrowed by; each leads to an address of its own. */
-const filterMenu = (offered: Filters, view: View): Html => {
+function filterMenu(offered: Filters, view: View): Html {
   const of = (facet: string) => offered.filter((each) => each.facet === facet);
   const [kinds, tags, groups] = [of('kind'), of('tag'), of('group')];
   const part = (label: string, all: readonly Chip[]): Part =>
@@ -304,10 +314,10 @@ const filterMenu = (offered: Filters, view: View): Html => {
       </div>
     </details>
   `;
-};
+}
 
 /** Every filter that narrows the list, each with its end. */
-const activeFilters = (offered: Filters, view: View): Part => {
+function activeFilters(offered: Filters, view: View): Part {
   if (!isNarrowed(view)) return null;
   const groupName = offered.find(({ facet, value }) => facet === 'group' && value === view.group);
   const active = [
@@ -338,7 +348,7 @@ const activeFilters = (offered: Filters, view: View): Part => {
       <a class="button button-quiet" href="${safeUrl(addressOf(view, unfiltered))}">Clear filter</a>
     </p>
   `;
-};
+}
 
 const maxAtOnce = 100;
 
@@ -399,7 +409,7 @@ export const changeChosen: Page = {
 };
 
 /** Asked once, with the number and the names. */
-const askToDelete = (chosen: readonly GroupChoice[], back: string): PageAnswer => {
+function askToDelete(chosen: readonly GroupChoice[], back: string): PageAnswer {
   const which = chosen.length === 1 ? (chosen[0]?.name ?? '') : `${chosen.length} monitors`;
   return show({
     title: `Delete ${which}`,
@@ -425,7 +435,7 @@ const askToDelete = (chosen: readonly GroupChoice[], back: string): PageAnswer =
       </form>
     `,
   });
-};
+}
 
 /** By the button of the message that says what was changed. */
 export const undo: Page = {
@@ -440,7 +450,7 @@ export const undo: Page = {
   },
 };
 
-const nothingFound = (view: View): Html => {
+function nothingFound(view: View): Html {
   const isOnlyStatus = !isNarrowed({ ...view, status: null }) && view.status !== null;
   return html`
     <div class="table-card nothing">
@@ -450,10 +460,10 @@ const nothingFound = (view: View): Html => {
       </p>
     </div>
   `;
-};
+}
 
 /** Shown before there is any monitor: one sentence and one form. */
-const beginning = ({ may }: MembersRequest): Html => {
+function beginning({ may }: MembersRequest): Html {
   const state = freshForm(formOf({}));
   if (!may(createMonitor))
     return heading({
@@ -489,11 +499,12 @@ const beginning = ({ may }: MembersRequest): Html => {
       </a>, or <a href="/import">import monitors</a> from another service.
     </p>
   `;
-};
+}
 
-const observingProbes = ({ probes }: Dashboard): Part =>
-  probes.length > 0 &&
-  html`
+function observingProbes({ probes }: Dashboard): Part {
+  return (
+    probes.length > 0 &&
+    html`
     <p class="row observers">
       ${joined(
         probes.map(
@@ -511,4 +522,6 @@ const observingProbes = ({ probes }: Dashboard): Part =>
         ' ',
       )}
     </p>
-  `;
+  `
+  );
+}

@@ -48,11 +48,11 @@ import { changedMeaning, checkedFrom, settingsList, unknownKeysNotice } from './
 export type Monitor = OutputOf<typeof getMonitor>;
 
 /** Where one continent alone fails, checks from there can end with one click. */
-const leavingOut = (
+function leavingOut(
   { id, config }: Monitor,
   { code, details }: Status['warnings'][number],
   { may }: MembersRequest,
-): Part => {
+): Part {
   const place = details.places;
   const isOffered =
     code === 'place_fails' &&
@@ -69,11 +69,12 @@ const leavingOut = (
       </form>
     `
   );
-};
+}
 
 /** `every minute`, `every 10 s`. */
-export const everyText = (interval_s: number): string =>
-  `every ${briefDuration(interval_s * 1_000)}`;
+export function everyText(interval_s: number): string {
+  return `every ${briefDuration(interval_s * 1_000)}`;
+}
 
 type Status = OutputOf<typeof getMonitorStatus>;
 type Incidents = OutputOf<typeof listIncidents>['items'];
@@ -81,7 +82,7 @@ type Incidents = OutputOf<typeof listIncidents>['items'];
 const dayChoices = [1, 7, 30, 90, 365];
 const windowDays = { '24h': 1, '7d': 7, '30d': 30, '1y': 365 } as const;
 
-const sentenceOf = ({ name, type }: Monitor, { status, since }: Status, now: number): string => {
+function sentenceOf({ name, type }: Monitor, { status, since }: Status, now: number): string {
   const long = since === null ? '' : ` for ${durationText(now - Date.parse(since))}`;
   if (status === 'up') return `${name} has been up${long}.`;
   if (status === 'down') return `${name} has been down${long}.`;
@@ -89,10 +90,10 @@ const sentenceOf = ({ name, type }: Monitor, { status, since }: Status, now: num
   return status === 'verifying'
     ? `${name} is being verified.`
     : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'check'}.`;
-};
+}
 
 /** Whether it flaps, as its row of the dashboard says. */
-const flappingOf = (incidents: Incidents, now: number): Part => {
+function flappingOf(incidents: Incidents, now: number): Part {
   const outages = incidents
     .flatMap(({ id, confirmed_at, resolved_at }) =>
       confirmed_at === null
@@ -111,9 +112,9 @@ const flappingOf = (incidents: Incidents, now: number): Part => {
     flapping && { ...flapping, since: new Date(flapping.since).toISOString() },
     now,
   );
-};
+}
 
-const belowOf = ({ type, target, interval_s, config }: Monitor, { status }: Status): Part => {
+function belowOf({ type, target, interval_s, config }: Monitor, { status }: Status): Part {
   const method = typeof config.method === 'string' ? `${config.method} ` : '';
   const what = type === 'heartbeat' ? 'expects a ping' : html`<code>${method}${target}</code>`;
   return html`
@@ -121,10 +122,10 @@ const belowOf = ({ type, target, interval_s, config }: Monitor, { status }: Stat
       interval_s,
     )}
   `;
-};
+}
 
 /** What is done often is a button; the rest is in the menu. */
-const actionsOf = (monitor: Monitor, { may }: MembersRequest): Html | null => {
+function actionsOf(monitor: Monitor, { may }: MembersRequest): Html | null {
   const { id, enabled, type } = monitor;
   return may(updateMonitor)
     ? html`
@@ -164,27 +165,30 @@ const actionsOf = (monitor: Monitor, { may }: MembersRequest): Html | null => {
       </details>
     `
     : null;
-};
+}
 
-const mutedLine = ({ id }: Monitor, { muted }: Status, { may, times }: MembersRequest): Part =>
-  muted !== null &&
-  html`
+function mutedLine({ id }: Monitor, { muted }: Status, { may, times }: MembersRequest): Part {
+  return (
+    muted !== null &&
+    html`
     <form class="actions" method="post" action="/monitors/${id}/unmute" id="muted-monitor">
       ${icon('pause')}
       <span>${mutedWords(muted, times)}</span>
       ${may(updateMonitor) && html`<button class="button">Unmute</button>`}
     </form>
-  `;
+  `
+  );
+}
 
-const uptimeFigures = ({ days, from, to, percent, down_seconds }: Ledger): Html => {
+function uptimeFigures({ days, from, to, percent, down_seconds }: Ledger): Html {
   const ms = Date.parse(to) - Date.parse(from);
   return html`
     ${figure(`Uptime, ${daysText(days, ms)}`, percentFigure(ms < minUptimeMs ? null : percent))}
     ${figure('Down', down_seconds === 0 ? 'Never' : durationText(down_seconds * 1_000))}
   `;
-};
+}
 
-const responseFigures = ({ series, percentiles }: Results): Html => {
+function responseFigures({ series, percentiles }: Results): Html {
   if (percentiles === null)
     return figure('Response, mean', msText(meanOf(series.flatMap(({ points }) => points))));
   const { p50_ms, p95_ms, p99_ms } = percentiles;
@@ -192,9 +196,9 @@ const responseFigures = ({ series, percentiles }: Results): Html => {
     ${figure('Response, p50', msText(p50_ms))}
     ${figure('p95 · p99', `${msText(p95_ms)} · ${msText(p99_ms)}`)}
   `;
-};
+}
 
-const incidentRow = (incident: Incidents[number], { times, now }: MembersRequest): Html => {
+function incidentRow(incident: Incidents[number], { times, now }: MembersRequest): Html {
   const { id, open, confirmed_at, cause, started_at, resolved_at } = incident;
   const mark = open
     ? stateMark(confirmed_at === null ? 'verifying' : 'down')
@@ -213,10 +217,10 @@ const incidentRow = (incident: Incidents[number], { times, now }: MembersRequest
       <td data-label="Duration" class="number">${durationText(long)}</td>
     </tr>
   `;
-};
+}
 
-const incidentsOf = (items: Incidents, request: MembersRequest): Html =>
-  items.length === 0
+function incidentsOf(items: Incidents, request: MembersRequest): Html {
+  return items.length === 0
     ? html`<p class="nothing card">No incidents in this time</p>`
     : html`
       <div class="table-card">
@@ -233,9 +237,10 @@ const incidentsOf = (items: Incidents, request: MembersRequest): Html =>
         </table>
       </div>
     `;
+}
 
 /** What its public and private places see, side by side. */
-const sidesNotice = ({ sides }: Status): Html | null => {
+function sidesNotice({ sides }: Status): Html | null {
   if (sides === null) return null;
   const { inside, outside, sentence } = sides;
   const line = (name: string, { failing, passing }: typeof inside): string =>
@@ -251,9 +256,9 @@ const sidesNotice = ({ sides }: Status): Html | null => {
     sentence ?? 'Inside and outside',
     html`${line('Inside', inside)}. ${line('Outside', outside)}.`,
   );
-};
+}
 
-const answer = async (request: MembersRequest): Promise<PageAnswer> => {
+async function answer(request: MembersRequest): Promise<PageAnswer> {
   const { ask, path, query: asked, times, now } = request;
   const monitor_id = path.monitor_id;
   const window = resultWindows.find((each) => each === asked.window) ?? '24h';
@@ -421,7 +426,7 @@ const answer = async (request: MembersRequest): Promise<PageAnswer> => {
       </div>
     `,
   });
-};
+}
 
 export const monitor: Page = {
   method: 'GET',

@@ -45,18 +45,23 @@ export type SettingGroup = {
   readonly settings: readonly Setting[];
 };
 
-const setting = (key: string, label: string, widget: Widget): Setting => ({
-  key,
-  label,
-  widget,
-  isPlain: false,
-});
-const plain = (key: string, label: string, widget: Widget): Setting => ({
-  key,
-  label,
-  widget,
-  isPlain: true,
-});
+function setting(key: string, label: string, widget: Widget): Setting {
+  return {
+    key,
+    label,
+    widget,
+    isPlain: false,
+  };
+}
+
+function plain(key: string, label: string, widget: Widget): Setting {
+  return {
+    key,
+    label,
+    widget,
+    isPlain: true,
+  };
+}
 
 /** Settings that kinds share. */
 const warn = setting('warn', 'Warn when slower than', numberIn('response_ms', 'ms'));
@@ -408,44 +413,41 @@ export const silentKeys: Readonly<Record<Kind, readonly string[]>> = {
   icmp: ['continents', 'probe'],
 };
 
-export const settingsOf = (kind: Kind): readonly Setting[] => [
-  ...firstSettings[kind],
-  ...settingGroups[kind].flatMap(({ settings }) => settings),
-];
+export function settingsOf(kind: Kind): readonly Setting[] {
+  return [...firstSettings[kind], ...settingGroups[kind].flatMap(({ settings }) => settings)];
+}
 
 export type Config = Readonly<Record<string, unknown>>;
 
 /** For keys that have no field. */
 export const otherName = 'config_other';
 
-export const nameOf = ({ key }: Setting, suffix = ''): string => `config.${key}${suffix}`;
+export function nameOf({ key }: Setting, suffix = ''): string {
+  return `config.${key}${suffix}`;
+}
 
 /** The fields of one setting. One that is not set may show the default, or all continents. */
-const fieldsOf = (
-  { key, widget }: Setting,
-  kind: Kind,
-  config: Config,
-  from: Locations,
-): Fields => {
+function fieldsOf({ key, widget }: Setting, kind: Kind, config: Config, from: Locations): Fields {
   if (widget.unset === 'locations') return widget.write(namesChosen(config, from));
   const initial = widget.unset === 'initial' ? configKeys[kind][key]?.initial : undefined;
   return widget.write(config[key] ?? initial);
-};
+}
 
-const otherKeys = (kind: Kind, config: Config): Config =>
-  Object.fromEntries(unknownConfigKeys(kind, config).map(({ key }) => [key, config[key]]));
+function otherKeys(kind: Kind, config: Config): Config {
+  return Object.fromEntries(unknownConfigKeys(kind, config).map(({ key }) => [key, config[key]]));
+}
 
-const otherText = (kind: Kind, config: Config): string => {
+function otherText(kind: Kind, config: Config): string {
   const others = otherKeys(kind, config);
   return Object.keys(others).length === 0 ? '' : JSON.stringify(others, null, 2);
-};
+}
 
 /** The fields of a form, filled from a config. */
-export const formOfConfig = (
+export function formOfConfig(
   kind: Kind,
   config: Config,
   from: Locations,
-): Record<string, string | readonly string[]> => {
+): Record<string, string | readonly string[]> {
   const values: Record<string, string | readonly string[]> = {};
   for (const setting of settingsOf(kind))
     for (const [suffix, of] of Object.entries(fieldsOf(setting, kind, config, from)))
@@ -453,26 +455,26 @@ export const formOfConfig = (
   const other = otherText(kind, config);
   if (other !== '') values[otherName] = other;
   return values;
-};
+}
 
-const wasSent = (form: Form, setting: Setting): boolean => {
+function wasSent(form: Form, setting: Setting): boolean {
   const name = nameOf(setting);
   return form.names.some(
     (each) => each === name || each.startsWith(`${name}.`) || each === `${name}[]`,
   );
-};
+}
 
 /**
  * What a form says about one setting. One that still says what was shown keeps its stored value,
  * however that was once written.
  */
-const readSetting = (
+function readSetting(
   setting: Setting,
   kind: Kind,
   form: Form,
   stored: Config,
   from: Locations,
-): Reading | 'kept' => {
+): Reading | 'kept' {
   if (!wasSent(form, setting)) return 'kept';
   const { key, widget } = setting;
   const shown = fieldsOf(setting, kind, stored, from);
@@ -487,13 +489,13 @@ const readSetting = (
   const usual = configKeys[kind][key]?.initial;
   const isUsual = reading !== undefined && 'value' in reading && typeof usual !== 'object';
   return isUsual && isDeepStrictEqual(reading.value, usual) ? undefined : reading;
-};
+}
 
-const readOther = (
+function readOther(
   kind: Kind,
   form: Form,
   stored: Config,
-): { readonly config: Config } | { readonly fault: string } => {
+): { readonly config: Config } | { readonly fault: string } {
   const text = form.value(otherName);
   if (text === undefined) return { config: otherKeys(kind, stored) };
   if (text.trim() === '') return { config: {} };
@@ -505,18 +507,18 @@ const readOther = (
   } catch {
     return { fault: 'Not valid JSON: look for a missing quote, comma or bracket.' };
   }
-};
+}
 
 /**
  * The config that a form asks for, and its unreadable parts. `stored`: the config of the existing
  * monitor, if any.
  */
-export const configFrom = (
+export function configFrom(
   kind: Kind,
   form: Form,
   stored: Config,
   from: Locations,
-): { readonly config: Config; readonly faults: ReadonlyMap<string, string> } => {
+): { readonly config: Config; readonly faults: ReadonlyMap<string, string> } {
   const faults = new Map<string, string>();
   const other = readOther(kind, form, stored);
   if ('fault' in other) faults.set(otherName, other.fault);
@@ -538,34 +540,39 @@ export const configFrom = (
     config: { ...Object.fromEntries(existing), ...('config' in other ? other.config : {}) },
     faults,
   };
-};
+}
 
-const isLocations = ({ widget }: Setting): boolean => widget.unset === 'locations';
+function isLocations({ widget }: Setting): boolean {
+  return widget.unset === 'locations';
+}
 
 /** The keys of a config that its field says. */
-const keysOf = (setting: Setting): readonly string[] =>
-  isLocations(setting) ? locationKeys : [setting.key];
+function keysOf(setting: Setting): readonly string[] {
+  return isLocations(setting) ? locationKeys : [setting.key];
+}
 
-const meantBy = (
+function meantBy(
   setting: Setting,
   reading: { readonly value: unknown } | undefined,
   from: Locations,
-): Config => {
+): Config {
   if (reading === undefined) return {};
   const { value } = reading;
   return isLocations(setting) && Array.isArray(value)
     ? configOfNames(value.map(String), from)
     : { [setting.key]: value };
-};
+}
 
 /** How many of these settings differ from their default. */
-export const countSet = (
+export function countSet(
   settings: readonly Setting[],
   kind: Kind,
   form: Form,
   from: Locations,
-): number =>
-  settings.filter((setting) => readSetting(setting, kind, form, {}, from) !== 'kept').length;
+): number {
+  return settings.filter((setting) => readSetting(setting, kind, form, {}, from) !== 'kept').length;
+}
 
-export const emptyForm = (kind: Kind, from: Locations, more: Parameters<typeof formOf>[0]): Form =>
-  formOf({ ...formOfConfig(kind, {}, from), ...more });
+export function emptyForm(kind: Kind, from: Locations, more: Parameters<typeof formOf>[0]): Form {
+  return formOf({ ...formOfConfig(kind, {}, from), ...more });
+}

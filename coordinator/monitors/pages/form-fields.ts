@@ -41,10 +41,11 @@ import { locationLabel, locationsFor } from './form-locations.ts';
 import type { Locations } from './form-values.ts';
 
 /** Descriptions write keys and values in backticks. */
-const written = (text: string): Part =>
-  text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
+function written(text: string): Part {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
+}
 
-const usual = (kind: Kind, { key, widget }: Setting): string => {
+function usual(kind: Kind, { key, widget }: Setting): string {
   const words = configKeys[kind][key];
   if (!words || widget.unset !== undefined) return '';
   const { initial } = words;
@@ -56,15 +57,15 @@ const usual = (kind: Kind, { key, widget }: Setting): string => {
     : initial === undefined
       ? `Empty: ${otherwise}.`
       : `Default: ${otherwise}.`;
-};
+}
 
 /** One setting of the config as a field, with its words from the table of keys. */
-const settingField = (
+function settingField(
   kind: Kind,
   setting: Setting,
   state: FormState,
   locations: Locations,
-): Html | null => {
+): Html | null {
   const { key, label, widget, isPlain } = setting;
   const { meaning = '', initial, example, choices = [] } = configKeys[kind][key] ?? {};
   const help = [isPlain ? '' : meaning, widget.how ?? '', usual(kind, setting)]
@@ -83,7 +84,7 @@ const settingField = (
     locations,
   });
   return field && widget.isShort ? html`<div class="short">${field}</div>` : field;
-};
+}
 
 /** Any number of seconds, where none of the usual choices fits. */
 const otherChoice = 'other';
@@ -114,23 +115,24 @@ const units = [
 ] as const;
 
 /** In the largest unit that expresses it exactly: `90 seconds`, `7 days`. */
-const words = (seconds: number): string => {
+function words(seconds: number): string {
   const [size, name] = units.find(([each]) => seconds % each === 0) ?? [1, 'second'];
   return `${countText(seconds / size)} ${name}${seconds === size ? '' : 's'}`;
-};
+}
 
 /** The default before anyone chose. */
-export const firstInterval = (kind: Kind, least: number): number =>
-  kind === 'heartbeat' ? 86_400 : Math.max(usualIntervals[kind], least);
+export function firstInterval(kind: Kind, least: number): number {
+  return kind === 'heartbeat' ? 86_400 : Math.max(usualIntervals[kind], least);
+}
 
 /** The interval that a form asks for, as it was typed. */
-export const intervalFrom = (form: Form): string | undefined => {
+export function intervalFrom(form: Form): string | undefined {
   const chosen = form.value('interval_s');
   return (chosen === otherChoice ? form.value(otherField) : chosen)?.trim();
-};
+}
 
 /** Checks per day, if the interval is a number. */
-export const aDay = (kind: Kind, form: Form): Html => {
+export function aDay(kind: Kind, form: Form): Html {
   const seconds = Number(intervalFrom(form) ?? '');
   const count = seconds > 0 ? 86_400 / seconds : 0;
   const noun = kind === 'heartbeat' ? 'ping' : 'check';
@@ -139,9 +141,9 @@ export const aDay = (kind: Kind, form: Form): Html => {
       ? `${countText(Math.floor(count))} ${noun}${Math.floor(count) === 1 ? '' : 's'} a day`
       : `a ${noun} every ${words(seconds)}`;
   return html`<p class="a-day" id="a-day" data-refreshed>${count > 0 && html`(${often})`}</p>`;
-};
+}
 
-export const intervalField = (kind: Kind, state: FormState, least: number): Html => {
+export function intervalField(kind: Kind, state: FormState, least: number): Html {
   const { form } = state;
   const chosen = Number(form.value('interval_s'));
   const offered = formIntervalUsual[kind].filter((each) => each >= least);
@@ -173,7 +175,7 @@ export const intervalField = (kind: Kind, state: FormState, least: number): Html
       ${aDay(kind, form)}
     </div>
   `;
-};
+}
 
 export type Choices = OutputOf<typeof getMonitorChoices>;
 export type Monitor = OutputOf<typeof getMonitor>;
@@ -194,10 +196,9 @@ export type Subject = {
   readonly channels: Channels;
 };
 
-export const locationsOf = ({
-  choices,
-  monitor,
-}: Pick<Subject, 'choices' | 'monitor'>): Locations => locationsFor(choices, monitor?.config);
+export function locationsOf({ choices, monitor }: Pick<Subject, 'choices' | 'monitor'>): Locations {
+  return locationsFor(choices, monitor?.config);
+}
 
 const kindsShown = [
   {
@@ -274,10 +275,12 @@ const kindsShown = [
   },
 ] as const satisfies readonly { kind: Kind; [name: string]: string }[];
 
-const shownKind = (kind: Kind) => kindsShown.find((each) => each.kind === kind) ?? kindsShown[0];
+function shownKind(kind: Kind) {
+  return kindsShown.find((each) => each.kind === kind) ?? kindsShown[0];
+}
 
-const kindChips = ({ kind }: Subject, { form }: FormState): Html =>
-  chips(
+function kindChips({ kind }: Subject, { form }: FormState): Html {
+  return chips(
     'Monitor type',
     kindsShown.map((each) => ({
       href: `/monitors/new${query({ type: each.kind, target: form.value('target'), name: form.value('name') })}`,
@@ -286,8 +289,9 @@ const kindChips = ({ kind }: Subject, { form }: FormState): Html =>
       current: each.kind === kind,
     })),
   );
+}
 
-const targetField = ({ kind }: Subject, state: FormState): Html => {
+function targetField({ kind }: Subject, state: FormState): Html {
   const { target: label, example: placeholder } = shownKind(kind);
   const common = { name: 'target', label, placeholder, state, autocomplete: 'off' };
   if (kind === 'heartbeat')
@@ -309,7 +313,7 @@ const targetField = ({ kind }: Subject, state: FormState): Html => {
     autofocus: true,
     ...(help === undefined ? {} : { help }),
   });
-};
+}
 
 const namePlaceholders: Readonly<Record<Exclude<Kind, 'heartbeat'>, string>> = {
   https: 'Defaults to the host name',
@@ -322,8 +326,8 @@ const namePlaceholders: Readonly<Record<Exclude<Kind, 'heartbeat'>, string>> = {
   icmp: 'Defaults to the host',
 };
 
-const nameField = ({ kind }: Subject, state: FormState): Html =>
-  kind === 'heartbeat'
+function nameField({ kind }: Subject, state: FormState): Html {
+  return kind === 'heartbeat'
     ? textField({
         name: 'name',
         label: 'Name',
@@ -341,14 +345,16 @@ const nameField = ({ kind }: Subject, state: FormState): Html =>
         required: false,
         placeholder: namePlaceholders[kind],
       });
+}
 
-const isAtFault = (settings: readonly Setting[], { faults }: FormState): boolean =>
-  [...faults.keys()].some((name) =>
+function isAtFault(settings: readonly Setting[], { faults }: FormState): boolean {
+  return [...faults.keys()].some((name) =>
     settings.some(({ key }) => name === `config.${key}` || name.startsWith(`config.${key}.`)),
   );
+}
 
-const groupFields = ({ choices }: Subject, state: FormState): Html =>
-  html`
+function groupFields({ choices }: Subject, state: FormState): Html {
+  return html`
     <div class="short">
       ${selectField({
         name: 'group',
@@ -377,22 +383,20 @@ const groupFields = ({ choices }: Subject, state: FormState): Html =>
       help: 'Separated by commas. You can filter by them.',
     })}
   `;
+}
 
 /** For settings about locations, the fold names the locations. */
-const heldBy = (settings: readonly Setting[], { form }: FormState): string | undefined =>
-  settings.some(({ widget }) => widget.unset === 'locations')
+function heldBy(settings: readonly Setting[], { form }: FormState): string | undefined {
+  return settings.some(({ widget }) => widget.unset === 'locations')
     ? form
         .values('config.places[]')
         .filter((each) => each !== '')
         .map(locationLabel)
         .join(', ')
     : undefined;
+}
 
-const fold = (
-  subject: Subject,
-  { title, holds, settings }: SettingGroup,
-  state: FormState,
-): Html => {
+function fold(subject: Subject, { title, holds, settings }: SettingGroup, state: FormState): Html {
   const { kind } = subject;
   const withGroup = title === toldTitle;
   const count =
@@ -425,10 +429,10 @@ const fold = (
       </div>
     </details>
   `;
-};
+}
 
 /** Keys without effect are kept as they are, and can be corrected. */
-const others = ({ kind, monitor }: Subject, state: FormState): Part => {
+function others({ kind, monitor }: Subject, state: FormState): Part {
   const unknown = monitor === undefined ? [] : unknownConfigKeys(kind, monitor.config);
   if (unknown.length === 0 && state.form.value(otherName) === undefined) return null;
   return html`
@@ -448,12 +452,12 @@ const others = ({ kind, monitor }: Subject, state: FormState): Part => {
       </div>
     </details>
   `;
-};
+}
 
-const planWords = ({
+function planWords({
   choices: { plan, most_monitors: most, monitors, min_interval_s },
   monitor,
-}: Subject): Part => {
+}: Subject): Part {
   if (most === null || monitor !== undefined) return null;
   const words = `The plan ${plan} allows ${most} monitors, at most one check every ${min_interval_s} s each.`;
   return monitors >= most
@@ -463,19 +467,19 @@ const planWords = ({
         'Delete one or choose a larger plan. You can still test an address here.',
       )
     : html`<p class="soft">${words} You have ${monitors}.</p>`;
-};
+}
 
-export const sameWords = (same: Subject['same']): string => {
+export function sameWords(same: Subject['same']): string {
   const [first, ...rest] = same.map(({ name }) => name);
   return rest.length === 0
     ? `${first} has the same address.`
     : `${first} and ${rest.length} more have the same address.`;
-};
+}
 
 /** The name of the boxes of channels. */
 export const channelsName = 'channels[]';
 
-const channelsPart = ({ told, channels }: Subject, state: FormState): Html => {
+function channelsPart({ told, channels }: Subject, state: FormState): Html {
   // A channel for all monitors is ticked whatever was sent: a disabled box sends nothing.
   const fixed = channels.filter((each) => each.chosen && !each.may_change).map(({ id }) => id);
   const form = formOf({ [channelsName]: [...state.form.values(channelsName), ...fixed] });
@@ -509,13 +513,13 @@ const channelsPart = ({ told, channels }: Subject, state: FormState): Html => {
       <a href="/alerts">Channels</a>
     </div>
   `;
-};
+}
 
 /** The anchor of a test: its buttons and its result, or the reason why it was not made. */
 const testId = 'try';
 
-const actions = ({ kind, monitor }: Subject, { faults, objections }: FormState): Html =>
-  html`
+function actions({ kind, monitor }: Subject, { faults, objections }: FormState): Html {
+  return html`
     <div class="actions"${faults.size + objections.length === 0 && html` id="${testId}"`}>
       ${
         kind !== 'heartbeat' &&
@@ -531,9 +535,10 @@ const actions = ({ kind, monitor }: Subject, { faults, objections }: FormState):
       ${linkButton(monitor === undefined ? '/' : `/monitors/${monitor.id}`, 'Cancel')}
     </div>
   `;
+}
 
 /** The whole form page, except for what a test run shows below it. */
-export const monitorForm = (subject: Subject, state: FormState): Html => {
+export function monitorForm(subject: Subject, state: FormState): Html {
   const { kind, monitor, choices } = subject;
   const address = monitor === undefined ? '/monitors/new' : `/monitors/${monitor.id}/edit`;
   const locations = locationsOf(subject);
@@ -588,6 +593,8 @@ export const monitorForm = (subject: Subject, state: FormState): Html => {
       ${actions(subject, state)}
     </form>
   `;
-};
+}
 
-export const kindFrom = (text: string | undefined): Kind => (isKind(text) ? text : 'https');
+export function kindFrom(text: string | undefined): Kind {
+  return isKind(text) ? text : 'https';
+}

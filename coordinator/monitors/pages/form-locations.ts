@@ -29,23 +29,28 @@ type Offered = {
 export const locationKeys = ['continents', 'probe', 'places'] as const;
 
 const prefix = 'continent:';
-const ofContinent = (continent: string): string => `${prefix}${continent}`;
-const continentIn = (name: string): string | undefined =>
-  name.startsWith(prefix) ? name.slice(prefix.length) : undefined;
+
+function ofContinent(continent: string): string {
+  return `${prefix}${continent}`;
+}
+
+function continentIn(name: string): string | undefined {
+  return name.startsWith(prefix) ? name.slice(prefix.length) : undefined;
+}
 
 const id = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** As a box says it; a place whose last probe is gone has no name that anyone could know. */
-export const locationLabel = (name: string): string => {
+export function locationLabel(name: string): string {
   if (id.test(name)) return 'A place without a probe';
   const [continent = '', region] = name.split('/');
   return region !== undefined && isContinent(continent)
     ? `${region}, ${continent}`
     : (continentIn(name) ?? name);
-};
+}
 
 /** Those that are offered, and those that this config once chose. */
-export const locationsFor = (offered: Offered, config: Config = {}): Locations => {
+export function locationsFor(offered: Offered, config: Config = {}): Locations {
   const own = new Map(offered.places.map(({ id, called }) => [id, called]));
   const stored = namesIn(config, own) ?? [];
   const continents = [...offered.continents, ...stored.flatMap((name) => continentIn(name) ?? [])];
@@ -79,26 +84,27 @@ export const locationsFor = (offered: Offered, config: Config = {}): Locations =
     some.length > 1 ? each.map((choice) => ({ ...choice, group })) : each,
   );
   return { choices, usual, own };
-};
+}
 
 /** The names of the places that a config chooses; undefined where it chooses none. */
-const namesIn = (
+function namesIn(
   { places, continents, probe }: Config,
   own: Locations['own'],
-): readonly string[] | undefined => {
+): readonly string[] | undefined {
   if (Array.isArray(places)) return places.map(String);
   if (typeof probe === 'string') return [own.get(probe) ?? probe];
   return Array.isArray(continents) ? continents.filter(isContinent).map(ofContinent) : undefined;
-};
+}
 
-export const namesChosen = (config: Config, { own, usual }: Locations): readonly string[] =>
-  namesIn(config, own) ?? usual;
+export function namesChosen(config: Config, { own, usual }: Locations): readonly string[] {
+  return namesIn(config, own) ?? usual;
+}
 
 /** The keys that say this choice; none for every continent. */
-export const configOfNames = (
+export function configOfNames(
   names: readonly string[],
   { own, usual }: Locations,
-): Readonly<Record<string, unknown>> => {
+): Readonly<Record<string, unknown>> {
   const continents = names.flatMap((name) => continentIn(name) ?? []);
   if (continents.length === names.length)
     return continents.length === usual.length && names.every((name) => usual.includes(name))
@@ -107,7 +113,7 @@ export const configOfNames = (
   const [only, ...others] = names;
   const [probe] = [...own].find(([, called]) => called === only) ?? [];
   return others.length === 0 && probe !== undefined ? { probe } : { places: names };
-};
+}
 
 /** A selection of none has a meaning. */
 export const locations: Widget = {

@@ -60,56 +60,64 @@ export type Drawn = {
 };
 
 /** One field with one text. */
-const field = (
+function field(
   draw: Widget['draw'],
   read: (text: string) => unknown = (text) => text,
   write = scalarText,
-): Widget => ({
-  write: (stored) => ({ '': [write(stored)] }),
-  read: (sent) => {
-    const text = last(sent).trim();
-    return text === '' ? undefined : { value: read(text) };
-  },
-  draw,
-});
+): Widget {
+  return {
+    write: (stored) => ({ '': [write(stored)] }),
+    read: (sent) => {
+      const text = last(sent).trim();
+      return text === '' ? undefined : { value: read(text) };
+    },
+    draw,
+  };
+}
 
 const plainText: Widget['draw'] = (drawn) => textField({ ...drawn, autocomplete: 'off' });
 const area: Widget['draw'] = (drawn) => textArea({ ...drawn, code: true, rows: 2 });
 
-export const number = (unit: string): Widget => ({
-  ...field(
-    (drawn) => textField({ ...drawn, unit, inputmode: 'numeric', autocomplete: 'off' }),
-    numberOr,
-  ),
-  isShort: true,
-});
+export function number(unit: string): Widget {
+  return {
+    ...field(
+      (drawn) => textField({ ...drawn, unit, inputmode: 'numeric', autocomplete: 'off' }),
+      numberOr,
+    ),
+    isShort: true,
+  };
+}
 
 /** `none`: what it is not to choose, where a key has no default. */
-export const choice = (words: Readonly<Record<string, string>> = {}, none?: string): Widget => ({
-  ...field(({ choices, ...drawn }) =>
-    selectField({
-      ...drawn,
-      choices: [
-        ...(none === undefined ? [] : [{ value: '', label: none }]),
-        ...choices.map((each) => ({ value: each, label: words[each] ?? each })),
-      ],
-    }),
-  ),
-  isShort: true,
-  ...(none === undefined ? { unset: 'initial' as const } : {}),
-});
+export function choice(words: Readonly<Record<string, string>> = {}, none?: string): Widget {
+  return {
+    ...field(({ choices, ...drawn }) =>
+      selectField({
+        ...drawn,
+        choices: [
+          ...(none === undefined ? [] : [{ value: '', label: none }]),
+          ...choices.map((each) => ({ value: each, label: words[each] ?? each })),
+        ],
+      }),
+    ),
+    isShort: true,
+    ...(none === undefined ? { unset: 'initial' as const } : {}),
+  };
+}
 
 /** A number of seconds: some in words, and whatever else was stored. */
-export const seconds = (words: ReadonlyMap<string, string>): Widget => ({
-  ...field((drawn) => {
-    const chosen = drawn.state.form.value(drawn.name) ?? '';
-    const other = chosen === '' || words.has(chosen) ? [] : [[chosen, `${chosen} s`] as const];
-    const choices = [...words, ...other].map(([value, label]) => ({ value, label }));
-    return selectField({ ...drawn, choices });
-  }, numberOr),
-  isShort: true,
-  unset: 'initial',
-});
+export function seconds(words: ReadonlyMap<string, string>): Widget {
+  return {
+    ...field((drawn) => {
+      const chosen = drawn.state.form.value(drawn.name) ?? '';
+      const other = chosen === '' || words.has(chosen) ? [] : [[chosen, `${chosen} s`] as const];
+      const choices = [...words, ...other].map(([value, label]) => ({ value, label }));
+      return selectField({ ...drawn, choices });
+    }, numberOr),
+    isShort: true,
+    unset: 'initial',
+  };
+}
 
 export const yesNo: Widget = {
   ...field(
@@ -132,10 +140,12 @@ export const certificate: Widget = field((drawn) =>
 );
 
 /** Its spaces count. */
-const exactly = (draw: Widget['draw']): Widget => ({
-  ...field(draw),
-  read: (sent) => (last(sent) === '' ? undefined : { value: last(sent) }),
-});
+function exactly(draw: Widget['draw']): Widget {
+  return {
+    ...field(draw),
+    read: (sent) => (last(sent) === '' ? undefined : { value: last(sent) }),
+  };
+}
 
 export const body: Widget = exactly(area);
 export const exactLine: Widget = exactly(plainText);
@@ -217,19 +227,20 @@ export const credentials: Widget = {
 };
 
 /** Any of a few words; none is as good as not given. */
-export const several = (words: Readonly<Record<string, string>>): Widget => ({
-  write: (stored) => ({ '[]': Array.isArray(stored) ? stored.filter(isText) : [] }),
-  read: (sent) => {
-    const all = sent('[]').filter((each) => each !== '');
-    return all.length === 0 ? undefined : { value: all };
-  },
-  draw: ({
-    locations: _locations,
-    choices: _choices,
-    placeholder: _placeholder,
-    name,
-    ...drawn
-  }) => html`
+export function several(words: Readonly<Record<string, string>>): Widget {
+  return {
+    write: (stored) => ({ '[]': Array.isArray(stored) ? stored.filter(isText) : [] }),
+    read: (sent) => {
+      const all = sent('[]').filter((each) => each !== '');
+      return all.length === 0 ? undefined : { value: all };
+    },
+    draw: ({
+      locations: _locations,
+      choices: _choices,
+      placeholder: _placeholder,
+      name,
+      ...drawn
+    }) => html`
     ${hiddenField(`${name}[]`, '')}
     ${choiceField({
       ...drawn,
@@ -238,10 +249,11 @@ export const several = (words: Readonly<Record<string, string>>): Widget => ({
       several: true,
     })}
   `,
-});
+  };
+}
 
 /** A number that is the one key of an object. */
-export const numberIn = (key: string, unit: string): Widget => {
+export function numberIn(key: string, unit: string): Widget {
   const inside = number(unit);
   return {
     ...inside,
@@ -251,7 +263,7 @@ export const numberIn = (key: string, unit: string): Widget => {
       return reading && 'value' in reading ? { value: { [key]: reading.value } } : reading;
     },
   };
-};
+}
 
 const maxAssertions = 20;
 
@@ -416,7 +428,9 @@ export function pairsFrom(
   return all;
 }
 
-const brief = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+function brief(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
 
 type Row = readonly [path: string, is: string, of: string];
 

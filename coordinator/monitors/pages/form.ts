@@ -41,24 +41,27 @@ import { hearAll, testRunBroken } from './test-run.ts';
 
 const ownFields = ['type', 'target', 'name', 'interval_s', 'group', 'tags'];
 
-const fieldNames = (kind: Kind): readonly string[] => [
-  ...ownFields,
-  ...settingsOf(kind).map((setting) => nameOf(setting)),
-  'config.basic_auth.username',
-  'config.basic_auth.password',
-  otherName,
-];
+function fieldNames(kind: Kind): readonly string[] {
+  return [
+    ...ownFields,
+    ...settingsOf(kind).map((setting) => nameOf(setting)),
+    'config.basic_auth.username',
+    'config.basic_auth.password',
+    otherName,
+  ];
+}
 
 /** Replaces keys with the labels of their fields. */
-const inWords = (remedy: string, kind: Kind): string =>
-  remedy.replaceAll(/`([a-z_]+)`/g, (_, key: string) => {
+function inWords(remedy: string, kind: Kind): string {
+  return remedy.replaceAll(/`([a-z_]+)`/g, (_, key: string) => {
     const setting = settingsOf(kind).find((each) => each.key === key);
     return setting ? `“${setting.label}”` : key;
   });
+}
 
 /** The form again, with the refusal beside the fields. */
-export const refusedMonitorForm = (form: Form, error: unknown, kind: Kind): FormState =>
-  error instanceof Refusal && error.code === 'group_not_found'
+export function refusedMonitorForm(form: Form, error: unknown, kind: Kind): FormState {
+  return error instanceof Refusal && error.code === 'group_not_found'
     ? {
         form,
         faults: new Map([['group', 'This group was deleted. Choose another.']]),
@@ -71,11 +74,12 @@ export const refusedMonitorForm = (form: Form, error: unknown, kind: Kind): Form
         beside: { 'config.basic_auth': 'config.basic_auth.username' },
         inWords: (text) => inWords(text, kind),
       });
+}
 
 type Config = Readonly<Record<string, unknown>>;
 
-const answerWith = (subject: Subject, state: FormState, pieces?: AsyncIterable<Html>): PageAnswer =>
-  show({
+function answerWith(subject: Subject, state: FormState, pieces?: AsyncIterable<Html>): PageAnswer {
+  return show({
     ...(pieces === undefined ? {} : { later: { pieces, broken: testRunBroken } }),
     title: subject.monitor === undefined ? 'New monitor' : `Edit ${subject.monitor.name}`,
     place: 'monitors',
@@ -84,23 +88,25 @@ const answerWith = (subject: Subject, state: FormState, pieces?: AsyncIterable<H
     headers: { 'cache-control': 'no-store' },
     main: html`<div class="stack">${monitorForm(subject, state)}</div>`,
   });
+}
 
 /** People write `shop.example` for `https://shop.example`. */
-const targetOf = (kind: string, form: Form): string => {
+function targetOf(kind: string, form: Form): string {
   const target = (form.value('target') ?? '').trim();
   return kind === 'https' && /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:[:/?#]|$)/i.test(target)
     ? `https://${target}`
     : target;
-};
+}
 
-const tagsOf = (text: string): readonly string[] =>
-  text
+function tagsOf(text: string): readonly string[] {
+  return text
     .split(',')
     .map((tag) => tag.trim())
     .filter((tag) => tag !== '');
+}
 
 /** A field that the form did not have is not mentioned. */
-const common = (kind: string, form: Form, config: Config) => {
+function common(kind: string, form: Form, config: Config) {
   const [name, interval_s] = [form.value('name'), intervalFrom(form)];
   return {
     ...(name === undefined ? {} : { name }),
@@ -112,14 +118,14 @@ const common = (kind: string, form: Form, config: Config) => {
       : {}),
     config,
   };
-};
+}
 
 /** The same form, with every continent's result below it; nothing is saved. */
-const tryIt = async (
+async function tryIt(
   { ask, form }: MembersRequest,
   subject: Subject,
   config: Config,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { kind, monitor } = subject;
   const { target = '', interval_s = null } = common(kind, form, config);
   const test = await ask(createTest, {
@@ -131,26 +137,26 @@ const tryIt = async (
     wait_s: 0,
   });
   return answerWith(subject, freshForm(form), hearAll(ask, test));
-};
+}
 
 /** A form without the boxes leaves channels as they are; one that has them sends an empty value. */
-const saveChannels = async (
+async function saveChannels(
   { ask, form }: MembersRequest,
   { channels }: Subject,
   monitor_id: string,
-): Promise<void> => {
+): Promise<void> {
   if (!form.names.includes(channelsName)) return;
   const ticked = form.values(channelsName);
   // A channel that was deleted meanwhile notifies no one.
   const known = channels.map(({ id }) => id).filter((id) => ticked.includes(id));
   await ask(setMonitorChannels, { monitor_id, channels: known });
-};
+}
 
-const create = async (
+async function create(
   request: MembersRequest,
   subject: Subject,
   config: Config,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { ask, form } = request;
   const { kind, same } = subject;
   const group = form.value('group') || null;
@@ -167,14 +173,14 @@ const create = async (
     : seeOther(`/monitors/${id}`, {
         said: same.length === 0 ? 'Monitor created.' : `Monitor created. ${sameWords(same)}`,
       });
-};
+}
 
-const change = async (
+async function change(
   request: MembersRequest,
   subject: Subject,
   monitor: Monitor,
   config: Config,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { ask, form } = request;
   const { kind } = subject;
   const group = form.value('group');
@@ -186,10 +192,10 @@ const change = async (
   });
   await saveChannels(request, subject, id);
   return seeOther(`/monitors/${id}`, { said: `${name} saved.` });
-};
+}
 
 /** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
-const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswer> => {
+async function act(request: MembersRequest, subject: Subject): Promise<PageAnswer> {
   const { form } = request;
   const { kind, monitor } = subject;
   const asked = form.value('act');
@@ -209,20 +215,20 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
       throw error;
     return answerWith(subject, refusedMonitorForm(form, error, kind));
   }
-};
+}
 
 /** For the chosen group; a missing group is reported on saving. */
-const toldOf = async (
+async function toldOf(
   { ask, form }: MembersRequest,
   { groups }: Choices,
   monitor: Monitor | undefined,
-): Promise<Recipients> => {
+): Promise<Recipients> {
   const chosen = form.value('group') ?? monitor?.group ?? '';
   const group = groups.find(({ id }) => id === chosen)?.id ?? null;
   return (await ask(listRecipients, { monitor: monitor?.id ?? null, group })).items;
-};
+}
 
-const newSubject = async (request: MembersRequest, type: string | undefined): Promise<Subject> => {
+async function newSubject(request: MembersRequest, type: string | undefined): Promise<Subject> {
   refuseUnlessMay(request, createMonitor);
   const kind = kindFrom(type);
   const target = targetOf(kind, request.form) || (request.query.target ?? '');
@@ -239,20 +245,21 @@ const newSubject = async (request: MembersRequest, type: string | undefined): Pr
     same,
     told: await toldOf(request, choices, undefined),
   };
-};
+}
 
 /** A new form; `given` are its first values. */
-const filled = (subject: Subject, given: Parameters<typeof emptyForm>[2]): Form =>
-  emptyForm(subject.kind, locationsOf(subject), {
+function filled(subject: Subject, given: Parameters<typeof emptyForm>[2]): Form {
+  return emptyForm(subject.kind, locationsOf(subject), {
     type: subject.kind,
     affects_group_status: 'true',
     interval_s: firstInterval(subject.kind, subject.choices.min_interval_s),
     ...firstDelay,
     ...given,
   });
+}
 
 /** As the form of a new one, with all that it may take over. Secrets stay where they are. */
-const cloned = async (request: MembersRequest, from: string): Promise<PageAnswer> => {
+async function cloned(request: MembersRequest, from: string): Promise<PageAnswer> {
   const [monitor, { items: channels }] = await Promise.all([
     request.ask(getMonitor, { monitor_id: from }),
     request.ask(listMonitorChannels, { monitor: from }),
@@ -273,11 +280,11 @@ const cloned = async (request: MembersRequest, from: string): Promise<PageAnswer
   });
   const lacksSecrets = JSON.stringify(open) !== JSON.stringify(config);
   return answerWith({ ...subject, lacksSecrets }, freshForm(form));
-};
+}
 
 /** A mask stands for a secret that another monitor keeps. */
-const withoutSecrets = (config: Config): Config =>
-  Object.fromEntries(
+function withoutSecrets(config: Config): Config {
+  return Object.fromEntries(
     Object.entries(config).flatMap(([key, value]) => {
       if (value === mask) return [];
       if (!isRecord(value)) return [[key, value]];
@@ -285,10 +292,11 @@ const withoutSecrets = (config: Config): Config =>
       return Object.keys(inside).length === 0 ? [] : [[key, inside]];
     }),
   );
+}
 
-const editSubject = async (
+async function editSubject(
   request: MembersRequest,
-): Promise<Subject & { readonly monitor: Monitor }> => {
+): Promise<Subject & { readonly monitor: Monitor }> {
   const { ask, path } = request;
   const [monitor, choices, { items: channels }] = await Promise.all([
     ask(getMonitor, { monitor_id: path.monitor_id }),
@@ -304,7 +312,7 @@ const editSubject = async (
     same: [],
     told: await toldOf(request, choices, monitor),
   };
-};
+}
 
 const newPage: Page = {
   method: 'GET',
@@ -340,10 +348,10 @@ const newPosted: Page = {
 };
 
 /** With what is saved. */
-const savedForm = (
+function savedForm(
   subject: Subject & { readonly monitor: Monitor },
   more: Parameters<typeof formOf>[0] = {},
-): Form => {
+): Form {
   const { kind, monitor, channels } = subject;
   const { target, name, interval_s, group, affects_group_status, tags, config } = monitor;
   return formOf({
@@ -357,7 +365,7 @@ const savedForm = (
     tags: tags.join(', '),
     ...more,
   });
-};
+}
 
 const editPage: Page = {
   method: 'GET',

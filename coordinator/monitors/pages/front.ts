@@ -6,8 +6,8 @@ import { type Page, type PageRequest, show } from '../../web/page.ts';
 import { timesIn } from '../../web/times.ts';
 
 /** What an anonymous reader sees first: what this is, and an incident as it shows one. */
-export const front = ({ with: { ownRecord } }: PageRequest) =>
-  show({
+export function front({ with: { ownRecord } }: PageRequest) {
+  return show({
     title: 'Uptime, seen from everywhere',
     frame: 'bare',
     main: html`
@@ -51,6 +51,7 @@ export const front = ({ with: { ownRecord } }: PageRequest) =>
       </div>
     `,
   });
+}
 
 const began = Date.parse('2026-11-18T04:03:35.000Z');
 
@@ -76,7 +77,7 @@ const exampleChecks: readonly (SeenCheck & { readonly continent: string })[] = (
 }));
 
 /** Drawn as any incident is, so that it never looks other than the product. */
-const exampleIncident = (): Html => {
+function exampleIncident(): Html {
   const points = exampleChecks.map(({ part, continent, outcome, probe, at }) => {
     const how = outcome === 'ok' ? 'passes' : 'fails';
     return {
@@ -114,7 +115,7 @@ const exampleIncident = (): Html => {
       ${evidenceMatrix(exampleChecks, timesIn('UTC', began))}
     </section>
   `;
-};
+}
 
 export const robots: Page = {
   method: 'GET',

@@ -13,20 +13,23 @@ import { getPingAddress, rotatePingAddress } from '../contract.ts';
 type Monitor = OutputOf<typeof getMonitor>;
 
 /** The page that shows the address, also through its refreshes. */
-export const shownAddress = (id: string): string => `/monitors/${id}?address=shown#address`;
+export function shownAddress(id: string): string {
+  return `/monitors/${id}?address=shown#address`;
+}
 
 /** The address, if the reader asked to see it. */
-export const addressFor = async ({
+export async function addressFor({
   ask,
   path,
   query,
-}: MembersRequest): Promise<string | undefined> =>
-  query.address === 'shown'
+}: MembersRequest): Promise<string | undefined> {
+  return query.address === 'shown'
     ? (await ask(getPingAddress, { monitor_id: path.monitor_id })).address
     : undefined;
+}
 
-export const addressPart = (monitor: Monitor, address: string | undefined): Html =>
-  html`
+export function addressPart(monitor: Monitor, address: string | undefined): Html {
+  return html`
     <section class="card" id="address">
       <h2>Ping address</h2>
       ${
@@ -51,32 +54,34 @@ export const addressPart = (monitor: Monitor, address: string | undefined): Html
       ${pingSnippets(monitor, address)}
     </section>
   `;
+}
 
 /** In the menu of the monitor. */
-export const rotateForm = ({ id }: Monitor): Html =>
-  html`
+export function rotateForm({ id }: Monitor): Html {
+  return html`
     <form class="stack" method="post" action="/monitors/${id}/address/rotate">
       <h2>New ping address</h2>
       <button class="button" name="overlap_s" value="86400">Keep the old one for a day</button>
       <button class="button" name="overlap_s" value="0">End the old one now</button>
     </form>
   `;
+}
 
 type Ping = OutputOf<typeof getMonitorPings>['items'][number];
 
-const markOf = ({ kind, exit_code }: Ping): Html => {
+function markOf({ kind, exit_code }: Ping): Html {
   if (kind === 'success') return stateMark('up', 'Done');
   if (kind === 'fail')
     return stateMark('down', exit_code === null ? 'Failed' : `Failed, code ${exit_code}`);
   return kind === 'start' ? stateMark('pending', 'Started') : stateMark('unknown', 'Log');
-};
+}
 
 /**
  * The last pings of a job, with the message of each and how long its run took. The message came
  * from the job: it is shown as text.
  */
-export const pingList = (pings: readonly Ping[], times: Times): Html =>
-  pings.length === 0
+export function pingList(pings: readonly Ping[], times: Times): Html {
+  return pings.length === 0
     ? html`<p class="nothing">No ping yet. Monitoring starts with the first successful one.</p>`
     : html`
       <div class="table-card">
@@ -123,65 +128,65 @@ export const pingList = (pings: readonly Ping[], times: Times): Html =>
         </table>
       </div>
     `;
+}
 
 type Snippet = { readonly name: string; readonly text: string };
 
-const largestDivisor = (of: number, most: number): number => {
+function largestDivisor(of: number, most: number): number {
   let divisor = Math.max(1, Math.floor(most));
   while (of % divisor !== 0) divisor -= 1;
   return divisor;
-};
+}
 
 /** When a job has to run to ping in time. */
-export const cronTime = ({
-  config,
-  interval_s,
-}: Pick<Monitor, 'config' | 'interval_s'>): string => {
+export function cronTime({ config, interval_s }: Pick<Monitor, 'config' | 'interval_s'>): string {
   if (typeof config.schedule === 'string') return config.schedule;
   const hours = interval_s / 3_600;
   if (hours >= 24) return '30 2 * * *';
   return hours >= 1
     ? `0 */${largestDivisor(24, hours)} * * *`
     : `*/${largestDivisor(60, interval_s / 60)} * * * *`;
-};
+}
 
 /** How jobs of many kinds ping the address. */
-const snippetsFor = (monitor: Monitor, address: string): readonly Snippet[] => [
-  { name: 'Shell', text: `your-job && curl -fsS -m 10 --retry 5 -o /dev/null ${address}` },
-  {
-    name: 'cron',
-    text: `${cronTime(monitor)} your-job; curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$?`,
-  },
-  {
-    name: 'systemd',
-    text: `[Service]
+function snippetsFor(monitor: Monitor, address: string): readonly Snippet[] {
+  return [
+    { name: 'Shell', text: `your-job && curl -fsS -m 10 --retry 5 -o /dev/null ${address}` },
+    {
+      name: 'cron',
+      text: `${cronTime(monitor)} your-job; curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$?`,
+    },
+    {
+      name: 'systemd',
+      text: `[Service]
 ExecStartPre=-/usr/bin/curl -fsS -m 10 -o /dev/null ${address}/start
 ExecStart=/usr/local/bin/your-job
 ExecStopPost=-/bin/sh -c 'curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$EXIT_STATUS'`,
-  },
-  {
-    name: 'GitHub Actions',
-    text: `- name: Ping Antipode
+    },
+    {
+      name: 'GitHub Actions',
+      text: `- name: Ping Antipode
   if: always()
   run: curl -fsS -m 10 --retry 5 "\${{ secrets.PING_ADDRESS }}\${{ job.status != 'success' && '/fail' || '' }}"
   # PING_ADDRESS: ${address}`,
-  },
-  {
-    name: 'PowerShell',
-    text: `& your-job
+    },
+    {
+      name: 'PowerShell',
+      text: `& your-job
 Invoke-RestMethod -Uri "${address}/$LASTEXITCODE" -TimeoutSec 10`,
-  },
-  {
-    name: 'Kubernetes',
-    text: `containers:
+    },
+    {
+      name: 'Kubernetes',
+      text: `containers:
   - name: job
     image: your-image
     command: ["sh", "-c", "your-job; code=$?; wget -qO- ${address}/$code; exit $code"]`,
-  },
-];
+    },
+  ];
+}
 
-const pingSnippets = (monitor: Monitor, address: string | undefined): Html =>
-  html`
+function pingSnippets(monitor: Monitor, address: string | undefined): Html {
+  return html`
     <div class="snippets">
       ${snippetsFor(monitor, address ?? 'https://…/beat/…').map(
         ({ name, text }) =>
@@ -204,15 +209,16 @@ const pingSnippets = (monitor: Monitor, address: string | undefined): Html =>
       the ping.
     </p>
   `;
+}
 
-export const runFigures = (pings: readonly Ping[], times: Times): Html => {
+export function runFigures(pings: readonly Ping[], times: Times): Html {
   const runs = pings.flatMap(({ run_ms }) => run_ms ?? []);
   const mean = runs.reduce((sum, run) => sum + run, 0) / Math.max(1, runs.length);
   return html`
     ${figure('Last ping', pings[0] === undefined ? '–' : times.ago(pings[0].at))}
     ${figure('Mean run time', runs.length === 0 ? '–' : durationText(mean))}
   `;
-};
+}
 
 export const rotateAddress: Page = {
   method: 'POST',

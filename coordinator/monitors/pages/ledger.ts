@@ -11,20 +11,23 @@ type Stretch = Ledger['stretches'][number];
 /** The limit of rows on a page; the sum counts all. */
 const maxRows = 120;
 
-const stateOf = (state: string): State => states.find((each) => each === state) ?? 'unknown';
+function stateOf(state: string): State {
+  return states.find((each) => each === state) ?? 'unknown';
+}
 
-const secondsText = (seconds: number): string =>
-  seconds === 0 ? '0' : durationText(seconds * 1_000);
+function secondsText(seconds: number): string {
+  return seconds === 0 ? '0' : durationText(seconds * 1_000);
+}
 
-const why = ({ state, incident, window, window_name }: Stretch): Part => {
+function why({ state, incident, window, window_name }: Stretch): Part {
   if (incident !== null) return html`<a href="/incidents/${incident}">Incident</a>`;
   if (window !== null) return window_name === null ? 'Maintenance' : `“${window_name}”`;
   if (state === 'paused') return 'Paused';
   return state === 'unknown' ? 'No data yet' : null;
-};
+}
 
 /** The sum in words: the five states and their total. */
-export const ledgerSum = (ledger: Ledger): Html => {
+export function ledgerSum(ledger: Ledger): Html {
   const parts = [
     ['up', ledger.up_seconds],
     ['down', ledger.down_seconds],
@@ -44,13 +47,13 @@ export const ledgerSum = (ledger: Ledger): Html => {
       )} <span class="softer">=</span> <b>${durationText(whole)}</b>
     </p>
   `;
-};
+}
 
 /**
  * Every second of the window as a bar of stretches, in order of time. Those that the table lists
  * say their time and state where the pointer is.
  */
-export const ledgerBar = (ledger: Ledger, times: Times): Html => {
+export function ledgerBar(ledger: Ledger, times: Times): Html {
   const [from, to] = [Date.parse(ledger.from), Date.parse(ledger.to)];
   const x = (at: string): number => ((Date.parse(at) - from) / Math.max(1, to - from)) * 1_000;
   const present = states.filter((state) =>
@@ -86,16 +89,17 @@ export const ledgerBar = (ledger: Ledger, times: Times): Html => {
       })}
     </svg>
   `;
-};
+}
 
-const titleOf = ({ from, to, state, window_name }: Stretch, times: Times): string =>
-  `${window_name ?? stateWords[stateOf(state)]}, ${times.text(from, 'moment')} to ${times.text(to, 'moment')}, ${durationText(Date.parse(to) - Date.parse(from))}`;
+function titleOf({ from, to, state, window_name }: Stretch, times: Times): string {
+  return `${window_name ?? stateWords[stateOf(state)]}, ${times.text(from, 'moment')} to ${times.text(to, 'moment')}, ${durationText(Date.parse(to) - Date.parse(from))}`;
+}
 
 /**
  * Rule 43: the stretches behind the sum, each with its cause. Time that was simply up is listed
  * only between other stretches.
  */
-export const ledgerTable = (ledger: Ledger, times: Times): Html => {
+export function ledgerTable(ledger: Ledger, times: Times): Html {
   const shown = ledger.stretches.slice(0, maxRows);
   const hidden = ledger.stretches.length - shown.length + ledger.left_out;
   return html`
@@ -133,4 +137,4 @@ export const ledgerTable = (ledger: Ledger, times: Times): Html => {
       html`<p class="soft">${hidden} older entries are in the sum but not in this list.</p>`
     }
   `;
-};
+}

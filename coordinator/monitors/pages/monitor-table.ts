@@ -22,7 +22,7 @@ type Row = Dashboard['items'][number];
 export type GroupChoice = { readonly id: string; readonly name: string };
 
 /** The monitors of one page, with what can be done with several of them. */
-export const monitorTable = (request: MembersRequest, dashboard: Dashboard, view: View): Html => {
+export function monitorTable(request: MembersRequest, dashboard: Dashboard, view: View): Html {
   const mayChange = request.may(changeMonitors);
   const shown: Shown = { request, dashboard, view, mayChange };
   const table = html`
@@ -56,7 +56,7 @@ export const monitorTable = (request: MembersRequest, dashboard: Dashboard, view
       `
     }
   `;
-};
+}
 
 type Shown = {
   readonly request: MembersRequest;
@@ -67,8 +67,13 @@ type Shown = {
 
 const stateNamed: ReadonlyMap<string, State> = new Map(states.map((state) => [state, state]));
 
-export const stateOf = (status: string): State => stateNamed.get(status) ?? 'unknown';
-const barOf = (bar: string): Bar => (bar === 'none' ? bar : stateOf(bar));
+export function stateOf(status: string): State {
+  return stateNamed.get(status) ?? 'unknown';
+}
+
+function barOf(bar: string): Bar {
+  return bar === 'none' ? bar : stateOf(bar);
+}
 
 const kindWords: Readonly<Record<Kind, string>> = {
   https: 'Website or API',
@@ -82,7 +87,9 @@ const kindWords: Readonly<Record<Kind, string>> = {
   icmp: 'Ping',
 };
 
-export const kindWord = (type: string): string => (isKind(type) ? kindWords[type] : type);
+export function kindWord(type: string): string {
+  return isKind(type) ? kindWords[type] : type;
+}
 
 type Column = {
   readonly words: string;
@@ -121,7 +128,7 @@ const columns: readonly Column[] = [
   },
 ];
 
-const head = ({ view, mayChange }: Shown): Html => {
+function head({ view, mayChange }: Shown): Html {
   const sortLink = (sort: DashboardSort, words: string): Part =>
     view.sort === sort
       ? html`<span>${words}</span>${icon('downwards')}`
@@ -152,10 +159,10 @@ const head = ({ view, mayChange }: Shown): Html => {
       </tr>
     </thead>
   `;
-};
+}
 
 /** Inserts a heading where the group changes. */
-const rowsOf = (shown: Shown): readonly Html[] => {
+function rowsOf(shown: Shown): readonly Html[] {
   const { dashboard, view, mayChange } = shown;
   if (view.sort !== 'group' || isNarrowed(view) || dashboard.groups.length === 0)
     return dashboard.items.map((row) => rowOf(row, shown));
@@ -175,18 +182,20 @@ const rowsOf = (shown: Shown): readonly Html[] => {
       rowOf(row, shown),
     ];
   });
-};
+}
 
-const groupWords = (
+function groupWords(
   { id, name, status, monitors, failing }: Dashboard['groups'][number],
   view: View,
-): Html => html`
+): Html {
+  return html`
   <a href="${safeUrl(addressOf(view, { group: id }))}">${name}</a>
   ${stateMark(stateOf(status))}
   <span class="softer">${failing > 0 ? `${failing} of ${monitors} failing` : monitors}</span>
 `;
+}
 
-const rowOf = (row: Row, shown: Shown): Html => {
+function rowOf(row: Row, shown: Shown): Html {
   const { request, mayChange } = shown;
   const state = stateOf(row.status);
   const lasts = Math.max(0, request.now - Date.parse(row.since));
@@ -232,47 +241,59 @@ const rowOf = (row: Row, shown: Shown): Html => {
       ${columns.map(({ className, cell }) => html`<td class="${className}">${cell(row, shown)}</td>`)}
     </tr>
   `;
-};
+}
 
 /**
  * In amber and in place of its address: the status says nothing of warnings (rule 44). A monitor
  * that fails has worse to say.
  */
-const warned = ({ status, warnings: [first, ...more] }: Row): Part =>
-  status !== 'down' &&
-  status !== 'verifying' &&
-  first !== undefined &&
-  stateMark('verifying', more.length === 0 ? first.text : `${first.text} and ${more.length} more`);
+function warned({ status, warnings: [first, ...more] }: Row): Part {
+  return (
+    status !== 'down' &&
+    status !== 'verifying' &&
+    first !== undefined &&
+    stateMark('verifying', more.length === 0 ? first.text : `${first.text} and ${more.length} more`)
+  );
+}
 
-export const flappingBadge = (flapping: Row['flapping'], now: number): Part =>
-  flapping !== null &&
-  html`
+export function flappingBadge(flapping: Row['flapping'], now: number): Part {
+  return (
+    flapping !== null &&
+    html`
     <span class="badge">
       Flapping: ${flapping.times} times in ${briefDuration(now - Date.parse(flapping.since))}
     </span>
-  `;
+  `
+  );
+}
 
 /** Who has the incident, and for how long. */
-export const ownerBadge = (owner: Row['owner'], now: number): Part =>
-  owner !== null &&
-  html`
+export function ownerBadge(owner: Row['owner'], now: number): Part {
+  return (
+    owner !== null &&
+    html`
     <span class="badge">
       ${owner.name} has it, ${briefDuration(Math.max(0, now - Date.parse(owner.since)))}
     </span>
-  `;
+  `
+  );
+}
 
 /** `Muted until 14:00 by Ada` */
-export const mutedWords = (
+export function mutedWords(
   { until, until_resolved, by }: NonNullable<Row['muted']>,
   times: Times,
-): Html => html`
+): Html {
+  return html`
   Muted${until_resolved ? ' until resolved' : until !== null && html` until ${times.moment(until)}`}${by !== null && ` by ${by}`}
 `;
+}
 
 /** Its button belongs to a form of its own, because the row stands in that of the selection. */
-const muted = ({ id, name, muted: mute }: Row, { request, mayChange }: Shown): Part =>
-  mute !== null &&
-  html`
+function muted({ id, name, muted: mute }: Row, { request, mayChange }: Shown): Part {
+  return (
+    mute !== null &&
+    html`
     <span class="badge">${mutedWords(mute, request.times)}</span>
     ${
       mayChange &&
@@ -288,32 +309,36 @@ const muted = ({ id, name, muted: mute }: Row, { request, mayChange }: Shown): P
         </button>
       `
     }
-  `;
+  `
+  );
+}
 
 /** The line below the name: the cause, otherwise the target. */
-const detail = ({ status, cause, seen_from, target, type }: Row): string => {
+function detail({ status, cause, seen_from, target, type }: Row): string {
   if (status === 'verifying')
     return seen_from === null || type === 'heartbeat'
       ? (cause ?? target)
       : `Detected from ${seen_from} only${cause === null ? '' : `: ${cause}`}`;
   if (cause !== null) return cause;
   return type === 'heartbeat' ? `Heartbeat${target === '' ? '' : `, ${target}`}` : target;
-};
+}
 
 /** A row has one line for its address and its tags. */
 const maxTags = 3;
 
 /** Each leads to the monitors that have it too, among those that are shown. */
-const tagLinks = ({ tags }: Row, { view }: Shown): Part => [
-  ...tags.slice(0, maxTags).map((tag) => {
-    const next = view.tags.includes(tag) ? view.tags : [...view.tags, tag];
-    return html`<a class="tag" href="${safeUrl(addressOf(view, { tags: next }))}">${tag}</a>`;
-  }),
-  tags.length > maxTags &&
-    html`
+function tagLinks({ tags }: Row, { view }: Shown): Part {
+  return [
+    ...tags.slice(0, maxTags).map((tag) => {
+      const next = view.tags.includes(tag) ? view.tags : [...view.tags, tag];
+      return html`<a class="tag" href="${safeUrl(addressOf(view, { tags: next }))}">${tag}</a>`;
+    }),
+    tags.length > maxTags &&
+      html`
       <span class="softer" title="${tags.slice(maxTags).join(', ')}">+${tags.length - maxTags}</span>
     `,
-];
+  ];
+}
 
 /** How long alerts can be muted: in minutes, or by what ends it. */
 export const muteChoices = {
@@ -324,15 +349,19 @@ export const muteChoices = {
 } as const;
 
 /** As the operations take it. */
-export const muteInputOf = (choice: string | undefined) => ({
-  minutes: choice === 'resolved' || choice === 'lifted' ? null : (choice ?? '60'),
-  until_resolved: choice === 'resolved',
-});
+export function muteInputOf(choice: string | undefined) {
+  return {
+    minutes: choice === 'resolved' || choice === 'lifted' ? null : (choice ?? '60'),
+    until_resolved: choice === 'resolved',
+  };
+}
 
-const act = (change: string, words: Part): Html =>
-  html`<button class="button" name="change" value="${change}">${words}</button>`;
+function act(change: string, words: Part): Html {
+  return html`<button class="button" name="change" value="${change}">${words}</button>`;
+}
 
-const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
+function bulk(groups: readonly GroupChoice[], back: string): Html {
+  return html`
   <div class="row bulk">
     ${enterButton('none')}${hiddenField('back', back)}
     <span class="bulk-words">selected</span>
@@ -377,3 +406,4 @@ const bulk = (groups: readonly GroupChoice[], back: string): Html => html`
     <button class="button button-quiet" type="reset">Clear</button>
   </div>
 `;
+}

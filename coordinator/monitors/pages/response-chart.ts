@@ -30,33 +30,35 @@ const values = {
 export type ChartValue = keyof typeof values;
 
 /** The values that these results have, the first of which is shown unless another was chosen. */
-export const valuesOf = ({ series }: Results): readonly ChartValue[] => {
+export function valuesOf({ series }: Results): readonly ChartValue[] {
   const passed = series.flatMap(({ points }) => points.filter(({ ok }) => ok > 0));
   const known = passed.filter(({ median_ms }) => median_ms !== null).length;
   if (known === passed.length) return ['p50', 'p95', 'p99', 'mean'];
   return known === 0 ? ['mean'] : ['mean', 'p50', 'p95', 'p99'];
-};
+}
 
-export const valueLabel = (value: ChartValue): string => values[value].label;
+export function valueLabel(value: ChartValue): string {
+  return values[value].label;
+}
 
 /** Of all passes at these points; of a percentile, the mean of theirs. */
-export const meanOf = (points: readonly Point[], value: ChartValue = 'mean'): number | null => {
+export function meanOf(points: readonly Point[], value: ChartValue = 'mean'): number | null {
   const { of } = values[value];
   const passed = points.filter((point) => of(point) !== null && point.ok > 0);
   const count = passed.reduce((sum, { ok }) => sum + ok, 0);
   return count === 0
     ? null
     : passed.reduce((sum, point) => sum + (of(point) ?? 0) * point.ok, 0) / count;
-};
+}
 
 /** The time that the chart covers: from the first value, so that a young monitor fills it. */
-const spanOf = ({ from, to, step_s, series }: Results): readonly [from: number, to: number] => {
+function spanOf({ from, to, step_s, series }: Results): readonly [from: number, to: number] {
   const begins = series.flatMap(({ points }) => (points[0] ? [Date.parse(points[0].at)] : []));
   const end = Date.parse(to);
   // At least twelve steps, so that the first values are not drawn as one long line.
   const first = Math.min(...begins, end - 12 * step_s * 1_000);
   return [Math.max(Date.parse(from), first), end];
-};
+}
 
 type Scale = {
   readonly from: number;
@@ -64,11 +66,11 @@ type Scale = {
   readonly x: (at: number | string) => number;
 };
 
-const scaleOf = (results: Results): Scale => {
+function scaleOf(results: Results): Scale {
   const [from, to] = spanOf(results);
   const ms = (at: number | string): number => (typeof at === 'number' ? at : Date.parse(at));
   return { from, to, x: (at) => ((ms(at) - from) / (to - from)) * width };
-};
+}
 
 type Heights = {
   readonly axis: ReturnType<typeof axisOf>;
@@ -79,24 +81,29 @@ type Heights = {
 };
 
 /** One slow response in a hundred must not flatten all others: the axis may end below it. */
-const heightsOf = (values: readonly number[]): Heights => {
+function heightsOf(values: readonly number[]): Heights {
   const sorted = values.toSorted((a, b) => a - b);
   const axis = axisOf(
     Math.min(sorted.at(-1) ?? 1, 1.6 * (sorted[Math.floor(sorted.length * 0.98)] ?? 1)),
   );
   const real = (ms: number): number => height - (ms / axis.top) * height;
   return { axis, y: (ms) => Math.max(0, real(ms)), real };
-};
+}
 
 /** Continents first, then private places. */
-const inOrder = (one: Series, other: Series): number =>
-  one.place === null && other.place === null
+function inOrder(one: Series, other: Series): number {
+  return one.place === null && other.place === null
     ? byContinent(one, other)
     : (one.place?.name ?? '').localeCompare(other.place?.name ?? '');
+}
 
-const nameOf = ({ continent, place }: Series): string => place?.name ?? shortName(continent);
-const classOf = ({ continent, place }: Series): string =>
-  place === null ? lineClass(continent) : 'line-own';
+function nameOf({ continent, place }: Series): string {
+  return place?.name ?? shortName(continent);
+}
+
+function classOf({ continent, place }: Series): string {
+  return place === null ? lineClass(continent) : 'line-own';
+}
 
 /** Lines differ by dashes as well as by colour. */
 export function responseChart(
@@ -162,7 +169,7 @@ const phases = [
 type Stack = { readonly at: number; readonly sums: readonly number[] };
 
 /** Means over all continents, by how many passes stand behind each. */
-const stacksOf = ({ series }: Results): readonly Stack[] => {
+function stacksOf({ series }: Results): readonly Stack[] {
   const points = series.flatMap((each) => each.points).filter((point) => point.phases !== null);
   return [...Map.groupBy(points, ({ at }) => at)]
     .map(([at, same]) => {
@@ -185,13 +192,14 @@ const stacksOf = ({ series }: Results): readonly Stack[] => {
       };
     })
     .toSorted((a, b) => a.at - b.at);
-};
+}
 
-const phaseMean = (stacks: readonly Stack[], phase: number): number | null =>
-  stacks.length === 0
+function phaseMean(stacks: readonly Stack[], phase: number): number | null {
+  return stacks.length === 0
     ? null
     : stacks.reduce((sum, { sums }) => sum + (sums[phase] ?? 0) - (sums[phase - 1] ?? 0), 0) /
-      stacks.length;
+        stacks.length;
+}
 
 /** Where the time of a check goes: null for checks without phases, and where only hours are kept. */
 export function phaseChart(results: Results, times: Times): Html | null {
@@ -261,7 +269,7 @@ type Plot = {
  * A drawing between its axes. `data-…` is what the script needs to say what stands under the
  * pointer; it draws the crosshair into the last two elements.
  */
-const plot = ({ results, scale, axis, times, label, drawn }: Plot): Html => {
+function plot({ results, scale, axis, times, label, drawn }: Plot): Html {
   const { from, to } = scale;
   return html`
     <div class="chart">
@@ -302,15 +310,15 @@ const plot = ({ results, scale, axis, times, label, drawn }: Plot): Html => {
       </ul>
     </div>
   `;
-};
+}
 
-const axisTime = (at: number, times: Times, long: number): string => {
+function axisTime(at: number, times: Times, long: number): string {
   const text = times.text(at, long > 3 * 86_400_000 ? 'day' : 'precise');
   return long > 3 * 86_400_000 ? text.slice(0, -5) : text.slice(0, 5);
-};
+}
 
-const legend = (series: readonly Series[]): Html =>
-  html`
+function legend(series: readonly Series[]): Html {
+  return html`
     <ul class="row chart-legend">
       <li class="softer">Mean</li>
       ${series.map(
@@ -325,6 +333,7 @@ const legend = (series: readonly Series[]): Html =>
       )}
     </ul>
   `;
+}
 
 const bandWords: Readonly<Record<string, string>> = {
   down: 'Down',
@@ -335,12 +344,12 @@ const bandWords: Readonly<Record<string, string>> = {
 const maxBands = 1_000;
 
 /** Downtime, maintenance and gaps behind the lines: each says its time. */
-const bands = (
+function bands(
   { stretches }: Pick<Ledger, 'stretches'>,
   { from, to, x }: Scale,
   times: Times,
-): readonly Html[] =>
-  stretches
+): readonly Html[] {
+  return stretches
     .filter(
       (each) =>
         bandWords[each.state] !== undefined &&
@@ -364,9 +373,10 @@ const bands = (
         </path>
       `;
     });
+}
 
-const deployLines = ({ deploys }: Results, { from, x }: Scale, times: Times): readonly Html[] =>
-  deploys
+function deployLines({ deploys }: Results, { from, x }: Scale, times: Times): readonly Html[] {
+  return deploys
     .filter(({ at }) => Date.parse(at) >= from)
     .map(
       ({ at, name }) =>
@@ -376,10 +386,11 @@ const deployLines = ({ deploys }: Results, { from, x }: Scale, times: Times): re
           </path>
         `,
     );
+}
 
 /** Deploys by name, because a line can only be pointed at. */
-const deployList = ({ deploys }: Results, times: Times): Html | null =>
-  deploys.length === 0
+function deployList({ deploys }: Results, times: Times): Html | null {
+  return deploys.length === 0
     ? null
     : html`
       <p class="soft">
@@ -389,11 +400,12 @@ const deployList = ({ deploys }: Results, times: Times): Html | null =>
         )}
       </p>
     `;
+}
 
 const maxRows = 32;
 
 /** Both charts in numbers, with as many rows as a person reads. */
-export const responseTable = (results: Results, times: Times, value: ChartValue): Html => {
+export function responseTable(results: Results, times: Times, value: ChartValue): Html {
   const series = results.series.toSorted(inOrder);
   const stacks = stacksOf(results);
   const shownPhases = stacks.length === 0 ? [] : phases;
@@ -450,4 +462,4 @@ export const responseTable = (results: Results, times: Times, value: ChartValue)
       </table>
     </div>
   `;
-};
+}

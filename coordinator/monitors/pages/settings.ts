@@ -10,11 +10,12 @@ export type Settings = {
   readonly config: Readonly<Record<string, unknown>>;
 };
 
-const valueText = (value: unknown): string =>
-  typeof value === 'string' ? value : JSON.stringify(value, null, 1);
+function valueText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
+}
 
 /** How it is checked, as it is stored: each setting with its meaning. */
-export const settingsList = ({ type, config }: Settings): Html | null => {
+export function settingsList({ type, config }: Settings): Html | null {
   if (!isKind(type)) return null;
   const keys = configKeys[type];
   const rows = Object.entries(config).flatMap(([key, value]) => {
@@ -33,14 +34,15 @@ export const settingsList = ({ type, config }: Settings): Html | null => {
   return rows.length === 0
     ? html`<p class="soft">Default settings</p>`
     : html`<table><tbody>${rows}</tbody></table>`;
-};
+}
 
 /** The continents that may check it, as it is configured. */
-export const checkedFrom = ({ continents: chosen }: Settings['config']): readonly Continent[] =>
-  Array.isArray(chosen) ? chosen.filter(isContinent) : continents;
+export function checkedFrom({ continents: chosen }: Settings['config']): readonly Continent[] {
+  return Array.isArray(chosen) ? chosen.filter(isContinent) : continents;
+}
 
 /** Keys without effect, with what was probably meant. */
-export const unknownKeysNotice = ({ type, config }: Settings): Part => {
+export function unknownKeysNotice({ type, config }: Settings): Part {
   if (!isKind(type)) return null;
   const unknown = unknownConfigKeys(type, config);
   if (unknown.length === 0) return null;
@@ -56,10 +58,10 @@ export const unknownKeysNotice = ({ type, config }: Settings): Part => {
       )}
     `,
   );
-};
+}
 
 /** Of a monitor with a limit that made it down before there were warnings (rule 44). */
-export const changedMeaning = ({ config }: Settings): Part => {
+export function changedMeaning({ config }: Settings): Part {
   const { max_response_ms, tls_expires_within_days, fail_on } = config;
   const failing: readonly unknown[] = Array.isArray(fail_on) ? fail_on : [];
   const warns = [
@@ -77,4 +79,4 @@ export const changedMeaning = ({ config }: Settings): Part => {
       </p>
     `
   );
-};
+}

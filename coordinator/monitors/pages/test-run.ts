@@ -25,7 +25,7 @@ const phaseNames = [
 
 type Phase = { readonly name: string; readonly words: string; readonly ms: number };
 
-const phasesOf = ({ phases, took_ms, evidence }: TestAnswer): readonly Phase[] => {
+function phasesOf({ phases, took_ms, evidence }: TestAnswer): readonly Phase[] {
   const known = phaseNames.flatMap(([name, words]): Phase[] => {
     const ms = phases?.[name];
     return typeof ms === 'number' ? [{ name, words, ms }] : [];
@@ -34,16 +34,17 @@ const phasesOf = ({ phases, took_ms, evidence }: TestAnswer): readonly Phase[] =
   return known.length > 0 && rest >= 1
     ? [...known, { name: 'rest', words: hasBody(evidence) ? 'body' : 'rest', ms: rest }]
     : known;
-};
+}
 
 /** Of http: no other answer has a status, and a WebSocket has no body. */
-const hasBody = (evidence: TestAnswer['evidence']): boolean =>
-  typeof evidence?.status === 'number' && evidence.status !== 101;
+function hasBody(evidence: TestAnswer['evidence']): boolean {
+  return typeof evidence?.status === 'number' && evidence.status !== 101;
+}
 
 const width = 1_000;
 
 /** The duration of each phase. */
-const phaseBar = (answer: TestAnswer): Html | null => {
+function phaseBar(answer: TestAnswer): Html | null {
   const phases = phasesOf(answer);
   const whole = phases.reduce((sum, { ms }) => sum + ms, 0);
   if (phases.length < 2 || whole <= 0) return null;
@@ -70,25 +71,25 @@ const phaseBar = (answer: TestAnswer): Html | null => {
       )}
     </span>
   `;
-};
+}
 
-const markOf = ({ outcome }: TestAnswer): Html => {
+function markOf({ outcome }: TestAnswer): Html {
   if (outcome === 'ok') return stateMark('up', 'Passes');
   return outcome === 'fail' ? stateMark('down', 'Fails') : stateMark('unknown', 'No result');
-};
+}
 
 /** A cause says it already. */
-const testAnswerStatusOf = ({ evidence, cause }: TestAnswer): string => {
+function testAnswerStatusOf({ evidence, cause }: TestAnswer): string {
   if (cause !== null) return '';
   const health = evidence?.serving_status;
   if (typeof health === 'string') return health;
   const status = evidence?.status;
   const rcode = evidence?.rcode;
   return typeof status === 'number' ? `status ${status}` : typeof rcode === 'string' ? rcode : '';
-};
+}
 
-const answerLine = (answer: TestAnswer, at: number): Html =>
-  html`
+function answerLine(answer: TestAnswer, at: number): Html {
+  return html`
     <li class="answer answer-${at}" id="answer-${at}">
       ${markOf(answer)}
       <span>
@@ -111,18 +112,21 @@ const answerLine = (answer: TestAnswer, at: number): Html =>
       ${phaseBar(answer)}
     </li>
   `;
+}
 
-const count = (number: number): string => countInWords(number);
+function count(number: number): string {
+  return countInWords(number);
+}
 
-const placesText = (all: readonly { readonly continent: string }[]): string => {
+function placesText(all: readonly { readonly continent: string }[]): string {
   const names = [...new Set(all.toSorted(byContinent).map(({ continent }) => continent))];
   return names.length < 2
     ? (names[0] ?? '')
     : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
-};
+}
 
-export const testRunBegins = (asked: TestedProbes): Html =>
-  html`
+export function testRunBegins(asked: TestedProbes): Html {
+  return html`
     <section class="card trial" id="trial" aria-labelledby="trial-title" data-trial>
       <h2 id="trial-title">
         ${asked.length === 0 ? 'No probe can check now' : html`Test from ${placesText(asked)}`}
@@ -140,14 +144,17 @@ export const testRunBegins = (asked: TestedProbes): Html =>
             `,
         )}
   `;
+}
 
-const placeOf = (asked: TestedProbes, { probe }: { readonly probe: string }): number =>
-  asked.findIndex((each) => each.probe === probe);
+function placeOf(asked: TestedProbes, { probe }: { readonly probe: string }): number {
+  return asked.findIndex((each) => each.probe === probe);
+}
 
-export const testAnswers = (asked: TestedProbes, answers: readonly TestAnswer[]): Html =>
-  html`${answers.map((answer) => answerLine(answer, placeOf(asked, answer)))}`;
+export function testAnswers(asked: TestedProbes, answers: readonly TestAnswer[]): Html {
+  return html`${answers.map((answer) => answerLine(answer, placeOf(asked, answer)))}`;
+}
 
-const verdictOf = (asked: TestedProbes, answers: readonly TestAnswer[]): string => {
+function verdictOf(asked: TestedProbes, answers: readonly TestAnswer[]): string {
   if (asked.length === 0)
     return 'No probe is online for these locations. Once saved, it is checked as soon as one is.';
   const fails = answers.filter(({ outcome }) => outcome === 'fail');
@@ -166,13 +173,13 @@ const verdictOf = (asked: TestedProbes, answers: readonly TestAnswer[]): string 
   return passes.length > 0
     ? `Passed from ${placesText(passes)}. The others gave no result.`
     : 'No result from any location.';
-};
+}
 
 /** What follows the answers once no more come. */
-export const testRunEnds = ({
+export function testRunEnds({
   asked,
   answers: asTheyCame,
-}: Pick<TestResults, 'asked' | 'answers'>): Html => {
+}: Pick<TestResults, 'asked' | 'answers'>): Html {
   const answers = asTheyCame.toSorted(byContinent);
   const silent = asked.flatMap((each, at) =>
     answers.some(({ probe }) => probe === each.probe) ? [] : [{ ...each, at }],
@@ -218,15 +225,16 @@ export const testRunEnds = ({
     }
     </section>
   `;
-};
+}
 
 /** Shown when the remaining answers cannot be received any more. */
-export const testRunBroken = (): Html =>
-  html`
+export function testRunBroken(): Html {
+  return html`
     </ul>
     <p class="trial-verdict" role="status">The other results were lost. Test again.</p>
     </section>
   `;
+}
 
 /**
  * The results of the continents as they come. It says so when the answers cannot be received any

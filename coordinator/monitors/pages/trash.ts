@@ -13,12 +13,12 @@ type Deleted = OutputOf<typeof listDeletedMonitors>['items'][number];
 const dayMs = 86_400_000;
 
 /** Begun days count: what is deleted for ever in an hour has one day left. */
-const daysLeft = ({ deleted_for_ever_at }: Deleted, now: number): string => {
+function daysLeft({ deleted_for_ever_at }: Deleted, now: number): string {
   const days = Math.max(0, Math.ceil((Date.parse(deleted_for_ever_at) - now) / dayMs));
   return days === 1 ? '1 day' : `${days} days`;
-};
+}
 
-const rowOf = (deleted: Deleted, { times, now, may }: MembersRequest): Html => {
+function rowOf(deleted: Deleted, { times, now, may }: MembersRequest): Html {
   const { id, name, type, target, deleted_at, deleted_by } = deleted;
   return html`
     <tr id="deleted-${id}">
@@ -51,12 +51,12 @@ const rowOf = (deleted: Deleted, { times, now, may }: MembersRequest): Html => {
       }
     </tr>
   `;
-};
+}
 
-const trashPage = async (
+async function trashPage(
   request: MembersRequest,
   refused: FormState = freshForm(formOf({})),
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { cursor } = request.query;
   const { items, next_cursor } = await request.ask(
     listDeletedMonitors,
@@ -104,7 +104,7 @@ const trashPage = async (
       ${next_cursor && moreLink(`/monitors/trash${query({ cursor: next_cursor })}`, 'Show more')}
     `,
   });
-};
+}
 
 const list: Page = {
   method: 'GET',

@@ -26,7 +26,7 @@ export type View = {
 const maxTags = 10;
 const isId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-export const viewOf = (asked: Readonly<Record<string, string>>): View => {
+export function viewOf(asked: Readonly<Record<string, string>>): View {
   const page = Number(asked.page ?? 1);
   return {
     status: statusRows.find((status) => status === asked.status) ?? null,
@@ -40,13 +40,15 @@ export const viewOf = (asked: Readonly<Record<string, string>>): View => {
     sort: dashboardSorts.find((sort) => sort === asked.sort) ?? 'group',
     page: Number.isInteger(page) && page > 0 && page <= 10_000 ? page : 1,
   };
-};
+}
 
 /** As the operations of the dashboard take it. */
-export const inputOf = ({ tags, ...view }: View) => ({
-  ...view,
-  tag: tags.length === 0 ? null : tags.join(','),
-});
+export function inputOf({ tags, ...view }: View) {
+  return {
+    ...view,
+    tag: tags.length === 0 ? null : tags.join(','),
+  };
+}
 
 /** Without any filter, in the same order. */
 export const unfiltered = {
@@ -58,15 +60,19 @@ export const unfiltered = {
   warning: null,
 } as const;
 
-export const isNarrowed = ({ status, kind, q, group, tags, warning }: View): boolean =>
-  [status, kind, group, warning].some((one) => one !== null) || q.trim() !== '' || tags.length > 0;
+export function isNarrowed({ status, kind, q, group, tags, warning }: View): boolean {
+  return (
+    [status, kind, group, warning].some((one) => one !== null) || q.trim() !== '' || tags.length > 0
+  );
+}
 
 /** The address of a changed view; it begins at its first page. */
-export const addressOf = (view: View, change: Partial<View> = {}): string => {
+export function addressOf(view: View, change: Partial<View> = {}): string {
   const { sort, page, ...filters } = inputOf({ ...view, page: 1, ...change });
   return `/${query({ ...filters, sort: sort === 'group' ? null : sort, page: page === 1 ? null : page })}`;
-};
+}
 
 /** Only to the lists that these forms are on. */
-export const backTo = (back: string | undefined): string =>
-  back !== undefined && /^\/(?:\?|$|groups\/[\w-]+$)/.test(back) ? back : '/';
+export function backTo(back: string | undefined): string {
+  return back !== undefined && /^\/(?:\?|$|groups\/[\w-]+$)/.test(back) ? back : '/';
+}

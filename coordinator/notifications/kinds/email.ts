@@ -19,18 +19,22 @@ import { judgeFailure, later, taken, value } from './types.ts';
 /** More than a mailbox shows without a click, and far less than any mailbox refuses. */
 const maxLetters = 60_000;
 
-const why = ({ organisation, links: { unsubscribe } }: Notification): string[] => [
-  `You get this because a channel of “${cut(clean(organisation), 200)}” on Antipode sends alerts to this address.`,
-  ...(unsubscribe === null ? [] : [`Unsubscribe this address: ${unsubscribe}`]),
-];
+function why({ organisation, links: { unsubscribe } }: Notification): string[] {
+  return [
+    `You get this because a channel of “${cut(clean(organisation), 200)}” on Antipode sends alerts to this address.`,
+    ...(unsubscribe === null ? [] : [`Unsubscribe this address: ${unsubscribe}`]),
+  ];
+}
 
-const lines = (
+function lines(
   notification: Notification,
   line: (name: string, outcome: string) => string,
   heading: (group: string) => string,
-): string[] => fitting(listed(notification, line, heading), maxLetters);
+): string[] {
+  return fitting(listed(notification, line, heading), maxLetters);
+}
 
-const textOf = (notification: Notification): string => {
+function textOf(notification: Notification): string {
   const [only] = notification.monitors;
   const last = others(notification);
   const body =
@@ -53,7 +57,7 @@ const textOf = (notification: Notification): string => {
     .filter((part) => part !== '')
     .join('\n\n')
     .concat('\n');
-};
+}
 
 // Text and background keep the client's own colours, so that both light and dark clients stay
 // readable. Coloured parts set their own background.
@@ -67,12 +71,15 @@ const grounds = {
 const words = { bad: 'Down', warning: 'Warning', good: 'Up', neutral: 'Info' } as const;
 const faint = `${font};font-size:13px;color:#767f8b`;
 
-const row = (inside: string, style = ''): string =>
-  `<tr><td style="padding:0 0 14px;${font};${style}">${inside}</td></tr>`;
-const button = ({ label, url }: Link, ground: string): string =>
-  `<a href="${html(url)}" style="display:inline-block;padding:9px 16px;border-radius:5px;background:${ground};color:#ffffff;text-decoration:none;${font}">${label}</a>`;
+function row(inside: string, style = ''): string {
+  return `<tr><td style="padding:0 0 14px;${font};${style}">${inside}</td></tr>`;
+}
 
-const htmlOf = (notification: Notification): string => {
+function button({ label, url }: Link, ground: string): string {
+  return `<a href="${html(url)}" style="display:inline-block;padding:9px 16px;border-radius:5px;background:${ground};color:#ffffff;text-decoration:none;${font}">${label}</a>`;
+}
+
+function htmlOf(notification: Notification): string {
   const [only] = notification.monitors;
   const last = others(notification);
   const ground = grounds[toneOf(notification)];
@@ -126,18 +133,20 @@ const htmlOf = (notification: Notification): string => {
     ),
     '</table></td></tr></table></body></html>',
   ].join('\n');
-};
+}
 
-const listHeaders = ({
-  links: { unsubscribe, channel },
-}: Notification): { readonly [name: string]: string } => ({
-  'List-Id': `<alerts.${URL.canParse(channel) ? new URL(channel).hostname : 'antipode'}>`,
-  ...(unsubscribe === null ? {} : { 'List-Unsubscribe': `<${unsubscribe}>` }),
-  // One-click unsubscribe requires https (RFC 8058).
-  ...(unsubscribe?.startsWith('https:')
-    ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }
-    : {}),
-});
+function listHeaders({ links: { unsubscribe, channel } }: Notification): {
+  readonly [name: string]: string;
+} {
+  return {
+    'List-Id': `<alerts.${URL.canParse(channel) ? new URL(channel).hostname : 'antipode'}>`,
+    ...(unsubscribe === null ? {} : { 'List-Unsubscribe': `<${unsubscribe}>` }),
+    // One-click unsubscribe requires https (RFC 8058).
+    ...(unsubscribe?.startsWith('https:')
+      ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }
+      : {}),
+  };
+}
 
 export const email: ChannelKind = {
   id: 'email',

@@ -40,9 +40,11 @@ export const channelKinds: readonly ChannelKind[] = [
   apprise,
 ];
 
-export const kindOf = (id: string): ChannelKind | undefined =>
-  channelKinds.find((kind) => kind.id === id);
+export function kindOf(id: string): ChannelKind | undefined {
+  return channelKinds.find((kind) => kind.id === id);
+}
 
 /** What wakes people gets no warnings (rule 44) unless somebody says so. */
-export const wantsWarnings = (id: string): boolean =>
-  !['pager', 'phone', 'browser'].includes(kindOf(id)?.family ?? '');
+export function wantsWarnings(id: string): boolean {
+  return !['pager', 'phone', 'browser'].includes(kindOf(id)?.family ?? '');
+}

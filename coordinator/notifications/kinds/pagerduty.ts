@@ -4,19 +4,20 @@ import type { ChannelKind } from './types.ts';
 import { choiceField, jsonPost, judgeHttp, member, secretField, value } from './types.ts';
 
 /** A test is about no monitor. */
-const details = (notification: Notification): { readonly [name: string]: string } =>
-  Object.fromEntries(
+function details(notification: Notification): { readonly [name: string]: string } {
+  return Object.fromEntries(
     notification.monitors.flatMap((monitor) =>
       facts(monitor, notification).map(({ label, value }) => [label, cut(value, 1_000)]),
     ),
   );
+}
 
 /** `change`: PagerDuty records it and pages no one. */
-const actionOf = ({ event }: Notification): 'trigger' | 'acknowledge' | 'resolve' | 'change' => {
+function actionOf({ event }: Notification): 'trigger' | 'acknowledge' | 'resolve' | 'change' {
   if (event === 'acknowledged') return 'acknowledge';
   if (event === 'was_down' || isWarning({ event })) return 'change';
   return event === 'up' || event === 'closed' ? 'resolve' : 'trigger';
-};
+}
 
 const severities: Readonly<Partial<Record<NotifiedEvent, 'critical' | 'warning'>>> = {
   down: 'critical',

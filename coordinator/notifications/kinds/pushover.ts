@@ -11,7 +11,9 @@ import {
 } from './types.ts';
 
 /** Characters as Pushover counts them: code points. */
-const characters = (text: string): number => [...text].length;
+function characters(text: string): number {
+  return [...text].length;
+}
 
 export const pushover: ChannelKind = {
   id: 'pushover',

@@ -19,11 +19,13 @@ import { jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
  * Text of others goes into plain_text blocks, which interpret no format and no mention. Only our
  * own links are mrkdwn.
  */
-const plain = (text: string, limit: number) => ({
-  type: 'plain_text',
-  text: cut(text, limit),
-  emoji: false,
-});
+function plain(text: string, limit: number) {
+  return {
+    type: 'plain_text',
+    text: cut(text, limit),
+    emoji: false,
+  };
+}
 
 export const slack: ChannelKind = {
   id: 'slack',

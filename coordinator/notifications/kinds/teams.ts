@@ -14,12 +14,17 @@ import type { ChannelKind } from './types.ts';
 import { choiceField, jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
 
 /** Text of others goes into text runs, which interpret no markdown. */
-const run = (text: string, more: { readonly [name: string]: unknown } = {}) => ({
-  type: 'TextRun',
-  text,
-  ...more,
-});
-const rich = (...inlines: readonly object[]) => ({ type: 'RichTextBlock', inlines });
+function run(text: string, more: { readonly [name: string]: unknown } = {}) {
+  return {
+    type: 'TextRun',
+    text,
+    ...more,
+  };
+}
+
+function rich(...inlines: readonly object[]) {
+  return { type: 'RichTextBlock', inlines };
+}
 
 const colour = { bad: 'Attention', warning: 'Warning', good: 'Good', neutral: 'Default' } as const;
 

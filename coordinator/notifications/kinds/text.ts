@@ -8,20 +8,23 @@ import type { Notification, NotifiedEvent, NotifiedMonitor } from '../message.ts
  * marks that reverse the direction of the text after them, which would let a name rewrite the
  * sentence around it.
  */
-export const clean = (text: string): string =>
-  text
-    .toWellFormed()
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
-    .replaceAll(/[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/g, '')
-    .trim();
+export function clean(text: string): string {
+  return (
+    text
+      .toWellFormed()
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+      .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
+      .replaceAll(/[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/g, '')
+      .trim()
+  );
+}
 
 /** The beginning of a text, at most `most` UTF-16 units by `measure`; it never cuts a character. */
-export const cut = (
+export function cut(
   text: string,
   limit: number,
   measure: (text: string) => number = (one) => one.length,
-): string => {
+): string {
   if (measure(text) <= limit) return text;
   const room = limit - measure('…');
   let length = 0;
@@ -32,26 +35,29 @@ export const cut = (
     end += character.length;
   }
   return room < 0 ? '' : `${text.slice(0, end).trimEnd()}…`;
-};
+}
 
-export const bytes = (text: string): number => Buffer.byteLength(text);
+export function bytes(text: string): number {
+  return Buffer.byteLength(text);
+}
 
-const clockText = (at: number, zone: string): string =>
-  Temporal.Instant.fromEpochMilliseconds(at)
+function clockText(at: number, zone: string): string {
+  return Temporal.Instant.fromEpochMilliseconds(at)
     .toZonedDateTimeISO(zone)
     .toPlainDateTime()
     .toString({ smallestUnit: 'second' })
     .replace('T', ' ');
+}
 
 /**
  * `2026-11-22 19:05:04 (18:05:04 UTC)`: in the time zone, with UTC beside it; `2026-11-22 18:05:04
  * UTC` where they are the same.
  */
-const instant = (at: number, zone: string): string => {
+function instant(at: number, zone: string): string {
   const [local, utc] = [clockText(at, zone), clockText(at, 'UTC')];
   if (local === utc) return `${utc} UTC`;
   return `${local} (${local.slice(0, 10) === utc.slice(0, 10) ? utc.slice(11) : utc} UTC)`;
-};
+}
 
 /** The tone decides colours and priorities. */
 export type Tone = 'bad' | 'good' | 'warning' | 'neutral';
@@ -67,11 +73,15 @@ const tones: Readonly<Record<NotifiedEvent, Tone>> = {
   test: 'neutral',
   up: 'good',
 };
-/** What it is about is up (rule 44). */
-export const isWarning = ({ event }: Pick<Notification, 'event'>): boolean =>
-  event === 'warning' || event === 'warning_over';
 
-export const toneOf = (notification: Notification): Tone => tones[notification.event];
+/** What it is about is up (rule 44). */
+export function isWarning({ event }: Pick<Notification, 'event'>): boolean {
+  return event === 'warning' || event === 'warning_over';
+}
+
+export function toneOf(notification: Notification): Tone {
+  return tones[notification.event];
+}
 
 /** The colours of states on the pages. */
 export const colours: Readonly<Record<Tone, string>> = {
@@ -82,45 +92,46 @@ export const colours: Readonly<Record<Tone, string>> = {
 };
 
 /** Whether someone has to see this at once, and may be woken by it. */
-export const isUrgent = ({ event }: Notification): boolean =>
-  event === 'down' || event === 'reminder';
+export function isUrgent({ event }: Notification): boolean {
+  return event === 'down' || event === 'reminder';
+}
 
 /** The sentence as a title: without its full stop. */
-export const title = (notification: Notification): string =>
-  clean(notification.sentence).replace(/\.$/, '') || 'Something changed';
+export function title(notification: Notification): string {
+  return clean(notification.sentence).replace(/\.$/, '') || 'Something changed';
+}
 
 /** How much is down in all, where that is more than the message covers. Follows a title. */
-export const inAll = (notification: Notification): string => {
+export function inAll(notification: Notification): string {
   if (notification.others_down.count === 0 || isWarning(notification)) return '';
   // An acknowledged incident is still down.
   const own = notification.monitors.filter(
     ({ event }) => event === 'down' || event === 'reminder' || event === 'acknowledged',
   );
   return ` (${notification.others_down.count + own.length} down in all)`;
-};
+}
 
 /** For a list of titles: a mailbox, a phone. */
-export const subject = (notification: Notification): string =>
-  `${title(notification)}${inAll(notification)}`;
+export function subject(notification: Notification): string {
+  return `${title(notification)}${inAll(notification)}`;
+}
 
 /** What else is down, or that everything else is up. */
-export const others = ({
-  others_down: { count, names },
-  event,
-}: Notification): string | undefined => {
+export function others({ others_down: { count, names }, event }: Notification): string | undefined {
   if (event === 'test' || (count === 0 && isWarning({ event }))) return undefined;
   if (count === 0) return 'Everything else is up.';
   const shown = names.slice(0, 5).map((name) => cut(clean(name), 80));
   const more = count - shown.length;
   if (shown.length === 0) return `${count} ${count === 1 ? 'other is' : 'others are'} also down.`;
   return `Also down: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
-};
+}
 
-const lasted = ({ started_at, resolved_at }: NotifiedMonitor, until: number): string =>
-  durationText((resolved_at ?? until) - started_at);
+function lasted({ started_at, resolved_at }: NotifiedMonitor, until: number): string {
+  return durationText((resolved_at ?? until) - started_at);
+}
 
 /** The outcome of one monitor, without its name. */
-export const outcome = (monitor: NotifiedMonitor, at: number): string => {
+export function outcome(monitor: NotifiedMonitor, at: number): string {
   const cause = clean(monitor.cause);
   switch (monitor.event) {
     case 'down':
@@ -144,18 +155,18 @@ export const outcome = (monitor: NotifiedMonitor, at: number): string => {
     case 'test':
       return 'a test, nothing is down';
   }
-};
+}
 
 export type Fact = { readonly label: string; readonly value: string };
 
 /**
  * The facts about one monitor, each with its label, in the order in which a person asks for them.
  */
-export const facts = (
+export function facts(
   monitor: NotifiedMonitor,
   { at, time_zone }: Pick<Notification, 'at' | 'time_zone'>,
-): Fact[] =>
-  [
+): Fact[] {
+  return [
     { label: 'Address', value: monitor.target },
     { label: 'Cause', value: monitor.cause },
     { label: 'Started', value: instant(monitor.started_at, time_zone) },
@@ -173,33 +184,36 @@ export const facts = (
   ].flatMap(({ label, value }) =>
     value === null || clean(value) === '' ? [] : [{ label, value: clean(value) }],
   );
+}
 
 export type Link = { readonly label: string; readonly url: string };
 
 /** The links for a reader, most useful first. */
-export const links = ({ links: given, event }: Notification): Link[] => [
-  ...(event === 'test'
-    ? []
-    : [
-        {
-          label: isWarning({ event }) ? 'View warnings' : 'View incident',
-          url: given.incident,
-        },
-      ]),
-  ...(given.acknowledge === null ? [] : [{ label: 'Acknowledge', url: given.acknowledge }]),
-  ...(event === 'test' ? [] : [{ label: 'Why you got this', url: given.why }]),
-  { label: 'Channel settings', url: given.channel },
-];
+export function links({ links: given, event }: Notification): Link[] {
+  return [
+    ...(event === 'test'
+      ? []
+      : [
+          {
+            label: isWarning({ event }) ? 'View warnings' : 'View incident',
+            url: given.incident,
+          },
+        ]),
+    ...(given.acknowledge === null ? [] : [{ label: 'Acknowledge', url: given.acknowledge }]),
+    ...(event === 'test' ? [] : [{ label: 'Why you got this', url: given.why }]),
+    { label: 'Channel settings', url: given.channel },
+  ];
+}
 
 /**
  * The lines that fit, and a last line with the number of those that did not. Headings are not
  * counted.
  */
-export const fitting = (
+export function fitting(
   lines: readonly { readonly text: string; readonly isHeading?: boolean }[],
   limit: number,
   measure: (text: string) => number = (one) => one.length,
-): string[] => {
+): string[] {
   const size = (text: string): number => measure(text) + 1;
   const reserve = 24;
   const total = lines.reduce((sum, { text }) => sum + size(text), 0);
@@ -215,27 +229,27 @@ export const fitting = (
   const shown = kept.filter(({ isHeading }) => !isHeading).length;
   const all = lines.filter(({ isHeading }) => isHeading !== true).length;
   return [...kept.map(({ text }) => text), `… and ${all - shown} more`];
-};
+}
 
 /**
  * Since when the first of several is down. It uses digits, letters and brackets alone, which every
  * medium shows unchanged.
  */
-const since = ({ monitors, time_zone }: Notification): string | undefined => {
+function since({ monitors, time_zone }: Notification): string | undefined {
   const starts = monitors
     .filter(({ event }) => event === 'down' || event === 'reminder')
     .map(({ started_at }) => started_at);
   return starts.length === 0
     ? undefined
     : `Since ${instant(Math.min(...starts), time_zone)} (first)`;
-};
+}
 
 /** Since when, and one line for each monitor under the name of its group, formatted by `line`. */
-export const listed = (
+export function listed(
   notification: Notification,
   line: (name: string, outcome: string) => string,
   heading: (group: string) => string,
-): { readonly text: string; readonly isHeading?: boolean }[] => {
+): { readonly text: string; readonly isHeading?: boolean }[] {
   let group: string | null = null;
   const first = since(notification);
   const lines = notification.monitors.flatMap((monitor) => {
@@ -247,17 +261,17 @@ export const listed = (
       : [{ text }];
   });
   return first === undefined ? lines : [{ text: first, isHeading: true }, ...lines];
-};
+}
 
 /**
  * The body for a plain-text medium: the facts of a single monitor, or a line for each; then what
  * else is down.
  */
-export const plainBody = (
+export function plainBody(
   notification: Notification,
   limit: number,
   measure: (text: string) => number = (one) => one.length,
-): string => {
+): string {
   const [only] = notification.monitors;
   const last = others(notification);
   const room = last === undefined ? limit : limit - measure(last) - 2;
@@ -277,27 +291,31 @@ export const plainBody = (
     limit,
     measure,
   );
-};
+}
 
 /**
  * Escapes for the media. Whatever a name says, it formats nothing, links nowhere and mentions no
  * one.
  */
 
-export const html = (text: string): string =>
-  text
+export function html(text: string): string {
+  return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&#39;');
+}
 
 /** A mention with nothing visible after its @ mentions no one. */
-export const unmentioned = (text: string): string => text.replaceAll('@', '@\u200b');
+export function unmentioned(text: string): string {
+  return text.replaceAll('@', '@\u200b');
+}
 
 /** Slack's three special characters: mentions, links and dates are all in angle brackets. */
-export const slack = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+export function slack(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
 
 /**
  * Text that is safe inside code: neither a mark that would end it, nor a bracket, which Mattermost
@@ -309,8 +327,8 @@ const address = /([a-z][a-z0-9+.-]{0,30}:\/\/[^\s`<>]+)/i;
  * Markdown with backslash escapes (Discord, Mattermost, incident.io). Addresses are set in code:
  * there they are no links, and can be copied. Brackets make no mention.
  */
-export const markdown = (text: string): string =>
-  text
+export function markdown(text: string): string {
+  return text
     .split(address)
     .map((part, index) =>
       index % 2 === 1
@@ -321,41 +339,51 @@ export const markdown = (text: string): string =>
             .replaceAll('://', ':\u200b//'),
     )
     .join('');
+}
 
 /**
  * Zulip's markdown has no backslash escape, and keeps HTML character references until it shows
  * them.
  */
-export const zulip = (text: string): string =>
-  text.replaceAll(/[&<>*_`~#$@[\]()\\|!]/g, (character) => `&#${character.charCodeAt(0)};`);
+export function zulip(text: string): string {
+  return text.replaceAll(/[&<>*_`~#$@[\]()\\|!]/g, (character) => `&#${character.charCodeAt(0)};`);
+}
 
 /** Text that is a link by itself: Telegram finds no mention in it. */
 const link = /(https?:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=[/:?#\s]|$)[^\s<>]*)/i;
 
 /** Addresses stay unchanged, so that they can be copied. */
-export const telegram = (text: string): string =>
-  text
+export function telegram(text: string): string {
+  return text
     .split(link)
     .map((part, index) => html(index % 2 === 1 ? part : unmentioned(part)))
     .join('');
+}
 
 /** Google Chat interprets mentions in text and in cards; similar-looking brackets are harmless. */
-export const googlePlain = (text: string): string => text.replaceAll('<', '‹').replaceAll('>', '›');
+export function googlePlain(text: string): string {
+  return text.replaceAll('<', '‹').replaceAll('>', '›');
+}
+
 /** For places where Google Chat interprets markup: addresses are set in code. */
-export const googleText = (text: string): string =>
-  text
+export function googleText(text: string): string {
+  return text
     .split(address)
     .map((part, index) =>
       index % 2 === 1 ? `\`${part}\`` : googlePlain(part).replaceAll(/[*_~`]/g, '$&\u200b'),
     )
     .join('');
-export const googleCard = (text: string): string => html(googlePlain(text));
+}
+
+export function googleCard(text: string): string {
+  return html(googlePlain(text));
+}
 
 /**
  * The beginning of a text, escaped: at most `most` UTF-16 units including its escapes, none of
  * which is cut.
  */
-export const cutFor = (text: string, limit: number, escaping: (text: string) => string): string => {
+export function cutFor(text: string, limit: number, escaping: (text: string) => string): string {
   // A whole text may need more units than its characters do one by one.
   for (let room = limit; room > 0; ) {
     const escaped = escaping(cut(text, room, (part) => escaping(part).length));
@@ -363,4 +391,4 @@ export const cutFor = (text: string, limit: number, escaping: (text: string) => 
     room -= escaped.length - limit;
   }
   return '';
-};
+}

@@ -22,19 +22,20 @@ const likeOf: Readonly<Record<string, string>> = {
 };
 
 /** A character as GSM has it, or undefined. */
-const gsmOf = (letter: string): string | undefined => {
+function gsmOf(letter: string): string | undefined {
   if (single.includes(letter) || double.includes(letter)) return letter;
   const plain = likeOf[letter] ?? letter.normalize('NFKD').replaceAll(/\p{M}/gu, '');
   return plain !== '' && [...plain].every((one) => single.includes(one)) ? plain : undefined;
-};
+}
 
-const septets = (text: string): number =>
-  [...text].reduce((sum, letter) => sum + (double.includes(letter) ? 2 : 1), 0);
+function septets(text: string): number {
+  return [...text].reduce((sum, letter) => sum + (double.includes(letter) ? 2 : 1), 0);
+}
 
 /**
  * GSM has three full stops, and no ellipsis character. A bracket is dropped rather than cut in two.
  */
-const shortened = (text: string, limit: number, measure: (text: string) => number): string => {
+function shortened(text: string, limit: number, measure: (text: string) => number): string {
   if (measure(text) <= limit) return text;
   const room = limit - measure('...');
   const kept = cut(text, room + 1, (part) => (part === '…' ? 1 : measure(part))).replace(/…$/, '');
@@ -42,7 +43,7 @@ const shortened = (text: string, limit: number, measure: (text: string) => numbe
   return room < 0
     ? ''
     : `${(open > kept.lastIndexOf(')') ? kept.slice(0, open) : kept).trimEnd()}...`;
-};
+}
 
 /** The characters of one segment, and of two segments that are shown as one message. */
 const segments = { gsm: [160, 306], other: [70, 134] } as const;
@@ -62,7 +63,7 @@ type Sms = {
  * The text of an SMS: in GSM characters, or unchanged where GSM would drop too much to be
  * understood.
  */
-export const smsText = ({ text, suffix, link, needsLink }: Sms): string => {
+export function smsText({ text, suffix, link, needsLink }: Sms): string {
   const written = [...text].map(gsmOf);
   const lost = written.filter((letter) => letter === undefined).length;
   const isGsm =
@@ -80,14 +81,14 @@ export const smsText = ({ text, suffix, link, needsLink }: Sms): string => {
       ? `${words}${suffix}`
       : shortened(words, limit, measure);
   return isLinked ? `${body} ${link}` : body;
-};
+}
 
 /** What happened; for several monitors, with the name of one. */
-const sentence = (notification: Notification): string => {
+function sentence(notification: Notification): string {
   const [first, ...more] = notification.monitors;
   if (first === undefined || more.length === 0) return title(notification);
   return `${title(notification)}: ${cut(clean(first.name), 40)} and ${more.length} more`;
-};
+}
 
 export const twilio: ChannelKind = {
   id: 'twilio_sms',

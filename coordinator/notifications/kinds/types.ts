@@ -192,26 +192,27 @@ export const setUpFailures: readonly string[] = [
   failures.push_not_set_up,
 ];
 
-export const judgeFailure = (
-  failure: SendFailure,
-): Extract<Verdict, { readonly words: string }> => ({
-  is: forGood.includes(failure) ? 'refused' : 'retry',
-  words: failures[failure],
-});
+export function judgeFailure(failure: SendFailure): Extract<Verdict, { readonly words: string }> {
+  return {
+    is: forGood.includes(failure) ? 'refused' : 'retry',
+    words: failures[failure],
+  };
+}
 
 const longestPause = 24 * 3_600;
 
 /** When the receiver wants the next attempt. */
-export const retryAfter = ({ headers }: HttpAnswer): number | undefined => {
+export function retryAfter({ headers }: HttpAnswer): number | undefined {
   const after = retryAfter_s(headers['retry-after'], headers.date);
   return after === undefined ? undefined : Math.min(longestPause, after);
-};
+}
 
-export const later = (words: string, after_s?: number): Verdict =>
-  after_s === undefined ? { is: 'retry', words } : { is: 'retry', words, after_s };
+export function later(words: string, after_s?: number): Verdict {
+  return after_s === undefined ? { is: 'retry', words } : { is: 'retry', words, after_s };
+}
 
 /** A member of a JSON object; undefined when the text is anything else. */
-export const member = (body: string, ...path: readonly string[]): unknown => {
+export function member(body: string, ...path: readonly string[]): unknown {
   let value: unknown;
   try {
     value = JSON.parse(body);
@@ -224,7 +225,7 @@ export const member = (body: string, ...path: readonly string[]): unknown => {
     value = Object.getOwnPropertyDescriptor(value, name)?.value;
   }
   return value;
-};
+}
 
 /**
  * A name is stored as it came, so only text that can be a name is accepted: a receiver could send
@@ -232,20 +233,20 @@ export const member = (body: string, ...path: readonly string[]): unknown => {
  */
 const asName = /^[\x21-\x7e]{1,255}$/;
 
-export const taken = (reference?: unknown): Verdict => {
+export function taken(reference?: unknown): Verdict {
   const name = typeof reference === 'number' ? String(reference) : reference;
   return typeof name === 'string' && asName.test(name)
     ? { is: 'taken', reference: name }
     : { is: 'taken' };
-};
+}
 
-const statusWords = (status: number): string => {
+function statusWords(status: number): string {
   if (status === 429) return 'it is rate limiting (429)';
   if (status >= 500) return `it returned a server error (${status})`;
   if (status >= 300 && status < 400)
     return `it redirects (${status}), and redirects are not followed: give the final address`;
   return `it responded with ${status}`;
-};
+}
 
 export type HttpJudging = {
   /** Statuses that the vendor documents as final, with their meaning. */
@@ -267,9 +268,8 @@ const saidByProxies = [403, 404];
  * 2xx is accepted; statuses that the vendor documents as final are refused; everything else may be
  * temporary and is tried again.
  */
-export const judgeHttp =
-  ({ refused, selfHosted, reference, first, after_s }: HttpJudging) =>
-  (answer: SendOutcome): Verdict => {
+export function judgeHttp({ refused, selfHosted, reference, first, after_s }: HttpJudging) {
+  return (answer: SendOutcome): Verdict => {
     if (answer.is === 'failure') return judgeFailure(answer.failure);
     if (answer.is === 'mail') return { is: 'refused', words: 'it was sent by mail' };
     const said = first?.(answer);
@@ -289,6 +289,7 @@ export const judgeHttp =
         : retryAfter(answer),
     );
   };
+}
 
 /** Fields that several kinds share, and how a kind reads its values. */
 
@@ -296,71 +297,83 @@ export const judgeHttp =
  * A required value. @throws when it is missing: a config is checked against its fields before it is
  * stored.
  */
-export const value = (config: ChannelConfig, name: string): string => {
+export function value(config: ChannelConfig, name: string): string {
   const found = config[name];
   if (found === undefined) throw new Error(`the config of a channel has no ${name}`);
   return found;
-};
+}
 
 /** An address without its trailing slash, to append a path. */
-export const base = (url: string): string => url.replace(/\/+$/, '');
+export function base(url: string): string {
+  return url.replace(/\/+$/, '');
+}
 
 const anyUrl = /^https?:\/\/[^\s\/?#@\\]+(?:[\/?#]\S*)?$/v;
 
-export const urlField = (label: string, hint: string): Field => ({
-  label,
-  hint,
-  input: 'url',
-  pattern: anyUrl,
-  fault: 'must be an https:// or http:// address without a user name and password',
-});
+export function urlField(label: string, hint: string): Field {
+  return {
+    label,
+    hint,
+    input: 'url',
+    pattern: anyUrl,
+    fault: 'must be an https:// or http:// address without a user name and password',
+  };
+}
 
 /** An address that is itself a secret: anyone who knows it can post there. */
-export const secretUrlField = (
+export function secretUrlField(
   label: string,
   hint: string,
   pattern: RegExp = anyUrl,
   fault?: string,
-): Field => ({
-  ...urlField(label, hint),
-  pattern,
-  ...(fault === undefined ? {} : { fault }),
-  secret: true,
-});
+): Field {
+  return {
+    ...urlField(label, hint),
+    pattern,
+    ...(fault === undefined ? {} : { fault }),
+    secret: true,
+  };
+}
 
-export const secretField = (
+export function secretField(
   label: string,
   hint: string,
   pattern: RegExp = /^[\x21-\x7e]{1,500}$/v,
   fault?: string,
-): Field => ({
-  label,
-  hint,
-  input: 'password',
-  secret: true,
-  pattern,
-  fault: fault ?? 'must have up to 500 visible characters and no spaces',
-});
+): Field {
+  return {
+    label,
+    hint,
+    input: 'password',
+    secret: true,
+    pattern,
+    fault: fault ?? 'must have up to 500 visible characters and no spaces',
+  };
+}
 
-export const textField = (label: string, hint: string, pattern: RegExp, fault: string): Field => ({
-  label,
-  hint,
-  input: 'text',
-  pattern,
-  fault,
-});
+export function textField(label: string, hint: string, pattern: RegExp, fault: string): Field {
+  return {
+    label,
+    hint,
+    input: 'text',
+    pattern,
+    fault,
+  };
+}
 
-export const choiceField = (label: string, hint: string, choices: readonly string[]): Field => ({
-  label,
-  hint,
-  input: 'choice',
-  choices,
-  optional: true,
-  pattern: new RegExp(`^(?:${choices.join('|')})$`, 'v'),
-  fault: `must be one of ${choices.join(', ')}`,
-});
+export function choiceField(label: string, hint: string, choices: readonly string[]): Field {
+  return {
+    label,
+    hint,
+    input: 'choice',
+    choices,
+    optional: true,
+    pattern: new RegExp(`^(?:${choices.join('|')})$`, 'v'),
+    fault: `must be one of ${choices.join(', ')}`,
+  };
+}
 
-export const jsonPost = (
+export function jsonPost(
   url: string,
   content: unknown,
   headers: { readonly [name: string]: string } = {},
@@ -370,25 +383,30 @@ export const jsonPost = (
   readonly url: string;
   readonly headers: { readonly [name: string]: string };
   readonly body: string;
-} => ({
-  by: 'https',
-  method: 'POST',
-  url,
-  headers: { 'content-type': 'application/json', ...headers },
-  body: JSON.stringify(content),
-});
+} {
+  return {
+    by: 'https',
+    method: 'POST',
+    url,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(content),
+  };
+}
 
-export const formPost = (
+export function formPost(
   url: string,
   content: { readonly [name: string]: string },
   headers: { readonly [name: string]: string } = {},
-): ReturnType<typeof jsonPost> => ({
-  by: 'https',
-  method: 'POST',
-  url,
-  headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-  body: new URLSearchParams(content).toString(),
-});
+): ReturnType<typeof jsonPost> {
+  return {
+    by: 'https',
+    method: 'POST',
+    url,
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    body: new URLSearchParams(content).toString(),
+  };
+}
 
-export const basic = (name: string, password: string): string =>
-  `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
+export function basic(name: string, password: string): string {
+  return `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
+}

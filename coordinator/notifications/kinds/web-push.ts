@@ -3,13 +3,15 @@ import { bytes, cut, isUrgent, plainBody, subject } from './text.ts';
 import type { ChannelKind, Field } from './types.ts';
 import { judgeHttp, value } from './types.ts';
 
-const given = (label: string, pattern: RegExp): Field => ({
-  label,
-  input: 'subscription',
-  secret: true,
-  pattern,
-  fault: 'must come from a browser: press the button in the browser to be notified',
-});
+function given(label: string, pattern: RegExp): Field {
+  return {
+    label,
+    input: 'subscription',
+    secret: true,
+    pattern,
+    fault: 'must come from a browser: press the button in the browser to be notified',
+  };
+}
 
 /** An encrypted message may have 4,096 bytes; the envelope takes 103 of them. */
 const maxBytes = 3_500;

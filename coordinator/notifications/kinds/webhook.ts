@@ -18,57 +18,67 @@ const types = {
   test: 'test',
 } as const;
 
-const instant = (at: number | null): string | null =>
-  at === null ? null : new Date(at).toISOString();
+function instant(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
 
 /** What programs get: everything that is known, under stable names. */
-const content = (notification: Notification) => ({
-  type: types[notification.event],
-  timestamp: new Date(notification.at).toISOString(),
-  data: {
-    organisation: notification.organisation,
-    sentence: notification.sentence,
-    ...(isWarning(notification)
-      ? {
-          warnings: notification.monitors.map(({ id, name, group, target, ...warning }) => ({
-            event: types[warning.event],
-            monitor: { id, name, group, target },
-            text: warning.cause,
-            started_at: instant(warning.started_at),
-            ended_at: instant(warning.resolved_at),
-          })),
-        }
-      : {}),
-    incidents: (isWarning(notification) ? [] : notification.monitors).map((monitor) => ({
-      id: monitor.incident,
-      event: types[monitor.event],
-      monitor: { id: monitor.id, name: monitor.name, group: monitor.group, target: monitor.target },
-      cause: monitor.cause,
-      started_at: instant(monitor.started_at),
-      confirmed_at: instant(monitor.confirmed_at),
-      resolved_at: instant(monitor.resolved_at),
-      seen_from: monitor.seen_from,
-      confirmed_from: monitor.confirmed_from,
-      matrix: monitor.matrix,
-    })),
-    others_down: notification.others_down,
-    thread: { key: notification.thread.key, over: notification.thread.over },
-    links: {
-      incident: notification.links.incident,
-      acknowledge: notification.links.acknowledge,
-      why: notification.links.why,
-      channel: notification.links.channel,
+function content(notification: Notification) {
+  return {
+    type: types[notification.event],
+    timestamp: new Date(notification.at).toISOString(),
+    data: {
+      organisation: notification.organisation,
+      sentence: notification.sentence,
+      ...(isWarning(notification)
+        ? {
+            warnings: notification.monitors.map(({ id, name, group, target, ...warning }) => ({
+              event: types[warning.event],
+              monitor: { id, name, group, target },
+              text: warning.cause,
+              started_at: instant(warning.started_at),
+              ended_at: instant(warning.resolved_at),
+            })),
+          }
+        : {}),
+      incidents: (isWarning(notification) ? [] : notification.monitors).map((monitor) => ({
+        id: monitor.incident,
+        event: types[monitor.event],
+        monitor: {
+          id: monitor.id,
+          name: monitor.name,
+          group: monitor.group,
+          target: monitor.target,
+        },
+        cause: monitor.cause,
+        started_at: instant(monitor.started_at),
+        confirmed_at: instant(monitor.confirmed_at),
+        resolved_at: instant(monitor.resolved_at),
+        seen_from: monitor.seen_from,
+        confirmed_from: monitor.confirmed_from,
+        matrix: monitor.matrix,
+      })),
+      others_down: notification.others_down,
+      thread: { key: notification.thread.key, over: notification.thread.over },
+      links: {
+        incident: notification.links.incident,
+        acknowledge: notification.links.acknowledge,
+        why: notification.links.why,
+        channel: notification.links.channel,
+      },
     },
-  },
-});
+  };
+}
 
-export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+export function newSigningSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
 
 /**
  * A POST as Standard Webhooks has it, signed once with each secret: while one is replaced, two are
  * valid. `id`: the same for every attempt at one message.
  */
-export const signedPost = ({
+export function signedPost({
   url,
   secrets,
   id,
@@ -82,7 +92,7 @@ export const signedPost = ({
   readonly now: number;
   readonly content: unknown;
   readonly headers?: { readonly [name: string]: string };
-}): OutgoingRequest => {
+}): OutgoingRequest {
   const body = JSON.stringify(about);
   const timestamp = String(Math.floor(now / 1_000));
   const signatures = secrets.map((secret) => {
@@ -102,7 +112,7 @@ export const signedPost = ({
     },
     body,
   };
-};
+}
 
 export const webhook: ChannelKind = {
   id: 'webhook',

@@ -30,8 +30,8 @@ const path = '/alerts/this-browser';
 const kindId = 'web_push';
 
 /** Parts that the page's script shows, depending on what it finds and how the test goes. */
-const when = (states: string, words: Part, isGrave = false): Html =>
-  isGrave
+function when(states: string, words: Part, isGrave = false): Html {
+  return isGrave
     ? html`
       <p class="field-fault" role="alert" data-push-when="${states}" hidden>
         ${icon('down')}
@@ -39,8 +39,10 @@ const when = (states: string, words: Part, isGrave = false): Html =>
       </p>
     `
     : html`<p class="soft" role="status" data-push-when="${states}" hidden>${words}</p>`;
+}
 
-const inWords = (origin: string): Html => html`
+function inWords(origin: string): Html {
+  return html`
   ${when(
     'elsewhere',
     html`
@@ -79,8 +81,9 @@ const inWords = (origin: string): Html => html`
     true,
   )}
 `;
+}
 
-const formPart = (request: MembersRequest, key: string, state: FormState): Html => {
+function formPart(request: MembersRequest, key: string, state: FormState): Html {
   const origin = request.with.baseUrl();
   return html`
     <form
@@ -125,10 +128,10 @@ const formPart = (request: MembersRequest, key: string, state: FormState): Html 
       </div>
     </form>
   `;
-};
+}
 
-const pageOf = (request: MembersRequest, key: string, state: FormState): PageAnswer =>
-  show({
+function pageOf(request: MembersRequest, key: string, state: FormState): PageAnswer {
+  return show({
     title: 'Notify this browser',
     place: 'alerts',
     push: true,
@@ -158,17 +161,18 @@ const pageOf = (request: MembersRequest, key: string, state: FormState): PageAns
       </div>
     `,
   });
+}
 
-const kindAndKey = async (
+async function kindAndKey(
   request: MembersRequest,
-): Promise<{ readonly kind: Kind; readonly key: string }> => {
+): Promise<{ readonly kind: Kind; readonly key: string }> {
   refuseUnlessMay(request, createChannel);
   const { items, push_key: key } = await request.ask(listChannelKinds);
   const kind = items.find(({ id }) => id === kindId);
   if (kind === undefined)
     throw new Refusal('channel_kind_unknown', 'This installation has no browser notifications.');
   return { kind, key };
-};
+}
 
 const browserPage: Page = {
   method: 'GET',

@@ -51,7 +51,7 @@ import {
 } from './parts.ts';
 import { mailMissingNotice } from './recipients.ts';
 
-const sentenceOf = (channel: Channel, mail: boolean): string => {
+function sentenceOf(channel: Channel, mail: boolean): string {
   const { name } = channel;
   const { state } = channelStateOf(channel, mail);
   if (state === 'paused') return `${name} is off`;
@@ -59,12 +59,14 @@ const sentenceOf = (channel: Channel, mail: boolean): string => {
   if (state === 'verifying') return `${name} is not confirmed yet`;
   if (state === 'down') return `${name} cannot deliver alerts`;
   return `${name} receives alerts for ${coversText(channel)}`;
-};
+}
 
 /** Without a full stop, as a title. */
-const asTitle = (words: string): string => capital(words.replace(/\.$/, ''));
+function asTitle(words: string): string {
+  return capital(words.replace(/\.$/, ''));
+}
 
-const whyNot = (request: MembersRequest, channel: Channel, mail: boolean): Html | null => {
+function whyNot(request: MembersRequest, channel: Channel, mail: boolean): Html | null {
   const { id, kind, unsubscribed, verified, delivering, enabled, failure } = channel;
   if (!enabled) return null;
   if (unsubscribed)
@@ -99,9 +101,9 @@ const whyNot = (request: MembersRequest, channel: Channel, mail: boolean): Html 
     failure === null ? 'It failed permanently, or has failed for an hour' : asTitle(failure),
     'No alerts arrive through this channel. Fix its settings, then send a test. The first delivered alert clears this.',
   );
-};
+}
 
-const settings = (channel: Channel, kinds: readonly Kind[]): Html => {
+function settings(channel: Channel, kinds: readonly Kind[]): Html {
   const { kind, reminder_s, owner } = channel;
   const row = (name: string, value: Part): Html =>
     html`
@@ -126,9 +128,9 @@ const settings = (channel: Channel, kinds: readonly Kind[]): Html => {
       ${row('Owner', owner ?? 'Team')}
     </dl>
   `;
-};
+}
 
-const actionsOf = (request: MembersRequest, channel: Channel): Html | null => {
+function actionsOf(request: MembersRequest, channel: Channel): Html | null {
   if (!mayChange(request, channel)) return null;
   const { id, verified } = channel;
   return html`
@@ -143,13 +145,13 @@ const actionsOf = (request: MembersRequest, channel: Channel): Html | null => {
     ${linkButton(`/alerts/${id}/edit`, 'Edit', { symbol: 'edit' })}
     ${linkButton(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete' })}
   `;
-};
+}
 
-const pageOf = async (
+async function pageOf(
   request: MembersRequest,
   said?: Html,
   state?: FormState,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { ask, path, times } = request;
   const [channel, { items: kinds, mail }, { items: messages }] = await Promise.all([
     ask(getChannel, { channel_id: path.channel_id }),
@@ -199,7 +201,7 @@ const pageOf = async (
       </div>
     `,
   });
-};
+}
 
 const channelPage: Page = {
   method: 'GET',
@@ -209,10 +211,10 @@ const channelPage: Page = {
 };
 
 /** Runs an action of the page; a refusal is shown at its top. */
-const actOn = async (
+async function actOn(
   request: MembersRequest,
   act: (channel_id: string) => Promise<PageAnswer>,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { path, form } = request;
   try {
     return await act(path.channel_id ?? '');
@@ -226,7 +228,7 @@ const actOn = async (
       objections: [...state.objections, ...state.faults.values()],
     });
   }
-};
+}
 
 const test: Page = {
   method: 'POST',
@@ -251,11 +253,11 @@ const askAgain: Page = {
     }),
 };
 
-const deletable = async (request: MembersRequest): Promise<Channel> => {
+async function deletable(request: MembersRequest): Promise<Channel> {
   const channel = await request.ask(getChannel, { channel_id: request.path.channel_id });
   refuseUnlessMayChange(request, channel);
   return channel;
-};
+}
 
 const deletePage: Page = {
   method: 'GET',
@@ -390,8 +392,8 @@ export const channelPages: readonly Page[] = [
  * A generated secret is shown in the answer itself, because it must not appear in an address or a
  * cookie.
  */
-const secretPage = (id: string, name: string, secret: string): PageAnswer =>
-  show({
+function secretPage(id: string, name: string, secret: string): PageAnswer {
+  return show({
     title: 'Channel created',
     place: 'alerts',
     headers: { 'cache-control': 'no-store' },
@@ -419,16 +421,17 @@ const secretPage = (id: string, name: string, secret: string): PageAnswer =>
       <p class="actions after">${linkButton(`/alerts/${id}`, 'View channel')}</p>
     `,
   });
+}
 
-const saidOf = ({ kind, verified, name }: Channel, { mail, channel }: Subject): string => {
+function saidOf({ kind, verified, name }: Channel, { mail, channel }: Subject): string {
   const done = channel === undefined ? 'Channel created.' : 'Channel saved.';
   if (kind === 'email' && !mail) return `${done} ${mailMissingWords}.`;
   return kind === 'email' && !verified
     ? `${done} Confirmation sent to ${name}: alerts start once it is confirmed.`
     : done;
-};
+}
 
-const create = async ({ ask, form }: MembersRequest, subject: Subject): Promise<PageAnswer> => {
+async function create({ ask, form }: MembersRequest, subject: Subject): Promise<PageAnswer> {
   const { kind } = subject;
   const made = await ask(createChannel, {
     kind: kind.id,
@@ -439,13 +442,13 @@ const create = async ({ ask, form }: MembersRequest, subject: Subject): Promise<
   return made.secret === null
     ? seeOther(`/alerts/${made.id}`, { said: saidOf(made, subject) })
     : secretPage(made.id, made.name, made.secret);
-};
+}
 
-const change = async (
+async function change(
   { ask, form }: MembersRequest,
   subject: Subject,
   { id }: Channel,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { kind } = subject;
   const changed = await ask(updateChannel, {
     channel_id: id,
@@ -455,10 +458,10 @@ const change = async (
   return seeOther(`/alerts/${id}`, {
     said: saidOf(changed, subject),
   });
-};
+}
 
 /** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
-const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswer> => {
+async function act(request: MembersRequest, subject: Subject): Promise<PageAnswer> {
   const { form, ask } = request;
   const { kind, channel } = subject;
   const asked = form.value('act');
@@ -483,13 +486,13 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
       throw error;
     return formPage(request, subject, refusedChannelForm(form, error, kind));
   }
-};
+}
 
 /** The form for a kind; without a kind, the list of kinds. */
-const newSubject = async (
+async function newSubject(
   request: MembersRequest,
   id: string | undefined,
-): Promise<Subject | PageAnswer> => {
+): Promise<Subject | PageAnswer> {
   refuseUnlessMay(request, createChannel);
   const [{ items, mail }, choices] = await Promise.all([
     request.ask(listChannelKinds),
@@ -497,11 +500,11 @@ const newSubject = async (
   ]);
   const kind = items.find((each) => each.id === id && isFillable(each));
   return kind === undefined ? kindPage(items) : { kind, choices, mail, channel: undefined };
-};
+}
 
-const editSubject = async (
+async function editSubject(
   request: MembersRequest,
-): Promise<Subject & { readonly channel: Channel }> => {
+): Promise<Subject & { readonly channel: Channel }> {
   const { ask, path } = request;
   const [channel, { items, mail }, choices] = await Promise.all([
     ask(getChannel, { channel_id: path.channel_id }),
@@ -518,7 +521,7 @@ const editSubject = async (
     fields: [],
   };
   return { kind, choices, mail, channel };
-};
+}
 
 const newPage: Page = {
   method: 'GET',

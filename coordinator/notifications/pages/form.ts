@@ -41,10 +41,11 @@ export type Subject = {
 type KindField = Kind['fields'][number];
 
 /** Matches the whole value; surrounding white space is trimmed before it is read. */
-const patternOf = ({ pattern }: KindField): string =>
-  `\\s*${pattern.replace(/^\^/, '').replace(/\$$/, '')}\\s*`;
+function patternOf({ pattern }: KindField): string {
+  return `\\s*${pattern.replace(/^\^/, '').replace(/\$$/, '')}\\s*`;
+}
 
-const kindField = (field: KindField, state: FormState): Html | null => {
+function kindField(field: KindField, state: FormState): Html | null {
   const { label, hint, secret, optional, input, choices } = field;
   const name = `config.${field.name}`;
   const isStored = state.form.value(name)?.includes('***') === true;
@@ -70,20 +71,20 @@ const kindField = (field: KindField, state: FormState): Html | null => {
     required: !optional,
     ...(isStored || input === 'email' ? {} : { pattern: patternOf(field), title: hint ?? label }),
   });
-};
+}
 
 const delays = [0, 60, 300, 600, 900, 1_800, 3_600];
 const reminders = [0, 900, 1_800, 3_600, 14_400, 86_400];
 
 /** Shows the default, and the present value. */
-const secondsField = (
+function secondsField(
   name: string,
   label: string,
   usual: readonly number[],
   words: (seconds: number) => string,
   state: FormState,
   help: Part,
-): Html => {
+): Html {
   const now = Number(state.form.value(name) ?? 0);
   const all = [...new Set([...usual, ...(Number.isInteger(now) ? [now] : [])])].toSorted(
     (a, b) => a - b,
@@ -95,11 +96,11 @@ const secondsField = (
     help,
     choices: all.map((each) => ({ value: String(each), label: words(each) })),
   });
-};
+}
 
 const dayChoices = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
-const spanRow = ({ form }: FormState, at: number): Html => {
+function spanRow({ form }: FormState, at: number): Html {
   const chosen = form.values(spanName(at, 'days[]'));
   return html`
     <div class="row">
@@ -139,9 +140,9 @@ const spanRow = ({ form }: FormState, at: number): Html => {
       </div>
     </div>
   `;
-};
+}
 
-const hoursFields = (state: FormState, zone: string): Html => {
+function hoursFields(state: FormState, zone: string): Html {
   const filled = spansIn(state.form).length;
   const rows = Math.min(maxSpans, filled + 1);
   return html`
@@ -172,10 +173,10 @@ const hoursFields = (state: FormState, zone: string): Html => {
     })}
     <datalist id="zones">${zones.map(({ value }) => html`<option value="${value}">`)}</datalist>
   `;
-};
+}
 
-const coverFields = (subject: Subject, state: FormState): Html =>
-  html`
+function coverFields(subject: Subject, state: FormState): Html {
+  return html`
     <div class="card stack">
       <h2>Monitors</h2>
       ${choiceField({
@@ -193,21 +194,19 @@ const coverFields = (subject: Subject, state: FormState): Html =>
       ])}
     </div>
   `;
+}
 
 /** The browser's script adds its own values there, and they stay. */
-const fieldsOf = (subject: Subject, state: FormState): Part =>
-  isFillable(subject.kind)
+function fieldsOf(subject: Subject, state: FormState): Part {
+  return isFillable(subject.kind)
     ? subject.kind.fields.map((field) => kindField(field, state))
     : html`
       ${subject.kind.fields.map((field) => kindField(field, state))}
       <p class="soft">Sends to the browser in which you added it.</p>
     `;
+}
 
-const whoseField = (
-  request: MembersRequest,
-  { channel }: Subject,
-  state: FormState,
-): Html | null => {
+function whoseField(request: MembersRequest, { channel }: Subject, state: FormState): Html | null {
   if (channel !== undefined) return null;
   if (!mayManage(request))
     return html`
@@ -227,10 +226,10 @@ const whoseField = (
       { value: 'true', label: 'Only me', help: 'You manage it. It is deleted when you leave.' },
     ],
   });
-};
+}
 
 /** The result of a test, beside the form that it was made from. */
-export const triedNotice = ({ verdict, status, class: kind, words, took_ms }: Tried): Html => {
+export function triedNotice({ verdict, status, class: kind, words, took_ms }: Tried): Html {
   const answer = `(${answerText({ status, class: kind })}, ${durationText(took_ms)})`;
   if (verdict === 'taken') return notice('up', `Test sent ${answer}. Check that it arrived.`);
   return notice(
@@ -238,15 +237,16 @@ export const triedNotice = ({ verdict, status, class: kind, words, took_ms }: Tr
     `${verdict === 'refused' ? 'Test failed permanently' : 'Test not delivered'} ${answer}`,
     words === null ? undefined : `${capital(words)}.`,
   );
-};
+}
 
-const trial = (tried: Tried | undefined): Html | null =>
-  tried === undefined
+function trial(tried: Tried | undefined): Html | null {
+  return tried === undefined
     ? null
     : html`<div data-trial id="trial" role="status">${triedNotice(tried)}</div>`;
+}
 
-const headOf = ({ kind, channel }: Subject): Html =>
-  channel === undefined
+function headOf({ kind, channel }: Subject): Html {
+  return channel === undefined
     ? heading({
         sentence: `New ${kind.name} channel`,
         below: kind.about,
@@ -263,13 +263,14 @@ const headOf = ({ kind, channel }: Subject): Html =>
           { href: `/alerts/${channel.id}`, name: channel.name },
         ],
       });
+}
 
-export const formPage = (
+export function formPage(
   request: MembersRequest,
   subject: Subject,
   state: FormState,
   tried?: Tried,
-): PageAnswer => {
+): PageAnswer {
   const { kind, channel } = subject;
   const zone = request.caller.organisation.time_zone;
   const action = channel === undefined ? '/alerts/new' : `/alerts/${channel.id}/edit`;
@@ -367,19 +368,21 @@ export const formPage = (
       </div>
     `,
   });
-};
+}
 
 /**
  * The kind comes first, because the fields follow from it. A kind that needs the browser's own
  * values has a page of its own.
  */
-export const isFillable = ({ fields }: Kind): boolean =>
-  !fields.some(({ input }) => input === 'subscription');
+export function isFillable({ fields }: Kind): boolean {
+  return !fields.some(({ input }) => input === 'subscription');
+}
 
 /** The first so many of the kinds are what most people use. */
 const popular = 6;
 
-const kindList = (kinds: readonly Kind[]): Html => html`
+function kindList(kinds: readonly Kind[]): Html {
+  return html`
   <ul class="columns kinds">
     ${kinds.map(
       (kind) =>
@@ -401,9 +404,10 @@ const kindList = (kinds: readonly Kind[]): Html => html`
     )}
   </ul>
 `;
+}
 
-export const kindPage = (kinds: readonly Kind[]): PageAnswer =>
-  show({
+export function kindPage(kinds: readonly Kind[]): PageAnswer {
+  return show({
     title: 'New channel',
     place: 'alerts',
     main: html`
@@ -418,3 +422,4 @@ export const kindPage = (kinds: readonly Kind[]): PageAnswer =>
       ${kindList(kinds.slice(popular))}
     `,
   });
+}

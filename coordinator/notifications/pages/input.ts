@@ -10,36 +10,42 @@ type Hours = InputOf<typeof createChannel>['hours'];
 /** The operation's limit of time spans. */
 export const maxSpans = 21;
 
-export const spanName = (at: number, part: 'days[]' | 'from' | 'to'): string =>
-  `hours.${at}.${part}`;
+export function spanName(at: number, part: 'days[]' | 'from' | 'to'): string {
+  return `hours.${at}.${part}`;
+}
 
 /** A browser's time field cannot show 24:00: the end of a day is the beginning of the next. */
 const [endOfDay, midnight] = ['24:00', '00:00'];
 
-const spanAt = ({ value, values }: Form, at: number) => ({
-  days: values(spanName(at, 'days[]')).filter((day) => day !== ''),
-  from: value(spanName(at, 'from')) ?? '',
-  to: value(spanName(at, 'to')) ?? '',
-});
+function spanAt({ value, values }: Form, at: number) {
+  return {
+    days: values(spanName(at, 'days[]')).filter((day) => day !== ''),
+    from: value(spanName(at, 'from')) ?? '',
+    to: value(spanName(at, 'to')) ?? '',
+  };
+}
 
 /** The spans with at least one value. */
-export const spansIn = (form: Form): readonly ReturnType<typeof spanAt>[] =>
-  Array.from({ length: maxSpans }, (_, at) => spanAt(form, at)).filter(
+export function spansIn(form: Form): readonly ReturnType<typeof spanAt>[] {
+  return Array.from({ length: maxSpans }, (_, at) => spanAt(form, at)).filter(
     ({ days, from, to }) => days.length > 0 || from !== '' || to !== '',
   );
+}
 
 /** A span without days means every day; without any span, notifications go out at any hour. */
-const hoursFrom = (form: Form): Hours => ({
-  zone: form.value('hours.zone')?.trim() || null,
-  spans: spansIn(form).map(({ days, from, to }) => ({
-    days: (days.length === 0 ? ['1', '2', '3', '4', '5', '6', '7'] : days).map(Number),
-    from,
-    to: to === midnight ? endOfDay : to,
-  })),
-});
+function hoursFrom(form: Form): Hours {
+  return {
+    zone: form.value('hours.zone')?.trim() || null,
+    spans: spansIn(form).map(({ days, from, to }) => ({
+      days: (days.length === 0 ? ['1', '2', '3', '4', '5', '6', '7'] : days).map(Number),
+      from,
+      to: to === midnight ? endOfDay : to,
+    })),
+  };
+}
 
-export const configIn = (form: Form, { fields }: Kind): Readonly<Record<string, string>> =>
-  Object.fromEntries(
+export function configIn(form: Form, { fields }: Kind): Readonly<Record<string, string>> {
+  return Object.fromEntries(
     fields.flatMap(({ name, input }): [string, string][] => {
       const value = form.value(`config.${name}`);
       return value === undefined || value.trim() === '' || input === 'generated'
@@ -47,25 +53,29 @@ export const configIn = (form: Form, { fields }: Kind): Readonly<Record<string, 
         : [[name, value]];
     }),
   );
+}
 
-const idsIn = (form: Form, name: string): string[] =>
-  form.values(`${name}[]`).filter((id) => id !== '');
+function idsIn(form: Form, name: string): string[] {
+  return form.values(`${name}[]`).filter((id) => id !== '');
+}
 
 /** The input of both creating and updating. */
-export const inputIn = (form: Form, kind: Kind) => ({
-  ...(form.value('name')?.trim() ? { name: form.value('name') } : {}),
-  config: configIn(form, kind),
-  covers: form.value('covers') ?? 'all',
-  monitors: idsIn(form, 'monitors'),
-  groups: idsIn(form, 'groups'),
-  delay_s: form.value('delay_s') ?? '0',
-  reminder_s: form.value('reminder_s') ?? '0',
-  ...(form.value('warnings') === undefined ? {} : { warnings: form.value('warnings') }),
-  hours: hoursFrom(form),
-});
+export function inputIn(form: Form, kind: Kind) {
+  return {
+    ...(form.value('name')?.trim() ? { name: form.value('name') } : {}),
+    config: configIn(form, kind),
+    covers: form.value('covers') ?? 'all',
+    monitors: idsIn(form, 'monitors'),
+    groups: idsIn(form, 'groups'),
+    delay_s: form.value('delay_s') ?? '0',
+    reminder_s: form.value('reminder_s') ?? '0',
+    ...(form.value('warnings') === undefined ? {} : { warnings: form.value('warnings') }),
+    hours: hoursFrom(form),
+  };
+}
 
-export const formOfChannel = (channel: Channel, kind: Kind): Form =>
-  formOf({
+export function formOfChannel(channel: Channel, kind: Kind): Form {
+  return formOf({
     ...Object.fromEntries(
       kind.fields.map(({ name }) => [`config.${name}`, textOf(channel.config[name])]),
     ),
@@ -86,5 +96,8 @@ export const formOfChannel = (channel: Channel, kind: Kind): Form =>
       ]),
     ),
   });
+}
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -24,18 +24,23 @@ const headers = {
   'x-robots-tag': 'noindex',
 };
 
-const card = (title: string, sentence: string, ...parts: readonly Html[]): PageAnswer =>
-  entryPage(title, entryCard(sentence, ...parts), { headers });
+function card(title: string, sentence: string, ...parts: readonly Html[]): PageAnswer {
+  return entryPage(title, entryCard(sentence, ...parts), { headers });
+}
 
-const words = (text: Parameters<typeof joined>[0][number]): Html =>
-  html`<p class="soft">${text}</p>`;
-const button = (label: string): Html =>
-  html`
+function words(text: Parameters<typeof joined>[0][number]): Html {
+  return html`<p class="soft">${text}</p>`;
+}
+
+function button(label: string): Html {
+  return html`
     <form class="form" method="post"><button class="button button-main">${label}</button></form>
   `;
+}
 
 /** The way on, for whoever can sign in. */
-const seeIncident = ([incident, ...more]: readonly string[]): Html => html`
+function seeIncident([incident, ...more]: readonly string[]): Html {
+  return html`
   <p class="actions">
     ${linkButton(
       incident === undefined || more.length > 0 ? '/incidents' : `/incidents/${incident}`,
@@ -43,61 +48,66 @@ const seeIncident = ([incident, ...more]: readonly string[]): Html => html`
     )}
   </p>
 `;
+}
 
 /** `/a/`: the short form, in an SMS. */
 const acknowledgePaths = ['/acknowledge/:secret', '/a/:secret'] as const;
 
-const acknowledgePage = (path: string): Page => ({
-  method: 'GET',
-  path,
-  needs: 'nobody',
-  answer: ({ askAsVisitor, path: { secret } }) =>
-    unlessDead(async () => {
-      const { organisation, sentence, open, acknowledged_by, incidents } = await askAsVisitor(
-        showAcknowledgement,
-        { secret },
-      );
-      const about = words(html`<b>${organisation}</b>: ${sentence}`);
-      if (open)
-        return card(
-          'Acknowledge this incident?',
-          'Acknowledge this incident?',
-          about,
-          words('Reminders stop, and everyone who was notified gets a message.'),
-          button('Acknowledge'),
-          seeIncident(incidents),
+function acknowledgePage(path: string): Page {
+  return {
+    method: 'GET',
+    path,
+    needs: 'nobody',
+    answer: ({ askAsVisitor, path: { secret } }) =>
+      unlessDead(async () => {
+        const { organisation, sentence, open, acknowledged_by, incidents } = await askAsVisitor(
+          showAcknowledgement,
+          { secret },
         );
-      return acknowledged_by.length > 0
-        ? card(
-            'Already acknowledged',
-            'Already acknowledged',
+        const about = words(html`<b>${organisation}</b>: ${sentence}`);
+        if (open)
+          return card(
+            'Acknowledge this incident?',
+            'Acknowledge this incident?',
             about,
-            words(joined(acknowledged_by, ', ')),
+            words('Reminders stop, and everyone who was notified gets a message.'),
+            button('Acknowledge'),
             seeIncident(incidents),
-          )
-        : card('Already resolved', 'Already resolved', about, seeIncident(incidents));
-    }),
-});
+          );
+        return acknowledged_by.length > 0
+          ? card(
+              'Already acknowledged',
+              'Already acknowledged',
+              about,
+              words(joined(acknowledged_by, ', ')),
+              seeIncident(incidents),
+            )
+          : card('Already resolved', 'Already resolved', about, seeIncident(incidents));
+      }),
+  };
+}
 
-const acknowledge = (path: string): Page => ({
-  method: 'POST',
-  path,
-  needs: 'nobody',
-  fromAnywhere: true,
-  answer: ({ askAsVisitor, path: { secret } }) =>
-    unlessDead(async () => {
-      const { incidents } = await askAsVisitor(showAcknowledgement, { secret });
-      const acknowledged = await askAsVisitor(acknowledgeByLink, { secret });
-      return acknowledged.incidents.length > 0
-        ? card(
-            'Acknowledged',
-            'Acknowledged',
-            words('Reminders have stopped, and everyone who was notified gets a message.'),
-            seeIncident(incidents),
-          )
-        : card('Nothing to do', 'Already resolved or acknowledged', seeIncident(incidents));
-    }),
-});
+function acknowledge(path: string): Page {
+  return {
+    method: 'POST',
+    path,
+    needs: 'nobody',
+    fromAnywhere: true,
+    answer: ({ askAsVisitor, path: { secret } }) =>
+      unlessDead(async () => {
+        const { incidents } = await askAsVisitor(showAcknowledgement, { secret });
+        const acknowledged = await askAsVisitor(acknowledgeByLink, { secret });
+        return acknowledged.incidents.length > 0
+          ? card(
+              'Acknowledged',
+              'Acknowledged',
+              words('Reminders have stopped, and everyone who was notified gets a message.'),
+              seeIncident(incidents),
+            )
+          : card('Nothing to do', 'Already resolved or acknowledged', seeIncident(incidents));
+      }),
+  };
+}
 
 const unsubscribePage: Page = {
   method: 'GET',
@@ -138,8 +148,8 @@ const unsubscribed: Page = {
 };
 
 /** For an expired confirmation link: says how to get another, and from whom. */
-const unlessTooOld = (answer: () => Promise<PageAnswer>): Promise<PageAnswer> =>
-  unlessDead(
+function unlessTooOld(answer: () => Promise<PageAnswer>): Promise<PageAnswer> {
+  return unlessDead(
     answer,
     entryPage(
       'Link expired',
@@ -153,13 +163,15 @@ const unlessTooOld = (answer: () => Promise<PageAnswer>): Promise<PageAnswer> =>
       { headers, status: 404 },
     ),
   );
+}
 
-const saidYes = (address: string): PageAnswer =>
-  card(
+function saidYes(address: string): PageAnswer {
+  return card(
     'Alerts to this address',
     'Already confirmed',
     words(html`<b>${address}</b> gets alerts. Every alert has a link to unsubscribe.`),
   );
+}
 
 const confirmPage: Page = {
   method: 'GET',

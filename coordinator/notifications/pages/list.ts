@@ -23,11 +23,7 @@ import { mailMissingNotice } from './recipients.ts';
 
 type Kinds = OutputOf<typeof listChannelKinds>;
 
-const rowOf = (
-  channel: Channel,
-  { items: kinds, mail }: Kinds,
-  { times }: MembersRequest,
-): Html => {
+function rowOf(channel: Channel, { items: kinds, mail }: Kinds, { times }: MembersRequest): Html {
   const { id, name, kind, owner, hours, delay_s, p95_ms, last_delivered_at, failure } = channel;
   const where = whereOf(channel, kinds);
   const isWell = ['up', 'pending', 'paused'].includes(channelStateOf(channel, mail).state);
@@ -61,9 +57,9 @@ const rowOf = (
       </td>
     </tr>
   `;
-};
+}
 
-const sentenceOf = (items: readonly Channel[], isMore: boolean, mail: boolean): string => {
+function sentenceOf(items: readonly Channel[], isMore: boolean, mail: boolean): string {
   const failing = items.filter((each) => channelStateOf(each, mail).state === 'down');
   const [first] = failing;
   if (first)
@@ -76,10 +72,10 @@ const sentenceOf = (items: readonly Channel[], isMore: boolean, mail: boolean): 
   return able.length === 1
     ? 'One channel receives alerts'
     : `${able.length} channels receive alerts`;
-};
+}
 
 /** Shown before there is any channel: one sentence and one form. */
-const beginning = ({ may, signedIn }: MembersRequest, mail: boolean): Html => {
+function beginning({ may, signedIn }: MembersRequest, mail: boolean): Html {
   const sentence = 'Nobody is notified of outages yet';
   if (!may(createChannel))
     return heading({
@@ -108,9 +104,9 @@ const beginning = ({ may, signedIn }: MembersRequest, mail: boolean): Html => {
     </form>
     <p class="soft">Or choose <a href="/alerts/new">another kind</a>: chat, phone, pager, webhook.</p>
   `;
-};
+}
 
-const muteForm = async ({ ask, may }: MembersRequest): Promise<Html | null> => {
+async function muteForm({ ask, may }: MembersRequest): Promise<Html | null> {
   if (!may(muteAlerts) || (await ask(showFrame)).mute.until !== null) return null;
   return html`
     <section class="notice row">
@@ -126,7 +122,7 @@ const muteForm = async ({ ask, may }: MembersRequest): Promise<Html | null> => {
       </form>
     </section>
   `;
-};
+}
 
 /** Who is notified, and how well that works. */
 export const channelsPage: Page = {

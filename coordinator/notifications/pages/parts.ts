@@ -23,10 +23,10 @@ type ChannelState = { readonly state: State; readonly words: string };
  * `mail`: whether mail is set up here. What prevents notifications takes precedence over how the
  * last ones went.
  */
-export const channelStateOf = (
+export function channelStateOf(
   { kind, enabled, unsubscribed, verified, delivering, last_delivered_at }: Channel,
   mail: boolean,
-): ChannelState => {
+): ChannelState {
   if (!enabled) return { state: 'paused', words: 'Off' };
   if (unsubscribed) return { state: 'unknown', words: 'Unsubscribed' };
   if (kind === 'email' && !mail) return { state: 'down', words: mailMissingWords };
@@ -35,12 +35,12 @@ export const channelStateOf = (
   return last_delivered_at === null
     ? { state: 'pending', words: 'Not used yet' }
     : { state: 'up', words: 'Delivering' };
-};
+}
 
-export const channelMark = (channel: Channel, mail: boolean): Html => {
+export function channelMark(channel: Channel, mail: boolean): Html {
   const { state, words } = channelStateOf(channel, mail);
   return stateMark(state, words);
-};
+}
 
 const familyIcons: Readonly<Record<Kind['family'], IconName>> = {
   mail: 'mail',
@@ -52,16 +52,17 @@ const familyIcons: Readonly<Record<Kind['family'], IconName>> = {
 };
 
 /** Its name, with the icon of its family. */
-export const kindMark = ({ family, name }: Kind): Html =>
-  html`${icon(familyIcons[family])} ${name}`;
+export function kindMark({ family, name }: Kind): Html {
+  return html`${icon(familyIcons[family])} ${name}`;
+}
 
-export const kindName = (kinds: readonly Kind[], id: string): Part => {
+export function kindName(kinds: readonly Kind[], id: string): Part {
   const kind = kinds.find((each) => each.id === id);
   return kind === undefined ? id : kindMark(kind);
-};
+}
 
 /** Where messages go, as far as that may be shown; nothing where all of it is secret. */
-export const whereOf = ({ kind, config }: Channel, kinds: readonly Kind[]): string | undefined => {
+export function whereOf({ kind, config }: Channel, kinds: readonly Kind[]): string | undefined {
   const fields = kinds.find(({ id }) => id === kind)?.fields ?? [];
   if (fields.some(({ input }) => input === 'subscription'))
     return 'the browser in which you added it';
@@ -69,59 +70,68 @@ export const whereOf = ({ kind, config }: Channel, kinds: readonly Kind[]): stri
     .map(({ name }) => config[name])
     .find((value) => typeof value === 'string' && value !== '***');
   return typeof shown === 'string' ? shown : undefined;
-};
+}
 
-const counted = (count: number, one: string): string =>
-  count === 1 ? `1 ${one}` : `${count} ${one}s`;
+function counted(count: number, one: string): string {
+  return count === 1 ? `1 ${one}` : `${count} ${one}s`;
+}
 
-export const coversText = ({ covers, monitors, groups }: Channel): string => {
+export function coversText({ covers, monitors, groups }: Channel): string {
   if (covers === 'all') return 'all monitors';
   const parts = [
     ...(groups.length > 0 ? [counted(groups.length, 'group')] : []),
     ...(monitors.length > 0 ? [counted(monitors.length, 'monitor')] : []),
   ];
   return parts.length === 0 ? 'no monitors yet' : parts.join(' and ');
-};
+}
 
 /** The time from the moment that nothing held a message until it was accepted. */
-export const p95Text = (ms: number | null): string =>
-  ms === null || ms < 60_000 ? msText(ms) : durationText(ms);
+export function p95Text(ms: number | null): string {
+  return ms === null || ms < 60_000 ? msText(ms) : durationText(ms);
+}
 
 /** `immediately`, `after 5 min`. */
-export const delayText = (delay_s: number): string =>
-  delay_s === 0 ? 'immediately' : `after ${durationText(delay_s * 1_000)}`;
+export function delayText(delay_s: number): string {
+  return delay_s === 0 ? 'immediately' : `after ${durationText(delay_s * 1_000)}`;
+}
 
 const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
 /** `Mon–Fri`, `Mon, Wed`. */
-const daysText = (days: readonly number[]): string => {
+function daysText(days: readonly number[]): string {
   const [first, last] = [days[0] ?? 1, days.at(-1) ?? 1];
   const name = (day: number): string => dayNames[day - 1] ?? String(day);
   return days.length > 2 && last - first === days.length - 1
     ? `${name(first)}–${name(last)}`
     : days.map(name).join(', ');
-};
+}
 
-export const hoursText = ({ hours }: Channel): string =>
-  hours === null
+export function hoursText({ hours }: Channel): string {
+  return hours === null
     ? 'at any hour'
     : `${hours.spans.map(({ days, from, to }) => `${daysText(days)} ${from}–${to}`).join('; ')} (${hours.zone ?? 'UTC'})`;
+}
 
-export const mayManage = ({ may }: MembersRequest): boolean => may({ access: 'manage' });
+export function mayManage({ may }: MembersRequest): boolean {
+  return may({ access: 'manage' });
+}
 
 /** Members manage their own channels; owners and admins manage all. */
-export const mayChange = (request: MembersRequest, { owner }: Channel): boolean =>
-  mayManage(request) ||
-  (request.may({ access: 'write' }) && owner === request.signedIn.person.email);
+export function mayChange(request: MembersRequest, { owner }: Channel): boolean {
+  return (
+    mayManage(request) ||
+    (request.may({ access: 'write' }) && owner === request.signedIn.person.email)
+  );
+}
 
 /** @throws Refusal. */
-export const refuseUnlessMayChange = (request: MembersRequest, channel: Channel): void => {
+export function refuseUnlessMayChange(request: MembersRequest, channel: Channel): void {
   if (mayChange(request, channel)) return;
   throw new Refusal(
     'role_insufficient',
     'You can change your own channels. Only owners and admins change team channels.',
   );
-};
+}
 
 const common = [
   'name',
@@ -137,16 +147,17 @@ const common = [
 ];
 
 /** @throws errors that are not about the form. */
-export const refusedChannelForm = (form: Form, error: unknown, { fields }: Kind): FormState =>
-  refusedForm(form, error, {
+export function refusedChannelForm(form: Form, error: unknown, { fields }: Kind): FormState {
+  return refusedForm(form, error, {
     fields: [...common, ...fields.map(({ name }) => `config.${name}`)],
     beside: { time_zone: 'hours.zone' },
   });
+}
 
 type Line = { readonly at: string | null; readonly text: string };
 
 /** The steps: the first with its clock time, those within a minute of it with their delay. */
-export const alertLines = (lines: readonly Line[], times: Times): Html => {
+export function alertLines(lines: readonly Line[], times: Times): Html {
   const first = lines.find(({ at }) => at !== null)?.at ?? null;
   const begin = first === null ? 0 : Date.parse(first);
   const when = (at: string | null): Part => {
@@ -163,7 +174,7 @@ export const alertLines = (lines: readonly Line[], times: Times): Html => {
       )}
     </ol>
   `;
-};
+}
 
 /** Messages and the receivers' answers. */
 
@@ -178,16 +189,19 @@ const stateWords: Readonly<Record<string, readonly [State, string, IconName?]>> 
   overtaken: ['unknown', 'Superseded', 'none'],
 };
 
-export const messageMark = ({ state }: Message): Html => {
+export function messageMark({ state }: Message): Html {
   const [as, words, symbol] = stateWords[state] ?? ['unknown', state];
   return stateMark(as, words, symbol);
-};
+}
 
 /** `HTTP 200`, `SMTP 250`; without an answer the reason: `timeout`. */
-export const answerText = ({ status, class: kind }: Pick<Attempt, 'status' | 'class'>): string =>
-  status === null ? kind.replaceAll('_', ' ') : `${kind === 'mail' ? 'SMTP' : 'HTTP'} ${status}`;
+export function answerText({ status, class: kind }: Pick<Attempt, 'status' | 'class'>): string {
+  return status === null
+    ? kind.replaceAll('_', ' ')
+    : `${kind === 'mail' ? 'SMTP' : 'HTTP'} ${status}`;
+}
 
-const answersOf = ({ attempts, words }: Message): Part => {
+function answersOf({ attempts, words }: Message): Part {
   if (attempts.length === 0) return '–';
   const last = attempts.at(-1);
   const count =
@@ -201,16 +215,17 @@ const answersOf = ({ attempts, words }: Message): Part => {
     ${shown}
     ${last?.verdict !== 'taken' && words !== null && html`<span class="note">${words}</span>`}
   `;
-};
+}
 
 /** From due to accepted. */
-const latencyOf = ({ state, due_at, settled_at }: Message): string =>
-  state === 'taken' && settled_at !== null
+function latencyOf({ state, due_at, settled_at }: Message): string {
+  return state === 'taken' && settled_at !== null
     ? durationText(Date.parse(settled_at) - Date.parse(due_at))
     : '–';
+}
 
-export const messageTable = (channel: string, messages: readonly Message[], times: Times): Html =>
-  html`
+export function messageTable(channel: string, messages: readonly Message[], times: Times): Html {
+  return html`
     <div class="table-card">
       <table class="cards">
         <thead>
@@ -243,9 +258,10 @@ export const messageTable = (channel: string, messages: readonly Message[], time
       </table>
     </div>
   `;
+}
 
-export const attemptTable = ({ attempts }: Message, times: Times): Html =>
-  html`
+export function attemptTable({ attempts }: Message, times: Times): Html {
+  return html`
     <div class="table-card">
       <table class="cards">
         <thead>
@@ -283,6 +299,7 @@ export const attemptTable = ({ attempts }: Message, times: Times): Html =>
       </table>
     </div>
   `;
+}
 
 /** Why was I notified, or why not (rule 40): for every channel, step by step. */
 
@@ -292,16 +309,16 @@ type NotifiedChannel = Explained['channels'][number];
 /** Later than a person would wait for. */
 const lateMs = 60_000;
 
-const mark = ({ outcome, took_ms }: NotifiedChannel): Html => {
+function mark({ outcome, took_ms }: NotifiedChannel): Html {
   if (outcome === 'waiting') return stateMark('pending', 'Waiting');
   if (outcome !== 'notified') return stateMark('unknown', 'Not notified', 'none');
   if (took_ms === null) return stateMark('up', 'Delivered');
   return took_ms > lateMs
     ? stateMark('verifying', `Delivered late, in ${durationText(took_ms)}`)
     : stateMark('up', `Delivered in ${durationText(took_ms)}`);
-};
+}
 
-const channelStory = (channel: NotifiedChannel, times: Times): Html => {
+function channelStory(channel: NotifiedChannel, times: Times): Html {
   const { channel: id, name, deleted, lines } = channel;
   return html`
     <details class="why-channel" id="why-${id}">
@@ -316,9 +333,9 @@ const channelStory = (channel: NotifiedChannel, times: Times): Html => {
       </div>
     </details>
   `;
-};
+}
 
-const sentenceOf = (channels: readonly NotifiedChannel[]): string => {
+function sentenceOf(channels: readonly NotifiedChannel[]): string {
   const told = channels.filter(({ outcome }) => outcome === 'notified');
   const waiting = channels.filter(({ outcome }) => outcome === 'waiting').length;
   const [only] = told;
@@ -331,14 +348,15 @@ const sentenceOf = (channels: readonly NotifiedChannel[]): string => {
   return waiting === 0
     ? first
     : `${first} ${waiting === 1 ? 'One more is' : `${waiting} more are`} notified later if the outage is still open.`;
-};
+}
 
-const lastResort = ({ last_resort }: Explained, times: Times): Html | null =>
-  last_resort &&
-  notice(
-    'down',
-    'No channel delivered the alert within 2 min, so the owners were mailed',
-    html`
+function lastResort({ last_resort }: Explained, times: Times): Html | null {
+  return (
+    last_resort &&
+    notice(
+      'down',
+      'No channel delivered the alert within 2 min, so the owners were mailed',
+      html`
       ${times.moment(last_resort.at)}
       ${
         last_resort.mailed.length > 0
@@ -346,9 +364,11 @@ const lastResort = ({ last_resort }: Explained, times: Times): Html | null =>
           : ', but e-mail is not set up'
       }.
     `,
+    )
   );
+}
 
-export const notificationReason = (explained: Explained, times: Times): Html => {
+export function notificationReason(explained: Explained, times: Times): Html {
   const { channels } = explained;
   return html`
     <section class="card" id="why">
@@ -367,4 +387,4 @@ export const notificationReason = (explained: Explained, times: Times): Html => 
       }
     </section>
   `;
-};
+}

@@ -16,8 +16,8 @@ const shutWords: Readonly<Record<string, string>> = {
 
 const shutStates: Readonly<Record<string, State>> = { off: 'paused', mail_missing: 'down' };
 
-const rowOf = ({ channel, name, owner, delay_s, shut }: Recipient): Html =>
-  html`
+function rowOf({ channel, name, owner, delay_s, shut }: Recipient): Html {
+  return html`
     <li>
       <a href="/alerts/${channel}">${name}</a> <span class="soft">
         ${delayText(delay_s)}
@@ -29,6 +29,7 @@ const rowOf = ({ channel, name, owner, delay_s, shut }: Recipient): Html =>
       }
     </li>
   `;
+}
 
 /** Shown where an address is asked for that cannot receive mail. */
 export const mailMissingNotice: Html = notice(
@@ -39,14 +40,15 @@ export const mailMissingNotice: Html = notice(
 
 const maxNames = 8;
 
-const listed = (names: readonly string[]): string =>
-  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
 
 /**
  * The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example
  * immediately; Pager after 5 min.`
  */
-export const notificationInWords = (items: readonly Recipient[]): string => {
+export function notificationInWords(items: readonly Recipient[]): string {
   const able = items.filter(({ shut }) => shut === null);
   const shown = able.slice(0, maxNames);
   const more = able.length - shown.length;
@@ -65,11 +67,11 @@ export const notificationInWords = (items: readonly Recipient[]): string => {
           `Not notified: ${not.slice(0, maxNames).join(', ')}${not.length > maxNames ? ` and ${not.length - maxNames} more` : ''}.`,
         ]),
   ].join(' ');
-};
+}
 
 /** The recipients of a monitor's notifications, in order of time. */
-export const recipients = (items: readonly Recipient[]): Html =>
-  html`
+export function recipients(items: readonly Recipient[]): Html {
+  return html`
     <section class="card" id="told">
       <h2>Notified</h2>
       ${items.every(({ shut }) => shut !== null) && html`<p>Nobody is notified when it is down.</p>`}
@@ -77,3 +79,4 @@ export const recipients = (items: readonly Recipient[]): Html =>
       <p class="actions">${linkButton('/alerts', 'All channels', { symbol: 'alerts' })}</p>
     </section>
   `;
+}

@@ -19,29 +19,32 @@ export type Change = {
   readonly after: string | undefined;
 };
 
-const isId = (text: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(text);
+function isId(text: string): boolean {
+  return /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(text);
+}
 
 /** Of lists of ids or of objects people learn the length; the CSV has them whole. */
-const textOf = (value: unknown): string => {
+function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return JSON.stringify(value);
   const texts = value.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
   if (value.length > 0 && !value.some(isRecord) && !texts.every(isId)) return texts.join(', ');
   return value.length === 0 ? 'none' : `${value.length} ${value.length === 1 ? 'item' : 'items'}`;
-};
+}
 
 /** Flattens nested settings by one level, so that of a long object only changes are shown. */
-const flat = (values: Values | null): ReadonlyMap<string, unknown> =>
-  new Map(
+function flat(values: Values | null): ReadonlyMap<string, unknown> {
+  return new Map(
     Object.entries(values ?? {}).flatMap(([key, value]) =>
       isRecord(value)
         ? Object.entries(value).map(([inner, each]): [string, unknown] => [`${key}.${inner}`, each])
         : [[key, value]],
     ),
   );
+}
 
 /** The differences between two states of a thing; everything where there is only one state. */
-export const changesOf = (before: Values | null, after: Values | null): readonly Change[] => {
+export function changesOf(before: Values | null, after: Values | null): readonly Change[] {
   const [was, is] = [flat(before), flat(after)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((key) => {
     const [from, to] = [was.get(key) ?? undefined, is.get(key) ?? undefined];
@@ -49,24 +52,28 @@ export const changesOf = (before: Values | null, after: Values | null): readonly
     const text = (value: unknown) => (value === undefined ? undefined : textOf(value));
     return [{ key, before: text(from), after: text(to) }];
   });
-};
+}
 
 const most = 160;
-const cut = (text: string): string => (text.length > most ? `${text.slice(0, most)}…` : text);
 
-const isMoment = (text: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(text) && !Number.isNaN(Date.parse(text));
+function cut(text: string): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+function isMoment(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(text) && !Number.isNaN(Date.parse(text));
+}
 
 /** Inside a sentence; a long value is cut here and complete in the file. */
-const valueText = (value: string | undefined, times: Times): Part => {
+function valueText(value: string | undefined, times: Times): Part {
   if (value === undefined || value === '') return html`<i>empty</i>`;
   return isMoment(value) ? times.whole(value) : html`<span>${cut(value)}</span>`;
-};
+}
 
 const shown = 6;
 
-const changeList = (changes: readonly Change[], times: Times): Html =>
-  html`
+function changeList(changes: readonly Change[], times: Times): Html {
+  return html`
     <ul class="changes">
       ${changes.slice(0, shown).map(
         ({ key, before, after }) =>
@@ -85,31 +92,39 @@ const changeList = (changes: readonly Change[], times: Times): Html =>
       }
     </ul>
   `;
+}
 
 type Listed = OutputOf<typeof listAudit>;
 type Entry = Listed['items'][number];
 
-const isDate = (text: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+function isDate(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+}
 
-const dayAfter = (date: string): string =>
-  new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+function dayAfter(date: string): string {
+  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+}
 
 /** The filter of the list; an invalid date is ignored. `to` is a day that is included. */
-const filterOf = ({ who = '', operation = '', from = '', to = '' }: MembersRequest['query']) => ({
-  who,
-  operation,
-  from: isDate(from) ? from : '',
-  to: isDate(to) ? to : '',
-});
+function filterOf({ who = '', operation = '', from = '', to = '' }: MembersRequest['query']) {
+  return {
+    who,
+    operation,
+    from: isDate(from) ? from : '',
+    to: isDate(to) ? to : '',
+  };
+}
+
 type Filter = ReturnType<typeof filterOf>;
 
-const inputFor = ({ who, operation, from, to }: Filter) => ({
-  ...(who === '' ? {} : { who }),
-  ...(operation === '' ? {} : { operation }),
-  ...(from === '' ? {} : { from }),
-  ...(to === '' ? {} : { until: dayAfter(to) }),
-});
+function inputFor({ who, operation, from, to }: Filter) {
+  return {
+    ...(who === '' ? {} : { who }),
+    ...(operation === '' ? {} : { operation }),
+    ...(from === '' ? {} : { from }),
+    ...(to === '' ? {} : { until: dayAfter(to) }),
+  };
+}
 
 const throughText: Readonly<Record<string, string>> = {
   page: 'Web',
@@ -118,23 +133,24 @@ const throughText: Readonly<Record<string, string>> = {
   operator: 'Operator command',
 };
 
-const nameIn = ({ before, after, subject }: Entry): string => {
+function nameIn({ before, after, subject }: Entry): string {
   const named = [after?.name, before?.name, subject, after?.email, before?.email].find(
     (each) => typeof each === 'string' && each !== '',
   );
   return typeof named === 'string' ? named : '';
-};
+}
 
-const howOf = ({ through, token_name, address }: Entry): Part =>
-  html`
+function howOf({ through, token_name, address }: Entry): Part {
+  return html`
     ${throughText[through] ?? through}
     ${token_name !== null && ` (${token_name})`}
     ${address !== null && `, ${address}`}
   `;
+}
 
 const idLists = ['paused', 'resumed', 'deleted', 'restored', 'monitors', 'groups', 'tags', 'mutes'];
 
-const rowOf = (entry: Entry, { times }: MembersRequest): Html => {
+function rowOf(entry: Entry, { times }: MembersRequest): Html {
   const name = nameIn(entry);
   // Of several monitors their names are listed: lists of their ids say nothing beside them.
   const isNamed = Array.isArray(entry.after?.names ?? entry.before?.names);
@@ -156,10 +172,10 @@ const rowOf = (entry: Entry, { times }: MembersRequest): Html => {
       <td data-label="Changes">${changes.length === 0 ? '–' : changeList(changes, times)}</td>
     </tr>
   `;
-};
+}
 
 /** The entries of each day below its heading; they come newest first. */
-const daysOf = (items: readonly Entry[], request: MembersRequest): readonly Html[] => {
+function daysOf(items: readonly Entry[], request: MembersRequest): readonly Html[] {
   const { times, now } = request;
   const today = times.text(now, 'day');
   return [...Map.groupBy(items, ({ at }) => times.text(at, 'day'))].map(
@@ -173,9 +189,9 @@ const daysOf = (items: readonly Entry[], request: MembersRequest): readonly Html
         </tbody>
       `,
   );
-};
+}
 
-const filterForm = async ({ ask }: MembersRequest, filter: Filter): Promise<Html> => {
+async function filterForm({ ask }: MembersRequest, filter: Filter): Promise<Html> {
   const choices = await ask(getAuditChoices);
   const state: FormState = freshForm(formOf(filter));
   const whos = [
@@ -195,7 +211,7 @@ const filterForm = async ({ ask }: MembersRequest, filter: Filter): Promise<Html
       <div class="actions"><button class="button">Filter</button></div>
     </form>
   `;
-};
+}
 
 const trail = [{ href: '/organisation', name: 'Organisation' }];
 
@@ -278,9 +294,11 @@ const columns = [
   'after',
 ];
 
-const json = (value: object | null): string => (value === null ? '' : JSON.stringify(value));
+function json(value: object | null): string {
+  return value === null ? '' : JSON.stringify(value);
+}
 
-const lineOf = ({
+function lineOf({
   at,
   who,
   through,
@@ -291,8 +309,8 @@ const lineOf = ({
   about,
   before,
   after,
-}: Entry): string =>
-  csvLine([
+}: Entry): string {
+  return csvLine([
     at,
     who,
     through,
@@ -304,6 +322,7 @@ const lineOf = ({
     json(before),
     json(after),
   ]);
+}
 
 /**
  * Further pages of the list. The first is read before anything is sent, so that a refusal still

@@ -37,36 +37,40 @@ const roles: readonly Choice[] = [
 ];
 
 /** The roles that someone with a role may give to others: only owners make owners. */
-export const rolesFor = (own: string): readonly Choice[] => [
-  ...roles,
-  {
-    value: 'owner',
-    label: 'Owner',
-    disabled: own !== 'owner',
-    help:
-      own === 'owner'
-        ? 'Also makes other members owners. An organisation has at least one.'
-        : 'Only an owner can make another member an owner.',
-  },
-];
+export function rolesFor(own: string): readonly Choice[] {
+  return [
+    ...roles,
+    {
+      value: 'owner',
+      label: 'Owner',
+      disabled: own !== 'owner',
+      help:
+        own === 'owner'
+          ? 'Also makes other members owners. An organisation has at least one.'
+          : 'Only an owner can make another member an owner.',
+    },
+  ];
+}
 
 type Member = OutputOf<typeof listMembers>['items'][number];
 
 const trail = [{ href: '/members', name: 'Members' }];
 
 /** @throws Refusal `member_not_found`, also for members of other organisations. */
-const memberOf = async (request: MembersRequest): Promise<Member> => {
+async function memberOf(request: MembersRequest): Promise<Member> {
   const { items } = await request.ask(listMembers);
   const member = items.find(({ id }) => id === request.path.member_id);
   if (!member) throw new Refusal('member_not_found', 'Member not found.');
   refuseUnlessMay(request, membersSetMemberRole);
   return member;
-};
+}
 
-const calledOf = ({ name, email }: Member): string => (name === '' ? email : name);
+function calledOf({ name, email }: Member): string {
+  return name === '' ? email : name;
+}
 
-const roleForm = ({ caller }: MembersRequest, member: Member, state: FormState): PageAnswer =>
-  show({
+function roleForm({ caller }: MembersRequest, member: Member, state: FormState): PageAnswer {
+  return show({
     title: `Role of ${calledOf(member)}`,
     place: 'members',
     status: state.status,
@@ -91,6 +95,7 @@ const roleForm = ({ caller }: MembersRequest, member: Member, state: FormState):
       </p>
     `,
   });
+}
 
 export const rolePage: Page = {
   method: 'GET',
@@ -123,8 +128,8 @@ export const changeRole: Page = {
   },
 };
 
-const removing = ({ caller }: MembersRequest, member: Member, state: FormState): PageAnswer =>
-  show({
+function removing({ caller }: MembersRequest, member: Member, state: FormState): PageAnswer {
+  return show({
     title: `Remove ${calledOf(member)}`,
     place: 'members',
     status: state.status,
@@ -144,6 +149,7 @@ const removing = ({ caller }: MembersRequest, member: Member, state: FormState):
       </form>
     `,
   });
+}
 
 export const removePage: Page = {
   method: 'GET',
@@ -176,7 +182,7 @@ export const remove: Page = {
 
 export const memberActs: readonly Page[] = [rolePage, changeRole, removePage, remove];
 
-const invitationsTable = async ({ ask, may, times }: MembersRequest): Promise<Html | null> => {
+async function invitationsTable({ ask, may, times }: MembersRequest): Promise<Html | null> {
   if (!may(listInvitations)) return null;
   const { items } = await ask(listInvitations);
   if (items.length === 0) return null;
@@ -223,7 +229,7 @@ const invitationsTable = async ({ ask, may, times }: MembersRequest): Promise<Ht
       </div>
     </section>
   `;
-};
+}
 
 /** Who is in the organisation. */
 export const membersPage: Page = {
@@ -313,8 +319,8 @@ export const membersPage: Page = {
   },
 };
 
-const form = ({ caller }: MembersRequest, state: FormState): PageAnswer =>
-  show({
+function form({ caller }: MembersRequest, state: FormState): PageAnswer {
+  return show({
     title: 'Invite member',
     place: 'members',
     status: state.status,
@@ -344,6 +350,7 @@ const form = ({ caller }: MembersRequest, state: FormState): PageAnswer =>
       </form>
     `,
   });
+}
 
 export const invitePage: Page = {
   method: 'GET',
@@ -353,8 +360,8 @@ export const invitePage: Page = {
 };
 
 /** Where no mail can be sent, the inviter sees the link, once. */
-const shown = (address: string, email: string): PageAnswer =>
-  show({
+function shown(address: string, email: string): PageAnswer {
+  return show({
     title: 'Invitation link',
     place: 'members',
     headers: { 'cache-control': 'no-store' },
@@ -380,16 +387,17 @@ const shown = (address: string, email: string): PageAnswer =>
       <p class="actions after">${linkButton('/members', 'Done')}</p>
     `,
   });
+}
 
-const invitedAs = async (
+async function invitedAs(
   request: MembersRequest,
   input: { readonly email: string; readonly role: string },
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { address, email } = await request.ask(inviteMember, input);
   return address === null
     ? seeOther('/members', { said: `Invitation sent to ${email}.` })
     : shown(address, email);
-};
+}
 
 export const invite: Page = {
   method: 'POST',
@@ -413,15 +421,15 @@ export const takeBack: Page = {
   },
 };
 
-const invitationOf = async (
+async function invitationOf(
   request: MembersRequest,
-): Promise<{ readonly email: string; readonly role: string }> => {
+): Promise<{ readonly email: string; readonly role: string }> {
   refuseUnlessMay(request, inviteMember);
   const { items } = await request.ask(listInvitations);
   const invitation = items.find(({ id }) => id === request.path.invitation_id);
   if (!invitation) throw new Refusal('invitation_not_found', 'Invitation not found.');
   return invitation;
-};
+}
 
 export const renewPage: Page = {
   method: 'GET',

@@ -7,7 +7,7 @@ import { hideFirstSteps, showFirstSteps } from '../contract.ts';
  * What a new organisation still lacks to be told of an outage for certain; null once all of it is
  * there, or when it was hidden. For those who can do something about it.
  */
-export const firstSteps = async ({ ask, may }: MembersRequest): Promise<Html | null> => {
+export async function firstSteps({ ask, may }: MembersRequest): Promise<Html | null> {
   if (!may(hideFirstSteps)) return null;
   const { is_hidden, monitor, channel, colleague, continent } = await ask(showFirstSteps);
   const steps = [
@@ -46,4 +46,4 @@ export const firstSteps = async ({ ask, may }: MembersRequest): Promise<Html | n
       }
     </section>
   `;
-};
+}

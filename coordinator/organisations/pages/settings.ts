@@ -34,8 +34,8 @@ import {
 
 const trail = [{ href: '/organisation', name: 'Organisation' }];
 
-const form = ({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer =>
-  show({
+function form({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer {
+  return show({
     title: `Delete ${organisation.name}`,
     place: 'organisation',
     status: state.status,
@@ -86,6 +86,7 @@ const form = ({ caller: { organisation } }: MembersRequest, state: FormState): P
       </form>
     `,
   });
+}
 
 export const deletePage: Page = {
   method: 'GET',
@@ -161,7 +162,7 @@ const nouns: Readonly<Record<string, string>> = {
 };
 
 /** The share in use; from nine tenths on it is highlighted. */
-const bar = ({ count, most }: Used): Html | null => {
+function bar({ count, most }: Used): Html | null {
   if (most === null) return null;
   const part = most === 0 ? 0 : Math.min(100, Math.round((count / most) * 100));
   return html`
@@ -174,10 +175,10 @@ const bar = ({ count, most }: Used): Html | null => {
       <rect width="${part}" height="6"></rect>
     </svg>
   `;
-};
+}
 
-const usedRow = (used: Used): Html =>
-  html`
+function usedRow(used: Used): Html {
+  return html`
     <div>
       <dt>${nouns[used.what] ?? used.what}</dt>
       <dd>
@@ -189,24 +190,26 @@ const usedRow = (used: Used): Html =>
       </dd>
     </div>
   `;
+}
 
-const planWords = ({ least_interval_s, used }: Organisation): string => {
+function planWords({ least_interval_s, used }: Organisation): string {
   if (used.every(({ most }) => most === null)) return 'No limits.';
   const often =
     least_interval_s === 0
       ? ''
       : ` The shortest check interval is ${durationText(least_interval_s * 1_000)}.`;
   return `${often} The operator of this installation can change the plan.`.trim();
-};
+}
 
-const row = (label: string, value: Part, action: Part = null): Html =>
-  html`
+function row(label: string, value: Part, action: Part = null): Html {
+  return html`
     <div class="setting">
       <dt>${label}</dt>
       <dd>${value}</dd>
       <dd class="setting-action">${action}</dd>
     </div>
   `;
+}
 
 /** Name, plan, and how much of the plan is used. */
 export const organisationPage: Page = {
@@ -275,8 +278,8 @@ export const organisationPage: Page = {
   },
 };
 
-const editForm = ({ caller }: MembersRequest, state: FormState): PageAnswer =>
-  show({
+function editForm({ caller }: MembersRequest, state: FormState): PageAnswer {
+  return show({
     title: `Edit ${caller.organisation.name}`,
     place: 'organisation',
     status: state.status,
@@ -306,6 +309,7 @@ const editForm = ({ caller }: MembersRequest, state: FormState): PageAnswer =>
       </form>
     `,
   });
+}
 
 export const editPage: Page = {
   method: 'GET',

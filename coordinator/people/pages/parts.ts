@@ -15,22 +15,26 @@ import {
 import { setSessionCookie } from '../sessions.ts';
 
 /** One card in the middle, as before signing in. */
-export const entryCard = (sentence: Part, ...parts: readonly Part[]): Html =>
-  html`<div class="card entry"><h1>${sentence}</h1>${parts}</div>`;
+export function entryCard(sentence: Part, ...parts: readonly Part[]): Html {
+  return html`<div class="card entry"><h1>${sentence}</h1>${parts}</div>`;
+}
 
-export const entryPage = (
+export function entryPage(
   title: string,
   main: Html,
   more: Pick<ShownPage, 'status' | 'headers' | 'passkeys'> = {},
-): ShownPage => show({ title, frame: 'bare', main, ...more });
+): ShownPage {
+  return show({ title, frame: 'bare', main, ...more });
+}
 
 /** Where the reader wanted to go: an address of ours, or the front page. */
-export const nextOf = (next: string | undefined): string =>
-  next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/';
+export function nextOf(next: string | undefined): string {
+  return next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/';
+}
 
 /** Other credentials that a new password ends, if the user says so. */
-export const alsoEnded = (state: FormState): Html =>
-  html`
+export function alsoEnded(state: FormState): Html {
+  return html`
     ${checkField({ name: 'end_tokens', label: 'Also revoke all my API tokens', state })}
     ${checkField({ name: 'end_passkeys', label: 'Also remove all my passkeys', state })}
     ${checkField({
@@ -40,37 +44,43 @@ export const alsoEnded = (state: FormState): Html =>
       state,
     })}
   `;
+}
 
-export const isSecure = ({ with: { baseUrl } }: PageRequest): boolean =>
-  baseUrl().startsWith('https:');
+export function isSecure({ with: { baseUrl } }: PageRequest): boolean {
+  return baseUrl().startsWith('https:');
+}
 
 /** Signs in with a new session, and redirects. */
-export const comeIn = (
+export function comeIn(
   request: PageRequest,
   session: string,
   to: string,
   said?: string,
   cookies: readonly string[] = [],
-): SeeOther =>
-  seeOther(to, {
+): SeeOther {
+  return seeOther(to, {
     said,
     headers: { 'set-cookie': [setSessionCookie(session, isSecure(request)), ...cookies] },
   });
+}
 
 /**
  * Before a form with a dangerous operation, so that no one fills it in for nothing; undefined: go
  * on.
  */
-export const proofFirst = ({
+export function proofFirst({
   signedIn: { person },
   now,
   address,
-}: PersonsRequest): SeeOther | undefined =>
-  isProvenNow(person, now) ? undefined : seeOther(`/confirm?next=${encodeURIComponent(address)}`);
+}: PersonsRequest): SeeOther | undefined {
+  return isProvenNow(person, now)
+    ? undefined
+    : seeOther(`/confirm?next=${encodeURIComponent(address)}`);
+}
 
 /** A link that was used, expired, or never existed: the same page for all three. */
-const deadLinkPage = (): ShownPage =>
-  entryPage(
+function deadLinkPage(): ShownPage {
+  return entryPage(
     'Link expired',
     entryCard(
       'This link has expired or was already used',
@@ -83,19 +93,20 @@ const deadLinkPage = (): ShownPage =>
     ),
     { status: 404, headers: { 'cache-control': 'no-store' } },
   );
+}
 
 /** The target of a link, if it is still valid. Null says that it is not, as the refusal does. */
-export const unlessDead = async (
+export async function unlessDead(
   answer: () => Promise<PageAnswer | null>,
   dead: PageAnswer = deadLinkPage(),
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   try {
     return (await answer()) ?? dead;
   } catch (error) {
     if (error instanceof Refusal && error.code === 'link_invalid') return dead;
     throw error;
   }
-};
+}
 
 type PasskeyForm = {
   /** Create a passkey, or sign with one. */
@@ -116,7 +127,7 @@ type PasskeyForm = {
  * A form that only a browser with scripts can answer; it says so to all others. Its page is shown
  * with `passkeys: true`.
  */
-export const passkeyForm = ({
+export function passkeyForm({
   does,
   action,
   verb,
@@ -127,8 +138,8 @@ export const passkeyForm = ({
   address,
   fields,
   beside,
-}: PasskeyForm): Html =>
-  html`
+}: PasskeyForm): Html {
+  return html`
     <form
       class="form passkey"
       method="post"
@@ -164,3 +175,4 @@ export const passkeyForm = ({
       </noscript>
     </form>
   `;
+}

@@ -36,8 +36,8 @@ import {
 } from '../contract.ts';
 import { alsoEnded, comeIn, proofFirst } from './parts.ts';
 
-const leaveForm = ({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer =>
-  show({
+function leaveForm({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer {
+  return show({
     title: `Leave ${organisation.name}`,
     place: 'members',
     status: state.status,
@@ -57,6 +57,7 @@ const leaveForm = ({ caller: { organisation } }: MembersRequest, state: FormStat
       </form>
     `,
   });
+}
 
 export const leavePage: Page = {
   method: 'GET',
@@ -76,8 +77,8 @@ export const leave: Page = {
   },
 };
 
-const newOrganisationForm = (state: FormState): PageAnswer =>
-  show({
+function newOrganisationForm(state: FormState): PageAnswer {
+  return show({
     title: 'New organisation',
     status: state.status,
     main: html`
@@ -106,6 +107,7 @@ const newOrganisationForm = (state: FormState): PageAnswer =>
       </form>
     `,
   });
+}
 
 export const newOrganisationPage: Page = {
   method: 'GET',
@@ -302,23 +304,25 @@ export const endAllOthers: Page = {
   },
 };
 
-const row = (label: string, value: Part, action: Part): Html =>
-  html`
+function row(label: string, value: Part, action: Part): Html {
+  return html`
     <div class="setting">
       <dt>${label}</dt>
       <dd>${value}</dd>
       <dd class="setting-action">${action}</dd>
     </div>
   `;
+}
 
-const count = (number: number, one: string, many: string): string =>
-  number === 1 ? one : `${number} ${many}`;
+function count(number: number, one: string, many: string): string {
+  return number === 1 ? one : `${number} ${many}`;
+}
 
-const secondFactorRow = (
+function secondFactorRow(
   { on_since, recovery_codes_left }: OutputOf<typeof showSecondFactor>,
   times: Times,
-): Html =>
-  on_since === null
+): Html {
+  return on_since === null
     ? row(
         'Two-step verification',
         html`Off<span class="note">Your password alone signs you in.</span>`,
@@ -334,6 +338,7 @@ const secondFactorRow = (
         `,
         linkButton('/profile/two-step', 'Change'),
       );
+}
 
 /** The user's data, with links to change each part. */
 export const profilePage: Page = {
@@ -402,14 +407,14 @@ export const profilePage: Page = {
 
 const trail = [{ href: '/profile', name: 'Your profile' }];
 
-const formPage = (
+function formPage(
   sentence: string,
   below: Part,
   state: FormState,
   fields: Html,
   verb: string,
-): PageAnswer =>
-  show({
+): PageAnswer {
+  return show({
     title: sentence,
     place: 'profile',
     status: state.status,
@@ -425,9 +430,10 @@ const formPage = (
       </form>
     `,
   });
+}
 
-const namePage = (state: FormState): PageAnswer =>
-  formPage(
+function namePage(state: FormState): PageAnswer {
+  return formPage(
     'Your name',
     'Other members see it beside what you do.',
     state,
@@ -441,6 +447,7 @@ const namePage = (state: FormState): PageAnswer =>
     }),
     'Save',
   );
+}
 
 export const profileName: Page = {
   method: 'GET',
@@ -465,7 +472,7 @@ export const writeProfileName: Page = {
   },
 };
 
-const emailPage = async ({ askOwn }: PersonsRequest, state: FormState): Promise<PageAnswer> => {
+async function emailPage({ askOwn }: PersonsRequest, state: FormState): Promise<PageAnswer> {
   const { mail, email, email_verified } = await askOwn(showProfile);
   const below = mail
     ? 'We send a link to the new address. Your current one stays until you open it.'
@@ -487,7 +494,7 @@ const emailPage = async ({ askOwn }: PersonsRequest, state: FormState): Promise<
     }),
     mail ? 'Send link' : 'Save',
   );
-};
+}
 
 export const profileEmail: Page = {
   method: 'GET',
@@ -519,8 +526,8 @@ export const writeProfileEmail: Page = {
   },
 };
 
-const passwordPage = ({ signedIn: { person } }: PersonsRequest, state: FormState): PageAnswer =>
-  formPage(
+function passwordPage({ signedIn: { person } }: PersonsRequest, state: FormState): PageAnswer {
+  return formPage(
     'Change password',
     'This signs you out of every other browser.',
     state,
@@ -540,6 +547,7 @@ const passwordPage = ({ signedIn: { person } }: PersonsRequest, state: FormState
     `,
     'Change password',
   );
+}
 
 export const profilePassword: Page = {
   method: 'GET',

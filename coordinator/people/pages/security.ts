@@ -116,7 +116,7 @@ export const passkeysPage: Page = {
   },
 };
 
-const addPage = async ({ askOwn }: PersonsRequest, sent?: FormState): Promise<PageAnswer> => {
+async function addPage({ askOwn }: PersonsRequest, sent?: FormState): Promise<PageAnswer> {
   const { origin, suggested_name: name } = await askOwn(listPasskeys);
   if (origin === null) return seeOther('/profile/passkeys');
   const state = sent ?? freshForm(formOf({ name }));
@@ -154,7 +154,7 @@ const addPage = async ({ askOwn }: PersonsRequest, sent?: FormState): Promise<Pa
       ${form}
     `,
   });
-};
+}
 
 export const newPasskeyPage: Page = {
   method: 'GET',
@@ -238,7 +238,7 @@ const secondFactorTrail = [ofProfile, { href: overview, name: 'Two-step verifica
 const noStore = { 'cache-control': 'no-store' } as const;
 
 /** A page for a setting that is on or off; the page that does not match redirects to the other. */
-const unlessOther = async (answer: () => Promise<PageAnswer>): Promise<PageAnswer> => {
+async function unlessOther(answer: () => Promise<PageAnswer>): Promise<PageAnswer> {
   try {
     return await answer();
   } catch (error) {
@@ -246,7 +246,7 @@ const unlessOther = async (answer: () => Promise<PageAnswer>): Promise<PageAnswe
     if (error instanceof Refusal && error.code === 'second_factor_off') return seeOther(setUpPath);
     throw error;
   }
-};
+}
 
 export const twoStepPage: Page = {
   method: 'GET',
@@ -298,14 +298,16 @@ export const twoStepPage: Page = {
 };
 
 /** In groups of four, as people read them aloud and type them. */
-const inFours = (secret: string): string => (secret.match(/.{1,4}/g) ?? []).join(' ');
+function inFours(secret: string): string {
+  return (secret.match(/.{1,4}/g) ?? []).join(' ');
+}
 
-const setUpForm = (
+function setUpForm(
   { signedIn: { person } }: PersonsRequest,
   secret: string,
   state: FormState,
-): PageAnswer =>
-  show({
+): PageAnswer {
+  return show({
     title: 'Set up two-step verification',
     place: 'profile',
     status: state.status,
@@ -355,6 +357,7 @@ const setUpForm = (
       </ol>
     `,
   });
+}
 
 export const setUpPage: Page = {
   method: 'GET',
@@ -372,8 +375,8 @@ export const setUpPage: Page = {
 };
 
 /** Shown once: only their fingerprints are stored. */
-const codesPage = (sentence: Part, codes: readonly string[]): PageAnswer =>
-  show({
+function codesPage(sentence: Part, codes: readonly string[]): PageAnswer {
+  return show({
     title: 'Recovery codes',
     place: 'profile',
     headers: noStore,
@@ -400,6 +403,7 @@ const codesPage = (sentence: Part, codes: readonly string[]): PageAnswer =>
       </div>
     `,
   });
+}
 
 export const setUp: Page = {
   method: 'POST',
@@ -422,7 +426,7 @@ export const setUp: Page = {
 };
 
 /** A page that asks for confirmation. */
-const question = (
+function question(
   request: PersonsRequest,
   asked: {
     readonly sentence: string;
@@ -430,12 +434,13 @@ const question = (
     readonly verb: string;
     readonly isEnd: boolean;
   },
-): PageAnswer =>
-  proofFirst(request) ??
-  show({
-    title: asked.sentence,
-    place: 'profile',
-    main: html`
+): PageAnswer {
+  return (
+    proofFirst(request) ??
+    show({
+      title: asked.sentence,
+      place: 'profile',
+      main: html`
       ${heading({ sentence: asked.sentence, below: asked.below, trail: secondFactorTrail })}
       <form class="form" method="post">
         <div class="actions">
@@ -446,7 +451,9 @@ const question = (
         </div>
       </form>
     `,
-  });
+    })
+  );
+}
 
 export const newCodesPage: Page = {
   method: 'GET',

@@ -38,8 +38,8 @@ import {
 import { endSessionCookie } from '../sessions.ts';
 import { comeIn, entryCard, entryPage, isSecure, nextOf, passkeyForm } from './parts.ts';
 
-const passkeyConfirm = (origin: string, next: string): Html =>
-  passkeyForm({
+function passkeyConfirm(origin: string, next: string): Html {
+  return passkeyForm({
     does: 'get',
     action: '/confirm/passkey',
     address: `/confirm${query({ next })}`,
@@ -48,13 +48,14 @@ const passkeyConfirm = (origin: string, next: string): Html =>
     verb: 'Use a passkey',
     symbol: 'tokens',
   });
+}
 
 /** Password or passkey again, before a dangerous operation. */
-export const confirmWith = async (
+export async function confirmWith(
   { signedIn: { person }, askOwn }: PersonsRequest,
   state: FormState,
   next: string,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const [{ items, origin }, { mail }] = await Promise.all([
     askOwn(listPasskeys),
     askOwn(showProfile),
@@ -103,7 +104,7 @@ export const confirmWith = async (
     ),
     { status: state.status, passkeys },
   );
-};
+}
 
 export const confirmPage: Page = {
   method: 'GET',
@@ -131,8 +132,8 @@ export const confirm: Page = {
 /** A page with a secret in its address must not be cached. */
 const headers = { 'cache-control': 'no-store' } as const;
 
-const dead = ({ signedIn }: OpenRequest): PageAnswer =>
-  entryPage(
+function dead({ signedIn }: OpenRequest): PageAnswer {
+  return entryPage(
     'Link expired',
     entryCard(
       'This link has expired or was already used',
@@ -152,8 +153,9 @@ const dead = ({ signedIn }: OpenRequest): PageAnswer =>
     ),
     { status: 404, headers },
   );
+}
 
-const act = async (request: OpenRequest): Promise<PageAnswer> => {
+async function act(request: OpenRequest): Promise<PageAnswer> {
   try {
     const { session } = await request.askAsVisitor(enter, { secret: request.path.secret });
     return comeIn(request, session, '/');
@@ -161,7 +163,7 @@ const act = async (request: OpenRequest): Promise<PageAnswer> => {
     if (error instanceof Refusal && error.code === 'link_invalid') return dead(request);
     throw error;
   }
-};
+}
 
 /**
  * A click signs in at once. A program that opens addresses by itself (a preview, a scanner, a
@@ -201,19 +203,21 @@ const stepCookie = 'second_step';
 const cookieSeconds = 3_600;
 const path = '/sign-in/second-step';
 
-export const askForSecondStep = (request: PageRequest, step: string, next: string): SeeOther =>
-  seeOther(`${path}${query({ next })}`, {
+export function askForSecondStep(request: PageRequest, step: string, next: string): SeeOther {
+  return seeOther(`${path}${query({ next })}`, {
     headers: {
       'set-cookie': cookie(stepCookie, step, { seconds: cookieSeconds, secure: isSecure(request) }),
     },
   });
+}
 
 /** Once signed in, it is no longer needed. */
-export const endOfStep = (request: PageRequest): string =>
-  cookie(stepCookie, '', { seconds: 0, secure: isSecure(request) });
+export function endOfStep(request: PageRequest): string {
+  return cookie(stepCookie, '', { seconds: 0, secure: isSecure(request) });
+}
 
-const appForm = (state: FormState): Html =>
-  textField({
+function appForm(state: FormState): Html {
+  return textField({
     name: 'code',
     label: 'Code',
     autocomplete: 'one-time-code',
@@ -223,9 +227,10 @@ const appForm = (state: FormState): Html =>
     state,
     help: 'The 6-digit code from your authenticator app.',
   });
+}
 
-const recoveryForm = (state: FormState): Html =>
-  textField({
+function recoveryForm(state: FormState): Html {
+  return textField({
     name: 'code',
     label: 'Recovery code',
     autocomplete: 'off',
@@ -234,9 +239,10 @@ const recoveryForm = (state: FormState): Html =>
     state,
     help: 'One of your ten recovery codes. Each works once.',
   });
+}
 
-const page = (state: FormState, next: string, isRecovery: boolean): PageAnswer =>
-  entryPage(
+function page(state: FormState, next: string, isRecovery: boolean): PageAnswer {
+  return entryPage(
     'Two-step verification',
     entryCard(
       'Two-step verification',
@@ -267,8 +273,11 @@ const page = (state: FormState, next: string, isRecovery: boolean): PageAnswer =
     ),
     { status: state.status, headers: { 'cache-control': 'no-store' } },
   );
+}
 
-const stepOf = ({ cookies }: OpenRequest): string | undefined => cookieOf(cookies, stepCookie);
+function stepOf({ cookies }: OpenRequest): string | undefined {
+  return cookieOf(cookies, stepCookie);
+}
 
 export const secondStepPage: Page = {
   method: 'GET',
@@ -282,7 +291,7 @@ export const secondStepPage: Page = {
   },
 };
 
-const leftWords = (left: number | null): string | undefined => {
+function leftWords(left: number | null): string | undefined {
   if (left === null) return undefined;
   const many =
     left === 0
@@ -291,7 +300,7 @@ const leftWords = (left: number | null): string | undefined => {
         ? 'one recovery code is'
         : `${left} recovery codes are`;
   return `You are signed in, and ${many} left. Create new ones in your profile.`;
-};
+}
 
 export const secondStep: Page = {
   method: 'POST',
@@ -320,8 +329,8 @@ export const secondStep: Page = {
   },
 };
 
-const passkeySignIn = (origin: string, next: string): Html =>
-  passkeyForm({
+function passkeySignIn(origin: string, next: string): Html {
+  return passkeyForm({
     does: 'get',
     action: '/sign-in/passkey',
     address: `/sign-in${query({ next })}`,
@@ -330,12 +339,13 @@ const passkeySignIn = (origin: string, next: string): Html =>
     verb: 'Use a passkey',
     symbol: 'tokens',
   });
+}
 
-export const signInWith = async (
+export async function signInWith(
   { askAsVisitor, query: { next } }: OpenRequest,
   state: FormState,
   to = nextOf(next),
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const door = await askAsVisitor(showSignUpPolicy);
   const forgot = html`<span class="links"><a href="/forgot">Forgot your password?</a></span>`;
   return entryPage(
@@ -378,7 +388,7 @@ export const signInWith = async (
     ),
     { status: state.status, passkeys: door.passkeys !== null },
   );
-};
+}
 
 export const signInPage: Page = {
   method: 'GET',
@@ -451,8 +461,9 @@ export const signOutPage: Page = {
 /** Signing in by a passkey, and confirming one's identity by one. */
 
 /** For the script, which passes it unchanged to the browser. */
-const options = (text: string): PageAnswer =>
-  send({ type: 'application/json', body: text, headers: { 'cache-control': 'no-store' } });
+function options(text: string): PageAnswer {
+  return send({ type: 'application/json', body: text, headers: { 'cache-control': 'no-store' } });
+}
 
 export const passkeyInOptions: Page = {
   method: 'POST',

@@ -79,8 +79,8 @@ export const join: Page = {
 
 const noStore = { 'cache-control': 'no-store' } as const;
 
-const withoutMail = (): PageAnswer =>
-  entryPage(
+function withoutMail(): PageAnswer {
+  return entryPage(
     'Forgotten password',
     entryCard(
       'Ask the operator of this installation',
@@ -94,8 +94,9 @@ const withoutMail = (): PageAnswer =>
       `,
     ),
   );
+}
 
-const forgotForm = async ({ askAsVisitor }: OpenRequest, state: FormState): Promise<PageAnswer> => {
+async function forgotForm({ askAsVisitor }: OpenRequest, state: FormState): Promise<PageAnswer> {
   const { mail } = await askAsVisitor(showSignUpPolicy);
   if (!mail) return withoutMail();
   return entryPage(
@@ -124,7 +125,7 @@ const forgotForm = async ({ askAsVisitor }: OpenRequest, state: FormState): Prom
     ),
     { status: state.status },
   );
-};
+}
 
 export const forgotPage: Page = {
   method: 'GET',
@@ -160,8 +161,8 @@ export const forgot: Page = {
   },
 };
 
-const resetForm = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> =>
-  unlessDead(async () => {
+function resetForm({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> {
+  return unlessDead(async () => {
     const { email } = await askAsVisitor(showLink, { kind: 'password reset', secret: path.secret });
     if (email === null) return null;
     return entryPage(
@@ -193,6 +194,7 @@ const resetForm = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promi
       { status: state.status, headers: noStore },
     );
   });
+}
 
 export const resetPage: Page = {
   method: 'GET',
@@ -222,7 +224,8 @@ export const reset: Page = {
 const fields = ['email', 'password', 'name', 'organisation', 'time_zone', 'invitation_secret'];
 
 /** The fields of everyone, invited or not. */
-const own = (state: FormState) => html`
+function own(state: FormState) {
+  return html`
   ${textField({
     name: 'name',
     label: 'Your name',
@@ -249,14 +252,15 @@ const own = (state: FormState) => html`
     state,
   })}
 `;
+}
 
-const invitationForm = (
+function invitationForm(
   state: FormState,
   secret: string,
   organisation: string,
   role: string,
-): PageAnswer =>
-  entryPage(
+): PageAnswer {
+  return entryPage(
     'Sign up',
     entryCard(
       `Join ${organisation}`,
@@ -275,9 +279,10 @@ const invitationForm = (
     ),
     { status: state.status, headers: { 'cache-control': 'no-store' } },
   );
+}
 
-const openForm = (state: FormState): PageAnswer =>
-  entryPage(
+function openForm(state: FormState): PageAnswer {
+  return entryPage(
     'Sign up',
     entryCard(
       'Sign up',
@@ -307,9 +312,10 @@ const openForm = (state: FormState): PageAnswer =>
     ),
     { status: state.status },
   );
+}
 
-const closed = (): PageAnswer =>
-  entryPage(
+function closed(): PageAnswer {
+  return entryPage(
     'Sign up',
     entryCard(
       'Sign-up is by invitation only',
@@ -322,16 +328,17 @@ const closed = (): PageAnswer =>
       `,
     ),
   );
+}
 
 /**
  * By an invitation (in the query, as /join passes it on), or openly where the sign-up policy allows
  * it.
  */
-const page = async (
+async function page(
   { askAsVisitor }: OpenRequest,
   state: FormState,
   secret: string | undefined,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   if (secret !== undefined && secret !== '')
     return unlessDead(async () => {
       const { organisation, email, role } = await askAsVisitor(showInvitation, { secret });
@@ -340,7 +347,7 @@ const page = async (
     });
   const door = await askAsVisitor(showSignUpPolicy);
   return door.sign_up === 'open' ? openForm(state) : closed();
-};
+}
 
 export const signUpPage: Page = {
   method: 'GET',
@@ -360,8 +367,8 @@ export const signUpInvited: Page = {
   answer: (request) => page(request, freshForm(formOf({})), request.path.secret),
 };
 
-const sent = (email: string): PageAnswer =>
-  entryPage(
+function sent(email: string): PageAnswer {
+  return entryPage(
     'Check your e-mail',
     entryCard(
       'Check your e-mail',
@@ -372,6 +379,7 @@ const sent = (email: string): PageAnswer =>
       `,
     ),
   );
+}
 
 export const signUp: Page = {
   method: 'POST',
@@ -394,8 +402,8 @@ export const signUp: Page = {
  * The link of the mail: GET shows a button, and only the button acts, because mail scanners follow
  * links.
  */
-const finishing = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> =>
-  unlessDead(async () => {
+function finishing({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> {
+  return unlessDead(async () => {
     const { email, name, organisation } = await askAsVisitor(showLink, {
       kind: 'sign-up',
       secret: path.secret,
@@ -432,6 +440,7 @@ const finishing = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promi
       { status: state.status, headers: { 'cache-control': 'no-store' } },
     );
   });
+}
 
 export const finishPage: Page = {
   method: 'GET',
@@ -458,8 +467,8 @@ export const finish: Page = {
     }),
 };
 
-const button = (title: string, heading: string, words: Part, label: string): PageAnswer =>
-  entryPage(
+function button(title: string, heading: string, words: Part, label: string): PageAnswer {
+  return entryPage(
     title,
     entryCard(
       heading,
@@ -470,6 +479,7 @@ const button = (title: string, heading: string, words: Part, label: string): Pag
     ),
     { headers: { 'cache-control': 'no-store' } },
   );
+}
 
 /**
  * Mail scanners follow links: only the button proves that a person has the mailbox, and only in a

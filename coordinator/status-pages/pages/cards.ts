@@ -31,7 +31,7 @@ export type Editing = {
   readonly texts?: readonly string[];
 };
 
-export const editingOf = async (request: MembersRequest): Promise<Editing> => {
+export async function editingOf(request: MembersRequest): Promise<Editing> {
   const { page_id } = request.path;
   const [page, editor] = await Promise.all([
     request.ask(getStatusPage, { page_id }),
@@ -44,17 +44,18 @@ export const editingOf = async (request: MembersRequest): Promise<Editing> => {
     domain: domain?.name,
   });
   return { page, editor, request, state: freshForm(form), rows: editor.rows, isChanged: false };
-};
+}
 
 export const trail = [{ href: '/status-pages', name: 'Status pages' }];
 
-export const card = (id: string, title: string, about: Part, inside: Part): Html =>
-  html`
+export function card(id: string, title: string, about: Part, inside: Part): Html {
+  return html`
     <section class="card stack" id="${id}" aria-labelledby="${id}-title">
       <div><h2 id="${id}-title">${title}</h2>${about && html`<p class="soft">${about}</p>`}</div>
       ${inside}
     </section>
   `;
+}
 
 export const accessWords: Readonly<Record<string, string>> = {
   public: 'Everyone',
@@ -70,13 +71,14 @@ export const languageNames: Readonly<Record<string, string>> = {
 };
 
 /** The page's public address: its own domain once that is proved. */
-export const addressOf = (
+export function addressOf(
   { slug, domain }: Pick<StatusPage, 'slug' | 'domain'>,
   baseUrl: string,
-): string =>
-  domain !== null && domain.proved_at !== null
+): string {
+  return domain !== null && domain.proved_at !== null
     ? `https://${domain.name}/`
     : `${baseUrl}/status/${slug}`;
+}
 
 export const postKindWords: Readonly<Record<string, string>> = {
   announcement: 'Announcement',
@@ -88,26 +90,27 @@ export const postKindWords: Readonly<Record<string, string>> = {
 
 type Post = { readonly kind: string; readonly text: string; readonly written_at: string };
 
-export const postLine = ({ kind, text, written_at }: Post, times: Times): Html =>
-  html`
+export function postLine({ kind, text, written_at }: Post, times: Times): Html {
+  return html`
     <p>
       <b>${postKindWords[kind] ?? kind}</b> <span class="softer">${times.moment(written_at)}</span>
       <span class="note-text soft">${text}</span>
     </p>
   `;
+}
 
 /** Who reads a post and who is notified of it, said before it is sent. */
-export const readersOf = (
+export function readersOf(
   { enabled, subscribers }: Pick<StatusPage, 'enabled' | 'subscribers'>,
   mail: boolean,
-): string => {
+): string {
   if (!enabled) return 'The status page is off: no one sees this, and no one is notified.';
   if (subscribers === 0) return 'Visible to every visitor. No one has subscribed yet.';
   const notified = `${subscribers} ${subscribers === 1 ? 'subscriber is' : 'subscribers are'} notified`;
   return mail
     ? `Visible to every visitor. ${notified}.`
     : `Visible to every visitor. ${notified}, but not by e-mail. ${mailMissingWords}.`;
-};
+}
 
 export const impactWords: Readonly<Record<(typeof impacts)[number], string>> = {
   degraded: 'Degraded',
@@ -115,15 +118,16 @@ export const impactWords: Readonly<Record<(typeof impacts)[number], string>> = {
   major_outage: 'Major outage',
 };
 
-const worstOf = ({ affected }: Report): (typeof impacts)[number] | undefined =>
-  impacts.findLast((impact) => affected.some((each) => each.impact === impact));
+function worstOf({ affected }: Report): (typeof impacts)[number] | undefined {
+  return impacts.findLast((impact) => affected.some((each) => each.impact === impact));
+}
 
 /** The state of a report, as its line and its page show it. */
-export const reportMark = (report: Report, now: number): Html => {
+export function reportMark(report: Report, now: number): Html {
   const worst = worstOf(report);
   if (report.ends_at !== null && Date.parse(report.ends_at) <= now)
     return html`<span class="state state-up">${icon('up')}Resolved</span>`;
   if (worst === undefined) return html`<span class="state">${icon('note')}Announcement</span>`;
   const state = worst === 'degraded' ? 'verifying' : 'down';
   return html`<span class="state state-${state}">${icon(state)}${impactWords[worst]}</span>`;
-};
+}

@@ -14,24 +14,26 @@ export type Row = {
 };
 
 /** Rows that move together: a heading with its monitors, or a monitor within its heading. */
-const blocksAround = (rows: readonly Row[], row: Row): readonly (readonly Row[])[] =>
-  row.under === null
+function blocksAround(rows: readonly Row[], row: Row): readonly (readonly Row[])[] {
+  return row.under === null
     ? rows
         .filter(({ under }) => under === null)
         .map((top) => [top, ...rows.filter(({ under }) => under === top.id)])
     : rows.filter(({ under }) => under === row.under).map((each) => [each]);
+}
 
-const placeOf = (blocks: readonly (readonly Row[])[], id: string): number =>
-  blocks.findIndex(([first]) => first?.id === id);
+function placeOf(blocks: readonly (readonly Row[])[], id: string): number {
+  return blocks.findIndex(([first]) => first?.id === id);
+}
 
 /** Whether a row can move up or down within its level. */
-export const canMove = (rows: readonly Row[], row: Row, by: -1 | 1): boolean => {
+export function canMove(rows: readonly Row[], row: Row, by: -1 | 1): boolean {
   const blocks = blocksAround(rows, row);
   return blocks[placeOf(blocks, row.id) + by] !== undefined;
-};
+}
 
 /** The rows after one changed places with its neighbour; unchanged when it has none there. */
-export const moved = (rows: readonly Row[], id: string, by: -1 | 1): readonly Row[] => {
+export function moved(rows: readonly Row[], id: string, by: -1 | 1): readonly Row[] {
   const row = rows.find((each) => each.id === id);
   if (row === undefined || !canMove(rows, row, by)) return rows;
   const blocks = [...blocksAround(rows, row)];
@@ -44,9 +46,11 @@ export const moved = (rows: readonly Row[], id: string, by: -1 | 1): readonly Ro
   return rows.flatMap((each) =>
     each.id === row.under ? [each, ...order] : each.under === row.under ? [] : [each],
   );
-};
+}
 
-export const nameField = (id: string): string => `names.${id}`;
+export function nameField(id: string): string {
+  return `names.${id}`;
+}
 
 /** Something that can be published: a monitor, or a group as a heading. */
 export type Choice = {
@@ -57,13 +61,15 @@ export type Choice = {
   readonly tags: readonly string[];
 };
 
-export const choicesOf = ({ groups, monitors }: Editor): readonly Choice[] => [
-  ...groups.map((each) => ({ ...each, kind: 'group' as const, group: null, tags: [] })),
-  ...monitors.map((each) => ({ ...each, kind: 'monitor' as const })),
-];
+export function choicesOf({ groups, monitors }: Editor): readonly Choice[] {
+  return [
+    ...groups.map((each) => ({ ...each, kind: 'group' as const, group: null, tags: [] })),
+    ...monitors.map((each) => ({ ...each, kind: 'monitor' as const })),
+  ];
+}
 
 /** The same rows of what exists, each monitor below its heading. */
-const arranged = (editor: Editor, rows: readonly Omit<Row, 'under'>[]): readonly Row[] => {
+function arranged(editor: Editor, rows: readonly Omit<Row, 'under'>[]): readonly Row[] {
   const headings = new Set(rows.flatMap(({ kind, id }) => (kind === 'group' ? [id] : [])));
   const saved = new Map(editor.rows.map(({ id, under }) => [id, under]));
   const groupOf = new Map(editor.monitors.map(({ id, group }) => [id, group]));
@@ -76,10 +82,10 @@ const arranged = (editor: Editor, rows: readonly Omit<Row, 'under'>[]): readonly
   return placed
     .filter(({ under }) => under === null)
     .flatMap((top) => [top, ...placed.filter(({ under }) => under === top.id)]);
-};
+}
 
 /** What the form holds, before its button did anything. */
-const rowsIn = (form: Form, editor: Editor): readonly Row[] => {
+function rowsIn(form: Form, editor: Editor): readonly Row[] {
   const choices = new Map(choicesOf(editor).map((each) => [each.id, each]));
   // A form names its fields in their order.
   const rows = form.names.flatMap((field) => {
@@ -88,15 +94,15 @@ const rowsIn = (form: Form, editor: Editor): readonly Row[] => {
     return choice === undefined ? [] : [{ kind: choice.kind, id: choice.id, name }];
   });
   return arranged(editor, rows);
-};
+}
 
 /** What is not on the page yet and has all the words in its name, group or tags. */
-export const found = (
+export function found(
   editor: Editor,
   rows: readonly Row[],
   form: Form,
   offered: readonly string[],
-): readonly Choice[] => {
+): readonly Choice[] {
   const words = (form.value('find') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   const among = form.value('among') ?? '';
   const there = new Set(rows.map(({ id }) => id));
@@ -110,14 +116,14 @@ export const found = (
     const text = [name, groups.get(group ?? '') ?? '', ...tags].join(' ').toLowerCase();
     return words.every((word) => text.includes(word));
   });
-};
+}
 
 /** The rows after the button that was pressed. A group brings its monitors. */
-export const changedRows = (
+export function changedRows(
   form: Form,
   editor: Editor,
   offered: readonly string[],
-): readonly Row[] => {
+): readonly Row[] {
   const rows = rowsIn(form, editor);
   const [verb = '', id = ''] = (form.value('act') ?? '').split(':');
   if (verb === 'up' || verb === 'down') return moved(rows, id, verb === 'up' ? -1 : 1);
@@ -141,4 +147,4 @@ export const changedRows = (
     ...rows,
     ...added.map(({ kind, id: of, name }) => ({ kind, id: of, name })),
   ]);
-};
+}

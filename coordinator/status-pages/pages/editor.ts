@@ -47,7 +47,7 @@ import { addCard, publishedCard } from './rows.ts';
 import { accessCard, domainCard, logoCard, lookCard, settingNames } from './settings.ts';
 
 /** The page's address, and who can see it. */
-const belowOf = ({ page, editor: { base_url } }: Editing): Part => {
+function belowOf({ page, editor: { base_url } }: Editing): Part {
   const address = addressOf(page, base_url);
   if (!page.enabled) return html`${address} · Off: no one sees it`;
   return html`
@@ -56,11 +56,11 @@ const belowOf = ({ page, editor: { base_url } }: Editing): Part => {
       page.access === 'link' && !page.has_link && ' (no link yet)'
     }
   `;
-};
+}
 
 /** For readers who may not change it. */
-const factsCard = ({ page, request: { may } }: Editing) =>
-  may(deleteStatusPage)
+function factsCard({ page, request: { may } }: Editing) {
+  return may(deleteStatusPage)
     ? null
     : card(
         'facts',
@@ -87,8 +87,9 @@ const factsCard = ({ page, request: { may } }: Editing) =>
           </dl>
         `,
       );
+}
 
-const settingsForm = (editing: Editing, document: string): Html | null => {
+function settingsForm(editing: Editing, document: string): Html | null {
   const { page, request, isChanged } = editing;
   if (!request.may(updateStatusPage)) return null;
   return html`
@@ -122,9 +123,9 @@ const settingsForm = (editing: Editing, document: string): Html | null => {
       ${previewFrame(document)}
     </form>
   `;
-};
+}
 
-const editorPage = (editing: Editing, document: string): PageAnswer => {
+function editorPage(editing: Editing, document: string): PageAnswer {
   const { page, request, state, link } = editing;
   // While something is down, posting comes first.
   const isFirst = isTroubled(editing);
@@ -161,10 +162,10 @@ const editorPage = (editing: Editing, document: string): PageAnswer => {
       </div>
     `,
   });
-};
+}
 
 /** The editor with the page as it would be after saving. */
-const shown = async (editing: Editing): Promise<PageAnswer> => {
+async function shown(editing: Editing): Promise<PageAnswer> {
   const { page, request, state, rows } = editing;
   const { form } = state;
   if (!request.may(updateStatusPage)) return editorPage(editing, '');
@@ -177,7 +178,7 @@ const shown = async (editing: Editing): Promise<PageAnswer> => {
     rows,
   });
   return editorPage(editing, document);
-};
+}
 
 export const statusPageEditor: Page = {
   method: 'GET',
@@ -187,17 +188,19 @@ export const statusPageEditor: Page = {
 };
 
 /** A refusal names a row by its place; in the form each has the id of what it shows. */
-const atFields = (state: FormState, rows: readonly Row[]): FormState => ({
-  ...state,
-  faults: new Map(
-    [...state.faults].map(([key, words]) => {
-      const row = rows[Number(/^rows\.(\d+)\./.exec(key)?.[1] ?? -1)];
-      return [row === undefined ? key : nameField(row.id), words];
-    }),
-  ),
-});
+function atFields(state: FormState, rows: readonly Row[]): FormState {
+  return {
+    ...state,
+    faults: new Map(
+      [...state.faults].map(([key, words]) => {
+        const row = rows[Number(/^rows\.(\d+)\./.exec(key)?.[1] ?? -1)];
+        return [row === undefined ? key : nameField(row.id), words];
+      }),
+    ),
+  };
+}
 
-const save = async (editing: Editing): Promise<PageAnswer> => {
+async function save(editing: Editing): Promise<PageAnswer> {
   const { page, request, rows } = editing;
   const { form, ask } = request;
   const password = form.value('password') ?? '';
@@ -220,16 +223,16 @@ const save = async (editing: Editing): Promise<PageAnswer> => {
         ? 'Saved. Now add the DNS record.'
         : 'Saved.';
   return seeOther(`/status-pages/${page.id}`, { said });
-};
+}
 
 /** The link is shown in the answer itself: it must not appear in an address or a cookie. */
-const createLink = async (editing: Editing): Promise<PageAnswer> => {
+async function createLink(editing: Editing): Promise<PageAnswer> {
   const { page, request } = editing;
   const { link } = await request.ask(renewStatusPageLink, { page_id: page.id });
   return shown({ ...editing, page: await request.ask(getStatusPage, { page_id: page.id }), link });
-};
+}
 
-const checkDomain = async (editing: Editing): Promise<PageAnswer> => {
+async function checkDomain(editing: Editing): Promise<PageAnswer> {
   const { page, request } = editing;
   const { form, ask } = request;
   const tried = await attempt(form, () => ask(checkStatusPageDomain, { page_id: page.id }), [
@@ -240,7 +243,7 @@ const checkDomain = async (editing: Editing): Promise<PageAnswer> => {
   return seeOther(`/status-pages/${page.id}`, {
     said: `${tried.done.domain?.name ?? 'The domain'} is connected.`,
   });
-};
+}
 
 const edited: Page = {
   method: 'POST',
@@ -264,18 +267,20 @@ const edited: Page = {
   },
 };
 
-const act = (
+function act(
   path: string,
   answer: (editing: Editing, request: MembersRequest) => Promise<PageAnswer>,
-): Page => ({
-  method: 'POST',
-  path: `/status-pages/:page_id/${path}`,
-  needs: 'member',
-  answer: async (request) => {
-    refuseUnlessMay(request, updateStatusPage);
-    return answer(await editingOf(request), request);
-  },
-});
+): Page {
+  return {
+    method: 'POST',
+    path: `/status-pages/:page_id/${path}`,
+    needs: 'member',
+    answer: async (request) => {
+      refuseUnlessMay(request, updateStatusPage);
+      return answer(await editingOf(request), request);
+    },
+  };
+}
 
 const logo: Page = {
   ...act('logo', async (editing, { file, form, ask }) => {

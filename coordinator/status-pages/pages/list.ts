@@ -21,8 +21,8 @@ import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from 
 import { listStatusPageOverviews } from '../contract.ts';
 import { accessWords, languageNames, type StatusPage, trail } from './cards.ts';
 
-const deleteForm = ({ id, name, subscribers }: StatusPage, state: FormState): PageAnswer =>
-  show({
+function deleteForm({ id, name, subscribers }: StatusPage, state: FormState): PageAnswer {
+  return show({
     title: `Delete ${name}`,
     place: 'status-pages',
     status: state.status,
@@ -50,11 +50,12 @@ const deleteForm = ({ id, name, subscribers }: StatusPage, state: FormState): Pa
       </form>
     `,
   });
+}
 
-const read = (request: MembersRequest): Promise<StatusPage> => {
+function read(request: MembersRequest): Promise<StatusPage> {
   refuseUnlessMay(request, deleteStatusPage);
   return request.ask(getStatusPage, { page_id: request.path.page_id });
-};
+}
 
 const asked: Page = {
   method: 'GET',
@@ -85,7 +86,8 @@ type Overview = OutputOf<typeof listStatusPageOverviews>['items'][number];
 
 const fields = ['name', 'slug', 'language'] as const;
 
-const form = (state: FormState, baseUrl: string, beside: Html | null = null): Html => html`
+function form(state: FormState, baseUrl: string, beside: Html | null = null): Html {
+  return html`
   ${formSummary(state)}
   <form class="form" method="post" action="/status-pages/new">
     ${textField({
@@ -118,9 +120,10 @@ const form = (state: FormState, baseUrl: string, beside: Html | null = null): Ht
     <div class="actions"><button class="button button-main">Create page</button>${beside}</div>
   </form>
 `;
+}
 
-const nothing = ({ may, with: { baseUrl } }: MembersRequest): Html =>
-  html`
+function nothing({ may, with: { baseUrl } }: MembersRequest): Html {
+  return html`
     ${heading({
       sentence: 'No status pages yet',
       below:
@@ -128,9 +131,10 @@ const nothing = ({ may, with: { baseUrl } }: MembersRequest): Html =>
     })}
     ${may(createStatusPage) && html`<div class="card">${form(freshForm(noForm), baseUrl())}</div>`}
   `;
+}
 
-const seen = ({ enabled, access }: Overview): Html =>
-  enabled
+function seen({ enabled, access }: Overview): Html {
+  return enabled
     ? html`
       <span class="state state-up">
         ${icon(access === 'public' ? 'globe' : 'lock')}
@@ -138,8 +142,9 @@ const seen = ({ enabled, access }: Overview): Html =>
       </span>
     `
     : html`<span class="state state-paused">${icon('paused')}Off</span>`;
+}
 
-const rowOf = (each: Overview): Html => {
+function rowOf(each: Overview): Html {
   const { id, name, slug, domain, monitors, offered, subscribers } = each;
   return html`
     <tr id="page-${id}" data-row>
@@ -160,15 +165,15 @@ const rowOf = (each: Overview): Html => {
       <td data-label="Subscribers" class="number">${subscribers}</td>
     </tr>
   `;
-};
+}
 
-const sentenceOf = (items: readonly Overview[], more: boolean): string => {
+function sentenceOf(items: readonly Overview[], more: boolean): string {
   const on = items.filter(({ enabled }) => enabled).length;
   if (more) return `More than ${items.length} status pages`;
   if (on === items.length)
     return on === 1 ? 'One status page is published' : `${on} status pages are published`;
   return `${on} of ${items.length} status pages ${on === 1 ? 'is' : 'are'} published`;
-};
+}
 
 const listPage: Page = {
   method: 'GET',
@@ -221,8 +226,8 @@ const listPage: Page = {
   },
 };
 
-const newForm = ({ with: { baseUrl } }: MembersRequest, state: FormState): PageAnswer =>
-  show({
+function newForm({ with: { baseUrl } }: MembersRequest, state: FormState): PageAnswer {
+  return show({
     title: 'New status page',
     place: 'status-pages',
     status: state.status,
@@ -235,6 +240,7 @@ const newForm = ({ with: { baseUrl } }: MembersRequest, state: FormState): PageA
       ${form(state, baseUrl(), linkButton('/status-pages', 'Cancel'))}
     `,
   });
+}
 
 const newPage: Page = {
   method: 'GET',

@@ -37,12 +37,12 @@ export type IncidentPage = OutputOf<typeof listIncidentPages>['items'][number];
 /** Posts on a status page, as their authors see them. */
 
 /** The pages that show an incident, and the last post on each. */
-export const incidentPages = (
+export function incidentPages(
   incident: string,
   pages: readonly IncidentPage[],
   { may, times }: MembersRequest,
-): Html | null =>
-  pages.length === 0
+): Html | null {
+  return pages.length === 0
     ? null
     : html`
       <section class="card stack" id="told">
@@ -74,6 +74,7 @@ export const incidentPages = (
         </ul>
       </section>
     `;
+}
 
 /** The posts of a page about an incident. */
 
@@ -89,7 +90,8 @@ type Line = {
   readonly about: string;
 };
 
-const line = ({ mark, title, when, last, href, about }: Line, times: Times): Html => html`
+function line({ mark, title, when, last, href, about }: Line, times: Times): Html {
+  return html`
   <li class="section-head">
     <div>
       <p>${mark} ${title}</p>
@@ -106,18 +108,20 @@ const line = ({ mark, title, when, last, href, about }: Line, times: Times): Htm
     }
   </li>
 `;
+}
 
-const span = (from: string, to: string | null, times: Times): Html =>
-  to === null
+function span(from: string, to: string | null, times: Times): Html {
+  return to === null
     ? html`since ${times.moment(from)}`
     : html`${times.moment(from)}, for ${durationText(Date.parse(to) - Date.parse(from))}`;
+}
 
 /** Outages that checks confirmed, and what people wrote themselves: open ones first. */
-const linesOf = ({
+function linesOf({
   page,
   editor: { incidents, reports },
   request,
-}: Editing): readonly { readonly isOpen: boolean; readonly item: Html }[] => {
+}: Editing): readonly { readonly isOpen: boolean; readonly item: Html }[] {
   const { times, may, now } = request;
   const [mayPost, mayReport] = [may(createStatusPagePost), may(updateStatusPageReport)];
   const measured = incidents.map(({ id, display_name, started_at, resolved_at, posts }) => {
@@ -159,17 +163,17 @@ const linesOf = ({
   return [...measured, ...written]
     .toSorted((a, b) => Number(b.isOpen) - Number(a.isOpen) || b.at.localeCompare(a.at))
     .map(({ isOpen, line: of }) => ({ isOpen, item: line(of, times) }));
-};
+}
 
 /** Whether something that visitors see is going on: then posting comes first. */
-export const isTroubled = ({
-  editor: { incidents, reports },
-  request: { now },
-}: Editing): boolean =>
-  incidents.some(({ resolved_at }) => resolved_at === null) ||
-  reports.some(({ ends_at }) => ends_at === null || Date.parse(ends_at) > now);
+export function isTroubled({ editor: { incidents, reports }, request: { now } }: Editing): boolean {
+  return (
+    incidents.some(({ resolved_at }) => resolved_at === null) ||
+    reports.some(({ ends_at }) => ends_at === null || Date.parse(ends_at) > now)
+  );
+}
 
-export const incidentsCard = (editing: Editing): Html => {
+export function incidentsCard(editing: Editing): Html {
   const { page, editor, request } = editing;
   const lines = linesOf(editing);
   // While something is open, what is over waits for a click.
@@ -207,13 +211,10 @@ export const incidentsCard = (editing: Editing): Html => {
       }
     `,
   );
-};
+}
 
-const postsOf = (
-  { page, incident }: PostedIncident,
-  { times, may }: MembersRequest,
-): Html | null =>
-  incident.posts.length === 0
+function postsOf({ page, incident }: PostedIncident, { times, may }: MembersRequest): Html | null {
+  return incident.posts.length === 0
     ? null
     : card(
         'posts',
@@ -247,13 +248,14 @@ const postsOf = (
           </ul>
         `,
       );
+}
 
 /** The form, with the page as its visitors will read it beside it. */
-const postPage = async (
+async function postPage(
   request: MembersRequest,
   told: PostedIncident,
   state: FormState,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { page, incident, usual, mail } = told;
   const { times, ask } = request;
   const kind = state.form.value('kind') ?? '';
@@ -320,18 +322,19 @@ const postPage = async (
       </div>
     `,
   });
-};
+}
 
-const read = ({ ask, path: { page_id, incident_id } }: MembersRequest): Promise<PostedIncident> =>
-  ask(getStatusPageIncident, { page_id, incident_id });
+function read({ ask, path: { page_id, incident_id } }: MembersRequest): Promise<PostedIncident> {
+  return ask(getStatusPageIncident, { page_id, incident_id });
+}
 
 /** The usual successor of the last post. */
-const nextKind = ({ incident: { posts, resolved_at }, usual }: PostedIncident): string => {
+function nextKind({ incident: { posts, resolved_at }, usual }: PostedIncident): string {
   if (resolved_at !== null) return 'resolved';
   const last = usual.findIndex(({ kind }) => kind === posts[0]?.kind);
   // While it is down, no kind is suggested that says it works again.
   return usual[Math.min(last + 1, 1)]?.kind ?? 'investigating';
-};
+}
 
 const getPage: Page = {
   method: 'GET',

@@ -5,7 +5,7 @@ import { type Html, html, icon } from '../../web/html.ts';
  * The public page as it would be, in a frame that can do nothing. A change gives the frame another
  * id, so that it is replaced: browsers do not let scripts write documents into one.
  */
-export const previewFrame = (document: string): Html => {
+export function previewFrame(document: string): Html {
   const id = createHash('sha256').update(document).digest('hex').slice(0, 12);
   return html`
     <section class="card stack page-preview" aria-labelledby="preview-title">
@@ -25,4 +25,4 @@ export const previewFrame = (document: string): Html => {
       </div>
     </section>
   `;
-};
+}

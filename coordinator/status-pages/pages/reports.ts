@@ -48,9 +48,11 @@ const kindHelp: Readonly<Record<(typeof updateKinds)[number], string>> = {
   resolved: 'It is over. This ends the report.',
 };
 
-const affectedField = (monitor: string): string => `affected.${monitor}`;
+function affectedField(monitor: string): string {
+  return `affected.${monitor}`;
+}
 
-const affectedFields = ({ editor }: Editing, state: FormState): Html | null => {
+function affectedFields({ editor }: Editing, state: FormState): Html | null {
   const monitors = editor.rows.filter(({ kind }) => kind === 'monitor');
   return monitors.length === 0
     ? null
@@ -70,7 +72,7 @@ const affectedFields = ({ editor }: Editing, state: FormState): Html | null => {
         )}
       </fieldset>
     `;
-};
+}
 
 type Subject = {
   readonly editing: Editing;
@@ -78,7 +80,7 @@ type Subject = {
   readonly report: Report | undefined;
 };
 
-const fields = (subject: Subject, state: FormState): Html => {
+function fields(subject: Subject, state: FormState): Html {
   const { editing, report } = subject;
   const zone = editing.request.caller.organisation.time_zone;
   return html`
@@ -132,10 +134,10 @@ const fields = (subject: Subject, state: FormState): Html => {
       <p class="field-help">Time zone: ${zone}. Uptime figures do not change: they are measured.</p>
     </details>
   `;
-};
+}
 
-const updatesCard = ({ editing, report }: Subject): Html | null =>
-  report === undefined || report.updates.length === 0
+function updatesCard({ editing, report }: Subject): Html | null {
+  return report === undefined || report.updates.length === 0
     ? null
     : card(
         'posts',
@@ -156,8 +158,9 @@ const updatesCard = ({ editing, report }: Subject): Html | null =>
           </ul>
         `,
       );
+}
 
-const reportPage = (subject: Subject, state: FormState, document: string): PageAnswer => {
+function reportPage(subject: Subject, state: FormState, document: string): PageAnswer {
   const { editing, report } = subject;
   const { page, request } = editing;
   const action = `/status-pages/${page.id}/reports/${report?.id ?? 'new'}`;
@@ -209,24 +212,26 @@ const reportPage = (subject: Subject, state: FormState, document: string): PageA
       </div>
     `,
   });
-};
+}
 
 /** What the form names, or would if it were sent. */
-const affectedIn = (form: Form, { editor }: Editing) =>
-  editor.rows.flatMap(({ id, kind }) => {
+function affectedIn(form: Form, { editor }: Editing) {
+  return editor.rows.flatMap(({ id, kind }) => {
     const impact = form.value(affectedField(id)) ?? '';
     return kind === 'group' || impact === '' ? [] : [{ monitor: id, impact }];
   });
+}
 
-const timesIn = (form: Form): Readonly<Record<string, string>> =>
-  Object.fromEntries(
+function timesIn(form: Form): Readonly<Record<string, string>> {
+  return Object.fromEntries(
     ['started_at', 'ends_at'].flatMap((name) => {
       const value = form.value(name) ?? '';
       return value === '' ? [] : [[name, value]];
     }),
   );
+}
 
-const shownWith = async (subject: Subject, state: FormState): Promise<PageAnswer> => {
+async function shownWith(subject: Subject, state: FormState): Promise<PageAnswer> {
   const { editing, report } = subject;
   const { request, page } = editing;
   const { form } = state;
@@ -241,38 +246,38 @@ const shownWith = async (subject: Subject, state: FormState): Promise<PageAnswer
     },
   });
   return reportPage(subject, state, document);
-};
+}
 
-const formOfReport = ({ title, affected, updates }: Report): Form =>
-  formOf({
+function formOfReport({ title, affected, updates }: Report): Form {
+  return formOf({
     title,
     kind: nextKind(updates[0]?.kind),
     ...Object.fromEntries(affected.map(({ monitor, impact }) => [affectedField(monitor), impact])),
   });
+}
 
 /** The usual successor of the last update; nothing is suggested that ends it. */
-const nextKind = (last: string | undefined): string =>
-  last === 'announcement' || last === 'monitoring' ? last : 'identified';
+function nextKind(last: string | undefined): string {
+  return last === 'announcement' || last === 'monitoring' ? last : 'identified';
+}
 
-const newSubject = async (request: MembersRequest): Promise<Subject> => {
+async function newSubject(request: MembersRequest): Promise<Subject> {
   refuseUnlessMay(request, createStatusPageReport);
   return { editing: await editingOf(request), report: undefined };
-};
+}
 
-const subjectOf = async (
-  request: MembersRequest,
-): Promise<Subject & { readonly report: Report }> => {
+async function subjectOf(request: MembersRequest): Promise<Subject & { readonly report: Report }> {
   const { page_id, report_id } = request.path;
   const [editing, report] = await Promise.all([
     editingOf(request),
     request.ask(getStatusPageReport, { page_id, report_id }),
   ]);
   return { editing, report };
-};
+}
 
 const faultsOf = ['title', 'kind', 'text', 'affected', 'started_at', 'ends_at'];
 
-const created = async (request: MembersRequest, subject: Subject): Promise<PageAnswer> => {
+async function created(request: MembersRequest, subject: Subject): Promise<PageAnswer> {
   const { form, ask } = request;
   const { editing } = subject;
   const input = {
@@ -286,13 +291,13 @@ const created = async (request: MembersRequest, subject: Subject): Promise<PageA
   const tried = await attempt(form, () => ask(createStatusPageReport, input), faultsOf);
   if ('refused' in tried) return shownWith(subject, tried.refused);
   return seeOther(`/status-pages/${editing.page.id}`, { said: 'Posted.' });
-};
+}
 
-const updated = async (
+async function updated(
   request: MembersRequest,
   subject: Subject,
   report: Report,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { form, ask } = request;
   const { editing } = subject;
   const of = { page_id: editing.page.id, report_id: report.id };
@@ -312,7 +317,7 @@ const updated = async (
   );
   if ('refused' in tried) return shownWith(subject, tried.refused);
   return seeOther(`/status-pages/${editing.page.id}`, { said: isPost ? 'Posted.' : 'Saved.' });
-};
+}
 
 const path = '/status-pages/:page_id/reports';
 

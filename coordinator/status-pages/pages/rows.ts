@@ -7,10 +7,11 @@ import { type Choice, canMove, found, nameField, type Row } from './draft.ts';
 /** What is published: rows with their names and places, and what can be added. */
 
 /** The internal name, for someone who chooses the public one. */
-const ownNames = ({ editor: { monitors, groups } }: Editing): ReadonlyMap<string, string> =>
-  new Map([...monitors, ...groups].map(({ id, name }) => [id, name]));
+function ownNames({ editor: { monitors, groups } }: Editing): ReadonlyMap<string, string> {
+  return new Map([...monitors, ...groups].map(({ id, name }) => [id, name]));
+}
 
-const step = ({ rows, state }: Editing, row: Row, by: -1 | 1): Html => {
+function step({ rows, state }: Editing, row: Row, by: -1 | 1): Html {
   const act = state.form.value('act');
   const verb = by < 0 ? 'up' : 'down';
   const can = canMove(rows, row, by);
@@ -32,9 +33,9 @@ const step = ({ rows, state }: Editing, row: Row, by: -1 | 1): Html => {
       <span class="unseen">Move ${row.name} ${verb}</span>
     </button>
   `;
-};
+}
 
-const rowForm = (editing: Editing, row: Row, own: string): Html => {
+function rowForm(editing: Editing, row: Row, own: string): Html {
   const name = nameField(row.id);
   const fault = editing.state.faults.get(name);
   const id = `row-${row.id}`;
@@ -76,11 +77,11 @@ const rowForm = (editing: Editing, row: Row, own: string): Html => {
       </button>
     </li>
   `;
-};
+}
 
 /** For readers who may not change it. */
-const rowsShown = ({ rows }: Editing): Html =>
-  rows.length === 0
+function rowsShown({ rows }: Editing): Html {
+  return rows.length === 0
     ? html`<p class="soft">Nothing published yet</p>`
     : html`
       <ol class="folds lines">
@@ -98,8 +99,9 @@ const rowsShown = ({ rows }: Editing): Html =>
         )}
       </ol>
     `;
+}
 
-export const publishedCard = (editing: Editing): Html => {
+export function publishedCard(editing: Editing): Html {
   const own = ownNames(editing);
   const { rows, request } = editing;
   return card(
@@ -116,12 +118,12 @@ export const publishedCard = (editing: Editing): Html => {
           </ol>
         `,
   );
-};
+}
 
 /** More would make the page long; the search narrows them. */
 const maxShown = 8;
 
-const box = (editing: Editing, { id, name, kind, group, tags }: Choice): Html => {
+function box(editing: Editing, { id, name, kind, group, tags }: Choice): Html {
   const { state, editor } = editing;
   const heading = editor.groups.find((each) => each.id === group)?.name;
   const about = [...(heading === undefined ? [] : [heading]), ...tags].join(' · ');
@@ -143,24 +145,27 @@ const box = (editing: Editing, { id, name, kind, group, tags }: Choice): Html =>
       </span>
     </label>
   `;
-};
+}
 
 /** What a search looks in: everything, what joined a published group, a group, a tag. */
-const filters = ({ editor, page }: Editing) => [
-  { value: '', label: 'All monitors and groups' },
-  ...(page.offered.length === 0
-    ? []
-    : [{ value: 'new', label: `New in published groups (${page.offered.length})` }]),
-  ...editor.groups.map(({ id, name }) => ({ value: `group:${id}`, label: `Group: ${name}` })),
-  ...[...new Set(editor.monitors.flatMap(({ tags }) => tags))]
-    .toSorted()
-    .map((tag) => ({ value: `tag:${tag}`, label: `Tag: ${tag}` })),
-];
+function filters({ editor, page }: Editing) {
+  return [
+    { value: '', label: 'All monitors and groups' },
+    ...(page.offered.length === 0
+      ? []
+      : [{ value: 'new', label: `New in published groups (${page.offered.length})` }]),
+    ...editor.groups.map(({ id, name }) => ({ value: `group:${id}`, label: `Group: ${name}` })),
+    ...[...new Set(editor.monitors.flatMap(({ tags }) => tags))]
+      .toSorted()
+      .map((tag) => ({ value: `tag:${tag}`, label: `Tag: ${tag}` })),
+  ];
+}
 
-const offeredWords = (count: number): string =>
-  count === 1 ? '1 monitor to name' : `${count} monitors to name`;
+function offeredWords(count: number): string {
+  return count === 1 ? '1 monitor to name' : `${count} monitors to name`;
+}
 
-export const addCard = (editing: Editing): Html | null => {
+export function addCard(editing: Editing): Html | null {
   const { page, editor, request, rows, state } = editing;
   if (!request.may(addStatusPageMonitor)) return null;
   const offered = page.offered.map(({ monitor }) => monitor);
@@ -218,4 +223,4 @@ export const addCard = (editing: Editing): Html | null => {
       </div>
     `,
   );
-};
+}

@@ -23,19 +23,20 @@ export const settingNames = [
   'domain',
 ] as const;
 
-const swatch = (accent: string | null): Html | null =>
-  accent === null
+function swatch(accent: string | null): Html | null {
+  return accent === null
     ? null
     : html`
       <svg class="accent-swatch" viewBox="0 0 20 20" aria-hidden="true">
         <rect width="20" height="20" rx="4" fill="${accent}"></rect>
       </svg>
     `;
+}
 
 const languages = Object.entries(languageNames).map(([value, label]) => ({ value, label }));
 
-export const lookCard = ({ page, editor, request, state }: Editing): Html | null =>
-  request.may(updateStatusPage)
+export function lookCard({ page, editor, request, state }: Editing): Html | null {
+  return request.may(updateStatusPage)
     ? card(
         'look',
         'Appearance',
@@ -86,8 +87,9 @@ export const lookCard = ({ page, editor, request, state }: Editing): Html | null
         `,
       )
     : null;
+}
 
-export const logoCard = ({ page, request, state }: Editing): Html | null => {
+export function logoCard({ page, request, state }: Editing): Html | null {
   if (!request.may(setStatusPageLogo)) return null;
   const fault = state.faults.get('logo');
   return card(
@@ -144,17 +146,18 @@ export const logoCard = ({ page, request, state }: Editing): Html | null => {
       }
     `,
   );
-};
+}
 
-const copyable = (text: string): Html =>
-  html`
+function copyable(text: string): Html {
+  return html`
     <p class="copyable">
       <code>${text}</code>
       <button class="button" type="button" data-copy="${text}">${icon('copy')}Copy</button>
     </p>
   `;
+}
 
-const linkPart = ({ page, link }: Editing): Html | null => {
+function linkPart({ page, link }: Editing): Html | null {
   if (page.access !== 'link') return null;
   if (link !== undefined)
     return html`
@@ -181,9 +184,9 @@ const linkPart = ({ page, link }: Editing): Html | null => {
       </p>
     </div>
   `;
-};
+}
 
-export const accessCard = (editing: Editing): Html | null => {
+export function accessCard(editing: Editing): Html | null {
   const { page, request, state } = editing;
   if (!request.may(renewStatusPageLink)) return null;
   return card(
@@ -214,16 +217,16 @@ export const accessCard = (editing: Editing): Html | null => {
       ${linkPart(editing)}
     `,
   );
-};
+}
 
-const recordTable = ({
+function recordTable({
   record_name,
   record_text,
 }: {
   readonly record_name: string;
   readonly record_text: string;
-}): Html =>
-  html`
+}): Html {
+  return html`
     <dl class="facts">
       <dt>Type</dt>
       <dd><code>TXT</code></dd>
@@ -233,8 +236,9 @@ const recordTable = ({
       <dd>${copyable(record_text)}</dd>
     </dl>
   `;
+}
 
-const foundThere = (texts: readonly string[] | undefined): Html | null => {
+function foundThere(texts: readonly string[] | undefined): Html | null {
   if (texts === undefined) return null;
   return texts.length === 0
     ? notice(
@@ -247,9 +251,9 @@ const foundThere = (texts: readonly string[] | undefined): Html | null => {
         'The record has another text',
         html`Found: ${texts.map((text) => html`<code>${text}</code> `)}`,
       );
-};
+}
 
-export const domainCard = ({ page, editor, request, state, texts }: Editing): Html | null => {
+export function domainCard({ page, editor, request, state, texts }: Editing): Html | null {
   if (!request.may(updateStatusPage) || !request.may(checkStatusPageDomain)) return null;
   const { domain } = page;
   const host = new URL(editor.base_url).host;
@@ -308,4 +312,4 @@ export const domainCard = ({ page, editor, request, state, texts }: Editing): Ht
       }
     `,
   );
-};
+}

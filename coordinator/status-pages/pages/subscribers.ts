@@ -12,7 +12,7 @@ import { trail } from './cards.ts';
 
 type Subscriber = OutputOf<typeof listStatusPageSubscribers>['items'][number];
 
-const stateOf = ({ confirmed_at, failing_since, off_at }: Subscriber, times: Times): Html => {
+function stateOf({ confirmed_at, failing_since, off_at }: Subscriber, times: Times): Html {
   if (off_at !== null)
     return html`
       <span class="state state-paused">
@@ -28,9 +28,10 @@ const stateOf = ({ confirmed_at, failing_since, off_at }: Subscriber, times: Tim
         ${icon('verifying')}Failing since ${times.moment(failing_since)}
       </span>
     `;
-};
+}
 
-const rowOf = (page: string, each: Subscriber, times: Times): Html => html`
+function rowOf(page: string, each: Subscriber, times: Times): Html {
+  return html`
   <tr id="subscriber-${each.id}" data-row>
     <td data-label="Address"><b>${each.address}</b></td>
     <td data-label="By">${each.kind === 'email' ? 'E-mail' : 'Webhook'}</td>
@@ -43,6 +44,7 @@ const rowOf = (page: string, each: Subscriber, times: Times): Html => html`
     </td>
   </tr>
 `;
+}
 
 const list: Page = {
   method: 'GET',

@@ -30,54 +30,55 @@ type Dependencies = {
   readonly isLeader: () => boolean;
 };
 
-export const createDomainProofs = ({
-  sql,
-  clock,
-  log,
-  textRecords,
-  isLeader,
-}: Dependencies): { readonly tick: () => Promise<void> } => ({
-  tick: async () => {
-    if (!isLeader()) return;
-    const now = clock.now();
-    for (const { id, domain, domain_token, seen_at, checked_at } of await domainsToProve(
-      sql,
-      new Date(now - againAfterMs),
-      atOnce,
-    )) {
-      const isFound = (await textRecords(proofRecordName(domain))).includes(
-        proofRecordText(domain_token),
-      );
-      // After a time without checks the month begins now: one failed lookup does not take a page
-      // offline.
-      const isFirst = checked_at === null || now - checked_at.getTime() > 2 * againAfterMs;
-      const isOver = !isFound && !isFirst && now - seen_at.getTime() > letGoAfterMs;
-      await writeDomainCheck(sql, id, {
-        domain,
-        at: new Date(now),
-        isSeen: isFound || isFirst,
-        isOver,
-      });
-      if (isOver)
-        log.warn(
-          { page: id, domain },
-          'removed the domain of a status page: not verified for a month',
+export function createDomainProofs({ sql, clock, log, textRecords, isLeader }: Dependencies): {
+  readonly tick: () => Promise<void>;
+} {
+  return {
+    tick: async () => {
+      if (!isLeader()) return;
+      const now = clock.now();
+      for (const { id, domain, domain_token, seen_at, checked_at } of await domainsToProve(
+        sql,
+        new Date(now - againAfterMs),
+        atOnce,
+      )) {
+        const isFound = (await textRecords(proofRecordName(domain))).includes(
+          proofRecordText(domain_token),
         );
-    }
-  },
-});
+        // After a time without checks the month begins now: one failed lookup does not take a page
+        // offline.
+        const isFirst = checked_at === null || now - checked_at.getTime() > 2 * againAfterMs;
+        const isOver = !isFound && !isFirst && now - seen_at.getTime() > letGoAfterMs;
+        await writeDomainCheck(sql, id, {
+          domain,
+          at: new Date(now),
+          isSeen: isFound || isFirst,
+          isOver,
+        });
+        if (isOver)
+          log.warn(
+            { page: id, domain },
+            'removed the domain of a status page: not verified for a month',
+          );
+      }
+    },
+  };
+}
 
 /**
  * The secret in the link of a private status page: long enough for a plain hash of it to reveal
  * nothing.
  */
-export const newPageKey = (): string => randomBytes(24).toString('base64url');
+export function newPageKey(): string {
+  return randomBytes(24).toString('base64url');
+}
 
 const shape = /^[A-Za-z0-9_-]{32}$/;
 
 /** The stored fingerprint; undefined for a text that was never a key. */
-export const pageKeyFingerprint = (text: string): Buffer | undefined =>
-  shape.test(text) ? createHash('sha256').update(`status page ${text}`).digest() : undefined;
+export function pageKeyFingerprint(text: string): Buffer | undefined {
+  return shape.test(text) ? createHash('sha256').update(`status page ${text}`).digest() : undefined;
+}
 
 /**
  * The cookie of a browser with access to a private page. It is the page's only cookie, limited to
@@ -87,11 +88,12 @@ export const entryName = 'page_entry';
 
 const seconds = 30 * 86_400;
 
-export const entryCookie = (
+export function entryCookie(
   value: string,
   { path, secure }: { readonly path: string; readonly secure: boolean },
-): string =>
-  `${entryName}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+): string {
+  return `${entryName}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+}
 
 /** For an uncacheable redirect whose request had a secret in its address. */
 export const cleared = {
@@ -117,19 +119,20 @@ export type PageAccess = {
   readonly byLink: (read: ReadPage, key: string) => Promise<string | undefined>;
 };
 
-const isSame = (a: Uint8Array, b: Uint8Array): boolean =>
-  a.length === b.length && timingSafeEqual(a, b);
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
 
 /** Longer texts cannot be a page's password, and would take time to hash. */
 const longestPassword = 200;
 
-export const createPageAccess = ({
+export function createPageAccess({
   accountSecrets,
   attempts,
 }: {
   readonly accountSecrets: AccountSecrets;
   readonly attempts: Attempts;
-}): PageAccess => {
+}): PageAccess {
   const entryOf = ({ id, lock }: ReadPage): Promise<Buffer> =>
     accountSecrets.fingerprint('page entry', `${id} ${lock.access} ${lock.version}`);
   const giveEntry = async (read: ReadPage): Promise<string> =>
@@ -163,4 +166,4 @@ export const createPageAccess = ({
       return isSame(fingerprint, linkFingerprint) ? giveEntry(read) : undefined;
     },
   };
-};
+}

@@ -37,7 +37,7 @@ const colours: Readonly<Record<PublicState, string>> = {
 };
 
 /** The approximate width of a text in that font: a badge has no way to measure. */
-const widthOf = (text: string): number => {
+function widthOf(text: string): number {
   let width = 0;
   for (const letter of text)
     width += /[il.,:' |!]/.test(letter)
@@ -48,9 +48,9 @@ const widthOf = (text: string): number => {
           ? 7.8
           : 6.6;
   return Math.ceil(width) + 12;
-};
+}
 
-const drawn = (label: string, value: string, colour: string): string => {
+function drawn(label: string, value: string, colour: string): string {
   const [left, right] = [widthOf(label), widthOf(value)];
   return html`
     <svg
@@ -78,10 +78,10 @@ const drawn = (label: string, value: string, colour: string): string => {
       </g>
     </svg>
   `.toString();
-};
+}
 
 /** Of the whole page, or of one service. Undefined when the page does not show that service. */
-export const badge = (view: View, kind: BadgeKind, id: string | undefined): string | undefined => {
+export function badge(view: View, kind: BadgeKind, id: string | undefined): string | undefined {
   const { page, words, formats } = view;
   const monitors = monitorsOf(page).filter((each) => id === undefined || each.id === id);
   if (id !== undefined && monitors.length === 0) return undefined;
@@ -113,26 +113,30 @@ export const badge = (view: View, kind: BadgeKind, id: string | undefined): stri
     slowest === null ? '–' : formats.milliseconds(slowest),
     slowest === null ? colours.pending : colours.up,
   );
-};
+}
 
 /** What programs read from a page: the same value, and nothing more. */
 
-const iso = (at: number): string => new Date(at).toISOString();
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
 
 /** The newest change first, so that feed readers show it at the top. */
-const changedAt = ({ startedAt, resolvedAt, posts, postMortem }: PublicIncident): number =>
-  Math.max(startedAt, resolvedAt ?? 0, postMortem?.at ?? 0, ...posts.map(({ at }) => at));
+function changedAt({ startedAt, resolvedAt, posts, postMortem }: PublicIncident): number {
+  return Math.max(startedAt, resolvedAt ?? 0, postMortem?.at ?? 0, ...posts.map(({ at }) => at));
+}
 
-const titleOf = ({ title, names, resolvedAt }: PublicIncident, { words, formats }: View): string =>
-  resolvedAt === null
+function titleOf({ title, names, resolvedAt }: PublicIncident, { words, formats }: View): string {
+  return resolvedAt === null
     ? (title ?? words.incident(formats.list(names)))
     : `${words.posts.resolved}: ${title ?? formats.list(names)}`;
+}
 
-const textOf = (
+function textOf(
   { startedAt, resolvedAt, posts, postMortem }: PublicIncident,
   { words, formats, page }: View,
-): string =>
-  [
+): string {
+  return [
     resolvedAt === null
       ? words.sinceFor(formats.whole(startedAt), formats.duration(page.now - startedAt))
       : `${words.fromTo(formats.whole(startedAt), formats.whole(resolvedAt))}. ${words.incidentOver(formats.duration(resolvedAt - startedAt))}`,
@@ -141,10 +145,13 @@ const textOf = (
       .map(({ kind, text, at }) => `${formats.whole(at)} – ${words.posts[kind]}: ${text}`),
     ...(postMortem ? [`${words.postMortem}\n${postMortem.text}`] : []),
   ].join('\n');
+}
 
-const entryAddress = ({ origin }: View, { id }: PublicIncident): string => `${origin}#i-${id}`;
+function entryAddress({ origin }: View, { id }: PublicIncident): string {
+  return `${origin}#i-${id}`;
+}
 
-export const atomFeed = (view: View): string => {
+export function atomFeed(view: View): string {
   const { page, origin, language } = view;
   const updated = Math.max(0, ...page.incidents.map(changedAt));
   return `<?xml version="1.0" encoding="utf-8"?>\n${html`
@@ -174,17 +181,18 @@ export const atomFeed = (view: View): string => {
       )}
     </feed>
   `.toString()}`;
-};
+}
 
 /** XML cannot represent most control characters, nor half of a surrogate pair. */
-export const xmlText = (text: string): string =>
-  [...text.toWellFormed()]
+export function xmlText(text: string): string {
+  return [...text.toWellFormed()]
     .filter(
       (letter) => /[\t\n\r]/.test(letter) || (letter >= ' ' && !/[\ufffe\uffff]/.test(letter)),
     )
     .join('');
+}
 
-export const jsonFeed = (view: View): string => {
+export function jsonFeed(view: View): string {
   const { page, origin, language } = view;
   return JSON.stringify({
     version: 'https://jsonfeed.org/version/1.1',
@@ -201,15 +209,18 @@ export const jsonFeed = (view: View): string => {
       date_modified: iso(changedAt(incident)),
     })),
   });
-};
+}
 
-const stamp = (at: number): string => iso(at).replaceAll(/[-:]|\.\d{3}/g, '');
+function stamp(at: number): string {
+  return iso(at).replaceAll(/[-:]|\.\d{3}/g, '');
+}
 
-const icsText = (text: string): string =>
-  text.replaceAll(/[\\;,]/g, '\\$&').replaceAll(/\r?\n|\r/g, '\\n');
+function icsText(text: string): string {
+  return text.replaceAll(/[\\;,]/g, '\\$&').replaceAll(/\r?\n|\r/g, '\\n');
+}
 
 /** Lines of at most 75 bytes; continuation lines begin with a space (RFC 5545, 3.1). */
-const folded = (line: string): string => {
+function folded(line: string): string {
   const parts: string[] = [];
   let part = '';
   let bytes = 0;
@@ -223,9 +234,9 @@ const folded = (line: string): string => {
     bytes += size;
   }
   return [...parts, part].join('\r\n ');
-};
+}
 
-export const maintenanceCalendar = (view: View): string => {
+export function maintenanceCalendar(view: View): string {
   const { page, words, formats, origin } = view;
   const host = URL.canParse(origin) ? new URL(origin).hostname : 'antipode';
   const events = page.maintenance.flatMap(({ id, startsAt, endsAt, names }) => [
@@ -248,10 +259,10 @@ export const maintenanceCalendar = (view: View): string => {
     `X-WR-CALNAME:${name}`,
   ];
   return `${[...lines, ...events, 'END:VCALENDAR'].map(folded).join('\r\n')}\r\n`;
-};
+}
 
 /** The page as JSON, for programs. Keys are added, never removed. */
-export const pageJson = (view: View): string => {
+export function pageJson(view: View): string {
   const { page, origin } = view;
   const verdict = verdictOf(page);
   let group: string | null = null;
@@ -304,7 +315,7 @@ export const pageJson = (view: View): string => {
     })),
     monitored: monitorsOf(page).length,
   });
-};
+}
 
 /** The documents of a page, and how each is made. */
 export type DocumentRequest = {
@@ -331,18 +342,23 @@ type Making = {
 
 type Make = (making: Making) => Promise<Rendered | undefined> | Rendered | undefined;
 
-const document = (text: string, isFound = true): Rendered => ({
-  kind: 'page',
-  type: 'text/html; charset=utf-8',
-  body: bodyOf(text),
-  isFound,
-});
-const data = (type: string, text: string): Rendered => ({
-  kind: 'data',
-  type,
-  body: bodyOf(text),
-  isFound: false,
-});
+function document(text: string, isFound = true): Rendered {
+  return {
+    kind: 'page',
+    type: 'text/html; charset=utf-8',
+    body: bodyOf(text),
+    isFound,
+  };
+}
+
+function data(type: string, text: string): Rendered {
+  return {
+    kind: 'data',
+    type,
+    body: bodyOf(text),
+    isFound: false,
+  };
+}
 
 /** No month before it has any history. */
 const firstMonth = '2020-01';

@@ -43,7 +43,7 @@ type LocaleFormats = {
 const made = new Map<string, LocaleFormats>();
 
 /** Creating a format costs fifty times as much as using it. */
-const keptFor = (language: PageLanguage, zone: string): LocaleFormats => {
+function keptFor(language: PageLanguage, zone: string): LocaleFormats {
   const known = made.get(`${language} ${zone}`);
   if (known) return known;
   const locale = locales[language];
@@ -82,9 +82,9 @@ const keptFor = (language: PageLanguage, zone: string): LocaleFormats => {
   };
   made.set(`${language} ${zone}`, kept);
   return kept;
-};
+}
 
-export const formatsOf = (language: PageLanguage, zone: string, now: number): Formats => {
+export function formatsOf(language: PageLanguage, zone: string, now: number): Formats {
   const kept = keptFor(language, zone);
   const today = kept.day.format(now);
   const isToday = (at: number): boolean => kept.day.format(at) === today;
@@ -119,4 +119,4 @@ export const formatsOf = (language: PageLanguage, zone: string, now: number): Fo
     milliseconds: (value) => kept.milliseconds.format(value),
     list: (names) => kept.list.format(names),
   };
-};
+}

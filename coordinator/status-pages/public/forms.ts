@@ -6,22 +6,24 @@ import type { PublicPage } from './snapshot.ts';
 import { wordsOf } from './words.ts';
 
 /** The same for a page that never existed and for one that is not shown. */
-export const gonePage = (style: string): string =>
-  said('en', style, wordsOf.en.gone, html`<p>${wordsOf.en.goneText}</p>`);
+export function gonePage(style: string): string {
+  return said('en', style, wordsOf.en.gone, html`<p>${wordsOf.en.goneText}</p>`);
+}
 
-export const awayPage = (style: string): string =>
-  said('en', style, wordsOf.en.away, html`<p>${wordsOf.en.awayText}</p>`);
+export function awayPage(style: string): string {
+  return said('en', style, wordsOf.en.away, html`<p>${wordsOf.en.awayText}</p>`);
+}
 
 export type LockedWhy = 'asked' | 'wrong' | 'too-many';
 
 /** Reveals nothing about the page but that it exists. */
-export const lockedPage = (
+export function lockedPage(
   { language }: Pick<PublicPage, 'language'>,
   style: string,
   root: string,
   byPassword: boolean,
   why: LockedWhy,
-): string => {
+): string {
   const words = wordsOf[language];
   const fault = why === 'wrong' ? words.wrong : why === 'too-many' ? words.tooMany : undefined;
   return said(
@@ -48,7 +50,7 @@ export const lockedPage = (
       `
       : html`<p>${words.lockedByLink}</p>`,
   );
-};
+}
 
 type Subscribed = {
   readonly language: PageLanguage;
@@ -56,23 +58,25 @@ type Subscribed = {
   readonly root: string;
 };
 
-const backTo = ({ language, root }: Subscribed): Html =>
-  html`<p><a href="${safeUrl(root || '/')}">${wordsOf[language].back}</a></p>`;
+function backTo({ language, root }: Subscribed): Html {
+  return html`<p><a href="${safeUrl(root || '/')}">${wordsOf[language].back}</a></p>`;
+}
 
 /** The result of an action. */
-export const subscribePage = (of: Subscribed, title: string, text?: string): string =>
-  said(
+export function subscribePage(of: Subscribed, title: string, text?: string): string {
+  return said(
     of.language,
     of.style,
     title,
     html`${text !== undefined && html`<p>${text}</p>`}${backTo(of)}`,
   );
+}
 
 /** The secret and the link that ends it; neither is shown again. */
-export const webhookPage = (
+export function webhookPage(
   of: Subscribed,
   { secret, leave }: { readonly secret: string; readonly leave: string },
-): string => {
+): string {
   const words = wordsOf[of.language].subscribing;
   return said(
     of.language,
@@ -85,19 +89,19 @@ export const webhookPage = (
       ${backTo(of)}
     `,
   );
-};
+}
 
 /**
  * The target of a link in a mail. It does nothing by itself: prefetching programs follow links,
  * people press buttons.
  */
-export const askingPage = (
+export function askingPage(
   of: Subscribed,
   path: string,
   title: string,
   button: string,
   pages: readonly WaitingPage[] = [],
-): string => {
+): string {
   const list = html`
     <ul>
       ${pages.map(
@@ -118,4 +122,4 @@ export const askingPage = (
       ${backTo(of)}
     `,
   );
-};
+}

@@ -37,22 +37,21 @@ export type ViewOptions = Pick<
   readonly language?: PageLanguage | undefined;
 };
 
-export const viewOf = (
-  page: PublicPage,
-  { language = page.language, ...seen }: ViewOptions,
-): View => ({
-  ...seen,
-  page,
-  language,
-  words: wordsOf[language],
-  formats: formatsOf(language, page.zone, page.now),
-});
+export function viewOf(page: PublicPage, { language = page.language, ...seen }: ViewOptions): View {
+  return {
+    ...seen,
+    page,
+    language,
+    words: wordsOf[language],
+    formats: formatsOf(language, page.zone, page.now),
+  };
+}
 
 /** A path of this page, in the chosen language. */
-export const pathOf = ({ root, language, page }: View, rest = ''): string => {
+export function pathOf({ root, language, page }: View, rest = ''): string {
   const path = `${root}${rest}` || '/';
   return language === page.language ? path : `${path}?lang=${language}`;
-};
+}
 
 type BarState = Exclude<DayState, 'none'>;
 
@@ -68,7 +67,7 @@ export const barStates: readonly BarState[] = ['up', 'down', 'maintenance', 'unk
 type Run = { readonly state: BarState; readonly from: number; readonly count: number };
 
 /** Adjacent days of one state. Otherwise ninety bars for fifty services would fill a page. */
-const runsOf = (states: readonly BarState[]): readonly Run[] => {
+function runsOf(states: readonly BarState[]): readonly Run[] {
   const runs: Run[] = [];
   for (const [at, state] of states.entries()) {
     const last = runs.at(-1);
@@ -76,23 +75,24 @@ const runsOf = (states: readonly BarState[]): readonly Run[] => {
     else runs.push({ state, from: at, count: 1 });
   }
   return runs;
-};
+}
 
 /** One shape, which the style cuts into bars; days without data are hollow, each by itself. */
-const shapeOf = ({ state, from, count }: Run): string =>
-  state === 'unknown'
+function shapeOf({ state, from, count }: Run): string {
+  return state === 'unknown'
     ? `M${from}.1 23.5${'v-17h.52v17h-.52zm1 0'.repeat(count)}`
     : `M${from} ${24 - heights[state]}h${count}v${heights[state]}H${from}z`;
+}
 
 /** What the bars show, for screen readers. */
-const summary = (states: readonly BarState[], { words }: View): string => {
+function summary(states: readonly BarState[], { words }: View): string {
   const counted = (['down', 'maintenance', 'unknown', 'up'] as const)
     .map((state) => [state, states.filter((each) => each === state).length] as const)
     .filter(([, count]) => count > 0);
   return `${words.barsOf(states.length)}: ${counted.map(([state, count]) => words.dayCounts[state](count)).join(', ')}`;
-};
+}
 
-export const bars = (days: readonly PublicDay[], view: View): Html => {
+export function bars(days: readonly PublicDay[], view: View): Html {
   const { words, formats } = view;
   // Before it was created, nothing was measured either.
   const states = days
@@ -125,11 +125,11 @@ export const bars = (days: readonly PublicDay[], view: View): Html => {
       )}
     </svg>
   `;
-};
+}
 
 /** What the bars mean, once for all of them. */
-export const legend = ({ words, page, formats }: View, first: number | undefined): Html =>
-  html`
+export function legend({ words, page, formats }: View, first: number | undefined): Html {
+  return html`
     <p class="legend">
       <span>${words.eachBar}</span>
       ${barStates.map(
@@ -162,6 +162,7 @@ export const legend = ({ words, page, formats }: View, first: number | undefined
       }
     </p>
   `;
+}
 
 /** The shapes of states: they differ by their outline alone. */
 const shapes = {
@@ -174,7 +175,8 @@ const shapes = {
 };
 
 /** Once per document, and only those that it draws. */
-const shapesIn = (body: string): Html => html`
+function shapesIn(body: string): Html {
+  return html`
   <svg class="shapes" aria-hidden="true">
     ${Object.entries(shapes).map(
       ([name, shape]) =>
@@ -183,6 +185,7 @@ const shapesIn = (body: string): Html => html`
     )}
   </svg>
 `;
+}
 
 /** A major outage looks as one that was measured. */
 const shapeNames: Partial<Record<PublicState, string>> = {
@@ -190,11 +193,13 @@ const shapeNames: Partial<Record<PublicState, string>> = {
   major_outage: 'down',
 };
 
-export const stateShape = (state: PublicState): Html =>
-  html`<svg class="icon" aria-hidden="true"><use href="#${shapeNames[state] ?? state}"/></svg>`;
+export function stateShape(state: PublicState): Html {
+  return html`<svg class="icon" aria-hidden="true"><use href="#${shapeNames[state] ?? state}"/></svg>`;
+}
 
-export const stateMark = (state: PublicState, words: string): Html =>
-  html`<span class="state s-${state}">${stateShape(state)}${words}</span>`;
+export function stateMark(state: PublicState, words: string): Html {
+  return html`<span class="state s-${state}">${stateShape(state)}${words}</span>`;
+}
 
 type Document = {
   readonly language: PageLanguage;
@@ -206,8 +211,8 @@ type Document = {
 };
 
 /** Any public document: no script, one style, nothing from elsewhere. */
-export const documentOf = ({ language, title, style, head, body, kind = '' }: Document): string =>
-  html`
+export function documentOf({ language, title, style, head, body, kind = '' }: Document): string {
+  return html`
     <!doctype html>
     <html lang="${language}">
       <head>
@@ -222,16 +227,20 @@ export const documentOf = ({ language, title, style, head, body, kind = '' }: Do
       <body class="${kind}">${shapesIn(body.toString())}${body}</body>
     </html>
   `.toString();
+}
 
 /** The page's own colour, as a band: an SVG attribute needs no inline style. */
-const band = (accent: string | null): Html | false =>
-  accent !== null &&
-  html`
+function band(accent: string | null): Html | false {
+  return (
+    accent !== null &&
+    html`
     <svg class="band" aria-hidden="true"><rect width="100%" height="100%" fill="${accent}"/></svg>
-  `;
+  `
+  );
+}
 
-const languages = (view: View, rest: string): Html =>
-  html`
+function languages(view: View, rest: string): Html {
+  return html`
     <p class="languages">
       ${view.words.language}: ${pageLanguages.map((each, index) => {
         const address = pathOf({ ...view, language: each }, rest);
@@ -251,6 +260,7 @@ const languages = (view: View, rest: string): Html =>
       })}
     </p>
   `;
+}
 
 type Framed = {
   /** Appended to the page's own path. */
@@ -261,11 +271,11 @@ type Framed = {
   readonly isPart?: boolean;
 };
 
-export const framed = (
+export function framed(
   view: View,
   style: string,
   { rest = '', title, main, isPart = false }: Framed,
-): string => {
+): string {
   const { page, words, formats, root, language, origin } = view;
   const name = page.hasLogo
     ? html`<img class="logo" src="${safeUrl(`${root}/logo`)}" alt="${page.title}">`
@@ -307,9 +317,9 @@ export const framed = (
       ${!view.isPreview && footer(view, rest)}
     `,
   });
-};
+}
 
-const footer = (view: View, rest: string): Html => {
+function footer(view: View, rest: string): Html {
   const { page, words, formats } = view;
   return html`
       <footer>
@@ -328,9 +338,9 @@ const footer = (view: View, rest: string): Html => {
         </p>
       </footer>
   `;
-};
+}
 
-const updates = (view: View): Html => {
+function updates(view: View): Html {
   const { words, root, language } = view;
   return html`
     <section id="updates">
@@ -385,4 +395,4 @@ const updates = (view: View): Html => {
       </p>
     </section>
   `;
-};
+}

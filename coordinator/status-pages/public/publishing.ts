@@ -55,13 +55,13 @@ const restMs = 1_000;
  * reading succeeds, and for as long as needed while it fails. `isWorth`: what stays when memory is
  * short; other values go first.
  */
-export const createMemory = <Value>(parts: {
+export function createMemory<Value>(parts: {
   readonly read: (key: string) => Promise<Value>;
   readonly now: () => number;
   readonly most: number;
   readonly isWorth: (value: Value) => boolean;
   readonly onFailure: (error: unknown) => void;
-}): Memory<Value> => {
+}): Memory<Value> {
   const { read, now, most: limit, isWorth, onFailure } = parts;
   const [kept, lesser] = [
     createRecentCache<string, Entry<Value>>(limit),
@@ -127,7 +127,7 @@ export const createMemory = <Value>(parts: {
       return { value: entry.value, readAt: entry.readAt, isStale: isOld(entry, maxMs) };
     },
   };
-};
+}
 
 export type { ReadPage } from './queries.ts';
 export { startNotifyingSubscribers } from './subscribing.ts';
@@ -165,7 +165,7 @@ const maxMonths = 200;
 const maxLogos = 100;
 const domainsEveryMs = 5_000;
 
-export const createPublishing = (parts: Dependencies): Publishing => {
+export function createPublishing(parts: Dependencies): Publishing {
   const { sql, results, clock, log, accountSecrets, patiently } = parts;
   const now = (): number => clock.now();
   const onFailure = (error: unknown): void =>
@@ -230,4 +230,4 @@ export const createPublishing = (parts: Dependencies): Publishing => {
     hurry: ticker.hurry,
     close: ticker.stop,
   };
-};
+}

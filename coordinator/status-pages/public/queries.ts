@@ -22,12 +22,12 @@ import {
 
 /** What a public page shows beside the histories of its monitors. */
 
-export const zoneOf = async (sql: Queryable, organisation: string): Promise<string> => {
+export async function zoneOf(sql: Queryable, organisation: string): Promise<string> {
   const [row] = await sql<
     { time_zone: string }[]
   >`select time_zone from organisations where id = ${organisation}`;
   return row?.time_zone ?? 'UTC';
-};
+}
 
 export type PageIncident = {
   readonly id: string;
@@ -46,7 +46,7 @@ export type PageIncident = {
  * Confirmed incidents of these monitors that touch a range, newest first, with their posts on this
  * page.
  */
-export const pageIncidents = (
+export function pageIncidents(
   sql: Queryable,
   {
     organisation,
@@ -54,7 +54,8 @@ export const pageIncidents = (
     monitors,
   }: { readonly organisation: string; readonly page: string; readonly monitors: readonly string[] },
   { from, to, most: limit }: { readonly from: number; readonly to: number; readonly most: number },
-): Promise<PageIncident[]> => sql<PageIncident[]>`
+): Promise<PageIncident[]> {
+  return sql<PageIncident[]>`
   select i.id, i.monitor_id as monitor, ${ms(sql, 'i.started_at')} as "startedAt",
     ${ms(sql, 'i.resolved_at')} as "resolvedAt",
     (select coalesce(json_agg(json_build_object('kind', p.kind, 'text', p.text, 'at',
@@ -69,13 +70,15 @@ export const pageIncidents = (
     and i.started_at < ${new Date(to)}
     and (i.resolved_at is null or i.resolved_at >= ${new Date(from)})
   order by i.resolved_at is null desc, i.started_at desc limit ${limit}`;
+}
 
 /** What people wrote by hand on a page and touches a range, newest first. */
-export const pageReports = (
+export function pageReports(
   sql: Queryable,
   { organisation, page }: { readonly organisation: string; readonly page: string },
   { from, to, most: limit }: { readonly from: number; readonly to: number; readonly most: number },
-): Promise<Report[]> => sql<Report[]>`
+): Promise<Report[]> {
+  return sql<Report[]>`
   select r.id, r.title, ${ms(sql, 'r.started_at')} as "startedAt",
     ${ms(sql, 'r.ends_at')} as "endsAt",
     (select coalesce(json_agg(json_build_object('monitor', m.monitor_id, 'impact', m.impact)
@@ -89,6 +92,7 @@ export const pageReports = (
     and r.started_at <= ${new Date(to)}
     and (r.ends_at is null or r.ends_at >= ${new Date(from)})
   order by r.ends_at is null desc, r.started_at desc limit ${limit}`;
+}
 
 export type PageOccurrence = {
   readonly id: string;
@@ -98,7 +102,7 @@ export type PageOccurrence = {
 };
 
 /** Maintenance of these monitors that is running or begins before `until`, next first. */
-export const pageMaintenance = (
+export function pageMaintenance(
   sql: Queryable,
   organisation: string,
   monitors: readonly string[],
@@ -107,7 +111,8 @@ export const pageMaintenance = (
     until,
     most: limit,
   }: { readonly now: number; readonly until: number; readonly most: number },
-): Promise<PageOccurrence[]> => sql<PageOccurrence[]>`
+): Promise<PageOccurrence[]> {
+  return sql<PageOccurrence[]>`
   with covered as (
     select mm.window_id, mm.monitor_id from maintenance_monitors mm
     where mm.monitor_id = any(${[...monitors]}::uuid[])
@@ -122,14 +127,15 @@ export const pageMaintenance = (
   where w.organisation_id = ${organisation} and w.deleted_at is null
     and o.ended_at > ${new Date(now)} and o.began_at < ${new Date(until)}
   group by w.id, o.began_at, o.ended_at order by o.began_at limit ${limit}`;
+}
 
 /** The mean over all locations of the newest hour of the last day that has one. */
-export const newestResponses = async (
+export async function newestResponses(
   sql: Queryable,
   organisation: string,
   monitors: readonly string[],
   now: number,
-): Promise<ReadonlyMap<string, number>> => {
+): Promise<ReadonlyMap<string, number>> {
   const rows = await sql<{ id: string; mean: number | null }[]>`
     select m.id, (select sum(r.took_sum) / nullif(sum(r.ok), 0) from rollups r
       where r.monitor_key = m.key and r.hour >= ${new Date(now - 86_400_000)} and r.ok > 0
@@ -137,18 +143,19 @@ export const newestResponses = async (
     from monitors m where m.organisation_id = ${organisation}
       and m.id = any(${[...monitors]}::uuid[])`;
   return new Map(rows.flatMap(({ id, mean }) => (mean === null ? [] : [[id, mean]])));
-};
+}
 
 /**
  * The pages with a domain of their own, including those not shown right now: their domain must not
  * answer anything else either.
  */
-export const pageDomains = (
+export function pageDomains(
   sql: Queryable,
-): Promise<{ readonly domain: string; readonly slug: string }[]> =>
-  sql<
+): Promise<{ readonly domain: string; readonly slug: string }[]> {
+  return sql<
     { domain: string; slug: string }[]
   >`select domain, slug from status_pages where domain_proved_at is not null`;
+}
 
 /**
  * The data of a public page. It contains no target, no cause, and no name that was not chosen for
@@ -185,9 +192,8 @@ export type PublishedPage = Omit<
  * Headings and monitors without one share one order; the monitors of a heading follow it. A page
  * that was never ordered has equal positions.
  */
-const rowsOf = (
-  sql: Queryable,
-) => sql`(select coalesce(json_agg(json_build_object('kind', r.kind, 'id', r.id, 'name', r.name,
+function rowsOf(sql: Queryable) {
+  return sql`(select coalesce(json_agg(json_build_object('kind', r.kind, 'id', r.id, 'name', r.name,
   'under', r.under)
     order by r.top, r.is_loose desc, r.of, r.kind, r.position, r.name, r.id), '[]') from (
   select 'group' as kind, g.group_id as id, g.display_name as name, g.position as top,
@@ -201,19 +207,20 @@ const rowsOf = (
     from status_page_monitors m left join status_page_groups g on g.page_id = p.id
       and g.group_id = m.group_id
     where m.page_id = p.id) as r)`;
+}
 
 /**
  * By slug or by a domain that it proved; undefined when the page does not exist, is not enabled, or
  * its organisation awaits deletion.
  */
-export const publishedPage = async (
+export async function publishedPage(
   sql: Queryable,
   by:
     | { readonly slug: string }
     | { readonly domain: string }
     /** For its own people, also while it is not enabled. */
     | { readonly id: string; readonly organisation: string },
-): Promise<PublishedPage | undefined> => {
+): Promise<PublishedPage | undefined> {
   const is =
     'slug' in by
       ? sql`p.enabled and p.slug = ${by.slug}`
@@ -228,7 +235,7 @@ export const publishedPage = async (
     from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null
     where ${is}`;
   return row;
-};
+}
 
 export type PageLogo = {
   readonly type: string;
@@ -236,12 +243,12 @@ export type PageLogo = {
   readonly version: string;
 };
 
-export const logoOfPage = async (sql: Queryable, page: string): Promise<PageLogo | undefined> => {
+export async function logoOfPage(sql: Queryable, page: string): Promise<PageLogo | undefined> {
   const [row] = await sql<
     PageLogo[]
   >`select type, bytes, version from status_page_logos where page_id = ${page}`;
   return row;
-};
+}
 
 export type PublishedPost = {
   readonly incident_id: string;
@@ -251,26 +258,24 @@ export type PublishedPost = {
 };
 
 /** The posts of these incidents on a page, oldest first. */
-export const postsOfIncidents = (
+export function postsOfIncidents(
   sql: Queryable,
   page: string,
   incidents: readonly string[],
-): Promise<PublishedPost[]> =>
-  sql<PublishedPost[]>`
+): Promise<PublishedPost[]> {
+  return sql<PublishedPost[]>`
     select incident_id, kind, text, written_at from status_page_posts
     where page_id = ${page} and incident_id = any(${[...incidents]}::uuid[])
     order by written_at, key`;
+}
 
 /** The rows of a page in order, regardless of access. */
-export const rowsOfPage = async (
-  sql: Queryable,
-  page: string,
-): Promise<readonly PublishedRow[]> => {
+export async function rowsOfPage(sql: Queryable, page: string): Promise<readonly PublishedRow[]> {
   const [row] = await sql<
     { rows: readonly PublishedRow[] }[]
   >`select ${rowsOf(sql)} as rows from status_pages p where p.id = ${page}`;
   return row?.rows ?? [];
-};
+}
 
 const day = 86_400_000;
 const recentDays = 14;
@@ -307,27 +312,27 @@ type Ids = Pick<AccountSecrets, 'fingerprint'>;
  * Stable for ever, even when SECRET_KEY is replaced; the same monitor has a different id on another
  * page. A UUID of version 8.
  */
-const publicIdOf = async (ids: Ids, page: string, monitor: string): Promise<string> => {
+async function publicIdOf(ids: Ids, page: string, monitor: string): Promise<string> {
   const bytes = (await ids.fingerprint('page row', `${page} ${monitor}`)).subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-};
+}
 
 /**
  * Undefined: it does not exist, or is not enabled. Two round trips, however many monitors it has.
  */
-export const readPage = async (
+export async function readPage(
   sql: Sql,
   results: Results,
   ids: Ids,
   slug: string,
   now: number,
-): Promise<ReadPage | undefined> => {
+): Promise<ReadPage | undefined> {
   if (!slugShape.test(slug)) return undefined;
   const found = await publishedPage(sql, { slug });
   return found && readPublished(sql, results, ids, found, now);
-};
+}
 
 /** What nobody has saved yet, for a preview: a report, or a post to an incident. */
 export type Unsaved = {
@@ -335,14 +340,14 @@ export type Unsaved = {
   readonly post?: { readonly incident: string; readonly post: PublicPost } | undefined;
 };
 
-export const readPublished = async (
+export async function readPublished(
   sql: Queryable,
   results: Results,
   ids: Ids,
   found: PublishedPage,
   now: number,
   { report, post }: Unsaved = {},
-): Promise<ReadPage> => {
+): Promise<ReadPage> {
   const { id, organisation_id: organisation, rows, domain } = found;
   const monitors = rows.flatMap((row) => (row.kind === 'monitor' ? [row.id] : []));
   const publicIds = new Map(
@@ -400,16 +405,16 @@ export const readPublished = async (
     version: found.access_version,
   };
   return { id, organisation, domain, lock, page, publicIds };
-};
+}
 
 /** The page's incidents between two moments, newest first. */
-export const readIncidents = async (
+export async function readIncidents(
   sql: Sql,
   results: Results,
   { id, organisation, page, publicIds }: ReadPage,
   from: number,
   to: number,
-): Promise<readonly PublicIncident[]> => {
+): Promise<readonly PublicIncident[]> {
   const monitors = [...publicIds.keys()];
   const nameOf = new Map(monitorsOf(page).map((row) => [row.id, row.name]));
   const names = new Map([...publicIds].map(([monitor, row]) => [monitor, nameOf.get(row) ?? '']));
@@ -424,4 +429,4 @@ export const readIncidents = async (
     ...publicIncidents(incidents, { names, publicIds, histories, now }),
     ...publicReports(reports, { names, publicIds, now }),
   ]);
-};
+}

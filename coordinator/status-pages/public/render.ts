@@ -25,7 +25,7 @@ import {
 import { styleText } from './style.ts';
 
 /** The headline of the page. */
-export const sentenceOf = (verdict: Verdict, { words, formats }: View): string => {
+export function sentenceOf(verdict: Verdict, { words, formats }: View): string {
   if (verdict.is === 'down')
     return words.down(formats.list(verdict.names), verdict.names.length, verdict.of);
   if (verdict.is === 'maintenance')
@@ -33,14 +33,15 @@ export const sentenceOf = (verdict: Verdict, { words, formats }: View): string =
   if ('names' in verdict)
     return words.reported(formats.list(verdict.names), verdict.names.length, verdict.is);
   return verdict.is === 'up' ? words.allUp : verdict.is === 'pending' ? words.pending : words.empty;
-};
+}
 
 /** Something that is wrong, and not an announcement alone. */
-const isTrouble = ({ title, monitors }: PublicIncident): boolean =>
-  title === null || monitors.length > 0;
+function isTrouble({ title, monitors }: PublicIncident): boolean {
+  return title === null || monitors.length > 0;
+}
 
 /** The headline; `only`: what it is about, if that is one thing, so that nothing is said twice. */
-export const verdictBlock = (view: View, only?: PublicIncident): Html => {
+export function verdictBlock(view: View, only?: PublicIncident): Html {
   const { page, words, formats } = view;
   const verdict = verdictOf(page);
   const shape = verdict.is === 'empty' ? 'pending' : verdict.is;
@@ -63,16 +64,17 @@ export const verdictBlock = (view: View, only?: PublicIncident): Html => {
       </div>
     </section>
   `;
-};
+}
 
 /** What a report affects, and how much. */
-const affected = (
+function affected(
   { title, names, impacts }: PublicIncident,
   { words, formats }: View,
-): Html | false =>
-  title !== null &&
-  names.length > 0 &&
-  html`
+): Html | false {
+  return (
+    title !== null &&
+    names.length > 0 &&
+    html`
     <p class="soft">
       ${words.affects}: ${formats.list(
         names.map((name, index) => {
@@ -81,11 +83,14 @@ const affected = (
         }),
       )}
     </p>
-  `;
+  `
+  );
+}
 
-const postList = ({ posts }: PublicIncident, { words, formats }: View): Html | false =>
-  posts.length > 0 &&
-  html`
+function postList({ posts }: PublicIncident, { words, formats }: View): Html | false {
+  return (
+    posts.length > 0 &&
+    html`
     <ol class="posts">
       ${posts.toReversed().map(
         ({ kind, text, at }) => html`
@@ -96,23 +101,29 @@ const postList = ({ posts }: PublicIncident, { words, formats }: View): Html | f
         `,
       )}
     </ol>
-  `;
+  `
+  );
+}
 
-const percentText = ({ formats }: View, value: number | null): string =>
-  value === null ? '–' : formats.percent(value);
+function percentText({ formats }: View, value: number | null): string {
+  return value === null ? '–' : formats.percent(value);
+}
 
 /** Of a service that is up: the state says nothing of it. */
-const slowLine = ({ slowSince }: PublicMonitor, { words, formats, page }: View): Html | false =>
-  slowSince !== null &&
-  html`
+function slowLine({ slowSince }: PublicMonitor, { words, formats, page }: View): Html | false {
+  return (
+    slowSince !== null &&
+    html`
     <p>
       ${stateMark('degraded', words.slow)} <span class="soft">
         ${words.sinceFor(formats.momentText(slowSince), formats.duration(page.now - slowSince))}
       </span>
     </p>
-  `;
+  `
+  );
+}
 
-const service = (monitor: PublicMonitor, view: View): Html => {
+function service(monitor: PublicMonitor, view: View): Html {
   const { words } = view;
   const name = html`
     <a class="name" href="${safeUrl(pathOf(view, `/services/${monitor.id}`))}">${monitor.name}</a>
@@ -128,10 +139,10 @@ const service = (monitor: PublicMonitor, view: View): Html => {
       ${bars(monitor.days, view)}
     </li>
   `;
-};
+}
 
 /** Groups with their monitors; monitors without a group have no heading. */
-const sections = (view: View): Html[] => {
+function sections(view: View): Html[] {
   const parts: { name: string | null; monitors: PublicMonitor[] }[] = [];
   for (const row of view.page.rows) {
     if (row.kind === 'group') parts.push({ name: row.name, monitors: [] });
@@ -149,9 +160,9 @@ const sections = (view: View): Html[] => {
           </section>
         `,
     );
-};
+}
 
-export const incidentBlock = (incident: PublicIncident, view: View, level: 2 | 3): Html => {
+export function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3): Html {
   const { words, formats, page } = view;
   const { names, startedAt, resolvedAt, until, postMortem } = incident;
   const title = incident.title ?? words.incident(formats.list(names));
@@ -185,12 +196,12 @@ export const incidentBlock = (incident: PublicIncident, view: View, level: 2 | 3
       }
     </article>
   `;
-};
+}
 
-const maintenanceLine = (
+function maintenanceLine(
   { names, startsAt, endsAt }: PublicMaintenance,
   { words, formats, page }: View,
-): Html => {
+): Html {
   const isRunning = startsAt <= page.now;
   return html`
     <li>
@@ -200,9 +211,9 @@ const maintenanceLine = (
       <p class="soft">${formats.range(startsAt, endsAt)}</p>
     </li>
   `;
-};
+}
 
-export const mainPage = (view: View, style: string): string => {
+export function mainPage(view: View, style: string): string {
   const { page, words } = view;
   const open = page.incidents.filter(({ resolvedAt }) => resolvedAt === null);
   const over = page.incidents.filter(({ resolvedAt }) => resolvedAt !== null);
@@ -248,10 +259,10 @@ export const mainPage = (view: View, style: string): string => {
       }
     `,
   });
-};
+}
 
 /** In a frame on another site: the headline, what is not up, and then what is up but slow. */
-export const embedPage = (view: View): Html => {
+export function embedPage(view: View): Html {
   const { page, words, origin } = view;
   const monitors = monitorsOf(page);
   const troubled = [
@@ -284,28 +295,29 @@ export const embedPage = (view: View): Html => {
       }
     </main>
   `;
-};
+}
 
 /** Documents that show no page: it does not exist, cannot be read, or is private. */
 
-export const said = (
+export function said(
   language: PageLanguage,
   style: string,
   title: string,
   more: Html | string,
-): string =>
-  documentOf({
+): string {
+  return documentOf({
     language,
     title,
     style,
     body: html`<main class="said"><h1>${title}</h1>${more}</main>`,
   });
+}
 
 /**
  * One service: its figures, its days as bars, and each day that was not simply up, in words.
  * Undefined when the page does not show it.
  */
-export const servicePage = (view: View, style: string, id: string): string | undefined => {
+export function servicePage(view: View, style: string, id: string): string | undefined {
   const { page, words, formats } = view;
   const monitor = monitorsOf(page).find((each) => each.id === id);
   if (monitor === undefined) return undefined;
@@ -373,25 +385,30 @@ export const servicePage = (view: View, style: string, id: string): string | und
       </section>
     `,
   });
-};
+}
 
 /** `2026-11`, in UTC. */
 export type Month = string;
 
-export const monthOf = (at: number): Month => new Date(at).toISOString().slice(0, 7);
+export function monthOf(at: number): Month {
+  return new Date(at).toISOString().slice(0, 7);
+}
 
-export const monthBegin = (month: Month): number => Date.parse(`${month}-01T00:00:00Z`);
+export function monthBegin(month: Month): number {
+  return Date.parse(`${month}-01T00:00:00Z`);
+}
 
-export const monthBeside = (month: Month, by: 1 | -1): Month =>
-  monthOf(monthBegin(month) + (by === 1 ? 32 : -1) * 86_400_000);
+export function monthBeside(month: Month, by: 1 | -1): Month {
+  return monthOf(monthBegin(month) + (by === 1 ? 32 : -1) * 86_400_000);
+}
 
 /** The incidents of one month. */
-export const historyPage = (
+export function historyPage(
   view: View,
   style: string,
   month: Month,
   incidents: readonly PublicIncident[],
-): string => {
+): string {
   const { page, words, formats } = view;
   const nameOf = (of: Month): string => formats.month(monthBegin(of) + 14 * 86_400_000);
   const name = nameOf(month);
@@ -421,9 +438,9 @@ export const historyPage = (
       </section>
     `,
   });
-};
+}
 
-export const measuredPage = (view: View, style: string): string => {
+export function measuredPage(view: View, style: string): string {
   const { page, words } = view;
   return framed(view, style, {
     rest: '/measured',
@@ -437,7 +454,7 @@ export const measuredPage = (view: View, style: string): string => {
       </section>
     `,
   });
-};
+}
 
 // White space in it has no meaning.
 const text = styleText()
@@ -448,7 +465,8 @@ const text = styleText()
 export const styleName = `style-${createHash('sha256').update(text).digest('base64url').slice(0, 10)}.css`;
 
 let made: Body | undefined;
-export const styleBody = (): Body => {
+
+export function styleBody(): Body {
   made ??= bodyOf(text);
   return made;
-};
+}

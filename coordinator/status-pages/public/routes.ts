@@ -32,28 +32,28 @@ const htmlType = 'text/html; charset=utf-8';
  * Routes a request to a page's own domain: all paths are below that page, so there is no sign-in,
  * API or connector there. Undefined: the request is for the installation itself.
  */
-export const onOwnDomain = (
+export function onOwnDomain(
   publishing: Pick<Publishing, 'slugOfDomain'>,
   baseUrl: string,
   host: string | undefined,
   url: string,
-): string | undefined => {
+): string | undefined {
   const name = hostOf(host);
   const slug = publishing.slugOfDomain(name);
   if (slug === undefined || (URL.canParse(baseUrl) && new URL(baseUrl).hostname === name))
     return undefined;
   const path = url.startsWith('/') ? url : `/${url}`;
   return `/status/${slug}${path.replace(/^\/(?=$|\?)/, '')}`;
-};
+}
 
 /**
  * The routes of public pages. Their content was read before, and is in memory in the form in which
  * it is sent.
  */
-export const statusRoutes = (
+export function statusRoutes(
   app: FastifyInstance,
   { publishing, baseUrl, hasMail, isAboutOpen, log }: StatusDependencies,
-): void => {
+): void {
   const made = new WeakMap<ReadPage, Map<string, Rendered>>();
   const bodies = new Map<string, Body>();
 
@@ -353,4 +353,4 @@ export const statusRoutes = (
       url,
       handler: async (request, reply) => gone(request, reply),
     });
-};
+}

@@ -6,11 +6,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export type Params = { readonly slug: string; readonly of?: string };
 export type Here = FastifyRequest<{ Params: Params }>;
 
-export const hostOf = (host: string | undefined): string =>
-  (host ?? '').toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
+export function hostOf(host: string | undefined): string {
+  return (host ?? '').toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
+}
 
 /** `shop` and `shop.json` belong to the same page. */
-export const slugOf = (request: Here): string => request.params.slug.replace(/\.json$/, '');
+export function slugOf(request: Here): string {
+  return request.params.slug.replace(/\.json$/, '');
+}
 
 /** An encoded text: made once, sent thousands of times. */
 export type Body = {
@@ -20,7 +23,7 @@ export type Body = {
   readonly etag: string;
 };
 
-export const bodyOf = (text: string): Body => {
+export function bodyOf(text: string): Body {
   const bytes = Buffer.from(text);
   const params = {
     [constants.BROTLI_PARAM_QUALITY]: 5,
@@ -32,7 +35,7 @@ export const bodyOf = (text: string): Body => {
     gzip: gzipSync(bytes),
     etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 16)}"`,
   };
-};
+}
 
 const common = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'";
 /** Only our style and images; no script at all. */
@@ -44,17 +47,19 @@ const policies = {
   data: "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
-const safety = (kind: Kind): Readonly<Record<string, string>> => ({
-  'content-security-policy': policies[kind],
-  'x-content-type-options': 'nosniff',
-  // With no-referrer, a posted form would name no origin.
-  'referrer-policy': kind === 'page' ? 'same-origin' : 'no-referrer',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-  ...(kind === 'page'
-    ? { 'x-frame-options': 'DENY', 'cross-origin-opener-policy': 'same-origin' }
-    : {}),
-  'cross-origin-resource-policy': kind === 'page' ? 'same-origin' : 'cross-origin',
-});
+function safety(kind: Kind): Readonly<Record<string, string>> {
+  return {
+    'content-security-policy': policies[kind],
+    'x-content-type-options': 'nosniff',
+    // With no-referrer, a posted form would name no origin.
+    'referrer-policy': kind === 'page' ? 'same-origin' : 'no-referrer',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+    ...(kind === 'page'
+      ? { 'x-frame-options': 'DENY', 'cross-origin-opener-policy': 'same-origin' }
+      : {}),
+    'cross-origin-resource-policy': kind === 'page' ? 'same-origin' : 'cross-origin',
+  };
+}
 
 export type Kind = keyof typeof policies;
 
@@ -70,13 +75,15 @@ export type Sent = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-const openHeaders = (kind: Kind, isFound: boolean) => ({
-  ...safety(kind),
-  'cache-control': 'public, no-cache',
-  vary: 'accept-encoding',
-  ...(isFound ? {} : { 'x-robots-tag': 'noindex' }),
-  ...(kind === 'data' ? { 'access-control-allow-origin': '*' } : {}),
-});
+function openHeaders(kind: Kind, isFound: boolean) {
+  return {
+    ...safety(kind),
+    'cache-control': 'public, no-cache',
+    vary: 'accept-encoding',
+    ...(isFound ? {} : { 'x-robots-tag': 'noindex' }),
+    ...(kind === 'data' ? { 'access-control-allow-origin': '*' } : {}),
+  };
+}
 
 /** Made once per kind of answer: they are sent thousands of times a second. */
 const kinds = ['page', 'embed', 'data'] as const;
@@ -97,7 +104,7 @@ const closedFor = new Map(
   ]),
 );
 
-export const send = (request: FastifyRequest, reply: FastifyReply, sent: Sent): FastifyReply => {
+export function send(request: FastifyRequest, reply: FastifyReply, sent: Sent): FastifyReply {
   const { kind, type, body, status = 200, isPublic, isFound = false, headers } = sent;
   const usual = isPublic ? openFor.get(`${kind} ${isFound}`) : closedFor.get(kind);
   reply.headers({ ...usual, 'content-type': type, ...headers });
@@ -110,4 +117,4 @@ export const send = (request: FastifyRequest, reply: FastifyReply, sent: Sent): 
   if (/\bbr\b/.test(accepted)) return reply.header('content-encoding', 'br').send(body.brotli);
   if (/\bgzip\b/.test(accepted)) return reply.header('content-encoding', 'gzip').send(body.gzip);
   return reply.send(body.bytes);
-};
+}

@@ -110,21 +110,21 @@ export const pageDays = 90;
 const day = 86_400_000;
 
 /** When each of the last days began in that zone, oldest first. */
-export const daysUntil = (now: number, zone: string, count: number): readonly number[] => {
+export function daysUntil(now: number, zone: string, count: number): readonly number[] {
   const today = Math.floor(localOf(now, zone) / day) * day;
   const instant = instantsIn(zone);
   return Array.from({ length: count }, (_, index) => instant(today - (count - 1 - index) * day));
-};
+}
 
 /**
  * The stretches of a monitor's history, day by day. `begins`: from daysUntil(); the last day ends
  * now.
  */
-export const daysOf = (
+export function daysOf(
   stretches: readonly Stretch[],
   begins: readonly number[],
   now: number,
-): readonly PublicDay[] => {
+): readonly PublicDay[] {
   const days: PublicDay[] = [];
   let first = 0;
   for (const [index, from] of begins.entries()) {
@@ -140,20 +140,21 @@ export const daysOf = (
     days.push({ from, ...shown });
   }
   return days;
-};
+}
 
 export type DayState = 'up' | 'down' | 'maintenance' | 'unknown' | 'none';
 
 /** A day with any downtime counts as down; otherwise its longest state counts. */
-export const dayState = ({ up, down, maintenance, unknown }: PublicDay): DayState => {
+export function dayState({ up, down, maintenance, unknown }: PublicDay): DayState {
   const limit = Math.max(up, maintenance, unknown);
   if (down > 0) return 'down';
   if (limit === 0) return 'none';
   return unknown === limit ? 'unknown' : maintenance === limit ? 'maintenance' : 'up';
-};
+}
 
-export const monitorsOf = (page: Pick<PublicPage, 'rows'>): readonly PublicMonitor[] =>
-  page.rows.filter((row): row is PublicMonitor => row.kind === 'monitor');
+export function monitorsOf(page: Pick<PublicPage, 'rows'>): readonly PublicMonitor[] {
+  return page.rows.filter((row): row is PublicMonitor => row.kind === 'monitor');
+}
 
 /** The headline of the page, before it is put into words. */
 export type Verdict =
@@ -167,16 +168,18 @@ export type Verdict =
   | { readonly is: 'maintenance'; readonly names: readonly string[]; readonly until: number | null }
   | { readonly is: 'up' | 'pending' | 'empty' };
 
-const isImpact = (state: PublicState): state is Impact =>
-  impacts.some((impact) => impact === state);
+function isImpact(state: PublicState): state is Impact {
+  return impacts.some((impact) => impact === state);
+}
 
 /** The greatest of several; undefined for none. */
-const worstOf = (given: readonly PublicState[]): Impact | undefined =>
-  impacts.findLast((impact) => given.includes(impact));
+function worstOf(given: readonly PublicState[]): Impact | undefined {
+  return impacts.findLast((impact) => given.includes(impact));
+}
 
-export const verdictOf = (
+export function verdictOf(
   page: Pick<PublicPage, 'rows' | 'incidents' | 'maintenance' | 'now'>,
-): Verdict => {
+): Verdict {
   const monitors = monitorsOf(page);
   const named = (state: PublicState): string[] =>
     monitors.filter((each) => each.state === state).map(({ name }) => name);
@@ -208,19 +211,20 @@ export const verdictOf = (
   }
   if (monitors.length === 0) return { is: 'empty' };
   return { is: monitors.some(({ state }) => state === 'up') ? 'up' : 'pending' };
-};
+}
 
 /**
  * The public address of a page: below the installation's own address, or on the domain that it
  * proved; never taken from a request.
  */
-export const originOf = (
+export function originOf(
   { slug, domain }: { readonly slug: string; readonly domain: string | null },
   baseUrl: string,
-): string =>
-  domain === null
+): string {
+  return domain === null
     ? `${baseUrl}/status/${slug}`
     : `${baseUrl.startsWith('https:') ? 'https' : 'http'}://${domain}`;
+}
 
 /** Turns the database's rows of published monitors into the public view. */
 
@@ -235,16 +239,18 @@ export type Named = {
  * The history that the figures need: the first day may have begun up to a day before the window of
  * ninety.
  */
-export const figuresWindow = (now: number): Interval => windowOf(pageDays + 2, now);
+export function figuresWindow(now: number): Interval {
+  return windowOf(pageDays + 2, now);
+}
 
-const stateOf = (history: MonitorHistory, now: number): PublicState => {
+function stateOf(history: MonitorHistory, now: number): PublicState {
   if (history.paused_at !== null) return 'paused';
   if (history.cover.some(({ from, to }) => from <= now && now < to)) return 'maintenance';
   // An unconfirmed incident is not public.
   const incident = history.incident?.confirmed_at == null ? null : history.incident;
   const { status } = statusOf({ ...history, incident }, now);
   return status === 'verifying' ? 'up' : status;
-};
+}
 
 type Figures = {
   readonly now: number;
@@ -259,7 +265,7 @@ type Figures = {
   readonly reports: readonly Report[];
 };
 
-export const publicRows = ({
+export function publicRows({
   now,
   zone,
   rows,
@@ -268,7 +274,7 @@ export const publicRows = ({
   responses,
   slow,
   reports,
-}: Figures): readonly PublicRow[] => {
+}: Figures): readonly PublicRow[] {
   const begins = daysUntil(now, zone, pageDays);
   const window = { from: begins[0] ?? now, to: now };
   const byId = new Map(histories.map((history) => [history.id, history]));
@@ -306,7 +312,7 @@ export const publicRows = ({
     // Deleted between the two queries.
     return id === undefined || history === undefined ? [] : [monitor(id, row, history)];
   });
-};
+}
 
 export type ConfirmedIncident = {
   readonly id: string;
@@ -326,10 +332,10 @@ type IncidentNames = Pick<Figures, 'publicIds' | 'now'> & {
  * Under the names of the page. An incident that maintenance covers completely counts as no
  * downtime, and is not shown.
  */
-export const publicIncidents = (
+export function publicIncidents(
   incidents: readonly ConfirmedIncident[],
   { names, publicIds, histories, now }: IncidentNames & Pick<Figures, 'histories'>,
-): readonly PublicIncident[] => {
+): readonly PublicIncident[] {
   const cover = new Map(histories.map((history) => [history.id, union(history.cover)]));
   return incidents.flatMap(({ monitor, ...incident }) => {
     const [id, name, covered] = [
@@ -347,7 +353,7 @@ export const publicIncidents = (
     const of = { title: null, impacts: [], until: null, monitors: [id], names: [name] };
     return [{ ...incident, ...of }];
   });
-};
+}
 
 /** What people wrote on the page by hand. */
 export type Report = {
@@ -360,11 +366,11 @@ export type Report = {
 };
 
 /** Under the names of the page; monitors that it does not show are left out. */
-export const publicReports = (
+export function publicReports(
   reports: readonly Report[],
   { names, publicIds, now }: IncidentNames,
-): readonly PublicIncident[] =>
-  reports.map(({ id, title, startedAt, endsAt, affected, posts }) => {
+): readonly PublicIncident[] {
+  return reports.map(({ id, title, startedAt, endsAt, affected, posts }) => {
     const shown = affected.flatMap(({ monitor, impact }) => {
       const [row, name] = [publicIds.get(monitor), names.get(monitor)];
       return row === undefined || name === undefined ? [] : [{ row, name, impact }];
@@ -382,13 +388,15 @@ export const publicReports = (
       impacts: shown.map(({ impact }) => impact),
     };
   });
+}
 
 /** Open ones first, then the newest. */
-export const inOrder = (incidents: readonly PublicIncident[]): readonly PublicIncident[] =>
-  incidents.toSorted(
+export function inOrder(incidents: readonly PublicIncident[]): readonly PublicIncident[] {
+  return incidents.toSorted(
     (a, b) =>
       Number(a.resolvedAt !== null) - Number(b.resolvedAt !== null) || b.startedAt - a.startedAt,
   );
+}
 
 export type Occurrence = {
   readonly id: string;
@@ -397,11 +405,12 @@ export type Occurrence = {
   readonly monitors: readonly string[];
 };
 
-export const publicMaintenance = (
+export function publicMaintenance(
   occurrences: readonly Occurrence[],
   rows: readonly Named[],
-): readonly PublicMaintenance[] =>
-  occurrences.map(({ monitors, ...occurrence }) => ({
+): readonly PublicMaintenance[] {
+  return occurrences.map(({ monitors, ...occurrence }) => ({
     ...occurrence,
     names: rows.flatMap(({ id, name }) => (monitors.includes(id) ? [name] : [])),
   }));
+}

@@ -25,8 +25,9 @@ export type Face = {
   readonly languageOf: (given: string | null | undefined) => PageLanguage | undefined;
 };
 
-const formOf = (body: unknown): URLSearchParams =>
-  new URLSearchParams(typeof body === 'string' ? body : '');
+function formOf(body: unknown): URLSearchParams {
+  return new URLSearchParams(typeof body === 'string' ? body : '');
+}
 
 /**
  * By e-mail: requested here, confirmed and ended from the mailbox. By webhook: its server confirms
@@ -34,10 +35,10 @@ const formOf = (body: unknown): URLSearchParams =>
  * address sends them one question an hour and nothing more; a form on another site can do no more
  * than that, either.
  */
-export const subscribingRoutes = (
+export function subscribingRoutes(
   app: FastifyInstance,
   { publishing, withPage, languageOf }: Face,
-): void => {
+): void {
   const { subscribing } = publishing;
 
   app.post<{ Params: Params }>('/status/:slug/subscribe', (request, reply) =>
@@ -110,4 +111,4 @@ export const subscribingRoutes = (
       }),
     );
   }
-};
+}

@@ -52,9 +52,9 @@ export type Subscribing = {
   readonly leave: (read: ReadPage, link: string) => Promise<boolean>;
 };
 
-export const createSubscribing = (
+export function createSubscribing(
   parts: WebhookDependencies & { readonly attempts: Attempts },
-): Subscribing => {
+): Subscribing {
   const { sql, clock, accountSecrets, attempts } = parts;
   const linkOf = async ({ id: page }: ReadPage, secret: string): Promise<ConfirmationLink> => ({
     page,
@@ -102,7 +102,7 @@ export const createSubscribing = (
       return true;
     },
   };
-};
+}
 
 /**
  * Older posts are no longer news: no one is mailed about them, for example after a long absence.
@@ -114,10 +114,10 @@ const maxPosts = 50;
  * Turns posts and incidents into waiting mails and deliveries. Each is sent once, even with several
  * coordinators, because it is marked in the same transaction.
  */
-export const notifySubscribers = async (
+export async function notifySubscribers(
   sql: Sql,
   { now, hasMail }: { readonly now: number; readonly hasMail: boolean },
-): Promise<number> => {
+): Promise<number> {
   const at = new Date(now);
   return inTransaction(sql, async (transaction) => {
     const notices = [
@@ -137,9 +137,9 @@ export const notifySubscribers = async (
     await insertDeliveries(transaction, deliveries, at);
     return notices.length;
   });
-};
+}
 
-export const startNotifyingSubscribers = ({
+export function startNotifyingSubscribers({
   sql,
   clock,
   log,
@@ -151,7 +151,7 @@ export const startNotifyingSubscribers = ({
   readonly log: Pick<Log, 'error'>;
   readonly everyMs: number;
   readonly hasMail: boolean;
-}): { readonly stop: () => Promise<void> } => {
+}): { readonly stop: () => Promise<void> } {
   let cleanedAt = Number.NEGATIVE_INFINITY;
   return createTicker({
     everyMs,
@@ -165,4 +165,4 @@ export const startNotifyingSubscribers = ({
     onFailure: (error) =>
       log.error({ err: error }, 'could not notify subscribers of status pages; retrying'),
   });
-};
+}

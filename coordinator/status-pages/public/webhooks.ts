@@ -48,27 +48,26 @@ export type WebhookSubscription =
 const maxWebhooks = 100;
 const maxUrl = 2_000;
 
-const urlFrom = (given: string): URL | undefined => {
+function urlFrom(given: string): URL | undefined {
   const url = given.length > maxUrl ? null : URL.parse(given.trim());
   const isPlain = url?.protocol === 'https:' && `${url.username}${url.password}${url.hash}` === '';
   return isPlain ? url : undefined;
-};
+}
 
 /**
  * Subscribes an address whose server answers a challenge. Nothing is stored before.
  * @throws Refusal `too_many_attempts`.
  */
-export const createWebhookSubscribing =
-  ({
-    sql,
-    clock,
-    accountSecrets,
-    secrets,
-    send,
-    baseUrl,
-    attempts,
-  }: WebhookDependencies & { readonly attempts: Attempts }) =>
-  async (
+export function createWebhookSubscribing({
+  sql,
+  clock,
+  accountSecrets,
+  secrets,
+  send,
+  baseUrl,
+  attempts,
+}: WebhookDependencies & { readonly attempts: Attempts }) {
+  return async (
     { id: page, page: { title, slug }, domain }: ReadPage,
     wanted: { readonly url: string; readonly language: PageLanguage; readonly address: string },
   ): Promise<WebhookSubscription> => {
@@ -117,6 +116,7 @@ export const createWebhookSubscribing =
       leave: `${origin}/leave/${await leavingLink(accountSecrets, id)}`,
     };
   };
+}
 
 const second = 1_000;
 const hour = 3_600 * second;
@@ -134,14 +134,14 @@ const boxShape = z.object({ url: z.string(), secret: z.string() });
 const types = { began: 'incident.opened', over: 'incident.resolved', post: 'incident.updated' };
 
 /** Sends what waits: at least once each, under one `webhook-id`, until it is accepted. */
-export const createWebhookDelivery = ({
+export function createWebhookDelivery({
   sql,
   clock,
   accountSecrets,
   secrets,
   send,
   baseUrl,
-}: WebhookDependencies): { readonly tick: () => Promise<void> } => {
+}: WebhookDependencies): { readonly tick: () => Promise<void> } {
   const deliver = async (delivery: Delivery): Promise<void> => {
     const { id, subscriber, incident, event, post, created_at, attempts } = delivery;
     const to = await webhookOfPage(sql, subscriber);
@@ -200,19 +200,20 @@ export const createWebhookDelivery = ({
       }
     },
   };
-};
+}
 
-export const startWebhookDelivery = ({
+export function startWebhookDelivery({
   log,
   everyMs,
   ...parts
 }: WebhookDependencies & {
   readonly log: Pick<Log, 'error'>;
   readonly everyMs: number;
-}): { readonly stop: () => Promise<void> } =>
-  createTicker({
+}): { readonly stop: () => Promise<void> } {
+  return createTicker({
     everyMs,
     tick: createWebhookDelivery(parts).tick,
     onFailure: (error) =>
       log.error({ err: error }, 'could not notify webhooks of status pages; retrying'),
   });
+}

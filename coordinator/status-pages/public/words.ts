@@ -13,5 +13,6 @@ export const wordsOf: Readonly<Record<PageLanguage, Words>> = {
 };
 
 /** The suggested text of a post, in the language of its page. */
-export const usualPost = (language: PageLanguage, kind: PostKind, name: string): string =>
-  wordsOf[language].usual[kind](name);
+export function usualPost(language: PageLanguage, kind: PostKind, name: string): string {
+  return wordsOf[language].usual[kind](name);
+}

@@ -9,35 +9,40 @@ import { listCertificates } from '../contract.ts';
 type Certificate = OutputOf<typeof listCertificates>['items'][number];
 
 /** Those that are the same certificate, which one renewal replaces, are one. */
-const together = (items: readonly Certificate[]): Ending[] =>
-  [...Map.groupBy(items, ({ fingerprint }) => fingerprint).values()].flatMap((same) => {
+function together(items: readonly Certificate[]): Ending[] {
+  return [...Map.groupBy(items, ({ fingerprint }) => fingerprint).values()].flatMap((same) => {
     const [first] = same;
     return first ? [{ ends_at: first.ends_at, monitors: same, by: first.issuer }] : [];
   });
+}
 
-const asEnding = (domain: OutputOf<typeof listDomains>['items'][number]): Ending => ({
-  ends_at: domain.ends_at,
-  monitors: [domain],
-  by: domain.registrar,
-});
+function asEnding(domain: OutputOf<typeof listDomains>['items'][number]): Ending {
+  return {
+    ends_at: domain.ends_at,
+    monitors: [domain],
+    by: domain.registrar,
+  };
+}
 
 /** `61 days`, `expired`. */
-export const daysLeft = (ends_at: string, now: number): string => {
+export function daysLeft(ends_at: string, now: number): string {
   const days = daysUntil(Date.parse(ends_at), now);
   if (days < 0) return 'expired';
   return days === 0 ? 'less than a day' : days === 1 ? '1 day' : `${days} days`;
-};
+}
 
 /** For the page of a monitor: how long its certificate and its domain last. */
-export const expiryFigures = (
+export function expiryFigures(
   [certificate]: readonly Pick<Certificate, 'ends_at'>[],
   [domain]: OutputOf<typeof listDomains>['items'],
   now: number,
-): Part => [
-  certificate &&
-    figure(html`<a href="/certificates">Certificate</a>`, daysLeft(certificate.ends_at, now)),
-  domain && figure(html`<a href="/certificates">Domain</a>`, daysLeft(domain.ends_at, now)),
-];
+): Part {
+  return [
+    certificate &&
+      figure(html`<a href="/certificates">Certificate</a>`, daysLeft(certificate.ends_at, now)),
+    domain && figure(html`<a href="/certificates">Domain</a>`, daysLeft(domain.ends_at, now)),
+  ];
+}
 
 const soonDays = 30;
 
@@ -48,12 +53,13 @@ type Ending = {
   readonly by: string;
 };
 
-const endingsTable = (
+function endingsTable(
   caption: string,
   by: string,
   endings: readonly Ending[],
   request: MembersRequest,
-): Html => html`
+): Html {
+  return html`
   <div class="table-card">
     <table class="cards">
       <caption class="unseen">${caption}</caption>
@@ -69,12 +75,13 @@ const endingsTable = (
     </table>
   </div>
 `;
+}
 
-const rowOf = (
+function rowOf(
   { ends_at, monitors, by }: Ending,
   byLabel: string,
   { times, now }: MembersRequest,
-): Html => {
+): Html {
   const days = daysUntil(Date.parse(ends_at), now);
   const left = daysLeft(ends_at, now);
   return html`
@@ -94,7 +101,7 @@ const rowOf = (
       <td data-label="${byLabel}">${by}</td>
     </tr>
   `;
-};
+}
 
 const list: Page = {
   method: 'GET',

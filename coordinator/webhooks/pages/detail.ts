@@ -30,9 +30,11 @@ import {
   webhookTrail,
 } from './parts.ts';
 
-const maySend = ({ may }: MembersRequest): boolean => may(replayWebhook);
+function maySend({ may }: MembersRequest): boolean {
+  return may(replayWebhook);
+}
 
-const whyNot = (request: MembersRequest, webhook: Webhook): Html | null => {
+function whyNot(request: MembersRequest, webhook: Webhook): Html | null {
   const { id, enabled, disabled_because, failing_since } = webhook;
   const turnOn =
     maySend(request) &&
@@ -63,10 +65,10 @@ const whyNot = (request: MembersRequest, webhook: Webhook): Html | null => {
         html`Every attempt failed since ${request.times.moment(failing_since)}`,
         'Events are sent again for three days each. After five days without a success the webhook is turned off.',
       );
-};
+}
 
-const actionsOf = (request: MembersRequest, { id }: Webhook): Html | null =>
-  maySend(request)
+function actionsOf(request: MembersRequest, { id }: Webhook): Html | null {
+  return maySend(request)
     ? html`
       <form method="post" action="/webhooks/${id}/test">
         <button class="button">${icon('send')}Send a test</button>
@@ -76,8 +78,9 @@ const actionsOf = (request: MembersRequest, { id }: Webhook): Html | null =>
       ${linkButton(`/webhooks/${id}/delete`, 'Delete', { symbol: 'delete' })}
     `
     : null;
+}
 
-const settings = (webhook: Webhook, { times }: MembersRequest): Html => {
+function settings(webhook: Webhook, { times }: MembersRequest): Html {
   const row = (name: string, value: Part): Html =>
     html`
       <div>
@@ -94,9 +97,9 @@ const settings = (webhook: Webhook, { times }: MembersRequest): Html => {
       ${row('Created', times.moment(created_at))}
     </dl>
   `;
-};
+}
 
-const answerOf = ({ status, failure, answer, took_ms, state, attempts }: Delivery): Part => {
+function answerOf({ status, failure, answer, took_ms, state, attempts }: Delivery): Part {
   if (status === null && failure === null) return attempts === 0 ? '–' : 'In progress';
   return html`
     <span class="stacked">
@@ -114,9 +117,9 @@ const answerOf = ({ status, failure, answer, took_ms, state, attempts }: Deliver
       }
     </span>
   `;
-};
+}
 
-const rowOf = (request: MembersRequest, webhook: Webhook, delivery: Delivery): Html => {
+function rowOf(request: MembersRequest, webhook: Webhook, delivery: Delivery): Html {
   const { id, event, event_id, attempts, next_attempt_at, created_at } = delivery;
   const { times } = request;
   return html`
@@ -154,7 +157,7 @@ const rowOf = (request: MembersRequest, webhook: Webhook, delivery: Delivery): H
       }
     </tr>
   `;
-};
+}
 
 const stateNames = {
   waiting: 'Waiting',
@@ -165,7 +168,7 @@ const stateNames = {
 
 type Log = OutputOf<typeof listWebhookDeliveries>;
 
-const logOf = (request: MembersRequest, webhook: Webhook, { items, next_cursor }: Log): Html => {
+function logOf(request: MembersRequest, webhook: Webhook, { items, next_cursor }: Log): Html {
   const { state } = request.query;
   const address = `/webhooks/${webhook.id}`;
   return html`
@@ -209,12 +212,13 @@ const logOf = (request: MembersRequest, webhook: Webhook, { items, next_cursor }
       }
     </section>
   `;
-};
+}
 
-const replayForm = (request: MembersRequest, { id, enabled }: Webhook, state: FormState) =>
-  maySend(request) &&
-  enabled &&
-  html`
+function replayForm(request: MembersRequest, { id, enabled }: Webhook, state: FormState) {
+  return (
+    maySend(request) &&
+    enabled &&
+    html`
     <section class="card">
       <h2>Replay</h2>
       <p class="soft">
@@ -233,13 +237,15 @@ const replayForm = (request: MembersRequest, { id, enabled }: Webhook, state: Fo
         <button class="button">Replay</button>
       </form>
     </section>
-  `;
+  `
+  );
+}
 
-const pageOf = async (
+async function pageOf(
   request: MembersRequest,
   said?: Html,
   state: FormState = freshForm(request.form),
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const { ask, path, query: asked } = request;
   const { webhook_id } = path;
   const [webhook, log] = await Promise.all([
@@ -272,7 +278,7 @@ const pageOf = async (
       </div>
     `,
   });
-};
+}
 
 export const webhookPage: Page = {
   method: 'GET',
@@ -281,29 +287,30 @@ export const webhookPage: Page = {
   answer: (request) => pageOf(request),
 };
 
-const triedNotice = ({
+function triedNotice({
   delivered,
   status,
   failure,
   answer,
   took_ms,
-}: OutputOf<typeof testWebhook>): Html =>
-  delivered
+}: OutputOf<typeof testWebhook>): Html {
+  return delivered
     ? notice('up', `Test delivered (HTTP ${status}, ${msText(took_ms)})`)
     : html`
       ${notice('down', `Test not delivered: ${answerText({ status, failure })}`)}
       ${answer !== null && answer.trim() !== '' && html`<pre>${answer}</pre>`}
     `;
+}
 
 /** A refusal is shown at the top of the page. */
-const actOn = async <Done>(
+async function actOn<Done>(
   request: MembersRequest,
   act: (webhook_id: string) => Promise<Done>,
   answer: (done: Done) => PageAnswer | Promise<PageAnswer>,
-): Promise<PageAnswer> => {
+): Promise<PageAnswer> {
   const tried = await attempt(request.form, () => act(request.path.webhook_id ?? ''), ['since']);
   return 'refused' in tried ? pageOf(request, undefined, tried.refused) : answer(tried.done);
-};
+}
 
 export const sendTest: Page = {
   method: 'POST',

@@ -24,14 +24,16 @@ import { type Webhook, webhookName, webhookTrail } from './parts.ts';
 
 const fields = ['url', 'description', 'event_types[]', 'enabled'] as const;
 
-const inputFrom = (form: Form) => ({
-  url: form.value('url') ?? '',
-  description: form.value('description') ?? '',
-  event_types: form.values('event_types[]').filter((type) => type !== ''),
-});
+function inputFrom(form: Form) {
+  return {
+    url: form.value('url') ?? '',
+    description: form.value('description') ?? '',
+    event_types: form.values('event_types[]').filter((type) => type !== ''),
+  };
+}
 
 /** `webhook`: the one that is edited; undefined for a new one. */
-const formPage = (state: FormState, webhook?: Webhook): PageAnswer => {
+function formPage(state: FormState, webhook?: Webhook): PageAnswer {
   const sentence = webhook === undefined ? 'New webhook' : `Edit ${webhookName(webhook)}`;
   return show({
     title: sentence,
@@ -93,11 +95,11 @@ const formPage = (state: FormState, webhook?: Webhook): PageAnswer => {
       </form>
     `,
   });
-};
+}
 
 /** Only now: later it is encrypted. */
-const secretPage = (id: string, name: string, secret: string): PageAnswer =>
-  show({
+function secretPage(id: string, name: string, secret: string): PageAnswer {
+  return show({
     title: 'Copy your secret',
     place: 'tokens',
     headers: { 'cache-control': 'no-store' },
@@ -114,6 +116,7 @@ const secretPage = (id: string, name: string, secret: string): PageAnswer =>
       <p class="actions after">${linkButton(`/webhooks/${id}`, 'Done', { main: true })}</p>
     `,
   });
+}
 
 export const newWebhookPage: Page = {
   method: 'GET',
@@ -137,11 +140,11 @@ export const makeWebhook: Page = {
   },
 };
 
-const existing = async (request: MembersRequest): Promise<Webhook> => {
+async function existing(request: MembersRequest): Promise<Webhook> {
   const webhook = await request.ask(getWebhook, { webhook_id: request.path.webhook_id });
   refuseUnlessMay(request, updateWebhook);
   return webhook;
-};
+}
 
 export const editWebhookPage: Page = {
   method: 'GET',

@@ -4,7 +4,7 @@ import { type Html, html, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
 import { eventsText, type Webhook, webhookMark, webhookName, webhookTrail } from './parts.ts';
 
-const rowOf = (webhook: Webhook, { times }: MembersRequest): Html => {
+function rowOf(webhook: Webhook, { times }: MembersRequest): Html {
   const { id, url, description, last_delivered_at } = webhook;
   return html`
     <tr id="webhook-${id}" data-row>
@@ -21,7 +21,7 @@ const rowOf = (webhook: Webhook, { times }: MembersRequest): Html => {
       </td>
     </tr>
   `;
-};
+}
 
 /** The organisation's webhooks, oldest first. */
 export const webhooksPage: Page = {

@@ -19,36 +19,39 @@ export const webhookTrail = [
 ] as const;
 
 /** Its description, or the host that it sends to. */
-export const webhookName = ({ description, url }: Pick<Webhook, 'description' | 'url'>): string =>
-  description === '' ? new URL(url).host : description;
+export function webhookName({ description, url }: Pick<Webhook, 'description' | 'url'>): string {
+  return description === '' ? new URL(url).host : description;
+}
 
-export const webhookMark = ({
+export function webhookMark({
   enabled,
   disabled_because,
   failing_since,
   last_delivered_at,
-}: Webhook): Html => {
+}: Webhook): Html {
   if (!enabled)
     return disabled_because === null ? stateMark('paused', 'Off') : stateMark('down', 'Turned off');
   if (failing_since !== null) return stateMark('down', 'Failing');
   return last_delivered_at === null
     ? stateMark('pending', 'Not used yet')
     : stateMark('up', 'Delivering');
-};
+}
 
-export const eventsText = ({ event_types }: Pick<Webhook, 'event_types'>): string =>
-  event_types.length === 0
+export function eventsText({ event_types }: Pick<Webhook, 'event_types'>): string {
+  return event_types.length === 0
     ? 'All events'
     : event_types.length === 1
       ? (event_types[0] ?? '')
       : `${event_types.length} types`;
+}
 
-export const deliveryMark = ({ state }: Pick<Delivery, 'state'>): Html => {
+export function deliveryMark({ state }: Pick<Delivery, 'state'>): Html {
   if (state === 'waiting') return stateMark('pending', 'Waiting');
   if (state === 'delivered') return stateMark('up', 'Delivered');
   return state === 'failed' ? stateMark('down', 'Gave up') : stateMark('unknown', 'Cancelled');
-};
+}
 
 /** `HTTP 503`; without an answer the reason: `timeout`. */
-export const answerText = ({ status, failure }: Pick<Delivery, 'status' | 'failure'>): string =>
-  status === null ? (failure ?? '–').replaceAll('_', ' ') : `HTTP ${status}`;
+export function answerText({ status, failure }: Pick<Delivery, 'status' | 'failure'>): string {
+  return status === null ? (failure ?? '–').replaceAll('_', ' ') : `HTTP ${status}`;
+}

@@ -20,7 +20,7 @@ export type AddressWatch = (
   seen: ReachSeen,
 ) => Promise<Warning | undefined>;
 
-export const createAddressWatch = (tryAddresses: Trial): AddressWatch => {
+export function createAddressWatch(tryAddresses: Trial): AddressWatch {
   const failing = new Set<string>();
   return async (context, port, seen) => {
     const { monitor } = context.assignment;
@@ -53,4 +53,4 @@ export const createAddressWatch = (tryAddresses: Trial): AddressWatch => {
       details: { address: dead.address, addresses: ofFamily.length },
     };
   };
-};
+}

@@ -22,58 +22,62 @@ export type Securing = {
   readonly client?: ClientCertificate | null;
 };
 
-const noOwnCheck = () => undefined;
+function noOwnCheck() {
+  return undefined;
+}
 
 /**
  * Opens a socket to a literal address. With TLS, one object does both and starts its handshake as
  * soon as it is connected. Adding TLS to an existing socket costs a twentieth of the whole check.
  */
-export const openSocket = (
+export function openSocket(
   address: string,
   port: number,
   securing: Securing | null,
   trust: Trust,
-): Socket => {
+): Socket {
   if (!securing) return connectTcp({ host: address, port, noDelay: true });
   const socket = connectTls({ host: address, port, ...tlsOptions(securing, trust) });
   socket.setNoDelay(true);
   readCertificateLazily(socket);
   return socket;
-};
+}
 
 /** Adds TLS to a connection that spoke in the clear until now. */
-export const secureSocket = (plain: Socket, securing: Securing, trust: Trust): TLSSocket => {
+export function secureSocket(plain: Socket, securing: Securing, trust: Trust): TLSSocket {
   const socket = connectTls({ socket: plain, ...tlsOptions(securing, trust) });
   readCertificateLazily(socket);
   return socket;
-};
+}
 
 /**
  * Closes with a last word, or with the one that TLS demands. What the system has not taken by the
  * next turn is not waited for: nobody may keep a check's socket open by not reading.
  */
-export const closeSocket = (socket: Socket, farewell?: Buffer): void => {
+export function closeSocket(socket: Socket, farewell?: Buffer): void {
   socket.on('error', ignored);
   if (farewell === undefined) socket.end();
   else socket.end(farewell);
   setImmediate(() => socket.destroy());
-};
+}
 
 /** An error after the end is the other side's reaction to our closing, and does not matter. */
 const ignored = (): void => undefined;
 
-const tlsOptions = (
+function tlsOptions(
   { host, verify, isHybrid, alpn, client }: Securing,
   trust: Trust,
-): ConnectionOptions => ({
-  ...(isIP(host) === 0 ? { servername: host } : {}),
-  secureContext: trust.context(verify, isHybrid, client),
-  // The check judges the chain itself, from OpenSSL's result. The certificates then remain readable
-  // as evidence.
-  rejectUnauthorized: false,
-  checkServerIdentity: noOwnCheck,
-  ...(alpn === undefined ? {} : { ALPNProtocols: alpn }),
-});
+): ConnectionOptions {
+  return {
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    secureContext: trust.context(verify, isHybrid, client),
+    // The check judges the chain itself, from OpenSSL's result. The certificates then remain readable
+    // as evidence.
+    rejectUnauthorized: false,
+    checkServerIdentity: noOwnCheck,
+    ...(alpn === undefined ? {} : { ALPNProtocols: alpn }),
+  };
+}
 
 /**
  * A connection, or why there is none, with every attempt, the addresses, and the performance.now()
@@ -103,11 +107,11 @@ const maxSlow = 6;
 const maxAttempts = 32;
 
 /** Whether the machine has any address of this one's family. Loopback works without one. */
-export const hasFamily = (address: string, families: Families): boolean => {
+export function hasFamily(address: string, families: Families): boolean {
   if (families[isIP(address) === 6 ? 6 : 4]) return true;
   const literal = parseAddress(address);
   return literal !== undefined && isLoopback(literal);
-};
+}
 
 /**
  * Connects with `open` to the first address that answers. The guard judges each address in the same
@@ -118,7 +122,7 @@ export const hasFamily = (address: string, families: Families): boolean => {
  * Modes: `trying` (attempts in progress or to come) → `connected` | `failed` | `stopped` (by the
  * deadline); each settles the promise once.
  */
-export const connectFirst = (
+export function connectFirst(
   known: readonly string[],
   port: number,
   guard: Guard,
@@ -126,8 +130,8 @@ export const connectFirst = (
   deadline: CheckDeadline,
   open: (address: string, port: number) => Socket,
   late?: Promise<readonly string[]>,
-): Promise<Connected> =>
-  new Promise((resolve, reject) => {
+): Promise<Connected> {
+  return new Promise((resolve, reject) => {
     const attempts: Attempt[] = [];
     const trying = new Map<Socket, { readonly attempt: Attempt; readonly began: number }>();
     const ofOwnFamilies = (some: readonly string[]): readonly string[] =>
@@ -223,3 +227,4 @@ export const connectFirst = (
     late?.then(join).catch(reject);
     tryNext();
   });
+}

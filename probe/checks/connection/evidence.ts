@@ -9,15 +9,18 @@ const maxAlias = 255;
 const maxName = 120;
 
 /** The address that took the connection. */
-export const usedAddress = ({ attempts }: ReachSeen, failure: Failure | null): string | null =>
-  failure?.phase === 'tcp' ? null : (attempts.find(({ code }) => code === null)?.address ?? null);
+export function usedAddress({ attempts }: ReachSeen, failure: Failure | null): string | null {
+  return failure?.phase === 'tcp'
+    ? null
+    : (attempts.find(({ code }) => code === null)?.address ?? null);
+}
 
 /** How the server was found and reached, as evidence. */
-export const reachEvidence = (
+export function reachEvidence(
   seen: ReachSeen,
   failure: Failure | null,
   scrub: Scrub,
-): Record<string, Json> => {
+): Record<string, Json> {
   // The addresses that a name has inside a private network are private: of a refused address,
   // evidence shows only the class.
   const refused = failure?.code === ownCodes.notPublic || failure?.code === ownCodes.ownLimit;
@@ -45,42 +48,53 @@ export const reachEvidence = (
   }
   if (failure) evidence.failure = { phase: failure.phase, code: failure.code };
   return evidence;
-};
+}
 
 /** What the handshake showed, as evidence. */
-export const tlsEvidence = (
+export function tlsEvidence(
   { protocol, cipher, fault, host_matches, chain }: TlsSeen,
   scrub: Scrub,
-): Json => ({
-  protocol,
-  cipher,
-  fault,
-  host_matches,
-  chain: chain().map((one) => ({
-    ...one,
-    subject: scrub(one.subject, 300),
-    issuer: scrub(one.issuer, 300),
-    names: one.names.map((name) => scrub(name, maxName)),
-  })),
-});
+): Json {
+  return {
+    protocol,
+    cipher,
+    fault,
+    host_matches,
+    chain: chain().map((one) => ({
+      ...one,
+      subject: scrub(one.subject, 300),
+      issuer: scrub(one.issuer, 300),
+      names: one.names.map((name) => scrub(name, maxName)),
+    })),
+  };
+}
 
-const rounded = (ms: number): number => Math.round(ms * 10) / 10;
-const roundedOrNull = (ms: number | null): number | null => (ms === null ? null : rounded(ms));
+function rounded(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}
+
+function roundedOrNull(ms: number | null): number | null {
+  return ms === null ? null : rounded(ms);
+}
 
 /** Phases to a tenth of a millisecond. */
-export const roundedPhases = ({ dns, tcp, tls, first_byte, total }: Phases): Phases => ({
-  dns: roundedOrNull(dns),
-  tcp: roundedOrNull(tcp),
-  tls: roundedOrNull(tls),
-  first_byte: roundedOrNull(first_byte),
-  total: roundedOrNull(total),
-});
+export function roundedPhases({ dns, tcp, tls, first_byte, total }: Phases): Phases {
+  return {
+    dns: roundedOrNull(dns),
+    tcp: roundedOrNull(tcp),
+    tls: roundedOrNull(tls),
+    first_byte: roundedOrNull(first_byte),
+    total: roundedOrNull(total),
+  };
+}
 
 /**
  * Text that a database and a page can hold: no control characters except line breaks and tabs, no
  * lone surrogates.
  */
-export const clean = (text: string): string => text.toWellFormed().replaceAll(controls, '\ufffd');
+export function clean(text: string): string {
+  return text.toWellFormed().replaceAll(controls, '\ufffd');
+}
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: removes control characters.
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
@@ -94,12 +108,12 @@ const leastBegun = 4;
  * Where a secret begins that the end of the text cuts off; the length of the text when there is
  * none.
  */
-const begunAt = (text: string, secret: string): number => {
+function begunAt(text: string, secret: string): number {
   const beginning = secret.slice(0, leastBegun);
   let at = text.indexOf(beginning, Math.max(0, text.length - secret.length));
   while (at >= 0 && !secret.startsWith(text.slice(at))) at = text.indexOf(beginning, at + 1);
   return at < 0 ? text.length : at;
-};
+}
 
 /** Makes a target's texts safe for evidence: removes secrets first, and only then cuts. */
 export type Scrub = {
@@ -115,14 +129,16 @@ export type Scrub = {
 };
 
 const signs: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
-const signOf = (one: string): string =>
-  signs[one] ?? `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`;
+
+function signOf(one: string): string {
+  return signs[one] ?? `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`;
+}
 
 /**
  * A server may echo its request. Evidence must not keep secrets of the config, not even half of
  * one.
  */
-export const scrubber = (secrets: readonly string[]): Scrub => {
+export function scrubber(secrets: readonly string[]): Scrub {
   // The secret as it is, URL-encoded, and as latin-1 bytes.
   const formsOf = (secret: string) => [
     secret,
@@ -154,9 +170,11 @@ export const scrubber = (secrets: readonly string[]): Scrub => {
       .slice(0, limit)
       .replaceAll(/[^\x20-\x7e]/g, signOf);
   return Object.assign(scrub, { enough: (limit: number) => 2 * (limit + longest), value, bytes });
-};
+}
 
 const maxQuoted = 100;
+
 /** What a target sent, as a cause quotes it. */
-export const quoted = (text: string): string =>
-  text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text;
+export function quoted(text: string): string {
+  return text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text;
+}

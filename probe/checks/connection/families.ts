@@ -23,7 +23,7 @@ export type FamilyWatch = (
 
 type Seen = { readonly host: string; readonly at: number };
 
-export const createFamilyWatch = (families: () => Families, tryAddresses: Trial): FamilyWatch => {
+export function createFamilyWatch(families: () => Families, tryAddresses: Trial): FamilyWatch {
   const failing = new Set<string>();
   const never: Seen = { host: '', at: Number.NEGATIVE_INFINITY };
   /** The two hosts that were reached last: for any host, one of them is another. */
@@ -64,4 +64,4 @@ export const createFamilyWatch = (families: () => Families, tryAddresses: Trial)
     if (failing.size < maxFailing) failing.add(monitor);
     return warning;
   };
-};
+}

@@ -48,17 +48,24 @@ const errorNames = [
   'INADEQUATE_SECURITY',
   'HTTP_1_1_REQUIRED',
 ];
-const errorName = (code: number): string => errorNames[code] ?? `0x${code.toString(16)}`;
+
+function errorName(code: number): string {
+  return errorNames[code] ?? `0x${code.toString(16)}`;
+}
 
 /** The head of settings that a server begins with: they acknowledge nothing, and are of no stream. */
-const isFirstFrame = (head: Uint8Array): boolean =>
-  head[0] === 0 &&
-  (head[3] === frames.settings || head[3] === frames.goAway) &&
-  head.subarray(4, frameHead).every((byte) => byte === 0);
+function isFirstFrame(head: Uint8Array): boolean {
+  return (
+    head[0] === 0 &&
+    (head[3] === frames.settings || head[3] === frames.goAway) &&
+    head.subarray(4, frameHead).every((byte) => byte === 0)
+  );
+}
 
 /** Whether a server that was asked by HTTP/1.1 answers in HTTP/2. */
-export const isHttp2 = (beginning: Uint8Array): boolean =>
-  beginning.length >= frameHead && isFirstFrame(beginning);
+export function isHttp2(beginning: Uint8Array): boolean {
+  return beginning.length >= frameHead && isFirstFrame(beginning);
+}
 
 /** The id of the first stream of a client, and here the only one. */
 const ownStream = 1;

@@ -36,30 +36,30 @@ const ignored = (): void => undefined;
  * undefined for any other failure. The ciphers were agreed on, or there would be no certificate of
  * the server, so only ours can be missing.
  */
-export const refusedWithoutOurs = (
+export function refusedWithoutOurs(
   socket: TLSSocket,
   code: string,
   host: string,
   trust: Trust,
-): { readonly tls: TlsSeen | null } | undefined => {
+): { readonly tls: TlsSeen | null } | undefined {
   if (!code.endsWith('ALERT_HANDSHAKE_FAILURE') || !socket.getPeerX509Certificate())
     return undefined;
   const fault = faultBeforeRefusal(socket);
   return { tls: fault === undefined ? null : tlsSeen(socket, host, trust, fault) };
-};
+}
 
 /**
  * Waits for the handshake of a socket that has begun it, and reads the certificate.
  *
  * Modes: `handshake` → over (secured, failed, closed, or the deadline); settles once.
  */
-export const handshake = (
+export function handshake(
   socket: TLSSocket,
   began: number,
   { host, verify, trust }: Certified,
   deadline: CheckDeadline,
-): Promise<Handshaken> =>
-  new Promise((resolve) => {
+): Promise<Handshaken> {
+  return new Promise((resolve) => {
     let over = false;
     const settle = (code: string | null, tls: TlsSeen | null, ms: number | null): void => {
       if (over) return;
@@ -97,6 +97,7 @@ export const handshake = (
     socket.once('end', closed);
     socket.once('close', closed);
   });
+}
 
 /** A connection, secured where it was opened so. */
 export type Connection = {
@@ -111,13 +112,13 @@ export type Connection = {
  * Reaches the server, and waits for the handshake where `opening` opens TLS. Nothing in common may
  * mean that the server takes post-quantum groups only: it is asked once more with them.
  */
-export const reachSecurely = async (
+export async function reachSecurely(
   endpoint: Endpoint,
   opening: (isHybrid: boolean) => Open,
   certified: Certified,
   context: CheckContext,
   dependencies: ConnectionDependencies,
-): Promise<Connection> => {
+): Promise<Connection> {
   const reached = await reach(endpoint, opening(false), context, dependencies);
   const { socket, at, failure } = reached;
   if (!(socket instanceof TLSSocket)) return { reached, socket, tls: null, tls_ms: null, failure };
@@ -131,4 +132,4 @@ export const reachSecurely = async (
     }
   }
   return { reached, socket: seen.socket, tls: seen.tls, tls_ms: seen.ms, failure: seen.failure };
-};
+}

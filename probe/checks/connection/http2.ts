@@ -12,8 +12,8 @@ export const alpnHttp2 = Buffer.from('\u0002h2', 'latin1');
 export type HeaderField = readonly [name: string, value: string];
 
 /** Header lines as HTTP/1.1 writes them. */
-export const headerFields = (lines: Buffer): HeaderField[] =>
-  lines
+export function headerFields(lines: Buffer): HeaderField[] {
+  return lines
     .toString('latin1')
     .split('\r\n')
     .filter((line) => line !== '')
@@ -21,6 +21,7 @@ export const headerFields = (lines: Buffer): HeaderField[] =>
       const colon = line.indexOf(':');
       return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
     });
+}
 
 /** One request: its pseudo headers first. */
 export type Http2Request = {
@@ -47,11 +48,12 @@ export type Http2End = {
 
 type Library = typeof import('node:http2');
 let library: Library | undefined;
+
 /** Few probes need it, and it takes 6 MB. */
-export const loadHttp2 = async (): Promise<Library> => {
+export async function loadHttp2(): Promise<Library> {
   library ??= await import('node:http2');
   return library;
-};
+}
 
 /** A response has as many headers as one of HTTP/1.1. */
 const maxHeaders = 1_024;
@@ -68,13 +70,13 @@ const ignored = (): void => undefined;
  *
  * Modes: `first_byte` (the request has left) → `body` (the head has come) → over.
  */
-export const requestByHttp2 = (
+export function requestByHttp2(
   socket: Socket,
   { headers, body }: Http2Request,
   receiver: Http2Receiver,
   deadline: CheckDeadline,
-): Promise<Http2End> =>
-  new Promise((resolve, reject) => {
+): Promise<Http2End> {
+  return new Promise((resolve, reject) => {
     const watch = new FrameWatch();
     let phase: Http2End['phase'] = 'first_byte';
     let over = false;
@@ -205,13 +207,14 @@ export const requestByHttp2 = (
     if (library) start(library);
     else loadHttp2().then(start, reject);
   });
+}
 
 /** Of the library: NGHTTP2_FLAG_END_STREAM. */
 const endOfStream = 1;
 
-const fieldsOf = (raw: readonly string[] | undefined): HeaderField[] => {
+function fieldsOf(raw: readonly string[] | undefined): HeaderField[] {
   const fields: HeaderField[] = [];
   for (let at = 0; at + 1 < (raw?.length ?? 0); at += 2)
     fields.push([raw?.[at] ?? '', raw?.[at + 1] ?? '']);
   return fields;
-};
+}

@@ -30,10 +30,7 @@ export type OwnResolver = {
   readonly works: (name: string, since: number, deadline: CheckDeadline) => Promise<boolean>;
 };
 
-export const createOwnResolver = (
-  sockets: UdpSockets,
-  resolvers = systemResolvers,
-): OwnResolver => {
+export function createOwnResolver(sockets: UdpSockets, resolvers = systemResolvers): OwnResolver {
   const resolverCheck = createResolverCheck(sockets);
   // Two names are enough: for any name, at least one of the two newest answers was about another.
   let newest = { name: '', at: Number.NEGATIVE_INFINITY };
@@ -52,7 +49,7 @@ export const createOwnResolver = (
       );
     },
   };
-};
+}
 
 export type Families = { readonly 4: boolean; readonly 6: boolean };
 export type IpFamily = 'any' | '4' | '6';
@@ -94,7 +91,7 @@ const reread = 5_000;
  * What a file says, parsed again after it changed and read at most every five seconds. A missing
  * file says nothing.
  */
-const watched = <Parsed>(path: string, parse: (text: string) => Parsed): (() => Parsed) => {
+function watched<Parsed>(path: string, parse: (text: string) => Parsed): () => Parsed {
   let parsed = parse('');
   let changed = -1;
   let looked = Number.NEGATIVE_INFINITY;
@@ -108,9 +105,9 @@ const watched = <Parsed>(path: string, parse: (text: string) => Parsed): (() => 
     }
     return parsed;
   };
-};
+}
 
-const parseHosts = (text: string): ReadonlyMap<string, readonly string[]> => {
+function parseHosts(text: string): ReadonlyMap<string, readonly string[]> {
   const hosts = new Map<string, string[]>();
   for (const line of text.split('\n')) {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
@@ -119,27 +116,29 @@ const parseHosts = (text: string): ReadonlyMap<string, readonly string[]> => {
       hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), address]);
   }
   return hosts;
-};
+}
 
 /** Alternates families, IPv6 first, so a fallback switches to the other family at once. */
-export const interleave = (six: readonly string[], four: readonly string[]): string[] =>
-  Array.from({ length: Math.max(six.length, four.length) }, (_, i) => [six[i], four[i]])
+export function interleave(six: readonly string[], four: readonly string[]): string[] {
+  return Array.from({ length: Math.max(six.length, four.length) }, (_, i) => [six[i], four[i]])
     .flat()
     .filter((address) => address !== undefined);
+}
 
-const ofFamily = (addresses: readonly string[], family: IpFamily): string[] =>
-  addresses.filter((address) => family === 'any' || isIP(address) === Number(family));
+function ofFamily(addresses: readonly string[], family: IpFamily): string[] {
+  return addresses.filter((address) => family === 'any' || isIP(address) === Number(family));
+}
 
-const answer = (addresses: readonly string[], family: IpFamily): LookupAnswer => {
+function answer(addresses: readonly string[], family: IpFamily): LookupAnswer {
   const wanted = ofFamily(addresses, family);
   return wanted.length > 0 ? { addresses: wanted } : { code: 'ENODATA' };
-};
+}
 
 /**
  * Which address families lead out of this machine: those with any address beyond loopback and
  * link-local.
  */
-export const ownFamilies = (): Families => {
+export function ownFamilies(): Families {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const has = (family: string) =>
     addresses.some(
@@ -147,10 +146,10 @@ export const ownFamilies = (): Families => {
         one.family === family && !one.internal && !one.address.toLowerCase().startsWith('fe80'),
     );
   return { 4: has('IPv4'), 6: has('IPv6') };
-};
+}
 
 /** `ownFamilies`, read again at most every ten seconds. */
-export const watchFamilies = (read: () => Families = ownFamilies): (() => Families) => {
+export function watchFamilies(read: () => Families = ownFamilies): () => Families {
   let families = read();
   let at = performance.now();
   return () => {
@@ -160,17 +159,17 @@ export const watchFamilies = (read: () => Families = ownFamilies): (() => Famili
     }
     return families;
   };
-};
+}
 
 /** Worse codes first: decides which code counts when the two families' queries differ. */
-const worst = (codes: readonly (string | null)[]): string => {
+function worst(codes: readonly (string | null)[]): string {
   const told = codes.filter((code) => code !== null);
   return (
     told.find((code) => code !== 'ENODATA' && code !== 'ENOTFOUND') ??
     told.find((code) => code === 'ENODATA') ??
     'ENOTFOUND'
   );
-};
+}
 
 /**
  * How long the addresses of one family wait for those of the other, in ms. RFC 8305 has 50 ms;
@@ -186,15 +185,17 @@ const noAnswer: readonly string[] = [
   ownCodes.deadline,
   ownCodes.resolver,
 ];
-const faultOf = ({ code }: Answered): string | null =>
-  code !== null && noAnswer.includes(code) ? code : null;
+
+function faultOf({ code }: Answered): string | null {
+  return code !== null && noAnswer.includes(code) ? code : null;
+}
 
 /** Both answers, or only the one that has addresses once the other is `resolutionDelay` late. */
-const bothOrFirst = (
+function bothOrFirst(
   four: Promise<Answered>,
   six: Promise<Answered>,
-): Promise<readonly [Answered | undefined, Answered | undefined]> =>
-  new Promise((resolve, reject) => {
+): Promise<readonly [Answered | undefined, Answered | undefined]> {
+  return new Promise((resolve, reject) => {
     let first: Answered | undefined;
     let timer: NodeJS.Timeout | undefined;
     const settle = (four: Answered | undefined, six: Answered | undefined): void => {
@@ -212,13 +213,14 @@ const bothOrFirst = (
     four.then((answered) => settle(answered, keep(answered)), reject);
     six.then((answered) => settle(keep(answered), answered), reject);
   });
+}
 
 /** What may still come of one family after the other has addresses; nothing if it was answered. */
-const secondOf = (
+function secondOf(
   type: 'A' | 'AAAA',
   answered: Answered | undefined,
   question: AddressQuestion,
-): { readonly second?: SecondFamily } => {
+): { readonly second?: SecondFamily } {
   let fault = answered ? faultOf(answered) : ownCodes.deadline;
   if (fault === null) return {};
   const addresses = question.answered.then((late) => {
@@ -226,13 +228,13 @@ const secondOf = (
     return late.addresses;
   });
   return { second: { type, addresses, fault: () => fault, end: question.end } };
-};
+}
 
 /** Who answered: of several families, the first. */
-const saidBy = (...answers: readonly (Answered | undefined)[]): { readonly by?: AnsweredBy } => {
+function saidBy(...answers: readonly (Answered | undefined)[]): { readonly by?: AnsweredBy } {
   const by = answers.find((one) => one?.by !== undefined)?.by;
   return by === undefined ? {} : { by };
-};
+}
 
 export type LookupDependencies = {
   readonly families: () => Families;
@@ -252,12 +254,12 @@ export type LookupDependencies = {
  * getaddrinfo, which one slow name would block for all. Exceptions are names of /etc/hosts,
  * `localhost`, and what only the system can know (single labels, .local).
  */
-export const createLookup = ({
+export function createLookup({
   families,
   sockets,
   resolvers,
   onAnswer = () => undefined,
-}: LookupDependencies): Lookup => {
+}: LookupDependencies): Lookup {
   const hosts = watched('/etc/hosts', parseHosts);
   const ask = createAddressQuestions(sockets, resolvers ?? systemResolvers);
   const bySystem = pLimit(2);
@@ -309,12 +311,12 @@ export const createLookup = ({
     if (six && six.addresses.length > 0) return { addresses: six.addresses, ...saidBy(six) };
     return { code: worst([four.code, six?.code ?? null]), ...saidBy(four, six) };
   };
-};
+}
 
-const inBoth = async (
+async function inBoth(
   askedFour: AddressQuestion,
   askedSix: AddressQuestion,
-): Promise<LookupAnswer> => {
+): Promise<LookupAnswer> {
   const [four, six] = await bothOrFirst(askedFour.answered, askedSix.answered);
   const addresses = interleave(six?.addresses ?? [], four?.addresses ?? []);
   if (addresses.length === 0)
@@ -323,4 +325,4 @@ const inBoth = async (
     ? secondOf('A', four, askedFour)
     : secondOf('AAAA', six, askedSix);
   return { addresses, ...second, ...(four?.addresses.length ? saidBy(four) : saidBy(six)) };
-};
+}

@@ -21,7 +21,7 @@ export type Notes = (
   handshakes: readonly (TlsSeen | null)[],
 ) => Promise<Verdict>;
 
-export const createNotes = ({ families, trust }: ConnectionDependencies): Notes => {
+export function createNotes({ families, trust }: ConnectionDependencies): Notes {
   const certificateOf = createCertificateNotes();
   const tryAddresses = createTrial(families, trust);
   const otherFamily = createFamilyWatch(families, tryAddresses);
@@ -38,13 +38,13 @@ export const createNotes = ({ families, trust }: ConnectionDependencies): Notes 
     const warnings = [...(noted.warnings ?? []), ...found.filter((one) => one !== undefined)];
     return warnings.length > 0 ? { ...noted, warnings } : noted;
   };
-};
+}
 
 /**
  * Says which certificate a monitor has: once when it is new, and once a day. Each result that says
  * so costs the coordinator more than a plain pass, so each monitor has a time of the day of its own.
  */
-export const createCertificateNotes = () => {
+export function createCertificateNotes() {
   const told = new Map<string, { readonly day: number; readonly ends_at: number }>();
   let today = 0;
   const forgetDeleted = (now: number) => {
@@ -76,16 +76,20 @@ export const createCertificateNotes = () => {
       issuer: clean(nameIn(issuer)).slice(0, 100).toWellFormed(),
     };
   };
-};
+}
 
 const dayMs = 86_400_000;
 
 /** Which day it is for a monitor: each one's begins at another time. */
-const dayOf = (monitor: string, at: number): number =>
-  Math.floor((at + (hashOf(monitor) % dayMs)) / dayMs);
+function dayOf(monitor: string, at: number): number {
+  return Math.floor((at + (hashOf(monitor) % dayMs)) / dayMs);
+}
 
 /** The organisation in a distinguished name, else its common name, else all of it. */
-const nameIn = (distinguished: string): string =>
-  /(?:^|, )O=(.+?)(?:, [A-Z]+=|$)/.exec(distinguished)?.[1] ??
-  /(?:^|, )CN=(.+?)(?:, [A-Z]+=|$)/.exec(distinguished)?.[1] ??
-  distinguished;
+function nameIn(distinguished: string): string {
+  return (
+    /(?:^|, )O=(.+?)(?:, [A-Z]+=|$)/.exec(distinguished)?.[1] ??
+    /(?:^|, )CN=(.+?)(?:, [A-Z]+=|$)/.exec(distinguished)?.[1] ??
+    distinguished
+  );
+}

@@ -38,7 +38,10 @@ export const ownCodes = {
  * it.
  */
 const ownSocketCodes: readonly string[] = ['EMFILE', 'ENFILE', 'ENOBUFS', 'EADDRNOTAVAIL', 'EPERM'];
-export const isOwnSocketCode = (code: string): boolean => ownSocketCodes.includes(code);
+
+export function isOwnSocketCode(code: string): boolean {
+  return ownSocketCodes.includes(code);
+}
 
 export type CertificateSeen = {
   readonly subject: string;

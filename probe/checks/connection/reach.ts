@@ -45,12 +45,12 @@ export type Reached = {
 };
 
 /** Resolves, lets the guard judge each address, and connects. Settles no later than the deadline. */
-export const reach = async (
+export async function reach(
   { host, port, ip_family }: Endpoint,
   open: Open,
   context: CheckContext,
   dependencies: ConnectionDependencies,
-): Promise<Reached> => {
+): Promise<Reached> {
   const { deadline, guard } = context;
   const isName = isIP(host) === 0;
   const began = performance.now();
@@ -100,28 +100,33 @@ export const reach = async (
   }
   const isOwnLimit = code === ownCodes.notPublic && guard.isOwnLimit(addresses, context.assignment);
   return failed(at, { phase: 'tcp', code: isOwnLimit ? ownCodes.ownLimit : code });
-};
+}
 
 /** The addresses of a host, or why there are none. Settles no later than the deadline. */
-export const findAddresses = async (
+export async function findAddresses(
   host: string,
   family: IpFamily,
   dependencies: Pick<ConnectionDependencies, 'lookup' | 'resolver'>,
   context: CheckContext,
-): Promise<LookupAnswer> =>
-  isIP(host) === 0 ? lookUp(host, family, dependencies, context) : literal(host, family);
+): Promise<LookupAnswer> {
+  return isIP(host) === 0 ? lookUp(host, family, dependencies, context) : literal(host, family);
+}
 
-const literal = (host: string, family: string): LookupAnswer =>
-  family === 'any' || isIP(host) === Number(family) ? { addresses: [host] } : { code: 'ENODATA' };
+function literal(host: string, family: string): LookupAnswer {
+  return family === 'any' || isIP(host) === Number(family)
+    ? { addresses: [host] }
+    : { code: 'ENODATA' };
+}
 
 /** Settles no later than the deadline; the work itself ends by its own limits. */
-const orDeadline = (work: Promise<LookupAnswer>, deadline: CheckDeadline): Promise<LookupAnswer> =>
-  new Promise((resolve, reject) => {
+function orDeadline(work: Promise<LookupAnswer>, deadline: CheckDeadline): Promise<LookupAnswer> {
+  return new Promise((resolve, reject) => {
     const stopping = { expire: () => void setImmediate(resolve, { code: ownCodes.deadline }) };
     if (deadline.isOver()) return stopping.expire();
     deadline.listen(stopping);
     work.then(resolve, reject).finally(() => deadline.unlisten(stopping));
   });
+}
 
 /**
  * A silent resolver is only known at the deadline. After this time, the check asks whether the
@@ -133,12 +138,12 @@ const resolverTimeout = 1_500;
  * Resolves a name. A resolver's failure counts against the name only if the resolver works for
  * others.
  */
-const lookUp = async (
+async function lookUp(
   name: string,
   family: IpFamily,
   { lookup, resolver }: Pick<ConnectionDependencies, 'lookup' | 'resolver'>,
   context: CheckContext,
-): Promise<LookupAnswer> => {
+): Promise<LookupAnswer> {
   const since = performance.now();
   let asked: Promise<boolean> | undefined;
   const works = (): Promise<boolean> => {
@@ -151,4 +156,4 @@ const lookUp = async (
   );
   if (!('code' in found) || tellsOfName.includes(found.code)) return found;
   return (await works()) ? found : { code: ownCodes.resolver };
-};
+}

@@ -27,13 +27,14 @@ export const responsePhases = {
 } as const;
 
 /** Whether the server takes none of the protocols that the handshake offered. */
-export const isRefusedProtocol = ({ phase, code }: Failure): boolean =>
-  phase === 'tls' && /^ERR_SSL_[A-Z0-9/_]*NO_APPLICATION_PROTOCOL$/.test(code);
+export function isRefusedProtocol({ phase, code }: Failure): boolean {
+  return phase === 'tls' && /^ERR_SSL_[A-Z0-9/_]*NO_APPLICATION_PROTOCOL$/.test(code);
+}
 
 /** The cause of an end that HTTP/2 has a code for; undefined for any other failure. */
-export const http2Cause = ({ code: text }: Failure): Cause | undefined => {
+export function http2Cause({ code: text }: Failure): Cause | undefined {
   const [, frame, code = ''] = /^(RST_STREAM|GOAWAY) (\S+)$/.exec(text) ?? [];
   if (frame === undefined) return undefined;
   const name: HttpsCause = frame === 'GOAWAY' ? 'http2_closed' : 'http2_cancelled';
   return { class: name, params: { code } };
-};
+}

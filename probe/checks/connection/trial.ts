@@ -34,18 +34,15 @@ export const codesOfTarget: readonly string[] = [
 /** How often other addresses of a monitor are tried, each continent in its turns. */
 const everyMs = 900_000;
 
-export const isDue = ({
-  assignment: { monitor, interval_ms },
-  started_at,
-}: CheckContext): boolean =>
-  hashOf(`${monitor} ${started_at}`) % Math.max(1, Math.round(everyMs / interval_ms)) === 0;
+export function isDue({ assignment: { monitor, interval_ms }, started_at }: CheckContext): boolean {
+  return hashOf(`${monitor} ${started_at}`) % Math.max(1, Math.round(everyMs / interval_ms)) === 0;
+}
 
 /** How long an address has to take a connection. */
 const patience = 2_000;
 
-export const createTrial =
-  (families: () => Families, trust: Trust): Trial =>
-  async ({ deadline, guard }, addresses, port) => {
+export function createTrial(families: () => Families, trust: Trust): Trial {
+  return async ({ deadline, guard }, addresses, port) => {
     const began = performance.now();
     if (deadline.isOver() || deadline.due - began < patience) return untried;
     const own = new CheckDeadline(began, began + patience);
@@ -64,3 +61,4 @@ export const createTrial =
       own.settle();
     }
   };
+}

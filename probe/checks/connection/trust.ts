@@ -46,7 +46,7 @@ const ciphers = `TLS_AES_128_GCM_SHA256:${DEFAULT_CIPHERS}`;
 const maxWithClient = 32;
 
 /** `authorities` are trusted besides the well-known ones. */
-export const createTrust = (authorities: readonly string[] = []): Trust => {
+export function createTrust(authorities: readonly string[] = []): Trust {
   const ca = authorities.length > 0 ? { ca: [...getCACertificates(), ...authorities] } : {};
   const strict = (ecdhCurve: string) =>
     ({ minVersion: 'TLSv1.2', ecdhCurve, ciphers, ...ca }) as const;
@@ -87,7 +87,7 @@ export const createTrust = (authorities: readonly string[] = []): Trust => {
       return own;
     },
   };
-};
+}
 
 const maxCertificates = 6;
 const maxPath = 10;
@@ -97,89 +97,98 @@ const maxNames = 20;
  * Node builds an object of the whole chain for its own name check. Ours reads the leaf once, so
  * node's gets nothing.
  */
-const noLegacyCertificate = () => ({});
+function noLegacyCertificate() {
+  return {};
+}
 
 /**
  * Keeps node from reading the chain in its costly form. Our own name check, below, does not depend
  * on it.
  */
-export const readCertificateLazily = (socket: TLSSocket): void => {
+export function readCertificateLazily(socket: TLSSocket): void {
   Object.defineProperty(socket, 'getPeerCertificate', { value: noLegacyCertificate });
-};
+}
 
 /**
  * Names of a certificate, except those that only an attacker would write (node puts them in
  * quotes).
  */
-const dnsNames = (certificate: X509Certificate): string[] =>
-  (certificate.subjectAltName ?? '')
+function dnsNames(certificate: X509Certificate): string[] {
+  return (certificate.subjectAltName ?? '')
     .split(', ')
     .flatMap((name) => (/^DNS:[^"]+$/.test(name) ? name.slice(4).toLowerCase() : []));
+}
 
 /**
  * OpenSSL does not match an underscore with a wildcard, nor next to one. Names in use have
  * underscores, and every client accepts them.
  */
-const isForUnderscored = (certificate: X509Certificate, host: string): boolean => {
+function isForUnderscored(certificate: X509Certificate, host: string): boolean {
   const name = host.toLowerCase();
   const above = name.slice(name.indexOf('.') + 1);
   return dnsNames(certificate).some(
     (one) => one === name || (above.includes('.') && one === `*.${above}`),
   );
-};
+}
 
 /**
  * Whether a certificate is for this host. As in every browser, common names and partial wildcards
  * do not count.
  */
-const isFor = (certificate: X509Certificate, host: string): boolean => {
+function isFor(certificate: X509Certificate, host: string): boolean {
   if (isIP(host) !== 0) return certificate.checkIP(host) !== undefined;
   if (certificate.checkHost(host, { subject: 'never', partialWildcards: false }) !== undefined)
     return true;
   return host.includes('_') && isForUnderscored(certificate, host);
-};
+}
 
-const oneLine = (text: string | undefined): string => (text ?? '').replaceAll('\n', ', ');
+function oneLine(text: string | undefined): string {
+  return (text ?? '').replaceAll('\n', ', ');
+}
 
 /** Undefined for kinds of keys that OpenSSL does not know, on which it throws. */
-const publicKeyOf = (certificate: X509Certificate): KeyObject | undefined => {
+function publicKeyOf(certificate: X509Certificate): KeyObject | undefined {
   try {
     return certificate.publicKey;
   } catch {
     return undefined; // A certificate that nothing can verify says so by its chain.
   }
-};
+}
 
 /** The kind of a key with its size or curve. */
-const keyOf = (certificate: X509Certificate): string => {
+function keyOf(certificate: X509Certificate): string {
   const key = publicKeyOf(certificate);
   const { modulusLength, namedCurve } = key?.asymmetricKeyDetails ?? {};
   return [key?.asymmetricKeyType ?? 'unknown', namedCurve ?? modulusLength]
     .filter((part) => part !== undefined)
     .join(' ');
-};
+}
 
 /** null for a date that cannot be read: a server may show any bytes. */
-const timeOf = (date: Date): number | null =>
-  Number.isNaN(date.getTime()) ? null : date.getTime();
+function timeOf(date: Date): number | null {
+  return Number.isNaN(date.getTime()) ? null : date.getTime();
+}
 
-const dateText = (date: Date, raw: string): string =>
-  timeOf(date) === null ? raw : date.toISOString();
+function dateText(date: Date, raw: string): string {
+  return timeOf(date) === null ? raw : date.toISOString();
+}
 
-const certificateSeen = (certificate: X509Certificate): CertificateSeen => ({
-  subject: oneLine(certificate.subject),
-  issuer: oneLine(certificate.issuer),
-  names: (certificate.subjectAltName ?? '').split(', ', maxNames).filter((name) => name !== ''),
-  from: dateText(certificate.validFromDate, certificate.validFrom),
-  to: dateText(certificate.validToDate, certificate.validTo),
-  serial: certificate.serialNumber,
-  fingerprint: certificate.fingerprint256,
-  key: keyOf(certificate),
-  signature: certificate.signatureAlgorithm ?? certificate.signatureAlgorithmOid ?? 'unknown',
-});
+function certificateSeen(certificate: X509Certificate): CertificateSeen {
+  return {
+    subject: oneLine(certificate.subject),
+    issuer: oneLine(certificate.issuer),
+    names: (certificate.subjectAltName ?? '').split(', ', maxNames).filter((name) => name !== ''),
+    from: dateText(certificate.validFromDate, certificate.validFrom),
+    to: dateText(certificate.validToDate, certificate.validTo),
+    serial: certificate.serialNumber,
+    fingerprint: certificate.fingerprint256,
+    key: keyOf(certificate),
+    signature: certificate.signatureAlgorithm ?? certificate.signatureAlgorithmOid ?? 'unknown',
+  };
+}
 
 /** The certificates that the server sent, leaf first, in the order of the chain. */
-const sentChain = (leaf: X509Certificate): X509Certificate[] => {
+function sentChain(leaf: X509Certificate): X509Certificate[] {
   const chain: X509Certificate[] = [];
   for (
     let next: X509Certificate | undefined = leaf;
@@ -190,26 +199,26 @@ const sentChain = (leaf: X509Certificate): X509Certificate[] => {
     chain.push(next);
   }
   return chain;
-};
+}
 
 /**
  * Whether one certificate signed the other. Compares names first, because verifying a signature
  * costs a hundred times as much.
  */
-const isSignedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean => {
+function isSignedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
   const key = certificate.checkIssued(issuer) ? publicKeyOf(issuer) : undefined;
   return key !== undefined && certificate.verify(key);
-};
+}
 
 /**
  * The path by which OpenSSL trusts a leaf, from the sent and the known certificates. Of several
  * issuers it takes a known one first, so an old cross-signature does not count. Empty where there
  * is no path.
  */
-const verifiedPath = (
+function verifiedPath(
   leaf: X509Certificate,
   known: (issuer: string) => readonly X509Certificate[],
-): X509Certificate[] => {
+): X509Certificate[] {
   const sent = sentChain(leaf);
   const path: X509Certificate[] = [];
   for (let next: X509Certificate | undefined = leaf; next && path.length < maxPath; ) {
@@ -221,30 +230,30 @@ const verifiedPath = (
     );
   }
   return path;
-};
+}
 
 /**
  * What OpenSSL has against the certificate of a server that then refused the handshake: node asks it
  * only after handshakes that succeed. Undefined where it cannot be asked.
  */
-export const faultBeforeRefusal = (socket: TLSSocket): string | null | undefined => {
+export function faultBeforeRefusal(socket: TLSSocket): string | null | undefined {
   const handle: unknown = Reflect.get(socket, '_handle');
   if (typeof handle !== 'object' || handle === null || !('verifyError' in handle)) return undefined;
   if (typeof handle.verifyError !== 'function') return undefined;
   const error: unknown = handle.verifyError();
   return error instanceof Error ? codeOf(error, 'UNVERIFIED') : null;
-};
+}
 
 /**
  * What the handshake showed. Anything unreadable counts against the server: `host_matches` is true
  * only for a certificate that says so.
  */
-export const tlsSeen = (
+export function tlsSeen(
   socket: TLSSocket,
   host: string,
   trust: Pick<Trust, 'known'>,
   fault = socket.authorized ? null : String(socket.authorizationError || 'UNVERIFIED'),
-): TlsSeen => {
+): TlsSeen {
   const leaf = socket.getPeerX509Certificate();
   return {
     protocol: socket.getProtocol() ?? 'unknown',
@@ -260,4 +269,4 @@ export const tlsSeen = (
         ? verifiedPath(leaf, trust.known).flatMap((one) => timeOf(one.validToDate) ?? [])
         : [],
   };
-};
+}

@@ -16,10 +16,12 @@ export type CodeTable = {
   readonly otherwise: string;
 };
 
-const cause = (name: ConnectionCause, params: Cause['params'] = {}): Cause => ({
-  class: name,
-  params,
-});
+function cause(name: ConnectionCause, params: Cause['params'] = {}): Cause {
+  return {
+    class: name,
+    params,
+  };
+}
 
 /** The phases of each connection. A kind adds those of its protocol. */
 export const connectionPhases = {
@@ -93,19 +95,19 @@ const alerts: Readonly<Record<string, string>> = {
  * OpenSSL's code of an alert, such as ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED, in words;
  * undefined when the server sent no such alert.
  */
-const alertOf = (code: string): string | undefined => {
+function alertOf(code: string): string | undefined {
   const name = /^ERR_SSL_[A-Z0-9/_]*?(?:ALERT|TLSV1|TLSV13)_(?!ALERT_)([A-Z_]+)$/.exec(code)?.[1];
   return name !== undefined && Object.hasOwn(alerts, name) ? alerts[name] : undefined;
-};
+}
 
 /**
  * A failure that is this probe's own, which says nothing about the target (rule 1): the cause of an
  * unknown result; undefined for any other.
  */
-export const ownFault = (
+export function ownFault(
   { phase, code }: Failure,
   addresses: readonly string[],
-): Cause | undefined => {
+): Cause | undefined {
   if (phase === 'tcp' && isOwnSocketCode(code))
     return { class: 'probe_no_socket', params: { code } };
   switch (code) {
@@ -123,21 +125,21 @@ export const ownFault = (
     default:
       return undefined;
   }
-};
+}
 
 /**
  * What failed where the handshake is all that counts: a server that wants a certificate of ours has
  * answered it, and its own certificate decides. With TLS 1.3 it says so only after the handshake.
  */
-export const handshakeFailure = <Failed extends Failure<string>>(
+export function handshakeFailure<Failed extends Failure<string>>(
   failure: Failed | null,
   tls: TlsSeen | null,
   verify: boolean,
-): Failed | null => {
+): Failed | null {
   if (failure?.code !== ownCodes.clientCertificate || tls === null) return failure;
   const isBad = verify && (tls.fault !== null || !tls.host_matches);
   return isBad ? { ...failure, code: ownCodes.certificate } : null;
-};
+}
 
 /** The circumstances in which a failure is judged. */
 export type Circumstances = {
@@ -149,11 +151,11 @@ export type Circumstances = {
 };
 
 /** The cause of a failure; null when the fault is the probe's own clock. */
-export const failureCause = <Phase extends string>(
+export function failureCause<Phase extends string>(
   { phase, code }: Failure<Phase>,
   phases: Readonly<Record<Phase, CodeTable>>,
   { tls, at, limit_ms, ip_family }: Circumstances,
-): Cause | null => {
+): Cause | null {
   if (code === ownCodes.deadline) return cause('timed_out', { limit_ms, phase });
   if (code === ownCodes.clientCertificate)
     return cause('tls_alert', { alert: alerts.CERTIFICATE_REQUIRED ?? '' });
@@ -168,10 +170,10 @@ export const failureCause = <Phase extends string>(
   const alert = alertOf(code);
   if (alert !== undefined) return cause('tls_alert', { alert });
   return { class: code.startsWith('ERR_SSL_') ? 'tls_failed' : otherwise, params: {} };
-};
+}
 
 /** What a check over one connection came to, without evidence; one that passes may warn. */
-export const connectionVerdict = (
+export function connectionVerdict(
   settings: WarningSettings,
   {
     at,
@@ -179,26 +181,26 @@ export const connectionVerdict = (
     phases,
   }: { readonly at: number; readonly tls: TlsSeen | null; readonly phases: Phases },
   { outcome, cause: why }: Pick<Verdict, 'outcome' | 'cause'>,
-): Omit<Verdict, 'evidence'> => {
+): Omit<Verdict, 'evidence'> {
   const warnings =
     outcome === 'ok' ? connectionWarnings(settings, at, phases.total ?? null, [tls]) : [];
   const verdict = { outcome, cause: why, phases: roundedPhases(phases) };
   return warnings.length > 0 ? { ...verdict, warnings } : verdict;
-};
+}
 
 /**
  * When the probe's own clock is slow, OpenSSL accepted a certificate that has expired. The corrected
  * clock decides.
  */
-export const expiredCause = (
+export function expiredCause(
   handshakes: readonly (TlsSeen | null)[],
   at: number,
-): Cause | undefined => {
+): Cause | undefined {
   const expired = handshakes.find(
     (tls) => tls?.valid_to !== null && tls !== null && tls.valid_to < at,
   );
   return (expired && certificateCause(expired, at)) ?? undefined;
-};
+}
 
 /** What an owner may count as failures (rule 44). */
 export type Limits = {
@@ -208,26 +210,26 @@ export type Limits = {
 };
 
 /** Judges the duration and the certificate's lifetime, last, when all else passed. */
-export const limitCause = (
+export function limitCause(
   { max_response_ms, tls_expires_within_days, fail_on }: Limits,
   at: number,
   total_ms: number | null,
   handshakes: readonly (TlsSeen | null)[],
-): Cause | undefined => {
+): Cause | undefined {
   const took_ms = Math.round(total_ms ?? 0);
   if (fail_on.includes('slow') && max_response_ms !== null && took_ms > max_response_ms)
     return cause('response_slow', { took_ms, limit_ms: max_response_ms });
   return fail_on.includes('certificate') && tls_expires_within_days !== null
     ? expiryCause(tls_expires_within_days, at, handshakes)
     : undefined;
-};
+}
 
 /** What is wrong with the certificate that expires first, if that is soon. */
-const expiryCause = (
+function expiryCause(
   within: number,
   at: number,
   handshakes: readonly (TlsSeen | null)[],
-): Cause | undefined => {
+): Cause | undefined {
   const first = firstEnd(handshakes, true);
   if (first === undefined || first.ends_at - at >= within * day) return undefined;
   if (first.ends_at < at)
@@ -238,16 +240,19 @@ const expiryCause = (
     ...(first.isIssuer ? { whose: 'issuer' } : {}),
     ...(first.hop < handshakes.length - 1 ? { redirect: first.hop + 1 } : {}),
   });
-};
+}
 
 const day = 86_400_000;
-const wholeDays = (ms: number): number => Math.floor(ms / day);
+
+function wholeDays(ms: number): number {
+  return Math.floor(ms / day);
+}
 
 /**
  * What is wrong with a certificate, by the corrected time; null when OpenSSL's complaint can only
  * come from the probe's own clock.
  */
-export const certificateCause = (tls: TlsSeen, at: number): Cause | null => {
+export function certificateCause(tls: TlsSeen, at: number): Cause | null {
   if (tls.sent === 0) return cause('certificate_missing');
   if (tls.valid_to !== null && at > tls.valid_to)
     return cause('certificate_expired', { days: wholeDays(at - tls.valid_to) });
@@ -277,4 +282,4 @@ export const certificateCause = (tls: TlsSeen, at: number): Cause | null => {
     default:
       return cause('certificate_invalid');
   }
-};
+}

@@ -10,20 +10,22 @@ export type WarningSettings = {
   readonly tls_expires_within_days: number | null;
 };
 
-export const warning = (code: WarningCode, details: Warning['details'] = {}): Warning[] => [
-  { code, details },
-];
+export function warning(code: WarningCode, details: Warning['details'] = {}): Warning[] {
+  return [{ code, details }];
+}
 
-export const connectionWarnings = (
+export function connectionWarnings(
   settings: WarningSettings,
   at: number,
   total_ms: number | null,
   handshakes: readonly (TlsSeen | null)[],
-): Warning[] => [
-  ...slow(settings, total_ms),
-  ...certificateExpires(settings, at, handshakes),
-  ...chainIncomplete(handshakes),
-];
+): Warning[] {
+  return [
+    ...slow(settings, total_ms),
+    ...certificateExpires(settings, at, handshakes),
+    ...chainIncomplete(handshakes),
+  ];
+}
 
 function slow({ warn_response_ms: limit_ms }: WarningSettings, total_ms: number | null) {
   const took_ms = Math.round(total_ms ?? 0);

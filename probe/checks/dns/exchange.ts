@@ -48,13 +48,13 @@ const failures: Readonly<Record<string, 'refused' | 'unreachable'>> = {
  * One question over one connection of its own. Settles at the latest with the deadline, and leaves
  * nothing open.
  */
-export const askByTcp = (
+export function askByTcp(
   resolver: Resolver,
   question: Question,
   written: Written,
   deadline: CheckDeadline,
-): Promise<TcpOutcome> =>
-  new Promise((resolve) => {
+): Promise<TcpOutcome> {
+  return new Promise((resolve) => {
     const began = performance.now();
     const id = randomInt(0x10000);
     let connected_ms: number | null = null;
@@ -116,6 +116,7 @@ export const askByTcp = (
     socket.on('end', () => end({ is: strays ? 'wrong_question' : 'failed', connected_ms }));
     socket.on('error', (error) => end({ is: failures[codeOf(error)] ?? 'failed', connected_ms }));
   });
+}
 
 // Imported, because the global of this name is a getter, which costs more than the clock.
 
@@ -356,27 +357,27 @@ class UdpQuestion implements Asker, Alarm, Expiring {
 }
 
 /** By TCP, without EDNS where the resolver does not know it. */
-const askOne = async (
+async function askOne(
   resolver: Resolver,
   { question, written }: Asking,
   deadline: CheckDeadline,
   edns: boolean,
-): Promise<TcpOutcome> => {
+): Promise<TcpOutcome> {
   const without: Written = { edns: written.plain, plain: written.plain };
   const seen = await askByTcp(resolver, question, edns ? written : without, deadline);
   return edns && seen.is === 'answer' && ednsRefusals.includes(seen.message.rcode)
     ? askByTcp(resolver, question, without, deadline)
     : seen;
-};
+}
 
 /** The whole of an answer that was truncated, by TCP. */
-const askWhole = async (
+async function askWhole(
   cut: Exchange,
   asking: Asking,
   deadline: CheckDeadline,
   began: number,
   edns: boolean,
-): Promise<Exchange> => {
+): Promise<Exchange> {
   const { connected_ms, ...byTcp } = await askOne(cut.resolver, asking, deadline, edns);
   const unread =
     byTcp.is === 'malformed' || byTcp.is === 'oversized' || byTcp.is === 'wrong_question';
@@ -388,13 +389,13 @@ const askWhole = async (
     answered_ms: performance.now() - began,
     connected_ms,
   };
-};
+}
 
-const exchangeByTcp = async (
+async function exchangeByTcp(
   asking: Asking,
   deadline: CheckDeadline,
   began: number,
-): Promise<Exchange> => {
+): Promise<Exchange> {
   const [resolver] = asking.resolvers;
   const { connected_ms, ...outcome } = await askOne(resolver, asking, deadline, true);
   const strays = outcome.is === 'wrong_question' ? 1 : 0;
@@ -407,28 +408,30 @@ const exchangeByTcp = async (
     answered_ms: performance.now() - began,
     connected_ms,
   };
-};
+}
 
 /**
  * Performs one question: by UDP first unless TCP is asked for, by TCP when the answer was
  * truncated. Ends by the deadline. `began`: since when its time is measured. What comes in one
  * datagram is told as it is, because a promise costs as much as reading it.
  */
-export const ask = (
+export function ask(
   sockets: UdpSockets,
   asking: Asking,
   deadline: CheckDeadline,
   began: number,
   told: OnExchange,
-): void => {
+): void {
   if (asking.transport === 'tcp') told(exchangeByTcp(asking, deadline, began));
   else new UdpQuestion(sockets, asking, deadline, began, told).begin();
-};
+}
 
 /** The same for those who wait for it. */
-export const exchange = (
+export function exchange(
   sockets: UdpSockets,
   asking: Asking,
   deadline: CheckDeadline,
   began = deadline.began,
-): Promise<Exchange> => new Promise((resolve) => ask(sockets, asking, deadline, began, resolve));
+): Promise<Exchange> {
+  return new Promise((resolve) => ask(sockets, asking, deadline, began, resolve));
+}

@@ -14,7 +14,7 @@ const plain = /^[a-z0-9_*/+-]+$/;
  * A label as text that cannot be mistaken for several: dots and strange bytes are escaped as zone
  * files do.
  */
-const labelText = (bytes: Buffer, start: number, end: number): string => {
+function labelText(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('latin1', start, end).toLowerCase();
   if (plain.test(text)) return text;
   return [...bytes.subarray(start, end)]
@@ -24,7 +24,7 @@ const labelText = (bytes: Buffer, start: number, end: number): string => {
       return byte > 0x20 && byte < 0x7f ? character : `\\${String(byte).padStart(3, '0')}`;
     })
     .join('');
-};
+}
 
 /** A name has no more labels, so that no honest one has more pointers. */
 const maxPointers = 127;
@@ -34,7 +34,7 @@ const maxPointers = 127;
  * pointer it must end at or before `limit`. A pointer must lead before the place where its part of
  * the name began, so that every chain of them ends. undefined for whatever is no name.
  */
-export const readName = (bytes: Buffer, start: number, limit: number): ReadName | undefined => {
+export function readName(bytes: Buffer, start: number, limit: number): ReadName | undefined {
   let name = '';
   let at = start;
   let end = -1;
@@ -64,18 +64,18 @@ export const readName = (bytes: Buffer, start: number, limit: number): ReadName 
     name = name === '' ? label : `${name}.${label}`;
     at = next;
   }
-};
+}
 
 /**
  * What a record says, from its bytes between `at` and `end`, in the canonical form of
  * shared/checks/dns/values.ts; undefined if they are malformed.
  */
-export const readFields = (
+export function readFields(
   type: RecordType,
   bytes: Buffer,
   at: number,
   end: number,
-): RecordFields | undefined => {
+): RecordFields | undefined {
   switch (type) {
     case 'A':
       return end - at === 4 ? [ipv4(bytes, at)] : undefined;
@@ -126,10 +126,11 @@ export const readFields = (
           ]
         : undefined;
   }
-};
+}
 
-const base64 = (bytes: Buffer, at: number, end: number): string =>
-  bytes.toString('base64', at, end).replace(/=+$/, '');
+function base64(bytes: Buffer, at: number, end: number): string {
+  return bytes.toString('base64', at, end).replace(/=+$/, '');
+}
 
 /**
  * Addresses as text, because the same few come again and again, and writing one costs more than
@@ -138,7 +139,7 @@ const base64 = (bytes: Buffer, at: number, end: number): string =>
 const ipv4Texts = new Map<number, string>();
 const maxIpv4Texts = 4_096;
 
-const ipv4 = (bytes: Buffer, at: number): string => {
+function ipv4(bytes: Buffer, at: number): string {
   // Signed, because such a number needs no object.
   const number = bytes.readInt32BE(at);
   const known = ipv4Texts.get(number);
@@ -147,22 +148,23 @@ const ipv4 = (bytes: Buffer, at: number): string => {
   const text = `${bytes[at]}.${bytes[at + 1]}.${bytes[at + 2]}.${bytes[at + 3]}`;
   ipv4Texts.set(number, text);
   return text;
-};
+}
 
-const ipv6 = (bytes: Buffer, at: number): string =>
-  new ip.IPv6([...bytes.subarray(at, at + 16)]).toRFC5952String();
+function ipv6(bytes: Buffer, at: number): string {
+  return new ip.IPv6([...bytes.subarray(at, at + 16)]).toRFC5952String();
+}
 
-const nameAtEnd = (bytes: Buffer, at: number, end: number): [string] | undefined => {
+function nameAtEnd(bytes: Buffer, at: number, end: number): [string] | undefined {
   const read = readName(bytes, at, end);
   return read?.end === end ? [read.name] : undefined;
-};
+}
 
-const numbersThenName = (
+function numbersThenName(
   count: number,
   bytes: Buffer,
   at: number,
   end: number,
-): RecordFields | undefined => {
+): RecordFields | undefined {
   const from = at + 2 * count;
   const name = from < end ? nameAtEnd(bytes, from, end) : undefined;
   if (name === undefined) return undefined;
@@ -171,12 +173,12 @@ const numbersThenName = (
     (_, index) => `${bytes.readUInt16BE(at + 2 * index)}`,
   );
   return [...numbers, ...name];
-};
+}
 
 /**
  * Several strings of one record are one text: they are only cut because a string holds 255 bytes.
  */
-const strings = (bytes: Buffer, start: number, end: number): RecordFields | undefined => {
+function strings(bytes: Buffer, start: number, end: number): RecordFields | undefined {
   const parts: Buffer[] = [];
   let at = start;
   while (at < end) {
@@ -186,9 +188,9 @@ const strings = (bytes: Buffer, start: number, end: number): RecordFields | unde
     at = next;
   }
   return parts.length > 0 ? [Buffer.concat(parts).toString('utf8')] : undefined;
-};
+}
 
-const authority = (bytes: Buffer, at: number, end: number): RecordFields | undefined => {
+function authority(bytes: Buffer, at: number, end: number): RecordFields | undefined {
   const server = readName(bytes, at, end);
   const keeper = server && readName(bytes, server.end, end);
   if (!keeper || end - keeper.end !== 20) return undefined;
@@ -197,16 +199,16 @@ const authority = (bytes: Buffer, at: number, end: number): RecordFields | undef
     keeper.name,
     ...[0, 4, 8, 12, 16].map((offset) => `${bytes.readUInt32BE(keeper.end + offset)}`),
   ];
-};
+}
 
-const issuer = (bytes: Buffer, at: number, end: number): RecordFields | undefined => {
+function issuer(bytes: Buffer, at: number, end: number): RecordFields | undefined {
   const value = at + 2 + (bytes[at + 1] ?? 0);
   if (end - at < 3 || value > end || value === at + 2) return undefined;
   const tag = bytes.toString('latin1', at + 2, value).toLowerCase();
   return /^[a-z0-9]+$/.test(tag)
     ? [`${bytes[at]}`, tag, bytes.toString('utf8', value, end)]
     : undefined;
-};
+}
 
 const parameterNames = [
   'mandatory',
@@ -224,7 +226,7 @@ const parameterNames = [
  * Service bindings (RFC 9460): dns-packet does not know them. Parameters come in growing order of
  * their keys, each once.
  */
-const binding = (bytes: Buffer, start: number, end: number): RecordFields | undefined => {
+function binding(bytes: Buffer, start: number, end: number): RecordFields | undefined {
   // Their target is never compressed, but a pointer would do no harm: it is read by the same rules.
   const target = start + 2 < end ? readName(bytes, start + 2, end) : undefined;
   if (!target) return undefined;
@@ -243,15 +245,15 @@ const binding = (bytes: Buffer, start: number, end: number): RecordFields | unde
     at = to;
   }
   return fields;
-};
+}
 
-const parameter = (key: number, value: Buffer): string | undefined => {
+function parameter(key: number, value: Buffer): string | undefined {
   const name = parameterNames[key] ?? `key${key}`;
   const text = parameterText(key, value);
   return text === undefined ? undefined : text === '' ? name : `${name}=${text}`;
-};
+}
 
-const parameterText = (key: number, value: Buffer): string | undefined => {
+function parameterText(key: number, value: Buffer): string | undefined {
   switch (parameterNames[key]) {
     case 'mandatory':
       return value.length > 0 && value.length % 2 === 0
@@ -283,14 +285,15 @@ const parameterText = (key: number, value: Buffer): string | undefined => {
     default:
       return value.toString('utf8');
   }
-};
+}
 
-const inDependencies = (value: Buffer, size: number): Buffer[] =>
-  Array.from({ length: value.length / size }, (_, index) =>
+function inDependencies(value: Buffer, size: number): Buffer[] {
+  return Array.from({ length: value.length / size }, (_, index) =>
     value.subarray(index * size, (index + 1) * size),
   );
+}
 
-const protocols = (value: Buffer): string | undefined => {
+function protocols(value: Buffer): string | undefined {
   const names: string[] = [];
   for (let at = 0; at < value.length; ) {
     const next = at + 1 + (value[at] ?? 0);
@@ -299,7 +302,7 @@ const protocols = (value: Buffer): string | undefined => {
     at = next;
   }
   return names.length > 0 ? names.join(',') : undefined;
-};
+}
 
 /**
  * Messages of the DNS. Questions are written by dns-packet. Answers are read here, because they
@@ -360,7 +363,7 @@ export type Reading =
  * A question without its id, which is put in for each attempt. AD asks the resolver to say whether
  * it authenticated the answer (RFC 6840).
  */
-export const writeQuestion = ({ name, type }: Question, edns: boolean): Buffer => {
+export function writeQuestion({ name, type }: Question, edns: boolean): Buffer {
   const query = dnsPacket.encode({
     type: 'query',
     id: 0,
@@ -385,23 +388,25 @@ export const writeQuestion = ({ name, type }: Question, edns: boolean): Buffer =
   const end = query.length - (edns ? 11 : 0);
   query.writeUInt16BE(recordTypes[type], end - 4);
   return query;
-};
+}
 
 /** A question as bytes, with and without EDNS, for as long as it is asked. */
 export type Written = { readonly edns: Buffer; readonly plain: Buffer };
 
-export const write = (question: Question): Written => ({
-  edns: writeQuestion(question, true),
-  plain: writeQuestion(question, false),
-});
+export function write(question: Question): Written {
+  return {
+    edns: writeQuestion(question, true),
+    plain: writeQuestion(question, false),
+  };
+}
 
 /** The same question under an id of its own. */
-export const withId = (question: Buffer, id: number): Buffer => {
+export function withId(question: Buffer, id: number): Buffer {
   const query = Buffer.allocUnsafe(question.length);
   query.set(question);
   query.writeUInt16BE(id, 0);
   return query;
-};
+}
 
 const header = { bytes: 12, qr: 0x8000, opcode: 0x7800, rcode: 0xf };
 const optType = 41;
@@ -418,16 +423,19 @@ const bare: readonly number[] = [1, 2, 4, 5];
  * Numbers in an answer whose length was looked at before; node's own way looks at it again, which
  * is half of reading a record.
  */
-const wordAt = (bytes: Buffer, at: number): number =>
-  ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
-const longAt = (bytes: Buffer, at: number): number =>
-  wordAt(bytes, at) * 0x10000 + wordAt(bytes, at + 2);
+function wordAt(bytes: Buffer, at: number): number {
+  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
+}
 
-const readExtendedError = (
+function longAt(bytes: Buffer, at: number): number {
+  return wordAt(bytes, at) * 0x10000 + wordAt(bytes, at + 2);
+}
+
+function readExtendedError(
   bytes: Buffer,
   start: number,
   end: number,
-): DnsMessage['error'] | undefined => {
+): DnsMessage['error'] | undefined {
   let at = start;
   let error: DnsMessage['error'] = null;
   while (at < end) {
@@ -442,7 +450,7 @@ const readExtendedError = (
     at += 4 + length;
   }
   return error;
-};
+}
 
 /** What the OPT record of a message says, filled in when it is met. */
 type Opt = { isThere: boolean; rcode: number; error: DnsMessage['error'] };
@@ -455,14 +463,14 @@ const malformed = -1;
  * Reads a section into `records`, if they are wanted, and returns where it ends. No object is made
  * for what is only read on the way: of those, a message would need more than it has records.
  */
-const readSection = (
+function readSection(
   bytes: Buffer,
   start: number,
   count: number,
   pointed: string,
   records: DnsRecord[] | null,
   opt: Opt | null,
-): number => {
+): number {
   let at = start;
   for (let i = 0; i < count; i += 1) {
     let name = pointed;
@@ -498,24 +506,24 @@ const readSection = (
     at = end;
   }
   return at;
-};
+}
 
 /** One for all messages that have none in a section. */
 const none: DnsRecord[] = [];
 
 /** Whether a message asks just what this one does, byte by byte, as nearly every answer does. */
-const asksTheSame = (bytes: Buffer, question: Buffer): boolean => {
+function asksTheSame(bytes: Buffer, question: Buffer): boolean {
   for (let at = header.bytes; at < question.length; at += 1)
     if (bytes[at] !== question[at]) return false;
   return true;
-};
+}
 
 /** Where the question ends if it is ours; otherwise what is wrong with it. */
-const readQuestion = (
+function readQuestion(
   bytes: Buffer,
   question: Question,
   asked: Buffer,
-): number | 'malformed' | 'stray' => {
+): number | 'malformed' | 'stray' {
   if (asksTheSame(bytes, asked)) return asked.length;
   const name = readName(bytes, header.bytes, bytes.length);
   if (name === undefined || name.end + 4 > bytes.length) return 'malformed';
@@ -523,18 +531,18 @@ const readQuestion = (
     wordAt(bytes, name.end) === recordTypes[question.type] &&
     wordAt(bytes, name.end + 2) === inClass;
   return isSame && name.name === question.name ? name.end + 4 : 'stray';
-};
+}
 
 /**
  * Reads what came from the right address under the right id. Everything is checked, nothing is
  * trusted, nothing throws. `asked`: the question as bytes, without EDNS.
  */
-export const readMessage = (
+export function readMessage(
   bytes: Buffer,
   question: Question,
   asked: Buffer,
   over: 'udp' | 'tcp',
-): Reading => {
+): Reading {
   if (bytes.length < header.bytes) return { is: 'malformed' };
   const flags = wordAt(bytes, 2);
   if ((flags & (header.qr | header.opcode)) !== header.qr) return { is: 'stray' };
@@ -597,4 +605,4 @@ export const readMessage = (
       bytes: bytes.length,
     },
   };
-};
+}

@@ -32,7 +32,7 @@ export type NameServerWatch = (
   own: Own,
 ) => Promise<Warning | undefined>;
 
-export const createNameServerWatch = (sockets: UdpSockets, port = 53): NameServerWatch => {
+export function createNameServerWatch(sockets: UdpSockets, port = 53): NameServerWatch {
   const silent = new Set<string>();
 
   const ask = (question: Question, resolvers: Own, deadline: CheckDeadline) =>
@@ -126,4 +126,4 @@ export const createNameServerWatch = (sockets: UdpSockets, port = 53): NameServe
       whole.settle();
     }
   };
-};
+}

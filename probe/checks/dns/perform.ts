@@ -27,8 +27,9 @@ export type DnsDependencies = {
  * A share of the time limit, so that several datagrams fit into it; at most what a slow resolver
  * far away needs.
  */
-const patienceOf = (limit_ms: number): number =>
-  Math.min(1_000, Math.max(100, Math.floor(limit_ms / 5)));
+function patienceOf(limit_ms: number): number {
+  return Math.min(1_000, Math.max(100, Math.floor(limit_ms / 5)));
+}
 
 /** What is asked of the named resolver, or still of nobody where the probe's own is to be asked. */
 type Prepared = {
@@ -38,7 +39,7 @@ type Prepared = {
 };
 type Named = { readonly resolver: Resolver; readonly asking: Asking };
 
-const preparedFor = (assignment: Assignment): Prepared => {
+function preparedFor(assignment: Assignment): Prepared {
   const terms = dnsSettings(assignment);
   if (!terms) throw new Error(`the target of monitor ${assignment.monitor} is no name`);
   const { resolver, transport } = terms;
@@ -53,7 +54,7 @@ const preparedFor = (assignment: Assignment): Prepared => {
     unaddressed,
     named: resolver && { resolver, asking: { ...unaddressed, resolvers: [resolver] } },
   };
-};
+}
 
 const noResolver: Verdict = {
   outcome: 'unknown',
@@ -63,11 +64,12 @@ const noResolver: Verdict = {
 };
 
 /** Whether a resolver was to be asked by TCP and could not even be connected to. */
-const takesNoTcp = ({ outcome, transport, connected_ms }: Exchange): boolean =>
-  outcome.is !== 'answer' && transport === 'tcp' && connected_ms === null;
+function takesNoTcp({ outcome, transport, connected_ms }: Exchange): boolean {
+  return outcome.is !== 'answer' && transport === 'tcp' && connected_ms === null;
+}
 
 /** One DNS check: a question to the named resolver or to the probe's own, its answer judged. */
-export const createDnsCheck = (dependencies: DnsDependencies): Check => {
+export function createDnsCheck(dependencies: DnsDependencies): Check {
   const { sockets, resolvers = systemResolvers, families = ownFamilies } = dependencies;
   const resolverCheck = createResolverCheck(sockets);
   const nameServers = createNameServerWatch(sockets, dependencies.nameServerPort);
@@ -160,29 +162,32 @@ export const createDnsCheck = (dependencies: DnsDependencies): Check => {
     const verdict = judgeNamed(terms, context, await exchange(sockets, asking, deadline));
     return withOutgoing(verdict, resolver, context);
   };
-};
+}
 
 /**
  * What is shown of a check is worth a socket that asks the system which way it went; the many that
  * pass in silence are not.
  */
-const withOutgoing = (
+function withOutgoing(
   verdict: Verdict,
   resolver: Resolver,
   { evidence_wanted }: CheckContext,
-): Verdict | Promise<Verdict> =>
-  verdict.outcome === 'ok' && !evidence_wanted ? verdict : addOutgoing(verdict, resolver);
+): Verdict | Promise<Verdict> {
+  return verdict.outcome === 'ok' && !evidence_wanted ? verdict : addOutgoing(verdict, resolver);
+}
 
-const addOutgoing = async (verdict: Verdict, resolver: Resolver): Promise<Verdict> => {
+async function addOutgoing(verdict: Verdict, resolver: Resolver): Promise<Verdict> {
   const own = await outgoingTo(resolver);
   return mayReportOutgoing(own, resolver.address)
     ? { ...verdict, evidence: { ...verdict.evidence, outgoing_address: own } }
     : verdict;
-};
+}
 
-const notPublic = ({ address, port }: Resolver, isOwnLimit: boolean): Verdict => ({
-  outcome: isOwnLimit ? 'unknown' : 'fail',
-  cause: { class: isOwnLimit ? 'probe_may_not_reach' : 'address_not_public', params: {} },
-  phases: noPhases,
-  evidence: { resolver: { address, port, own: false } },
-});
+function notPublic({ address, port }: Resolver, isOwnLimit: boolean): Verdict {
+  return {
+    outcome: isOwnLimit ? 'unknown' : 'fail',
+    cause: { class: isOwnLimit ? 'probe_may_not_reach' : 'address_not_public', params: {} },
+    phases: noPhases,
+    evidence: { resolver: { address, port, own: false } },
+  };
+}

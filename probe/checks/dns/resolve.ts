@@ -22,26 +22,28 @@ export type ResolvedRecords = {
 /** One for all, because most names have none. */
 const noAliases: readonly string[] = [];
 
-const isAsked = (
+function isAsked(
   { name, type, fields }: DnsRecord,
   wantedName: string,
   wantedType: number,
-): boolean => name === wantedName && type === wantedType && fields !== null;
+): boolean {
+  return name === wantedName && type === wantedType && fields !== null;
+}
 
-const lowestTtl = (records: readonly DnsRecord[]): number => {
+function lowestTtl(records: readonly DnsRecord[]): number {
   let lowest = Number.POSITIVE_INFINITY;
   for (const { ttl } of records) if (ttl < lowest) lowest = ttl;
   return lowest;
-};
+}
 
 /**
  * What lies beside the chain was not asked for. Most answers are nothing but the records asked for,
  * and are taken as they are.
  */
-export const recordsAsked = (
+export function recordsAsked(
   asked: { readonly name: string; readonly type: RecordType },
   answers: readonly DnsRecord[],
-): ResolvedRecords => {
+): ResolvedRecords {
   const wanted = recordTypes[asked.type];
   const passed: string[] = [];
   let { name } = asked;
@@ -70,11 +72,12 @@ export const recordsAsked = (
     passed.push(name);
     name = next;
   }
-};
+}
 
 /** Whether the name itself is there, as an alias, wherever that leads. */
-export const isAlias = (name: string, answers: readonly DnsRecord[]): boolean =>
-  answers.some((record) => record.name === name && record.type === recordTypes.CNAME);
+export function isAlias(name: string, answers: readonly DnsRecord[]): boolean {
+  return answers.some((record) => record.name === name && record.type === recordTypes.CNAME);
+}
 
 /**
  * The addresses of a name in one family, or why there are none: a code as resolvers of the system
@@ -92,23 +95,28 @@ export type Answered = {
  * for so long do not answer.
  */
 const maxMs = 10_000;
+
 /**
  * After so long it is asked again, or of the next resolver; less where the check has little time.
  */
-const patienceOf = (ms: number): number => Math.min(1_000, Math.max(100, Math.floor(ms / 5)));
+function patienceOf(ms: number): number {
+  return Math.min(1_000, Math.max(100, Math.floor(ms / 5)));
+}
 
 /**
  * A question under way. `end`: its answer is not wanted any more, and it is given up as unanswered.
  */
 export type AddressQuestion = { readonly answered: Promise<Answered>; readonly end: () => void };
 
-const none = (code: string): Answered => ({ addresses: [], code });
+function none(code: string): Answered {
+  return { addresses: [], code };
+}
 
-const read = (
+function read(
   name: string,
   { rcode, answers }: DnsMessage,
   records: readonly DnsRecord[],
-): Answered => {
+): Answered {
   switch (rcode) {
     case rcodes.NOERROR: {
       const addresses = records.flatMap(({ fields }) => fields?.[0] ?? []);
@@ -122,17 +130,18 @@ const read = (
     default:
       return none('ESERVFAIL');
   }
-};
+}
 
-const isUnreadable = ({ outcome }: Exchange): boolean =>
-  outcome.is === 'malformed' || outcome.is === 'oversized';
+function isUnreadable({ outcome }: Exchange): boolean {
+  return outcome.is === 'malformed' || outcome.is === 'oversized';
+}
 
-const judged = (
+function judged(
   name: string,
   type: 'A' | 'AAAA',
   { outcome, resolver }: Exchange,
   isOver: boolean,
-): Answered => {
+): Answered {
   if (outcome.is === 'answer') {
     const { records, ttl, aliases } = recordsAsked({ name, type }, outcome.message.answers);
     return { ...read(name, outcome.message, records), by: { resolver, ttl, aliases } };
@@ -140,17 +149,14 @@ const judged = (
   if (outcome.is === 'silent' || outcome.is === 'wrong_question')
     return none(isOver ? ownCodes.deadline : 'ETIMEOUT');
   return none(outcome.is === 'closed' || outcome.is === 'refused' ? 'ECONNREFUSED' : 'EBADRESP');
-};
+}
 
 /**
  * Asks for addresses, each question apart from all others. An answer that cannot be read is asked
  * for once more, by a socket that carries nothing else: only if it comes again is it the name's
  * fault, else nothing is known (the resolver of the probe did not work).
  */
-export const createAddressQuestions = (
-  sockets: UdpSockets,
-  resolvers: () => readonly Resolver[],
-) => {
+export function createAddressQuestions(sockets: UdpSockets, resolvers: () => readonly Resolver[]) {
   const askUntil = async (
     own: CheckDeadline,
     host: string,
@@ -195,7 +201,7 @@ export const createAddressQuestions = (
       end: () => own.end(),
     };
   };
-};
+}
 
 const rereadMs = 10_000;
 let readResolvers: { readonly at: number; readonly resolvers: readonly Resolver[] } | undefined;
@@ -204,7 +210,7 @@ let readResolvers: { readonly at: number; readonly resolvers: readonly Resolver[
  * The resolvers of the machine, in its order. Only a new resolver of the library reads them anew,
  * so that is made now and then: a laptop or a container may be given others while it runs.
  */
-export const systemResolvers = (): readonly Resolver[] => {
+export function systemResolvers(): readonly Resolver[] {
   const at = performance.now();
   if (readResolvers === undefined || at - readResolvers.at > rereadMs) {
     const resolvers = new SystemResolver()
@@ -213,7 +219,7 @@ export const systemResolvers = (): readonly Resolver[] => {
     readResolvers = { at, resolvers };
   }
   return readResolvers.resolvers;
-};
+}
 
 /**
  * Whether the probe's own resolver works, told from a name that does not: it does if it answered
@@ -236,19 +242,21 @@ const writtenRoot = write(root);
 const patienceMs = 500;
 
 /** A name that is answered for, or known not to exist: either took a resolver that works. */
-const answered = ({ outcome }: Exchange): boolean =>
-  outcome.is === 'answer' && [0, 3].includes(outcome.message.rcode);
+function answered({ outcome }: Exchange): boolean {
+  return outcome.is === 'answer' && [0, 3].includes(outcome.message.rcode);
+}
 
 /** An answer that comes after the deadline is none. */
-const orOver = (asking: Promise<boolean>, deadline: CheckDeadline): Promise<boolean> =>
-  new Promise((resolve, reject) => {
+function orOver(asking: Promise<boolean>, deadline: CheckDeadline): Promise<boolean> {
+  return new Promise((resolve, reject) => {
     const expiring = { expire: () => resolve(false) };
     if (deadline.isOver()) return expiring.expire();
     deadline.listen(expiring);
     asking.then(resolve, reject).finally(() => deadline.unlisten(expiring));
   });
+}
 
-export const createResolverCheck = (sockets: UdpSockets): ResolverCheck => {
+export function createResolverCheck(sockets: UdpSockets): ResolverCheck {
   // Two names are enough: for any question, at least one of the two newest answers was to another
   // name.
   let newest = { name: '', at: Number.NEGATIVE_INFINITY };
@@ -287,4 +295,4 @@ export const createResolverCheck = (sockets: UdpSockets): ResolverCheck => {
       return orOver(asking, deadline);
     },
   };
-};
+}

@@ -65,7 +65,7 @@ const maxLone = 256;
  * to guess, since each port is drawn from all there are and soon gives way to another; they only
  * make the system wake us for fewer answers at once.
  */
-export const createUdpSockets = ({ slots = 4 }: { readonly slots?: number } = {}): UdpSockets => {
+export function createUdpSockets({ slots = 4 }: { readonly slots?: number } = {}): UdpSockets {
   const draw = createDraw();
   const alive = new Set<Slot>();
   const pools: Readonly<Record<4 | 6, Slot[]>> = { 4: [], 6: [] };
@@ -192,7 +192,7 @@ export const createUdpSockets = ({ slots = 4 }: { readonly slots?: number } = {}
       for (const slot of alive) giveUp(slot);
     },
   };
-};
+}
 
 /**
  * The question under its own id, in its one buffer: node hands it to the system before `send`

@@ -37,9 +37,13 @@ export type DnsObservation = {
 /** What is wrong with an answer; null if nothing is. */
 type Fault = { readonly cause: DnsCause; readonly params: CauseParams } | null;
 
-const fault = (cause: DnsCause, params: CauseParams = {}): Fault => ({ cause, params });
+function fault(cause: DnsCause, params: CauseParams = {}): Fault {
+  return { cause, params };
+}
 
-const round = (ms: number): number => Math.round(ms * 1_000) / 1_000;
+function round(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
+}
 
 /** Outcomes that a resolver which works for other names can have for this one name only. */
 const byOutcome = {
@@ -84,22 +88,22 @@ const nameErrors: Readonly<Record<string, DnsCause>> = {
 
 type Expected = NonNullable<DnsSettings['expected']>;
 
-const isAmong = (expectation: Expectation, records: readonly DnsRecord[]): boolean => {
+function isAmong(expectation: Expectation, records: readonly DnsRecord[]): boolean {
   for (const { fields } of records) if (fields !== null && meets(expectation, fields)) return true;
   return false;
-};
+}
 
-const firstMissing = (expected: Expected, records: readonly DnsRecord[]): string | undefined => {
+function firstMissing(expected: Expected, records: readonly DnsRecord[]): string | undefined {
   for (const { is, text } of expected) if (!isAmong(is, records)) return text;
   return undefined;
-};
+}
 
-const isExpected = (fields: RecordFields, expected: Expected): boolean => {
+function isExpected(fields: RecordFields, expected: Expected): boolean {
   for (const { is } of expected) if (meets(is, fields)) return true;
   return false;
-};
+}
 
-const judgeRecords = (terms: DnsSettings, records: readonly DnsRecord[]): Fault => {
+function judgeRecords(terms: DnsSettings, records: readonly DnsRecord[]): Fault {
   const { type, expected, match } = terms;
   if (expected?.length === 0) return records.length > 0 ? fault('dns_records', { type }) : null;
   if (records.length === 0) return fault('dns_no_records', { type });
@@ -116,9 +120,9 @@ const judgeRecords = (terms: DnsSettings, records: readonly DnsRecord[]): Fault 
     if (fields !== null && !isExpected(fields, expected))
       return fault('dns_value_unexpected', { type });
   return null;
-};
+}
 
-const judgeAnswer = (terms: DnsSettings, message: DnsMessage): Fault => {
+function judgeAnswer(terms: DnsSettings, message: DnsMessage): Fault {
   if (message.rcode !== rcodes[terms.rcode]) {
     const rcode = rcodeName(message.rcode);
     const params = { rcode, expected: terms.rcode };
@@ -146,29 +150,32 @@ const judgeAnswer = (terms: DnsSettings, message: DnsMessage): Fault => {
   return terms.authenticated && (message.flags & flagBits.ad) === 0
     ? fault('dns_not_authenticated')
     : null;
-};
+}
 
 /**
  * Whether the resolver itself may be what failed: it did not answer, or it says that it could not.
  */
-export const resolverSuspected = ({ outcome }: Exchange, expected: DnsSettings['rcode']): boolean =>
-  outcome.is !== 'answer' ||
-  (outcome.message.rcode !== rcodes[expected] &&
-    !['NOERROR', 'NXDOMAIN'].includes(rcodeName(outcome.message.rcode)));
+export function resolverSuspected({ outcome }: Exchange, expected: DnsSettings['rcode']): boolean {
+  return (
+    outcome.is !== 'answer' ||
+    (outcome.message.rcode !== rcodes[expected] &&
+      !['NOERROR', 'NXDOMAIN'].includes(rcodeName(outcome.message.rcode)))
+  );
+}
 
 /** What came of asking as a fault; null for an answer that is right in all that was asked. */
-const faultOf = (terms: DnsSettings, { outcome }: Exchange, limit_ms: number): Fault => {
+function faultOf(terms: DnsSettings, { outcome }: Exchange, limit_ms: number): Fault {
   if (outcome.is === 'answer') return judgeAnswer(terms, outcome.message);
   return fault(byOutcome[outcome.is], outcome.is === 'silent' ? { limit_ms } : {});
-};
+}
 
-const phasesOf = ({ outcome, answered_ms, connected_ms }: Exchange): Phases => {
+function phasesOf({ outcome, answered_ms, connected_ms }: Exchange): Phases {
   const total = round(answered_ms);
   const tcp = connected_ms === null ? null : round(connected_ms);
   return { dns: outcome.is === 'answer' ? total : null, tcp, tls: null, first_byte: null, total };
-};
+}
 
-export const judge = (terms: DnsSettings, seen: DnsObservation): Verdict => {
+export function judge(terms: DnsSettings, seen: DnsObservation): Verdict {
   const { exchange, own, reached_other, limit_ms } = seen;
   const { outcome } = exchange;
   const wrong = faultOf(terms, exchange, limit_ms);
@@ -210,7 +217,7 @@ export const judge = (terms: DnsSettings, seen: DnsObservation): Verdict => {
     };
   }
   return { outcome: 'fail', cause: { class: wrong.cause, params: wrong.params }, phases, evidence };
-};
+}
 
 const maxRecordsShown = 50;
 const maxTextShown = 512;
@@ -218,17 +225,17 @@ const maxAliasesShown = 10;
 
 const flagNames = ['aa', 'tc', 'rd', 'ra', 'ad', 'cd'] as const;
 
-const recordShown = ({ name, type, ttl, fields }: DnsRecord): Json => {
+function recordShown({ name, type, ttl, fields }: DnsRecord): Json {
   const known = recordTypeOf(type);
   const text = known && fields ? recordText(known, fields) : '';
   return { name, type: known ?? `TYPE${type}`, ttl, value: text.slice(0, maxTextShown) };
-};
+}
 
 /** Who was asked what, and all that came back: text in it is the resolver's. */
-const evidenceOf = (
+function evidenceOf(
   terms: DnsSettings,
   { exchange, own }: Pick<DnsObservation, 'exchange' | 'own'>,
-): Evidence => {
+): Evidence {
   const { outcome, resolver, transport, attempts, strays } = exchange;
   const asked = {
     question: `${terms.name} ${terms.type}`,
@@ -255,4 +262,4 @@ const evidenceOf = (
     edns: message.edns,
     bytes: message.bytes,
   };
-};
+}

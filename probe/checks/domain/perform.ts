@@ -13,9 +13,8 @@ export type DomainDependencies = {
 };
 
 /** Judges the registration of a domain, from what its registry said last. */
-export const createDomainCheck =
-  ({ ask }: DomainDependencies): Check =>
-  async ({ assignment, started_at, deadline, evidence_wanted }) => {
+export function createDomainCheck({ ask }: DomainDependencies): Check {
+  return async ({ assignment, started_at, deadline, evidence_wanted }) => {
     const domain = domainOf(assignment.target);
     if (domain === undefined) throw new Error('The target of a domain check is not a domain');
     const left = Math.max(1, deadline.due - performance.now());
@@ -31,3 +30,4 @@ export const createDomainCheck =
       evidence_wanted,
     });
   };
+}

@@ -31,10 +31,10 @@ const causeOf: Readonly<Record<Exclude<Standing, 'good'>, DomainCause>> = {
 };
 
 /** The verdict of a domain check. */
-export const judgeDomain = (
+export function judgeDomain(
   registration: Registration,
   { now, from_days, evidence_wanted }: Terms,
-): Verdict => {
+): Verdict {
   if (registration.is === 'unknown')
     return verdict('unknown', 'registration_unknown', { why: registration.why });
   if (now - registration.asked_at > countsForMs)
@@ -52,14 +52,14 @@ export const judgeDomain = (
       ? []
       : [{ code: 'domain_expires', details: { ends_at, stage } }];
   }
-};
+}
 
-const verdict = (outcome: Outcome, name: DomainCause | null, evidence: Evidence): Verdict => {
+function verdict(outcome: Outcome, name: DomainCause | null, evidence: Evidence): Verdict {
   const cause: Cause | null = name === null ? null : { class: name, params: {} };
   return { outcome, cause, phases: noPhases, evidence };
-};
+}
 
-const evidenceOf = (registration: Exclude<Registration, { is: 'unknown' }>): Evidence => {
+function evidenceOf(registration: Exclude<Registration, { is: 'unknown' }>): Evidence {
   const { server, asked_at } = registration;
   const asked = { registry: server, asked_at: new Date(asked_at).toISOString() };
   if (registration.is === 'unregistered') return { ...asked, registered: false };
@@ -71,4 +71,4 @@ const evidenceOf = (registration: Exclude<Registration, { is: 'unknown' }>): Evi
     statuses: [...statuses],
     registrar,
   };
-};
+}

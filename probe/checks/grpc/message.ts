@@ -8,7 +8,7 @@ const prefix = 5;
 export const maxAnswer = 4_096;
 
 /** The request: the service in field 1; empty where it is the whole server. */
-export const healthRequest = (service: string): Buffer => {
+export function healthRequest(service: string): Buffer {
   const name = Buffer.from(service, 'utf8');
   const message =
     name.length === 0
@@ -17,27 +17,30 @@ export const healthRequest = (service: string): Buffer => {
   const head = Buffer.alloc(prefix);
   head.writeUInt32BE(message.length, 1);
   return Buffer.concat([head, message]);
-};
+}
 
 /**
  * The status in all that came before the trailers. Undefined: nothing, a part, more than one
  * message, or one that is compressed (which we do not offer), too long or malformed.
  */
-export const readHealth = (bytes: Uint8Array): number | undefined => {
+export function readHealth(bytes: Uint8Array): number | undefined {
   if (bytes.length < prefix || bytes[0] !== 0) return undefined;
   const length = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).readUInt32BE(1);
   return length <= maxAnswer - prefix && bytes.length === prefix + length
     ? statusIn(bytes.subarray(prefix))
     : undefined;
-};
+}
 
 /** How the value of a field is written (protocol buffers). */
 const wire = { varint: 0, eight: 1, bytes: 2, four: 5 } as const;
 
-const tagOf = (field: number, type: number): number => field * 8 + type;
+function tagOf(field: number, type: number): number {
+  return field * 8 + type;
+}
 
-const varint = (value: number): number[] =>
-  value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))];
+function varint(value: number): number[] {
+  return value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))];
+}
 
 const maxVarint = 10;
 
@@ -45,10 +48,10 @@ const maxVarint = 10;
  * A number and where it ends. Beyond 32 bits only the lower ones count, as for every enum;
  * undefined where it has no end.
  */
-const varintAt = (
+function varintAt(
   bytes: Uint8Array,
   from: number,
-): { readonly value: number; readonly end: number } | undefined => {
+): { readonly value: number; readonly end: number } | undefined {
   let value = 0;
   for (let at = 0; at < maxVarint; at += 1) {
     const byte = bytes[from + at];
@@ -57,10 +60,10 @@ const varintAt = (
     if (byte < 128) return { value: value % 2 ** 32, end: from + at + 1 };
   }
   return undefined;
-};
+}
 
 /** The status in field 1: the last one counts, and 0 is left out. Undefined: no such message. */
-const statusIn = (message: Uint8Array): number | undefined => {
+function statusIn(message: Uint8Array): number | undefined {
   let status = 0;
   let at = 0;
   while (at < message.length) {
@@ -76,4 +79,4 @@ const statusIn = (message: Uint8Array): number | undefined => {
     else return undefined;
   }
   return at === message.length ? status : undefined;
-};
+}

@@ -27,7 +27,7 @@ import { healthRequest, maxAnswer } from './message.ts';
 import { type GrpcFailure, type GrpcObservation, judgeGrpc } from './verdict.ts';
 
 /** Performs the check: a connection of HTTP/2, one call over it, then the pure verdict. */
-export const createGrpcCheck = (dependencies: ConnectionDependencies): Check => {
+export function createGrpcCheck(dependencies: ConnectionDependencies): Check {
   const note = createNotes(dependencies);
   const { trust } = dependencies;
   return async (context) => {
@@ -86,7 +86,7 @@ export const createGrpcCheck = (dependencies: ConnectionDependencies): Check => 
     const verdict = judgeGrpc(settings, observation, evidence_wanted);
     return note(verdict, context, endpoint, reached.seen, [tls]);
   };
-};
+}
 
 type Call = Pick<GrpcObservation, 'response' | 'beginning'> & {
   readonly failure: GrpcFailure | null;
@@ -96,12 +96,12 @@ type Call = Pick<GrpcObservation, 'response' | 'beginning'> & {
 const noCall = { response: null, beginning: new Uint8Array(), first_byte_ms: null } as const;
 
 /** One call of the health service. Closes the connection. */
-const callHealth = async (
+async function callHealth(
   socket: Parameters<typeof requestByHttp2>[0],
   target: GrpcEndpoint,
   settings: GrpcSettings,
   context: CheckContext,
-): Promise<Call> => {
+): Promise<Call> {
   const sent = performance.now();
   let first_byte_ms: number | null = null;
   let status = 0;
@@ -140,13 +140,13 @@ const callHealth = async (
     failure: code === null ? null : { phase, code },
     first_byte_ms,
   };
-};
+}
 
-const requestOf = (
+function requestOf(
   target: GrpcEndpoint,
   { service, metadata, authority: given }: GrpcSettings,
   { probe, deadline, clock }: CheckContext,
-): Http2Request => {
+): Http2Request {
   const { host, port } = given ?? { host: target.host, port: `:${target.port}` };
   const authority = `${bracketed(host)}${port}`;
   const { isSecure } = target;
@@ -172,8 +172,9 @@ const requestOf = (
     ],
     body: healthRequest(service),
   };
-};
+}
 
 /** What the server may still take, in milliseconds. */
-const timeLeft = ({ due }: CheckDeadline): number =>
-  Math.max(1, Math.ceil(due - performance.now()));
+function timeLeft({ due }: CheckDeadline): number {
+  return Math.max(1, Math.ceil(due - performance.now()));
+}

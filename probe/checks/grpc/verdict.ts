@@ -59,24 +59,29 @@ export type GrpcObservation = {
 const phases: Readonly<Record<GrpcPhase, CodeTable>> = { ...connectionPhases, ...responsePhases };
 
 type Judged = Pick<Verdict, 'outcome' | 'cause'>;
-const fail = (name: GrpcCause | HttpsCause, params: Cause['params'] = {}): Judged => ({
-  outcome: 'fail',
-  cause: { class: name, params },
-});
 
-const fieldOf = (fields: readonly HeaderField[], name: string): string | undefined =>
-  fields.find(([each]) => each === name)?.[1];
+function fail(name: GrpcCause | HttpsCause, params: Cause['params'] = {}): Judged {
+  return {
+    outcome: 'fail',
+    cause: { class: name, params },
+  };
+}
 
-const isGrpc = ({ headers }: GrpcResponse): boolean =>
-  /^application\/grpc(?:$|[+;])/i.test(fieldOf(headers, 'content-type') ?? '');
+function fieldOf(fields: readonly HeaderField[], name: string): string | undefined {
+  return fields.find(([each]) => each === name)?.[1];
+}
+
+function isGrpc({ headers }: GrpcResponse): boolean {
+  return /^application\/grpc(?:$|[+;])/i.test(fieldOf(headers, 'content-type') ?? '');
+}
 
 /** The code of the call; undefined where there is none that is a number. */
-const codeOf = ({ trailers }: GrpcResponse): number | undefined => {
+function codeOf({ trailers }: GrpcResponse): number | undefined {
   const text = fieldOf(trailers, 'grpc-status') ?? '';
   return /^\d{1,5}$/.test(text) ? Number(text) : undefined;
-};
+}
 
-const failed = (settings: GrpcSettings, failure: GrpcFailure, seen: GrpcObservation): Judged => {
+function failed(settings: GrpcSettings, failure: GrpcFailure, seen: GrpcObservation): Judged {
   const { at, limit_ms, reached, tls, beginning } = seen;
   const own = ownFault(failure, reached.addresses);
   if (own) return { outcome: 'unknown', cause: own };
@@ -89,10 +94,10 @@ const failed = (settings: GrpcSettings, failure: GrpcFailure, seen: GrpcObservat
   return why
     ? { outcome: 'fail', cause: why }
     : { outcome: 'unknown', cause: { class: 'probe_clock_wrong', params: {} } };
-};
+}
 
 /** What answered in the place of a server of gRPC. */
-const strange = (response: GrpcResponse): Judged => {
+function strange(response: GrpcResponse): Judged {
   const { status, headers, body } = response;
   const page = { status, headers, body, read: body.length, truncated: false };
   const between = interference(page, Buffer.from(body).toString('utf8'));
@@ -102,9 +107,9 @@ const strange = (response: GrpcResponse): Judged => {
       status,
     });
   return fail('grpc_not_spoken', { status });
-};
+}
 
-const answered = (settings: GrpcSettings, response: GrpcResponse): Judged | undefined => {
+function answered(settings: GrpcSettings, response: GrpcResponse): Judged | undefined {
   const service = quoted(settings.service);
   if (!isGrpc(response)) return strange(response);
   if (response.body.length > maxAnswer) return fail('grpc_answer_malformed');
@@ -117,9 +122,9 @@ const answered = (settings: GrpcSettings, response: GrpcResponse): Judged | unde
   const health = readHealth(response.body);
   if (health === undefined) return fail('grpc_answer_malformed');
   return health === serving ? undefined : fail('grpc_not_serving', { status: health, service });
-};
+}
 
-const judged = (settings: GrpcSettings, seen: GrpcObservation): Judged => {
+function judged(settings: GrpcSettings, seen: GrpcObservation): Judged {
   const { at, tls, response, failure } = seen;
   if (failure) return failed(settings, failure, seen);
   const old = settings.verify_tls ? expiredCause([tls], at) : undefined;
@@ -128,23 +133,23 @@ const judged = (settings: GrpcSettings, seen: GrpcObservation): Judged => {
   if (wrong) return wrong;
   const slow = limitCause(settings, at, seen.phases.total, [tls]);
   return slow ? { outcome: 'fail', cause: slow } : { outcome: 'ok', cause: null };
-};
+}
 
 /**
  * Judges a grpc check. Builds evidence for failures, and for a success when wanted, and warnings
  * for a success.
  */
-export const judgeGrpc = (
+export function judgeGrpc(
   settings: GrpcSettings,
   seen: GrpcObservation,
   evidenceWanted: boolean,
-): Verdict => {
+): Verdict {
   const verdict = connectionVerdict(settings, seen, judged(settings, seen));
   return {
     ...verdict,
     evidence: verdict.outcome === 'ok' && !evidenceWanted ? {} : evidenceOf(settings, seen),
   };
-};
+}
 
 const maxFirstBytes = 100;
 const maxBody = 1_024;
@@ -152,10 +157,10 @@ const maxHeaders = 30;
 const maxHeader = 300;
 const maxMessage = 400;
 
-const evidenceOf = (
+function evidenceOf(
   settings: GrpcSettings,
   { reached, tls, response, beginning, failure }: GrpcObservation,
-): Record<string, Json> => {
+): Record<string, Json> {
   const scrub = scrubber(settings.secrets);
   return {
     ...reachEvidence(reached, failure, scrub),
@@ -163,9 +168,9 @@ const evidenceOf = (
     ...(tls ? { tls: tlsEvidence(tls, scrub) } : {}),
     ...(response ? responseEvidence(response, scrub) : {}),
   };
-};
+}
 
-const responseEvidence = (response: GrpcResponse, scrub: Scrub): Record<string, Json> => {
+function responseEvidence(response: GrpcResponse, scrub: Scrub): Record<string, Json> {
   const { status, headers, trailers, body } = response;
   const code = codeOf(response);
   const message = fieldOf(trailers, 'grpc-message') ?? '';
@@ -186,13 +191,14 @@ const responseEvidence = (response: GrpcResponse, scrub: Scrub): Record<string, 
       ? { body: scrub(Buffer.from(body).toString('utf8'), maxBody) }
       : {}),
   };
-};
+}
 
 /** As gRPC writes a message into a header: UTF-8 with `%XX`; what is no such sign stays. */
-const decoded = (text: string): string =>
-  Buffer.from(
+function decoded(text: string): string {
+  return Buffer.from(
     text.replaceAll(/%([0-9a-f]{2})/gi, (_sign, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)),
     ),
     'latin1',
   ).toString('utf8');
+}

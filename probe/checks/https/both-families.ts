@@ -15,7 +15,7 @@ export type ByFamily = {
  * failure, named in the cause. One about which this probe knows nothing makes the other's pass
  * unknown; a failure stays one.
  */
-export const judgeBoth = (both: readonly [ByFamily, ByFamily], isWanted: boolean): Verdict => {
+export function judgeBoth(both: readonly [ByFamily, ByFamily], isWanted: boolean): Verdict {
   const slowest = both.toSorted((a, b) => tookOf(b) - tookOf(a));
   const failed = both.filter(({ verdict }) => verdict.outcome === 'fail');
   const unknown = both.filter(({ verdict }) => verdict.outcome === 'unknown');
@@ -28,15 +28,17 @@ export const judgeBoth = (both: readonly [ByFamily, ByFamily], isWanted: boolean
   const { warnings: _, ...rest } = { ...verdict, cause: causeOf(judged, failed), evidence };
   const warnings = verdict.outcome === 'ok' ? warningsOf(slowest) : [];
   return warnings.length > 0 ? { ...rest, warnings } : rest;
-};
+}
 
-const tookOf = ({ verdict }: ByFamily): number => verdict.phases?.total ?? 0;
+function tookOf({ verdict }: ByFamily): number {
+  return verdict.phases?.total ?? 0;
+}
 
 /** What both fail with needs no name of a family. */
-const causeOf = (
+function causeOf(
   { family, verdict: { outcome, cause } }: ByFamily,
   failed: readonly ByFamily[],
-): Cause | null => {
+): Cause | null {
   if (cause === null) return null;
   if (cause.class === 'probe_no_family')
     return { ...cause, params: { ...cause.params, wanted: 'both' } };
@@ -45,9 +47,9 @@ const causeOf = (
   return outcome === 'fail' && !isShared && cause.params.family === undefined
     ? { ...cause, params: { ...cause.params, by: `IPv${family}` } }
     : cause;
-};
+}
 
-const familyEvidence = ({ family, verdict, hops }: ByFamily): Json => {
+function familyEvidence({ family, verdict, hops }: ByFamily): Json {
   const last = hops.at(-1);
   return {
     family: `IPv${family}`,
@@ -57,14 +59,16 @@ const familyEvidence = ({ family, verdict, hops }: ByFamily): Json => {
     status: last?.response?.status ?? null,
     ms: verdict.phases?.total ?? null,
   };
-};
+}
 
 /** Each once: both families mostly warn of the same. */
-const warningsOf = (both: readonly ByFamily[]): readonly Warning[] => [
-  ...new Map(
-    both
-      .flatMap(({ verdict }) => verdict.warnings ?? [])
-      .toReversed()
-      .map((warning) => [warning.code, warning] as const),
-  ).values(),
-];
+function warningsOf(both: readonly ByFamily[]): readonly Warning[] {
+  return [
+    ...new Map(
+      both
+        .flatMap(({ verdict }) => verdict.warnings ?? [])
+        .toReversed()
+        .map((warning) => [warning.code, warning] as const),
+    ).values(),
+  ];
+}

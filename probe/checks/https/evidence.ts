@@ -94,34 +94,35 @@ const beforeMatch = 100;
 const maxFirstBytes = 100;
 
 /** What headers say of who answered. */
-export const headersEvidence = (headers: ResponseSeen['headers'], scrub: Scrub): Json =>
-  headers
+export function headersEvidence(headers: ResponseSeen['headers'], scrub: Scrub): Json {
+  return headers
     .filter(([name]) => chosenHeaders.includes(name))
     .slice(0, maxHeaders)
     .map(([name, value]) => [name, scrub(value, maxHeader)]);
+}
 
 /** What a failed assertion found: a value, or a text within the body. */
 export type Saw = { readonly value: Json } | { readonly inBody: string };
 
-const sawOf = (saw: Saw, body: string, scrub: Scrub): string | undefined => {
+function sawOf(saw: Saw, body: string, scrub: Scrub): string | undefined {
   if ('value' in saw) return scrub.value(saw.value, maxSaw);
   const whole = scrub(body, body.length);
   const at = whole.indexOf(saw.inBody);
   return at < 0
     ? undefined
     : whole.slice(Math.max(0, at - beforeMatch), at + maxSaw - beforeMatch).toWellFormed();
-};
+}
 
 /**
  * What the check observed (rule 15), from the very attempt that is judged. `body` is the text of
  * the last response.
  */
-export const httpsEvidence = (
+export function httpsEvidence(
   settings: HttpsSettings,
   seen: HttpsObservation,
   body: string,
   saw?: Saw,
-): Evidence => {
+): Evidence {
   const scrub = scrubber(settings.secrets);
   const last = seen.hops.at(-1);
   const evidence: Record<string, Json> = {
@@ -145,12 +146,14 @@ export const httpsEvidence = (
     evidence.body_truncated = truncated;
   }
   return evidence;
-};
+}
 
-const redirectOf = (hop: HopSeen, scrub: Scrub): Json => ({
-  url: scrub(hop.url, maxUrl),
-  status: hop.response?.status ?? null,
-  location: scrub(hop.response?.headers.find(([name]) => name === 'location')?.[1] ?? '', maxUrl),
-  address: usedAddress(hop, hop.failure),
-  phases: { ...roundedPhases(hop.phases) },
-});
+function redirectOf(hop: HopSeen, scrub: Scrub): Json {
+  return {
+    url: scrub(hop.url, maxUrl),
+    status: hop.response?.status ?? null,
+    location: scrub(hop.response?.headers.find(([name]) => name === 'location')?.[1] ?? '', maxUrl),
+    address: usedAddress(hop, hop.failure),
+    phases: { ...roundedPhases(hop.phases) },
+  };
+}

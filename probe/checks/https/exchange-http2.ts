@@ -16,7 +16,7 @@ import { readerLimits } from './reader.ts';
 const notForHttp2 = ['connection', 'host'];
 
 /** A request of HTTP/1.1 as one of HTTP/2. */
-export const asHttp2 = (bytes: Buffer, isSecure: boolean): Http2Request => {
+export function asHttp2(bytes: Buffer, isSecure: boolean): Http2Request {
   const end = bytes.indexOf('\r\n\r\n');
   const first = bytes.indexOf('\r\n');
   const [method = '', path = ''] = bytes.toString('latin1', 0, first).split(' ');
@@ -32,18 +32,18 @@ export const asHttp2 = (bytes: Buffer, isSecure: boolean): Http2Request => {
     ],
     body: body.length > 0 ? body : null,
   };
-};
+}
 
 /**
  * The exchange of `exchange.ts` over HTTP/2: the same bounds, and the request leaves only after the
  * certificate has been judged. Always closes the connection.
  */
-export const exchangeByHttp2 = async (
+export async function exchangeByHttp2(
   socket: Socket,
   began: number,
   request: ExchangeRequest,
   deadline: CheckDeadline,
-): Promise<Exchanged> => {
+): Promise<Exchanged> {
   const reader = new Http2Reader(request.keep);
   const secured =
     socket instanceof TLSSocket ? await handshake(socket, began, request, deadline) : null;
@@ -72,7 +72,7 @@ export const exchangeByHttp2 = async (
   reader.beginning = beginning;
   const failure: HopFailure | null = code === null ? null : { phase, code };
   return { tls, tls_ms, reader, failure, first_byte_ms };
-};
+}
 
 /** What was read of a response. */
 class Http2Reader implements ResponseRead {

@@ -15,7 +15,7 @@ import { type Header, ResponseReader, readerLimits } from './reader.ts';
  * on first use. If the data end early, each decoder returns what it has, because nothing more will
  * come.
  */
-const decoders = async () => {
+async function decoders() {
   const { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } =
     await import('node:zlib');
   const soFar = { finishFlush: constants.Z_SYNC_FLUSH };
@@ -31,11 +31,13 @@ const decoders = async () => {
         params: { [constants.ZSTD_d_windowLogMax]: 23 },
       }),
   } as const;
-};
+}
 
 type Encoding = keyof Awaited<ReturnType<typeof decoders>>;
-const isKnown = (value: string): value is Encoding =>
-  ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'].includes(value);
+
+function isKnown(value: string): value is Encoding {
+  return ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'].includes(value);
+}
 
 /** No real server sends more than these; each takes memory. */
 const maxEncodings = 3;
@@ -44,7 +46,7 @@ const maxEncodings = 3;
  * In the order in which the server applied them, from all headers of the name; empty if one of them
  * is unknown.
  */
-const encodingsOf = (reader: ResponseRead): readonly Encoding[] => {
+function encodingsOf(reader: ResponseRead): readonly Encoding[] {
   const values = reader.headers
     .filter(([name]) => name === 'content-encoding')
     .flatMap(([, value]) => value.toLowerCase().split(','))
@@ -52,7 +54,7 @@ const encodingsOf = (reader: ResponseRead): readonly Encoding[] => {
     .filter((value) => value !== '' && value !== 'identity');
   const known = values.filter(isKnown);
   return known.length === values.length && known.length <= maxEncodings ? known : [];
-};
+}
 
 type Inflated = { readonly bytes: GrowingBytes; readonly isLonger: boolean };
 
@@ -60,8 +62,8 @@ type Inflated = { readonly bytes: GrowingBytes; readonly isLonger: boolean };
  * Decodes until the data end, become unreadable, or exceed `most`. The decoder keeps an error
  * listener for as long as it lives.
  */
-const inflated = (decoder: Transform, raw: Buffer, limit: number): Promise<Inflated> =>
-  new Promise((resolve) => {
+function inflated(decoder: Transform, raw: Buffer, limit: number): Promise<Inflated> {
+  return new Promise((resolve) => {
     const bytes = new GrowingBytes(limit);
     let isLonger = false;
     const finish = (): void => {
@@ -78,13 +80,14 @@ const inflated = (decoder: Transform, raw: Buffer, limit: number): Promise<Infla
     });
     decoder.end(raw);
   });
+}
 
 /** Removes the encoding that was applied last first. */
-const unpacked = async (
+async function unpacked(
   raw: Buffer,
   encodings: readonly Encoding[],
   limit: number,
-): Promise<Inflated> => {
+): Promise<Inflated> {
   const decoder = await decoders();
   let [packed, isLonger] = [raw, false];
   let bytes = new GrowingBytes(limit);
@@ -96,7 +99,7 @@ const unpacked = async (
     packed = Buffer.from(bytes.bytes);
   }
   return { bytes, isLonger };
-};
+}
 
 /** `free` returns the body's memory; nothing reads the body after that. */
 export type Decoded = {
@@ -112,7 +115,7 @@ const atATime = pLimit(2);
  * The decoded body, never more than `most` bytes of it, which stops a decompression bomb. A body
  * that cannot be unpacked at all stays as it came.
  */
-export const decoded = async (reader: ResponseRead, limit: number): Promise<Decoded> => {
+export async function decoded(reader: ResponseRead, limit: number): Promise<Decoded> {
   const raw = reader.body;
   const encodings = encodingsOf(reader);
   const asItCame = { body: raw, truncated: reader.truncated, free: () => reader.kept.free() };
@@ -122,7 +125,7 @@ export const decoded = async (reader: ResponseRead, limit: number): Promise<Deco
   // A thread may still read a decoding that was aborted, so its memory is left to the collector.
   if (!isLonger) reader.kept.free();
   return { body: bytes.bytes, truncated: reader.truncated || isLonger, free: () => bytes.free() };
-};
+}
 
 /** A response as far as it was read, by either version of HTTP. */
 export type ResponseRead = {
@@ -166,7 +169,9 @@ export type Exchanged = {
 };
 
 /** An error after the end is the other side's reaction to our closing, and does not matter. */
-const ignored = () => undefined;
+function ignored() {
+  return undefined;
+}
 
 /**
  * Sends one request and reads its response over a connection made at `began` of performance.now().
@@ -176,13 +181,13 @@ const ignored = () => undefined;
  * leaves only after the certificate has been judged, so no credentials reach the wrong server. The
  * deadline ends every mode.
  */
-export const exchange = (
+export function exchange(
   socket: Socket,
   began: number,
   request: ExchangeRequest,
   deadline: CheckDeadline,
-): Promise<Exchanged> =>
-  new Promise((resolve) => {
+): Promise<Exchanged> {
+  return new Promise((resolve) => {
     const reader = new ResponseReader(request.method, { ...readerLimits, keep: request.keep });
     const secure = socket instanceof TLSSocket ? socket : null;
     let phase: HttpsPhase = secure ? 'tls' : 'first_byte';
@@ -285,3 +290,4 @@ export const exchange = (
     if (secure) secure.once('secureConnect', secured);
     else send();
   });
+}

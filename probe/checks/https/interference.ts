@@ -149,14 +149,15 @@ const entities: Readonly<Record<string, string>> = {
  * The visible text of a page, its title first. Every expression here consumes to the end of what it
  * began, so none backtracks.
  */
-const wordsOf = (source: string): string =>
-  source
+function wordsOf(source: string): string {
+  return source
     .replaceAll(/<!--[\s\S]*?(?:-->|$)/g, ' ')
     .replaceAll(/<(script|style)\b[\s\S]*?(?:<\/\1|$)/gi, ' <')
     .replaceAll(/<[^>]*>?/g, ' ')
     .replaceAll(/&(?:#32|#35|nbsp|#124|vert);/g, (entity) => entities[entity] ?? entity)
     .replaceAll(/\s+/g, ' ')
     .trim();
+}
 
 /** Statuses with which a CDN blames the server behind it. */
 const cloudflareOrigin = [520, 521, 522, 523, 524, 525, 526, 527, 530];
@@ -165,7 +166,7 @@ const cloudflareOrigin = [520, 521, 522, 523, 524, 525, 526, 527, 530];
  * Whether a firewall or CDN made the response in the server's place, and which one; undefined
  * without a sign of that.
  */
-export const interference = (response: ResponseSeen, body: string): Interference | undefined => {
+export function interference(response: ResponseSeen, body: string): Interference | undefined {
   const { status, headers, read, truncated } = response;
   const header = (name: string): string => headers.find(([key]) => key === name)?.[1] ?? '';
   if (header('server') === 'cloudflare' && cloudflareOrigin.includes(status))
@@ -189,4 +190,4 @@ export const interference = (response: ResponseSeen, body: string): Interference
     ({ page, anyStatus = false }) => (isRefusal || anyStatus) && page?.({ header, source, words }),
   );
   return own && { is: 'blocked', vendor: own.vendor, certain: own.anyStatus === true };
-};
+}

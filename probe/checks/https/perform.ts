@@ -46,10 +46,11 @@ export type Plan = {
   readonly bytes: Buffer;
 };
 
-export const userAgent = (probe: ProbeIdentity): string =>
-  oneLine(
+export function userAgent(probe: ProbeIdentity): string {
+  return oneLine(
     `Antipode/${probe.version} (+${probe.base_url}; probe=${probe.name}; continent=${probe.continent})`,
   );
+}
 
 /**
  * Headers that say how to answer and nothing about the sender. Only these leave the monitor's own
@@ -61,15 +62,20 @@ const harmless = ['accept', 'accept-language', 'content-type', 'cache-control', 
  * The config was checked for this long before. A line break here would let someone inject a
  * request.
  */
-const unbroken = (value: string): string => value.replaceAll(/[\r\n\0]+/g, ' ');
-const oneLine = (text: string): string => text.replaceAll(/[^\t\x20-\x7e]/g, '?');
+function unbroken(value: string): string {
+  return value.replaceAll(/[\r\n\0]+/g, ' ');
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[^\t\x20-\x7e]/g, '?');
+}
 
 /** The request of one hop in wire format: HTTP/1.1, one connection, no compression asked for. */
-export const requestBytes = (
+export function requestBytes(
   request: Request,
   settings: HttpsSettings,
   probe: ProbeIdentity,
-): Buffer => {
+): Buffer {
   const { url, method, body, trusted } = request;
   const own = settings.headers.filter(([name]) => trusted || harmless.includes(name.toLowerCase()));
   const names = new Set(own.map(([name]) => name.toLowerCase()));
@@ -88,32 +94,35 @@ export const requestBytes = (
   lines.push('Connection: close', '', '');
   const head = Buffer.from(lines.join('\r\n'), 'latin1');
   return payload ? Buffer.concat([head, payload]) : head;
-};
+}
 
 const ownSignature = ['signature', 'signature-input', 'signature-agent'];
+
 /** Whether the owner's own headers, by their names in lower case, already sign a request. */
-export const isSignedByOwner = (own: ReadonlyMap<string, string>): boolean =>
-  ownSignature.some((name) => own.has(name));
+export function isSignedByOwner(own: ReadonlyMap<string, string>): boolean {
+  return ownSignature.some((name) => own.has(name));
+}
 
 /** As the target reads it: from the header Host, without the port of the scheme. */
-export const authorityOf = (url: URL, host: string | undefined): string =>
-  host === undefined
+export function authorityOf(url: URL, host: string | undefined): string {
+  return host === undefined
     ? url.host
     : host
         .trim()
         .toLowerCase()
         .replace(/^(?:https|wss):$/.test(url.protocol) ? /:443$/ : /:80$/, '');
+}
 
 /**
  * The request with the lines that prove who asks. Unchanged where the probe does not sign, or the
  * owner's own headers already do.
  */
-const signed = (
+function signed(
   bytes: Buffer,
   { url, method, trusted }: Request,
   { headers }: HttpsSettings,
   { probe: { sign }, clock }: CheckContext,
-): Buffer => {
+): Buffer {
   if (!sign) return bytes;
   const own = new Map(trusted ? headers.map(([name, value]) => [name.toLowerCase(), value]) : []);
   if (isSignedByOwner(own)) return bytes;
@@ -122,16 +131,16 @@ const signed = (
   const lines = sign({ authority, method, isSecure }, clock.now());
   const at = bytes.indexOf('\r\n') + 2;
   return Buffer.concat([bytes.subarray(0, at), lines, bytes.subarray(at)]);
-};
+}
 
-const makePlan = (assignment: Assignment, probe: ProbeIdentity): Plan => {
+function makePlan(assignment: Assignment, probe: ProbeIdentity): Plan {
   const url = httpsUrl(assignment.target);
   if (!url) throw new Error('The target of an https check is not an address');
   url.hash = '';
   const settings = httpsSettings(assignment.config);
   const first: Request = { url, method: settings.method, body: settings.body, trusted: true };
   return { settings, first, bytes: requestBytes(first, settings, probe) };
-};
+}
 
 /**
  * A plan takes 2 KB, so a hundred thousand monitors cannot all keep one. Making one takes 45 µs in
@@ -147,24 +156,27 @@ const held = createRecentCache<Assignment, { readonly plan: Plan; readonly probe
  * Prepares what a check does first. The plan of a sealed assignment, which is a new object each
  * time, is not kept: its secrets leave memory with it.
  */
-export const planOf = (assignment: Assignment, probe: ProbeIdentity): Plan => {
+export function planOf(assignment: Assignment, probe: ProbeIdentity): Plan {
   if (assignment.sealed !== null) return makePlan(assignment, probe);
   const known = held.find(assignment);
   if (known?.probe === probe) return known.plan;
   const plan = makePlan(assignment, probe);
   held.keep(assignment, { plan, probe });
   return plan;
-};
+}
 
 const redirects = [301, 302, 303, 307, 308];
-export const isRedirect = (status: number): boolean => redirects.includes(status);
+
+export function isRedirect(status: number): boolean {
+  return redirects.includes(status);
+}
 
 /** Where a redirect leads: the next request, or why it is invalid. */
-export const nextRequest = (
+export function nextRequest(
   from: Request,
   status: number,
   location: string | undefined,
-): Request | 'without_location' | 'invalid' => {
+): Request | 'without_location' | 'invalid' {
   if (location === undefined || location === '') return 'without_location';
   // Header bytes were read as latin-1. Addresses in raw UTF-8 are common enough to support.
   const url = URL.parse(Buffer.from(location, 'latin1').toString('utf8'), from.url);
@@ -189,7 +201,7 @@ export const nextRequest = (
     body: becomesGet ? null : from.body,
     trusted: from.trusted && url.origin === from.url.origin,
   };
-};
+}
 
 export type HttpsDependencies = ConnectionDependencies & {
   /** For the bodies of all checks of a probe. */
@@ -209,11 +221,13 @@ const keptForEvidence = 4_096;
 
 const nothing = new Uint8Array();
 
-const endpointOf = (url: URL, { ip_family }: HttpsSettings): Endpoint => ({
-  host: url.hostname.replace(/^\[|\]$/g, ''),
-  port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
-  ip_family,
-});
+function endpointOf(url: URL, { ip_family }: HttpsSettings): Endpoint {
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
+    ip_family,
+  };
+}
 
 /** `free`: the body is not read after that. */
 type HopResult = { readonly hop: HopSeen; readonly free: () => void };
@@ -227,24 +241,25 @@ const patienceMs = 1_000;
  * Whether a failure may come from our wait for memory: the server gave up on a connection on which
  * we did not read, or the wait took much of the time.
  */
-const isOfWait = (
+function isOfWait(
   code: string,
   waited_ms: number,
   { assignment: { timeout_ms } }: CheckContext,
-): boolean =>
-  code === ownCodes.incomplete
+): boolean {
+  return code === ownCodes.incomplete
     ? waited_ms >= patienceMs
     : code === ownCodes.deadline && waited_ms >= timeout_ms / 4;
+}
 
 /** One hop: resolve, vet, connect, handshake, send, read. */
-const performHop = async (
+async function performHop(
   request: Request,
   bytes: Buffer,
   plan: Plan,
   context: CheckContext,
   memory: BodyShare,
   dependencies: Prepared,
-): Promise<HopResult> => {
+): Promise<HopResult> {
   const { settings } = plan;
   const { trust, origins } = dependencies;
   const isSecure = request.url.protocol === 'https:';
@@ -315,13 +330,14 @@ const performHop = async (
     truncated: body.truncated,
   };
   return { hop: hopOf({ ...rest, response }), free: body.free };
-};
+}
 
-const sum = (a: number | null, b: number | null): number | null =>
-  a === null ? b : b === null ? a : a + b;
+function sum(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : a + b;
+}
 
 /** Performs the check: every hop freshly, then the pure verdict over what was observed. */
-export const createHttpsCheck = (dependencies: HttpsDependencies): Check => {
+export function createHttpsCheck(dependencies: HttpsDependencies): Check {
   const prepared: Prepared = { ...dependencies, origins: createHttp2Origins() };
   const bodies = dependencies.memory ?? new BodyMemory(maxBodyMemory);
   const note = createNotes(dependencies);
@@ -344,17 +360,17 @@ export const createHttpsCheck = (dependencies: HttpsDependencies): Check => {
     const handshakes = hops.map(({ tls }) => tls);
     return note(verdict, context, endpointOf(plan.first.url, settings), first, handshakes);
   };
-};
+}
 
 /** One bite at a turn of the loop, whoever has work: others come in between. */
 const bites = pLimit(1);
 
 /** The first bite is enough for nearly all, and made at once. */
-const inBites = async <Result>(work: Generator<void, Result>): Promise<Result> => {
+async function inBites<Result>(work: Generator<void, Result>): Promise<Result> {
   let step = work.next();
   while (!step.done) step = await bites(async () => work.next(await setImmediate()));
   return step.value;
-};
+}
 
 type Performed = {
   readonly settings: HttpsSettings;
@@ -365,11 +381,7 @@ type Performed = {
 type Once = (context: CheckContext, plan: Plan) => Promise<Performed>;
 
 /** At the same time: a slow family must not use up the other's time. */
-const byBothFamilies = async (
-  context: CheckContext,
-  plan: Plan,
-  once: Once,
-): Promise<Performed> => {
+async function byBothFamilies(context: CheckContext, plan: Plan, once: Once): Promise<Performed> {
   const by = async <Family extends '4' | '6'>(family: Family) => {
     const own = new CheckDeadline(performance.now(), context.deadline.due);
     const whole = { expire: () => own.end() };
@@ -389,14 +401,14 @@ const byBothFamilies = async (
   if (six.status === 'rejected') throw six.reason;
   const both = [four.value, six.value] as const;
   return { ...four.value, verdict: judgeBoth(both, context.evidence_wanted) };
-};
+}
 
-const perform = async (
+async function perform(
   context: CheckContext,
   plan: Plan,
   memory: BodyShare,
   dependencies: Prepared,
-): Promise<Performed> => {
+): Promise<Performed> {
   const began = performance.now();
   context.deadline.listenInSteps();
   const hops: HopSeen[] = [];
@@ -449,4 +461,4 @@ const perform = async (
   const verdict = await inBites(judgeHttps(plan.settings, observation, context.evidence_wanted));
   for (const free of bodies) free();
   return { settings: plan.settings, verdict, hops };
-};
+}

@@ -54,7 +54,7 @@ const name = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
  * The header lines of a head, names in lower case. A folded line belongs to the one before; invalid
  * lines are skipped.
  */
-const headersOf = (lines: readonly string[]): Header[] => {
+function headersOf(lines: readonly string[]): Header[] {
   const headers: [string, string][] = [];
   for (let i = 1; i < lines.length; i += 1) {
     const line = lines[i] ?? '';
@@ -65,7 +65,7 @@ const headersOf = (lines: readonly string[]): Header[] => {
       headers.push([line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]);
   }
   return headers;
-};
+}
 
 export class ResponseReader {
   readonly isHttp2 = false;

@@ -18,7 +18,7 @@ const reusedMs = (requestLivesS - 60) * 1_000;
 const maxKept = 1_024;
 
 /** Signs for the origin where the directory of its key lies. */
-export const createRequestSigner = (key: RequestKey, agent: string): RequestSigner => {
+export function createRequestSigner(key: RequestKey, agent: string): RequestSigner {
   const recent = createRecentCache<string, { readonly lines: Buffer; readonly until: number }>(
     maxKept,
   );
@@ -35,4 +35,4 @@ export const createRequestSigner = (key: RequestKey, agent: string): RequestSign
     recent.keep(name, { lines, until: now + reusedMs });
     return lines;
   };
-};
+}

@@ -36,33 +36,37 @@ import { httpsWarnings, isRateLimited } from './warnings.ts';
 
 /** Pure tables from codes of the system, the resolver and OpenSSL to the closed list of causes. */
 
-const cause = (name: HttpsCause, params: Cause['params'] = {}): Cause => ({ class: name, params });
+function cause(name: HttpsCause, params: Cause['params'] = {}): Cause {
+  return { class: name, params };
+}
 
 const phases: Readonly<Record<HttpsPhase, CodeTable>> = { ...connectionPhases, ...responsePhases };
 
 /** The cause of a failed hop; null when the fault is the probe's own clock. */
-const hopCause = (
+function hopCause(
   failure: HopFailure,
   { tls }: HopSeen,
   { at, limit_ms }: HttpsObservation,
   ip_family: string,
-): Cause | null =>
+): Cause | null {
   // Both were offered, one after the other.
-  isRefusedProtocol(failure)
+  return isRefusedProtocol(failure)
     ? cause('http_not_spoken')
     : (http2Cause(failure) ?? failureCause(failure, phases, { tls, at, limit_ms, ip_family }));
+}
 
-const headerOf = (response: ResponseSeen, name: string): string[] =>
-  response.headers.filter(([key]) => key === name.toLowerCase()).map(([, value]) => value);
+function headerOf(response: ResponseSeen, name: string): string[] {
+  return response.headers.filter(([key]) => key === name.toLowerCase()).map(([, value]) => value);
+}
 
 const utf8 = new TextDecoder('utf-8');
 
 /** A byte order mark outranks any declared charset. */
-const charsetOfMark = ([first, second, third]: Uint8Array): string | undefined => {
+function charsetOfMark([first, second, third]: Uint8Array): string | undefined {
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
   if (first === 0xfe && second === 0xff) return 'utf-16be';
   return first === 0xff && second === 0xfe ? 'utf-16le' : undefined;
-};
+}
 
 /** Browsers search a page's own charset declaration in this many bytes. */
 const prescanned = 1_024;
@@ -71,7 +75,7 @@ const prescanned = 1_024;
  * The charset that an HTML or XML document declares. A document readable as ASCII is not UTF-16,
  * whatever it declares.
  */
-const charsetOfDocument = (type: string, body: Uint8Array): string | undefined => {
+function charsetOfDocument(type: string, body: Uint8Array): string | undefined {
   if (type !== '' && !/html|xml/i.test(type)) return undefined;
   const head = Buffer.from(body.subarray(0, prescanned))
     .toString('latin1')
@@ -80,13 +84,13 @@ const charsetOfDocument = (type: string, body: Uint8Array): string | undefined =
     /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]{1,40})/i.exec(head)?.[1] ??
     /<meta\s[^>]*?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(head)?.[1];
   return said === undefined || /^utf-?16/i.test(said) ? undefined : said;
-};
+}
 
 /**
  * The body as text, in the charset of its mark, of the response or of the document itself, if we
  * support it.
  */
-const textOf = (response: ResponseSeen): string => {
+function textOf(response: ResponseSeen): string {
   if (response.body.length === 0) return '';
   const type = headerOf(response, 'content-type')[0] ?? '';
   const charset =
@@ -101,66 +105,71 @@ const textOf = (response: ResponseSeen): string => {
     if (error instanceof RangeError) return utf8.decode(response.body);
     throw error;
   }
-};
+}
 
-const parsed = (text: string): { readonly json: Json } | undefined => {
+function parsed(text: string): { readonly json: Json } | undefined {
   try {
     return { json: JSON.parse(text) };
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
-};
+}
 
 /**
  * The same document with its whole numbers as strings of digits: a JavaScript number holds only
  * about 15 digits.
  */
-const inDigits = (text: string): string =>
-  text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+function inDigits(text: string): string {
+  return text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     /^-?\d{16,}$/.test(token) ? `"${token}"` : token,
   );
+}
 
 /** The exact digits of a whole number in the document that is too long for a JavaScript number. */
-const digitsAt = (text: string, path: JsonAssertion['path'], value: Json): bigint | undefined => {
+function digitsAt(text: string, path: JsonAssertion['path'], value: Json): bigint | undefined {
   if (typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value))
     return undefined;
   const digits = atJsonPath(parsed(inDigits(text))?.json ?? null, path);
   return typeof digits === 'string' ? BigInt(digits) : undefined;
-};
+}
 
 /** A whole number of a config, exact to the digits that people write. */
-const wholeOf = (number: number): bigint =>
-  BigInt(number.toLocaleString('en', { useGrouping: false }));
+function wholeOf(number: number): bigint {
+  return BigInt(number.toLocaleString('en', { useGrouping: false }));
+}
 
-const isEqual = (value: Json, digits: bigint | undefined, expected: Json): boolean => {
+function isEqual(value: Json, digits: bigint | undefined, expected: Json): boolean {
   if (digits === undefined) return JSON.stringify(value) === JSON.stringify(expected);
   return typeof expected === 'number'
     ? Number.isInteger(expected) && digits === wholeOf(expected)
     : expected === String(digits);
-};
+}
 
 /** 1 above the limit, -1 below it, 0 at it; undefined for anything that is not a number. */
-const beside = (value: Json, digits: bigint | undefined, limit: number): number | undefined => {
+function beside(value: Json, digits: bigint | undefined, limit: number): number | undefined {
   if (typeof value !== 'number') return undefined;
   const [one, other] =
     digits === undefined
       ? [value, limit]
       : [digits, Number.isInteger(limit) ? wholeOf(limit) : limit];
   return one > other ? 1 : one < other ? -1 : 0;
-};
+}
 
-const holds = (value: Json, text: string): boolean =>
-  typeof value === 'string'
+function holds(value: Json, text: string): boolean {
+  return typeof value === 'string'
     ? value.includes(text)
     : Array.isArray(value) && value.some((one) => one === text);
+}
 
 /** What is wrong, and what was found where the cause does not say it. */
 type Broken = { readonly cause: Cause; readonly saw?: Saw };
-const broken = (why: Cause | undefined, saw?: Saw): Broken | undefined =>
-  why && { cause: why, ...(saw && { saw }) };
 
-const jsonBroken = (assertion: JsonAssertion, document: Json, body: string): Broken | undefined => {
+function broken(why: Cause | undefined, saw?: Saw): Broken | undefined {
+  return why && { cause: why, ...(saw && { saw }) };
+}
+
+function jsonBroken(assertion: JsonAssertion, document: Json, body: string): Broken | undefined {
   const { words, equals, contains, gt, lt, exists } = assertion;
   const path = quoted(words);
   const value = atJsonPath(document, assertion.path);
@@ -180,7 +189,7 @@ const jsonBroken = (assertion: JsonAssertion, document: Json, body: string): Bro
     return mismatch('is not greater than', gt);
   if (lt !== undefined && beside(value, digits, lt) !== -1) return mismatch('is not less than', lt);
   return undefined;
-};
+}
 
 /** Work that rests between bites: a long body holds up no other check. */
 type InBites<Result> = Generator<void, Result>;
@@ -189,8 +198,14 @@ type InBites<Result> = Generator<void, Result>;
 const mostEffort = 25_000_000;
 
 type Wanted = { readonly pattern: string; readonly isWanted: boolean };
-const wantedOf = (pattern: string): Wanted => ({ pattern, isWanted: true });
-const unwantedOf = (pattern: string): Wanted => ({ pattern, isWanted: false });
+
+function wantedOf(pattern: string): Wanted {
+  return { pattern, isWanted: true };
+}
+
+function unwantedOf(pattern: string): Wanted {
+  return { pattern, isWanted: false };
+}
 
 function* headerPatternBroken(
   settings: HttpsSettings,
@@ -297,10 +312,10 @@ function* assertionBroken(
 const asksToWait = [429, 503];
 const longestWait_s = 3_600;
 
-const waitOf = (response: ResponseSeen): number | undefined => {
+function waitOf(response: ResponseSeen): number | undefined {
   const after = retryAfter_s(headerOf(response, 'retry-after')[0], headerOf(response, 'date')[0]);
   return after === undefined ? undefined : Math.min(after, longestWait_s);
-};
+}
 
 function* responseBroken(
   settings: HttpsSettings,
@@ -345,11 +360,11 @@ function* responseBroken(
   );
 }
 
-const redirectCause = (
+function redirectCause(
   settings: HttpsSettings,
   seen: HttpsObservation,
   last: HopSeen,
-): Cause | undefined => {
+): Cause | undefined {
   switch (seen.redirects) {
     case 'done':
       return undefined;
@@ -362,18 +377,24 @@ const redirectCause = (
     case 'invalid':
       return cause('redirect_invalid');
   }
-};
+}
 
 type Judged = {
   readonly outcome: 'ok' | 'fail' | 'unknown';
   readonly cause: Cause | null;
   readonly saw?: Saw;
 };
-const fail = (why: Cause): Judged => ({ outcome: 'fail', cause: why });
-const unknown = (name: string): Judged => ({
-  outcome: 'unknown',
-  cause: { class: name, params: {} },
-});
+
+function fail(why: Cause): Judged {
+  return { outcome: 'fail', cause: why };
+}
+
+function unknown(name: string): Judged {
+  return {
+    outcome: 'unknown',
+    cause: { class: name, params: {} },
+  };
+}
 
 function* judged(
   settings: HttpsSettings,

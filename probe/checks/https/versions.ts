@@ -25,35 +25,38 @@ export type Http2Origins = {
   readonly note: (origin: string, isHttp2: boolean) => void;
 };
 
-export const createHttp2Origins = (): Http2Origins => {
+export function createHttp2Origins(): Http2Origins {
   const until = createRecentCache<string, number>(maxOrigins);
   return {
     has: (origin) => performance.now() < (until.find(origin) ?? 0),
     note: (origin, isHttp2) => until.keep(origin, isHttp2 ? performance.now() + knownMs : 0),
   };
-};
+}
 
 /** How to open a connection for a version of HTTP; `isHybrid`: with post-quantum groups. */
 export type Opening = (isHybrid: boolean, alpn: Buffer) => Open;
 
-export const firstOpening = (opening: Opening, byHttp2: boolean): Open =>
-  opening(false, alpnOf(byHttp2));
+export function firstOpening(opening: Opening, byHttp2: boolean): Open {
+  return opening(false, alpnOf(byHttp2));
+}
 
-const alpnOf = (byHttp2: boolean): Buffer => (byHttp2 ? alpnHttp2 : alpnHttp1);
+function alpnOf(byHttp2: boolean): Buffer {
+  return byHttp2 ? alpnHttp2 : alpnHttp1;
+}
 
 /**
  * Sends the request by HTTP/1.1, and once more by HTTP/2 where the server takes nothing else. What
  * `firstOpening` opened comes first: an origin that is known to be such a one is asked by HTTP/2,
  * and by HTTP/1.1 if it no longer is. Other servers get one request of HTTP/1.1, as ever.
  */
-export const exchangeByEither = async (
+export async function exchangeByEither(
   reached: Reached & { readonly socket: Socket; readonly byHttp2: boolean },
   opening: Opening,
   request: ExchangeRequest & { readonly isExpected: (status: number) => boolean },
   origin: string,
   origins: Http2Origins,
   deadline: CheckDeadline,
-): Promise<Exchanged> => {
+): Promise<Exchanged> {
   const { byHttp2 } = reached;
   const send = (socket: Socket, at: number, inHttp2: boolean): Promise<Exchanged> =>
     (inHttp2 ? exchangeByHttp2 : exchange)(socket, at, request, deadline);
@@ -85,31 +88,34 @@ export const exchangeByEither = async (
   const isOther = other.reader.status !== 0 || seen.reader.status === 0;
   (isOther ? seen : other).reader.kept.free();
   return isOther ? other : seen;
-};
+}
 
 /** Whether a server that was asked by HTTP/1.1 says, in one of its ways, that it wants HTTP/2. */
-const isHttp2Wanted = (
+function isHttp2Wanted(
   { reader, failure }: Exchanged,
   isExpected: (status: number) => boolean,
-): boolean => {
+): boolean {
   const { status, headers, beginning } = reader;
   if (failure !== null)
     return isRefusedProtocol(failure) || (isHttp2(beginning) && failure.code !== ownCodes.deadline);
   if (isExpected(status)) return false;
   const upgrades = headers.some(([name, value]) => name === 'upgrade' && /\bh2c?\b/i.test(value));
   return status === 505 || (status === 426 && upgrades);
-};
+}
 
 /**
  * Whether a server that was asked by HTTP/2 does not speak it, or says that it wants HTTP/1.1. One
  * that hangs up without a word may be such a one, and is asked again where that does no harm.
  */
-const isNotHttp2 = ({ reader, failure }: Exchanged, method: string): boolean =>
-  failure !== null &&
-  (isRefusedProtocol(failure) ||
-    reader.beginning.length > 0 ||
-    (failure.phase === 'first_byte' &&
-      failure.code !== ownCodes.deadline &&
-      failure.code !== ownCodes.memory &&
-      ['GET', 'HEAD'].includes(method)) ||
-    /^(?:RST_STREAM|GOAWAY) HTTP_1_1_REQUIRED$/.test(failure.code));
+function isNotHttp2({ reader, failure }: Exchanged, method: string): boolean {
+  return (
+    failure !== null &&
+    (isRefusedProtocol(failure) ||
+      reader.beginning.length > 0 ||
+      (failure.phase === 'first_byte' &&
+        failure.code !== ownCodes.deadline &&
+        failure.code !== ownCodes.memory &&
+        ['GET', 'HEAD'].includes(method)) ||
+      /^(?:RST_STREAM|GOAWAY) HTTP_1_1_REQUIRED$/.test(failure.code))
+  );
+}

@@ -4,25 +4,29 @@ import { connectionWarnings, warning } from '../connection/warnings.ts';
 import type { HttpsObservation, ResponseSeen } from './evidence.ts';
 
 /** What a passing https check warns of (rule 44). */
-export const httpsWarnings = (settings: HttpsSettings, seen: HttpsObservation): Warning[] => [
-  ...connectionWarnings(
-    settings,
-    seen.at,
-    seen.phases.total,
-    seen.hops.map(({ tls }) => tls),
-  ),
-  ...insecureRedirect(seen),
-  ...rateLimited(settings, seen),
-];
+export function httpsWarnings(settings: HttpsSettings, seen: HttpsObservation): Warning[] {
+  return [
+    ...connectionWarnings(
+      settings,
+      seen.at,
+      seen.phases.total,
+      seen.hops.map(({ tls }) => tls),
+    ),
+    ...insecureRedirect(seen),
+    ...rateLimited(settings, seen),
+  ];
+}
 
 /**
  * Status 429 says that the server is there and that our probes ask more often than it wants: no
  * outage for anybody else, unless the owner says so.
  */
-export const isRateLimited = (
+export function isRateLimited(
   { expected, fail_on }: HttpsSettings,
   { status }: ResponseSeen,
-): boolean => status === 429 && !expected.matches(429) && !fail_on.includes('rate_limited');
+): boolean {
+  return status === 429 && !expected.matches(429) && !fail_on.includes('rate_limited');
+}
 
 function rateLimited(settings: HttpsSettings, { hops }: HttpsObservation): Warning[] {
   const response = hops.at(-1)?.response;

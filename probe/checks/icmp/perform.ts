@@ -15,7 +15,7 @@ export type IcmpDependencies = Omit<ConnectionDependencies, 'trust'> & { readonl
 const atOnce = 16;
 
 /** Performs the check: finds the address, asks the guard, and sends the echo requests. */
-export const createIcmpCheck = (dependencies: IcmpDependencies): Check => {
+export function createIcmpCheck(dependencies: IcmpDependencies): Check {
   const limits = new Map<string, LimitFunction>();
   const inTurn = async <Made>(organisation: string, work: () => Promise<Made>): Promise<Made> => {
     const limit = limits.get(organisation) ?? pLimit(atOnce);
@@ -74,4 +74,4 @@ export const createIcmpCheck = (dependencies: IcmpDependencies): Check => {
     );
     return judge({ addresses, by, address, echoes, failure: null });
   };
-};
+}

@@ -34,9 +34,8 @@ const lastWordsMs = 250;
 const environment = ['-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin', 'LC_ALL=C'];
 
 /** `command`: what runs in place of the system's ping. */
-export const createPing =
-  (command: readonly string[] = ['ping']): Ping =>
-  (address, packets, deadline) => {
+export function createPing(command: readonly string[] = ['ping']): Ping {
+  return (address, packets, deadline) => {
     if (isIP(address) === 0) throw new Error('only a literal address is pinged');
     return new Promise((resolve) => {
       if (deadline.isOver()) return resolve(undefined);
@@ -76,9 +75,10 @@ export const createPing =
       child.once('close', () => finish(readEchoes(output)));
     });
   };
+}
 
 /** Reads the output of ping, of iputils as of busybox; undefined when it says nothing of echoes. */
-export const readEchoes = (output: string): Echoes | undefined => {
+export function readEchoes(output: string): Echoes | undefined {
   const refusal = /network is unreachable|destination net unreachable/i.test(output)
     ? 'network'
     : /destination (?:host|port) unreachable|no route to host|address unreachable/i.test(output)
@@ -102,11 +102,11 @@ export const readEchoes = (output: string): Echoes | undefined => {
     rtt: isRead ? { min: least, mean: middle, max: most } : null,
     refusal,
   };
-};
+}
 
 /** Whether this host lets the probe send echo requests. */
-export const canPing = async (ping: Ping): Promise<boolean> => {
+export async function canPing(ping: Ping): Promise<boolean> {
   const now = performance.now();
   const echoes = await ping('127.0.0.1', 1, new CheckDeadline(now, now + 2_000));
   return (echoes?.received ?? 0) > 0;
-};
+}

@@ -23,14 +23,22 @@ export type IcmpObservation = {
 
 type Judged = Pick<Verdict, 'outcome' | 'cause'>;
 
-const cause = (name: IcmpCause, params: Cause['params'] = {}): Cause => ({ class: name, params });
-const fail = (why: Cause): Judged => ({ outcome: 'fail', cause: why });
-const unknown = (why: Cause): Judged => ({ outcome: 'unknown', cause: why });
+function cause(name: IcmpCause, params: Cause['params'] = {}): Cause {
+  return { class: name, params };
+}
 
-const judged = (
+function fail(why: Cause): Judged {
+  return { outcome: 'fail', cause: why };
+}
+
+function unknown(why: Cause): Judged {
+  return { outcome: 'unknown', cause: why };
+}
+
+function judged(
   { max_loss_percent: most, ip_family, packets }: IcmpSettings,
   { at, limit_ms, addresses, echoes, failure }: IcmpObservation,
-): Judged => {
+): Judged {
   if (failure) {
     const own = ownFault(failure, addresses);
     if (own) return unknown(own);
@@ -47,14 +55,14 @@ const judged = (
   return (lost * 100) / sent > most
     ? fail(cause('icmp_loss', { lost, sent, most }))
     : { outcome: 'ok', cause: null };
-};
+}
 
 /** Judges an icmp check. The time of its response is the mean round trip. */
-export const judgeIcmp = (
+export function judgeIcmp(
   settings: IcmpSettings,
   seen: IcmpObservation,
   evidenceWanted: boolean,
-): Verdict => {
+): Verdict {
   const { outcome, cause: why } = judged(settings, seen);
   const mean = seen.echoes?.rtt?.mean ?? null;
   const phases: Phases = roundedPhases({
@@ -71,9 +79,9 @@ export const judgeIcmp = (
   const verdict = { outcome, cause: why, phases, ...(warnings.length > 0 ? { warnings } : {}) };
   const evidence = outcome === 'ok' && !evidenceWanted ? {} : evidenceOf(seen);
   return { ...verdict, evidence };
-};
+}
 
-const evidenceOf = ({ addresses, by, address, echoes, failure }: IcmpObservation): Evidence => {
+function evidenceOf({ addresses, by, address, echoes, failure }: IcmpObservation): Evidence {
   const reached: ReachSeen = { addresses, by, unanswered: null, attempts: [], outgoing: null };
   return {
     ...reachEvidence(reached, failure, scrubber([])),
@@ -82,4 +90,4 @@ const evidenceOf = ({ addresses, by, address, echoes, failure }: IcmpObservation
       ? {}
       : { sent: echoes.sent, received: echoes.received, round_trip_ms: echoes.rtt }),
   };
-};
+}

@@ -20,27 +20,30 @@ export type Reading =
 export type Reader = (bytes: Buffer, from: number) => Reading | undefined;
 
 const unexpected: Reading = { is: 'unexpected' };
-const right = (used: number): Reading => ({ is: 'right', used });
+
+function right(used: number): Reading {
+  return { is: 'right', used };
+}
 
 /** Waits for a whole line, and looks at what begins like nothing of ours before it is whole. */
-const byLine =
-  (
-    beginning: RegExp,
-    judge: (line: string, bytes: Buffer, used: number) => Reading | undefined,
-  ): Reader =>
-  (bytes, from) => {
+function byLine(
+  beginning: RegExp,
+  judge: (line: string, bytes: Buffer, used: number) => Reading | undefined,
+): Reader {
+  return (bytes, from) => {
     if (!beginning.test(bytes.toString('latin1', 0, 8))) return unexpected;
     if (bytes.indexOf(10, from) < 0) return undefined;
     const end = bytes.indexOf(10);
     return judge(bytes.toString('latin1', 0, end).trimEnd(), bytes, end + 1);
   };
+}
 
 /**
  * A reply of SMTP or FTP, on one line or on several: the last one has the code of the first, and a
  * blank after it.
  */
-const reply = (wanted: number, judge?: (text: string) => Reading | undefined): Reader =>
-  byLine(/^[0-9]{0,3}$|^[1-5][0-9]{2}(?:[- \r\n]|$)/, (first, bytes, used) => {
+function reply(wanted: number, judge?: (text: string) => Reading | undefined): Reader {
+  return byLine(/^[0-9]{0,3}$|^[1-5][0-9]{2}(?:[- \r\n]|$)/, (first, bytes, used) => {
     const code = Number(first.slice(0, 3));
     let end = used;
     if (first[3] === '-') {
@@ -51,6 +54,7 @@ const reply = (wanted: number, judge?: (text: string) => Reading | undefined): R
     if (code !== wanted) return { is: 'refused', code };
     return judge?.(bytes.toString('latin1', 0, end)) ?? right(end);
   });
+}
 
 /** The extensions of SMTP, of which STARTTLS must be one. */
 const extensions = reply(250, (text) =>
@@ -145,14 +149,12 @@ const postgresTls: Reader = ([answer]) => {
 };
 
 /** One packet of MySQL, or undefined until it is whole; a length that none can have is unexpected. */
-const packet = (
-  bytes: Buffer,
-): { readonly body: Buffer; readonly end: number } | undefined | null => {
+function packet(bytes: Buffer): { readonly body: Buffer; readonly end: number } | undefined | null {
   if (bytes.length < 4) return undefined;
   const end = 4 + bytes.readUIntLE(0, 3);
   if (end === 4 || end > 8_192) return null;
   return bytes.length < end ? undefined : { body: bytes.subarray(4, end), end };
-};
+}
 
 /** "Host is not allowed to connect": that is about who asks, and nothing about the server. */
 const mysqlHostUnknown = 1_130;
@@ -205,11 +207,11 @@ function u32(value: number): Buffer {
 }
 
 /** The length and the content's place of one element of LDAP's encoding (BER). */
-const element = (
+function element(
   bytes: Buffer,
   at: number,
   tag: number,
-): readonly [start: number, end: number] | undefined | null => {
+): readonly [start: number, end: number] | undefined | null {
   if (bytes.length < at + 2) return undefined;
   if (bytes[at] !== tag) return null;
   const first = bytes.readUInt8(at + 1);
@@ -219,7 +221,7 @@ const element = (
   if (bytes.length < at + 2 + count) return undefined;
   const start = at + 2 + count;
   return [start, start + bytes.readUIntBE(at + 2, count)];
-};
+}
 
 const ldap: Reader = (bytes) => {
   const message = element(bytes, 0, 0x30);
@@ -243,7 +245,9 @@ export type Exchange = {
   readonly mayClose?: true;
 };
 
-const text = (line: string): Buffer => Buffer.from(line, 'latin1');
+function text(line: string): Buffer {
+  return Buffer.from(line, 'latin1');
+}
 
 /** Version 3.0. */
 const startup = text('\0\u0003\0\0user\0antipode\0database\0postgres\0\0');
@@ -270,10 +274,10 @@ export const greetings: Readonly<
  * How each protocol turns to TLS: what is said in the clear before, the greeting first where there
  * is one. `name`: what we call ourselves.
  */
-export const upgrading = (
+export function upgrading(
   protocol: Upgrade,
   name: string,
-): { readonly greeting: readonly Exchange[]; readonly asking: readonly Exchange[] } => {
+): { readonly greeting: readonly Exchange[]; readonly asking: readonly Exchange[] } {
   switch (protocol) {
     case 'smtp':
       return {
@@ -317,4 +321,4 @@ export const upgrading = (
         ],
       };
   }
-};
+}

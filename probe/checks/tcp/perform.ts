@@ -34,7 +34,7 @@ const nothing = new Uint8Array();
 const postgresAlpn = Buffer.from('\u000apostgresql', 'latin1');
 
 /** Performs the check: a connection, what is said over it, then the pure verdict. */
-export const createTcpCheck = (dependencies: ConnectionDependencies): Check => {
+export function createTcpCheck(dependencies: ConnectionDependencies): Check {
   const note = createNotes(dependencies);
   return async (context) => {
     const { assignment, started_at, deadline, evidence_wanted } = context;
@@ -79,15 +79,15 @@ export const createTcpCheck = (dependencies: ConnectionDependencies): Check => {
     const verdict = judgeTcp(settings, observation, evidence_wanted);
     return note(verdict, context, endpoint, reached.seen, [seen.tls]);
   };
-};
+}
 
-const connect = (
+function connect(
   endpoint: Endpoint,
   host: string,
   { tls, banner, verify_tls: verify }: TcpSettings,
   context: CheckContext,
   dependencies: ConnectionDependencies,
-): Promise<Connection> => {
+): Promise<Connection> {
   const { trust } = dependencies;
   const alpn = banner === 'postgres' ? { alpn: postgresAlpn } : {};
   const opening =
@@ -100,16 +100,16 @@ const connect = (
         trust,
       );
   return reachSecurely(endpoint, opening, { host, verify, trust }, context, dependencies);
-};
+}
 
 /** All that is said over a connection, up to its end. Closes it. */
-const converse = async (
+async function converse(
   connection: Omit<Connection, 'reached'> & { readonly socket: Socket },
   host: string,
   settings: TcpSettings,
   context: CheckContext,
   { trust }: ConnectionDependencies,
-): Promise<Conversation> => {
+): Promise<Conversation> {
   const { deadline } = context;
   const { banner, send, expect, tls: mode } = settings;
   const upgrade = mode === 'none' || mode === 'implicit' ? null : mode;
@@ -162,13 +162,9 @@ const converse = async (
     return end(failureOf('answer', said), farewell);
   }
   return end(send ? failureOf('answer', await wire.send(send)) : null, farewell);
-};
+}
 
-const askForTls = async (
-  wire: Wire,
-  upgrade: Upgrade,
-  name: string,
-): Promise<TcpFailure | null> => {
+async function askForTls(wire: Wire, upgrade: Upgrade, name: string): Promise<TcpFailure | null> {
   const { greeting, asking } = upgrading(upgrade, name);
   const say = async (phase: TcpPhase, exchanges: readonly Exchange[]) => {
     for (const exchange of exchanges) {
@@ -183,20 +179,21 @@ const askForTls = async (
   return wire.bytes.length > 0
     ? { phase: 'starttls', code: ownCodes.malformed, protocol: upgrade }
     : null;
-};
+}
 
 /** What a probe calls itself: the host of its installation. */
-const nameOf = ({ probe }: CheckContext): string =>
-  URL.parse(probe.base_url)?.hostname ?? 'antipode';
+function nameOf({ probe }: CheckContext): string {
+  return URL.parse(probe.base_url)?.hostname ?? 'antipode';
+}
 
-const containing =
-  (expect: Buffer): Reader =>
-  (bytes, from) =>
+function containing(expect: Buffer): Reader {
+  return (bytes, from) =>
     bytes.indexOf(expect, Math.max(0, from - expect.length + 1)) < 0
       ? undefined
       : { is: 'right', used: 0 };
+}
 
-const failureOf = (phase: TcpPhase, ended: Ended, protocol?: string): TcpFailure | null => {
+function failureOf(phase: TcpPhase, ended: Ended, protocol?: string): TcpFailure | null {
   const of = protocol === undefined ? {} : { protocol };
   switch (ended.is) {
     case 'right':
@@ -214,4 +211,4 @@ const failureOf = (phase: TcpPhase, ended: Ended, protocol?: string): TcpFailure
         ...(ended.code === undefined ? {} : { said: ended.code }),
       };
   }
-};
+}

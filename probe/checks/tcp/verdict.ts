@@ -35,7 +35,9 @@ export type TcpObservation = {
   readonly failure: TcpFailure | null;
 };
 
-const cause = (name: TcpCause, params: Cause['params'] = {}): Cause => ({ class: name, params });
+function cause(name: TcpCause, params: Cause['params'] = {}): Cause {
+  return { class: name, params };
+}
 
 const spoken: CodeTable = {
   codes: { [ownCodes.closed]: 'connection_closed' satisfies TcpCause },
@@ -50,14 +52,17 @@ const phases: Readonly<Record<TcpPhase, CodeTable>> = {
 };
 
 type Judged = Pick<Verdict, 'outcome' | 'cause'>;
-const fail = (why: Cause): Judged => ({ outcome: 'fail', cause: why });
+
+function fail(why: Cause): Judged {
+  return { outcome: 'fail', cause: why };
+}
 
 /** What is wrong with what the server said; undefined where it said nothing that could be wrong. */
-const saidCause = (
+function saidCause(
   { phase, code, protocol = '', said }: TcpFailure,
   received: Uint8Array,
   expected: string,
-): Cause | undefined => {
+): Cause | undefined {
   const isSpoken = phase === 'greeting' || phase === 'starttls' || phase === 'answer';
   if (!isSpoken) return undefined;
   if (code === ownCodes.refused) {
@@ -76,9 +81,9 @@ const saidCause = (
     code === ownCodes.incomplete ||
     (code === ownCodes.closed && received.length > 0);
   return isUnexpected ? cause('greeting_unexpected', { protocol }) : undefined;
-};
+}
 
-const judged = (settings: TcpSettings, seen: TcpObservation): Judged => {
+function judged(settings: TcpSettings, seen: TcpObservation): Judged {
   const { at, limit_ms, reached, tls, received } = seen;
   const { ip_family, banner, send, expect } = settings;
   const saysNothing =
@@ -99,7 +104,7 @@ const judged = (settings: TcpSettings, seen: TcpObservation): Judged => {
   const old = settings.verify_tls ? expiredCause([tls], at) : undefined;
   const wrong = old ?? limitCause(settings, at, seen.phases.total, [tls]);
   return wrong ? fail(wrong) : { outcome: 'ok', cause: null };
-};
+}
 
 const maxReceived = 400;
 
@@ -107,11 +112,11 @@ const maxReceived = 400;
  * Judges a tcp check. Builds evidence for failures, and for a success when wanted, and warnings for
  * a success.
  */
-export const judgeTcp = (
+export function judgeTcp(
   settings: TcpSettings,
   seen: TcpObservation,
   evidenceWanted: boolean,
-): Verdict => {
+): Verdict {
   const verdict = connectionVerdict(settings, seen, judged(settings, seen));
   const { reached, tls, failure, received } = seen;
   if (verdict.outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
@@ -124,4 +129,4 @@ export const judgeTcp = (
     ...(tls ? { tls: tlsEvidence(tls, scrub) } : {}),
   };
   return { ...verdict, evidence };
-};
+}

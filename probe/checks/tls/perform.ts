@@ -8,7 +8,7 @@ import type { Check } from '../types.ts';
 import { judgeTls, type TlsObservation } from './verdict.ts';
 
 /** Performs the check: a connection and its handshake, then the pure verdict. */
-export const createTlsCheck = (dependencies: ConnectionDependencies): Check => {
+export function createTlsCheck(dependencies: ConnectionDependencies): Check {
   const note = createNotes(dependencies);
   const { trust } = dependencies;
   return async (context) => {
@@ -52,4 +52,4 @@ export const createTlsCheck = (dependencies: ConnectionDependencies): Check => {
     const verdict = judgeTls(settings, observation, evidence_wanted);
     return note(verdict, context, endpoint, reached.seen, [tls]);
   };
-};
+}

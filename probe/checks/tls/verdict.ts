@@ -25,15 +25,17 @@ export type TlsObservation = {
 
 type Judged = Pick<Verdict, 'outcome' | 'cause'>;
 
-const fail = (cause: Cause): Judged => ({ outcome: 'fail', cause });
+function fail(cause: Cause): Judged {
+  return { outcome: 'fail', cause };
+}
 
 /** `TLSv1` is 1.0; null for what is no version of TLS. */
-const versionOf = (protocol: string): string | null => {
+function versionOf(protocol: string): string | null {
   const version = /^TLSv(1(?:\.[0-3])?)$/.exec(protocol)?.[1];
   return version === '1' ? '1.0' : (version ?? null);
-};
+}
 
-const judged = (settings: TlsSettings, seen: TlsObservation): Judged => {
+function judged(settings: TlsSettings, seen: TlsObservation): Judged {
   const { at, limit_ms, reached, tls, phases } = seen;
   const { ip_family, min_version: least } = settings;
   const failure = handshakeFailure(seen.failure, tls, settings.verify_tls);
@@ -50,17 +52,17 @@ const judged = (settings: TlsSettings, seen: TlsObservation): Judged => {
   const old = settings.verify_tls ? expiredCause([tls], at) : undefined;
   const wrong = old ?? limitCause(settings, at, phases.total, [tls]);
   return wrong ? fail(wrong) : { outcome: 'ok', cause: null };
-};
+}
 
 /**
  * Judges a tls check. Builds evidence for failures, and for a success when wanted, and warnings for
  * a success.
  */
-export const judgeTls = (
+export function judgeTls(
   settings: TlsSettings,
   seen: TlsObservation,
   evidenceWanted: boolean,
-): Verdict => {
+): Verdict {
   const verdict = connectionVerdict(settings, seen, judged(settings, seen));
   const { reached, tls, failure } = seen;
   if (verdict.outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
@@ -70,4 +72,4 @@ export const judgeTls = (
     ...(tls ? { tls: tlsEvidence(tls, scrub) } : {}),
   };
   return { ...verdict, evidence };
-};
+}

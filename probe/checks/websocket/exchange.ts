@@ -38,13 +38,13 @@ const ignored = (): void => undefined;
  * Modes: `first_byte` (asked) → `head` → `answer` (the WebSocket is open) → over, from any of them;
  * a success closes the WebSocket first. The deadline ends every mode.
  */
-export const converse = (
+export function converse(
   Client: typeof WebSocket,
   socket: Socket,
   { url, headers, settings }: Upgrade,
   deadline: CheckDeadline,
-): Promise<Conversation> =>
-  new Promise((resolve) => {
+): Promise<Conversation> {
+  return new Promise((resolve) => {
     const { send, expect, subprotocol } = settings;
     const sent = performance.now();
     let phase: WebsocketFailure['phase'] = 'first_byte';
@@ -178,19 +178,23 @@ export const converse = (
     // before the sockets.
     deadline.stop = () => void setImmediate(settle, ownCodes.deadline);
   });
+}
 
 /** What the client reports where no close frame came. */
 const noCloseFrame = 1_006;
 
-const closeOf = (code: number, reason: Buffer): Conversation['close'] =>
-  code === noCloseFrame ? null : { code, reason };
+function closeOf(code: number, reason: Buffer): Conversation['close'] {
+  return code === noCloseFrame ? null : { code, reason };
+}
 
-const responseOf = (status: number, raw: readonly string[]): ResponseSeen => ({
-  status,
-  headers: raw.flatMap((name, at) =>
-    at % 2 === 0 ? [[name.toLowerCase(), raw[at + 1] ?? ''] as const] : [],
-  ),
-  body: Buffer.alloc(0),
-  read: 0,
-  truncated: false,
-});
+function responseOf(status: number, raw: readonly string[]): ResponseSeen {
+  return {
+    status,
+    headers: raw.flatMap((name, at) =>
+      at % 2 === 0 ? [[name.toLowerCase(), raw[at + 1] ?? ''] as const] : [],
+    ),
+    body: Buffer.alloc(0),
+    read: 0,
+    truncated: false,
+  };
+}

@@ -16,7 +16,7 @@ import { type Conversation, judgeWebsocket, type WebsocketObservation } from './
 const alpn = Buffer.from('\u0008http/1.1', 'latin1');
 
 /** Performs the check: a connection, its upgrade and messages, then the pure verdict. */
-export const createWebsocketCheck = (dependencies: ConnectionDependencies): Check => {
+export function createWebsocketCheck(dependencies: ConnectionDependencies): Check {
   const note = createNotes(dependencies);
   const { trust } = dependencies;
   return async (context) => {
@@ -70,7 +70,7 @@ export const createWebsocketCheck = (dependencies: ConnectionDependencies): Chec
     const verdict = judgeWebsocket(settings, observation, evidence_wanted);
     return note(verdict, context, endpoint, reached.seen, [tls]);
   };
-};
+}
 
 const nothingSaid = {
   first_byte_ms: null,
@@ -82,11 +82,11 @@ const nothingSaid = {
 } as const;
 
 /** Who asks, and what the owner adds. */
-const headersOf = (
+function headersOf(
   url: URL,
   { headers }: WebsocketSettings,
   { probe, clock }: CheckContext,
-): Readonly<Record<string, string>> => {
+): Readonly<Record<string, string>> {
   const own = new Map(headers.map(([name, value]) => [name.toLowerCase(), value]));
   const sent = { 'User-Agent': userAgent(probe), ...Object.fromEntries(headers) };
   if (!probe.sign || isSignedByOwner(own)) return sent;
@@ -95,4 +95,4 @@ const headersOf = (
   const lines = probe.sign({ authority, method: 'GET', isSecure }, clock.now()).toString('latin1');
   const signature = lines.matchAll(/^([\w-]+): (.*)\r$/gm);
   return { ...sent, ...Object.fromEntries([...signature].map(([, name, value]) => [name, value])) };
-};
+}

@@ -62,10 +62,9 @@ export type WebsocketObservation = Omit<Conversation, 'at' | 'first_byte_ms'> & 
   readonly phases: Phases;
 };
 
-const cause = (
-  name: WebsocketCause | HttpsCause | TcpCause,
-  params: Cause['params'] = {},
-): Cause => ({ class: name, params });
+function cause(name: WebsocketCause | HttpsCause | TcpCause, params: Cause['params'] = {}): Cause {
+  return { class: name, params };
+}
 
 const phases: Readonly<Record<WebsocketPhase, CodeTable>> = {
   ...connectionPhases,
@@ -119,7 +118,7 @@ const ordinaryCloses = [1_000, 1_001, 1_005];
 const utf8 = new TextDecoder('utf-8');
 
 /** What is wrong with a response that opens no WebSocket. */
-const refusedCause = (response: ResponseSeen): Cause => {
+function refusedCause(response: ResponseSeen): Cause {
   const { status } = response;
   const between = interference(response, utf8.decode(response.body));
   if (between)
@@ -132,14 +131,14 @@ const refusedCause = (response: ResponseSeen): Cause => {
   return cause(status >= 200 && status < 300 ? 'websocket_not_spoken' : 'upgrade_refused', {
     status,
   });
-};
+}
 
 /** What is wrong with what the server said; undefined where a table of codes says it. */
-const saidCause = (
+function saidCause(
   { subprotocol, expect_words }: WebsocketSettings,
   { code, phase }: WebsocketFailure,
   { response, messages, close }: WebsocketObservation,
-): Cause | undefined => {
+): Cause | undefined {
   if (code === ownCodes.refused && response) return refusedCause(response);
   if (code === websocketCodes.subprotocol)
     return cause('subprotocol_wrong', subprotocol === null ? {} : { wanted: subprotocol });
@@ -155,12 +154,15 @@ const saidCause = (
   return code === websocketCodes.closeFrame
     ? cause('websocket_closed', { code: close?.code ?? 0 })
     : undefined;
-};
+}
 
 type Judged = Pick<Verdict, 'outcome' | 'cause'>;
-const fail = (why: Cause): Judged => ({ outcome: 'fail', cause: why });
 
-const judged = (settings: WebsocketSettings, seen: WebsocketObservation): Judged => {
+function fail(why: Cause): Judged {
+  return { outcome: 'fail', cause: why };
+}
+
+function judged(settings: WebsocketSettings, seen: WebsocketObservation): Judged {
   const { at, limit_ms, reached, tls, failure } = seen;
   const { ip_family } = settings;
   if (failure) {
@@ -176,7 +178,7 @@ const judged = (settings: WebsocketSettings, seen: WebsocketObservation): Judged
   const old = settings.verify_tls ? expiredCause([tls], at) : undefined;
   const wrong = old ?? limitCause(settings, at, seen.phases.total, [tls]);
   return wrong ? fail(wrong) : { outcome: 'ok', cause: null };
-};
+}
 
 const maxUrl = 500;
 const maxFirstBytes = 100;
@@ -184,10 +186,11 @@ const maxBody = 1_024;
 const maxMessage = 1_024;
 const maxReason = 123;
 
-const textOf = (scrub: Scrub, bytes: Uint8Array, limit: number): string =>
-  scrub(utf8.decode(bytes.subarray(0, scrub.enough(limit))), limit);
+function textOf(scrub: Scrub, bytes: Uint8Array, limit: number): string {
+  return scrub(utf8.decode(bytes.subarray(0, scrub.enough(limit))), limit);
+}
 
-const spokenEvidence = (seen: WebsocketObservation, scrub: Scrub): Record<string, Json> => {
+function spokenEvidence(seen: WebsocketObservation, scrub: Scrub): Record<string, Json> {
   const { response, beginning, first, messages, close } = seen;
   const evidence: Record<string, Json> = {};
   if (response) {
@@ -207,17 +210,17 @@ const spokenEvidence = (seen: WebsocketObservation, scrub: Scrub): Record<string
     if (close.reason.length > 0) evidence.close_reason = textOf(scrub, close.reason, maxReason);
   }
   return evidence;
-};
+}
 
 /**
  * Judges a websocket check. Builds evidence for failures, and for a success when wanted, and
  * warnings for a success.
  */
-export const judgeWebsocket = (
+export function judgeWebsocket(
   settings: WebsocketSettings,
   seen: WebsocketObservation,
   evidenceWanted: boolean,
-): Verdict => {
+): Verdict {
   const verdict = connectionVerdict(settings, seen, judged(settings, seen));
   const { url, reached, tls, failure } = seen;
   if (verdict.outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
@@ -229,4 +232,4 @@ export const judgeWebsocket = (
     ...spokenEvidence(seen, scrub),
   };
   return { ...verdict, evidence };
-};
+}

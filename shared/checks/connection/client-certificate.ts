@@ -23,30 +23,30 @@ const block = /-----BEGIN ([A-Z0-9 ]{1,40})-----[^-]*-----END \1-----/g;
 type Blocks = { readonly certificates: readonly string[]; readonly keys: readonly string[] };
 
 /** Other blocks, such as the parameters in front of an EC key, and text between them do nothing. */
-const blocksOf = (pem: string): Blocks => {
+function blocksOf(pem: string): Blocks {
   const all = [...pem.matchAll(block)].map(([text, label = '']) => ({ text, label }));
   return {
     certificates: all.filter(({ label }) => label === 'CERTIFICATE').map(({ text }) => text),
     keys: all.filter(({ label }) => label.endsWith('PRIVATE KEY')).map(({ text }) => text),
   };
-};
+}
 
 /** Reads what `clientCertificateFault` accepted. */
-export const readClientCertificate = (pem: string): ClientCertificate => {
+export function readClientCertificate(pem: string): ClientCertificate {
   const { certificates, keys } = blocksOf(pem);
   return { id: hash('sha256', pem), certificates: certificates.join('\n'), key: keys.join('\n') };
-};
+}
 
-const parsed = <Value>(parse: () => Value): Value | undefined => {
+function parsed<Value>(parse: () => Value): Value | undefined {
   try {
     return parse();
   } catch {
     return undefined; // OpenSSL's words could show a part of the key.
   }
-};
+}
 
 /** What is wrong with it, and the remedy; undefined when nothing is. */
-export const clientCertificateFault = (pem: string): string | undefined => {
+export function clientCertificateFault(pem: string): string | undefined {
   if (pem === mask) return undefined;
   // Its lines are no base64 alone, so it is no block.
   if (/^Proc-Type: 4,ENCRYPTED/m.test(pem)) return encrypted;
@@ -72,12 +72,13 @@ export const clientCertificateFault = (pem: string): string | undefined => {
   return read.map((one) => parsed(() => one?.publicKey)).every((one) => one && isUsable(one))
     ? undefined
     : `use keys that TLS accepts, also in the chain: EC, Ed25519, or RSA of at least ${leastRsaBits.toLocaleString('en')} bits`;
-};
+}
 
 const encrypted =
   'give the private key without its passphrase (`openssl pkey -in key.pem` prints it so); it is stored encrypted here';
 
-const isUsable = ({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean =>
-  asymmetricKeyType === 'rsa' || asymmetricKeyType === 'rsa-pss'
+function isUsable({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
+  return asymmetricKeyType === 'rsa' || asymmetricKeyType === 'rsa-pss'
     ? (asymmetricKeyDetails?.modulusLength ?? 0) >= leastRsaBits
     : ['ec', 'ed25519', 'ed448'].includes(asymmetricKeyType ?? '');
+}

@@ -47,7 +47,7 @@ export type ConnectionSettings = {
   readonly fail_on: readonly FailOn[];
 };
 
-export const connectionSettings = (config: Config): ConnectionSettings => {
+export function connectionSettings(config: Config): ConnectionSettings {
   const family = String(config.ip_family ?? 'any');
   return {
     ip_family: family === '4' || family === '6' ? family : 'any',
@@ -57,10 +57,10 @@ export const connectionSettings = (config: Config): ConnectionSettings => {
     warn_response_ms: responseLimit(config) ?? asNumber(config.max_response_ms) ?? null,
     fail_on: failsOn(config),
   };
-};
+}
 
 /** Faults between the keys of time and certificates, each of which is valid. */
-export const limitFaults = (config: Config, interval_s: number): ConfigFault[] => {
+export function limitFaults(config: Config, interval_s: number): ConfigFault[] {
   const faults: ConfigFault[] = [];
   // The check is over by then: a slower answer could never be distinguished from none.
   const limit = timeoutMs(config, interval_s);
@@ -80,34 +80,46 @@ export const limitFaults = (config: Config, interval_s: number): ConfigFault[] =
     if (failsOn(config).includes(failure) && !given(config, key))
       faults.push({ key: 'fail_on', remedy: `give \`${key}\` too, or leave out "${failure}"` });
   return faults;
-};
+}
 
-const failsOn = (config: Config): readonly FailOn[] =>
-  httpsFailures.filter((one) => Array.isArray(config.fail_on) && config.fail_on.includes(one));
+function failsOn(config: Config): readonly FailOn[] {
+  return httpsFailures.filter(
+    (one) => Array.isArray(config.fail_on) && config.fail_on.includes(one),
+  );
+}
 
-const responseLimit = (config: Config): number | undefined => {
+function responseLimit(config: Config): number | undefined {
   const limit = valueAt(config, ['warn', 'response_ms']);
   return typeof limit === 'number' ? limit : undefined;
-};
+}
 
-export const given = (config: Config, key: string): boolean =>
-  config[key] !== undefined && config[key] !== null;
+export function given(config: Config, key: string): boolean {
+  return config[key] !== undefined && config[key] !== null;
+}
 
-export const asText = (json: Json | undefined): string | undefined =>
-  typeof json === 'string' ? json : undefined;
-export const asNumber = (json: Json | undefined): number | undefined =>
-  typeof json === 'number' ? json : undefined;
-export const asFlag = (json: Json | undefined, otherwise: boolean): boolean =>
-  typeof json === 'boolean' ? json : otherwise;
+export function asText(json: Json | undefined): string | undefined {
+  return typeof json === 'string' ? json : undefined;
+}
+
+export function asNumber(json: Json | undefined): number | undefined {
+  return typeof json === 'number' ? json : undefined;
+}
+
+export function asFlag(json: Json | undefined, otherwise: boolean): boolean {
+  return typeof json === 'boolean' ? json : otherwise;
+}
 
 // URL would drop control characters silently.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finds control characters.
 export const strange = /[\u0000-\u0020\u007f]/;
 
 /** Whether the host is too long for the DNS; addresses in brackets are not names. */
-export const isTooLong = (host: string): boolean =>
-  !host.startsWith('[') &&
-  (host.replace(/\.$/, '').length > 253 || host.split('.').some((label) => label.length > 63));
+export function isTooLong(host: string): boolean {
+  return (
+    !host.startsWith('[') &&
+    (host.replace(/\.$/, '').length > 253 || host.split('.').some((label) => label.length > 63))
+  );
+}
 
 /** Where to connect: a name or a literal address without brackets, and a port. */
 export type HostAndPort = { readonly host: string; readonly port: number };
@@ -115,46 +127,47 @@ export type HostAndPort = { readonly host: string; readonly port: number };
 const shape = /^(?:([a-z]+):\/\/)?(\[[^\]/?#@\\]*\]|[^[\]:/?#@\\]+):([0-9]{1,5})$/i;
 
 /** A host as URLs have it: other scripts in punycode, every spelling of an address in one form. */
-const hostFrom = (text: string): string | undefined => {
+function hostFrom(text: string): string | undefined {
   const hostname = URL.parse(`http://${text}/`)?.hostname ?? '';
   return hostname === '' || isTooLong(hostname) ? undefined : hostname;
-};
+}
 
 /** What to do about an address with such a port. */
 export const mailPortFault =
   'must not have a port of mail (25, 465, 587, 2525); a tcp check with `banner` "smtp" checks a mail server';
 
 /** Reads `host:port`, with or without the kind as a scheme. */
-export const hostAndPort = (kind: string, target: string): HostAndPort | undefined => {
+export function hostAndPort(kind: string, target: string): HostAndPort | undefined {
   if (strange.test(target)) return undefined;
   const [, scheme = kind, name = '', digits] = shape.exec(target) ?? [];
   const [host, port] = [hostFrom(name), Number(digits)];
   return scheme.toLowerCase() === kind && host !== undefined && port > 0 && port < 65_536
     ? { host: host.replace(/^\[|\]$/g, ''), port }
     : undefined;
-};
+}
 
 /** Reads a host alone: a name or an address, with or without brackets. */
-export const hostIn = (target: string): string | undefined => {
+export function hostIn(target: string): string | undefined {
   const text = target.trim();
   if (strange.test(text) || /[/?#@\\]/.test(text)) return undefined;
   const isBare = text.includes(':') && !text.startsWith('[');
   if (!isBare && /\]?:[0-9]*$/.test(text)) return undefined;
   return hostFrom(isBare ? `[${text}]` : text)?.replace(/^\[|\]$/g, '');
-};
+}
 
 /** The name for a handshake; addresses have none. */
-const serverName = (text: string): string | undefined => {
+function serverName(text: string): string | undefined {
   const host = /[:/?#@\\[\]]/.test(text) || strange.test(text) ? undefined : hostFrom(text);
   return host?.replace(/\.$/, '');
-};
+}
 
 /** null: the host of the target. */
-export const serverNameIn = ({ server_name: given }: Config): string | null =>
-  typeof given === 'string' ? (serverName(given) ?? null) : null;
+export function serverNameIn({ server_name: given }: Config): string | null {
+  return typeof given === 'string' ? (serverName(given) ?? null) : null;
+}
 
 /** What is wrong with a target that should be `host:port`. */
-const whatIsWrong = (kind: string, target: string, example: string): string => {
+function whatIsWrong(kind: string, target: string, example: string): string {
   if (strange.test(target)) return 'must not contain blanks or control characters';
   const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(target) ?? [];
   if (scheme !== undefined && scheme.toLowerCase() !== kind)
@@ -162,17 +175,24 @@ const whatIsWrong = (kind: string, target: string, example: string): string => {
   if (/^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(target))
     return 'must have an IPv6 address in brackets, and a port, such as [2001:db8::1]:443';
   return `must be a host and a port from 1 to 65535, such as ${example}`;
-};
+}
 
 /** Targets of kinds that connect to a port. */
-export const portTarget = (kind: string, example: string): KindTarget => ({
-  fault: (target) => (hostAndPort(kind, target) ? undefined : whatIsWrong(kind, target, example)),
-  defaultName: (target) => nameOf(hostAndPort(kind, target)),
-});
+export function portTarget(kind: string, example: string): KindTarget {
+  return {
+    fault: (target) => (hostAndPort(kind, target) ? undefined : whatIsWrong(kind, target, example)),
+    defaultName: (target) => nameOf(hostAndPort(kind, target)),
+  };
+}
 
 /** An IPv6 address in brackets, as before a port. */
-export const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+export function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
 
 /** As users write it: the address has the punycode form. */
-export const nameOf = (endpoint: HostAndPort | undefined): string | undefined =>
-  endpoint && `${bracketed(domainToUnicode(endpoint.host) || endpoint.host)}:${endpoint.port}`;
+export function nameOf(endpoint: HostAndPort | undefined): string | undefined {
+  return (
+    endpoint && `${bracketed(domainToUnicode(endpoint.host) || endpoint.host)}:${endpoint.port}`
+  );
+}

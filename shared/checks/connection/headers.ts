@@ -15,12 +15,14 @@ const headerValue = z
   .string()
   .max(4_096)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
+
 /** The document states the refinement's rules beside the schema. */
-export const headerMap = (limit: number, value = headerValue) =>
-  z
+export function headerMap(limit: number, value = headerValue) {
+  return z
     .record(headerName, value)
     .refine((map) => Object.keys(map).length <= limit)
     .meta({ maxProperties: limit });
+}
 
 /**
  * Headers that identify the sender: their values are always secrets, even if the user does not mark
@@ -51,19 +53,19 @@ export const secretByNature: readonly string[] = [
   'dd-application-key',
 ];
 
-export const headerNames = (config: Config, key: string): string[] => {
+export function headerNames(config: Config, key: string): string[] {
   const headers = config[key];
   return typeof headers === 'object' && headers !== null && !Array.isArray(headers)
     ? Object.keys(headers)
     : [];
-};
+}
 
-const secretHeaders = (config: Config, key: string): string[] => {
+function secretHeaders(config: Config, key: string): string[] {
   const list = config[`secret_${key}`];
   return Array.isArray(list)
     ? list.filter((name) => typeof name === 'string').map((name) => name.toLowerCase())
     : [];
-};
+}
 
 const secretName =
   /(?:^|[-_])(?:password|passwd|pwd|auth|credentials?|cookie|session|signature|(?:api|access|auth|client|license|private|secret|session)?(?:keys?|tokens?|secrets?))(?:[-_]|$)/i;
@@ -76,7 +78,7 @@ const secretValue = /^(?:bearer|basic|token)\s+\S|^(?=.*\d)(?=.*[a-z])[\w+/=.~-]
 const ordinaryName =
   /^(?:accept|accept-.*|cache-control|content-.*|if-.*|origin|prefer|range|referer|x-requested-with)$/i;
 
-const looksSecret = (config: Config, key: string, name: string): boolean => {
+function looksSecret(config: Config, key: string, name: string): boolean {
   const value = valueAt(config, [key, name]);
   // Values already stored apart remain so.
   return (
@@ -84,19 +86,19 @@ const looksSecret = (config: Config, key: string, name: string): boolean => {
     value === mask ||
     (typeof value === 'string' && !ordinaryName.test(name) && secretValue.test(value))
   );
-};
+}
 
 /**
  * Whether a header's value is a secret: its owner marked it as one, its name is one of
  * `secretByNature`, or it looks like one. `key`: where the config has the headers.
  */
-export const isSecretHeader = (config: Config, key = 'headers'): ((name: string) => boolean) => {
+export function isSecretHeader(config: Config, key = 'headers'): (name: string) => boolean {
   const secret = new Set([...secretHeaders(config, key), ...secretByNature]);
   return (name) => secret.has(name.toLowerCase()) || looksSecret(config, key, name);
-};
+}
 
 /** Faults between `headers` and `secret_headers`, each of which is valid. */
-export const headerFaults = (config: Config, key = 'headers'): ConfigFault[] => {
+export function headerFaults(config: Config, key = 'headers'): ConfigFault[] {
   const faults: ConfigFault[] = [];
   const names = headerNames(config, key).map((name) => name.toLowerCase());
   if (new Set(names).size !== names.length)
@@ -107,22 +109,24 @@ export const headerFaults = (config: Config, key = 'headers'): ConfigFault[] => 
   if (!secretHeaders(config, key).every((name) => names.includes(name)))
     faults.push({ key: `secret_${key}`, remedy: `name only ${key} that \`${key}\` has` });
   return faults;
-};
+}
 
 /** Of the headers whose value is a secret. */
-export const secretHeaderValues = (config: Config, key = 'headers'): string[] => {
+export function secretHeaderValues(config: Config, key = 'headers'): string[] {
   const isSecret = isSecretHeader(config, key);
   return asPairs(config[key]).flatMap(([name, value]) => (isSecret(name) ? [value] : []));
-};
+}
 
-export const secretHeaderPaths = (config: Config, key = 'headers'): (readonly string[])[] =>
-  headerNames(config, key)
+export function secretHeaderPaths(config: Config, key = 'headers'): (readonly string[])[] {
+  return headerNames(config, key)
     .filter(isSecretHeader(config, key))
     .map((name) => [key, name]);
+}
 
-export const asPairs = (json: Json | undefined): [string, string][] =>
-  typeof json === 'object' && json !== null && !Array.isArray(json)
+export function asPairs(json: Json | undefined): [string, string][] {
+  return typeof json === 'object' && json !== null && !Array.isArray(json)
     ? Object.entries(json).flatMap(([name, value]): [string, string][] =>
         typeof value === 'string' ? [[name, value]] : [],
       )
     : [];
+}

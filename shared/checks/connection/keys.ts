@@ -9,8 +9,9 @@ export type FailOn = (typeof httpsFailures)[number];
 export const ipFamilies = ['any', '4', '6'] as const;
 
 /** Where mail is delivered: a server there could take what is sent for its own commands. */
-export const isMailPort = (port: number | string): boolean =>
-  [25, 465, 587, 2525].includes(Number(port));
+export function isMailPort(port: number | string): boolean {
+  return [25, 465, 587, 2525].includes(Number(port));
+}
 
 /** How bytes are written. */
 export const encodings = ['text', 'hex', 'base64'] as const;

@@ -19,7 +19,7 @@ const signs: Readonly<Record<string, string>> = {
 };
 
 /** The bytes of a text with escapes as in C; undefined for an escape that means nothing. */
-const bytesOfText = (text: string): Buffer | undefined => {
+function bytesOfText(text: string): Buffer | undefined {
   const parts: Buffer[] = [];
   for (const [whole, hex, sign] of text.matchAll(/\\x([0-9a-f]{2})|\\(.?)|[^\\]+/gis)) {
     const meant = sign === undefined ? whole : signs[sign];
@@ -28,14 +28,15 @@ const bytesOfText = (text: string): Buffer | undefined => {
     else parts.push(Buffer.from(meant, 'utf8'));
   }
   return Buffer.concat(parts);
-};
+}
 
 /** With its padding or without. */
-export const isBase64 = (text: string): boolean =>
-  /^(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}(?:==)?|[a-z0-9+/]{3}=?)?$/i.test(text);
+export function isBase64(text: string): boolean {
+  return /^(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}(?:==)?|[a-z0-9+/]{3}=?)?$/i.test(text);
+}
 
 /** The bytes that `send` or `expect` mean; undefined when it is not written as `encoding` says. */
-export const bytesOf = (text: string, encoding: string): Buffer | undefined => {
+export function bytesOf(text: string, encoding: string): Buffer | undefined {
   if (encoding === 'hex') {
     const digits = text.replaceAll(/\s+/g, '');
     return /^(?:[0-9a-f]{2})+$/i.test(digits) ? Buffer.from(digits, 'hex') : undefined;
@@ -45,7 +46,7 @@ export const bytesOf = (text: string, encoding: string): Buffer | undefined => {
     return isBase64(digits) ? Buffer.from(digits, 'base64') : undefined;
   }
   return bytesOfText(text);
-};
+}
 
 const howWritten: Readonly<Record<string, string>> = {
   hex: 'write it as pairs of hexadecimal digits, such as 0d0a',
@@ -53,10 +54,12 @@ const howWritten: Readonly<Record<string, string>> = {
   text: 'write a backslash as `\\\\`; the others are `\\r`, `\\n`, `\\t`, `\\0` and `\\xNN`',
 };
 
-export const encodingIn = (config: Config): string => asText(config.encoding) ?? 'text';
+export function encodingIn(config: Config): string {
+  return asText(config.encoding) ?? 'text';
+}
 
 /** Faults of `send` and `expect` by their encoding. */
-export const payloadFaults = (config: Config): ConfigFault[] => {
+export function payloadFaults(config: Config): ConfigFault[] {
   const encoding = encodingIn(config);
   return ['send', 'expect'].flatMap((key) => {
     const text = asText(config[key]);
@@ -66,19 +69,22 @@ export const payloadFaults = (config: Config): ConfigFault[] => {
       ? [{ key, remedy: howWritten[encoding] ?? '' }]
       : [];
   });
-};
+}
 
 /** The bytes of `send` or `expect`; null where there is none. */
-export const payloadIn = (config: Config, key: string): Buffer | null =>
-  given(config, key) ? (bytesOf(asText(config[key]) ?? '', encodingIn(config)) ?? null) : null;
+export function payloadIn(config: Config, key: string): Buffer | null {
+  return given(config, key)
+    ? (bytesOf(asText(config[key]) ?? '', encodingIn(config)) ?? null)
+    : null;
+}
 
 const leastSecret = 4;
 const mostSecrets = 20;
 
 /** What is sent, as a whole and word by word: a server may echo the password alone. */
-export const secretWordsIn = (send: Buffer | null): readonly string[] => {
+export function secretWordsIn(send: Buffer | null): readonly string[] {
   const text = send?.toString('utf8') ?? '';
   return [...new Set([text, ...text.split(/[\s\0]+/)])]
     .filter((word) => word.trim().length >= leastSecret)
     .slice(0, mostSecrets);
-};
+}

@@ -1,7 +1,8 @@
 import type { CauseRow } from '../result.ts';
 
-const seconds = (ms: string | number | undefined): string =>
-  `${Math.round(Number(ms ?? 0) / 100) / 10} s`;
+function seconds(ms: string | number | undefined): string {
+  return `${Math.round(Number(ms ?? 0) / 100) / 10} s`;
+}
 
 /**
  * Every cause of a DNS check. Texts in params come from the monitor's own config or from lists of

@@ -28,7 +28,7 @@ export type Resolver = { readonly address: string; readonly port: number; readon
  * `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; undefined for anything
  * else, names included.
  */
-export const parseResolver = (text: string): Resolver | undefined => {
+export function parseResolver(text: string): Resolver | undefined {
   const [, inner, outer, portText] =
     /^(?:\[([^\]]+)\]|([^[\]]+?))(?::([0-9]{1,5}))?$/.exec(text.trim()) ?? [];
   const port = portText === undefined ? 53 : Number(portText);
@@ -37,7 +37,7 @@ export const parseResolver = (text: string): Resolver | undefined => {
   if (inner !== undefined) return made(dnsAddress(inner, 6), 6, port);
   // Without brackets, every colon belongs to an IPv6 address.
   return made(dnsAddress(text.trim(), 6), 6, 53) ?? made(dnsAddress(outer ?? '', 4), 4, port);
-};
+}
 
 const value = z.string().min(1).max(4_096);
 
@@ -71,16 +71,17 @@ export type DnsSettings = {
   readonly authenticated: boolean;
 };
 
-const typeOf = (config: Config): RecordType =>
-  isRecordType(config.record_type) ? config.record_type : 'A';
+function typeOf(config: Config): RecordType {
+  return isRecordType(config.record_type) ? config.record_type : 'A';
+}
 
-const textsOf = (config: Config): readonly string[] | null => {
+function textsOf(config: Config): readonly string[] | null {
   const given = config.expected_values;
   if (given === undefined || given === null) return null;
   return (Array.isArray(given) ? given : [given]).filter((text) => typeof text === 'string');
-};
+}
 
-const clashes = (config: Config, target: string): ConfigFault[] => {
+function clashes(config: Config, target: string): ConfigFault[] {
   const faults: ConfigFault[] = [];
   const type = typeOf(config);
   const texts = textsOf(config);
@@ -113,7 +114,7 @@ const clashes = (config: Config, target: string): ConfigFault[] => {
       });
   }
   return faults;
-};
+}
 
 export const dnsConfig: KindConfig = {
   schemas,
@@ -128,10 +129,10 @@ export const dnsConfig: KindConfig = {
  * The settings of a stored config; undefined for a target that is no name, which only an older
  * version could have stored.
  */
-export const dnsSettings = (of: {
+export function dnsSettings(of: {
   readonly target: string;
   readonly config: Config;
-}): DnsSettings | undefined => {
+}): DnsSettings | undefined {
   const { config } = of;
   const type = typeOf(config);
   const name = questionName(of.target, type);
@@ -151,7 +152,7 @@ export const dnsSettings = (of: {
     min_ttl: typeof config.min_ttl === 'number' ? config.min_ttl : null,
     authenticated: config.require_authenticated_data === true,
   };
-};
+}
 
 /**
  * The target of a DNS check is a name. For PTR records it may be the address whose name is wanted.

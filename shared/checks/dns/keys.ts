@@ -21,8 +21,9 @@ export const recordTypes = {
 
 export type RecordType = keyof typeof recordTypes;
 
-export const isRecordType = (text: unknown): text is RecordType =>
-  typeof text === 'string' && Object.hasOwn(recordTypes, text);
+export function isRecordType(text: unknown): text is RecordType {
+  return typeof text === 'string' && Object.hasOwn(recordTypes, text);
+}
 
 /** By number, because reading each record needs it. */
 const byNumber: (RecordType | undefined)[] = Array.from({
@@ -31,7 +32,9 @@ const byNumber: (RecordType | undefined)[] = Array.from({
 for (const [name, number] of Object.entries(recordTypes))
   if (isRecordType(name)) byNumber[number] = name;
 
-export const recordTypeOf = (number: number): RecordType | undefined => byNumber[number];
+export function recordTypeOf(number: number): RecordType | undefined {
+  return byNumber[number];
+}
 
 /** What a server can answer to a question, by its number; 16 and above need EDNS. */
 export const rcodes = {
@@ -52,15 +55,18 @@ export const rcodes = {
 
 export type Rcode = keyof typeof rcodes;
 
-export const isRcode = (text: unknown): text is Rcode =>
-  typeof text === 'string' && Object.hasOwn(rcodes, text);
+export function isRcode(text: unknown): text is Rcode {
+  return typeof text === 'string' && Object.hasOwn(rcodes, text);
+}
 
 const rcodeNames = new Map<number, string>(
   Object.entries(rcodes).map(([name, value]) => [value, name]),
 );
 
 /** The name of an rcode, or its number where the DNS has no name for it. */
-export const rcodeName = (number: number): string => rcodeNames.get(number) ?? `RCODE${number}`;
+export function rcodeName(number: number): string {
+  return rcodeNames.get(number) ?? `RCODE${number}`;
+}
 
 export const matches = ['any', 'all', 'exact'] as const;
 export const transports = ['udp', 'tcp'] as const;

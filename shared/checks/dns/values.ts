@@ -9,29 +9,31 @@ import type { RecordType } from './keys.ts';
 const label = /^[a-z0-9_*/+-]{1,63}$/;
 const longest = 253;
 
-const withoutEnd = (text: string): string =>
-  text.endsWith('.') && !text.endsWith('\\.') ? text.slice(0, -1) : text;
+function withoutEnd(text: string): string {
+  return text.endsWith('.') && !text.endsWith('\\.') ? text.slice(0, -1) : text;
+}
 
 /** Labels of a name as users write it; a dot that belongs to a label is written `\.`. */
-const labelsOf = (text: string): string[] =>
-  text.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'));
+function labelsOf(text: string): string[] {
+  return text.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'));
+}
 
 /**
  * A name in its canonical form for comparison: lower case, without the dot at its end, other
  * scripts in punycode; the root is `.`. undefined for what cannot be a name.
  */
-export const dnsName = (text: string): string | undefined => {
+export function dnsName(text: string): string | undefined {
   if (text === '.') return text;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finds everything beyond ASCII.
   const ascii = /^[\x00-\x7f]*$/.test(text) ? text.toLowerCase() : domainToASCII(text);
   const name = withoutEnd(ascii);
   if (name === '' || name.length > longest) return undefined;
   return labelsOf(name).every((part) => label.test(part.replaceAll('.', '-'))) ? name : undefined;
-};
+}
 
 /** The name under which the DNS keeps the name of an address. */
-const reverseName = (address: ip.IPv4 | ip.IPv6): string =>
-  address instanceof ip.IPv4
+function reverseName(address: ip.IPv4 | ip.IPv6): string {
+  return address instanceof ip.IPv4
     ? `${address.octets.toReversed().join('.')}.in-addr.arpa`
     : `${[...address.toNormalizedString().split(':')]
         .map((part) => part.padStart(4, '0'))
@@ -39,26 +41,28 @@ const reverseName = (address: ip.IPv4 | ip.IPv6): string =>
         .split('')
         .toReversed()
         .join('.')}.ip6.arpa`;
+}
 
-const addressOf = (text: string): ip.IPv4 | ip.IPv6 | undefined =>
-  ip.IPv4.isValidFourPartDecimal(text) || ip.IPv6.isValid(text) ? ip.parse(text) : undefined;
+function addressOf(text: string): ip.IPv4 | ip.IPv6 | undefined {
+  return ip.IPv4.isValidFourPartDecimal(text) || ip.IPv6.isValid(text) ? ip.parse(text) : undefined;
+}
 
 /** An address in its canonical form for comparison; undefined if it is none of that family. */
-export const dnsAddress = (text: string, family: 4 | 6): string | undefined => {
+export function dnsAddress(text: string, family: 4 | 6): string | undefined {
   if (family === 4)
     return ip.IPv4.isValidFourPartDecimal(text) ? ip.IPv4.parse(text).toString() : undefined;
   return ip.IPv6.isValid(text) && !text.includes('%')
     ? ip.IPv6.parse(text).toRFC5952String()
     : undefined;
-};
+}
 
 /** The name that a check queries: a PTR check may be given the address itself. */
-export const questionName = (target: string, type: string): string | undefined => {
+export function questionName(target: string, type: string): string | undefined {
   const text = target.trim();
   const address = addressOf(text);
   if (address) return type === 'PTR' ? reverseName(address) : undefined;
   return dnsName(text);
-};
+}
 
 /**
  * The content of a record, as fields in canonical form: names in lower case and punycode, numbers
@@ -88,56 +92,58 @@ const keyAlgorithms: Readonly<Record<string, number>> = {
   ED448: 16,
 };
 
-const number = (text: string | undefined, limit: number): string | undefined =>
-  text !== undefined && /^[0-9]{1,10}$/.test(text) && Number(text) <= limit
+function number(text: string | undefined, limit: number): string | undefined {
+  return text !== undefined && /^[0-9]{1,10}$/.test(text) && Number(text) <= limit
     ? String(Number(text))
     : undefined;
+}
 
-const algorithm = (text: string | undefined): string | undefined => {
+function algorithm(text: string | undefined): string | undefined {
   const named = keyAlgorithms[text?.toUpperCase() ?? ''];
   return named === undefined ? number(text, 255) : String(named);
-};
+}
 
-const hex = (parts: readonly string[]): string | undefined => {
+function hex(parts: readonly string[]): string | undefined {
   const text = parts.join('').toLowerCase();
   return /^(?:[0-9a-f]{2})+$/.test(text) ? text : undefined;
-};
+}
 
-const base64 = (parts: readonly string[]): string | undefined => {
+function base64(parts: readonly string[]): string | undefined {
   const text = parts.join('');
   return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? text.replace(/=+$/, '') : undefined;
-};
+}
 
 /**
  * Quoted strings and bare words of a record as in zone files; quotes keep blanks together, `\`
  * takes the next character literally.
  */
-const wordsOf = (text: string): string[] =>
-  [...text.matchAll(/((?:[^\s"\\]|\\.|"(?:[^"\\]|\\.)*")+)/g)].map(([, word = '']) =>
+function wordsOf(text: string): string[] {
+  return [...text.matchAll(/((?:[^\s"\\]|\\.|"(?:[^"\\]|\\.)*")+)/g)].map(([, word = '']) =>
     word.replaceAll(/\\(.)|"/g, '$1'),
   );
+}
 
 /** Only if every field is valid. */
-const all = (...fields: readonly (string | null | undefined)[]): Expectation | undefined => {
+function all(...fields: readonly (string | null | undefined)[]): Expectation | undefined {
   const known = fields.filter((field) => field !== undefined);
   return known.length === fields.length && known.length > 0
     ? { fields: known, set: false }
     : undefined;
-};
+}
 
 const u8 = 0xff;
 const u16 = 0xffff;
 const u32 = 0xffffffff;
 
 /** The mailbox of a zone's administrator: users write it as an address, the DNS as a name. */
-const mailbox = (text: string): string | undefined => {
+function mailbox(text: string): string | undefined {
   const at = text.indexOf('@');
   return dnsName(
     at < 0 ? text : `${text.slice(0, at).replaceAll('.', '\\.')}.${text.slice(at + 1)}`,
   );
-};
+}
 
-const service = (words: readonly string[]): Expectation | undefined => {
+function service(words: readonly string[]): Expectation | undefined {
   const [first = '', ...rest] = words;
   if (words.length === 4)
     return all(
@@ -151,9 +157,9 @@ const service = (words: readonly string[]): Expectation | undefined => {
   return words.length === 1
     ? all(null, null, port === undefined ? null : number(port, u16), dnsName(host))
     : undefined;
-};
+}
 
-const parameter = (word: string): string | undefined => {
+function parameter(word: string): string | undefined {
   const [, key, value] = /^([a-z0-9-]+)(?:=(.*))?$/.exec(word) ?? [];
   if (key === undefined) return undefined;
   if (value === undefined) return key;
@@ -161,28 +167,29 @@ const parameter = (word: string): string | undefined => {
   if (family === undefined) return `${key}=${key === 'ech' ? value.replace(/=+$/, '') : value}`;
   const addresses = value.split(',').map((one) => dnsAddress(one, family));
   return addresses.includes(undefined) ? undefined : `${key}=${addresses.join(',')}`;
-};
+}
 
-const binding = (words: readonly string[]): Expectation | undefined => {
+function binding(words: readonly string[]): Expectation | undefined {
   const [priority, target, ...parameters] = words;
   const read = all(number(priority, u16), dnsName(target ?? ''), ...parameters.map(parameter));
   return read && { ...read, set: true };
-};
+}
 
 /**
  * The fields as `dig` prints them: with or without the owner before them, on one line or on several
  * with comments. A dot in the administrator's mailbox keeps its `\`, which distinguishes it from
  * those between labels.
  */
-const authorityWords = (text: string): string[] =>
-  text
+function authorityWords(text: string): string[] {
+  return text
     .replaceAll(/;.*/g, ' ')
     .replace(/^\s*\S+\s+(?:[0-9]+\s+)?IN\s+SOA\s+/i, '')
     .replaceAll(/[()]/g, ' ')
     .trim()
     .split(/\s+/);
+}
 
-const authority = (words: readonly string[]): Expectation | undefined => {
+function authority(words: readonly string[]): Expectation | undefined {
   if (words.length === 1 && /^[0-9]+$/.test(words[0] ?? ''))
     return all(null, null, number(words[0], u32));
   if (words.length > 7) return undefined;
@@ -191,17 +198,17 @@ const authority = (words: readonly string[]): Expectation | undefined => {
       index === 0 ? dnsName(word) : index === 1 ? mailbox(word) : number(word, u32),
     ),
   );
-};
+}
 
-const issuer = (words: readonly string[]): Expectation | undefined => {
+function issuer(words: readonly string[]): Expectation | undefined {
   const numbered = /^[0-9]+$/.test(words[0] ?? '');
   const [tag, ...value] = numbered ? words.slice(1) : words;
   if (tag === undefined || value.length === 0 || !/^[A-Za-z0-9]+$/.test(tag)) return undefined;
   return all(numbered ? number(words[0], u8) : null, tag.toLowerCase(), value.join(' '));
-};
+}
 
 /** A value as users write it for this type; undefined if it is invalid. */
-export const expectation = (type: RecordType, text: string): Expectation | undefined => {
+export function expectation(type: RecordType, text: string): Expectation | undefined {
   const words = wordsOf(text);
   const [first = '', second = ''] = words;
   if (words.length === 0) return undefined;
@@ -244,10 +251,10 @@ export const expectation = (type: RecordType, text: string): Expectation | undef
         base64(words.slice(3)),
       );
   }
-};
+}
 
 /** Whether a record is the expected one. */
-export const meets = ({ fields, set }: Expectation, record: RecordFields): boolean => {
+export function meets({ fields, set }: Expectation, record: RecordFields): boolean {
   let index = 0;
   for (const field of fields) {
     if (field !== null && (set && index > 1 ? !record.includes(field, 2) : field !== record[index]))
@@ -255,7 +262,7 @@ export const meets = ({ fields, set }: Expectation, record: RecordFields): boole
     index += 1;
   }
   return true;
-};
+}
 
 /** Examples of each type's values, for the remedy of an invalid value. */
 export const exampleOf: Readonly<Record<RecordType, string>> = {
@@ -277,10 +284,10 @@ export const exampleOf: Readonly<Record<RecordType, string>> = {
 };
 
 /** A record in one line for users, with quotes only where a text could be mistaken for fields. */
-export const recordText = (type: RecordType, fields: RecordFields): string => {
+export function recordText(type: RecordType, fields: RecordFields): string {
   const quoted = (text: string | undefined): string =>
     `"${(text ?? '').replaceAll(/["\\]/g, '\\$&')}"`;
   if (type === 'TXT') return quoted(fields[0]);
   if (type === 'CAA') return `${fields[0]} ${fields[1]} ${quoted(fields[2])}`;
   return fields.join(' ');
-};
+}

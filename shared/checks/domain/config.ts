@@ -22,17 +22,18 @@ export const domainConfig: KindConfig = {
 };
 
 /** When the first warning is wanted; null for the usual stages. */
-export const warnsFromDays = (config: Config): number | null =>
-  typeof config.expires_within_days === 'number' ? config.expires_within_days : null;
+export function warnsFromDays(config: Config): number | null {
+  return typeof config.expires_within_days === 'number' ? config.expires_within_days : null;
+}
 
 /** What registries take: letters, digits and hyphens, under an ending that is no number. */
 const registrable = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:xn--[a-z0-9-]*[a-z0-9]|[a-z]+)$/;
 
 /** The domain of a target as registries write it; undefined when the target is no domain. */
-export const domainOf = (target: string): string | undefined => {
+export function domainOf(target: string): string | undefined {
   const name = dnsName(target.trim());
   return name !== undefined && registrable.test(name) ? name : undefined;
-};
+}
 
 export const domainTarget: KindTarget = {
   fault: (target) =>

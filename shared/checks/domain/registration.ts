@@ -34,7 +34,7 @@ const over = ['redemption period', 'pending delete'];
 export type Standing = 'good' | 'unregistered' | 'expired' | 'on_hold';
 
 /** How a domain is at a time, by what its registry said. */
-export const standingOf = (registration: KnownRegistration, now: number): Standing => {
+export function standingOf(registration: KnownRegistration, now: number): Standing {
   if (registration.is === 'unregistered') return 'unregistered';
   const { statuses, ends_at } = registration;
   const has = (some: readonly string[]): boolean => statuses.some((one) => some.includes(one));
@@ -43,4 +43,4 @@ export const standingOf = (registration: KnownRegistration, now: number): Standi
   // Some registries renew by themselves, and show the new end only once the registrar has paid.
   const isRenewed = has(['auto renew period']);
   return ends_at !== null && ends_at <= now && !isRenewed ? 'expired' : 'good';
-};
+}

@@ -25,13 +25,18 @@ export const grpcCodes = [
 export const servingStatuses = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 export const serving = 1;
 
-const nameOf = (names: readonly string[], code: CauseParams[string] | undefined): string =>
-  names[Number(code)] ?? String(code);
+function nameOf(names: readonly string[], code: CauseParams[string] | undefined): string {
+  return names[Number(code)] ?? String(code);
+}
 
 /** The monitor's own words for it. */
-const asked = ({ service }: CauseParams): string =>
-  service === undefined || service === '' ? 'the server' : `the service "${service}"`;
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+function asked({ service }: CauseParams): string {
+  return service === undefined || service === '' ? 'the server' : `the service "${service}"`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 /** What a code means for a health check, where it means more than its name says. */
 const codeWords: Readonly<Record<string, (params: CauseParams) => string>> = {

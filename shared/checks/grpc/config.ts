@@ -42,11 +42,11 @@ import { grpcKeys, reservedMetadata } from './keys.ts';
 export type GrpcEndpoint = HostAndPort & { readonly isSecure: boolean };
 
 /** Reads `grpcs://host:port`, `grpc://host:port` (in the clear), or `host:port`, which means TLS. */
-export const grpcEndpoint = (target: string): GrpcEndpoint | undefined => {
+export function grpcEndpoint(target: string): GrpcEndpoint | undefined {
   const isSecure = !/^grpc:\/\//i.test(target);
   const found = hostAndPort(isSecure ? 'grpcs' : 'grpc', target);
   return found && { ...found, isSecure };
-};
+}
 
 const metadataName = z
   .string()
@@ -88,7 +88,7 @@ const schemas = {
 const ofTls = ['tls_expires_within_days', 'client_certificate'] as const;
 
 /** Faults between keys that are each valid. */
-const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
+function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigFault[] {
   const faults = headerFaults(config, 'metadata');
   const say = (key: string, remedy: string) => faults.push({ key, remedy });
   for (const [name, value] of asPairs(config.metadata))
@@ -102,7 +102,7 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
     isClear || certificate === undefined ? undefined : clientCertificateFault(certificate);
   if (fault !== undefined) say('client_certificate', fault);
   return [...faults, ...limitFaults(config, interval_s)];
-};
+}
 
 export const grpcConfig: KindConfig = {
   schemas,
@@ -114,12 +114,12 @@ export const grpcConfig: KindConfig = {
 };
 
 /** A host, with or without a port, as URLs have it. */
-const authorityIn = (text: string): Authority | undefined => {
+function authorityIn(text: string): Authority | undefined {
   const [, name = '', port] = /^(\[[^\]]*\]|[^:]*)(:[0-9]{1,5})?$/.exec(text) ?? [];
   const host = hostIn(name);
   const isPort = port === undefined || hostAndPort('grpc', `${name}${port}`) !== undefined;
   return host !== undefined && isPort ? { host, port: port ?? '' } : undefined;
-};
+}
 
 /** `port` with its colon, or empty. */
 type Authority = { readonly host: string; readonly port: string };
@@ -137,7 +137,7 @@ export type GrpcSettings = ConnectionSettings & {
 };
 
 /** Reads a config that `grpcConfig.faults` accepted, with its secrets in plain form. */
-export const grpcSettings = (config: Config): GrpcSettings => {
+export function grpcSettings(config: Config): GrpcSettings {
   const metadata = asPairs(config.metadata);
   const certificate = asText(config.client_certificate);
   return {
@@ -148,7 +148,7 @@ export const grpcSettings = (config: Config): GrpcSettings => {
     client_certificate: certificate === undefined ? null : readClientCertificate(certificate),
     secrets: secretHeaderValues(config, 'metadata').filter(({ length }) => length >= 4),
   };
-};
+}
 
 const example = 'such as grpcs://api.example.com:443';
 

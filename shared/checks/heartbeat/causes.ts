@@ -8,36 +8,43 @@ const units = [
 ] as const;
 
 const smallest = [1_000, 'second'] as const;
+
 /** The largest unit that divides it. */
-const exactUnitOf = (ms: number) =>
-  units.find(([size]) => ms >= size && ms % size === 0) ?? smallest;
+function exactUnitOf(ms: number) {
+  return units.find(([size]) => ms >= size && ms % size === 0) ?? smallest;
+}
+
 /** The largest unit that fits twice, or exactly once: 90 seconds are not "1 minute". */
-const unitOf = (ms: number) => units.find(([size]) => ms >= 2 * size || ms === size) ?? smallest;
+function unitOf(ms: number) {
+  return units.find(([size]) => ms >= 2 * size || ms === size) ?? smallest;
+}
 
 /** A duration, rounded down: a message never states a longer silence than there was. */
-const span = (ms: number, [size, word] = unitOf(ms)): string => {
+function span(ms: number, [size, word] = unitOf(ms)): string {
   const count = Math.floor(ms / size);
   return `${count} ${word}${count === 1 ? '' : 's'}`;
-};
+}
 
 /** A configured duration, which must be exact, without the unit if the reader just read it. */
-const agreed = (ms: number, justRead: string): string => {
+function agreed(ms: number, justRead: string): string {
   const [size, word] = exactUnitOf(ms);
   const count = ms / size;
   if (count === 1) return word;
   return word === justRead ? `${count}` : `${count} ${word}s`;
-};
+}
 
-const limit = (ms: number): string => span(ms, exactUnitOf(ms));
+function limit(ms: number): string {
+  return span(ms, exactUnitOf(ms));
+}
 
-const late = ({ silent_ms, every_ms, schedule }: CauseParams): string => {
+function late({ silent_ms, every_ms, schedule }: CauseParams): string {
   const silent = Number(silent_ms ?? 0);
   const expected =
     schedule === undefined
       ? `every ${agreed(Number(every_ms ?? 0), unitOf(silent)[1])}`
       : `by the schedule ${schedule}`;
   return `No heartbeat for ${span(silent)} (expected ${expected})`;
-};
+}
 
 /**
  * Every cause of a heartbeat. `deadline` in the params is the missed instant, or the time of the

@@ -27,18 +27,19 @@ const schemas = {
   ping_alias: z.string().regex(/^(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|\*{3})$/),
 } satisfies KeySchemas<keyof typeof heartbeatKeys>;
 
-const clashes = (config: Config): ConfigFault[] =>
-  typeof config.timezone === 'string' && typeof config.schedule !== 'string'
+function clashes(config: Config): ConfigFault[] {
+  return typeof config.timezone === 'string' && typeof config.schedule !== 'string'
     ? [{ key: 'timezone', remedy: 'give a `schedule` too; an interval is the same in every zone' }]
     : [];
+}
 
 /** The exact fault of a cron expression replaces the general remedy. */
-const explained = (fault: ConfigFault, config: Config): ConfigFault => {
+function explained(fault: ConfigFault, config: Config): ConfigFault {
   const schedule = config.schedule;
   const reason =
     fault.key === 'schedule' && typeof schedule === 'string' ? parseCron(schedule) : undefined;
   return typeof reason === 'string' ? { ...fault, remedy: reason } : fault;
-};
+}
 
 export const heartbeatConfig: KindConfig = {
   schemas,
@@ -63,10 +64,10 @@ const leastGraceMs = 30_000;
  * The settings of a stored config. If this version cannot read the schedule, the interval remains
  * in force.
  */
-export const pingSettings = (of: {
+export function pingSettings(of: {
   readonly interval_ms: number;
   readonly config: Config;
-}): PingSettings => {
+}): PingSettings {
   const { grace_s, schedule, timezone, max_run_s } = of.config;
   const cron = typeof schedule === 'string' ? parseCron(schedule) : undefined;
   const zone = typeof timezone === 'string' && isTimeZone(timezone) ? timezone : 'UTC';
@@ -82,7 +83,7 @@ export const pingSettings = (of: {
         : null,
     max_run_ms: typeof max_run_s === 'number' ? max_run_s * 1_000 : null,
   };
-};
+}
 
 /**
  * A heartbeat has no address to check. Its target is a note of the user's (which machine, which
@@ -94,28 +95,36 @@ export const heartbeatTarget: KindTarget = {
 };
 
 /** A new heartbeat token: 144 random bits, as 24 characters that need no escaping in an address. */
-export const newPingToken = (): string => randomBytes(18).toString('base64url');
+export function newPingToken(): string {
+  return randomBytes(18).toString('base64url');
+}
 
 /**
  * The key of a token on the bus and in the database: 64 hex digits of SHA-256. It needs no secret,
  * so a ping receiver far from the coordinator can compute it. The 144 random bits cannot be
  * recovered from it.
  */
-export const pingFingerprint = (token: string): string =>
-  createHash('sha256').update(token).digest('hex');
+export function pingFingerprint(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
 
 /** A new ping key of an organisation. Its beginning tells people and scanners what it is. */
-export const newPingKey = (): string => `pk_${newPingToken()}`;
+export function newPingKey(): string {
+  return `pk_${newPingToken()}`;
+}
 
 /**
  * The key of a monitor under a ping key: from the ping key's own fingerprint and the monitor's
  * external id, so that a coordinator knows the addresses of a ping key that it does not keep.
  */
-export const namedFingerprint = (pingKey: string, external_id: string): string =>
-  createHash('sha256').update(pingKey, 'hex').update(`/${external_id}`).digest('hex');
+export function namedFingerprint(pingKey: string, external_id: string): string {
+  return createHash('sha256').update(pingKey, 'hex').update(`/${external_id}`).digest('hex');
+}
 
 /** By which ping receivers know that a ping key may create monitors. No external id is empty. */
-export const creatingFingerprint = (pingKey: string): string => namedFingerprint(pingKey, '');
+export function creatingFingerprint(pingKey: string): string {
+  return namedFingerprint(pingKey, '');
+}
 
 /**
  * How long a rotated token still counts by default: users can move jobs to the new address one by

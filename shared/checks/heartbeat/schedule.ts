@@ -64,7 +64,7 @@ const fields: readonly Field[] = [
 
 const part = /^(?:(\*)|([0-9a-z]+)(?:-([0-9a-z]+))?)(?:\/([0-9]+))?$/;
 
-const valuesOf = (text: string, field: Field): Set<number> | string => {
+function valuesOf(text: string, field: Field): Set<number> | string {
   const read = (word: string): number | undefined => {
     const named = field.names?.indexOf(word) ?? -1;
     const value =
@@ -93,10 +93,10 @@ const valuesOf = (text: string, field: Field): Set<number> | string => {
     for (let value = from; value <= to; value += step) values.add(value);
   }
   return values;
-};
+}
 
 /** The expression, or one sentence that says what is wrong with it. */
-export const parseCron = (expression: string): Cron | string => {
+export function parseCron(expression: string): Cron | string {
   const text = expression.trim().toLowerCase();
   const words = (Object.hasOwn(shorthands, text) ? (shorthands[text] ?? '') : text).split(/\s+/);
   if (words.length !== fields.length)
@@ -126,7 +126,7 @@ export const parseCron = (expression: string): Cron | string => {
     wild: star(0) || star(1),
   };
   return nextMatch(cron, 0) === undefined ? 'it never comes: there is no such day' : cron;
-};
+}
 
 const dayMs = 86_400_000;
 /**
@@ -134,19 +134,19 @@ const dayMs = 86_400_000;
  */
 const farthestDays = 366 * 41;
 
-const dayMatches = (cron: Cron, day: number): boolean => {
+function dayMatches(cron: Cron, day: number): boolean {
   const date = new Date(day * dayMs);
   if (!cron.months.has(date.getUTCMonth() + 1)) return false;
   const inMonth = cron.days.has(date.getUTCDate());
   const inWeek = cron.weekdays.has(date.getUTCDay());
   return cron.bothDays ? inMonth && inWeek : inMonth || inWeek;
-};
+}
 
 /**
  * The first minute that matches, at or after `local`: a wall clock without a zone, in milliseconds
  * as if it were UTC. undefined when none comes within four decades.
  */
-export const nextMatch = (cron: Cron, local: number): number | undefined => {
+export function nextMatch(cron: Cron, local: number): number | undefined {
   const start = Math.ceil(local / 60_000) * 60_000;
   const hours = [...cron.hours].toSorted((a, b) => a - b);
   const minutes = [...cron.minutes].toSorted((a, b) => a - b);
@@ -162,7 +162,7 @@ export const nextMatch = (cron: Cron, local: number): number | undefined => {
     }
   }
   return undefined;
-};
+}
 
 /**
  * The next occurrence of a cron schedule in a time zone. We tried croner and cron-parser: both are
@@ -182,7 +182,7 @@ type Segment = {
   readonly setBack: number;
 };
 
-const segmentAt = (at: number, zone: string): Segment => {
+function segmentAt(at: number, zone: string): Segment {
   const here = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
   const next = here.getTimeZoneTransition('next')?.epochMilliseconds ?? Number.POSITIVE_INFINITY;
   // The search for earlier transitions is exclusive, so one millisecond later finds the one at this
@@ -196,10 +196,10 @@ const segmentAt = (at: number, zone: string): Segment => {
       1_000_000
     : offset;
   return { from, to: next, offset, setBack: before - offset };
-};
+}
 
 /** The first occurrence after `after`; undefined when none comes within four decades. */
-export const nextOccurrence = (cron: Cron, zone: string, after: number): number | undefined => {
+export function nextOccurrence(cron: Cron, zone: string, after: number): number | undefined {
   let at = after + 1;
   for (;;) {
     const segment = segmentAt(at, zone);
@@ -214,7 +214,7 @@ export const nextOccurrence = (cron: Cron, zone: string, after: number): number 
     if (local - segment.offset < segment.to) return local - segment.offset;
     at = segment.to;
   }
-};
+}
 
 /** A host's clock is rarely further ahead: an earlier ping was not triggered by this occurrence. */
 const maxLeadMs = 30_000;
@@ -228,7 +228,7 @@ const leadShare = 4;
  * How long before `due` a ping already counts for it: the clock of the job's host may be ahead of
  * the ping receiver's.
  */
-const leadOf = (cron: Cron, zone: string, due: number): number => {
+function leadOf(cron: Cron, zone: string, due: number): number {
   let gap = maxLeadMs * leadShare;
   let before = nextOccurrence(cron, zone, due - gap - 1);
   while (before !== undefined && before < due) {
@@ -236,35 +236,38 @@ const leadOf = (cron: Cron, zone: string, due: number): number => {
     before = nextOccurrence(cron, zone, before);
   }
   return gap / leadShare;
-};
+}
 
 /**
  * The first occurrence that still needs a run after a ping at this instant; undefined when none
  * comes within four decades.
  */
-export const nextDue = (cron: Cron, zone: string, ping: number): number | undefined => {
+export function nextDue(cron: Cron, zone: string, ping: number): number | undefined {
   const next = nextOccurrence(cron, zone, ping);
   if (next === undefined || next - ping > maxLeadMs) return next;
   return next - ping <= leadOf(cron, zone, next) ? nextOccurrence(cron, zone, next) : next;
-};
+}
 
 /** Probes also run on Node 24, which has no Temporal: there, only `isTimeZone` works. */
-export const canReckonSchedules = (): boolean => 'Temporal' in globalThis;
+export function canReckonSchedules(): boolean {
+  return 'Temporal' in globalThis;
+}
 
 /**
  * Temporal refuses an unknown zone, and so does the calendar of a Node without it. @throws
  * RangeError.
  */
-const zoneId = (name: string): string =>
-  canReckonSchedules()
+function zoneId(name: string): string {
+  return canReckonSchedules()
     ? Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name).timeZoneId
     : new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+}
 
 /**
  * Whether this is a time zone of the IANA database, as `config.timezone` and an organisation's time
  * zone accept.
  */
-export const isTimeZone = (name: string): boolean => {
+export function isTimeZone(name: string): boolean {
   try {
     // Temporal accepts offsets such as "+02:00" as zones, but they never change with the seasons,
     // which is the purpose of a zone.
@@ -272,4 +275,4 @@ export const isTimeZone = (name: string): boolean => {
   } catch {
     return false; // Not a zone is a valid answer here, not a failure.
   }
-};
+}

@@ -31,14 +31,14 @@ const namedGrammar =
   /^\/beat\/(pk_[A-Za-z0-9_-]{16,61})\/(.{1,3000}?)(?:\/(start|fail|log|[0-9]{1,3}))?\/?$/;
 
 /** As a monitor has it; undefined for a text that no monitor can have. */
-const externalIdIn = (text: string): string | undefined => {
+function externalIdIn(text: string): string | undefined {
   try {
     return nameFrom(decodeURIComponent(text), 'external_id');
   } catch (error) {
     if (error instanceof Refusal || error instanceof URIError) return undefined;
     throw error;
   }
-};
+}
 
 /** A request through a proxy names the whole address, which every server must accept (RFC 9112). */
 const place = /^https?:\/\/[^/?]*/i;
@@ -48,7 +48,7 @@ const place = /^https?:\/\/[^/?]*/i;
  * `/beat/<ping key>/<external id>[/…]` with an optional `?create=1`, all with an optional
  * `?rid=<uuid>`; ignores other parameters, because address shorteners and job runners add their own.
  */
-export const parsePingCall = (address: string): PingCall | PingCallFault => {
+export function parsePingCall(address: string): PingCall | PingCallFault {
   const local = address.replace(place, '');
   const mark = local.indexOf('?');
   const path = mark < 0 ? local : local.slice(0, mark);
@@ -65,12 +65,12 @@ export const parsePingCall = (address: string): PingCall | PingCallFault => {
   const code = Number(ending);
   if (code > 255) return 'no_such_address';
   return { ...of, kind: code === 0 ? 'success' : 'fail', exit_code: code, rid };
-};
+}
 
-const tokenAndEnding = (
+function tokenAndEnding(
   path: string,
   create: boolean,
-): (Pick<PingCall, 'token' | 'named'> & { readonly ending: string | undefined }) | undefined => {
+): (Pick<PingCall, 'token' | 'named'> & { readonly ending: string | undefined }) | undefined {
   const [, token, ending] = grammar.exec(path) ?? [];
   if (token !== undefined) return { token, named: null, ending };
   const [, alias, endingOfAlias] = aliasGrammar.exec(path) ?? [];
@@ -81,7 +81,7 @@ const tokenAndEnding = (
   return key === undefined || external_id === undefined
     ? undefined
     : { token: key, named: { external_id, create }, ending: endingOfNamed };
-};
+}
 
 /** One ping, as far as lateness is concerned. */
 export type Ping = {
@@ -145,10 +145,10 @@ export const noPings: PingState = {
  */
 const maxRuns = 16;
 
-const maxOf = (open: readonly Run[], good: Mark | null): readonly Run[] => {
+function maxOf(open: readonly Run[], good: Mark | null): readonly Run[] {
   if (open.length <= maxRuns) return open;
   return good === null ? [...open.slice(0, 1), ...open.slice(1 - maxRuns)] : open.slice(-maxRuns);
-};
+}
 
 /**
  * Two ping receivers may time the start and the end of one named run by clocks that differ a
@@ -156,29 +156,34 @@ const maxOf = (open: readonly Run[], good: Mark | null): readonly Run[] => {
  * distinguished by their times only.
  */
 const receiversDiffer = 250;
-const slack = (rid: string | null): number => (rid === null ? 0 : receiversDiffer);
 
-const sameRun = (rid: string | null) => (run: Run) => run.rid === rid;
+function slack(rid: string | null): number {
+  return rid === null ? 0 : receiversDiffer;
+}
+
+function sameRun(rid: string | null) {
+  return (run: Run) => run.rid === rid;
+}
 
 /**
  * A run that starts again without having ended still has not ended: its limit counts from its first
  * start.
  */
-const started = (state: PingState, { rid, at }: Run): PingState => {
+function started(state: PingState, { rid, at }: Run): PingState {
   if (state.ended.some((run) => run.rid === rid && run.at + slack(rid) >= at)) return state;
   if (state.open.some((run) => run.rid === rid && run.at === at)) return state;
   const open = [...state.open, { rid, at }].toSorted((one, other) => one.at - other.at);
   return { ...state, open: maxOf(open, state.good) };
-};
+}
 
 /**
  * The state after one more ping, and how long the run took that it ended. A repeat changes nothing;
  * a late ping counts as of its own time.
  */
-export const foldPing = (
+export function foldPing(
   state: PingState,
   ping: Ping,
-): { readonly state: PingState; readonly run_ms: number | null } => {
+): { readonly state: PingState; readonly run_ms: number | null } {
   if (ping.kind === 'log' || ping.id === state.good?.id || ping.id === state.bad?.id)
     return { state, run_ms: null };
   if (ping.kind === 'start') return { state: started(state, ping), run_ms: null };
@@ -198,22 +203,22 @@ export const foldPing = (
   const latest = newer && mark.at >= (other?.at ?? 0) ? side : state.latest;
   const next: PingState = { ...state, open, ended, latest, [side]: newer ? mark : state[side] };
   return { state: next, run_ms: run ? Math.max(0, ping.at - run.at) : null };
-};
+}
 
-const latestOf = (
+function latestOf(
   good: Mark | null,
   bad: Mark | null,
   tie: PingState['latest'],
-): PingState['latest'] => {
+): PingState['latest'] {
   if (good && bad) return good.at === bad.at ? tie : good.at > bad.at ? 'good' : 'bad';
   return good ? 'good' : bad ? 'bad' : null;
-};
+}
 
 /**
  * The state without anything timed later than that: the clock that timed it was wrong, and would
  * hide all pings until then.
  */
-export const notAfter = (state: PingState, latest: number): PingState => {
+export function notAfter(state: PingState, latest: number): PingState {
   const inTime = <Dated extends { readonly at: number }>(one: Dated | null): one is Dated =>
     one !== null && one.at <= latest;
   const marks = [state.good, state.bad, ...state.open, ...state.ended];
@@ -224,16 +229,17 @@ export const notAfter = (state: PingState, latest: number): PingState => {
   ];
   const [open, ended] = [state.open.filter(inTime), state.ended.filter(inTime)];
   return { ...state, good, bad, latest: latestOf(good, bad, state.latest), open, ended };
-};
+}
 
-const laterOf = (a: Mark | null, b: Mark | null): Mark | null =>
-  a !== null && (b === null || a.at >= b.at) ? a : b;
+function laterOf(a: Mark | null, b: Mark | null): Mark | null {
+  return a !== null && (b === null || a.at >= b.at) ? a : b;
+}
 
 /**
  * Merges two records of the same monitor, as after a bus was wiped: `known` from the database,
  * `seen` on the bus since.
  */
-export const mergePings = (known: PingState, seen: PingState): PingState => {
+export function mergePings(known: PingState, seen: PingState): PingState {
   const good = laterOf(seen.good, known.good);
   const bad = laterOf(seen.bad, known.bad);
   const ended = [...known.ended, ...seen.ended]
@@ -264,17 +270,17 @@ export const mergePings = (known: PingState, seen: PingState): PingState => {
     ended,
   };
   return [...known.open, ...seen.open].reduce<PingState>(started, base);
-};
+}
 
 /**
  * The state under the monitor's present settings. A change of them, or the end of a pause, restarts
  * the job's time: silence that was allowed does not count against it.
  */
-export const withSettings = (
+export function withSettings(
   state: PingState,
   terms: { readonly version: number; readonly paused: boolean },
   now: number,
-): PingState => {
+): PingState {
   const { version, paused } = terms;
   if (state.terms !== null && state.terms > version) return state;
   if (state.terms === version && state.paused === paused) return state;
@@ -285,7 +291,7 @@ export const withSettings = (
     paused,
     from: restarts ? Math.max(now, state.from ?? 0) : state.from,
   };
-};
+}
 
 /** The judgement of a heartbeat at one instant (rule 20). */
 export type Judgement =
@@ -298,73 +304,77 @@ export type Judgement =
    */
   | { readonly is: 'failing'; readonly since: number; readonly cause: Cause };
 
-const graceAfter = (terms: PingSettings, due: number | undefined): number =>
-  due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;
+function graceAfter(terms: PingSettings, due: number | undefined): number {
+  return due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;
+}
 
 /**
  * The instant by which a ping must come when monitoring of the job begins at `from`. A schedule
  * that never comes again has no deadline.
  */
-const deadlineFrom = (terms: PingSettings, from: number): number =>
-  graceAfter(
+function deadlineFrom(terms: PingSettings, from: number): number {
+  return graceAfter(
     terms,
     terms.schedule
       ? nextOccurrence(terms.schedule.cron, terms.schedule.zone, from)
       : from + terms.interval_ms,
   );
+}
 
 /**
  * The instant by which the ping after the one at `ping` must come. A ping shortly before its
  * scheduled time counts for it.
  */
-export const deadlineAfter = (terms: PingSettings, ping: number): number =>
-  graceAfter(
+export function deadlineAfter(terms: PingSettings, ping: number): number {
+  return graceAfter(
     terms,
     terms.schedule
       ? nextDue(terms.schedule.cron, terms.schedule.zone, ping)
       : ping + terms.interval_ms,
   );
+}
 
 /**
  * A ping from before monitoring restarted still counts for its occurrence: the deadline is the
  * later of the two.
  */
-const deadlineOf = (terms: PingSettings, { at }: Pick<Mark, 'at'>, from: number | null): number =>
-  Math.max(deadlineAfter(terms, at), from === null ? 0 : deadlineFrom(terms, from));
+function deadlineOf(terms: PingSettings, { at }: Pick<Mark, 'at'>, from: number | null): number {
+  return Math.max(deadlineAfter(terms, at), from === null ? 0 : deadlineFrom(terms, from));
+}
 
 /**
  * Until when a ping proves that the job is fine (rule 22): the next is due before; a run that it
  * starts has its own limit; a log proves nothing.
  */
-export const coveredUntil = (
-  terms: PingSettings,
-  { at, kind }: Pick<Ping, 'at' | 'kind'>,
-): number => {
+export function coveredUntil(terms: PingSettings, { at, kind }: Pick<Ping, 'at' | 'kind'>): number {
   if (kind === 'log') return at;
   return Math.max(
     deadlineAfter(terms, at),
     kind === 'start' && terms.max_run_ms !== null ? at + terms.max_run_ms : at,
   );
-};
+}
 
-export const badPingCause = (bad: Pick<Mark, 'at' | 'exit_code'>): Cause =>
-  bad.exit_code === null
+export function badPingCause(bad: Pick<Mark, 'at' | 'exit_code'>): Cause {
+  return bad.exit_code === null
     ? { class: 'heartbeat_failed', params: { deadline: bad.at } }
     : { class: 'heartbeat_exit_code', params: { deadline: bad.at, exit_code: bad.exit_code } };
+}
 
 /** The earliest expiry of a run that started and did not end. A later good ping cancels it. */
-const lapseOf = (state: PingState, max_run_ms: number): number | undefined => {
+function lapseOf(state: PingState, max_run_ms: number): number | undefined {
   const after = Math.max(state.good?.at ?? 0, state.from ?? 0);
   return state.open.map(({ at }) => at + max_run_ms).find((lapse) => lapse > after);
-};
+}
 
 /**
  * The ping from which the deadline counts: the newest good one, and before any the first start,
  * which catches a job that never ends.
  */
-const countedFrom = (state: PingState): Pick<Mark, 'at'> | undefined => state.good ?? state.open[0];
+function countedFrom(state: PingState): Pick<Mark, 'at'> | undefined {
+  return state.good ?? state.open[0];
+}
 
-export const judgePings = (state: PingState, terms: PingSettings, now: number): Judgement => {
+export function judgePings(state: PingState, terms: PingSettings, now: number): Judgement {
   const from = state.from ?? 0;
   if (state.latest === 'bad' && state.bad && state.bad.at >= from)
     return { is: 'failing', since: state.bad.at, cause: badPingCause(state.bad) };
@@ -400,7 +410,7 @@ export const judgePings = (state: PingState, terms: PingSettings, now: number): 
     };
   }
   return last ? { is: 'good', until } : { is: 'pending' };
-};
+}
 
 /**
  * The longest interval between checks of a failing heartbeat: a ping reports its end, but no ping
@@ -413,12 +423,12 @@ const longestBlindMs = 60_000;
  * than the deadline that a ping right after this check could set. So a check costs one request for
  * each interval, not one for each ping.
  */
-export const nextRecheckAt = (
+export function nextRecheckAt(
   judgement: Judgement,
   state: PingState,
   terms: PingSettings,
   now: number,
-): number => {
+): number {
   const { max_run_ms } = terms;
   const run = max_run_ms === null ? Number.POSITIVE_INFINITY : now + max_run_ms;
   const soonest = Math.min(run, deadlineFrom(terms, now));
@@ -430,7 +440,7 @@ export const nextRecheckAt = (
       ? []
       : state.open.map(({ at }) => at + max_run_ms).filter((end) => end > now);
   return Math.min(now + longestBlindMs, soonest, ...ends);
-};
+}
 
 /** The time up to a good ping, and since when the job had failed by then; null when it had not. */
 export type Stretch = { readonly next_good_at: number; readonly fails_at: number | null };
@@ -462,12 +472,12 @@ export type PingPlace<Known extends Ping> = {
  * `known`: all known pings of the monitor, in any order; `from`: nothing before this instant counts
  * (heartbeat/state.ts).
  */
-export const placeOf = <Known extends Ping>(
+export function placeOf<Known extends Ping>(
   ping: Ping,
   known: readonly Known[],
   from: PingState['from'],
   terms: PingSettings,
-): PingPlace<Known> => {
+): PingPlace<Known> {
   const others = known
     .filter(({ id, at }) => id !== ping.id && at >= (from ?? 0))
     .toSorted((a, b) => a.at - b.at);
@@ -507,4 +517,4 @@ export const placeOf = <Known extends Ping>(
     later,
     bad: between.filter(({ kind }) => kind === 'fail'),
   };
-};
+}

@@ -1,7 +1,8 @@
 import type { CauseParams, CauseRow } from '../result.ts';
 
-const judgedPart = ({ truncated }: CauseParams): string =>
-  truncated === 1 ? ' in the first 1 MiB, more was not read' : '';
+function judgedPart({ truncated }: CauseParams): string {
+  return truncated === 1 ? ' in the first 1 MiB, more was not read' : '';
+}
 
 /**
  * Every cause of an https check, in the order of its layers. Texts in params come from the

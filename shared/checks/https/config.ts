@@ -49,7 +49,7 @@ import { bodyKeys, httpsFamilies, httpsKeys, methods, reservedHeaders } from './
 const range = /^([1-5]\d\d)\s*-\s*([1-5]\d\d)$/;
 const ofClass = /^[1-5]xx$/i;
 
-const bounds = (entry: string | number): readonly [number, number] | undefined => {
+function bounds(entry: string | number): readonly [number, number] | undefined {
   const text = String(entry).trim();
   if (/^[1-5]\d\d$/.test(text)) return [Number(text), Number(text)];
   if (ofClass.test(text)) return [Number(text[0]) * 100, Number(text[0]) * 100 + 99];
@@ -57,7 +57,7 @@ const bounds = (entry: string | number): readonly [number, number] | undefined =
   return from !== undefined && to !== undefined && Number(from) <= Number(to)
     ? [Number(from), Number(to)]
     : undefined;
-};
+}
 
 /** The same for the document, whose readers cannot run `bounds`. */
 const told = z.union([
@@ -76,7 +76,7 @@ export type ExpectedStatus = {
   readonly words: string;
 };
 
-export const expectedStatus = (entries: readonly (string | number)[]): ExpectedStatus => {
+export function expectedStatus(entries: readonly (string | number)[]): ExpectedStatus {
   const ranges = entries.flatMap((entry) => {
     const pair = bounds(entry);
     return pair ? [pair] : [];
@@ -85,7 +85,7 @@ export const expectedStatus = (entries: readonly (string | number)[]): ExpectedS
     matches: (status) => ranges.some(([from, to]) => status >= from && status <= to),
     words: entries.map((entry) => String(entry).trim().toLowerCase()).join(', '),
   };
-};
+}
 
 /** A path into a JSON document: names and indices; a negative index counts from the end. */
 export type JsonPath = readonly (string | number)[];
@@ -95,7 +95,7 @@ const step =
   /\.?([A-Za-z_$][\w$-]*)|\.?\[(-?\d{1,9})\]|\.?\[(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\]|\.(\d{1,9})/y;
 
 /** Reads `$.a.b[0]["odd name"]`; `$.` at the start is optional. Undefined when it is invalid. */
-export const parseJsonPath = (text: string): JsonPath | undefined => {
+export function parseJsonPath(text: string): JsonPath | undefined {
   const path: (string | number)[] = [];
   let at =
     text.startsWith('$') && (text.length === 1 || text[1] === '.' || text[1] === '[') ? 1 : 0;
@@ -114,13 +114,13 @@ export const parseJsonPath = (text: string): JsonPath | undefined => {
     at += whole.length;
   }
   return path;
-};
+}
 
 /**
  * The document's value at a path; undefined where there is none. `length` of a list or text is its
  * length.
  */
-export const atJsonPath = (document: Json, path: JsonPath): Json | undefined => {
+export function atJsonPath(document: Json, path: JsonPath): Json | undefined {
   let value: Json | undefined = document;
   for (const key of path) {
     if (value === undefined || value === null) return undefined;
@@ -130,10 +130,13 @@ export const atJsonPath = (document: Json, path: JsonPath): Json | undefined => 
     else value = typeof value === 'string' && key === 'length' ? value.length : undefined;
   }
   return value;
-};
+}
 
-const member = (object: object, key: string): Json | undefined =>
-  Object.hasOwn(object, key) ? Object.getOwnPropertyDescriptor(object, key)?.value : undefined;
+function member(object: object, key: string): Json | undefined {
+  return Object.hasOwn(object, key)
+    ? Object.getOwnPropertyDescriptor(object, key)?.value
+    : undefined;
+}
 
 export type Method = (typeof methods)[number];
 
@@ -144,11 +147,14 @@ const text = z.string().min(1).max(1_024);
 const texts = z.union([text, z.array(text).min(1).max(20)]);
 const pattern = z.string().min(1).max(maxPattern);
 const patterns = z.union([pattern, z.array(pattern).min(1).max(20)]);
+
 /** Header names with what each must have. */
-const ofHeaders = (value?: z.ZodString) =>
-  headerMap(20, value)
+function ofHeaders(value?: z.ZodString) {
+  return headerMap(20, value)
     .refine((map) => Object.keys(map).length > 0)
     .meta({ minProperties: 1, maxProperties: 20 });
+}
+
 const scalar = z.union([z.string().max(1_024), z.number(), z.boolean(), z.null()]);
 
 const jsonOperators = ['equals', 'contains', 'gt', 'lt', 'exists'] as const;
@@ -213,15 +219,16 @@ const schemas = {
  * Whether an assertion has a whole number that a JavaScript number cannot hold: its last digits are
  * not what the user wrote.
  */
-const losesDigits = (config: Config): boolean =>
-  (Array.isArray(config.json) ? config.json : []).some((one) => {
+function losesDigits(config: Config): boolean {
+  return (Array.isArray(config.json) ? config.json : []).some((one) => {
     const equals =
       typeof one === 'object' && one !== null && !Array.isArray(one) ? one.equals : undefined;
     return typeof equals === 'number' && Number.isInteger(equals) && !Number.isSafeInteger(equals);
   });
+}
 
 /** Patterns that cannot be used, each with what to do about it. */
-const patternFaults = (config: Config): ConfigFault[] => {
+function patternFaults(config: Config): ConfigFault[] {
   const given = [
     ...(['body_matches', 'body_not_matches'] as const).flatMap((key) =>
       asTexts(config[key]).map((source, index) => ({
@@ -237,10 +244,10 @@ const patternFaults = (config: Config): ConfigFault[] => {
     const remedy = patternFault(source);
     return remedy === undefined ? [] : [{ key, remedy }];
   });
-};
+}
 
 /** Faults between keys that are each valid. */
-const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
+function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigFault[] {
   const faults: ConfigFault[] = [];
   const method = config.method ?? 'GET';
   const names = headerNames(config, 'headers').map((name) => name.toLowerCase());
@@ -298,7 +305,7 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
     say('tls_expires_within_days', 'use an https:// target; an http:// one shows no certificate');
   }
   return faults;
-};
+}
 
 export const httpsConfig: KindConfig = {
   schemas,
@@ -358,15 +365,19 @@ export type HttpsSettings = ConnectionSettings & {
   readonly secrets: readonly string[];
 };
 
-const asList = (json: Json | undefined): readonly Json[] =>
-  Array.isArray(json) ? json : json === undefined || json === null ? [] : [json];
-const asTexts = (json: Json | undefined): string[] =>
-  asList(json).filter((one) => typeof one === 'string');
+function asList(json: Json | undefined): readonly Json[] {
+  return Array.isArray(json) ? json : json === undefined || json === null ? [] : [json];
+}
+
+function asTexts(json: Json | undefined): string[] {
+  return asList(json).filter((one) => typeof one === 'string');
+}
+
 /** The expected status by default; setting it explicitly changes nothing. */
 const usual = '2xx';
 
-const assertions = (json: Json | undefined): JsonAssertion[] =>
-  asList(json).flatMap((one) => {
+function assertions(json: Json | undefined): JsonAssertion[] {
+  return asList(json).flatMap((one) => {
     if (typeof one !== 'object' || one === null || Array.isArray(one)) return [];
     const entry: { readonly [key: string]: Json } = Object.fromEntries(Object.entries(one));
     const words = asText(entry.path) ?? '$';
@@ -385,12 +396,14 @@ const assertions = (json: Json | undefined): JsonAssertion[] =>
       },
     ];
   });
+}
 
-const base64 = (text: string): string =>
-  btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+function base64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+}
 
 /** Reads a config that `httpsConfig.faults` accepted, with its secrets in plain form. */
-export const httpsSettings = (config: Config): HttpsSettings => {
+export function httpsSettings(config: Config): HttpsSettings {
   const basic = asPairs(config.basic_auth);
   const [username, password] = ['username', 'password'].map(
     (key) => basic.find(([name]) => name === key)?.[1] ?? '',
@@ -437,16 +450,16 @@ export const httpsSettings = (config: Config): HttpsSettings => {
       ...secretHeaderValues(config),
     ].filter((secret) => secret.length >= 4),
   };
-};
+}
 
 const example = 'such as https://example.com/health';
 
 /** The address of an https check, if its target can be checked. */
-export const httpsUrl = (target: string): URL | undefined => {
+export function httpsUrl(target: string): URL | undefined {
   if (strange.test(target) || !/^https?:\/\/[^/\\?#]/i.test(target)) return undefined;
   const url = URL.parse(target);
   return url && url.hostname !== '' && url.port !== '0' ? url : undefined;
-};
+}
 
 export const httpsTarget: KindTarget = {
   fault: (target) => {

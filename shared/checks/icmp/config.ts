@@ -58,7 +58,7 @@ export type IcmpSettings = {
 };
 
 /** Reads a config that `icmpConfig.faults` accepted. */
-export const icmpSettings = (config: Config): IcmpSettings => {
+export function icmpSettings(config: Config): IcmpSettings {
   const { ip_family, warn_response_ms } = connectionSettings(config);
   return {
     packets: asNumber(config.packets) ?? 3,
@@ -66,7 +66,7 @@ export const icmpSettings = (config: Config): IcmpSettings => {
     ip_family,
     warn_response_ms,
   };
-};
+}
 
 export const icmpTarget: KindTarget = {
   fault: (target) =>

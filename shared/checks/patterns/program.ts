@@ -18,7 +18,7 @@ export type Program = {
 const maxSteps = 2_000;
 
 /** What to do about a pattern that cannot be used; undefined where it can. */
-export const patternFault = (source: string): string | undefined => {
+export function patternFault(source: string): string | undefined {
   try {
     readWithin(source);
     return undefined;
@@ -26,20 +26,20 @@ export const patternFault = (source: string): string | undefined => {
     if (error instanceof PatternFault) return error.message;
     throw error;
   }
-};
+}
 
 /** Counts first: what is refused is never written out. */
-const readWithin = (source: string): Tree => {
+function readWithin(source: string): Tree {
   const tree = readPattern(source);
   if (sizeOf(tree) > maxSteps)
     throw new PatternFault(
       `give a shorter pattern or smaller counts: written out it has more than ${maxSteps.toLocaleString('en')} steps`,
     );
   return tree;
-};
+}
 
 /** How many steps a part takes; an empty one takes a step too, or repeating it would cost nothing. */
-const sizeOf = (part: Tree): number => {
+function sizeOf(part: Tree): number {
   switch (part.is) {
     case 'one':
     case 'place':
@@ -55,10 +55,10 @@ const sizeOf = (part: Tree): number => {
       return most === 0 ? 1 : most * each + most - least;
     }
   }
-};
+}
 
 /** A pattern as a program; what it can do grows with the length of the pattern and its counts. */
-export const programOf = (source: string): Program => {
+export function programOf(source: string): Program {
   const tree = readWithin(source);
   const steps: Step[] = [{ is: 'match' }];
   const sets = new Map<string, CodePoints>();
@@ -109,4 +109,4 @@ export const programOf = (source: string): Program => {
     set.map((bound, index) => (index % 2 === 0 ? bound : bound + 1)),
   );
   return { steps, begin, kinds: [...new Set([0, ...bounds])].toSorted((a, b) => a - b) };
-};
+}

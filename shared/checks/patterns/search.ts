@@ -12,7 +12,9 @@ import type { Place } from './syntax.ts';
 /** What searches may still cost, and what until the next rest; they take from it. */
 export type Effort = { left: number; untilRest: number };
 
-export const effortOf = (left: number): Effort => ({ left, untilRest: bite });
+export function effortOf(left: number): Effort {
+  return { left, untilRest: bite };
+}
 
 /** Where the first match ends, nothing, or that it would have cost more than was left. */
 export type Found = { readonly end: number } | 'nothing' | 'untold';
@@ -49,16 +51,17 @@ export function* search(source: string, text: string, effort: Effort): Generator
 }
 
 /** The same at once, for short texts and tests. */
-export const searched = (source: string, text: string, effort: Effort): Found =>
-  wholeOf(search(source, text, effort));
+export function searched(source: string, text: string, effort: Effort): Found {
+  return wholeOf(search(source, text, effort));
+}
 
 /** The result of work in bites, without a rest between. */
-export const wholeOf = <Result>(work: Generator<void, Result>): Result => {
+export function wholeOf<Result>(work: Generator<void, Result>): Result {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;
   }
-};
+}
 
 /** Where a match was found: what follows decides nothing more. */
 const matched = -1;
@@ -201,13 +204,15 @@ class Ways {
   }
 }
 
-const isWord = (point: number | undefined): boolean =>
-  point !== undefined && has(wordCharacters, point);
+function isWord(point: number | undefined): boolean {
+  return point !== undefined && has(wordCharacters, point);
+}
 
-const beforeOf = (point: number | undefined): Before =>
-  point === 10 ? 'line_feed' : isWord(point) ? 'word' : 'other';
+function beforeOf(point: number | undefined): Before {
+  return point === 10 ? 'line_feed' : isWord(point) ? 'word' : 'other';
+}
 
-const isAt = (place: Place, before: Before, point: number | undefined): boolean => {
+function isAt(place: Place, before: Before, point: number | undefined): boolean {
   switch (place) {
     case 'text_start':
       return before === 'start';
@@ -222,4 +227,4 @@ const isAt = (place: Place, before: Before, point: number | undefined): boolean 
     case 'no_edge':
       return (before === 'word') === isWord(point);
   }
-};
+}

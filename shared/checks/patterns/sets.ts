@@ -2,7 +2,10 @@
 export type CodePoints = readonly number[];
 
 export const lastCodePoint = 0x10_ffff;
-const code = (character: string): number => character.codePointAt(0) ?? 0;
+
+function code(character: string): number {
+  return character.codePointAt(0) ?? 0;
+}
 
 export const digits: CodePoints = [code('0'), code('9')];
 export const wordCharacters: CodePoints = [
@@ -16,7 +19,7 @@ export const blanks: CodePoints = [9, 10, 12, 13, 32, 32];
 export const lineFeed: CodePoints = [10, 10];
 
 /** One set of ranges in any order. */
-export const union = (ranges: CodePoints): CodePoints => {
+export function union(ranges: CodePoints): CodePoints {
   const joined: number[] = [];
   for (const [from, to] of pairsOf(ranges).toSorted(([one], [other]) => one - other)) {
     const end = joined.at(-1);
@@ -24,9 +27,9 @@ export const union = (ranges: CodePoints): CodePoints => {
     else joined.push(from, to);
   }
   return joined;
-};
+}
 
-export const complement = (ranges: CodePoints): CodePoints => {
+export function complement(ranges: CodePoints): CodePoints {
   const rest: number[] = [];
   let next = 0;
   for (const [from, to] of pairsOf(ranges)) {
@@ -35,9 +38,9 @@ export const complement = (ranges: CodePoints): CodePoints => {
   }
   if (next <= lastCodePoint) rest.push(next, lastCodePoint);
   return rest;
-};
+}
 
-export const has = (set: CodePoints, point: number): boolean => {
+export function has(set: CodePoints, point: number): boolean {
   // The first bound that is not below the point: at an odd place the point is inside.
   let [low, high] = [0, set.length];
   while (low < high) {
@@ -46,17 +49,17 @@ export const has = (set: CodePoints, point: number): boolean => {
     else high = middle;
   }
   return low % 2 === 1 || set[low] === point;
-};
+}
 
 /** How many bounds `otherCases` has of the range from `low` to `high`. */
-export const countOtherCases = (low: number, high: number): number => {
+export function countOtherCases(low: number, high: number): number {
   const { points, boundsBefore } = lettersWithCase();
   const before = (point: number): number => boundsBefore[firstFrom(points, point)] ?? 0;
   return before(high + 1) - before(low);
-};
+}
 
 /** The letters of the set in all their cases. */
-export const otherCases = (set: CodePoints): CodePoints => {
+export function otherCases(set: CodePoints): CodePoints {
   const letters = lettersWithCase();
   const others: number[] = [];
   for (const [from, to] of pairsOf(set)) {
@@ -67,9 +70,9 @@ export const otherCases = (set: CodePoints): CodePoints => {
     }
   }
   return others;
-};
+}
 
-const firstFrom = (points: readonly number[], from: number): number => {
+function firstFrom(points: readonly number[], from: number): number {
   let [low, high] = [0, points.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -77,7 +80,7 @@ const firstFrom = (points: readonly number[], from: number): number => {
     else high = middle;
   }
   return low;
-};
+}
 
 /** Where letters with cases are: what lies between takes long to look at, and has none. */
 const withLetters: CodePoints = [
@@ -101,7 +104,7 @@ type Letters = {
 let known: Letters | undefined;
 
 /** Every letter that has another case, with all of its cases; made when first asked for. */
-const lettersWithCase = (): Letters => {
+function lettersWithCase(): Letters {
   if (known) return known;
   const groups = new Map<string, number[]>();
   for (const [from, to] of pairsOf(withLetters)) {
@@ -121,22 +124,23 @@ const lettersWithCase = (): Letters => {
     boundsBefore.push((boundsBefore.at(-1) ?? 0) + 2 * (same.get(point)?.length ?? 0));
   known = { points, same, boundsBefore };
   return known;
-};
+}
 
 /** One letter for all cases of a letter; that of Turkish without a dot stays apart, as in RE2. */
-const foldedOf = (letter: string): string => {
+function foldedOf(letter: string): string {
   if (letter === '\u0131') return letter;
   const upper = letter.toUpperCase();
   const one = isOneLetter(upper) ? upper : letter;
   const lower = one.toLowerCase();
   return isOneLetter(lower) ? lower : one;
-};
+}
 
-const isOneLetter = (text: string): boolean =>
-  text.length === 1 || (text.length === 2 && text.codePointAt(0) !== text.charCodeAt(0));
+function isOneLetter(text: string): boolean {
+  return text.length === 1 || (text.length === 2 && text.codePointAt(0) !== text.charCodeAt(0));
+}
 
-const pairsOf = (ranges: CodePoints): (readonly [from: number, to: number])[] => {
+function pairsOf(ranges: CodePoints): (readonly [from: number, to: number])[] {
   const pairs: (readonly [number, number])[] = [];
   for (let at = 0; at < ranges.length; at += 2) pairs.push([ranges[at] ?? 0, ranges[at + 1] ?? 0]);
   return pairs;
-};
+}

@@ -36,7 +36,7 @@ const maxCount = 1_000;
 const maxCases = 2_000;
 
 /** Reads the subset of RE2's syntax that tells whether a text matches. */
-export const readPattern = (source: string): Tree => {
+export function readPattern(source: string): Tree {
   if (source.length > maxPattern)
     throw new PatternFault(
       `give a pattern of at most ${maxPattern.toLocaleString('en')} characters`,
@@ -46,7 +46,7 @@ export const readPattern = (source: string): Tree => {
   if (!reader.isDone())
     throw new PatternFault('remove the `)` that closes no group, or write `\\)`');
   return tree;
-};
+}
 
 type Flags = { readonly anyCase: boolean; readonly dotAll: boolean; readonly lines: boolean };
 
@@ -305,7 +305,7 @@ class Reader {
   }
 }
 
-const one = (make: () => CodePoints): Tree => {
+function one(make: () => CodePoints): Tree {
   let made: CodePoints | undefined;
   return {
     is: 'one',
@@ -314,16 +314,18 @@ const one = (make: () => CodePoints): Tree => {
       return made;
     },
   };
-};
+}
 
-const sequence = (parts: readonly Tree[]): Tree => {
+function sequence(parts: readonly Tree[]): Tree {
   const [first, ...more] = parts;
   return first && more.length === 0 ? first : { is: 'sequence', parts };
-};
+}
 
-const pointOf = (character: string): number => character.codePointAt(0) ?? 0;
+function pointOf(character: string): number {
+  return character.codePointAt(0) ?? 0;
+}
 
-const withFlags = (flags: Flags, letters: string, isOn: boolean): Flags => {
+function withFlags(flags: Flags, letters: string, isOn: boolean): Flags {
   const changed = { ...flags };
   for (const letter of letters) {
     const name = flagNames[letter];
@@ -332,4 +334,4 @@ const withFlags = (flags: Flags, letters: string, isOn: boolean): Flags => {
     if (name !== 'nothing') changed[name] = isOn;
   }
   return changed;
-};
+}

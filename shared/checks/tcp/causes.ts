@@ -13,10 +13,13 @@ const names: Readonly<Record<string, string>> = {
   ldap: 'LDAP',
 };
 
-const nameOf = (protocol: string | number | undefined): string => names[String(protocol)] ?? '';
+function nameOf(protocol: string | number | undefined): string {
+  return names[String(protocol)] ?? '';
+}
 
-const bracketed = (code: string | number | undefined): string =>
-  code === undefined ? '' : ` (${code})`;
+function bracketed(code: string | number | undefined): string {
+  return code === undefined ? '' : ` (${code})`;
+}
 
 /**
  * Every cause of a tcp check beyond those of a connection. Params hold numbers, and texts of the

@@ -43,7 +43,7 @@ const schemas = {
 } satisfies KeySchemas<keyof typeof tcpKeys>;
 
 /** Faults between keys that are each valid. */
-const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
+function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigFault[] {
   const faults: ConfigFault[] = payloadFaults(config);
   const say = (key: string, remedy: string) => faults.push({ key, remedy });
   if (given(config, 'send') && isMailPort(hostAndPort('tcp', target)?.port ?? 0))
@@ -56,7 +56,7 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
     for (const key of ['server_name', 'tls_expires_within_days'])
       if (given(config, key)) say(key, 'set `tls` too; without it there is no certificate');
   return [...faults, ...limitFaults(config, interval_s)];
-};
+}
 
 export const tcpConfig: KindConfig = {
   schemas,
@@ -83,7 +83,7 @@ export type TcpSettings = ConnectionSettings & {
 };
 
 /** Reads a config that `tcpConfig.faults` accepted, with its secrets in plain form. */
-export const tcpSettings = (config: Config): TcpSettings => {
+export function tcpSettings(config: Config): TcpSettings {
   const send = payloadIn(config, 'send');
   return {
     ...connectionSettings(config),
@@ -95,6 +95,6 @@ export const tcpSettings = (config: Config): TcpSettings => {
     server_name: serverNameIn(config),
     secrets: secretWordsIn(send),
   };
-};
+}
 
 export const tcpTarget: KindTarget = portTarget('tcp', 'db.example.com:5432');

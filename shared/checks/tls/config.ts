@@ -43,10 +43,12 @@ export type TlsSettings = ConnectionSettings & {
 };
 
 /** Reads a config that `tlsConfig.faults` accepted. */
-export const tlsSettings = (config: Config): TlsSettings => ({
-  ...connectionSettings(config),
-  server_name: serverNameIn(config),
-  min_version: minVersions.find((one) => Number(one) === Number(config.min_version)) ?? '1.2',
-});
+export function tlsSettings(config: Config): TlsSettings {
+  return {
+    ...connectionSettings(config),
+    server_name: serverNameIn(config),
+    min_version: minVersions.find((one) => Number(one) === Number(config.min_version)) ?? '1.2',
+  };
+}
 
 export const tlsTarget: KindTarget = portTarget('tls', 'mail.example.com:993');

@@ -16,12 +16,12 @@ const closeWords: Readonly<Record<string, string>> = {
   1014: 'bad gateway',
 };
 
-const closeText = (code: string | number | undefined): string => {
+function closeText(code: string | number | undefined): string {
   // What the library says where the close has no code.
   if (code === undefined || code === 1005) return '';
   const words = closeWords[String(code)];
   return ` (code ${code}${words === undefined ? '' : `, ${words}`})`;
-};
+}
 
 /**
  * Every cause of a websocket check beyond those of a connection and of an HTTP response. Params hold

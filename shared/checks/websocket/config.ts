@@ -58,7 +58,7 @@ const schemas = {
 } satisfies KeySchemas<keyof typeof websocketKeys>;
 
 /** Faults between keys that are each valid. */
-const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
+function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigFault[] {
   const faults = [...payloadFaults(config), ...headerFaults(config)];
   const send = payloadIn(config, 'send');
   if (send && encodingIn(config) === 'text' && !isUtf8(send))
@@ -72,7 +72,7 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
       remedy: 'use a wss:// target; a ws:// one shows no certificate',
     });
   return [...faults, ...limitFaults(config, interval_s)];
-};
+}
 
 export const websocketConfig: KindConfig = {
   schemas,
@@ -98,7 +98,7 @@ export type WebsocketSettings = ConnectionSettings & {
 };
 
 /** A server may say a token of a JSON message alone. */
-const textsInJson = (text: string): readonly string[] => {
+function textsInJson(text: string): readonly string[] {
   const texts: string[] = [];
   try {
     JSON.parse(text, (_key, value: unknown) => {
@@ -110,12 +110,12 @@ const textsInJson = (text: string): readonly string[] => {
     throw error;
   }
   return texts;
-};
+}
 
 const leastSecret = 4;
 
 /** Reads a config that `websocketConfig.faults` accepted, with its secrets in plain form. */
-export const websocketSettings = (config: Config): WebsocketSettings => {
+export function websocketSettings(config: Config): WebsocketSettings {
   const headers = asPairs(config.headers);
   const send = payloadIn(config, 'send');
   const text = send?.toString('utf8') ?? '';
@@ -131,14 +131,14 @@ export const websocketSettings = (config: Config): WebsocketSettings => {
     expect_words: asText(config.expect) ?? '',
     secrets: [...secretWordsIn(send), ...secrets],
   };
-};
+}
 
 /** The address of a websocket check, if its target can be checked. */
-export const websocketUrl = (target: string): URL | undefined => {
+export function websocketUrl(target: string): URL | undefined {
   if (strange.test(target) || !/^wss?:\/\/[^/\\?#]/i.test(target)) return undefined;
   const url = URL.parse(target);
   return url && url.hostname !== '' && url.port !== '0' ? url : undefined;
-};
+}
 
 export const websocketTarget: KindTarget = {
   fault: (target) => {

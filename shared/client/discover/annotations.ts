@@ -26,11 +26,12 @@ type Annotation = {
   readonly read: (text: string) => Reading | undefined;
 };
 
-const words = (text: string): readonly string[] =>
-  text
+function words(text: string): readonly string[] {
+  return text
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '');
+}
 
 const annotations: Readonly<Record<string, Annotation>> = {
   ignore: {
@@ -102,10 +103,10 @@ const status = /^[1-5](?:\d\d(?:\s*-\s*[1-5]\d\d)?|xx)$/i;
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** `30s`; a number alone has seconds. */
-const durationMs = (text: string): number | undefined => {
+function durationMs(text: string): number | undefined {
   const [, count = '', unit = 's'] = /^(\d{1,8})(ms|s|m|h)?$/.exec(text.trim()) ?? [];
   return count === '' ? undefined : Number(count) * (unitMs[unit] ?? 1000);
-};
+}
 
 export function wishesIn(given: Readonly<Record<string, string>>): Wishes {
   const notes: string[] = [];
@@ -137,9 +138,11 @@ export function wishesIn(given: Readonly<Record<string, string>>): Wishes {
   return { ...wishes, notes };
 }
 
-const fieldsWith = (fields: Raw, more: Raw): Raw => ({
-  ...fields,
-  ...more,
-  ...(isRecord(fields.config) &&
-    isRecord(more.config) && { config: { ...fields.config, ...more.config } }),
-});
+function fieldsWith(fields: Raw, more: Raw): Raw {
+  return {
+    ...fields,
+    ...more,
+    ...(isRecord(fields.config) &&
+      isRecord(more.config) && { config: { ...fields.config, ...more.config } }),
+  };
+}

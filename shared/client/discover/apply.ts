@@ -63,10 +63,10 @@ export async function applyDraft(
  * without its annotations; one that is refused even so is left out, and then nothing may be deleted,
  * or it would be.
  */
-const acceptedPart = async (
+async function acceptedPart(
   client: HttpClient,
   { name, draft, isWhole }: Wanted,
-): Promise<Accepted> => {
+): Promise<Accepted> {
   const groups = { ...draft.objects.groups };
   const monitors = { ...draft.objects.monitors };
   const plain = { ...draft.plain };
@@ -100,23 +100,25 @@ const acceptedPart = async (
       prune = false;
     }
   }
-};
+}
 
 /** In a cluster of thousands of hosts one change is one small call. */
-const changedPart = ({ groups, monitors }: Part, planned: readonly PlannedObject[]): Part => ({
-  groups,
-  monitors: Object.fromEntries(
-    planned.flatMap(({ kind, key, result }) => {
-      const monitor = monitors[key];
-      const isChanged = kind === 'monitors' && (result === 'created' || result === 'changed');
-      return isChanged && monitor !== undefined ? [[key, monitor]] : [];
-    }),
-  ),
-});
+function changedPart({ groups, monitors }: Part, planned: readonly PlannedObject[]): Part {
+  return {
+    groups,
+    monitors: Object.fromEntries(
+      planned.flatMap(({ kind, key, result }) => {
+        const monitor = monitors[key];
+        const isChanged = kind === 'monitors' && (result === 'created' || result === 'changed');
+        return isChanged && monitor !== undefined ? [[key, monitor]] : [];
+      }),
+    ),
+  };
+}
 
 /** How many would be deleted, and how many the file has so far. */
-const monitorsIn = (planned: readonly PlannedObject[]): readonly [number, number] => {
+function monitorsIn(planned: readonly PlannedObject[]): readonly [number, number] {
   const count = (pattern: RegExp): number =>
     planned.filter(({ kind, result }) => kind === 'monitors' && pattern.test(result)).length;
   return [count(/^deleted$/), count(/^(?:deleted|unchanged|changed)$/)];
-};
+}

@@ -54,7 +54,7 @@ export function clusterOf(place: Place): Cluster {
 
 const usualAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-const clusterOfPod = (host: string, port: string, folder: string): Cluster => {
+function clusterOfPod(host: string, port: string, folder: string): Cluster {
   const server = new URL(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`);
   const read = (name: string): string => {
     try {
@@ -67,7 +67,7 @@ const clusterOfPod = (host: string, port: string, folder: string): Cluster => {
     }
   };
   return { server, credentials: () => ({ ca: read('ca.crt'), token: read('token') }) };
-};
+}
 
 /** What would sign in by another program or in a way that is insecure, and what to do instead. */
 const refusedKeys: Readonly<Record<string, string>> = {
@@ -78,7 +78,7 @@ const refusedKeys: Readonly<Record<string, string>> = {
   'insecure-skip-tls-verify': 'does not verify the server; give its certificate-authority instead',
 };
 
-const clusterInFile = (file: string, wantedContext: string | undefined): Cluster => {
+function clusterInFile(file: string, wantedContext: string | undefined): Cluster {
   let config: unknown;
   try {
     config = parse(readFileSync(file, 'utf8'));
@@ -122,15 +122,15 @@ const clusterInFile = (file: string, wantedContext: string | undefined): Cluster
       token: tokenFile === undefined ? token : readIn(file, tokenFile),
     }),
   };
-};
+}
 
-const textIn = (part: unknown, key: string): string | undefined => {
+function textIn(part: unknown, key: string): string | undefined {
   const text = memberOf(part, key);
   return typeof text === 'string' && text !== '' ? text : undefined;
-};
+}
 
 /** Paths of a kubeconfig are relative to it. */
-const readIn = (file: string, path: string): string => {
+function readIn(file: string, path: string): string {
   try {
     return readFileSync(join(path.startsWith('/') ? '' : join(file, '..'), path), 'utf8').trim();
   } catch (error) {
@@ -139,9 +139,9 @@ const readIn = (file: string, path: string): string => {
       `${file} names ${path}, which cannot be read (${whyNotReached(error)})`,
     );
   }
-};
+}
 
-const entryOf = (config: unknown, list: string, name: unknown, file: string): unknown => {
+function entryOf(config: unknown, list: string, name: unknown, file: string): unknown {
   const all = memberOf(config, list);
   const entries = Array.isArray(all) ? all.filter(isRecord) : [];
   const found = entries.find((entry) => entry.name === name);
@@ -150,11 +150,11 @@ const entryOf = (config: unknown, list: string, name: unknown, file: string): un
   throw new UsageFault(
     `${file} has no ${list.replace(/s$/, '')} "${String(name ?? '')}"${names.length === 0 ? '' : `; it has ${listInWords(names)}`}.`,
   );
-};
+}
 
 /** A GET; the answer of any status. @throws ClusterFault when there is none. */
-const open = (cluster: Cluster, path: string, signal: AbortSignal): Promise<IncomingMessage> =>
-  new Promise((resolve, reject) => {
+function open(cluster: Cluster, path: string, signal: AbortSignal): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
     const { token, ca, cert, key } = cluster.credentials();
     const { server, serverName } = cluster;
     const address = `${server.href.replace(/\/$/, '')}${path}`;
@@ -179,9 +179,11 @@ const open = (cluster: Cluster, path: string, signal: AbortSignal): Promise<Inco
     request.on('error', (error) => reject(notReached(cluster, error)));
     request.end();
   });
+}
 
-const notReached = ({ server }: Cluster, error: unknown): ClusterFault =>
-  new ClusterFault(0, `${server.origin} cannot be reached (${whyNotReached(error)})`);
+function notReached({ server }: Cluster, error: unknown): ClusterFault {
+  return new ClusterFault(0, `${server.origin} cannot be reached (${whyNotReached(error)})`);
+}
 
 const maxListBytes = 256 * 1024 * 1024;
 const listTimeoutMs = 60_000;
@@ -214,28 +216,23 @@ export async function getJson(
   return body;
 }
 
-const jsonIn = (text: string): unknown => {
+function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
   }
-};
+}
 
 /** A 404 counts only where it is the API that does not know the kind, and no page of something else. */
-const refusalIn = (
-  { server }: Cluster,
-  status: number,
-  body: unknown,
-  text: string,
-): ClusterFault => {
+function refusalIn({ server }: Cluster, status: number, body: unknown, text: string): ClusterFault {
   const message = textIn(body, 'message') ?? text.slice(0, 200).trim();
   const isOfApi = memberOf(body, 'kind') === 'Status' || message === '404 page not found';
   return new ClusterFault(
     isOfApi ? status : 0,
     `${server.origin} answers ${status}${message === '' ? '' : `: ${message}`}`,
   );
-};
+}
 
 const maxLineLength = 16 * 1024 * 1024;
 

@@ -38,9 +38,8 @@ export const discoverCommand: Pick<Command, 'words' | 'flags'> = {
   ],
 };
 
-export const discoverHelp = (
-  flagLines: string,
-): string => `Monitor what a Kubernetes cluster exposes
+export function discoverHelp(flagLines: string): string {
+  return `Monitor what a Kubernetes cluster exposes
 
 Usage
   antipode discover kubernetes [FLAGS]
@@ -62,3 +61,4 @@ Exit codes of --once: 0 done, 1 something was left out, 4 the cluster or Antipod
 Example
   antipode discover kubernetes --dry-run --namespace shop
 `;
+}

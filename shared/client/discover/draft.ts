@@ -64,29 +64,29 @@ export function draftOf(file: string, exposed: Iterable<Exposed>): Draft {
   return { objects: { groups, monitors }, plain, notes };
 }
 
-const byIdentity = (one: Exposed, other: Exposed): number => {
+function byIdentity(one: Exposed, other: Exposed): number {
   const [a, b] = [one, other].map(({ namespace, name, kind }) =>
     // An Ingress before a route of the same name.
     [namespace, name, kind === 'Ingress' ? '0' : '1'].join('\0'),
   );
   return (a ?? '') < (b ?? '') ? -1 : 1;
-};
+}
 
-const targetOf = ({ host, path, isTls }: Site, wishes: Wishes): string | undefined => {
+function targetOf({ host, path, isTls }: Site, wishes: Wishes): string | undefined {
   const scheme = wishes.scheme ?? (isTls ? 'https' : 'http');
   const origin = `${scheme}://${host}`;
   const address = `${origin}${wishes.path ?? path}`;
   if (!/^[a-z0-9.-]+$/.test(host) || !URL.canParse(address)) return undefined;
   const url = new URL(address);
   return url.origin === origin && url.href.length <= 2048 ? url.href : undefined;
-};
+}
 
 /** `namespace/name/host/path`; shortened, with a few letters of its own, where no key may be so. */
-const keyOf = (
+function keyOf(
   { kind, namespace, name }: Exposed,
   target: string,
   taken: Readonly<Record<string, unknown>>,
-): string => {
+): string {
   const { host, pathname } = new URL(target);
   const whole = `${namespace}/${name}/${host}${pathname}`.replace(/\/+$/, '');
   if (isFileKey(whole) && !Object.hasOwn(taken, whole)) return whole;
@@ -97,15 +97,18 @@ const keyOf = (
     .slice(0, 90)
     .replace(/[^a-z0-9]+$/, '');
   return `${short}-${mark}`;
-};
+}
 
 /** A key without a slash is a group that the file makes, any other the external id of one elsewhere. */
-const isOwnGroup = (group: string): boolean => !group.includes('/') && isFileKey(group);
+function isOwnGroup(group: string): boolean {
+  return !group.includes('/') && isFileKey(group);
+}
 
-const groupOf = ({ namespace }: Exposed, { group }: Wishes): string | undefined =>
-  group === '' ? undefined : (group ?? namespace);
+function groupOf({ namespace }: Exposed, { group }: Wishes): string | undefined {
+  return group === '' ? undefined : (group ?? namespace);
+}
 
-const nameOf = ({ sites }: Exposed, { host }: Site, { name }: Wishes, ownName: string): string => {
+function nameOf({ sites }: Exposed, { host }: Site, { name }: Wishes, ownName: string): string {
   if (name === undefined || name.trim() === '') return ownName.slice(0, 200);
   return (sites.length === 1 ? name : `${name} (${host})`).slice(0, 200);
-};
+}

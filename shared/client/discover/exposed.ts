@@ -55,26 +55,27 @@ const hostless: Readonly<Record<ExposedKind, string>> = {
   HTTPRoute: 'it has no hostnames; give it those that it answers for.',
 };
 
-const ownAnnotations = (annotations: unknown): Readonly<Record<string, string>> =>
-  Object.fromEntries(
+function ownAnnotations(annotations: unknown): Readonly<Record<string, string>> {
+  return Object.fromEntries(
     Object.entries(isRecord(annotations) ? annotations : {}).flatMap(([key, value]) =>
       key.startsWith(annotationPrefix) && typeof value === 'string'
         ? [[key.slice(annotationPrefix.length), value]]
         : [],
     ),
   );
+}
 
-const listAt = (object: unknown, key: string): readonly unknown[] => {
+function listAt(object: unknown, key: string): readonly unknown[] {
   const list = memberOf(object, key);
   return Array.isArray(list) ? list : [];
-};
+}
 
-const textAt = (object: unknown, key: string): string => {
+function textAt(object: unknown, key: string): string {
   const text = memberOf(object, key);
   return typeof text === 'string' ? text : '';
-};
+}
 
-const sitesOfIngress = (spec: unknown): readonly Site[] => {
+function sitesOfIngress(spec: unknown): readonly Site[] {
   const certificates = listAt(spec, 'tls').map((entry) => listAt(entry, 'hosts').map(String));
   return listAt(spec, 'rules').map((rule) => {
     const host = textAt(rule, 'host');
@@ -90,39 +91,43 @@ const sitesOfIngress = (spec: unknown): readonly Site[] => {
       ),
     };
   });
-};
+}
 
 /** Controllers read such a path as an expression: what stands before its first sign is a path. */
-const literalPart = (path: string): string => {
+function literalPart(path: string): string {
   const [literal = ''] = /^[^()[\]{}*+?^$|\\]*/.exec(path) ?? [];
   return literal;
-};
+}
 
 /** A wildcard stands for one label. */
-const covers = (certificate: string, host: string): boolean =>
-  certificate === host ||
-  (certificate.startsWith('*.') && certificate.slice(1) === host.slice(host.indexOf('.')));
+function covers(certificate: string, host: string): boolean {
+  return (
+    certificate === host ||
+    (certificate.startsWith('*.') && certificate.slice(1) === host.slice(host.indexOf('.')))
+  );
+}
 
-const sitesOfRoute = (spec: unknown): readonly Site[] => {
+function sitesOfRoute(spec: unknown): readonly Site[] {
   const parents = listAt(spec, 'parentRefs');
   const answering = listAt(spec, 'rules').filter((rule) => !isRedirect(rule));
   // Certificates are the Gateway's: only a listener of port 80 tells that there is none.
   const isPlain = parents.length > 0 && parents.every((parent) => memberOf(parent, 'port') === 80);
   const path = firstPath(answering);
   return listAt(spec, 'hostnames').map((host) => ({ host: String(host), path, isTls: !isPlain }));
-};
+}
 
 /** It sends people to another route, which is checked itself. */
-const isOnlyRedirect = (spec: unknown): boolean => {
+function isOnlyRedirect(spec: unknown): boolean {
   const rules = listAt(spec, 'rules');
   return rules.length > 0 && rules.every(isRedirect);
-};
+}
 
-const isRedirect = (rule: unknown): boolean =>
-  listAt(rule, 'filters').some((filter) => textAt(filter, 'type') === 'RequestRedirect');
+function isRedirect(rule: unknown): boolean {
+  return listAt(rule, 'filters').some((filter) => textAt(filter, 'type') === 'RequestRedirect');
+}
 
 /** Of the first match that a plain GET meets. */
-const firstPath = (rules: readonly unknown[]): string => {
+function firstPath(rules: readonly unknown[]): string {
   const matches = rules.flatMap((rule) => {
     const own = listAt(rule, 'matches');
     return own.length === 0 ? [{}] : own;
@@ -137,4 +142,4 @@ const firstPath = (rules: readonly unknown[]): string => {
     );
   });
   return textAt(memberOf(plain, 'path'), 'value') || '/';
-};
+}

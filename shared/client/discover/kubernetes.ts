@@ -46,7 +46,7 @@ export async function discover(line: Line, world: Surroundings): Promise<Exit> {
   }
 }
 
-const wishesOf = ({ words, typed }: Line, world: Surroundings): Wishes => {
+function wishesOf({ words, typed }: Line, world: Surroundings): Wishes {
   const [, what, more] = words;
   if (what !== 'kubernetes' || more !== undefined)
     throw new UsageFault(
@@ -85,39 +85,48 @@ const wishesOf = ({ words, typed }: Line, world: Surroundings): Wishes => {
     isDryRun: input['dry-run'] === true,
     prunesAll: input['prune-all'] === true,
   };
-};
+}
 
-const sourceName = ({ kind, namespace }: Source): string =>
-  `${pluralOf(kind)}${namespace === undefined ? '' : ` of ${namespace}`}`;
+function sourceName({ kind, namespace }: Source): string {
+  return `${pluralOf(kind)}${namespace === undefined ? '' : ` of ${namespace}`}`;
+}
 
-const obstacleSentence = (source: Source, { status, message }: ClusterFault): string => {
+function obstacleSentence(source: Source, { status, message }: ClusterFault): string {
   if (status === 404) return `the cluster has no ${pluralOf(source.kind)}; going on without them`;
   if (status === 403)
     return `${sourceName(source)} may not be read; going on without them, and nothing is deleted meanwhile. Grant get, list and watch, or leave them out by --resource (${message})`;
   return `${sourceName(source)}: ${message}`;
-};
+}
 
-const keptOf = (source: Source): Kept => ({ source, state: 'waiting', objects: new Map() });
+function keptOf(source: Source): Kept {
+  return { source, state: 'waiting', objects: new Map() };
+}
 
-const draftIn = (fileName: string, all: readonly Kept[]): Draft =>
-  draftOf(
+function draftIn(fileName: string, all: readonly Kept[]): Draft {
+  return draftOf(
     fileName,
     all.flatMap(({ objects }) => [...objects.values()]),
   );
+}
 
-const isReadable = (all: readonly Kept[]): boolean => all.some(({ state }) => state === 'ready');
-const isWhole = (all: readonly Kept[]): boolean =>
-  all.every(({ state }) => state === 'ready' || state === 'absent');
+function isReadable(all: readonly Kept[]): boolean {
+  return all.some(({ state }) => state === 'ready');
+}
 
-const say = (world: Surroundings, sentence: string): void =>
+function isWhole(all: readonly Kept[]): boolean {
+  return all.every(({ state }) => state === 'ready' || state === 'absent');
+}
+
+function say(world: Surroundings, sentence: string): void {
   world.err(`antipode: ${harmless(sentence)}\n`);
+}
 
-const once = async (
+async function once(
   { sources, fileName, isDryRun, prunesAll }: Wishes,
   cluster: Cluster,
   world: Surroundings,
   signal: AbortSignal,
-): Promise<Exit> => {
+): Promise<Exit> {
   const all = sources.map(keptOf);
   for (const kept of all)
     try {
@@ -147,7 +156,7 @@ const once = async (
   for (const note of notes) say(world, note);
   world.out(`${fileName}: ${summary ?? 'nothing to do.'}\n`);
   return notes.length > 0 ? exits.refused : exits.done;
-};
+}
 
 export type Timings = Pauses & {
   /** Changes within this time of each other are applied together, */
@@ -249,7 +258,7 @@ export async function keepFollowing(
 }
 
 /** Whether something happened that was not applied yet. */
-const createNews = () => {
+function createNews() {
   let isNew = false;
   let wake: (() => void) | undefined;
   const take = async (ms: number, signal: AbortSignal): Promise<boolean> => {
@@ -279,4 +288,4 @@ const createNews = () => {
       }
     },
   };
-};
+}

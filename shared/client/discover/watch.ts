@@ -29,12 +29,14 @@ const resources: Readonly<Record<ExposedKind, { readonly path: string; readonly 
     HTTPRoute: { path: '/apis/gateway.networking.k8s.io/v1', plural: 'httproutes' },
   };
 
-export const pluralOf = (kind: ExposedKind): string => resources[kind].plural;
+export function pluralOf(kind: ExposedKind): string {
+  return resources[kind].plural;
+}
 
-const pathOf = (
+function pathOf(
   { kind, namespace, selector }: Source,
   query: Readonly<Record<string, string>>,
-): string => {
+): string {
   const { path, plural } = resources[kind];
   const within = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
   const search = new URLSearchParams({
@@ -42,7 +44,7 @@ const pathOf = (
     ...(selector !== undefined && { labelSelector: selector }),
   });
   return `${path}${within}/${plural}?${search}`;
-};
+}
 
 const pageSize = '250';
 
@@ -92,21 +94,21 @@ export async function listInto(kept: Kept, cluster: Cluster, signal: AbortSignal
 }
 
 /** Whether it changes anything of what we keep; an object of its name is the same object. */
-const keep = (objects: Map<string, Exposed>, kind: ExposedKind, item: unknown): boolean => {
+function keep(objects: Map<string, Exposed>, kind: ExposedKind, item: unknown): boolean {
   const exposed = exposedBy(kind, item);
   if (exposed === undefined) return forget(objects, item);
   const key = `${exposed.namespace}/${exposed.name}`;
   const before = objects.get(key);
   objects.set(key, exposed);
   return JSON.stringify(before) !== JSON.stringify(exposed);
-};
+}
 
-const forget = (objects: Map<string, Exposed>, item: unknown): boolean => {
+function forget(objects: Map<string, Exposed>, item: unknown): boolean {
   const metadata = memberOf(item, 'metadata');
   return objects.delete(
     `${String(memberOf(metadata, 'namespace'))}/${String(memberOf(metadata, 'name'))}`,
   );
-};
+}
 
 export type Watching = {
   readonly cluster: Cluster;
@@ -167,11 +169,11 @@ export async function follow(kept: Kept, watching: Watching): Promise<void> {
 }
 
 /** One watch, until it ends. @returns where the next goes on. */
-const watchFrom = async (
+async function watchFrom(
   begin: string,
   kept: Kept,
   { cluster, signal, changed }: Watching,
-): Promise<{ readonly version: string; readonly events: number }> => {
+): Promise<{ readonly version: string; readonly events: number }> {
   const path = pathOf(kept.source, {
     watch: '1',
     allowWatchBookmarks: 'true',
@@ -201,4 +203,4 @@ const watchFrom = async (
     if (isChange) changed();
   }
   return { version, events };
-};
+}

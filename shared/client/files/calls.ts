@@ -5,33 +5,32 @@ import type { Raw } from './expand.ts';
 
 /** What is sent to plan and to apply a file. */
 
-const objectsIn = (body: unknown): readonly PlannedObject[] => {
+function objectsIn(body: unknown): readonly PlannedObject[] {
   const parsed = planFile.response?.parse(body, []);
   if (!parsed?.ok)
     throw new UsageFault('The service answers in a form of another version of this client.');
   return parsed.value.objects;
-};
+}
 
 export type Objects = Partial<Record<FileKind, Readonly<Record<string, Raw>>>>;
 
-export const send = async (
+export async function send(
   client: HttpClient,
   verb: 'plan' | 'apply',
   name: string,
   body: Objects & { readonly prune?: boolean },
-): Promise<readonly PlannedObject[]> =>
-  objectsIn(
+): Promise<readonly PlannedObject[]> {
+  return objectsIn(
     (await client.call({ method: 'POST', path: `/api/v1/files/${name}/${verb}`, body })).body,
   );
+}
 
-export const isRefused = (objects: readonly PlannedObject[]): boolean =>
-  objects.some(({ result }) => result === 'refused');
+export function isRefused(objects: readonly PlannedObject[]): boolean {
+  return objects.some(({ result }) => result === 'refused');
+}
 
 /** An object that names a refused one is refused with it, so the rest stands alone. */
-export const without = <All extends Objects>(
-  objects: All,
-  refused: readonly PlannedObject[],
-): All => {
+export function without<All extends Objects>(objects: All, refused: readonly PlannedObject[]): All {
   const out = new Set(refused.map(({ kind, key }) => `${kind} ${key}`));
   const left = fileKinds.map((kind) => [
     kind,
@@ -40,14 +39,14 @@ export const without = <All extends Objects>(
     ),
   ]);
   return { ...objects, ...Object.fromEntries(left) };
-};
+}
 
 /** So many monitors a call: each call is short, and shows how far it is. */
 const slice = 200;
 
 /** The last call finds the monitors of the calls before it made already. */
-export const before = (planned: readonly PlannedObject[], object: PlannedObject): PlannedObject =>
-  object.result === 'refused'
+export function before(planned: readonly PlannedObject[], object: PlannedObject): PlannedObject {
+  return object.result === 'refused'
     ? object
     : {
         ...object,
@@ -55,18 +54,19 @@ export const before = (planned: readonly PlannedObject[], object: PlannedObject)
           planned.find(({ kind, key }) => kind === object.kind && key === object.key)?.result ??
           object.result,
       };
+}
 
 type SlicedObjects = {
   readonly name: string;
   readonly objects: Required<Pick<Objects, 'groups' | 'monitors'>>;
 };
 
-export const inSlices = async (
+export async function inSlices(
   client: HttpClient,
   { name, objects }: SlicedObjects,
   whole: Objects & { readonly prune: boolean },
   world: Surroundings,
-): Promise<readonly PlannedObject[]> => {
+): Promise<readonly PlannedObject[]> {
   const monitors = Object.entries(objects.monitors);
   const show = (done: number): void => {
     if (world.attended) world.err(`\r${progressBar(done, monitors.length)}`);
@@ -82,10 +82,11 @@ export const inSlices = async (
   } finally {
     if (world.attended && monitors.length > slice) world.err('\r\u001b[K');
   }
-};
+}
 
 const barWidth = 30;
-const progressBar = (done: number, all: number): string => {
+
+function progressBar(done: number, all: number): string {
   const filled = Math.round((done / Math.max(1, all)) * barWidth);
   return `[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${done} of ${all} monitors`;
-};
+}

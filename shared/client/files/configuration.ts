@@ -31,8 +31,11 @@ export type Configuration = {
 };
 
 const topLevel = ['name', 'defaults', ...fileKinds];
+
 /** Parts that are nothing by themselves, for anchors. */
-const isAside = (key: string): boolean => key.startsWith('x-');
+function isAside(key: string): boolean {
+  return key.startsWith('x-');
+}
 
 export type NamedText = { readonly file: string; readonly text: string };
 
@@ -140,24 +143,25 @@ export function readConfiguration(
   };
 }
 
-const byPlace = (a: FileFault, b: FileFault): number =>
-  a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1;
+function byPlace(a: FileFault, b: FileFault): number {
+  return a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1;
+}
 
-const recordAt = (root: Raw, key: string, note: Note): Raw => {
+function recordAt(root: Raw, key: string, note: Note): Raw {
   const value = root[key] ?? {};
   if (isRecord(value)) return value;
   note([key], 'give what belongs to it by keys.');
   return {};
-};
+}
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what to write.
 const openSecret = 'a secret stands in no file: give it as ${NAME} or file:PATH.';
 
 /** As of the API, which marks faults of values so. */
-const sentence = (message: string): string => {
+function sentence(message: string): string {
   const text = message.replace(/^Value error, /, '');
   return /[.?!]$/.test(text) ? text : `${text}.`;
-};
+}
 
 type Judged = {
   /** Before variables were filled in. */
@@ -166,12 +170,12 @@ type Judged = {
   readonly path: Path;
 };
 
-const judge = (
+function judge(
   kind: FileKind,
   key: string,
   { raw, full, path }: Judged,
   { fault, warning }: { readonly fault: Note; readonly warning: Note },
-): void => {
+): void {
   if (!isFileKey(key)) fault(path, `"${key}" is no key: ${keyWords}.`);
   for (const { loc, msg } of objectFaults(kind, full, path)) fault(loc, sentence(msg));
   for (const place of secretsIn(kind, raw)) {
@@ -207,10 +211,10 @@ const judge = (
     )
       fault([...path, 'config', one], `give one of ${choices.join(', ')}.`);
   }
-};
+}
 
 /** Where an object has secrets, as far as names tell; the service knows more, and encrypts it. */
-const secretsIn = (kind: FileKind, raw: Raw): readonly (readonly string[])[] => {
+function secretsIn(kind: FileKind, raw: Raw): readonly (readonly string[])[] {
   if (kind === 'status_pages') return [['password']];
   if (kind !== 'monitors' && kind !== 'channels') return [];
   const named = (value: unknown, path: readonly string[]): (readonly string[])[] =>
@@ -222,4 +226,4 @@ const secretsIn = (kind: FileKind, raw: Raw): readonly (readonly string[])[] => 
         )
       : [];
   return named(raw.config, ['config']);
-};
+}

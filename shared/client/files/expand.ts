@@ -44,7 +44,7 @@ export function expandObjects(
 }
 
 /** Maps are merged, everything else is replaced. */
-const over = (under: Raw, top: unknown): Raw => {
+function over(under: Raw, top: unknown): Raw {
   if (!isRecord(top)) return under;
   const both: Record<string, unknown> = { ...under };
   for (const [name, value] of Object.entries(top)) {
@@ -52,19 +52,19 @@ const over = (under: Raw, top: unknown): Raw => {
     both[name] = isRecord(below) && isRecord(value) ? over(below, value) : value;
   }
   return both;
-};
+}
 
-const inEvery = (value: unknown, change: (text: string) => unknown): unknown => {
+function inEvery(value: unknown, change: (text: string) => unknown): unknown {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((each) => inEvery(each, change));
   if (!isRecord(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [name, inEvery(each, change)]),
   );
-};
+}
 
 /** A text that is nothing but the placeholder is the value itself, of whatever type. */
-const filled = (text: string, value: unknown, path: Path, note: Note): unknown => {
+function filled(text: string, value: unknown, path: Path, note: Note): unknown {
   const valueFor = (field: string | undefined): unknown => {
     if (field === undefined && !isRecord(value)) return value;
     const found = isRecord(value) && field !== undefined ? value[field] : undefined;
@@ -78,7 +78,7 @@ const filled = (text: string, value: unknown, path: Path, note: Note): unknown =
   const [whole] = text.matchAll(placeholder);
   if (whole?.[0] === text) return valueFor(whole[1]);
   return text.replaceAll(placeholder, (_, field: string | undefined) => String(valueFor(field)));
-};
+}
 
 export type Outside = {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -87,7 +87,9 @@ export type Outside = {
 };
 
 /** Elsewhere `file:` is a text like others. */
-const mayBeSecret = (part: string | number): boolean => part === 'config' || part === 'password';
+function mayBeSecret(part: string | number): boolean {
+  return part === 'config' || part === 'password';
+}
 
 const variable = /\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
@@ -125,13 +127,14 @@ export function fillIn(
 }
 
 /** The other way round: `${NAME}` is a text, and stays one when the file is read again. */
-export const asLiteral = (value: unknown): unknown => {
+export function asLiteral(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll('${', () => '$${');
   if (Array.isArray(value)) return value.map(asLiteral);
   if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, asLiteral(each)]));
-};
+}
 
 /** Whether a text takes its value from outside, and so may be a secret. */
-export const isFromOutside = (text: string): boolean =>
-  text.startsWith('file:') || /(?:^|[^$])\$\{/.test(text);
+export function isFromOutside(text: string): boolean {
+  return text.startsWith('file:') || /(?:^|[^$])\$\{/.test(text);
+}

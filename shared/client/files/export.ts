@@ -79,22 +79,26 @@ export function exported(name: string, account: Account, now: number): Exported 
   return { objects, notes };
 }
 
-const byKind = <Value>(each: (kind: FileKind) => Value): Record<FileKind, Value> => ({
-  groups: each('groups'),
-  monitors: each('monitors'),
-  channels: each('channels'),
-  maintenance: each('maintenance'),
-  status_pages: each('status_pages'),
-});
+function byKind<Value>(each: (kind: FileKind) => Value): Record<FileKind, Value> {
+  return {
+    groups: each('groups'),
+    monitors: each('monitors'),
+    channels: each('channels'),
+    maintenance: each('maintenance'),
+    status_pages: each('status_pages'),
+  };
+}
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
 
 /** The key that it has in the file, or one from its external id or name. */
-const keysOf = (
+function keysOf(
   file: string,
   rows: Readonly<Record<FileKind, readonly Raw[]>>,
   { managed }: Account,
-): Keys => {
+): Keys {
   const byId = new Map<string, string>();
   const taken = new Set<string>();
   const managedIds = new Set(managed.map(({ id }) => id));
@@ -118,7 +122,7 @@ const keysOf = (
       byId.set(text(id), key);
     }
   return { keyOf: (id) => byId.get(text(id)), ownKey: (id) => managedIds.has(id) };
-};
+}
 
 type About = {
   readonly key: string;
@@ -128,21 +132,23 @@ type About = {
 };
 
 /** Only fields that do not have this value. */
-const unless = (row: Raw, defaults: Raw): Raw =>
-  Object.fromEntries(
+function unless(row: Raw, defaults: Raw): Raw {
+  return Object.fromEntries(
     Object.entries(defaults).flatMap(([field, usual]) => {
       const value = row[field] ?? null;
       return JSON.stringify(value) === JSON.stringify(usual) ? [] : [[field, value]];
     }),
   );
+}
 
-const listed = (ids: unknown, field: string, { key, referTo }: About): Raw => {
+function listed(ids: unknown, field: string, { key, referTo }: About): Raw {
   const keys = Array.isArray(ids) ? ids.flatMap((id) => referTo(id, key)) : [];
   return keys.length === 0 ? {} : { [field]: keys };
-};
+}
 
-const externalId = ({ external_id }: Raw, { key, name }: About): Raw =>
-  typeof external_id !== 'string' || external_id === `${name}/${key}` ? {} : { external_id };
+function externalId({ external_id }: Raw, { key, name }: About): Raw {
+  return typeof external_id !== 'string' || external_id === `${name}/${key}` ? {} : { external_id };
+}
 
 const fieldsOf: Readonly<Record<FileKind, (row: Raw, about: About) => Raw>> = {
   groups: (row, about) => ({
@@ -196,7 +202,7 @@ const fieldsOf: Readonly<Record<FileKind, (row: Raw, about: About) => Raw>> = {
   },
 };
 
-const rowsOf = ({ monitors, groups }: Raw, { key, referTo }: About): Raw => {
+function rowsOf({ monitors, groups }: Raw, { key, referTo }: About): Raw {
   const all = [
     ...(Array.isArray(monitors) ? monitors.map((row) => ({ ...row, kind: 'monitor' })) : []),
     ...(Array.isArray(groups) ? groups.map((row) => ({ ...row, kind: 'group' })) : []),
@@ -208,18 +214,18 @@ const rowsOf = ({ monitors, groups }: Raw, { key, referTo }: About): Raw => {
     })),
   );
   return rows.length === 0 ? {} : { rows };
-};
+}
 
 /** The text of a file. */
-export const fileText = (name: string, { objects }: Pick<Exported, 'objects'>): string => {
+export function fileText(name: string, { objects }: Pick<Exported, 'objects'>): string {
   const kinds = fileKinds.filter((kind) => Object.keys(objects[kind]).length > 0);
   const root = { name, ...Object.fromEntries(kinds.map((kind) => [kind, objects[kind]])) };
   return stringify(root, { lineWidth: 100, aliasDuplicateObjects: false });
-};
+}
 
 /** The same of texts as they are: none of them is meant as a variable. */
-export const literalFileText = (name: string, { objects }: Pick<Exported, 'objects'>): string =>
-  fileText(name, {
+export function literalFileText(name: string, { objects }: Pick<Exported, 'objects'>): string {
+  return fileText(name, {
     objects: byKind((kind) =>
       Object.fromEntries(
         Object.entries(objects[kind]).map(([key, fields]) => [
@@ -231,3 +237,4 @@ export const literalFileText = (name: string, { objects }: Pick<Exported, 'objec
       ),
     ),
   });
+}

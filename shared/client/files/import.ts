@@ -77,15 +77,17 @@ export async function importFile(wishes: ImportWishes, world: Surroundings): Pro
   return exits.done;
 }
 
-const refuse = (message: string, world: Surroundings): Exit => {
+function refuse(message: string, world: Surroundings): Exit {
   world.err(`antipode: ${harmless(message)}\n`);
   return exits.refused;
-};
+}
 
-const harmlessLines = (text: string): string => text.split('\n').map(harmless).join('\n');
+function harmlessLines(text: string): string {
+  return text.split('\n').map(harmless).join('\n');
+}
 
 /** Never over a file that is there. */
-const writeNew = (path: string, text: string, flag: string): void => {
+function writeNew(path: string, text: string, flag: string): void {
   try {
     writeFileSync(path, text, { flag: 'wx' });
   } catch (error) {
@@ -95,15 +97,17 @@ const writeNew = (path: string, text: string, flag: string): void => {
         : `${path} cannot be written (${codeOf(error)}).`,
     );
   }
-};
+}
 
-const today = (world: Surroundings): string => new Date(world.now()).toISOString().slice(0, 10);
+function today(world: Surroundings): string {
+  return new Date(world.now()).toISOString().slice(0, 10);
+}
 
-const read = async (
+async function read(
   source: Source,
   wishes: ImportWishes,
   world: Surroundings,
-): Promise<Imported | string> => {
+): Promise<Imported | string> {
   const { files } = wishes;
   const [first, second] = files;
   if (first === undefined) {
@@ -124,13 +128,13 @@ const read = async (
     documents.push(document.value);
   }
   return convert(source, documents, today(world));
-};
+}
 
-const documentIn = (
+function documentIn(
   source: Source,
   file: string,
   world: Surroundings,
-): { readonly value: unknown } | { readonly fault: string } => {
+): { readonly value: unknown } | { readonly fault: string } {
   let text: string;
   try {
     text = world.readText(file);
@@ -144,11 +148,11 @@ const documentIn = (
   const { value, faults } = readDocument(file, text);
   const [fault] = faults;
   return fault ? { fault: `${file}:${fault.line}:${fault.column}: ${fault.message}` } : { value };
-};
+}
 
 const beginning = 'SQLite format 3\0';
 
-const isDatabase = (path: string): boolean => {
+function isDatabase(path: string): boolean {
   if (path === '-') return false;
   const bytes = Buffer.alloc(beginning.length);
   try {
@@ -162,10 +166,10 @@ const isDatabase = (path: string): boolean => {
     return false; // Reading it as text says why it cannot be read.
   }
   return bytes.toString('latin1') === beginning;
-};
+}
 
 /** Only reads; a database of a running Kuma stays as it is. */
-const tablesIn = async (path: string): Promise<Readonly<Record<string, readonly Raw[]>>> => {
+async function tablesIn(path: string): Promise<Readonly<Record<string, readonly Raw[]>>> {
   const sqlite = await import('node:sqlite').catch(() => undefined);
   if (sqlite === undefined)
     throw new UsageFault(
@@ -194,7 +198,7 @@ const tablesIn = async (path: string): Promise<Readonly<Record<string, readonly 
   } finally {
     database.close();
   }
-};
+}
 
 const variables: Readonly<Record<Service, string>> = {
   uptimerobot: 'UPTIMEROBOT_API_KEY',
@@ -202,11 +206,11 @@ const variables: Readonly<Record<Service, string>> = {
   'better-stack': 'BETTER_STACK_API_TOKEN',
 };
 
-const download = async (
+async function download(
   source: Service,
   { keyFile, url }: ImportWishes,
   world: Surroundings,
-): Promise<Raw> => {
+): Promise<Raw> {
   const variable = variables[source];
   const key = (
     keyFile === undefined ? world.environment[variable] : world.readText(keyFile)
@@ -237,13 +241,12 @@ const download = async (
     const status = { key: 401, later: 429, unreadable: 502 }[error.reason];
     throw new CallRefused(status, `${source}_${error.reason}`.replace('-', '_'), error.message);
   }
-};
+}
 
 const timeoutMs = 30_000;
 
-const reachFrom =
-  (world: Surroundings): Reach =>
-  async ({ url, method, headers, body }) => {
+function reachFrom(world: Surroundings): Reach {
+  return async ({ url, method, headers, body }) => {
     const obstacle = world.reach?.(url);
     if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);
     try {
@@ -263,3 +266,4 @@ const reachFrom =
       );
     }
   };
+}

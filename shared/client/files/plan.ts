@@ -11,7 +11,9 @@ const signs = {
   refused: ['!', 'red'],
 } as const;
 
-const isSigned = (result: string): result is keyof typeof signs => Object.hasOwn(signs, result);
+function isSigned(result: string): result is keyof typeof signs {
+  return Object.hasOwn(signs, result);
+}
 
 /** @param placeOf where the file has it, `antipode.yaml:12:3`. */
 export function planText(
@@ -45,23 +47,25 @@ const words: Readonly<Record<FileKind, string>> = {
   maintenance: 'maintenance',
   status_pages: 'status page',
 };
-const wordOf = (kind: string): string =>
-  words[fileKinds.find((each) => each === kind) ?? 'monitors'];
 
-const changeLine = (name: string, change: unknown, paint: Paint): string => {
+function wordOf(kind: string): string {
+  return words[fileKinds.find((each) => each === kind) ?? 'monitors'];
+}
+
+function changeLine(name: string, change: unknown, paint: Paint): string {
   if (name === 'secrets' || name === 'password') return `    ${name}: another`;
   const [before, after] = ['before', 'after'].map((side) =>
     typeof change === 'object' && change !== null ? shown(Reflect.get(change, side)) : '',
   );
   return `    ${name}: ${paint(before ?? '', 'red')} → ${paint(after ?? '', 'green')}`;
-};
+}
 
 const longest = 200;
 
-const shown = (value: unknown): string => {
+function shown(value: unknown): string {
   const text = harmless(typeof value === 'string' ? value : JSON.stringify(value ?? null));
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
-};
+}
 
 /** How many there are of each result, those that are none left out. */
 export function summaryOf(objects: readonly PlannedObject[]): string {
@@ -80,5 +84,6 @@ export function summaryOf(objects: readonly PlannedObject[]): string {
 }
 
 /** Whether applying does anything. */
-export const hasChanges = (objects: readonly PlannedObject[]): boolean =>
-  objects.some(({ result }) => /^(?:created|changed|deleted)$/.test(result));
+export function hasChanges(objects: readonly PlannedObject[]): boolean {
+  return objects.some(({ result }) => /^(?:created|changed|deleted)$/.test(result));
+}

@@ -53,11 +53,11 @@ type Wishes = {
   readonly name: string | undefined;
 };
 
-const wishesOf = (
+function wishesOf(
   command: Pick<Command, 'words' | 'flags'>,
   line: Line,
   world: Surroundings,
-): Wishes => {
+): Wishes {
   const [, more] = line.words;
   if (more !== undefined)
     throw new UsageFault(
@@ -79,19 +79,20 @@ const wishesOf = (
     json: json === true,
     name: typeof name === 'string' ? name : undefined,
   };
-};
+}
 
-const faultLine = ({ file, line, column, path, message }: FileFault): string =>
-  harmless(
+function faultLine({ file, line, column, path, message }: FileFault): string {
+  return harmless(
     `${file}:${line}:${column}: ${path.length === 0 ? '' : `${path.join('.')}: `}${message}`,
   );
+}
 
 /** Undefined when it has faults, which are reported then. */
-const readFiles = (
+function readFiles(
   files: readonly string[],
   world: Surroundings,
   isFilled: boolean,
-): Configuration | undefined => {
+): Configuration | undefined {
   const outside: Outside = { environment: world.environment, readText: world.readText };
   const texts = files.map((file) => {
     try {
@@ -106,7 +107,7 @@ const readFiles = (
   if (read.faults.length === 0) return read;
   world.err(`antipode: ${read.faults.length === 1 ? '1 fault' : `${read.faults.length} faults`}\n`);
   return undefined;
-};
+}
 
 const validate: FileCommand = {
   words: ['validate'],
@@ -214,14 +215,14 @@ const apply: FileCommand = {
   },
 };
 
-const itemsOf = async (client: HttpClient, path: string): Promise<readonly Raw[]> => {
+async function itemsOf(client: HttpClient, path: string): Promise<readonly Raw[]> {
   const items = memberOf(
     (await client.callAllPages({ method: 'GET', path: `/api/v1/${path}`, query: { limit: '200' } }))
       .body,
     'items',
   );
   return Array.isArray(items) ? items.filter(isRecord) : [];
-};
+}
 
 const exporting: FileCommand = {
   words: ['export'],

@@ -40,13 +40,13 @@ export const ruleMutations = [
   mutation(
     'what may be over already is notified (rule 4)',
     'coordinator/core/alerts.ts#mayNotify',
-    value('() => true'),
+    always('is.isPastDecided'),
     44,
   ),
   mutation(
     'what was kept is decided before others hand over theirs (rule 4)',
     'coordinator/core/backlog.ts#mustWait',
-    value('() => false'),
+    never('backlog.until === null'),
     28,
   ),
   mutation(

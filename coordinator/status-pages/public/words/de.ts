@@ -1,7 +1,12 @@
 import type { Words } from './types.ts';
 
-const days = (count: number): string => (count === 1 ? '1 Tag' : `${count} Tage`);
-const onDays = (count: number): string => (count === 1 ? '1 Tag' : `${count} Tagen`);
+function days(count: number): string {
+  return count === 1 ? '1 Tag' : `${count} Tage`;
+}
+
+function onDays(count: number): string {
+  return count === 1 ? '1 Tag' : `${count} Tagen`;
+}
 
 export const german: Words = {
   itself: 'Deutsch',

@@ -1,6 +1,8 @@
 import type { Words } from './types.ts';
 
-const days = (count: number): string => (count === 1 ? '1 day' : `${count} days`);
+function days(count: number): string {
+  return count === 1 ? '1 day' : `${count} days`;
+}
 
 export const english: Words = {
   itself: 'English',

@@ -1,6 +1,8 @@
 import type { Words } from './types.ts';
 
-const days = (count: number): string => (count === 1 ? '1 día' : `${count} días`);
+function days(count: number): string {
+  return count === 1 ? '1 día' : `${count} días`;
+}
 
 export const spanish: Words = {
   itself: 'Español',

@@ -1,6 +1,8 @@
 import type { Words } from './types.ts';
 
-const days = (count: number): string => (count <= 1 ? `${count} jour` : `${count} jours`);
+function days(count: number): string {
+  return count <= 1 ? `${count} jour` : `${count} jours`;
+}
 
 export const french: Words = {
   itself: 'Français',
