@@ -1,6 +1,7 @@
 import type { Delivered } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
 import { type Backlog, beginBacklog, updateBacklog } from '../core/backlog.ts';
+import { isPassing } from '../database/connect.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import type { PartitionAnswer, PartitionMessage } from './messages.ts';
 
@@ -24,10 +25,8 @@ export type PartitionDeliveries = Options & {
   /** How many holds began. */
   hold: number;
   held: Delivered[];
-  /** By number, what could not be processed: the bus delivers it again, one after the other. */
-  readonly failed: Set<number>;
-  /** When nobody waits for that any more. */
-  failedUntil: number;
+  /** When what the database did not take is tried again; null: it took everything. */
+  retryAt: number | null;
   past: Past;
   /** How many flushes are in progress, and how much the bus still has for us. */
   flushing: number;
@@ -60,8 +59,7 @@ export function openDeliveries(options: Options): PartitionDeliveries {
     ),
     hold: 0,
     held: [],
-    failed: new Set(),
-    failedUntil: 0,
+    retryAt: null,
     past: 'unreported',
     flushing: 0,
     pending: 0,
@@ -94,15 +92,17 @@ function flush(deliveries: PartitionDeliveries): Promise<void> {
 }
 
 const maxHeld = 200;
+const retryMs = 200;
 
 async function work(deliveries: PartitionDeliveries): Promise<void> {
+  if (performance.now() < (deliveries.retryAt ?? 0)) return;
   if (isHolding(deliveries) && deliveries.held.length < maxHeld) return;
   const { held: taken, backlog: before, partition, deps, tell } = deliveries;
   deliveries.held = [];
   if (taken.length === 0) return;
   try {
     const answer = await tell({ is: 'deliveries', deliveries: taken, backlog: before });
-    for (const { seq } of taken) deliveries.failed.delete(seq);
+    deliveries.retryAt = null;
     if (answer.is !== 'waits') return;
     const { since, from } = answer;
     // If the bus was away in between, a hold has begun that contains these.
@@ -114,14 +114,15 @@ async function work(deliveries: PartitionDeliveries): Promise<void> {
       'sent the backlog; waiting for others who may have one',
     );
   } catch (error) {
-    for (const delivered of taken) {
-      deliveries.failed.add(delivered.seq);
-      delivered.nak(200);
-    }
-    deliveries.failedUntil = performance.now() + deps.timing.catchUpMs;
+    // Given back to the bus, they would come again one after the other, behind newer ones: what a
+    // place saw would be decided before what another saw before it.
+    if (isPassing(error)) {
+      deliveries.held = [...taken, ...deliveries.held];
+      deliveries.retryAt = performance.now() + retryMs;
+    } else for (const delivered of taken) delivered.nak(retryMs);
     deps.log.error(
       { err: error, partition, messages: taken.length },
-      'could not process results; the bus redelivers them',
+      'could not process results; trying again',
     );
   }
 }
@@ -178,7 +179,7 @@ const whileAway: Readonly<Record<Past, Past>> = {
 
 /** The work of each tick; returns whether what is known of now must wait for what is held. */
 export function tickDeliveries(deliveries: PartitionDeliveries, now: number): boolean {
-  if (isHolding(deliveries)) {
+  if (isHolding(deliveries) || deliveries.retryAt !== null) {
     // A probe may have delivered its backlog without any result for this partition.
     if (deliveries.flushing === 0 && deliveries.held.length > 0) void flush(deliveries);
     if (now - deliveries.extendedAt < workingEveryMs) return true;
@@ -198,9 +199,7 @@ export function tickDeliveries(deliveries: PartitionDeliveries, now: number): bo
     if (past === 'reported') deliveries.past = 'decided';
     else void askBus(deliveries);
   }
-  // Of what the database did not take, the first comes again before the rest: with that alone, a
-  // monitor would look as if nobody had checked it since.
-  return deliveries.failed.size > 0 && now < deliveries.failedUntil;
+  return false;
 }
 
 const workingEveryMs = 2_000;
@@ -232,7 +231,6 @@ async function askBus(deliveries: PartitionDeliveries): Promise<void> {
 /** The bus was away: what comes now may be of the past. */
 export function holdAgain(deliveries: PartitionDeliveries): void {
   deliveries.past = whileAway[deliveries.past];
-  deliveries.failed.clear();
   hold(deliveries, performance.now());
 }
 

@@ -130,7 +130,8 @@ test('a message that the partition postpones is held, and decided when all have 
   await closeDeliveries(deliveries);
 });
 
-test('while messages that could not be processed have not all come again, nothing is judged by the clock', async () => {
+test('what the database does not take is tried again in its order, before what came later, and nothing is judged by the clock meanwhile', async () => {
+  const told: string[][] = [];
   let isAway = true;
   const deliveries = openDeliveries({
     partition: 4,
@@ -141,23 +142,49 @@ test('while messages that could not be processed have not all come again, nothin
       presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
     },
     isLoaded: () => true,
-    tell: () =>
-      isAway ? Promise.reject(new Error('no database')) : Promise.resolve({ is: 'done' }),
+    tell: (message) => {
+      if (isAway)
+        return Promise.reject(Object.assign(new Error('no database'), { code: 'ECONNREFUSED' }));
+      if (message.is === 'deliveries') told.push(message.deliveries.map(({ subject }) => subject));
+      return Promise.resolve({ is: 'done' });
+    },
   });
   const waits = () => tickDeliveries(deliveries, performance.now());
-  const [first, second] = [delivered, { ...delivered, seq: 2 }];
+  let given = 0;
+  const messages = ['first', 'second', 'third'].map((subject) => ({
+    ...delivered,
+    subject,
+    nak: () => {
+      given += 1;
+    },
+  }));
   await eventually(() => !waits());
-  await takeMessages(deliveries, [first]);
-  await takeMessages(deliveries, [second]);
+  for (const message of messages) await takeMessages(deliveries, [message]);
   expect(waits()).toBe(true);
   isAway = false;
-  await takeMessages(deliveries, [first]);
-  expect(waits()).toBe(true);
-  await takeMessages(deliveries, [second]);
+  await eventually(() => !waits());
+  expect(told).toEqual([['first', 'second', 'third']]);
+  expect(given).toBe(0);
+  await closeDeliveries(deliveries);
+});
+
+test('what cannot be processed for another reason is given back, and holds up nobody', async () => {
+  const given: string[] = [];
+  const deliveries = openDeliveries({
+    partition: 5,
+    deps: {
+      bus,
+      log,
+      timing: usualTiming,
+      presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
+    },
+    isLoaded: () => true,
+    tell: () => Promise.reject(new Error('a fault of ours')),
+  });
+  const waits = () => tickDeliveries(deliveries, performance.now());
+  await eventually(() => !waits());
+  await takeMessages(deliveries, [{ ...delivered, nak: () => void given.push('first') }]);
+  expect(given).toEqual(['first']);
   expect(waits()).toBe(false);
-  // One that never comes again is not waited for without end.
-  isAway = true;
-  await takeMessages(deliveries, [first]);
-  expect(tickDeliveries(deliveries, performance.now() + usualTiming.catchUpMs)).toBe(false);
   await closeDeliveries(deliveries);
 });
