@@ -99,7 +99,10 @@ async function work(deliveries: PartitionDeliveries): Promise<void> {
   if (isHolding(deliveries) && deliveries.held.length < maxHeld) return;
   const { held: taken, backlog: before, partition, deps, tell } = deliveries;
   deliveries.held = [];
-  if (taken.length === 0) return;
+  if (taken.length === 0) {
+    deliveries.retryAt = null;
+    return;
+  }
   try {
     const answer = await tell({ is: 'deliveries', deliveries: taken, backlog: before });
     deliveries.retryAt = null;
