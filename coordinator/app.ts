@@ -1,13 +1,15 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
+import { createSupervisor } from '../shared/actor/supervisor.ts';
 import { createMonitor } from '../shared/api/monitors.ts';
-import { type End, endAll, pause } from '../shared/base/async.ts';
+import { pause } from '../shared/base/async.ts';
 import { newId } from '../shared/base/crypto.ts';
 import { ConfigurationFault } from '../shared/base/env.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { listenObstacle, version } from '../shared/base/process.ts';
 import type { Clock } from '../shared/base/time.ts';
+import type { ActorName } from './actors.ts';
 import { downloadRoutes } from './api/downloads.ts';
 import { refuseOutside, restRoutes, restServerOptions, sayBeside } from './api/routes.ts';
 import { createForwarded, soundUrl } from './api/server.ts';
@@ -32,7 +34,6 @@ import { createFiguresFace } from './health/metrics-endpoint.ts';
 import { createServiceRecord } from './health/service-record.ts';
 import { createDatabaseClock } from './health/watches.ts';
 import { forwardedPingsRoute, ownPlace, pingRoutes } from './heartbeats/routes.ts';
-import { createRetryingTicker } from './housekeeping/jobs.ts';
 import { createShares } from './incidents/shared-link.ts';
 import { startMail } from './mail/delivery.ts';
 import { zoneDataAt } from './maintenance/zones.ts';
@@ -117,6 +118,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   const log = overrides.log ?? createLog({ name: 'coordinator', level: config.LOG_LEVEL });
   const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
   const keyMarks = [secretKey, previousKey].filter((key) => key !== undefined).map(markOf);
+  const supervisor = createSupervisor<ActorName>(log);
   const sql = connect(config.DATABASE_URL, {
     name: sessionNameOf(keyMarks),
     connections: config.DATABASE_CONNECTIONS - connectionsBeside,
@@ -193,7 +195,16 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     readers: config.ABOUT_PAGE,
     isLeader: () => engine?.partitions.owns(0) === true,
   });
-  const figures = createFiguresFace({ config, sql, clock, log, web, health, engine: () => engine });
+  const figures = createFiguresFace({
+    config,
+    sql,
+    clock,
+    log,
+    web,
+    health,
+    engine: () => engine,
+    actors: supervisor.seen,
+  });
   const limiter = createRateLimiter({ sql, clock, log, perMinute: config.RATE_LIMIT_PER_MINUTE });
   const beside = sayBeside(limiter);
   healthRoutes(web, health, beside);
@@ -254,22 +265,16 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     maxBytes: 1_048_576,
     ownPlaces,
   });
-  const ends: End[] = [
-    () => sql.end({ timeout: isEntered ? 5 : 0 }),
-    tokens.close,
-    sessions.close,
-    connections.close,
-    assistants.close,
-    limiter.close,
-    publishing.close,
-    changes.close,
-    notifications.close,
-    registryReader.close,
-    sourceReader.close,
-  ];
+  supervisor.part('connections', () => sql.end({ timeout: isEntered ? 5 : 0 }));
+  for (const { close } of [tokens, sessions, connections]) supervisor.part('last uses', close);
+  supervisor.part('assistants', assistants.close);
+  supervisor.part('limits', limiter.close);
+  supervisor.part('live pages', changes.close);
+  supervisor.part('senders', notifications.close);
+  for (const { close } of [registryReader, sourceReader]) supervisor.part('readers', close);
 
   const start: App['start'] = async () => {
-    ends.push(figures.close);
+    supervisor.part('figures', figures.close);
     const counted = await figures.start();
     const downloads = downloadRoutes(web, {
       onFailure: (error) => log.error({ err: error }, 'could not bundle a download'),
@@ -335,12 +340,12 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       take: async (request) => engine?.takeForwardedPings(request) ?? starting,
     });
     // Closed after the web server: a ping in progress needs it.
-    ends.push(async () => engine?.close());
+    supervisor.part('engine', async () => engine?.close());
     await web.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
       const obstacle = listenObstacle(error, config.PORT, config.HOST);
       throw obstacle === undefined ? error : new ConfigurationFault([obstacle]);
     });
-    ends.push(() => closeWeb(web, overrides.lastAnswersMs));
+    supervisor.part('web server', () => closeWeb(web, overrides.lastAnswersMs));
     const address = web.server.address();
     const port = typeof address === 'object' && address !== null ? address.port : config.PORT;
     const url = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`;
@@ -355,7 +360,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     });
     await untilDatabase(readTime);
     isEntered = true;
-    publishing.hurry();
+    publishing.start(supervisor);
     const folder = config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`);
     const place = await ownPlace(folder);
     engine = await startEngine({
@@ -407,18 +412,12 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       identifyProbes: config.IDENTIFY_PROBES,
       renew: createRenewal({ accountSeed: config.NATS_ACCOUNT_SEED, clock }),
     });
-    const recording = createRetryingTicker({
-      name: 'own record',
-      everyMs: recordEveryMs,
-      tick: ownRecord.tick,
-      log,
-    });
-    recording.hurry();
-    ends.push(recording.stop);
+    supervisor.ticker('own record', { everyMs: recordEveryMs, tick: ownRecord.tick }).hurry();
     const everyMs = overrides.timing?.refreshMs ?? usualTiming.refreshMs;
     if (notifications.mail !== undefined) {
       const sender = notifications.mail;
-      const mail = await startMail({
+      await startMail({
+        supervisor,
         sql,
         clock,
         log,
@@ -428,15 +427,12 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
         signal: leaving.signal,
         baseUrl: () => baseUrl,
       });
-      ends.push(mail.stop);
     }
     const hasMail = notifications.mail !== undefined;
-    ends.push(
-      startNotifyingSubscribers({ sql, clock, log, everyMs, hasMail }).stop,
-      startWebhookDelivery({ ...webhookParts, log, everyMs }).stop,
-      startWebhooks({ sql, clock, log, secrets, hasMail, send: notifications.channels.sendEvent })
-        .stop,
-    );
+    startNotifyingSubscribers({ supervisor, sql, clock, everyMs, hasMail });
+    startWebhookDelivery({ ...webhookParts, supervisor, everyMs });
+    const send = notifications.channels.sendEvent;
+    startWebhooks({ supervisor, sql, clock, log, secrets, hasMail, send });
     log.info({ url, version }, 'the coordinator has started');
     void downloads.prepare();
     return { url, port };
@@ -456,7 +452,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       leaving.abort(new Error('the coordinator ends before it was at work'));
       // What was begun ends by itself when it waits for something; what runs is ended here.
       await Promise.race([begun, pause(unwindingMs)]);
-      await endAll(ends);
+      await supervisor.close();
     },
   };
 }

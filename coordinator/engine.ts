@@ -1,21 +1,27 @@
 import pLimit from 'p-limit';
-import { type End, endAll } from '../shared/base/async.ts';
+import {
+  createSupervisor,
+  type SeenActor,
+  type Starts,
+  type Supervisor,
+} from '../shared/actor/supervisor.ts';
 import type { Log } from '../shared/base/log.ts';
 import type { Clock } from '../shared/base/time.ts';
 import type { Bus } from '../shared/bus/nats.ts';
 import { keyFromSeed } from '../shared/bus/nkeys.ts';
 import { createPingRecords } from '../shared/bus/pings.ts';
 import { systemZoneVersion } from '../shared/zones/system.ts';
+import type { ActorName } from './actors.ts';
 import { type Sql, timeOf, wayOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
 import { outboxChannel } from './database/outbox.ts';
 import type { PartitionDependencies } from './engine/dependencies.ts';
+import { createLeadership, leads } from './engine/leader.ts';
 import {
   announceProbeChanges,
   createOwnership,
   createPartitions,
   createPartitionWatchdog,
-  owns,
   type Partitions,
 } from './engine/ownership.ts';
 import { changingMonitors, type MonitorRow, monitorsOfBucket } from './engine/queries.ts';
@@ -37,7 +43,6 @@ import { createPingSettings } from './heartbeats/keys.ts';
 import type { CreateHeartbeat } from './heartbeats/naming.ts';
 import {
   createHousekeeper,
-  createRetryingTicker,
   oldestAccepted,
   oldestKept,
   type RetentionDays,
@@ -74,28 +79,18 @@ import type { WrappedKey } from './secrets/keys.ts';
 import { createDomainProofs } from './status-pages/public/access.ts';
 
 /**
- * Starts what a coordinator does by itself, each part after those that it is made of:
- *
- *   1 database     watched, with a patient way of its own for housekeeping
- *   2 bus          entered; its streams are watched
- *   3 network      which probes there are, their keys and the roster
- *   4 partitions   what they work with, then the leases
- *   5 probes       their presence, duplicates, locations, notices
- *   6 heartbeats   pings on the bus, and the relay of probes that cannot reach it
- *   7 notifier     alerts that become due
- *   8 tickers      what is looked at again from time to time
- *
- * A part waits for the database or the bus until it is there. If one fails all the same, those that
- * were started are ended in reverse order, and so they are at the end.
+ * Starts what a coordinator does by itself, each chapter after those that it needs; `actors.ts`
+ * lists all parts. A part waits for the database or the bus until it is there. If one fails all the
+ * same, those that were started are ended in reverse order, and so they are at the end.
  */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
-  const ends: End[] = [];
+  const supervisor = createSupervisor<ActorName>(options.log);
   try {
-    return await assemble(options, ends);
+    return await assemble({ ...options, supervisor });
   } catch (error) {
-    await endAll(ends).catch((failure: unknown) =>
-      options.log.warn({ err: failure }, 'did not stop cleanly'),
-    );
+    await supervisor
+      .close()
+      .catch((failure: unknown) => options.log.warn({ err: failure }, 'did not stop cleanly'));
     throw error;
   }
 }
@@ -112,6 +107,7 @@ export type Engine = {
   readonly probeRows: () => readonly ProbeRow[];
   /** What this coordinator knows of the probes. */
   readonly seenProbes: () => readonly SeenProbe[];
+  readonly actors: () => readonly SeenActor[];
   readonly close: () => Promise<void>;
 };
 
@@ -152,6 +148,7 @@ export type EngineOptions = {
   /** Where IANA's list of registries is; undefined: it is never read. */
   readonly registryListUrl: string | undefined;
   readonly startNotifier: (every: {
+    readonly supervisor: Starts<'notifier' | 'fallback'>;
     readonly everyMs: number;
     readonly fallbackMs: number;
     readonly figures: Figures;
@@ -167,63 +164,87 @@ export type EngineOptions = {
   readonly identifyProbes: boolean;
 };
 
-const hourMs = 3_600_000;
+type Base = EngineOptions & { readonly supervisor: Supervisor<ActorName> };
 
-async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
-  const {
-    owner,
-    version,
-    sql,
-    clock,
-    log,
-    timing,
-    kept,
-    nats,
-    baseUrl,
-    anchors,
-    figures,
-    signal,
-    untilDatabase,
-  } = options;
-  const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
-    const ticker = createRetryingTicker({ name, everyMs, tick, log });
-    ends.push(ticker.stop);
-    return ticker;
+async function assemble(base: Base): Promise<Engine> {
+  const places = { ...base, ...(await enter(base)) };
+  const network = { ...places, ...(await startNetwork(places)) };
+  const work = { ...network, ...(await startPartitions(network)) };
+  const probes = { ...work, ...(await startProbes(work)) };
+  const pings = await startHeartbeats(work);
+  await followChanges(probes);
+  tickForProbes(probes);
+  await startAlerts(work);
+  tickForOperators(probes);
+  await work.prepared;
+
+  const { bus, system, supervisor, directory, roster, partitions, nats } = work;
+  const { presentOf } = network.network;
+  return {
+    bus,
+    system,
+    partitions,
+    trials: work.testRuns,
+    probeRows: directory.all,
+    seenProbes: () => seenProbes({ roster: roster(), directory, presentOf }),
+    takePing: pings.take,
+    takeForwardedPings: pings.takeKept,
+    health: () =>
+      healthOf({
+        sql: base.sql,
+        bus,
+        movement: work.watchdog,
+        streamWatch: places.streamWatch,
+        roster,
+        isResting: partitions.isResting,
+        isCircling: partitions.isCircling,
+        entrances: [nats.entrance.url, nats.publicUrl ?? nats.entrance.url],
+      }),
+    actors: supervisor.seen,
+    close: async () => {
+      bus.hurry();
+      system.hurry();
+      await supervisor.close();
+    },
   };
+}
 
-  ends.push(watchDatabase({ sql, log, onTime: options.databaseClock.observe }).stop);
+/** The database is watched, the bus is entered, and its streams are watched. */
+async function enter(base: Base) {
+  const { supervisor, sql, clock, log, timing, kept, figures, untilDatabase } = base;
+  watchDatabase({ supervisor, sql, log, onTime: base.databaseClock.observe });
   const patient = wayOf(sql).openPatient();
-  ends.push(() => patient.end({ timeout: 0 }));
+  supervisor.part('patient connection', () => patient.end({ timeout: 0 }));
   const ownership = createOwnership();
-  const isLeader = (): boolean => owns(ownership, 0);
-  const housekeeper = createHousekeeper({
-    sql: patient,
-    clock,
-    log,
-    kept,
-    isLeader,
-    results: options.results,
-  });
+  const isLeader = (): boolean => leads(ownership);
+  const { results } = base;
+  const housekeeper = createHousekeeper({ sql: patient, clock, log, kept, isLeader, results });
   await untilDatabase(housekeeper.prepare);
 
   const refusals = createRefusals({ sql, log, figures });
   const announcements = createAnnouncements({
     clock,
     log,
-    secretKeys: options.secretKeys,
+    secretKeys: base.secretKeys,
     onRefused: (why) => refusals.count('coordinator', why === 'outdated' ? 'outdated' : 'forged'),
   });
   const { announce } = announcements;
-  const { bus, system } = await enterBus({ place: nats, owner, announce, log, ends, signal });
+  const { bus, system } = await enterBus({ ...base, place: base.nats, announce });
   // The database may have gone away while we waited for the bus.
-  await untilDatabase(async () => options.databaseClock.observe(await timeOf(sql)));
+  await untilDatabase(async () => base.databaseClock.observe(await timeOf(sql)));
   const streamWatch = watchStreams({ bus, log, silentMs: timing.stalledMs });
   await streamWatch.tick();
-  every('streams', timing.refreshMs, streamWatch.tick);
+  supervisor.ticker('streams', { everyMs: timing.refreshMs, tick: streamWatch.tick });
+  return { ownership, isLeader, housekeeper, refusals, announcements, bus, system, streamWatch };
+}
 
+type Places = Base & Awaited<ReturnType<typeof enter>>;
+
+/** Which probes there are, their keys and the roster, and the assignments that they get. */
+async function startNetwork(places: Places) {
+  const { sql, bus, clock, log, timing, announcements, isLeader, untilDatabase } = places;
   const directory = await untilDatabase(() => createDirectory({ sql, log }));
-  const keys = await untilDatabase(() => createNetworkKeys({ sql, masterOf: options.masterOf }));
-
+  const keys = await untilDatabase(() => createNetworkKeys({ sql, masterOf: places.masterOf }));
   const network = await untilDatabase(() =>
     createNetwork({ sql, bus, clock, log, timing, directory, announcements, isLeader }),
   );
@@ -233,7 +254,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   const assignments = createAssignments({
     bus,
     directory,
-    openSecrets: options.openSecrets,
+    openSecrets: places.openSecrets,
     keys,
     prepare: follow,
     rowsOf: async (bucket) => {
@@ -245,16 +266,19 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
       return rows;
     },
   });
-  const rechecks = createRechecks({ sql, bus, clock, log, roster, assignments, figures });
-  const testRuns = createTestRuns({
-    bus,
-    clock,
-    roster,
-    assignments,
-    announcements,
-    directory,
-  });
-  ends.push(async () => testRuns.close());
+  const parts = { bus, clock, roster, assignments, announcements, directory };
+  const testRuns = createTestRuns(parts);
+  places.supervisor.part('test runs', () => testRuns.close());
+  return { directory, keys, network, roster, records, assignments, testRuns };
+}
+
+type WithNetwork = Places & Awaited<ReturnType<typeof startNetwork>>;
+
+/** What the partitions work with; they begin once presence is heard. */
+async function startPartitions(parts: WithNetwork) {
+  const { supervisor, sql, owner, clock, log, timing, kept, figures, untilDatabase } = parts;
+  const { directory, roster, ownership, isLeader, bus } = parts;
+  const rechecks = createRechecks(parts);
   const loaded: PartitionDependencies['loaded'] = new Map();
   const targetsOf = (probe: string): ReadonlySet<number> => {
     const targets = new Set<number>();
@@ -262,16 +286,8 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
       for (const monitor of monitors.seenBy(probe)) targets.add(monitors.targetOf(monitor));
     return targets;
   };
-  const trust = createProbeTrust({
-    sql,
-    clock,
-    log,
-    directory,
-    roster,
-    owner,
-    aliveMs: timing.leaseMs,
-    targetsOf,
-  });
+  const aliveMs = timing.leaseMs;
+  const trust = createProbeTrust({ sql, clock, log, directory, roster, owner, aliveMs, targetsOf });
   const writer = createWriter({ sql, owner, clock, log, figures });
   // About thirty statements are prepared one after the other, without waiting: with a distant
   // database that takes as long as all the rest.
@@ -279,83 +295,73 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   prepared.catch(() => undefined); // It is awaited at the end.
   const receipts = createReceipts({ bus });
   const deps: PartitionDependencies = {
-    sql,
-    bus,
-    clock,
-    log,
-    timing,
-    figures,
+    ...parts,
     writer,
-    directory,
-    announcements,
-    refusals,
     receipts,
-    assignments,
     loaded,
-    roster,
-    presences: network.presences,
+    presences: parts.network.presences,
     installation: await untilDatabase(() => installationId(sql)),
     loading: pLimit(3),
     requestRechecks: rechecks.ask,
     observe: trust.observe,
     needsPasses: trust.attends,
-    running: options.running,
     oldestAccepted: (now) => oldestAccepted(kept, now),
     oldestKept: (now) => oldestKept(kept, now),
   };
-  const partitions = createPartitions({ owner, version, ownership, deps, signal });
+  const partitions = createPartitions({ ...parts, ownership, deps });
+  const watched = createPartitionWatchdog({ bus, partitions, timing, isLeader });
+  const watchdog = createWatchdog({ parts: watched, log });
+  const end = (): void => {
+    supervisor.part('rechecks', rechecks.close);
+    supervisor.part('receipts', receipts.close);
+    supervisor.part('writer', writer.close);
+    supervisor.part('leases', partitions.close);
+    supervisor.ticker('watchdog', { everyMs: timing.watchdogMs, tick: watchdog.tick });
+  };
+  return { trust, prepared, partitions, watchdog, end };
+}
+
+type WithWork = WithNetwork & Awaited<ReturnType<typeof startPartitions>>;
+
+/** Probes are heard, and with them the partitions begin. */
+async function startProbes(parts: WithWork) {
+  const { supervisor, sql, bus, system, clock, log, timing, nats, signal, untilDatabase } = parts;
+  const { directory, assignments, network, testRuns, roster, keys, partitions, isLeader } = parts;
+  const { account } = nats;
   const operator = keyFromSeed(nats.operatorSeed, 'operator');
   const busAdmin = createProbeBusAdmin({
     sql,
     bus,
     system,
-    account: nats.account,
+    account,
     operator,
     clock,
     log,
     directory,
   });
-
   const isInUse = (probe: string): boolean => directory.byId(probe)?.revoked_at === null;
   const debounced = { sql, quietMs: timing.noticeQuietMs, matters: isInUse };
   const duplicateNotice = createDebouncedNotice({ ...debounced, kind: 'probe_twice' });
   const droppedNotice = createDebouncedNotice({ ...debounced, kind: 'results_dropped' });
   const droppedResults = createDroppedResults({ sql, onDropped: droppedNotice.seen });
-  const onDuplicate = ({ id, name }: ProbeRow): void =>
+  const onTwice = ({ id, name }: ProbeRow): void =>
     duplicateNotice.seen(
       id,
       `Two processes speak as the probe ${name}, with the same credentials; the older one is told to end`,
     );
-  const duplicates = createDuplicateProbes({ log, onTwice: onDuplicate });
-  const connections = await watchConnections({
-    system,
-    account: nats.account,
-    clock,
-    log,
-    directory,
-    isLeader,
-    onTwice: onDuplicate,
-  });
-  ends.push(connections.stop);
+  const duplicates = createDuplicateProbes({ log, onTwice });
+  const connections = await watchConnections({ ...parts, account, onTwice });
+  supervisor.part('sessions', connections.stop);
   const { addressOf } = connections;
   const base = { sql, clock, log };
   const location = createLocationCheck({ ...base, bus, directory, roster, isLeader, addressOf });
-  const { readRegistry: read, registryListUrl: listUrl } = options;
+  const { readRegistry: read, registryListUrl: listUrl } = parts;
   const registries = createRefreshedList({ ...base, read, listUrl });
   const asker = createAsker({ ...base, read, registries });
   const presence = hearPresence({
-    sql,
-    bus,
-    clock,
-    log,
-    directory,
-    refusals,
-    announcements,
-    baseUrl,
-    anchors,
-    identify: options.identifyProbes,
+    ...parts,
+    identify: parts.identifyProbes,
     keyOf: keys.keyOf,
-    renew: options.renew,
     askRegistry: (domain, { id, organisation_id }) =>
       isLeader() ? asker.ask(domain, organisation_id === null ? null : id) : undefined,
     rosterEpoch: () => roster().epoch,
@@ -367,65 +373,57 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     onPresent: (present) => {
       droppedResults.hear(present);
       const { id, organisation_id, keys } = present.probe;
-      network.hear(
-        present,
+      const address =
         organisation_id === null
           ? location.addressOf(id)
-          : keys.flatMap(({ key }) => addressOf(key) ?? [])[0],
-      );
+          : keys.flatMap(({ key }) => addressOf(key) ?? [])[0];
+      network.hear(present, address);
     },
   });
-  ends.push(
-    () => presence.stop(),
-    network.close,
-    rechecks.close,
-    receipts.close,
-    writer.close,
-    partitions.close,
-  );
-
-  const watchdog = createWatchdog({
-    parts: createPartitionWatchdog({ bus, partitions, timing, isLeader }),
-    log,
-  });
-  every('watchdog', timing.watchdogMs, watchdog.tick);
-
+  supervisor.part('presence', () => presence.stop());
+  supervisor.part('network', network.close);
+  parts.end();
   announceProbeChanges({ directory, assignments, partitions });
   await untilDatabase(partitions.start);
   if (isLeader()) await untilBus(busAdmin.ensureAll, { log, signal });
-  const pings = await untilDatabase(() =>
-    startPings({
-      sql,
-      bus,
-      records,
-      clock,
-      log,
-      announcements,
-      refusals,
-      directory,
-      partitions,
-      isLeader,
-      createHeartbeat: options.createHeartbeat,
-      signal,
-      spoolFile: options.pingSpool,
-      refreshMs: timing.refreshMs,
-    }),
+  const seldom = [droppedResults, droppedNotice, duplicateNotice];
+  return {
+    busAdmin,
+    leadership: createLeadership({ isLeader, bus, admin: busAdmin }),
+    location,
+    seldom,
+  };
+}
+
+type All = WithWork & Awaited<ReturnType<typeof startProbes>>;
+
+/** Pings on the bus, and the relay of probes that cannot reach it. */
+async function startHeartbeats(parts: WithWork): Promise<Pings> {
+  const { supervisor, bus, directory, refusals, timing } = parts;
+  const { refreshMs } = timing;
+  const pings = await parts.untilDatabase(() =>
+    startPings({ ...parts, spoolFile: parts.pingSpool, refreshMs }),
   );
-  ends.push(pings.close);
+  supervisor.part('pings', pings.close);
   const relay = serveRelay({ bus, directory, refusals, keysOf: pings.keysOf });
-  ends.push(() => relay.stop());
-  let wasLeader = isLeader();
+  supervisor.part('relay', () => relay.stop());
+  return pings;
+}
+
+/** A bus that came back, and probes that operations changed. */
+async function followChanges(parts: All): Promise<void> {
+  const { supervisor, sql, bus, log, timing, signal } = parts;
+  const { directory, keys, isLeader, busAdmin, partitions, network, leadership } = parts;
   const status = bus.onStatus((now) => {
     if (now !== 'connected') return;
-    wasLeader = false;
-    // The bus may have been wiped: streams come first, then what partitions put in them.
+    leadership.doubt();
+    // Streams come first, then what partitions put in them.
     const onFailure = (error: unknown) =>
       log.error({ err: error }, 'could not maintain the streams; retrying');
     ensureStreams(bus).then(partitions.reconcile).catch(onFailure);
   });
-  ends.push(status.stop);
-
-  const onProbes = async (): Promise<void> => {
+  supervisor.part('bus', status.stop);
+  const tick = async (): Promise<void> => {
     await directory.refresh();
     const grew = await keys.refresh(directory.refresh);
     // First: probes that must be kept out.
@@ -433,15 +431,18 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     if (grew) partitions.reconcile();
     await network.tick();
   };
+  const probes = supervisor.ticker('probes', { everyMs: timing.refreshMs, tick });
   const onOutbox = (line: string): void => {
-    if (line === 'probe')
-      onProbes().catch((error: unknown) =>
-        log.error({ err: error }, 'could not apply a change of a probe; retrying'),
-      );
+    if (line === 'probe') probes.hurry();
   };
-  const outboxListening = await listenTo(sql, outboxChannel, onOutbox, { log, signal });
-  ends.push(() => outboxListening.unlisten());
+  const listening = await listenTo(sql, outboxChannel, onOutbox, { log, signal });
+  supervisor.part('outbox', () => listening.unlisten());
+}
 
+function tickForProbes(parts: All): void {
+  const { supervisor, sql, bus, clock, log, timing, trust, location, network } = parts;
+  const { directory, keys, roster, isLeader, busAdmin, partitions, leadership } = parts;
+  const { networkTickMs, refreshMs, digestMs } = timing;
   const digests = createDigestCheck({
     sql,
     directory,
@@ -456,96 +457,71 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
       partitions.reconcile();
     },
   });
+  const tombstones = createTombstones({ bus, clock, log, keptMs: timing.tombstoneMs });
+  const unassignable = createUnassignable({ sql, directory, isLeader });
+  const ofLeader = (tick: () => Promise<unknown>) => async () => isLeader() && tick();
 
-  every('leader', timing.networkTickMs, async () => {
-    if (!bus.isConnected()) return;
-    const leads = isLeader();
-    if (leads) await (wasLeader ? busAdmin.growStreams() : busAdmin.ensureAll());
-    wasLeader = leads;
+  supervisor.ticker('leader', { everyMs: networkTickMs, tick: leadership.tick });
+  supervisor.ticker('consumers', {
+    everyMs: refreshMs,
+    tick: ofLeader(async () => bus.isConnected() && busAdmin.remakeLost()),
   });
-  every('consumers', timing.refreshMs, async () =>
-    isLeader() && bus.isConnected() ? busAdmin.remakeLost() : undefined,
+  network.onChange(
+    supervisor.ticker('network', { everyMs: networkTickMs, tick: network.tick }).hurry,
   );
-  network.onChange(every('network', timing.networkTickMs, network.tick).hurry);
-  every('probes', timing.refreshMs, onProbes);
-  every('markers', timing.digestMs, async () => partitions.reconcile());
-  every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
-  every('unassignable', timing.refreshMs, createUnassignable({ sql, directory, isLeader }).tick);
-  every('trust', timing.networkTickMs, trust.settle);
-  every('location', timing.refreshMs, location.tick);
+  supervisor.ticker('markers', { everyMs: digestMs, tick: async () => partitions.reconcile() });
+  supervisor.ticker('digests', { everyMs: digestMs, tick: ofLeader(digests.tick) });
+  supervisor.ticker('unassignable', { everyMs: refreshMs, tick: unassignable.tick });
+  supervisor.ticker('trust', { everyMs: networkTickMs, tick: trust.settle });
+  supervisor.ticker('location', { everyMs: refreshMs, tick: location.tick });
+  supervisor.ticker('tombstones', {
+    everyMs: timing.housekeepMs,
+    tick: ofLeader(tombstones.tick),
+  });
+}
+
+/** From a held alert to an accepted message. */
+async function startAlerts(parts: WithWork): Promise<void> {
+  const { supervisor, sql, clock, log, owner, timing, figures, signal, partitions } = parts;
+  const { alertTickMs: everyMs, refreshMs: fallbackMs } = timing;
   const alerter = createAlerter({ sql, clock, log, owner, known: partitions.known });
-  every(
-    'clock',
-    timing.refreshMs,
-    createClockNotice({ sql, owner, clock: options.databaseClock, isLeader }).tick,
-  );
-  every(
-    'zones',
-    timing.refreshMs,
-    createZoneNotice({
-      sql,
-      owner,
-      clock,
-      version: process.versions.tz,
-      systemVersion: systemZoneVersion,
-      isLeader,
-    }).tick,
-  );
-  every('notices', timing.refreshMs, async () => {
-    if (!isLeader()) return;
-    for (const { tick } of [droppedResults, droppedNotice, duplicateNotice]) await tick();
-  });
-  const alerterTicker = every('alerter', timing.alertTickMs, alerter.tick);
-  const notifier = options.startNotifier({
-    everyMs: timing.alertTickMs,
-    fallbackMs: timing.refreshMs,
-    figures,
-  });
-  ends.push(notifier.close);
+  const { hurry } = supervisor.ticker('alerter', { everyMs, tick: alerter.tick });
+  const notifier = parts.startNotifier({ supervisor, everyMs, fallbackMs, figures });
+  supervisor.part('notifier', notifier.close);
   const onAlerts = (table: string): void => {
     notifier.hurry();
     if (table !== 'alerts') return;
     alerter.wake();
-    alerterTicker.hurry();
+    hurry();
   };
-  const alertsListening = await listenTo(sql, alertsChannel, onAlerts, { log, signal });
-  ends.push(() => alertsListening.unlisten());
-  every('refusals', timing.refreshMs, refusals.flush);
-  ends.push(() =>
-    refusals
-      .flush()
-      .catch((error: unknown) => log.error({ err: error }, 'lost counts of refusals')),
-  );
-  every('housekeeper', timing.housekeepMs, housekeeper.tick);
-  every(
-    'domains',
-    hourMs,
-    createDomainProofs({ sql, clock, log, textRecords: options.textRecords, isLeader }).tick,
-  );
-  const tombstones = createTombstones({ bus, clock, log, keptMs: timing.tombstoneMs });
-  every('tombstones', timing.housekeepMs, async () => (isLeader() ? tombstones.tick() : undefined));
-  await prepared;
-
-  return {
-    bus,
-    system,
-    partitions,
-    trials: testRuns,
-    probeRows: directory.all,
-    seenProbes: () => seenProbes({ roster: roster(), directory, presentOf: network.presentOf }),
-    takePing: pings.take,
-    takeForwardedPings: pings.takeKept,
-    health: () =>
-      healthOf({
-        sql,
-        bus,
-        movement: watchdog,
-        streamWatch,
-        roster,
-        isResting: partitions.isResting,
-        isCircling: partitions.isCircling,
-        entrances: [nats.entrance.url, nats.publicUrl ?? nats.entrance.url],
-      }),
-    close: () => endAll([...ends, bus.hurry, system.hurry]),
-  };
+  const listening = await listenTo(sql, alertsChannel, onAlerts, { log, signal });
+  supervisor.part('alerter', () => listening.unlisten());
 }
+
+function tickForOperators(parts: All): void {
+  const { supervisor, sql, clock, log, owner, timing, isLeader, refusals, seldom } = parts;
+  const { refreshMs: everyMs } = timing;
+  const own = { sql, owner, isLeader };
+  const clocks = createClockNotice({ ...own, clock: parts.databaseClock });
+  const zones = createZoneNotice({
+    ...own,
+    clock,
+    version: process.versions.tz,
+    systemVersion: systemZoneVersion,
+  });
+  const domains = createDomainProofs({ sql, clock, log, textRecords: parts.textRecords, isLeader });
+  supervisor.ticker('clock', { everyMs, tick: clocks.tick });
+  supervisor.ticker('zones', { everyMs, tick: zones.tick });
+  supervisor.ticker('notices', {
+    everyMs,
+    tick: async () => {
+      if (isLeader()) for (const { tick } of seldom) await tick();
+    },
+  });
+  supervisor.part('refusals', refusals.flush);
+  supervisor.ticker('refusals', { everyMs, tick: refusals.flush });
+  supervisor.ticker('housekeeper', { everyMs: timing.housekeepMs, tick: parts.housekeeper.tick });
+  supervisor.ticker('domains', { everyMs: hourMs, tick: domains.tick });
+}
+
+const hourMs = 3_600_000;

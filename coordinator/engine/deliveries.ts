@@ -10,7 +10,7 @@ type Options = {
   readonly deps: Pick<PartitionDependencies, 'bus' | 'log' | 'timing' | 'presences'>;
   /** Whether the partition has been loaded from the database. */
   readonly isLoaded: () => boolean;
-  readonly tell: (message: PartitionMessage) => Promise<PartitionAnswer>;
+  readonly ask: (message: PartitionMessage) => Promise<PartitionAnswer>;
 };
 
 /**
@@ -97,14 +97,14 @@ const retryMs = 200;
 async function work(deliveries: PartitionDeliveries): Promise<void> {
   if (performance.now() < (deliveries.retryAt ?? 0)) return;
   if (isHolding(deliveries) && deliveries.held.length < maxHeld) return;
-  const { held: taken, backlog: before, partition, deps, tell } = deliveries;
+  const { held: taken, backlog: before, partition, deps, ask } = deliveries;
   deliveries.held = [];
   if (taken.length === 0) {
     deliveries.retryAt = null;
     return;
   }
   try {
-    const answer = await tell({ is: 'deliveries', deliveries: taken, backlog: before });
+    const answer = await ask({ is: 'deliveries', deliveries: taken, backlog: before });
     deliveries.retryAt = null;
     if (answer.is !== 'waits') return;
     const { since, from } = answer;

@@ -1,3 +1,4 @@
+import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
@@ -20,6 +21,7 @@ import type { Writer } from './writer.ts';
 
 /** What every partition of a coordinator works with. */
 export type PartitionDependencies = {
+  readonly supervisor: Starts<'partition' | 'waiting lines'>;
   readonly sql: Sql;
   readonly bus: Bus;
   readonly clock: Clock;

@@ -1,4 +1,3 @@
-import { createTicker } from '../../shared/actor/mailbox.ts';
 import type { Bus, Subscription } from '../../shared/bus/nats.ts';
 import {
   creatingPingsConsumer,
@@ -225,13 +224,12 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       const ticker = setInterval(tick, timing.renewMs);
       stops.push({ stop: () => clearInterval(ticker) });
       if (isClosed) return;
-      const again = createTicker({
+      const again = deps.supervisor.ticker('waiting lines', {
         everyMs: timing.refreshMs,
         tick: async () => {
           for (const partition of await partitionsWaiting(sql, [...running.keys()]))
             void running.get(partition)?.outbox.run();
         },
-        onFailure,
       });
       const status: Subscription = bus.onStatus((now) => {
         if (now === 'disconnected' || now === 'connected')
@@ -259,12 +257,12 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     tell: async (partition, message) => {
       const held = running.get(partition);
       if (!held) throw new Error(`partition ${partition} belongs to another coordinator`);
-      await held.actor.tell(message);
+      await held.actor.ask(message);
     },
     tellAll: (message) => {
       for (const [partition, held] of running)
         held.actor
-          .tell(message)
+          .ask(message)
           .catch((error: unknown) =>
             log.error({ err: error, partition, is: message.is }, 'a partition failed on a message'),
           );

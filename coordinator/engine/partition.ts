@@ -139,9 +139,9 @@ export function createPartition(
   partition: number,
   leaseToRead: () => Promise<Lease>,
   deps: PartitionDependencies,
-): Behaviour<PartitionState, PartitionMessage, PartitionAnswer> {
+): Behaviour<PartitionState, PartitionMessage, PartitionAnswer, 'partition'> {
   return {
-    name: `partition ${partition}`,
+    name: 'partition',
     init: async () => {
       const { running, loading, loaded } = deps;
       const lease = await leaseToRead();

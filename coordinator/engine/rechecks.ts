@@ -1,4 +1,4 @@
-import { createTicker } from '../../shared/actor/mailbox.ts';
+import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { RecheckMessage } from '../../shared/bus/messages.ts';
@@ -59,6 +59,7 @@ const allowed: Allowances = {
 };
 
 type Dependencies = {
+  readonly supervisor: Starts<'first checks'>;
   readonly sql: Sql;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -69,6 +70,7 @@ type Dependencies = {
 };
 
 export function createRechecks({
+  supervisor,
   sql,
   bus,
   clock,
@@ -119,9 +121,9 @@ export function createRechecks({
     );
 
   const first = createFirstChecks({
+    supervisor,
     bus,
     clock,
-    log,
     roster,
     rowsOf,
     send: async (row, ...rest) => {
@@ -219,16 +221,16 @@ const firstsAtOnce = 40;
 const maxFirsts = 200_000;
 
 function createFirstChecks(deps: {
+  readonly supervisor: Starts<'first checks'>;
   readonly bus: Bus;
   readonly clock: Clock;
-  readonly log: Log;
   readonly roster: () => Roster;
   readonly rowsOf: (
     requests: readonly Pick<RecheckRequest, 'monitor'>[],
   ) => Promise<ReadonlyMap<string, MonitorRow>>;
   readonly send: (row: MonitorRow, recheck: string, probe: RosterProbe) => Promise<void>;
 }): FirstChecks {
-  const { bus, clock, log, roster, rowsOf, send } = deps;
+  const { supervisor, bus, clock, roster, rowsOf, send } = deps;
   const waiting = new Map<Place, Map<string, First>>();
   let budget: Budget = emptyBudget;
 
@@ -264,14 +266,12 @@ function createFirstChecks(deps: {
     if (queue.size === 0) waiting.delete(place);
   };
 
-  const ticker = createTicker({
+  const ticker = supervisor.ticker('first checks', {
     everyMs: firstsEveryMs,
     tick: async () => {
       if (!bus.isConnected()) return;
       for (const [place, queue] of waiting) await ask(place, queue);
     },
-    onFailure: (error) =>
-      log.warn({ err: error, waiting: waiting.size }, 'could not request first checks; retrying'),
   });
 
   return {

@@ -1,5 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { type Actor, createActor, createPump, type Pump } from '../../shared/actor/mailbox.ts';
+import type { Actor } from '../../shared/actor/mailbox.ts';
+import { createPump, type Pump } from '../../shared/actor/pump.ts';
 import type { Bus, Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
 import type { PartitionBacklog } from '../notifications/release.ts';
@@ -63,6 +64,8 @@ export type RunningPartition = Pick<RunningOptions, 'deps' | 'mayWork'> & {
 };
 
 const capacity = 1_000;
+/** Loading waits its turn behind others, and a slow database takes 10 s for a statement. */
+const longestLoadMs = 300_000;
 
 export function startPartition({
   lease,
@@ -74,7 +77,7 @@ export function startPartition({
 }: RunningOptions): RunningPartition {
   const { log, timing } = deps;
   const { partition } = lease;
-  const actor = createActor<PartitionState, PartitionMessage, PartitionAnswer>(
+  const actor = deps.supervisor.actor<PartitionState, PartitionMessage, PartitionAnswer>(
     createPartition(partition, () => leaseToRead(running), deps),
     {
       capacity,
@@ -83,6 +86,7 @@ export function startPartition({
       },
       onGivenUp,
       timeoutMs: timing.stallMs,
+      initTimeoutMs: longestLoadMs,
     },
   );
   const running: RunningPartition = {
@@ -96,7 +100,7 @@ export function startPartition({
       partition,
       deps,
       isLoaded: () => isLoaded(running),
-      tell: actor.tell,
+      ask: actor.ask,
     }),
     reconciling: createPump({
       once: () => reviewAssignments(running),
@@ -107,7 +111,7 @@ export function startPartition({
     }),
     outbox: createPump({
       once: async () => {
-        if (mayWork()) await actor.tell({ is: 'outbox' });
+        if (mayWork()) await actor.ask({ is: 'outbox' });
       },
       onFailure: (error) => failed(running, 'outbox', error),
     }),
@@ -155,7 +159,7 @@ async function reconcileTurn(
   const { partition } = running.lease;
   if (isStopped(running) || !running.mayWork())
     throw new Error(`partition ${partition} is not ours any more`);
-  const answer = await running.actor.tell({ is: 'reconcile', turn });
+  const answer = await running.actor.ask({ is: 'reconcile', turn });
   if (answer.is === 'reconciled') return answer;
   throw answer.is === 'failed'
     ? answer.error
@@ -192,16 +196,16 @@ function tick(running: RunningPartition): void {
   if (!isLoaded(running) || actor.waiting() > 10) return;
   // While the bus is away no probe can be heard, so silence means nothing.
   if (bus.isConnected() && isTickDue(loaded.get(lease.partition), roster(), clock.now()))
-    void tell(running, { is: 'tick' });
+    void send(running, { is: 'tick' });
   if (now >= running.nextCheckpoint) {
     running.nextCheckpoint = now + timing.checkpointMs;
-    void tell(running, { is: 'checkpoint' });
+    void send(running, { is: 'checkpoint' });
   }
   if (now >= running.nextSeal) void seal(running);
 }
 
-function tell(running: RunningPartition, message: PartitionMessage): Promise<unknown> {
-  return running.actor.tell(message).catch((error: unknown) => failed(running, message.is, error));
+function send(running: RunningPartition, message: PartitionMessage): Promise<unknown> {
+  return running.actor.ask(message).catch((error: unknown) => failed(running, message.is, error));
 }
 
 /** The next bite follows at once, so that an hour is soon in chunks; what comes late waits. */
@@ -209,7 +213,7 @@ async function seal(running: RunningPartition): Promise<void> {
   const { deps, actor, lease } = running;
   running.nextSeal = Number.POSITIVE_INFINITY;
   const answer = await actor
-    .tell({ is: 'seal' })
+    .ask({ is: 'seal' })
     .catch((error: unknown) => failed(running, 'seal', error));
   const isMore = answer?.is === 'sealed' && answer.isMore;
   running.nextSeal = performance.now() + (isMore ? 0 : deps.timing.sealMs);
@@ -247,7 +251,7 @@ async function begin(running: RunningPartition): Promise<void> {
   await Promise.race([renewed, running.stopped.promise]);
   if (isAsked) await renewed;
   if (isStopped(running)) return becomeLoaded(running);
-  await actor.tell({ is: 'warm' });
+  await actor.ask({ is: 'warm' });
   becomeLoaded(running);
   log.debug(
     { partition, monitors: loaded.get(partition)?.monitors.size() },
@@ -280,7 +284,7 @@ function becomeLoaded(running: RunningPartition): void {
 /** Settles when all earlier messages have been processed, and rejects when they cannot be. */
 export async function passThrough({ began, actor }: RunningPartition): Promise<void> {
   await began;
-  await actor.tell({ is: 'warm' });
+  await actor.ask({ is: 'warm' });
 }
 
 /** What is known of its past, for its alerts. */
@@ -308,7 +312,7 @@ export async function stopPartition(
   await running.began;
   await running.pull?.stop();
   await closeDeliveries(deliveries);
-  if (leaveCheckpoint && wasLoaded) await tell(running, { is: 'checkpoint' });
+  if (leaveCheckpoint && wasLoaded) await send(running, { is: 'checkpoint' });
   await actor.close();
   // An actor that just failed has discarded its state and closes nothing; its entry in the counts
   // must go all the same.

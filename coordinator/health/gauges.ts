@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { SeenActor } from '../../shared/actor/supervisor.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { isKind } from '../../shared/checks/kinds.ts';
 import { isOutcome } from '../../shared/checks/result.ts';
@@ -144,6 +145,7 @@ export type Snapshot = {
   readonly partitions: number;
   /** Whether it leaves them to others, because they stalled repeatedly. */
   readonly resting: boolean;
+  readonly actors: readonly SeenActor[];
   readonly probes: readonly SeenProbe[];
   /** Undefined while the bus does not answer. */
   readonly onBus: SeenBus | undefined;
@@ -234,6 +236,13 @@ export function createSeen(registry: Registry): (seen: Snapshot) => void {
     'resting',
     'Whether this coordinator leaves its partitions to others, as work on them stood again and again',
   );
+  const restarts = new Counter({
+    name: 'antipode_actor_restarts_total',
+    help: 'Failures of an actor, after each of which it started again',
+    labelNames: ['actor'],
+    registers,
+  });
+  const waiting = gauge('actor_waiting', 'Messages in the mailboxes of an actor', ['actor']);
   const probes = gauge('probes', 'Probes, by whose they are, continent and how they are', [
     'of',
     'continent',
@@ -307,6 +316,8 @@ export function createSeen(registry: Registry): (seen: Snapshot) => void {
 
   const ofBus = [streamBytes, streamMessages, missing, pending, busBytes, busLimit];
   const changing = [
+    restarts,
+    waiting,
     probes,
     places,
     ends,
@@ -324,6 +335,10 @@ export function createSeen(registry: Registry): (seen: Snapshot) => void {
     partitions.set(seen.partitions);
     resting.set(Number(seen.resting));
     for (const one of changing) one.reset();
+    for (const { name: actor, restarts: count, waiting: messages } of seen.actors) {
+      restarts.inc({ actor }, count);
+      waiting.set({ actor }, messages);
+    }
     for (const there of Map.groupBy(seen.probes, ({ place }) => place).values()) {
       const one = there.find(({ state }) => state === 'well') ?? there[0];
       if (one)

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import type { FastifyInstance } from 'fastify';
+import type { SeenActor } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { version } from '../../shared/base/process.ts';
 import type { Clock } from '../../shared/base/time.ts';
@@ -41,6 +42,7 @@ type Dependencies = {
   readonly web: FastifyInstance;
   readonly health: Health;
   readonly engine: () => Engine | undefined;
+  readonly actors: () => readonly SeenActor[];
 };
 
 /** The disk that a folder is on; undefined while the folder is missing. */
@@ -57,6 +59,7 @@ export function createFiguresFace({
   web,
   health,
   engine,
+  actors,
 }: Dependencies): FiguresFace {
   const { METRICS_PORT: port, METRICS_HOST: host } = config;
   if (port === undefined) return { start: async () => noFigures, close: async () => undefined };
@@ -83,6 +86,7 @@ export function createFiguresFace({
       bus,
       streams,
       resting,
+      actors: [...actors(), ...(running?.actors() ?? [])],
       isReady: obstacles(health).length === 0,
       partitions: running?.partitions.held().length ?? 0,
       probes: running?.seenProbes() ?? [],

@@ -1,4 +1,4 @@
-import { createTicker } from '../../shared/actor/mailbox.ts';
+import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { type Clock, systemClock } from '../../shared/base/time.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
@@ -83,21 +83,20 @@ export function createDatabaseClock(
  * connection gets an answer: the silent ones are cut) `sure`. While there is no answer at all the
  * database is away, and nothing is cut.
  */
-export type DatabaseWatch = { readonly stop: () => Promise<void> };
-
 const everyMs = 3_000;
 const patienceMs = 5_000;
 /** After a standstill the process finds an earlier answer within this time. */
 const onceMoreMs = 500;
 
 type Watched = {
+  readonly supervisor: Starts<'database watch'>;
   readonly sql: Sql;
   readonly log: Log;
   /** Receives the database's time. */
   readonly onTime: (seen: TimeSeen) => void;
 };
 
-export function watchDatabase({ sql, log, onTime }: Watched): DatabaseWatch {
+export function watchDatabase({ supervisor, sql, log, onTime }: Watched): void {
   const { sockets, openAnother, openBeside } = wayOf(sql);
   const asked = openBeside();
   let another: Sql | undefined;
@@ -126,19 +125,15 @@ export function watchDatabase({ sql, log, onTime }: Watched): DatabaseWatch {
     log.warn({ connections }, 'the database answers, but not on open connections; closing them');
   };
 
-  const onFailure = (error: unknown) => log.error({ err: error }, 'could not monitor the database');
-  const ticker = createTicker({ everyMs, tick, onFailure });
+  const ticker = supervisor.ticker('database watch', { everyMs, tick });
   // Its own connection must be as old as the pool's: one made after the database moved would get an
   // answer.
   ticker.hurry();
-  return {
-    stop: async () => {
-      stopped = true;
-      // Everything awaited ends with its connection.
-      await Promise.all([asked.end({ timeout: 0 }), another?.end({ timeout: 0 })]);
-      await ticker.stop();
-    },
-  };
+  supervisor.part('database watch', async () => {
+    stopped = true;
+    // Everything awaited ends with its connection.
+    await Promise.all([asked.end({ timeout: 0 }), another?.end({ timeout: 0 })]);
+  });
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { jsonOf, receiverKeysMessage } from '../../shared/bus/messages.ts';
@@ -31,6 +32,7 @@ export type Pings = {
 };
 
 type Dependencies = {
+  readonly supervisor: Starts<'ping keys' | 'ping key check'>;
   readonly sql: Sql;
   readonly bus: Bus;
   readonly records: PingRecords;
@@ -79,6 +81,7 @@ export async function startPings(dependencies: Dependencies): Promise<Pings> {
     signal,
   } = dependencies;
   const book = await openPingBook({
+    supervisor: dependencies.supervisor,
     sql,
     bus,
     records,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createTicker } from '../../shared/actor/mailbox.ts';
+import type { Starts } from '../../shared/actor/supervisor.ts';
 import { createRecentCache } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
@@ -115,6 +115,7 @@ export type PingBook = {
 };
 
 type KeyBookDependencies = {
+  readonly supervisor: Starts<'ping keys' | 'ping key check'>;
   readonly sql: Sql;
   readonly bus: Bus;
   readonly records: PingRecords;
@@ -143,6 +144,7 @@ const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
 const marker = z.object({ signed_by: z.array(z.string()) });
 
 export async function openPingBook({
+  supervisor,
   sql,
   bus,
   records,
@@ -310,16 +312,8 @@ export async function openPingBook({
     },
   );
   await checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
-  const again = createTicker({
-    everyMs: refreshMs,
-    tick: checkSoon,
-    onFailure: onFailure('the last beats on the bus could not be looked after'),
-  });
-  const rereading = createTicker({
-    everyMs: 60_000,
-    tick: reread,
-    onFailure: onFailure('heartbeat keys could not be read'),
-  });
+  const again = supervisor.ticker('ping key check', { everyMs: refreshMs, tick: checkSoon });
+  const rereading = supervisor.ticker('ping keys', { everyMs: 60_000, tick: reread });
   const status = bus.onStatus((now) => {
     if (now === 'connected')
       void checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));

@@ -1,5 +1,3 @@
-import { createTicker, type Ticker } from '../../shared/actor/mailbox.ts';
-import { backoff } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { forgetEndedRecords } from '../assistants/queries.ts';
@@ -40,35 +38,6 @@ import {
   pruneChecks,
 } from '../results/table.ts';
 import { forgetDeliveries } from '../webhooks/delivery-queries.ts';
-
-/**
- * A ticker that pauses after a failure, longer each time: otherwise an unreachable database would
- * fill the log.
- */
-export function createRetryingTicker(options: {
-  /** What failed, for the log. */
-  readonly name: string;
-  readonly everyMs: number;
-  readonly tick: () => Promise<unknown>;
-  readonly log: Log;
-}): Ticker {
-  const { name, everyMs, tick, log } = options;
-  let failures = 0;
-  let restUntil = 0;
-  return createTicker({
-    everyMs,
-    tick: async () => {
-      if (performance.now() < restUntil) return;
-      await tick();
-      failures = 0;
-    },
-    onFailure: (error) => {
-      restUntil = performance.now() + backoff(failures, 500, 5_000);
-      failures += 1;
-      log.error({ err: error, part: name, failures }, 'a part of the engine failed; retrying');
-    },
-  });
-}
 
 const day = 86_400_000;
 

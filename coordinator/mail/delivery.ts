@@ -1,4 +1,4 @@
-import { createTicker } from '../../shared/actor/mailbox.ts';
+import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
@@ -260,6 +260,7 @@ export function createMailer({
 
 /** Sends waiting mails, at once when one arrives and every few seconds besides. */
 export async function startMail(parts: {
+  readonly supervisor: Starts<'mail'>;
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
@@ -269,22 +270,10 @@ export async function startMail(parts: {
   readonly everyMs: number;
   /** Cancels the wait of its start. */
   readonly signal: AbortSignal;
-}): Promise<{ readonly stop: () => Promise<void> }> {
-  const { sql, log, everyMs, signal } = parts;
+}): Promise<void> {
+  const { supervisor, sql, log, everyMs, signal } = parts;
   const mailer = createMailer(parts);
-  const onFailure = (error: unknown): void =>
-    log.error({ err: error }, 'could not read waiting mails; retrying');
-  const ticker = createTicker({ everyMs, tick: mailer.tick, onFailure });
-  try {
-    const listening = await listenTo(sql, mailChannel, ticker.hurry, { log, signal });
-    return {
-      stop: async () => {
-        await listening.unlisten();
-        await ticker.stop();
-      },
-    };
-  } catch (error) {
-    await ticker.stop();
-    throw error;
-  }
+  const { hurry } = supervisor.ticker('mail', { everyMs, tick: mailer.tick });
+  const listening = await listenTo(sql, mailChannel, hurry, { log, signal });
+  supervisor.part('mail', listening.unlisten);
 }

@@ -1,5 +1,4 @@
-import type { Ticker } from '../../shared/actor/mailbox.ts';
-import { createRetryingTicker } from '../housekeeping/jobs.ts';
+import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Results } from '../results/reading.ts';
 import { createComposer } from './compose.ts';
 import { createDeliverer, type DelivererDependencies } from './deliver.ts';
@@ -62,17 +61,10 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
     }
   }
 
-  const notifying: Ticker = createRetryingTicker({
-    name: 'notifier',
-    everyMs: deps.everyMs,
-    tick,
-    log,
-  });
-  const fallingBack: Ticker = createRetryingTicker({
-    name: 'fallback',
+  const notifying = deps.supervisor.ticker('notifier', { everyMs: deps.everyMs, tick });
+  const fallingBack = deps.supervisor.ticker('fallback', {
     everyMs: deps.fallbackMs,
     tick: fallback.tick,
-    log,
   });
   return {
     hurry: notifying.hurry,
@@ -91,6 +83,7 @@ export type Notifier = {
 };
 
 export type NotifierDependencies = DelivererDependencies & {
+  readonly supervisor: Starts<'notifier' | 'fallback'>;
   readonly everyMs: number;
   /** How often it checks for undelivered alerts, and for channels that do not deliver. */
   readonly fallbackMs: number;

@@ -30,6 +30,7 @@ export type Notifications = {
   /** To addresses of others, through the guard of addresses. */
   readonly send: Sender['send'];
   readonly startNotifier: (every: {
+    readonly supervisor: NotifierDependencies['supervisor'];
     readonly place: string;
     readonly everyMs: number;
     readonly fallbackMs: number;
@@ -242,8 +243,9 @@ export function createNotifications({
       },
       pushKey: async () => (await vapid()).public_key,
     },
-    startNotifier: ({ place, everyMs, fallbackMs, figures = noFigures, ...times }) => {
+    startNotifier: ({ supervisor, place, everyMs, fallbackMs, figures = noFigures, ...times }) => {
       const notifier = createNotifier({
+        supervisor,
         sql,
         clock,
         log,

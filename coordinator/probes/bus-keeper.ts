@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
-import { type End, pause } from '../../shared/base/async.ts';
+import type { Starts } from '../../shared/actor/supervisor.ts';
+import { pause } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Announce } from '../../shared/bus/announcement.ts';
@@ -344,7 +345,7 @@ type EnterBusDependencies = {
   readonly owner: string;
   readonly announce: Announce;
   readonly log: Log;
-  readonly ends: End[];
+  readonly supervisor: Starts<'bus'>;
   readonly signal: AbortSignal;
 };
 
@@ -383,7 +384,7 @@ export async function enterBus({
   owner,
   announce,
   log,
-  ends,
+  supervisor,
   signal,
 }: EnterBusDependencies): Promise<{ readonly bus: Bus; readonly system: Bus }> {
   const { entrance, keeping, credentials, systemCredentials } = place;
@@ -396,7 +397,7 @@ export async function enterBus({
     log,
     signal,
   });
-  ends.push(bus.close);
+  supervisor.part('bus', bus.close);
   const system = await connectBus({
     ...entrance,
     credentials: systemCredentials,
@@ -404,7 +405,7 @@ export async function enterBus({
     log,
     signal,
   });
-  ends.push(system.close);
+  supervisor.part('bus', system.close);
   await untilBus(() => ensureStreams(bus), { log, signal });
   return { bus, system };
 }

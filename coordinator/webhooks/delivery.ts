@@ -1,9 +1,9 @@
+import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { eventJson, eventsByKey } from '../events/queries.ts';
-import { createRetryingTicker } from '../housekeeping/jobs.ts';
 import { postMails } from '../mail/queries.ts';
 import { signedPost } from '../notifications/kinds/webhook.ts';
 import { ownersOf } from '../notifications/last-resort.ts';
@@ -232,23 +232,16 @@ export function createWebhookSending(deps: WebhookSendingDependencies): WebhookS
 /** What is due is sent within so much, besides being sent at once when a turn ends. */
 const everyMs = 1_000;
 
-export function startWebhooks(deps: WebhookSendingDependencies): {
-  readonly stop: () => Promise<void>;
-} {
+export function startWebhooks(
+  deps: WebhookSendingDependencies & { readonly supervisor: Starts<'webhooks'> },
+): void {
   const sending = createWebhookSending(deps);
-  const ticker = createRetryingTicker({
-    name: 'webhooks',
-    everyMs,
-    tick: sending.tick,
-    log: deps.log,
-  });
+  const ticker = deps.supervisor.ticker('webhooks', { everyMs, tick: sending.tick });
   sending.onTurnEnd(ticker.hurry);
-  return {
-    stop: async () => {
-      await ticker.stop();
-      await sending.close();
-    },
-  };
+  deps.supervisor.part('webhooks', async () => {
+    await ticker.stop();
+    await sending.close();
+  });
 }
 
 /** Longer than an attempt. */

@@ -1,4 +1,4 @@
-import { createPump, type Pump } from '../../shared/actor/mailbox.ts';
+import { createPump, type Pump } from '../../shared/actor/pump.ts';
 import { backoff } from '../../shared/base/async.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Log } from '../../shared/base/log.ts';

@@ -41,6 +41,7 @@ import type {
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
 import { createChanges } from '../../coordinator/web/live.ts';
 import { type WebDependencies, webRoutes } from '../../coordinator/web/routes.ts';
+import { createSupervisor } from '../../shared/actor/supervisor.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
@@ -239,6 +240,8 @@ export const startWeb = async ({
     baseUrl,
     send: send ?? sender.send,
   });
+  const supervisor = createSupervisor(log);
+  publishing.start(supervisor);
   const app = Fastify({
     ...restServerOptions,
     forceCloseConnections: true,
@@ -318,7 +321,7 @@ export const startWeb = async ({
     die: () => app.close(),
     close: async () => {
       await app.close();
-      await publishing.close();
+      await supervisor.close();
       await changes.close();
       await sessions.close();
       await assistants.close();

@@ -1,4 +1,4 @@
-import { createTicker } from '../../../shared/actor/mailbox.ts';
+import type { Starts } from '../../../shared/actor/supervisor.ts';
 import { createRecentCache } from '../../../shared/base/async.ts';
 import type { Log } from '../../../shared/base/log.ts';
 import type { WithTimeout } from '../../database/startup.ts';
@@ -149,9 +149,8 @@ export type Publishing = {
   readonly slugOfDomain: (host: string) => string | undefined;
   readonly doors: PageAccess;
   readonly subscribing: Subscribing;
-  /** Reads the domains; call it when the database has become available. */
-  readonly hurry: () => void;
-  readonly close: () => Promise<void>;
+  /** Reads the domains from now on; call it when the database has become available. */
+  readonly start: (supervisor: Starts<'publishing'>) => void;
 };
 
 type Dependencies = WebhookDependencies & {
@@ -202,15 +201,6 @@ export function createPublishing(parts: Dependencies): Publishing {
 
   let domains = new Map<string, string>();
   const readDomains = patiently(() => pageDomains(sql));
-  const ticker = createTicker({
-    everyMs: domainsEveryMs,
-    tick: async () => {
-      domains = new Map((await readDomains()).map(({ domain, slug }) => [domain, slug]));
-    },
-    // The known domains stay; other parts report that the database is away.
-    onFailure: () => undefined,
-  });
-  ticker.hurry();
 
   const attempts = createAttempts(sql, clock, accountSecrets);
   const subscribing = createSubscribing({ ...parts, attempts });
@@ -227,7 +217,14 @@ export function createPublishing(parts: Dependencies): Publishing {
       confirm: patiently(subscribing.confirm),
       leave: patiently(subscribing.leave),
     },
-    hurry: ticker.hurry,
-    close: ticker.stop,
+    start: (supervisor) =>
+      supervisor
+        .ticker('publishing', {
+          everyMs: domainsEveryMs,
+          tick: async () => {
+            domains = new Map((await readDomains()).map(({ domain, slug }) => [domain, slug]));
+          },
+        })
+        .hurry(),
   };
 }

@@ -1,6 +1,5 @@
-import { createTicker } from '../../../shared/actor/mailbox.ts';
+import type { Starts } from '../../../shared/actor/supervisor.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import type { Log } from '../../../shared/base/log.ts';
 import type { Clock } from '../../../shared/base/time.ts';
 import type { Sql } from '../../database/connect.ts';
 import { inTransaction } from '../../database/sql.ts';
@@ -140,20 +139,20 @@ export async function notifySubscribers(
 }
 
 export function startNotifyingSubscribers({
+  supervisor,
   sql,
   clock,
-  log,
   everyMs,
   hasMail,
 }: {
+  readonly supervisor: Starts<'page mails'>;
   readonly sql: Sql;
   readonly clock: Clock;
-  readonly log: Pick<Log, 'error'>;
   readonly everyMs: number;
   readonly hasMail: boolean;
-}): { readonly stop: () => Promise<void> } {
+}): void {
   let cleanedAt = Number.NEGATIVE_INFINITY;
-  return createTicker({
+  supervisor.ticker('page mails', {
     everyMs,
     tick: async () => {
       const now = clock.now();
@@ -162,7 +161,5 @@ export function startNotifyingSubscribers({
       await forgetUnconfirmed(sql, new Date(now - optInLifeMs));
       cleanedAt = now;
     },
-    onFailure: (error) =>
-      log.error({ err: error }, 'could not notify subscribers of status pages; retrying'),
   });
 }

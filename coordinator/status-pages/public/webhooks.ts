@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { createTicker } from '../../../shared/actor/mailbox.ts';
+import type { Starts } from '../../../shared/actor/supervisor.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import type { Log } from '../../../shared/base/log.ts';
 import type { Clock } from '../../../shared/base/time.ts';
 import type { Sql } from '../../database/connect.ts';
 import { inTransaction } from '../../database/sql.ts';
@@ -203,17 +202,12 @@ export function createWebhookDelivery({
 }
 
 export function startWebhookDelivery({
-  log,
+  supervisor,
   everyMs,
   ...parts
 }: WebhookDependencies & {
-  readonly log: Pick<Log, 'error'>;
+  readonly supervisor: Starts<'page webhooks'>;
   readonly everyMs: number;
-}): { readonly stop: () => Promise<void> } {
-  return createTicker({
-    everyMs,
-    tick: createWebhookDelivery(parts).tick,
-    onFailure: (error) =>
-      log.error({ err: error }, 'could not notify webhooks of status pages; retrying'),
-  });
+}): void {
+  supervisor.ticker('page webhooks', { everyMs, tick: createWebhookDelivery(parts).tick });
 }

@@ -60,7 +60,7 @@ const deliveriesOf = (partition: number) => {
       presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
     },
     isLoaded: () => true,
-    tell: () => Promise.resolve({ is: 'done' }),
+    ask: () => Promise.resolve({ is: 'done' }),
   });
   const ticker = setInterval(() => tickDeliveries(deliveries, performance.now()), 20);
   return { deliveries, end: () => clearInterval(ticker) };
@@ -104,7 +104,7 @@ test('a message that the partition postpones is held, and decided when all have 
       presences: () => [{ probe, heard_at: performance.now(), handed_over: handedOver }],
     },
     isLoaded: () => true,
-    tell: async (message) => {
+    ask: async (message) => {
       if (message.is === 'deliveries')
         shown.push([
           message.backlog.until === null ? 'working' : 'holding',
@@ -142,7 +142,7 @@ test('what the database does not take is tried again in its order, before what c
       presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
     },
     isLoaded: () => true,
-    tell: (message) => {
+    ask: (message) => {
       if (isAway)
         return Promise.reject(Object.assign(new Error('no database'), { code: 'ECONNREFUSED' }));
       if (message.is === 'deliveries') told.push(message.deliveries.map(({ subject }) => subject));
@@ -179,7 +179,7 @@ test('what cannot be processed for another reason is given back, and holds up no
       presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
     },
     isLoaded: () => true,
-    tell: () => Promise.reject(new Error('a fault of ours')),
+    ask: () => Promise.reject(new Error('a fault of ours')),
   });
   const waits = () => tickDeliveries(deliveries, performance.now());
   await eventually(() => !waits());

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { actors } from '../../../coordinator/actors.ts';
 import { type App, createApp } from '../../../coordinator/app.ts';
 import { readConfig } from '../../../coordinator/config.ts';
 import { emptyUnit, type Unit } from '../../../coordinator/engine/commit.ts';
@@ -117,6 +118,7 @@ describe('metrics', async () => {
         streams: true,
         partitions: 32,
         resting: false,
+        actors: [],
         onBus: undefined,
         disk: undefined,
         certificates: [],
@@ -139,6 +141,7 @@ describe('metrics', async () => {
       show({
         ...seen,
         resting: true,
+        actors: [{ name: 'notifier', running: 1, waiting: 2, restarts: 3 }],
         onBus: {
           streamStates: [{ stream: 'RESULTS', bytes: 1, messages: 1, missing: 2 }],
           waiting: [{ partition: 7, messages: 12 }],
@@ -160,6 +163,8 @@ describe('metrics', async () => {
       });
       const before = await registry.metrics();
       expect(figureOf(before, 'antipode_resting')).toBe(1);
+      expect(figureOf(before, 'antipode_actor_restarts_total', 'actor="notifier"')).toBe(3);
+      expect(figureOf(before, 'antipode_actor_waiting', 'actor="notifier"')).toBe(2);
       expect(figureOf(before, 'antipode_probe_clock_offset_seconds', 'probe="Oslo"')).toBe(-0.25);
       expect(figureOf(before, 'antipode_probe_results_dropped_total', 'probe="Oslo"')).toBe(5);
       expect(figureOf(before, 'antipode_probe_announcements_refused_total', 'probe="Oslo"')).toBe(
@@ -240,6 +245,9 @@ describe('metrics', async () => {
         SECRET_KEY: testSecretKey,
         PORT: '0',
         METRICS_PORT: '0',
+        // Nobody is there; without it no mail would be sent.
+        SMTP_URL: 'smtp://127.0.0.1:1',
+        MAIL_FROM: 'antipode@example.com',
       };
       app = createApp(readConfig(environment), { log });
       ({ url } = await app.start());
@@ -288,6 +296,11 @@ describe('metrics', async () => {
       }, 60_000);
       expect(figureOf(text, 'antipode_jetstream_limit_bytes')).toBeGreaterThan(0);
       expect(figureOf(text, 'antipode_jetstream_bytes')).toBeGreaterThanOrEqual(0);
+    });
+
+    test('has the long-lived parts of its table, no more and no fewer', async () => {
+      const named = (await scrape()).matchAll(/^antipode_actor_waiting\{actor="([^"]+)"\}/gm);
+      expect([...named].map(([, name]) => name).toSorted()).toEqual(Object.keys(actors).toSorted());
     });
 
     test("gives an organisation's own monitoring its monitors, for a token that may read", async () => {

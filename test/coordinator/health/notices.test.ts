@@ -158,6 +158,7 @@ describe('probes', () => {
       streams: true,
       partitions: 32,
       resting: false,
+      actors: [],
       onBus: undefined,
       disk: undefined,
       certificates: [],

@@ -12,6 +12,7 @@ import {
   type Announcements,
   createAnnouncements,
 } from '../../../coordinator/probes/announcements.ts';
+import { createSupervisor } from '../../../shared/actor/supervisor.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { systemClock } from '../../../shared/base/time.ts';
@@ -148,6 +149,7 @@ describe('the keys on the bus', () => {
   const lookAfterBus = async (): Promise<string[]> => {
     const from = published.length;
     const book = await openPingBook({
+      supervisor: createSupervisor(log),
       sql: bench.sql,
       bus,
       log,
@@ -248,6 +250,7 @@ describe('a heartbeat key', () => {
     });
     plain = await connectBus({ url, credentials, name: 'test of replays', log });
     book = await openPingBook({
+      supervisor: createSupervisor(log),
       sql: network.sql,
       bus,
       records: createPingRecords(bus),

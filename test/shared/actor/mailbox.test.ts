@@ -3,12 +3,10 @@ import {
   ActorClosed,
   ActorGivenUp,
   createActor,
-  createPump,
-  createTicker,
   MailboxFull,
 } from '../../../shared/actor/mailbox.ts';
 
-describe('mailbox', () => {
+describe('actor', () => {
   const gate = () => {
     let open = () => {};
     const opened = new Promise<void>((resolve) => {
@@ -33,7 +31,7 @@ describe('mailbox', () => {
       },
       { capacity: 10 },
     );
-    const both = [actor.tell('a'), actor.tell('b')];
+    const both = [actor.ask('a'), actor.ask('b')];
     first.open();
     await Promise.all(both);
     expect(seen).toEqual(['a begins at 0', 'a ends', 'b begins at 1', 'b ends']);
@@ -57,9 +55,9 @@ describe('mailbox', () => {
       },
       { capacity: 10, onFailure: (error) => failures.push(error) },
     );
-    await actor.tell('good');
-    await expect(actor.tell('bad')).rejects.toThrow('no');
-    await actor.tell('good');
+    await actor.ask('good');
+    await expect(actor.ask('bad')).rejects.toThrow('no');
+    await actor.ask('good');
     expect(inits).toBe(2);
     expect(failures).toHaveLength(1);
   });
@@ -73,7 +71,7 @@ describe('mailbox', () => {
       },
       { capacity: 10 },
     );
-    expect(await Promise.all([actor.tell(1), actor.tell(2), actor.tell(3)])).toEqual([
+    expect(await Promise.all([actor.ask(1), actor.ask(2), actor.ask(3)])).toEqual([
       '0 and 1',
       '1 and 2',
       '3 and 3',
@@ -90,11 +88,11 @@ describe('mailbox', () => {
       },
       { capacity: 1 },
     );
-    const first = actor.tell('a');
-    await expect(actor.tell('b')).rejects.toThrow(MailboxFull);
+    const first = actor.ask('a');
+    await expect(actor.ask('b')).rejects.toThrow(MailboxFull);
     held.open();
     await first;
-    await actor.tell('c');
+    await actor.ask('c');
   });
 
   test('closing finishes what was taken, hands the state to close, and refuses what comes after', async () => {
@@ -108,11 +106,11 @@ describe('mailbox', () => {
       },
       { capacity: 10 },
     );
-    const told = actor.tell(null);
+    const told = actor.ask(null);
     await actor.close();
     await told;
     expect(closed).toEqual([1]);
-    await expect(actor.tell(null)).rejects.toThrow(ActorClosed);
+    await expect(actor.ask(null)).rejects.toThrow(ActorClosed);
   });
 
   test('an actor whose message stalls is given up: that message, those behind it and later ones fail, and closing waits for none', async () => {
@@ -129,10 +127,10 @@ describe('mailbox', () => {
       },
       { capacity: 10, timeoutMs: 20, onGivenUp: () => given.push(1) },
     );
-    const [first, second] = [actor.tell('a'), actor.tell('b')];
+    const [first, second] = [actor.ask('a'), actor.ask('b')];
     await expect(first).rejects.toThrow(ActorGivenUp);
     await expect(second).rejects.toThrow(ActorGivenUp);
-    await expect(actor.tell('c')).rejects.toThrow(ActorGivenUp);
+    await expect(actor.ask('c')).rejects.toThrow(ActorGivenUp);
     await actor.close();
     expect([seen, given]).toEqual([['a'], [1]]);
   });
@@ -153,131 +151,63 @@ describe('mailbox', () => {
       },
       { capacity: 10, timeoutMs: 300, onGivenUp: () => given.push(1) },
     );
-    await actor.tell(null);
+    await actor.ask(null);
     expect(given).toEqual([]);
   });
-});
 
-describe('a pump', () => {
-  const gated = () => {
-    const gates: PromiseWithResolvers<void>[] = [];
+  test('init has a time limit, too', async () => {
+    const given: number[] = [];
+    const actor = createActor<null, string>(
+      {
+        name: 'unborn',
+        init: () => new Promise(() => undefined),
+        receive: async () => ({ state: null, answer: undefined }),
+      },
+      { capacity: 10, timeoutMs: 60_000, initTimeoutMs: 20, onGivenUp: () => given.push(1) },
+    );
+    await expect(actor.ask('a')).rejects.toThrow(ActorGivenUp);
+    expect(given).toEqual([1]);
+  });
+
+  test('after a failure it rests before the next message, and closing wakes it', async () => {
+    const begun: string[] = [];
     const failures: unknown[] = [];
-    let may = true;
-    const pump = createPump({
-      once: () => {
-        const gate = Promise.withResolvers<void>();
-        gates.push(gate);
-        return gate.promise;
+    const actor = createActor<null, string>(
+      {
+        name: 'resting',
+        init: async () => null,
+        receive: async (_, message) => {
+          begun.push(message);
+          throw new Error('no');
+        },
       },
-      may: () => may,
-      onFailure: (error) => failures.push(error),
-    });
-    return {
-      pump,
-      gates,
-      failures,
-      forbid: () => {
-        may = false;
+      {
+        capacity: 10,
+        rest: { firstMs: 3_600_000, longestMs: 3_600_000 },
+        onFailure: (error) => failures.push(error),
       },
-    };
-  };
-
-  test('works one at a time, and once more for all that asked meanwhile', async () => {
-    const { pump, gates } = gated();
-    const done = pump.run();
-    for (let time = 0; time < 3; time += 1) await pump.run();
-    expect(gates).toHaveLength(1);
-    gates[0]?.resolve();
-    await expect.poll(() => gates.length).toBe(2);
-    gates[1]?.resolve();
-    await done;
-    expect(gates).toHaveLength(2);
+    );
+    expect(['a', 'b'].map(actor.tell)).toEqual([true, true]);
+    await vi.waitFor(() => expect(failures).toHaveLength(1));
+    await new Promise(setImmediate);
+    expect(begun).toEqual(['a']);
+    await actor.close();
+    expect(begun).toEqual(['a', 'b']);
   });
 
-  test('leaves what it may not do to a resume, and does nothing without a request', async () => {
-    const { pump, gates, forbid } = gated();
-    await pump.resume();
-    expect(gates).toHaveLength(0);
-    const done = pump.run();
-    pump.askAgain();
-    forbid();
-    gates[0]?.resolve();
-    await done;
-    expect(gates).toHaveLength(1);
-    void pump.resume();
-    expect(gates).toHaveLength(2);
-  });
-
-  test('continues after a failure, and not after its stop', async () => {
-    const { pump, gates, failures } = gated();
-    const done = pump.run();
-    gates[0]?.reject(new Error('broken'));
-    await done;
-    expect(failures).toEqual([new Error('broken')]);
-    const last = pump.run();
-    await pump.run();
-    pump.stop();
-    gates[1]?.resolve();
-    await last;
-    await pump.run();
-    expect(gates).toHaveLength(2);
-  });
-});
-
-describe('ticker', () => {
-  const never = 3_600_000;
-
-  /** Ticks that each end when the test says so. */
-  const slowTicks = () => {
-    const ends: (() => void)[] = [];
-    const tick = async (): Promise<void> => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      ends.push(resolve);
-      await promise;
-    };
-    return {
-      ends,
-      ticker: createTicker({
-        everyMs: never,
-        tick,
-        onFailure: (error) => expect.unreachable(String(error)),
-      }),
-    };
-  };
-
-  test('a hurried one does not wait for its time', async () => {
-    const { ends, ticker } = slowTicks();
-    ticker.hurry();
-    await vi.waitFor(() => expect(ends).toHaveLength(1));
-    ends[0]?.();
-    await ticker.stop();
-  });
-
-  test('hurried while it is at work it ticks once more, because it may be past the new work, and never two at once', async () => {
-    const { ends, ticker } = slowTicks();
-    ticker.hurry();
-    await vi.waitFor(() => expect(ends).toHaveLength(1));
-    ticker.hurry();
-    ticker.hurry();
-    await Promise.resolve();
-    expect(ends).toHaveLength(1);
-    ends[0]?.();
-    await vi.waitFor(() => expect(ends).toHaveLength(2));
-    ends[1]?.();
-    await ticker.stop();
-    expect(ends).toHaveLength(2);
-  });
-
-  test('stopped it ends with the tick that is at work, and no hurry wakes it', async () => {
-    const { ends, ticker } = slowTicks();
-    ticker.hurry();
-    await vi.waitFor(() => expect(ends).toHaveLength(1));
-    ticker.hurry();
-    const stopping = ticker.stop();
-    ends[0]?.();
-    await stopping;
-    ticker.hurry();
-    await Promise.resolve();
-    expect(ends).toHaveLength(1);
+  test('what is told to a full or closed mailbox is not taken, and says so', async () => {
+    const held = gate();
+    const actor = createActor<null, string>(
+      {
+        name: 'narrow',
+        init: async () => null,
+        receive: () => held.opened.then(() => ({ state: null, answer: undefined })),
+      },
+      { capacity: 1 },
+    );
+    expect([actor.tell('a'), actor.tell('b')]).toEqual([true, false]);
+    held.open();
+    await actor.close();
+    expect(actor.tell('c')).toBe(false);
   });
 });
