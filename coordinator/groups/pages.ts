@@ -471,8 +471,8 @@ function goneWith({ monitors, windows, channels, pages }: GroupDetail): Html {
         channels.length > 0 &&
         html`
           <li>
-            These channels are told of them no longer, unless it is for other
-            reasons: ${names(channels)}.
+            These channels no longer receive their alerts, unless other rules include them:
+            ${names(channels)}.
           </li>
         `
       }
