@@ -1,5 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createSupervisor, type SeenActor, type Supervisor } from '../shared/actor/supervisor.ts';
+import { pause } from '../shared/base/async.ts';
 import { newId } from '../shared/base/crypto.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { anchorOf, isPublicAddress } from '../shared/base/network.ts';
@@ -21,12 +23,14 @@ import {
   createPingIntake,
   createPingRecords,
   type PingBus,
+  type PingRecords,
 } from '../shared/bus/pings.ts';
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../shared/checks/assignment.ts';
 import { isForSome, kinds } from '../shared/checks/kinds.ts';
 import { type HttpsAbility, httpsAbilities } from '../shared/checks/placement.ts';
 import { keyIdOf } from '../shared/checks/sealed-secrets.ts';
+import type { ActorName } from './actors.ts';
 import {
   createLookup,
   createOwnResolver,
@@ -38,7 +42,6 @@ import { createUdpSockets } from './checks/dns/sockets.ts';
 import { createGuard } from './checks/guard.ts';
 import { canPing, createPing } from './checks/icmp/ping.ts';
 import { createChecks } from './checks/kinds.ts';
-import { chargeUncaught } from './checks/limits.ts';
 import type { ProbeIdentity } from './checks/types.ts';
 import type { Config } from './config.ts';
 import { claimDataFolder, readIfThere, replaceFile } from './disk/files.ts';
@@ -54,7 +57,7 @@ import {
 } from './presence/knowledge.ts';
 import { createRegistryQuestions } from './presence/questions.ts';
 import { openRequestSigning } from './presence/request-signing.ts';
-import { connectWithRetries, createPresence } from './presence/signal.ts';
+import { connectWithRetries, createPresence, type Presence } from './presence/signal.ts';
 import { openAssignments } from './schedule/assignments.ts';
 import { createHeartbeats, createPingView } from './schedule/heartbeats.ts';
 import { createRunner } from './schedule/runner.ts';
@@ -81,11 +84,8 @@ export type ProbeApp = {
   readonly displaced: Promise<void>;
   /** Settles when the bus will not let this probe in again. It must then close. */
   readonly shutOut: Promise<ShutOut>;
-  /**
-   * Takes an uncaught error. If a check threw it, only that check fails. Returns false when no
-   * check threw it.
-   */
-  readonly takeFault: (error: unknown) => boolean;
+  /** Its long-lived parts, and how often they started again. */
+  readonly actors: () => readonly SeenActor[];
   readonly close: () => Promise<void>;
 };
 
@@ -135,43 +135,118 @@ async function takeStopMark(path: string): Promise<number | undefined> {
 }
 
 export async function createProbe(config: Config, overrides: Overrides = {}): Promise<ProbeApp> {
-  const credentials = config.PROBE_CREDENTIALS;
-  const { probe: id, name, continent, organisation } = credentials;
+  const { probe: id, name, continent } = config.PROBE_CREDENTIALS;
   const log = overrides.log ?? createLog({ name: `probe ${name}`, level: config.LOG_LEVEL });
-  const host = overrides.host ?? systemClock;
-  const folder = config.PROBE_DATA_DIR;
-  const url = config.PROBE_NATS_URL ?? credentials.nats_url;
+  const supervisor = createSupervisor<ActorName>(log);
   const stopping = new AbortController();
-  const session = newId();
-  const startedAt = performance.now();
   const displaced = Promise.withResolvers<void>();
   const shutOut = Promise.withResolvers<ShutOut>();
-  let describeHealth = (): string => '';
-  const claim = await claimDataFolder(folder, id, () => describeHealth());
-  const own = await openOwnCredentials({
-    folder,
-    given: credentials.nats_credentials,
-    log,
+  const base = { config, overrides, log, supervisor, stopping, displaced, shutOut };
+
+  const folder = await openFolder(base);
+  const reach = await openReach({ ...base, ...folder });
+  const checking = await openChecking({ ...base, ...folder, ...reach });
+  const ear = await openReceiver({ ...base, ...folder });
+  const all = { ...base, ...folder, ...reach, ...checking, ear };
+  const presence = openPresence(all);
+  const { schedule, heartbeats, runner, udp, reporter, assignments, knowledge } = all;
+  // Ended in the reverse order. What is begun here goes on until it is reported.
+  supervisor.part('bus', async () => all.link.bus?.close());
+  supervisor.part('knowledge', knowledge.settled);
+  supervisor.part('assignments', assignments.close);
+  supervisor.part('reporter', reporter.close);
+  supervisor.part('presence', presence.stop);
+  supervisor.part('name look-ups', () => udp.close());
+  supervisor.part('runner', runner.close);
+  if (ear) supervisor.part('ping receiver', ear.close);
+  supervisor.part('wheel', () => markStop(all));
+  supervisor.part('deadlines', () => heartbeats.stop());
+  supervisor.part('wheel', () => schedule.stop());
+
+  schedule.start();
+  heartbeats.start();
+  log.info(
+    {
+      probe: id,
+      continent,
+      version,
+      generation: all.spool.generation,
+      assignments: assignments.state().count,
+      waiting: all.spool.status().waiting,
+    },
+    'checking',
+  );
+  let isDisplaced = false;
+  void displaced.promise.then(() => {
+    isDisplaced = true;
+    log.error('a newer process runs as this probe: stopping');
   });
+
+  return {
+    onBus: enterBus({ ...all, presence }),
+    displaced: displaced.promise,
+    shutOut: shutOut.promise,
+    ear: ear?.address ?? null,
+    actors: supervisor.seen,
+    close: async () => {
+      stopping.abort();
+      if (!isDisplaced) await handOver({ ...all, presence });
+      await supervisor.close();
+      log.info('stopped');
+    },
+  };
+}
+
+type Base = {
+  readonly config: Config;
+  readonly overrides: Overrides;
+  readonly log: Log;
+  readonly supervisor: Supervisor<ActorName>;
+  readonly stopping: AbortController;
+  readonly displaced: PromiseWithResolvers<void>;
+  readonly shutOut: PromiseWithResolvers<ShutOut>;
+};
+
+/** What is on disk: who it is, what coordinators said, results that are not committed yet. */
+async function openFolder({ config, overrides, log, supervisor }: Base) {
+  const {
+    probe: id,
+    continent,
+    signing_keys: signingKeys,
+    nats_credentials: given,
+  } = config.PROBE_CREDENTIALS;
+  const host = overrides.host ?? systemClock;
+  const folder = config.PROBE_DATA_DIR;
+  /** Filled in when there is a connection, and what its host is told of its health. */
+  const link: { bus: Bus | undefined; heardAt: number | undefined; health: () => string } = {
+    bus: undefined,
+    heardAt: undefined,
+    health: () => '',
+  };
+  const claim = await claimDataFolder(folder, id, () => link.health());
+  supervisor.part('data folder', claim.release);
+  const own = await openOwnCredentials({ folder, given, log });
   const { key } = own;
   const ended = own.ended(host.now());
   if (ended !== undefined) log.error(ended);
   const clock = createCorrectedClock(host);
-  const knowledge = await openNetworkKnowledge({
-    folder,
-    signingKeys: credentials.signing_keys,
-    log,
-  });
+  const knowledge = await openNetworkKnowledge({ folder, signingKeys, log });
   const announcements = createAnnouncementReader({ trust: knowledge.trust, now: clock.now, log });
   const spoolFolder = join(folder, 'spool');
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
-  const spool = await openSpool({
-    folder: spoolFolder,
-    mostBytes: config.PROBE_SPOOL_MB * 1024 * 1024,
-    log,
-  });
+  const mostBytes = config.PROBE_SPOOL_MB * 1024 * 1024;
+  const spool = await openSpool({ folder: spoolFolder, mostBytes, log });
   const reporter = createReporter({ probe: id, continent, key, spool, clock, log });
-  let bus: Bus | undefined;
+  return { host, folder, link, own, key, clock, knowledge, announcements, spool, reporter };
+}
+
+type WithFolder = Base & Awaited<ReturnType<typeof openFolder>>;
+
+/** What it may reach, and whether it is online at all. */
+async function openReach({ config, log, supervisor, folder, link, knowledge }: WithFolder) {
+  const credentials = config.PROBE_CREDENTIALS;
+  const { name, continent, organisation } = credentials;
+  const url = config.PROBE_NATS_URL ?? credentials.nats_url;
   const reachability = createReachability({
     anchors: knowledge.anchors,
     busCounts: () => {
@@ -181,36 +256,43 @@ export async function createProbe(config: Config, overrides: Overrides = {}): Pr
       );
     },
     busRoundTrip: () =>
-      bus?.isConnected() ? bus.flush() : Promise.reject(new Error('there is no bus')),
+      link.bus?.isConnected() ? link.bus.flush() : Promise.reject(new Error('there is no bus')),
   });
-
-  const endpoints = await watchBusEndpoints(url, log);
-  let roster: Roster | undefined;
+  const endpoints = await watchBusEndpoints(url, supervisor, log);
+  const known: { roster: Roster | undefined } = { roster: undefined };
   const guard = createGuard({
     allow: config.PROBE_ALLOW_CIDRS,
     bus: endpoints.bus,
     own: endpoints.own,
-    roster: () => roster,
+    roster: () => known.roster,
   });
-  const families = watchFamilies();
-  const hostId = organisation === null ? undefined : await hostIdentity();
   const requests = organisation === null ? await openRequestSigning(folder) : undefined;
   const identify = (): ProbeIdentity => {
     const base_url = knowledge.baseUrl();
     const sign = knowledge.identifies() ? requests?.signerFor(base_url) : undefined;
     return { name, continent, base_url, version, ...(sign ? { sign } : {}) };
   };
-  let identity = identify();
+  return { url, reachability, endpoints, known, guard, requests, identity: identify(), identify };
+}
+
+type WithReach = WithFolder & Awaited<ReturnType<typeof openReach>>;
+
+/** Which monitors are checked, when, and how. */
+async function openChecking(parts: WithReach) {
+  const { config, overrides, log, folder, link, key, clock, knowledge, announcements } = parts;
+  const { probe: id, organisation } = config.PROBE_CREDENTIALS;
+  const { guard, reachability, known, reporter } = parts;
+  const families = watchFamilies();
   const udp = createUdpSockets();
   const ownResolver = createOwnResolver(udp);
-  const view = createPingView({
-    log,
-    ...(overrides.pingSettlingMs === undefined ? {} : { settlingMs: overrides.pingSettlingMs }),
-  });
+  const { pingSettlingMs: settlingMs } = overrides;
+  const view = createPingView({ log, ...(settlingMs === undefined ? {} : { settlingMs }) });
   // Asked once: the rights of a process stay what they are.
   const ping = createPing();
   const pinging = canPing(ping);
-  const askRegistry = createRegistryQuestions({ probe: id, key, bus: () => bus, announcements });
+  const bus = () => link.bus;
+  const askRegistry = createRegistryQuestions({ probe: id, key, bus, announcements });
+  const identity = { current: parts.identity };
   const runner = createRunner({
     checks: createChecks({
       connection: {
@@ -228,20 +310,15 @@ export async function createProbe(config: Config, overrides: Overrides = {}): Pr
     concurrency: config.PROBE_CONCURRENCY,
     clock,
     guard,
-    identity: () => identity,
+    identity: () => identity.current,
     reachability,
     unseal: knowledge.unseal,
     report: reporter.report,
     isCurrent: (assignment) => assignments.find(assignment.monitor) === assignment,
     log,
   });
-  const stopMark = join(folder, 'stopped');
-  const schedule = createSchedule({
-    self: id,
-    clock,
-    onDue: runner.turn,
-    stoppedAt: await takeStopMark(stopMark),
-  });
+  const stoppedAt = await takeStopMark(stopMarkIn(folder));
+  const schedule = createSchedule({ self: id, clock, onDue: runner.turn, stoppedAt });
   const heartbeats = createHeartbeats({
     self: id,
     clock,
@@ -260,275 +337,252 @@ export async function createProbe(config: Config, overrides: Overrides = {}): Pr
       for (const { drop } of both) drop(monitor);
     },
     onRoster: (next) => {
-      roster = next;
+      known.roster = next;
       for (const { setRoster } of both) setRoster(next);
     },
     announcements,
     clock,
     log,
   });
+  return { families, udp, view, pinging, runner, schedule, heartbeats, assignments, who: identity };
+}
 
+type WithChecking = WithReach & Awaited<ReturnType<typeof openChecking>>;
+
+/** The heartbeat address of this probe; undefined where it has none. */
+async function openReceiver(parts: WithFolder) {
+  const { config, log, supervisor, folder, key, clock, knowledge, announcements } = parts;
+  const { probe: id, name, continent, organisation } = config.PROBE_CREDENTIALS;
+  const port = config.PROBE_PING_PORT;
+  if (port === undefined) return undefined;
+  // Only a ping receiver needs node's web server, which costs some 10 MiB.
+  const { startPingReceiver, createPingForwarding } = await import('./pings/receiver.ts');
+  const probe = { id, organisation };
+  const keys = await openReceiverKeys({ supervisor, folder, probe, key, announcements, log });
+  const spool = await openPingSpool(join(folder, 'beats.jsonl'), log);
+  // Without a coordinator, no one gives the probe the time. Pings must not wait for that, and the
+  // host's clock is mostly right.
+  let patienceEnds = Number.POSITIVE_INFINITY;
+  const isMeasured = (): boolean => clock.isMeasured() || performance.now() > patienceEnds;
+  const { authorities } = config;
+  const { baseUrl } = knowledge;
   let pingBus: PingBus | undefined;
-  const openPingReceiver = async (port: number) => {
-    // Only a ping receiver needs node's web server, which costs some 10 MiB.
-    const [{ startPingReceiver }, { createPingForwarding }] = await Promise.all([
-      import('./pings/receiver.ts'),
-      import('./pings/receiver.ts'),
-    ]);
-    const keys = await openReceiverKeys({
-      folder,
-      probe: { id, organisation },
-      key,
-      announcements,
-      log,
-    });
-    const pings = await openPingSpool(join(folder, 'beats.jsonl'), log);
-    // Without a coordinator, no one gives the probe the time. Pings must not wait for that, and the
-    // host's clock is mostly right.
-    let patienceEnds = Number.POSITIVE_INFINITY;
-    const isMeasured = (): boolean => clock.isMeasured() || performance.now() > patienceEnds;
-    const timed = { ...clock, isMeasured };
-    const { authorities } = config;
-    const forwarding = createPingForwarding({
-      probe: id,
-      key,
-      baseUrl: knowledge.baseUrl,
-      clock,
-      authorities,
-    });
-    const intake = createPingIntake({
-      pingBus: () => pingBus,
-      forwarding,
-      spool: pings,
-      findKey: keys.find,
-      ear: name,
-      clock: timed,
-      log,
-    });
-    const { address, close } = await startPingReceiver({
-      host: config.PROBE_EAR_HOST,
-      port,
-      take: intake.take,
-      log,
-    });
-    const closeAll = async (): Promise<void> => {
+  const intake = createPingIntake({
+    pingBus: () => pingBus,
+    forwarding: createPingForwarding({ probe: id, key, baseUrl, clock, authorities }),
+    spool,
+    findKey: keys.find,
+    ear: name,
+    clock: { ...clock, isMeasured },
+    log,
+  });
+  const host = config.PROBE_EAR_HOST;
+  const { address, close } = await startPingReceiver({ host, port, take: intake.take, log });
+  return {
+    address,
+    attach: (bus: Bus, records: PingRecords): void => {
+      pingBus = createPingBus(bus, records, continent);
+      patienceEnds = performance.now() + clockSyncWithinMs;
+      keys.attach(bus);
+    },
+    close: async (): Promise<void> => {
       await close();
       await intake.close();
       await keys.close();
-    };
-    const attach = (bus: Bus): void => {
-      patienceEnds = performance.now() + clockSyncWithinMs;
-      keys.attach(bus);
-    };
-    return { address, attach, close: closeAll };
-  };
-  const ear =
-    config.PROBE_PING_PORT === undefined
-      ? undefined
-      : await openPingReceiver(config.PROBE_PING_PORT);
-
-  const presence = createPresence({
-    key,
-    host,
-    clock,
-    log,
-    ...(overrides.presenceMs === undefined ? {} : { everyMs: overrides.presenceMs }),
-    parts: {
-      describe: async () => {
-        const hasPing = await pinging;
-        return {
-          probe: id,
-          generation: spool.generation,
-          session,
-          up_ms: Math.floor(performance.now() - startedAt),
-          version,
-          seal_key: knowledge.sealKey,
-          allowed_cidrs: config.PROBE_ALLOW_CIDRS,
-          kinds: [
-            ...kinds.filter((kind) => isForSome(kind) && (kind !== 'icmp' || hasPing)),
-            ...httpsAbilitiesOf(families()),
-          ],
-          ear: ear?.address ?? null,
-          spool: spool.status(),
-          assignments: { ...assignments.state(), roster_epoch: assignments.roster()?.epoch ?? 0 },
-          ...(clock.isMeasured() ? { clock_offset_ms: Math.round(clock.offset()) } : {}),
-          ...own.described(),
-          ...(requests && knowledge.identifies()
-            ? {
-                ...requests.described(knowledge.baseUrl(), clock.now()),
-                addresses: requestAddresses(config.PROBE_ADDRESSES, endpoints.own()),
-              }
-            : {}),
-          ...(hostId === undefined ? {} : { host: hostId }),
-          refused: announcements.refused(),
-          load: runner.load(),
-          checks: [...runner.tally()],
-          self_test: await reachability.selfTest(),
-        };
-      },
-      handedOver: reporter.handedOver,
-      isWanting: knowledge.isWanting,
-      read: announcements.read,
-      onReply: (reply) => {
-        heardAt = performance.now();
-        if (reply.displaced) displaced.resolve();
-        own.hear(reply, bus);
-        const identified = knowledge.identifies();
-        knowledge.learn(reply, assignments.keysInUse);
-        if (reply.base_url !== identity.base_url || knowledge.identifies() !== identified)
-          identity = identify();
-        reporter.onReply(reply);
-      },
     },
-  });
-
-  const answerTrial = async ({ trial, assignment }: TestRunMessage): Promise<void> => {
-    const result = await runner.test(trial, assignment);
-    if (!result) return;
-    const { at, took_ms, outcome, cause, phases, evidence } = result;
-    const answer: TestAnswerMessage = {
-      v: 1,
-      probe: id,
-      trial,
-      result: {
-        at,
-        took_ms,
-        outcome,
-        phases,
-        cause: cause && { ...cause, params: { ...cause.params } },
-        evidence: evidence && { ...evidence },
-      },
-    };
-    const body = Buffer.from(JSON.stringify(answer));
-    bus?.publish(subjects.presence(id), body, signatureOf(key, body));
   };
+}
 
-  const answerLook = async (message: Message): Promise<void> => {
-    if (!announcements.readNow(message, subjects.look(id))) return;
-    const said = jsonOf(message.data);
-    const tried = testRunMessage.safeParse(said);
-    if (tried.success) return answerTrial(tried.data);
-    const asked = recheckMessage.parse(said);
-    // The stored copy is the same object each time, which lets a check reuse what it prepared.
-    const stored = assignments.find(asked.assignment.monitor);
-    const isNewer =
-      stored !== undefined && stored.config_version >= asked.assignment.config_version;
-    await runner.recheck({
-      look: asked.look,
-      asked_at: asked.asked_at,
-      assignment: isNewer ? stored : asked.assignment,
-    });
-  };
+type All = WithChecking & { readonly ear: Awaited<ReturnType<typeof openReceiver>> };
 
-  const goOnBus = async (): Promise<void> => {
-    const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca, authorities } = config;
-    const entrance = { url, tlsFirst, ca, authorities, credentials: own.text };
-    const routeOf = (subject: string): string =>
-      organisation === null ? subject : relayedSubject(id, subject);
-    bus = await connectWithRetries({
-      ...entrance,
-      name,
-      log,
-      inboxPrefix: inboxOf(id),
-      routeOf,
-      signal: stopping.signal,
-      onShutOut: shutOut.resolve,
-    });
-    if (!bus) return;
-    const records = createPingRecords(bus);
-    view.attach(bus, records);
-    pingBus = createPingBus(bus, records, continent);
-    ear?.attach(bus);
-    bus.subscribe(subjects.look(id), answerLook);
-    bus.subscribe(subjects.receipt(id), (message) => {
-      if (announcements.readNow(message, subjects.receipt(id)))
-        reporter.receive(receiptMessage.parse(jsonOf(message.data)));
-    });
-    assignments.attach(bus);
-    presence.start(bus);
-    reporter.attach(bus);
-  };
-
-  const isWell = ({ healthy, quarantined }: RosterProbe): boolean => healthy && !quarantined;
-
-  /**
-   * Other probes (public ones, or those of its private place) take this probe's turns before it
-   * stops. Where none can, it takes them itself when it is back.
-   */
-  const handOver = async (): Promise<void> => {
-    const until = performance.now() + (overrides.handOverMs ?? handOverAtMostMs);
-    const own = roster?.probes.find((probe) => probe.id === id);
-    const others = roster?.probes.filter(
-      (probe) => probe.id !== id && probe.organisation === own?.organisation,
-    );
-    const isWanted = own !== undefined && isWell(own) && others?.some(isWell) === true;
-    if (overrides.handOverMs === 0 || !isWanted || !bus?.isConnected() || !(await presence.leave()))
-      return;
-    while (!schedule.isHandedOver() && performance.now() < until)
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    log.info({ handed_over: schedule.isHandedOver() }, 'stopping');
-  };
-
-  let heardAt: number | undefined;
-  describeHealth = () =>
+function openPresence(parts: All): Presence {
+  const { config, overrides, log, host, key, clock, link, own, knowledge, spool, reporter } = parts;
+  const { name, continent, organisation, probe: id } = config.PROBE_CREDENTIALS;
+  const { assignments, announcements, runner, families, pinging, requests, endpoints } = parts;
+  const { reachability, displaced, identify, who, ear } = parts;
+  const { presenceMs: everyMs } = overrides;
+  const session = newId();
+  const startedAt = performance.now();
+  const hosting = organisation === null ? undefined : hostIdentity();
+  link.health = () =>
     healthText({
       name,
       continent,
       version,
-      bus,
-      heardAt,
+      bus: link.bus,
+      heardAt: link.heardAt,
       monitors: assignments.state().count,
       waiting: spool.status().waiting,
     });
-  schedule.start();
-  heartbeats.start();
-  const { generation } = spool;
-  log.info(
-    {
+  const describe = async () => {
+    const [hasPing, hostId] = await Promise.all([pinging, hosting]);
+    return {
       probe: id,
-      continent,
+      generation: spool.generation,
+      session,
+      up_ms: Math.floor(performance.now() - startedAt),
       version,
-      generation,
-      assignments: assignments.state().count,
-      waiting: spool.status().waiting,
+      seal_key: knowledge.sealKey,
+      allowed_cidrs: config.PROBE_ALLOW_CIDRS,
+      kinds: [
+        ...kinds.filter((kind) => isForSome(kind) && (kind !== 'icmp' || hasPing)),
+        ...httpsAbilitiesOf(families()),
+      ],
+      ear: ear?.address ?? null,
+      spool: spool.status(),
+      assignments: { ...assignments.state(), roster_epoch: assignments.roster()?.epoch ?? 0 },
+      ...(clock.isMeasured() ? { clock_offset_ms: Math.round(clock.offset()) } : {}),
+      ...own.described(),
+      ...(requests && knowledge.identifies()
+        ? {
+            ...requests.described(knowledge.baseUrl(), clock.now()),
+            addresses: requestAddresses(config.PROBE_ADDRESSES, endpoints.own()),
+          }
+        : {}),
+      ...(hostId === undefined ? {} : { host: hostId }),
+      refused: announcements.refused(),
+      load: runner.load(),
+      checks: [...runner.tally()],
+      self_test: await reachability.selfTest(),
+    };
+  };
+  return createPresence({
+    key,
+    host,
+    clock,
+    log,
+    ...(everyMs === undefined ? {} : { everyMs }),
+    parts: {
+      describe,
+      handedOver: reporter.handedOver,
+      isWanting: knowledge.isWanting,
+      read: announcements.read,
+      onReply: (reply) => {
+        link.heardAt = performance.now();
+        if (reply.displaced) displaced.resolve();
+        own.hear(reply, link.bus);
+        const identified = knowledge.identifies();
+        knowledge.learn(reply, assignments.keysInUse);
+        if (reply.base_url !== who.current.base_url || knowledge.identifies() !== identified)
+          who.current = identify();
+        reporter.onReply(reply);
+      },
     },
-    'checking',
-  );
-  const onBus = goOnBus();
-  let isDisplaced = false;
-  void displaced.promise.then(() => {
-    isDisplaced = true;
-    log.error('a newer process runs as this probe: stopping');
   });
+}
 
-  return {
-    onBus,
-    displaced: displaced.promise,
-    shutOut: shutOut.promise,
-    ear: ear?.address ?? null,
-    takeFault: chargeUncaught,
-    close: async () => {
-      stopping.abort();
-      if (!isDisplaced) await handOver();
-      schedule.stop();
-      heartbeats.stop();
-      await replaceFile(stopMark, `${host.now()}\n`, { durable: false }).catch((error: unknown) => {
-        log.warn(
-          { err: error },
-          'could not store the stop time; turns until the restart are left out',
-        );
-      });
-      await ear?.close();
-      await runner.close();
-      udp.close();
-      await presence.stop();
-      await reporter.close();
-      await assignments.close();
-      await knowledge.settled();
-      endpoints.stop();
-      await bus?.close();
-      await claim.release();
-      log.info('stopped');
+type WithPresence = All & { readonly presence: Presence };
+
+/** Settles with the first connection; everything that waits for the bus begins then. */
+async function enterBus(parts: WithPresence): Promise<void> {
+  const { config, log, link, own, stopping, shutOut, announcements, reporter } = parts;
+  const { probe: id, name, organisation } = config.PROBE_CREDENTIALS;
+  const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca, authorities } = config;
+  const bus = await connectWithRetries({
+    url: parts.url,
+    tlsFirst,
+    ca,
+    authorities,
+    credentials: own.text,
+    name,
+    log,
+    inboxPrefix: inboxOf(id),
+    routeOf: (subject) => (organisation === null ? subject : relayedSubject(id, subject)),
+    signal: stopping.signal,
+    onShutOut: shutOut.resolve,
+  });
+  if (!bus) return;
+  link.bus = bus;
+  const records = createPingRecords(bus);
+  parts.view.attach(bus, records);
+  parts.ear?.attach(bus, records);
+  bus.subscribe(subjects.look(id), (message) => answerLook(parts, bus, message));
+  bus.subscribe(subjects.receipt(id), (message) => {
+    if (announcements.readNow(message, subjects.receipt(id)))
+      reporter.receive(receiptMessage.parse(jsonOf(message.data)));
+  });
+  parts.assignments.attach(bus);
+  parts.presence.start(bus);
+  reporter.attach(bus);
+}
+
+/** A coordinator asks for a check now, of a monitor or as a test run. */
+async function answerLook(parts: WithPresence, bus: Bus, message: Message): Promise<void> {
+  const { announcements, assignments, runner } = parts;
+  if (!announcements.readNow(message, subjects.look(parts.config.PROBE_CREDENTIALS.probe))) return;
+  const said = jsonOf(message.data);
+  const tried = testRunMessage.safeParse(said);
+  if (tried.success) return answerTrial(parts, bus, tried.data);
+  const asked = recheckMessage.parse(said);
+  // The stored copy is the same object each time, which lets a check reuse what it prepared.
+  const stored = assignments.find(asked.assignment.monitor);
+  const isNewer = stored !== undefined && stored.config_version >= asked.assignment.config_version;
+  await runner.recheck({
+    look: asked.look,
+    asked_at: asked.asked_at,
+    assignment: isNewer ? stored : asked.assignment,
+  });
+}
+
+async function answerTrial(
+  { config, key, runner }: WithPresence,
+  bus: Bus,
+  { trial, assignment }: TestRunMessage,
+): Promise<void> {
+  const { probe } = config.PROBE_CREDENTIALS;
+  const result = await runner.test(trial, assignment);
+  if (!result) return;
+  const { at, took_ms, outcome, cause, phases, evidence } = result;
+  const answer: TestAnswerMessage = {
+    v: 1,
+    probe,
+    trial,
+    result: {
+      at,
+      took_ms,
+      outcome,
+      phases,
+      cause: cause && { ...cause, params: { ...cause.params } },
+      evidence: evidence && { ...evidence },
     },
   };
+  const body = Buffer.from(JSON.stringify(answer));
+  bus.publish(subjects.presence(probe), body, signatureOf(key, body));
+}
+
+function isWell({ healthy, quarantined }: RosterProbe): boolean {
+  return healthy && !quarantined;
+}
+
+/**
+ * Other probes (public ones, or those of its private place) take this probe's turns before it
+ * stops. Where none can, it takes them itself when it is back.
+ */
+async function handOver(parts: WithPresence): Promise<void> {
+  const { config, overrides, log, known, link, presence, schedule } = parts;
+  const id = config.PROBE_CREDENTIALS.probe;
+  const until = performance.now() + (overrides.handOverMs ?? handOverAtMostMs);
+  const own = known.roster?.probes.find((probe) => probe.id === id);
+  const others = known.roster?.probes.filter(
+    (probe) => probe.id !== id && probe.organisation === own?.organisation,
+  );
+  const isWanted = own !== undefined && isWell(own) && others?.some(isWell) === true;
+  if (overrides.handOverMs === 0 || !isWanted || !link.bus?.isConnected()) return;
+  if (!(await presence.leave())) return;
+  while (!schedule.isHandedOver() && performance.now() < until) await pause(20);
+  log.info({ handed_over: schedule.isHandedOver() }, 'stopping');
+}
+
+function stopMarkIn(folder: string): string {
+  return join(folder, 'stopped');
+}
+
+async function markStop({ folder, host, log }: WithFolder): Promise<void> {
+  await replaceFile(stopMarkIn(folder), `${host.now()}\n`, { durable: false }).catch(
+    (error: unknown) =>
+      log.warn(
+        { err: error },
+        'could not store the stop time; turns until the restart are left out',
+      ),
+  );
 }

@@ -21,6 +21,9 @@ export function haveNewestZones(): Promise<void> {
   return useSystemZones(process.env).catch(tell);
 }
 
+/** A part that does not end must not delay the exit for ever. */
+const longestStopMs = 10_000;
+
 /** Exit codes of a probe that the bus no longer lets in. */
 const exitOf = { revoked: 22, refused: 1 } as const;
 
@@ -45,11 +48,6 @@ export async function runProbe(): Promise<void> {
       import('./config.ts'),
     ]);
     const app = await createProbe(readConfig(process.env));
-    process.on('uncaughtException', (error) => {
-      if (app.takeFault(error)) return;
-      tell(error);
-      process.exit(1);
-    });
     let isStopping = false;
     const stop = (exit = 0): void => {
       if (isStopping) return;
@@ -67,6 +65,13 @@ export async function runProbe(): Promise<void> {
       process.stderr.write(`antipode-probe: ${sentenceOf[how]}\n`);
       stop(exitOf[how]);
     });
+    // No one knows what still works: it stops, and what runs it starts a new one.
+    for (const event of ['uncaughtException', 'unhandledRejection'] as const)
+      process.on(event, (error: unknown) => {
+        tell(error);
+        setTimeout(() => process.exit(1), longestStopMs).unref();
+        stop(1);
+      });
     process.on('SIGTERM', () => stop());
     process.on('SIGINT', () => stop());
   } catch (error) {

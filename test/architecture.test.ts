@@ -22,7 +22,14 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'shared/client': ['shared/api', 'shared/assistants', 'shared/imports', 'shared/base'],
   'probe/checks': ['shared/checks', 'shared/base'],
   'probe/disk': ['shared/bus', 'shared/base'],
-  'probe/presence': ['probe/checks', 'probe/disk', 'shared/bus', 'shared/checks', 'shared/base'],
+  'probe/presence': [
+    'probe/checks',
+    'probe/disk',
+    'shared/actor',
+    'shared/bus',
+    'shared/checks',
+    'shared/base',
+  ],
   'probe/spool': [
     'probe/disk',
     'probe/presence',
@@ -47,7 +54,14 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'shared/checks',
     'shared/base',
   ],
-  'probe/pings': ['probe/disk', 'probe/presence', 'shared/bus', 'shared/checks', 'shared/base'],
+  'probe/pings': [
+    'probe/disk',
+    'probe/presence',
+    'shared/actor',
+    'shared/bus',
+    'shared/checks',
+    'shared/base',
+  ],
   coordinator: ['shared'],
 };
 

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { performance } from 'node:perf_hooks';
 
 /**
@@ -178,65 +177,6 @@ export class GrowingBytes {
   }
 }
 
-/** Receives what a check threw and no one caught. */
-export type Charged = (error: unknown) => void;
-
-/**
- * The check whose work is running. A check opens sockets, sets timers and starts streams; an
- * exception in a later turn of one of these would end the whole probe. Node follows a check through
- * all of them, so only that check fails.
- */
-const underWay = new AsyncLocalStorage<Charged>();
-
-/**
- * Runs the work of a check. Errors that it throws, now or in any later turn, are charged to that
- * check.
- */
-export function chargedTo(charged: Charged | undefined, work: () => void): void {
-  if (charged === undefined) {
-    work();
-    return;
-  }
-  try {
-    underWay.run(charged, work);
-  } catch (error) {
-    charged(error);
-  }
-}
-
-/**
- * The check that is charged now, for work that continues in a turn of a timer or socket that many
- * checks share.
- */
-export function chargedNow(): Charged | undefined {
-  return underWay.getStore();
-}
-
-/**
- * Runs callbacks outside a check. What they throw is not the check's: it is thrown in a turn that
- * belongs to no check.
- */
-export function uncharged(work: () => void): void {
-  underWay.exit(() => {
-    try {
-      work();
-    } catch (error) {
-      setImmediate(() => {
-        throw error;
-      });
-    }
-  });
-}
-
-/** Charges an uncaught error to the check whose work threw it; false when no check did. */
-export function chargeUncaught(error: unknown): boolean {
-  const charged = chargedNow();
-  charged?.(error);
-  return charged !== undefined;
-}
-
-// Imported, because the global of this name is a getter, which costs more than the clock.
-
 /**
  * One system timer for all that wait. A timer for each question would cost as much as reading its
  * answer, and nearly all are answered long before. An alarm never rings early, and at most one tick
@@ -334,8 +274,6 @@ export class CheckDeadline implements Alarm {
   /** For a check in steps: what the end of the time stops. A step that is over ignores it. */
   stop = nothing;
   #ended = false;
-  /** The check to charge: alarms ring in a turn that all checks share. */
-  #charged: Charged | undefined;
   /** Most checks have one listener; further ones go to the list. */
   #listener: Expiring | undefined;
   #further: Expiring[] | undefined;
@@ -365,7 +303,6 @@ export class CheckDeadline implements Alarm {
    * the time ends sooner.
    */
   attend(listener: Expiring): void {
-    this.#charged ??= chargedNow();
     if (this.#listener === undefined) this.#listener = listener;
     else if (this.#further === undefined) this.#further = [listener];
     else this.#further.push(listener);
@@ -386,7 +323,7 @@ export class CheckDeadline implements Alarm {
   }
 
   ring(): void {
-    chargedTo(this.#charged, () => this.end());
+    this.end();
   }
 
   /** Ends the time now, whatever is left of it. */

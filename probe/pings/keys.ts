@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { signatureOf } from '../../shared/bus/identity.ts';
 import { jsonOf, pingKeyMessage } from '../../shared/bus/messages.ts';
@@ -32,19 +33,19 @@ const atOnce = 500;
 const reportEveryMs = 10_000;
 
 export async function openReceiverKeys(options: {
+  readonly supervisor: Starts<'receiver keys'>;
   readonly folder: string;
   readonly probe: { readonly id: string; readonly organisation: string | null };
   readonly key: Key;
   readonly announcements: Pick<Announcements, 'read' | 'isOutdated'>;
   readonly log: Log;
 }): Promise<ReceiverKeys> {
-  const { folder, probe, key: ownKey, announcements, log } = options;
+  const { folder, supervisor, probe, key: ownKey, announcements, log } = options;
   const keys = new Map<string, KnownKey>();
   /** Revisions of the held keys, and of those revoked since this process began. */
   const revisions = new Map<string, number>();
   const digest = createDigest();
   let pull: Pull | undefined;
-  let timer: NodeJS.Timeout | undefined;
 
   const apply = (change: Line): void => {
     const key = 'put' in change ? change.put : change.gone;
@@ -92,19 +93,17 @@ export async function openReceiverKeys(options: {
         batch: atOnce,
         onMessages: set.onMessages,
       });
-      const report = () => {
+      const tick = async (): Promise<void> => {
         if (!bus.isConnected()) return;
         const body = Buffer.from(
           JSON.stringify({ v: 1, probe: probe.id, count: digest.count(), digest: digest.text() }),
         );
         bus.publish(subjects.receiverKeys(probe.id), body, signatureOf(ownKey, body));
       };
-      timer = setInterval(report, reportEveryMs);
-      report();
+      supervisor.ticker('receiver keys', { everyMs: reportEveryMs, tick }).hurry();
     },
     find: (key) => keys.get(key),
     close: async () => {
-      clearInterval(timer);
       await pull?.stop();
       await set.close();
     },

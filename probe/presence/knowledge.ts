@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { ownAddresses } from '../../shared/base/network.ts';
 import {
@@ -39,7 +40,6 @@ import { readIfThere, replaceFile } from '../disk/files.ts';
 export type BusEndpoints = {
   readonly bus: () => readonly Endpoint[];
   readonly own: () => readonly string[];
-  readonly stop: () => void;
 };
 
 const everyMs = 60_000;
@@ -57,7 +57,11 @@ export async function hostIdentity(): Promise<string> {
     .digest('base64url');
 }
 
-export async function watchBusEndpoints(url: string, log: Log): Promise<BusEndpoints> {
+export async function watchBusEndpoints(
+  url: string,
+  supervisor: Starts<'bus addresses'>,
+  log: Log,
+): Promise<BusEndpoints> {
   let bus: readonly Endpoint[] = [];
   let own: readonly string[] = ownAddresses();
   const resolve = async (): Promise<void> => {
@@ -71,13 +75,12 @@ export async function watchBusEndpoints(url: string, log: Log): Promise<BusEndpo
     );
     bus = found.flat();
   };
-  const attempt = (): Promise<void> =>
-    resolve().catch((error: unknown) =>
-      log.warn({ err: error }, 'could not resolve the bus; its last known address stays blocked'),
-    );
-  await attempt();
-  const timer = setInterval(() => void attempt(), everyMs);
-  return { bus: () => bus, own: () => own, stop: () => clearInterval(timer) };
+  // The last known addresses stay blocked.
+  await resolve().catch((error: unknown) =>
+    log.warn({ err: error }, 'could not resolve the bus; its last known address stays blocked'),
+  );
+  supervisor.ticker('bus addresses', { everyMs, tick: resolve });
+  return { bus: () => bus, own: () => own };
 }
 
 /**

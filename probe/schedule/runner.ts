@@ -6,7 +6,7 @@ import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Outcome, Result, Verdict } from '../../shared/checks/result.ts';
 import type { Guard } from '../checks/guard.ts';
-import { CheckDeadline, chargedTo, uncharged } from '../checks/limits.ts';
+import { CheckDeadline } from '../checks/limits.ts';
 import type { Check, ProbeIdentity } from '../checks/types.ts';
 import { createPulse } from '../presence/clock.ts';
 import { createLanes, type Lane, slowAfterMs } from './lanes.ts';
@@ -26,8 +26,8 @@ import { createSelfCheck, hostOf, type Reachability } from './self-check.ts';
  *   1  a turn that finds its monitor busy is left out. A recheck shares a check that began after it
  *      was requested, replaces one that only waits for its lane, and waits for an older one
  *   2  a turn that waited so long that its monitor is gone or changed is left out
- *   3  what our own code throws, at once or in a later turn, is charged to this check alone: its
- *      verdict is `unknown`, and what still runs of it stops as at its timeout
+ *   3  what a check throws fails it alone: its verdict is `unknown`, and what still runs of it stops
+ *      as at its timeout. What is thrown in a turn that nobody waits for ends the process
  *   4  a failure below http that the probe cannot vouch for is `unknown`
  *   5  an error here belongs to no check, and ends the process
  *
@@ -319,31 +319,28 @@ const internalFault: Verdict = {
   evidence: {},
 };
 
-/** Step 3. Never rejects. */
+/** Step 3. */
 function createPerform({ identity, unseal, clock, log }: PerformOptions): Perform {
   /** The last fault of our own that was logged for a monitor. */
   const logged = new Map<string, string>();
 
-  return ({ check, assignment, rechecks }, startedAt, deadline, guard) =>
-    new Promise((resolve) => {
-      const fail = (error: unknown): void => {
-        logFault(error, assignment);
-        uncharged(() => deadline.end());
-        resolve(internalFault);
-      };
-      chargedTo(fail, () => {
-        const context = {
-          assignment: assignment.sealed === null ? assignment : unseal(assignment),
-          started_at: startedAt,
-          deadline,
-          evidence_wanted: rechecks.length > 0,
-          guard,
-          probe: identity(),
-          clock,
-        };
-        check(context).then(resolve, fail);
+  return async ({ check, assignment, rechecks }, startedAt, deadline, guard) => {
+    try {
+      return await check({
+        assignment: assignment.sealed === null ? assignment : unseal(assignment),
+        started_at: startedAt,
+        deadline,
+        evidence_wanted: rechecks.length > 0,
+        guard,
+        probe: identity(),
+        clock,
       });
-    });
+    } catch (error) {
+      logFault(error, assignment);
+      deadline.end();
+      return internalFault;
+    }
+  };
 
   /** The same fault of the same monitor comes with every check. */
   function logFault(error: unknown, { monitor, kind }: Assignment): void {

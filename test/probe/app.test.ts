@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { actors } from '../../probe/actors.ts';
 import { createProbe, type ProbeApp } from '../../probe/app.ts';
 import { readConfig } from '../../probe/config.ts';
 import { printProbeCredentials } from '../../shared/bus/identity.ts';
@@ -32,7 +33,7 @@ let answer: { status: number; delayMs: number };
 
 const waitFor = { timeout: 40_000, interval: 20 };
 
-const startProbe = async (): Promise<ProbeApp> => {
+const startProbe = async (more: Readonly<Record<string, string>> = {}): Promise<ProbeApp> => {
   const config = readConfig({
     PROBE_CREDENTIALS: printProbeCredentials({
       ...withoutKey(),
@@ -42,6 +43,7 @@ const startProbe = async (): Promise<ProbeApp> => {
     }),
     PROBE_DATA_DIR: folder,
     PROBE_ALLOW_CIDRS: '127.0.0.0/8',
+    ...more,
   });
   probe = await createProbe(config, { log: silentLog });
   return probe;
@@ -83,6 +85,13 @@ afterEach(async () => {
 });
 
 describe('a probe', () => {
+  test('has the long-lived parts of its table, no more and no fewer', async () => {
+    const started = await startProbe({ PROBE_PING_PORT: '0' });
+    await started.onBus;
+    const names = started.actors().map(({ name }) => name);
+    expect(names.toSorted()).toEqual(Object.keys(actors).toSorted());
+  });
+
   test('checks what it is assigned at its turns, identifies itself, and reports', async () => {
     const mine = assignmentOf(target);
     await coordinator.publishRoster(rosterProbe(wire));

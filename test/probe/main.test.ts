@@ -34,7 +34,10 @@ describe('the probe process', () => {
   let target: string;
   let child: ChildProcess | undefined;
 
-  const start = async (stderr: 'inherit' | 'pipe' = 'inherit'): Promise<ChildProcess> => {
+  const start = async (
+    stderr: 'inherit' | 'pipe' = 'inherit',
+    ...flags: readonly string[]
+  ): Promise<ChildProcess> => {
     const word = printProbeCredentials({
       probe: wire.probe.id,
       name: wire.probe.name,
@@ -53,7 +56,10 @@ describe('the probe process', () => {
       PROBE_ALLOW_CIDRS: '127.0.0.1',
       LOG_LEVEL: 'warn',
     };
-    child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'ignore', stderr] });
+    child = spawn(process.execPath, [...flags, main], {
+      env,
+      stdio: ['ignore', 'ignore', stderr],
+    });
     return child;
   };
 
@@ -115,6 +121,23 @@ describe('the probe process', () => {
     running.kill('SIGTERM');
     await ended(running);
     expect(running.exitCode).toBe(0);
+    await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBe(visits.length);
+  });
+
+  test('after an error that no part takes, reports what it saw, says the error and ends with 1', async () => {
+    await coordinator.publishRoster(rosterProbe(wire));
+    await coordinator.assign(assignmentOf(target));
+    const throwing = "process.once('SIGUSR2', () => { throw new Error('nobody takes it') })";
+    const running = await start('pipe', `--import=data:text/javascript,${throwing}`);
+    let said = '';
+    running.stderr?.on('data', (data: Buffer) => {
+      said += data.toString();
+    });
+    await expect.poll(() => visits.length, waitFor).toBeGreaterThan(1);
+    running.kill('SIGUSR2');
+    await ended(running);
+    expect(running.exitCode).toBe(1);
+    expect(said).toContain('nobody takes it');
     await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBe(visits.length);
   });
 

@@ -3,15 +3,7 @@ import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { codeOf } from '../../../shared/base/errors.ts';
 import type { Resolver, Transport } from '../../../shared/checks/dns/config.ts';
-import {
-  type Alarm,
-  type CheckDeadline,
-  chargedNow,
-  chargedTo,
-  clearAlarm,
-  type Expiring,
-  setAlarm,
-} from '../limits.ts';
+import { type Alarm, type CheckDeadline, clearAlarm, type Expiring, setAlarm } from '../limits.ts';
 import {
   type DnsMessage,
   flagBits,
@@ -228,8 +220,6 @@ class UdpQuestion implements Asker, Alarm, Expiring {
   /** How often nobody answered in time. */
   #inVain = 0;
   #done = false;
-  /** Timers and sockets are shared with the questions of other checks. */
-  readonly #charged = chargedNow();
 
   constructor(
     sockets: UdpSockets,
@@ -255,23 +245,21 @@ class UdpQuestion implements Asker, Alarm, Expiring {
   }
 
   ring(): void {
-    chargedTo(this.#charged, () => {
-      const now = performance.now();
-      if (this.#deadline.isOver(now)) this.expire();
-      else {
-        this.#inVain += 1;
-        if (this.#inVain >= inVainWithEdns) this.#edns = false;
-        this.#sendAgain(now);
-      }
-    });
+    const now = performance.now();
+    if (this.#deadline.isOver(now)) this.expire();
+    else {
+      this.#inVain += 1;
+      if (this.#inVain >= inVainWithEdns) this.#edns = false;
+      this.#sendAgain(now);
+    }
   }
 
   hear(answer: Buffer, ticket: Ticket): void {
-    chargedTo(this.#charged, () => this.#read(answer, ticket));
+    this.#read(answer, ticket);
   }
 
   fail(error: Error, ticket: Ticket): void {
-    chargedTo(this.#charged, () => this.#lose(error, ticket));
+    this.#lose(error, ticket);
   }
 
   #read(answer: Buffer, { resolver, question }: Ticket): void {

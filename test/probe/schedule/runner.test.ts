@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { needsSelfCheck, reachedTarget, settle } from '../../../probe/schedule/self-check.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
@@ -389,37 +386,5 @@ describe('whose fault', () => {
       expect(causeSentence({ class: 'quantum_noise', params: {} })).toBe('Failed (quantum noise)');
       expect(causeLayer({ class: 'constructor', params: {} })).toBe('assertion');
     });
-  });
-});
-
-describe('own fault', () => {
-  const program = join(import.meta.dirname, '../support/throwing-checks.ts');
-
-  test('whatever a check throws and wherever, the probe goes on, and that check alone is its own fault', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [program]);
-    const lines: { host: string; outcome: string; cause?: string | null }[] = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    const own = { outcome: 'unknown', cause: 'probe_internal' };
-    const well = { outcome: 'ok', cause: null };
-    const told = Object.fromEntries(lines.map(({ host, ...rest }) => [host, rest]));
-    expect(told).toEqual({
-      'at-once': own,
-      'in-a-timer': own,
-      'in-a-turn': own,
-      'in-a-microtask': own,
-      'in-a-lost-promise': own,
-      'in-a-socket': own,
-      'in-a-stream': own,
-      'at-its-deadline': own,
-      'in a shared socket': own,
-      well,
-      'well by dns': well,
-      'reported badly': well,
-      // What the one who is told of a check throws is the probe's, as ever.
-      nobody: { outcome: 'Error: boom' },
-    });
-    expect(lines).toHaveLength(Object.keys(told).length);
   });
 });
