@@ -59,10 +59,7 @@ import { createChanges } from './web/live.ts';
 import { type Web, webRoutes } from './web/routes.ts';
 import { startWebhooks } from './webhooks/delivery.ts';
 
-/**
- * Builds the whole coordinator from its configuration, and closes it in the reverse order. Modes:
- * `new` → start() → `running` → close() → `closed`.
- */
+/** Builds the whole coordinator from its configuration, and closes it in the reverse order. */
 export type App = {
   /**
    * Settles when everything runs; waits for a database and a bus that are not there yet. @throws

@@ -69,8 +69,7 @@ import { openSpool } from './spool/store.ts';
 /**
  * Builds one probe, each part in the order in which it is needed.
  *
- * Modes: `checking alone` (from disk, while the probe cannot reach the bus) → `on the bus` (for
- * good: the connection repairs itself) → `closed`.
+ * It checks from disk while it cannot reach the bus; once connected, the connection repairs itself.
  */
 export type ProbeApp = {
   /** Settles with the first connection to the bus. */

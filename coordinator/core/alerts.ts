@@ -1,9 +1,9 @@
 import { type Interval, union } from '../../shared/base/time.ts';
 
 /**
- * Which alerts an incident causes (rules 25 and 28). A "down" is one row for each channel. Modes of
- * a row: held (due later, or inside cover) → due (to be sent) → sent; held → dropped (over before
- * it was due). A "was_down" is due from the beginning.
+ * Which alerts an incident causes (rules 25 and 28). A "down" is one row for each channel. A row is
+ * held while it is due later or inside cover, then due, then sent; it is dropped when the outage is
+ * over before it was due. A "was_down" is due from the beginning.
  */
 export type AlertEvent = 'down' | 'up' | 'closed' | 'was_down';
 export type AlertState = 'held' | 'due' | 'sent' | 'dropped';

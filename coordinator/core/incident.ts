@@ -8,10 +8,7 @@ import { countApart, sideOf, vantageOf } from './sides.ts';
 import type { Failure, Incident, ObservingProbe, ProbeView, Progress, Scope } from './types.ts';
 import { sideReach, tallyOf, viewOf } from './views.ts';
 
-/**
- * The steps of an incident's life. Modes: verifying (confirmed_at null) → down → resolved;
- * verifying → resolved. What results make of it is in core/outage.ts.
- */
+/** The steps of an incident's life. What results make of it is in core/outage.ts. */
 
 /** Rules 3 and 25: a held "down" is due by the incident's current times. */
 export function reschedule(draft: Draft, before: Incident | null): void {

@@ -8,8 +8,7 @@ import { type Reach, tally } from './views.ts';
  * counted by distinct targets, fails for it alone while other continents pass. It is well again
  * after a run of shadow checks that agree with the others.
  *
- * Modes: trusted (sick_since null) → quarantined (sick_since set; its results are kept as a shadow
- * only) → trusted.
+ * What it says in quarantine is kept as a shadow only.
  */
 export type Trust = {
   /**

@@ -290,9 +290,8 @@ export type HeldWarning = {
 };
 
 /**
- * Everything about one monitor, as plain data. Modes: paused (watched.paused_at); up (incident
- * null); verifying (incident with confirmed_at null); down (confirmed). It is small when nothing is
- * wrong: one view for each probe that checks it.
+ * Everything about one monitor, as plain data. It is small when nothing is wrong: one view for each
+ * probe that checks it.
  */
 export type MonitorState = {
   readonly watched: Watched;

@@ -177,9 +177,9 @@ function isAway(error: unknown): boolean {
 }
 
 /**
- * Callers get an answer soon while the database gives none. Modes: `there` → (a caller waited, and
- * the database was silent all that time) `away`: no new queries are sent, because they would wait
- * until the database is back, and run then → (the database sends anything) `there`.
+ * Callers get an answer soon while the database gives none. Once a caller waited and the database
+ * was silent all that time, no new queries are sent until it sends anything: they would wait until
+ * it is back, and run then.
  */
 export function createTimeouts({
   sql,

@@ -16,9 +16,8 @@ type Options = {
 /**
  * Deliveries of the bus on their way to a partition.
  *
- * Modes are those of its backlog (core/backlog.ts). Holding, after an absence: messages wait here
- * unacknowledged, so that they are decided in order (rule 4). Working: they are decided as they
- * come.
+ * While its backlog is held after an absence (core/backlog.ts), messages wait here unacknowledged,
+ * so that they are decided in order (rule 4). Otherwise they are decided as they come.
  */
 export type PartitionDeliveries = Options & {
   backlog: Backlog;

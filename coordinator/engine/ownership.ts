@@ -43,9 +43,9 @@ import { longestTurnMs, type Timing } from './timing.ts';
  * that another coordinator took. While it is cut off from the bus and another is not, its share is
  * none.
  *
- * Modes: `fit` → (partitions stalled and were given up, three times) `resting` (all go to another
- * coordinator if there is one; the connection to the bus, which they have in common, is made again)
- * → (after a while) `fit`.
+ * After partitions stalled and were given up three times, it rests for a while: all go to another
+ * coordinator if there is one, and the connection to the bus, which they have in common, is made
+ * again.
  */
 export type Partitions = {
   readonly start: () => Promise<void>;

@@ -130,8 +130,7 @@ async function putAside(
  * decides, commits, and only then acknowledges. Its state can be discarded at any time: the
  * database holds all of it.
  *
- * Modes: as every actor; `cold` means that the next message loads the partition from the database
- * first.
+ * After a failure the next message loads it from the database first.
  *
  * @param leaseToRead the lease to load it under; nothing sent before can write any more.
  */

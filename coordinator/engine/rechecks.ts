@@ -190,8 +190,8 @@ export function createRechecks({
  * is left out when a thousand are made at once. They wait in a queue, and are sent as fast as one
  * probe can do them without delaying its turns.
  *
- * Modes of a first check: waiting (one for each monitor, in order of request) → asked, or needless
- * (its first turn has come, the monitor is gone, no probe can check it).
+ * One for each monitor waits, in order of request. It is dropped as needless once its first turn
+ * has come, the monitor is gone or no probe can check it.
  */
 type FirstChecks = {
   /** Takes the first checks among them. */

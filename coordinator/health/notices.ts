@@ -149,9 +149,6 @@ export function createClockNotice(parts: {
  * A notice about something whose occurrences can be seen, but not its end. It is open from the
  * first occurrence on, and ends when there was none for a while. Every coordinator observes; the
  * leader writes.
- *
- * Modes of a subject: quiet → seen → `open` → (not seen for `quietMs`, while we could have seen it)
- * → quiet.
  */
 export type DebouncedNotice = {
   readonly seen: (subject: string, message: string) => void;

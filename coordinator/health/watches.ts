@@ -10,8 +10,8 @@ import { answersWithin, type Sql, wayOf } from '../database/connect.ts';
  * s. Time never runs backwards within a process: a clock that is ahead goes at half speed until the
  * right time has caught up.
  *
- * Modes: `own` → (they differ by over 2 s, whatever the round trip took) `database's` → (by less
- * than 1 s) `own`.
+ * The database's counts once they differ by over 2 s, whatever the round trip took, and until they
+ * differ by less than 1 s.
  */
 export type DatabaseClock = Clock & {
   /**
@@ -79,9 +79,9 @@ export function createDatabaseClock(
  * moved to another machine, or something in between forgot them. No one closes such connections,
  * and queries on them would wait for a quarter of an hour.
  *
- * Modes: `sure` → (a query on a connection reserved for this is overdue) `doubtful` → (a new
- * connection gets an answer: the silent ones are cut) `sure`. While there is no answer at all the
- * database is away, and nothing is cut.
+ * When a query on a connection reserved for this is overdue and a new connection gets an answer,
+ * the silent ones are cut. While there is no answer at all the database is away, and nothing is
+ * cut.
  */
 const everyMs = 3_000;
 const patienceMs = 5_000;
@@ -222,9 +222,8 @@ export function readerOf(read: () => Promise<Reading | undefined>): () => Promis
  * Whether every stream has a leading server. Without one it neither accepts nor delivers anything,
  * while the connection to the bus seems healthy.
  *
- * Modes: `unknown` (not asked yet, or not for a while) → `led` ↔ `leaderless` (at least one stream
- * has none). Where none has one for long, our server may have lost the others: we reconnect, which
- * leads to another server, at growing distances.
+ * Where none has one for long, our server may have lost the others: we reconnect, which leads to
+ * another server, at growing distances.
  */
 export type StreamWatch = { readonly tick: () => Promise<void>; readonly areLed: () => boolean };
 

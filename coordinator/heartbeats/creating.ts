@@ -33,7 +33,7 @@ const maxRemembered = 10_000;
  * queue apart, because each costs a whole operation: in the turn of a partition they would hold up
  * the pings of others. Afterwards a ping goes to the partition of the monitor that there is now.
  *
- * Modes: `asking` (while this coordinator leads) ↔ `idle`; `stopped`.
+ * Only the coordinator that leads does so.
  */
 export function startCreating(dependencies: Dependencies): Pull {
   const { sql, bus, pingBus, create, log, refusals, isLeader } = dependencies;

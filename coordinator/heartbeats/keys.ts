@@ -75,8 +75,7 @@ type FollowedChange = Pick<AssignmentChange, 'monitor' | 'row'>;
  * updated with each change: ping receivers report every few seconds, and a sum over all keys for
  * each report would take a CPU core where there are many of both.
  *
- * Modes: idle ↔ `replacing` (all are read again: what changes meanwhile is newer than what is
- * read).
+ * While all are read again, what changes meanwhile is newer than what is read.
  */
 export type KeyRing = {
   readonly find: (key: string) => KnownKey | undefined;
@@ -98,8 +97,8 @@ export type KeyRing = {
  * memory for this coordinator's own address, and restored to a wiped bus with the record of each
  * monitor's pings.
  *
- * Modes of the bus's copy: `whole` → (fewer keys or records than the database has, or a stream that
- * had to be made) `restoring` → `whole`.
+ * The bus's copy is restored when it has fewer keys or records than the database, or a stream had
+ * to be made.
  */
 export type PingBook = {
   readonly findKey: FindKey;
@@ -409,8 +408,7 @@ export function createKeyRing(): KeyRing {
  * than a delay. So a flood of made-up keys causes only this many queries a second, and none while
  * the database is silent.
  *
- * Modes: `asking` → (an answer is overdue) `silent`: no queries → (the answer came, or the
- * connection broke) `asking`.
+ * Once an answer is overdue nothing is asked until it came, or the connection broke.
  */
 export type KeyLookup<Row> = (key: string) => Promise<Row | undefined>;
 

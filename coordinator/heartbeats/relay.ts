@@ -46,8 +46,7 @@ export type RelayedPing = {
  * Brings pings from the bus into the database and to the partition that decides their monitor. A
  * ping is acknowledged only after both; a repeated one changes nothing.
  *
- * Modes, for each partition: `asking` (while it is ours) ↔ `idle` (another coordinator's);
- * `stopped`.
+ * A partition of another coordinator is left to it.
  */
 export type PingRelay = { readonly stop: () => Promise<void> };
 

@@ -331,8 +331,8 @@ function nameOfBucket({ monitor, key }: AssignmentChange): string | undefined {
  * is examined once, the oldest first: an old message that is no marker can only be replaced, and
  * the replacement is the newest.
  *
- * Modes, for each stream: `walking` (some messages with each tick) ↔ `resting` (the next message is
- * too young); it starts from the beginning when the stream was made again.
+ * It goes through some messages of each stream with each tick, rests while the next message is too
+ * young, and starts from the beginning when the stream was made again.
  */
 export type Tombstones = { readonly tick: () => Promise<void> };
 

@@ -24,8 +24,7 @@ import { endOldKeys, keyPlaceOf, type ProbeRow, revokedKeys } from './queries.ts
  * The durable consumers of probes. Each is on one server of the bus only. While that server is away
  * no one answers for it; when it stays away, the consumer is made again, on a random server.
  *
- * Modes of a consumer: `kept` → (its server is gone) `lost` → (deleted without an answer, and made
- * again) `kept`, or `lost` again when it is on the same server.
+ * One that is made again may get the same server, and is then lost again.
  */
 export type Consumers = {
   /** @throws when one of them could not be made; the others exist all the same. */
@@ -162,8 +161,6 @@ export function createConsumers({
 /**
  * Streams to which the servers refused their replicas or their place, as servers do that have not
  * all joined yet. They are requested again, at doubling distances.
- *
- * Modes: `kept` (as the settings say) → `wanting` (something was refused) → `kept`.
  */
 export type StreamGrowth = { readonly tick: () => Promise<void> };
 

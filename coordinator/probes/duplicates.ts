@@ -12,8 +12,7 @@ import type { ProbeRow } from './queries.ts';
  * displacing each other are left alone: something restarts both again and again, and only people
  * can say which one is intended.
  *
- * Modes of a process: newest → (a later one reports) older → told to end; forgotten when it was
- * silent for a while.
+ * A process is forgotten when it was silent for a while.
  */
 export type Sessions = {
   readonly known: readonly Session[];

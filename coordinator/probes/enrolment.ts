@@ -135,8 +135,7 @@ async function refuseIfEnding(sql: Queryable, organisation: string | null): Prom
  * happens. A host that was killed before the answer asks again with the same key, and gets the same
  * answer.
  *
- * Modes of a token: `open` → `spent` by one key (for good; that key may ask again) or `expired` or
- * revoked.
+ * A token is spent by one key, permanently; that key may ask again.
  */
 async function act(
   { sql, now, note, with: { probes, baseUrl } }: ByAnonymous,

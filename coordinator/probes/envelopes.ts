@@ -13,10 +13,9 @@ import {
  * remembered here: the bus itself tells what it has, so that any coordinator may go on where
  * another was killed.
  *
- * Modes of a bucket in a place: `absent` → `enveloped` ↔ `changed` (there are deltas; when they
- * have outgrown the envelopes of the partition, it is written again) → `emptied` (a deletion
- * marker, for a week) → `absent`. A kill between writing and purging leaves older messages, which
- * nobody believes; the next writing purges them.
+ * When the deltas of a bucket have outgrown the envelopes of the partition, it is written again. An
+ * empty one is a deletion marker for a week. A kill between writing and purging leaves older
+ * messages, which nobody believes; the next writing purges them.
  */
 export type Envelopes = {
   /**

@@ -171,9 +171,8 @@ export function doubtSentence(
  * coordinator, the owner of the first partition. Probes of other continents make one check of the
  * address that the bus sees a probe come from: the round trip limits the distance.
  *
- * Modes: `resting` → (an hour has passed, a probe or an address is new, or a doubt must be
- * confirmed) `measuring` → judged → `resting`. A probe is doubted when two consecutive rounds say
- * so.
+ * It measures each hour, and when a probe or an address is new or a doubt must be confirmed. A
+ * probe is doubted when two consecutive rounds say so.
  */
 export type LocationCheck = {
   readonly tick: () => Promise<void>;

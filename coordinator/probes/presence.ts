@@ -212,8 +212,7 @@ export function createDroppedResults({
  * end together: a probe sends to all of them at once, and wakes up for each message. Nothing waits
  * for a receipt.
  *
- * Modes: `empty` → `gathering` (a receipt waits for those of other partitions) → `empty`; `closed`
- * (waiting receipts have been sent).
+ * A receipt waits for those of other partitions; closing sends what waits.
  */
 export type Receipts = {
   readonly give: (subject: string, receipt: ReceiptMessage) => void;

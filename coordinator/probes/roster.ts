@@ -89,10 +89,9 @@ export function observingProbeOf({
  * them (the owner of the first partition) publishes the roster that all use, and writes notices and
  * probes' reports about themselves.
  *
- * Modes of a probe: `unseen` (never heard) → `well` ↔ `lost` (silent for 15 s while we were
- * listening); `well` → `leaving` (it announced its end: others take its turns) → `well` (a later
- * process runs as it) or `lost`. Of the whole: `listening` since a time, which restarts with every
- * connection to the bus, after every standstill of our own, and with the first presence after none
+ * A probe is lost when it was silent for 15 s while we were listening. One that announced its end
+ * is leaving, and others take its turns, until a later process runs as it. We are listening since
+ * the last connection to the bus, the last standstill of our own, and the first presence after none
  * was heard.
  */
 export type Network = {

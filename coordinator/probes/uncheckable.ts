@@ -84,9 +84,9 @@ export function restrictedMonitors(sql: Queryable): AsyncGenerator<RestrictedRow
  * Shows which monitors no probe can check any more (rule 5). One coordinator does so, the owner of
  * the first partition.
  *
- * Modes: `unsure` (after a start, or a change of the probes) → checked → `none uncheckable` (until
- * probes change again) or `some uncheckable` (checked again each time, because monitors change too)
- * → …
+ * After a start or a change of the probes all are checked. Where none is found, nothing is checked
+ * until probes change again; where some are, they are checked each time, because monitors change
+ * too.
  */
 export type Unassignable = { readonly tick: () => Promise<void> };
 

@@ -13,11 +13,10 @@ import { batchesAtOnce, type Position, readBehind } from './journal.ts';
 import type { RunningHours } from './reading.ts';
 
 /**
- * What of each partition is committed and may be in no chunk yet. The owner of a partition adds what
- * it commits; of the others the journal is read when somebody asks.
+ * What of each partition is committed and may be in no chunk yet. The owner of a partition adds
+ * what it commits; of the others the journal is read when somebody asks.
  *
- * Modes of a partition: `unknown` → (somebody asks) `read` → (nobody asks for a while) `unknown`;
- * each → (we own it) `own` → (no longer) `unknown`.
+ * What was read for others is forgotten when nobody asks for a while.
  */
 export type OwnHours = RunningHours & {
   /** Reads a partition that we own from now on: nobody else adds to it. */

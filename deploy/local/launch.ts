@@ -41,8 +41,8 @@ const readyWithinMs = 60_000;
 const largestLog = 20_000_000;
 
 /**
- * `npm start`: every service as a process of its own, kept running until it is told to stop. Modes:
- * starting → ready → stopping → stopped; a start that fails stops what it had begun.
+ * `npm start`: every service as a process of its own, kept running until it is told to stop. A
+ * start that fails stops what it had begun.
  * @throws the error of a failed start, in words for the user.
  */
 export async function launch(environment: Environment, stop: AbortSignal, say: Say): Promise<void> {

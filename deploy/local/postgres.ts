@@ -103,9 +103,8 @@ export async function preparePostgresBinaries(
 }
 
 /**
- * The embedded Postgres: makes its data folder, knows how to run it, and when it is ready. Modes of
- * the data folder: none → half made (`data.new`, begun again by the next start) → made; at most one
- * server, as Postgres itself ensures, opens a made one.
+ * The embedded Postgres: makes its data folder, knows how to run it, and when it is ready. A folder
+ * that is half made (`data.new`) is made again by the next start.
  *
  * Postgres refuses to run as root, so root starts it as the user `nobody` (or as the present owner
  * of the data).

@@ -164,9 +164,8 @@ export async function awaitReady(
 
 /**
  * All services of one start, each started again after every end, at growing intervals while it
- * keeps failing. Modes: gathering (a service that keeps ending fails the start) → settled (every
- * end is reported and repaired) → dismissed (stopped; those that use a database and a bus before
- * these two).
+ * keeps failing. Until all have settled, a service that keeps ending fails the start. Those that use
+ * a database and a bus are stopped before these two.
  */
 export type Processes = {
   /**

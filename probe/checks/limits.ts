@@ -182,9 +182,8 @@ export class GrowingBytes {
  * answer, and nearly all are answered long before. An alarm never rings early, and at most one tick
  * late.
  *
- * Modes of an alarm: idle → set → rung (idle again), or cleared before (idle). Modes of the timer:
- * stopped → armed for the tick after the earliest alarm (later alarms and cleared ones do not move
- * it) → a tick: armed again, or stopped when no alarm is set.
+ * The timer is armed for the tick after the earliest alarm; later alarms and cleared ones do not
+ * move it.
  */
 export type Alarm = {
   /** When it rings, by `performance.now()`. */

@@ -86,8 +86,7 @@ export function eachWholeLine(
  * Reserves a data folder for one probe and one process at a time. If two shared it, they would give
  * the same numbers to different results, and the coordinator would take half of them for repeats.
  *
- * Modes: free → `claim` → held (its lock is taken) → `release` → free. A killed process gives the
- * lock back, and leaves a socket that does not answer.
+ * A killed process gives the lock back, and leaves a socket that does not answer.
  */
 export type Claim = { readonly release: () => Promise<void> };
 

@@ -11,9 +11,9 @@ import { createLogFile, eachWholeLine } from './files.ts';
  * A set on disk as lines of text: a snapshot and a log of the changes since. The user of the
  * journal defines what a line means, and must accept a repeated line without harm.
  *
- * Modes: `appending` → (the log has grown long) `compacting`: a new log is begun, then a snapshot
- * of the present state is written beside it, then the older files are removed → `appending`. At
- * every moment, the newest whole snapshot and the logs from its number on hold everything.
+ * When the log has grown long, a new log is begun, then a snapshot of the present state is written
+ * beside it, then the older files are removed. At every moment, the newest whole snapshot and the
+ * logs from its number on hold everything.
  */
 export type Journal = {
   /** Settles when the lines survive a power loss. */
@@ -151,9 +151,8 @@ export async function openJournal(options: {
  * A set that the bus delivers entry by entry. Each change takes effect at once, and is on disk
  * before it is acknowledged (rule 6).
  *
- * Modes: `from disk` (as the last run left it) → `following` (changes as they come) ↔ `taking
- * stock` (the coordinator created our consumer again, so everything comes once more; an entry that
- * has not come by the end is gone).
+ * It begins as the last run left it. When the coordinator created our consumer again, everything
+ * comes once more, and an entry that has not come by the end is gone.
  */
 export type FollowedSet = {
   /** For the pulls of the set's consumers. */

@@ -18,8 +18,7 @@ import { post } from '../presence/signal.ts';
  * then see them on the bus as if the ping receiver had published them; otherwise they would call a
  * punctual job late.
  *
- * Modes: `open` → (no coordinator answered, or it accepted nothing) `resting`, longer each time →
- * `open`; `closed`.
+ * After no coordinator answered, or it accepted nothing, it rests, longer each time.
  */
 type Dependencies = {
   readonly probe: string;

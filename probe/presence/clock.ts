@@ -4,9 +4,6 @@ import { type Clock, systemClock } from '../../shared/base/time.ts';
  * The host's clock, corrected by the coordinators' time. Small corrections are spread out: time
  * never runs backward, and no turn is taken twice or left out. Large ones (the first of all, or
  * after the host's clock was set) are made at once.
- *
- * Modes: `unmeasured` (offset 0) → `observe` → `slewing` towards the measured offset → `steady`;
- * any → `stepped` by a large difference.
  */
 export type CorrectedClock = Clock & {
   /**

@@ -83,9 +83,9 @@ export async function connectWithRetries(
  * Sends every 5 s that this probe is there and how it is, and takes in the answer: the time, how
  * far results are committed, keys.
  *
- * Modes: `unheard` (no one answers, or there is no bus) ↔ `heard`; → `stopped`. Besides its tick,
- * it sends at once when the bus is back and when the backlog of an absence has been sent, because
- * the coordinators wait for that. While it lacks a key, it sends soon and then ever less often.
+ * Besides its tick, it sends at once when the bus is back and when the backlog of an absence has
+ * been sent, because the coordinators wait for that. While it lacks a key, it sends soon and then
+ * ever less often.
  */
 export type Presence = {
   readonly start: (bus: Bus) => void;

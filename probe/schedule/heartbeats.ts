@@ -10,8 +10,8 @@ import type { PingView } from '../checks/heartbeat.ts';
  * What this probe reads of the pings. It reads the record at the moment of judging, so a view is
  * never older than its question.
  *
- * Modes: `blind` (no bus) → `settling` (the bus is back, and ping receivers may still be sending
- * their backlog) → `seeing` → `blind`.
+ * After the bus came back it sees nothing for a while: ping receivers may still be sending their
+ * backlog.
  */
 export type LivePingView = PingView & {
   readonly attach: (bus: Bus, records: PingRecords) => void;
@@ -85,9 +85,8 @@ export function settlingAfter(absence_ms: number, shortest_ms: number): number {
  * The deadlines of the heartbeats that this probe judges. Exactly one probe judges a heartbeat; the
  * others check when asked.
  *
- * Modes of a monitor: `foreign` (another probe's) ↔ `armed` (its next judgement has a time) →
- * judged → `armed`; `waiting` when the view could not be used: nothing is judged until it can. When
- * the clock is set back, all are armed again: their times came from a wrong clock.
+ * Nothing is judged while the view cannot be used. When the clock is set back, all get a new time:
+ * their times came from a wrong clock.
  */
 export type Heartbeats = {
   readonly put: (assignment: Assignment) => void;

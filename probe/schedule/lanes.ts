@@ -2,8 +2,6 @@
  * Bounded concurrency in lanes, so slow targets do not make fast ones wait. Checks of recently slow
  * targets have a lane of their own, rechecks another. A check that turns out slow on the fast lane
  * gives up its place there after a second.
- *
- * Modes of a check: queued → on its lane → (fast lane, for over a second) overtime → done.
  */
 export type Lane = 'fast' | 'slow' | 'recheck';
 

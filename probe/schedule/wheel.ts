@@ -15,8 +15,8 @@ export const slotMs = 50;
  * Which assignments this probe checks, and when: the pure placement over the roster, kept in the
  * wheel.
  *
- * Modes: `idle` (no roster yet: nothing is ours) → `running` (a timer for the end of each slot) →
- * `stopped`. Heartbeats take no turns: they are deadlines, and their watcher asks `isMine`.
+ * Without a roster nothing is ours. Heartbeats take no turns: they are deadlines, and their watcher
+ * asks `isMine`.
  *
  * All probes apply a roster from the same moment on, a second after it was published. So exactly
  * one of them takes each turn, whoever receives the roster first. One that receives it later takes

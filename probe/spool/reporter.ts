@@ -18,8 +18,7 @@ import { createSpoolFolder } from './store.ts';
  * Sends the spool to the bus: signed batches of one partition, in order. spool/senders.ts tracks
  * how far each partition is.
  *
- * Modes of the whole: `away` (no bus, or it refused lately: results wait in the spool) ↔ `sending`;
- * → `closed`.
+ * While there is no bus, or it refused lately, results wait in the spool.
  */
 export type Reporter = {
   /**

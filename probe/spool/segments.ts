@@ -105,9 +105,9 @@ export function createSpoolIndex(): SpoolIndex {
  * The files of the spool: numbered segments that are append-only, and removed whole when nothing in
  * them is needed any more.
  *
- * Modes of a segment: `active` (being written; at most one) → `sealed` (full, or a write to it
- * failed, or found at start: never written again, so only its last line can be torn) → removed when
- * its count of needed lines is 0, or when the spool needs space.
+ * At most one is being written. One that is full, or was found at the start, or whose write failed
+ * is never written again, so only its last line can be torn. It is removed when its count of needed
+ * lines is 0, or when the spool needs space.
  */
 export type Location = {
   readonly segment: number;

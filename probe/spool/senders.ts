@@ -13,7 +13,7 @@ import type { Spool } from './store.ts';
 /**
  * Whether anything may be sent: there is a bus, and it did not refuse lately.
  *
- * Modes: `none` → `open` ↔ `resting` (after a refusal, ever longer).
+ * It rests after a refusal, ever longer.
  */
 export type ReporterGate = {
   readonly attach: (bus: Bus) => void;
@@ -58,9 +58,8 @@ function now(): number {
 /**
  * How far one partition has been sent. Pure: the reporter acts on it.
  *
- * Modes of a result: waiting (seq > sent) → in flight → landed (the stream has it) → committed
- * (removed from the spool). A batch that does not land, a gap that the coordinator reports, and a
- * commit that never comes reset the partition to its last safe position.
+ * A batch that does not land in the stream, a gap that the coordinator reports, and a commit that
+ * never comes reset the partition to its last safe position.
  */
 export type Flight = { readonly before: number; readonly last: number };
 
@@ -84,7 +83,7 @@ export function askedToRewind(route: Route): Route {
 /** The sender of one partition. */
 export type PartitionSender = { readonly partition: number; route: Route; readonly pump: Pump };
 
-/** The partitions, and what sends their waiting results. Modes: those of their pumps. */
+/** The partitions, and what sends their waiting results. */
 export type Senders = {
   readonly senders: readonly PartitionSender[];
   /**
@@ -250,8 +249,7 @@ export function createSenders(
 /**
  * Batches about to leave: those that leave at the same moment are signed together.
  *
- * Modes: `empty` → `gathering` (something came; everything else of this turn of the loop joins) →
- * `empty`.
+ * Everything else of this turn of the loop joins the first.
  */
 type Departures = {
   /** Settles when the stream has it. */

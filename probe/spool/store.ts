@@ -25,12 +25,11 @@ export const seqStride = 100_000;
  * The results that the coordinator has not committed yet, on disk before anyone else receives them
  * (rule 6).
  *
- * Modes: `saving` (what is appended is written at once, synced about once a second) ↔ `unsaved`
- * (the disk accepts nothing: results wait in memory, bounded, and are offered anyway; each save
- * tries again) → `closed`. Bounded in bytes: the oldest segment is dropped first, and losses are
- * counted. The disk holds every result in the full, original form, so an older probe that is
- * restored can read what a newer one left. In memory, a fast-path pass is the short text that is
- * sent.
+ * What is appended is written at once and synced about once a second. While the disk accepts
+ * nothing, results wait in memory, bounded, and are offered anyway; each save tries again. Bounded
+ * in bytes: the oldest segment is dropped first, and losses are counted. The disk holds every
+ * result in the full, original form, so an older probe that is restored can read what a newer one
+ * left. In memory, a fast-path pass is the short text that is sent.
  */
 export type Spool = {
   readonly generation: string;
@@ -302,11 +301,7 @@ function parseOr<Value>(schema: z.ZodType<Value>, text: string | undefined): Val
   }
 }
 
-/**
- * How far each partition is committed.
- *
- * Modes: `remembered` (the disk has it) ↔ `changed`.
- */
+/** How far each partition is committed. */
 type SpoolCommitted = {
   readonly of: (partition: number) => number;
   readonly highest: () => number;
@@ -372,9 +367,8 @@ export function readSavedLine(
 /**
  * Results on their way to the disk, in order.
  *
- * Modes: `idle` → `saving` (one write at a time; what comes meanwhile goes with the next) → `idle`.
- * In addition `failing` from a failed write until one succeeds: what could not be written stays in
- * the queue.
+ * One write at a time; what comes meanwhile goes with the next. What could not be written stays in
+ * the queue until a write succeeds.
  */
 export type SpoolSaving = {
   readonly add: (entry: Unsaved) => void;
@@ -472,8 +466,6 @@ function isTooLong(text: string): boolean {
 /**
  * When the spool writes to disk: what came is written in the same turn of the loop, and synced once
  * a second.
- *
- * Modes of the writing: `idle` → `asked` (more joins) → `idle`.
  */
 type SpoolFolder = {
   /**

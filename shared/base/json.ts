@@ -8,7 +8,8 @@ type Bounds = { readonly keep: number; readonly most: number; readonly patienceM
 
 /**
  * Keeps the first bytes, and reads and drops the rest. It stops at the size limit, at the timeout,
- * or when the sender goes away; the stream stays open for an answer. Modes: `reading` → `done`.
+ * or when the sender goes away; the stream stays open for an answer. Once the answer is known, the
+ * rest is dropped.
  */
 function readBounded(
   body: Readable,
@@ -50,7 +51,7 @@ const unwantedTimeoutMs = 1_000;
 
 /**
  * The body of a request, read only if someone wants it, so anonymous senders hold no memory for
- * long. Modes: `left` → `read` or, once the answer is known, `dropped`.
+ * long. Once the answer is known, the rest is dropped.
  */
 export function boundedBody(request: IncomingMessage, bounds: Bounds) {
   let reading: Promise<BoundedBody> | undefined;

@@ -376,8 +376,7 @@ function signerOf(keys: readonly string[], text: string, bytes: Uint8Array): str
  * for the whole process, because an entry is always true: this key made this signature of this
  * list. Whether the key is trusted is checked each time.
  *
- * Modes of a list: `unknown` (or not signed: the next message that carries it is verified again) →
- * `found` → `unknown` (many others were found since).
+ * One that many others have replaced is verified again.
  */
 const orNotFound = createRecentCache<string, { readonly key: string; readonly digests: string }>(
   1_024,

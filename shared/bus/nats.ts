@@ -198,8 +198,6 @@ function connectionFor(
  * Announcements leave at the end of the turn of the event loop in which they are made, signed
  * together: a thousand rechecks are some sixty signatures to make and to verify. Where nothing is
  * announced, all leaves at once.
- *
- * Modes: `empty` → `gathered` (until the turn ends) → `empty`.
  */
 function createSigned(announce: Announce | undefined) {
   type Leaving = Announcement & {

@@ -40,10 +40,9 @@ export async function handOverInLines<Entry extends Lined>(
 }
 
 /**
- * Pings accepted while the bus was away, on the disk of the place that accepted them. Modes:
- * `empty` → `waiting` (pings on disk; further ones queue behind them) → `draining` (delivering, one
- * drain at a time; new pings queue behind; the rest of a large file is rewritten) → `empty` (the
- * file is truncated) or back to `waiting` when the bus went away again; `closed`.
+ * Pings accepted while the bus was away, on the disk of the place that accepted them. Further pings
+ * queue behind those on disk. One drain delivers at a time, and the file is truncated when it is
+ * empty; when the bus goes away again, the rest of a large file is rewritten.
  */
 export type SpooledPing = {
   readonly organisation: string;

@@ -27,8 +27,8 @@ import { type PingPlace, partitionOf, streams, subjects } from './subjects.ts';
  * previous version (compare and set). Ping receivers all over the world update the same record, and
  * no update is lost.
  *
- * Modes: `sure` → (the connection broke) `doubtful`: the bus may have lost what was written from
- * here; if a sample shows that it did, everything is written again → `sure`.
+ * After the connection broke the bus may have lost what was written from here; if a sample shows
+ * that it did, everything is written again.
  */
 export type PingRecords = {
   /**
@@ -213,9 +213,9 @@ export type PingReply = {
 
 /**
  * How pings are accepted, the same at every ping receiver and coordinator: on the bus before the
- * answer, on disk while the bus is away. Modes: `direct` ↔ `behind` (pings wait on disk; further
- * ones queue behind them, so the bus gets them in order). With forwarding: `behind` → (the bus is
- * away, or just failed) `forwarding` (pings on disk leave by it, each as it comes) → `direct`.
+ * answer, on disk while the bus is away. While pings wait on disk further ones queue behind them,
+ * so the bus gets them in order. With forwarding they leave by it, each as it comes, while the bus
+ * is away or just failed.
  */
 export type PingIntake = {
   readonly take: (request: PingRequest) => Promise<PingReply>;

@@ -6,9 +6,8 @@ import type { BusStatus, Message, Subscription } from './messages.ts';
  * Reads the messages of a durable pull consumer by long polls. It needs only the right to request
  * the next message and its own inbox.
  *
- * Modes: `asking` (a poll is out; messages, a status or a heartbeat come within the time) →
- * `handling` (one set of messages at a time, in order) → `asking`; `waiting` (the consumer is
- * missing or the bus is away) → `asking`; `stopped`.
+ * It handles one set of messages at a time, in order, and waits while the consumer is missing or
+ * the bus is away.
  */
 export type Delivered = Message & {
   /** How often it was delivered, this time included. */

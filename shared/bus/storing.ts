@@ -6,9 +6,6 @@ export const publishAck = z.object({ seq: z.number(), duplicate: z.boolean().def
  * What is on its way into a stream and not acknowledged yet. The client's own requests would do as
  * well, but make for each message a race of promises with a timer of its own, which a coordinator
  * that publishes a hundred thousand assignments pays in CPU and in garbage.
- *
- * Modes of a message: under way → stored, or refused (by the stream or our rights, nobody listens,
- * no answer in time, the connection is closed).
  */
 export type Storing<Answer> = {
   /**

@@ -13,8 +13,8 @@ import type { ReadPage } from './queries.ts';
  * Domains of status pages are proved again each week: an expired domain may belong to someone else
  * by now.
  *
- * Modes of a domain: `proven` (its record was found within 30 days) → `let go` (its page is no
- * longer shown there, and others may prove it).
+ * When the record was not found for 30 days, the page is no longer shown there, and others may
+ * prove the domain.
  */
 const day = 86_400_000;
 const againAfterMs = 7 * day;

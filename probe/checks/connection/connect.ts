@@ -119,8 +119,7 @@ export function hasFamily(address: string, families: Families): boolean {
  * resolved in between. One address that is not public refuses all. Addresses of a family that the
  * machine lacks are skipped. `late`: further addresses, tried in turn with the rest as they come.
  *
- * Modes: `trying` (attempts in progress or to come) → `connected` | `failed` | `stopped` (by the
- * deadline); each settles the promise once.
+ * The promise settles once: with a connection, a failure, or the deadline.
  */
 export function connectFirst(
   known: readonly string[],

@@ -177,9 +177,8 @@ function ignored() {
  * Sends one request and reads its response over a connection made at `began` of performance.now().
  * Always closes the connection.
  *
- * Modes: `handshake` (TLS only) → `sent` (nothing received yet) → `reading` → over. The request
- * leaves only after the certificate has been judged, so no credentials reach the wrong server. The
- * deadline ends every mode.
+ * The request leaves only after the certificate has been judged, so no credentials reach the wrong
+ * server. The deadline ends every step.
  */
 export function exchange(
   socket: Socket,

@@ -16,10 +16,8 @@ const maxReplies = 8;
 const nothing = (): void => undefined;
 
 /**
- * Speaks over a connection, one exchange after the other, and keeps what comes meanwhile, never more
- * than one answer may have.
- *
- * Modes: idle ⇄ `listening` (an exchange is going on) → over (closed, failed, or the deadline).
+ * Speaks over a connection, one exchange after the other, and keeps what comes meanwhile, never
+ * more than one answer may have.
  */
 export class Wire {
   /** What came since the last exchange that was right. */
