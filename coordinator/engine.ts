@@ -302,6 +302,8 @@ async function startPartitions(parts: WithNetwork) {
     presences: parts.network.presences,
     installation: await untilDatabase(() => installationId(sql)),
     loading: pLimit(3),
+    renewing: pLimit(8),
+    reconciling: pLimit(8),
     requestRechecks: rechecks.ask,
     observe: trust.observe,
     needsPasses: trust.attends,

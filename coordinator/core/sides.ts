@@ -52,17 +52,12 @@ export function isAside(
     : false;
 }
 
-const sites = new WeakMap<Roster, ReadonlyMap<string, string | null>>();
-
 /** The site of a private place; null when it is not known. */
-export function siteOf(place: string, roster: Roster): string | null {
-  const known = sites.get(roster);
-  if (known) return known.get(place) ?? null;
-  const made = new Map<string, string | null>();
-  for (const { organisation, site = null } of roster.probes)
-    if (organisation !== null) made.set(organisation, made.get(organisation) ?? site);
-  sites.set(roster, made);
-  return made.get(place) ?? null;
+export function siteOf(place: string, { probes }: Roster): string | null {
+  const sited = probes.find(
+    ({ organisation, site }) => organisation === place && typeof site === 'string',
+  );
+  return sited?.site ?? null;
 }
 
 /**

@@ -425,16 +425,11 @@ export function isFailing(
     : countApart(failing, roster) >= 2;
 }
 
-const registeredIn = new WeakMap<Roster, readonly Continent[]>();
-
-function registeredContinents(roster: Roster): readonly Continent[] {
-  const known = registeredIn.get(roster);
-  if (known) return known;
-  const made = continents.filter((continent) =>
-    roster.probes.some((probe) => probe.organisation === null && probe.continent === continent),
+/** Continents with a public probe, healthy or not. */
+function registeredContinents({ probes }: Roster): readonly Continent[] {
+  return continents.filter((each) =>
+    probes.some(({ organisation, continent }) => organisation === null && continent === each),
   );
-  registeredIn.set(roster, made);
-  return made;
 }
 
 /** Continents with a public probe, healthy or not, that can check it; undefined when all can. */

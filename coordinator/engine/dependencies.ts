@@ -1,3 +1,4 @@
+import type { LimitFunction } from 'p-limit';
 import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
@@ -40,7 +41,14 @@ export type PartitionDependencies = {
    */
   readonly loaded: Map<number, PartitionState>;
   /** Loading a partition takes memory that is soon free again, so only a few load at a time. */
-  readonly loading: <Result>(load: () => Promise<Result>) => Promise<Result>;
+  readonly loading: LimitFunction;
+  /** Many renewals of consumers at once make the bus slow for all of them. */
+  readonly renewing: LimitFunction;
+  /**
+   * All partitions begin at once, which does not make the bus faster. A page waits for its turn in
+   * its partition, so some more than the bus keeps busy go on at the same time.
+   */
+  readonly reconciling: LimitFunction;
   readonly roster: () => Roster;
   /** The last presence of each healthy probe. */
   readonly presences: () => readonly LatestPresence[];

@@ -1,4 +1,3 @@
-import pLimit, { type LimitFunction } from 'p-limit';
 import { z } from 'zod';
 import { bucketOf } from '../../shared/bus/envelope.ts';
 import { jsonIn } from '../../shared/bus/messages.ts';
@@ -57,7 +56,7 @@ export async function reconcile(
   deps: PartitionDependencies,
   inTurn: InTurn,
 ): Promise<boolean> {
-  const { bus, assignments, announcements, installation, log } = deps;
+  const { assignments, announcements, installation, log } = deps;
   const before = await readMarker(partition, deps);
   const served = [...assignments.served()];
   const sealed = { ...assignments.sealEpochs() };
@@ -82,7 +81,7 @@ export async function reconcile(
       after = answer.last;
     }
   };
-  await queueOf(bus)(publishAll);
+  await deps.reconciling(publishAll);
   await inTurn({
     is: 'marker',
     marker: { installation, served, sealed, signed_by },
@@ -103,18 +102,6 @@ async function readMarker(
   if (!last || last.data.length === 0) return undefined;
   if (!announcements.read(last, subjects.marker(partition))) return undefined;
   return stored.safeParse(jsonIn(last.data)).data;
-}
-
-const queues = new WeakMap<Bus, LimitFunction>();
-
-/**
- * All partitions begin at once, which does not make the bus faster. A page waits for its turn in
- * its partition, so some more than the bus keeps busy go on at the same time.
- */
-function queueOf(bus: Bus): LimitFunction {
-  const queue = queues.get(bus) ?? pLimit(8);
-  queues.set(bus, queue);
-  return queue;
 }
 
 export async function takeTurn(

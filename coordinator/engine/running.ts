@@ -1,7 +1,6 @@
-import pLimit, { type LimitFunction } from 'p-limit';
 import type { Actor } from '../../shared/actor/mailbox.ts';
 import { createPump, type Pump } from '../../shared/actor/pump.ts';
-import type { Bus, Pull } from '../../shared/bus/nats.ts';
+import type { Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
 import type { PartitionBacklog } from '../notifications/release.ts';
 import {
@@ -226,15 +225,6 @@ async function seal(running: RunningPartition): Promise<void> {
 
 const pollBatch = 16;
 
-/** Many renewals at once make the bus slow for all of them. */
-const renewals = new WeakMap<Bus, LimitFunction>();
-
-function renewing(bus: Bus): LimitFunction {
-  const queue = renewals.get(bus) ?? pLimit(8);
-  renewals.set(bus, queue);
-  return queue;
-}
-
 async function begin(running: RunningPartition): Promise<void> {
   const { deps, actor, deliveries, mayWork } = running;
   const { bus, log, loaded } = deps;
@@ -242,11 +232,13 @@ async function begin(running: RunningPartition): Promise<void> {
   const consumer = partitionConsumer(partition);
   let isAsked = false;
   // Messages that an owner before us still holds come back at once, and its pulls end.
-  const renewed = renewing(bus)(async () => {
-    if (isStopped(running)) return;
-    isAsked = true;
-    await bus.renewConsumer(streams.results.name, consumer);
-  }).catch((error: unknown) => failed(running, 'consumer', error));
+  const renewed = deps
+    .renewing(async () => {
+      if (isStopped(running)) return;
+      isAsked = true;
+      await bus.renewConsumer(streams.results.name, consumer);
+    })
+    .catch((error: unknown) => failed(running, 'consumer', error));
   // One that is stopped while it waits for its turn holds nothing up.
   await Promise.race([renewed, running.stopped.promise]);
   if (isAsked) await renewed;

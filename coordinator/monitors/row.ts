@@ -127,7 +127,7 @@ export function listedJson(row: ListedRow) {
  */
 export function monitorJson(row: MonitorRow) {
   const { id, name, type, target, interval_s, enabled, ...labels } = listedJson(row);
-  const config = openOf(row);
+  const config = splitSecrets(type, row.config).open;
   return {
     id,
     name,
@@ -139,13 +139,4 @@ export function monitorJson(row: MonitorRow) {
     ...labels,
     created_at: isoOf(row.created_at),
   };
-}
-
-/** A cached row is shown many times. */
-const opened = new WeakMap<Config, Config>();
-
-function openOf({ type, config }: Pick<MonitorRow, 'type' | 'config'>): Config {
-  const known = opened.get(config) ?? splitSecrets(type, config).open;
-  opened.set(config, known);
-  return known;
 }
