@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { WebDependencies } from './answers.ts';
-import { createAnswers, notFoundAnswer } from './answers.ts';
+import { createAnswers, type WebDependencies } from './answers.ts';
 import { createAssetStore } from './assets.ts';
 import { isFromHere } from './cookies.ts';
+import { notFoundAnswer } from './failures.ts';
 import { Multipart } from './form-data.ts';
 import { createLivePages } from './live.ts';
 import type { Page } from './page.ts';
