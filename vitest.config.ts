@@ -38,23 +38,25 @@ const long = [...configDefaults.exclude, 'test/**/*.long.test.ts'];
  * in files named `*.long.test.ts`, which `npm run test:long` runs. `npm run test:fast`, for a change
  * in hand, runs the first project alone, within a minute.
  */
+export const usual = [
+  {
+    extends: true as const,
+    test: {
+      name: 'fast',
+      include: ['test/**/*.test.ts'],
+      exclude: [...long, ...apart],
+      // To begin a worker for each file costs more than what is in most of them.
+      isolate: false,
+    },
+  },
+  { extends: true as const, test: { name: 'apart', include: apart, exclude: long } },
+];
+
 export default defineConfig({
   test: {
     ...whole.test,
     // The files of each are its own: to those of the whole they would be added.
     include: [],
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'fast',
-          include: ['test/**/*.test.ts'],
-          exclude: [...long, ...apart],
-          // To begin a worker for each file costs more than what is in most of them.
-          isolate: false,
-        },
-      },
-      { extends: true, test: { name: 'apart', include: apart, exclude: long } },
-    ],
+    projects: usual,
   },
 });

@@ -123,6 +123,17 @@ describe('the verdict', () => {
     ).toHaveLength(1);
   });
 
+  test('expects no alert of two places that had to wait for a third for as long as it lasted', () => {
+    const short: Outage = { ...outage, until: 115_000 };
+    const third = row(98_500, 'North America', true);
+    const of = [...rows.filter(({ at }) => at < 115_000), third];
+    expect(judged([], [short], of)).toMatchObject({ outages: 0, missed: [] });
+    const later = [row(122_000, 'Europe', false), row(123_000, 'Asia', false)];
+    expect(judged([], [outage], [...rows, third, ...later]).missed).toHaveLength(1);
+    const fails = row(104_000, 'North America', false);
+    expect(judged([], [short], [...of, fails]).missed).toHaveLength(1);
+  });
+
   test('finds an outage that is two incidents, and two outages that are one', () => {
     const two = [
       incident({ resolved_at: 110_000 }),

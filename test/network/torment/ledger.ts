@@ -399,8 +399,25 @@ const countBy = (
   return [...counts.values()];
 };
 
-const wasSeenByTwo = (outage: Outage, rows: readonly Row[]): boolean =>
-  countBy(rows, outage.place, outage, false).filter((count) => count >= 2).length >= 2;
+/**
+ * A turn of four places, a check and 2 s: for so long two places alone wait for another, where it is
+ * decided late (rule 46.2). All targets are one host, so that no probe is shown to be well by others.
+ */
+const awaitedMs = 4 * 3_000 + 2_900 + 2_000;
+
+const wasSeenByTwo = (outage: Outage, rows: readonly Row[]): boolean => {
+  const failing = (from: number) =>
+    countBy(rows, outage.place, { from, until: outage.until }, false);
+  const all = failing(outage.from);
+  const checking = new Set(
+    rows.flatMap((row) => (row.place === outage.place ? row.continent : [])),
+  );
+  const isAwaited = all.length === 2 && checking.size > 2;
+  return (
+    all.filter((count) => count >= 2).length >= 2 &&
+    (!isAwaited || failing(outage.from + awaitedMs).length >= 2)
+  );
+};
 
 /**
  * Between two outages of a place two continents have seen it well: whoever takes them for one has
