@@ -321,6 +321,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
         readShare: patiently(createShares(sql, results).read),
         consents,
         identifiesProbes: config.IDENTIFY_PROBES,
+        securityContact: config.SECURITY_CONTACT,
         ownRecord: ownRecord.shown,
       },
     });

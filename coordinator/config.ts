@@ -159,6 +159,11 @@ const variables = z.object({
       'must be an e-mail address, such as Antipode <antipode@example.org>',
     )
     .optional(),
+  /** Whom to tell of a weakness: an https:// or mailto: address, for `security.txt`. */
+  SECURITY_CONTACT: z
+    .string()
+    .regex(/^(?:https:\/\/|mailto:)[\x21-\x7e]+$/, 'must be an https:// or mailto: address')
+    .optional(),
   /** Signs mail for this domain; its DNS has the public key at SELECTOR._domainkey.DOMAIN. */
   MAIL_DKIM_DOMAIN: z
     .string()

@@ -50,6 +50,8 @@ export type PageDependencies = {
   readonly ownRecord: (isSignedIn: boolean) => ServiceRecordRow | undefined;
   /** Whether the lists of public probes are there for anyone. */
   readonly identifiesProbes: boolean;
+  /** Whom to tell of a weakness, as an address. */
+  readonly securityContact: string | undefined;
   /** Assistants that ask for access. */
   readonly consents: Consents;
 };

@@ -1,4 +1,5 @@
 import { heading } from './elements.ts';
+import { notFoundAnswer } from './failures.ts';
 import { type Html, html } from './html.ts';
 import { entries } from './layout.ts';
 import { keptChoices, type Page, type PageAnswer, seeOther, send, show } from './page.ts';
@@ -48,6 +49,22 @@ export const manifestPage: Page = {
       body: JSON.stringify(manifest),
       headers: { 'cache-control': 'public, max-age=86400' },
     }),
+};
+
+const yearMs = 365 * 86_400_000;
+
+/** RFC 9116; without a contact there is no such file. */
+export const securityText: Page = {
+  method: 'GET',
+  path: '/.well-known/security.txt',
+  needs: 'nobody',
+  answer: ({ now, with: { securityContact, baseUrl } }) =>
+    securityContact === undefined
+      ? notFoundAnswer
+      : send({
+          type: 'text/plain; charset=utf-8',
+          body: `Contact: ${securityContact}\nExpires: ${new Date(now + yearMs).toISOString()}\nCanonical: ${baseUrl()}/.well-known/security.txt\n`,
+        }),
 };
 
 /** The reader's time zone and theme; then back to the page that they came from. */

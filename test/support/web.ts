@@ -279,6 +279,7 @@ export const startWeb = async ({
       baseUrl,
       readShare: createShares(sql, testResults(clock)).read,
       consents,
+      securityContact: 'mailto:security@antipode.example',
       identifiesProbes: true,
       ownRecord,
     },

@@ -31,6 +31,14 @@ const accountPaths = [
 ];
 
 describe('an anonymous user', () => {
+  test('is told whom to tell of a weakness', async () => {
+    const { status, headers, text } = await web.get('/.well-known/security.txt');
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    expect(text).toMatch(
+      /^Contact: mailto:security@antipode\.example\nExpires: \d{4}-\S+Z\nCanonical: \S+\n$/,
+    );
+  });
+
   test('sees at the front what this is, and where to sign in', async () => {
     const { status, text } = await web.get('/');
     expect(status).toBe(200);

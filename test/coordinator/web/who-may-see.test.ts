@@ -222,6 +222,7 @@ const expected: Readonly<Record<string, string>> = {
   'GET /favicon.svg': everybody,
   'GET /favicon.ico': everybody,
   'GET /robots.txt': everybody,
+  'GET /.well-known/security.txt': everybody,
   'GET /manifest.webmanifest': everybody,
   'POST /monitors/:monitor_id/delete': 'in 403 404 403 ok 404 404',
   'POST /monitors/trash/:monitor_id/restore': 'in 403 404 403 ok 404 404',
