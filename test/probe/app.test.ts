@@ -92,6 +92,26 @@ describe('a probe', () => {
     expect(names.toSorted()).toEqual(Object.keys(actors).toSorted());
   });
 
+  test('sets aside what a next version of the wire says, and goes on with what it understands', async () => {
+    const mine = assignmentOf(target);
+    await coordinator.publishRoster(rosterProbe(wire));
+    await coordinator.assign(mine);
+    await startProbe();
+    const taken = () => coordinator.taker.accepted;
+    await expect.poll(() => taken().length, waitFor).toBeGreaterThan(0);
+    coordinator.wire = 2;
+    await coordinator.assign({ ...mine, config_version: 2 });
+    // Without a probe in it, this roster would end all turns.
+    await coordinator.publishRoster();
+    coordinator.look(mine);
+    coordinator.wire = 1;
+    const before = taken().length;
+    await expect.poll(() => taken().length, waitFor).toBeGreaterThan(before + 2);
+    expect(taken().every(({ config_version, look }) => config_version === 1 && !look)).toBe(true);
+    await coordinator.assign({ ...mine, config_version: 3 });
+    await expect.poll(() => taken().at(-1)?.config_version, waitFor).toBe(3);
+  });
+
   test('checks what it is assigned at its turns, identifies itself, and reports', async () => {
     const mine = assignmentOf(target);
     await coordinator.publishRoster(rosterProbe(wire));

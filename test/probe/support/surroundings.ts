@@ -374,6 +374,8 @@ export type SmallCoordinator = {
   anchors: string[];
   /** By how much its clock is ahead of ours. */
   ahead: number;
+  /** The version of what it says. */
+  wire: number;
   readonly keys: NetworkKey[];
   readonly assign: (assignment: Assignment) => Promise<void>;
   readonly unassign: (monitor: string) => Promise<void>;
@@ -402,7 +404,13 @@ export const startSmallCoordinator = (wire: BusOfProbe): SmallCoordinator => {
   const presences: PresenceMessage[] = [];
   let unsigned = 0;
   let epoch = 0;
-  const small = { isAway: false, anchors: [] as string[], ahead: 0, keys: [] as NetworkKey[] };
+  const small = {
+    isAway: false,
+    anchors: [] as string[],
+    ahead: 0,
+    keys: [] as NetworkKey[],
+    wire: 1,
+  };
   const presence = bus.subscribe(subjects.allPresence, (message) => {
     if (small.isAway) return;
     if (!isSignedBy([key.id], message)) unsigned += 1;
@@ -433,20 +441,25 @@ export const startSmallCoordinator = (wire: BusOfProbe): SmallCoordinator => {
     presences,
     unsigned: () => unsigned,
     assign: async (assignment: Assignment) => {
-      await bus.store(deltaOf(place, assignment), JSON.stringify({ v: 1, ...assignment }));
+      await bus.store(deltaOf(place, assignment), JSON.stringify({ v: small.wire, ...assignment }));
     },
     unassign: async (monitor: string) => {
       await bus.store(deltaOf(place, { monitor, ordinal: 0 }), '');
     },
     publishRoster: async (...probes: RosterProbe[]) => {
       epoch += 1;
-      await bus.store(subjects.roster, JSON.stringify({ v: 1, epoch, probes }));
+      await bus.store(subjects.roster, JSON.stringify({ v: small.wire, epoch, probes }));
     },
     look: (assignment: Assignment, askedAt = Date.now()) => {
       const look = randomUUID();
       bus.publish(
         subjects.look(probe.id),
-        JSON.stringify({ v: 1, look, asked_at: askedAt, assignment: { v: 1, ...assignment } }),
+        JSON.stringify({
+          v: small.wire,
+          look,
+          asked_at: askedAt,
+          assignment: { v: small.wire, ...assignment },
+        }),
       );
       return look;
     },
