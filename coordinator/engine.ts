@@ -522,7 +522,12 @@ function tickForOperators(parts: All): void {
   });
   supervisor.part('refusals', refusals.flush);
   supervisor.ticker('refusals', { everyMs, tick: refusals.flush });
-  supervisor.ticker('housekeeper', { everyMs: timing.housekeepMs, tick: parts.housekeeper.tick });
+  supervisor.ticker('housekeeper', {
+    everyMs: timing.housekeepMs,
+    tick: parts.housekeeper.tick,
+    // It may have years of a large installation to delete.
+    timeoutMs: 6 * hourMs,
+  });
   supervisor.ticker('domains', { everyMs: hourMs, tick: domains.tick });
 }
 
