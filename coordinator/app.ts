@@ -11,7 +11,7 @@ import { listenObstacle, version } from '../shared/base/process.ts';
 import type { Clock } from '../shared/base/time.ts';
 import type { ActorName } from './actors.ts';
 import { downloadRoutes } from './api/downloads.ts';
-import { refuseOutside, restRoutes, restServerOptions, sayBeside } from './api/routes.ts';
+import { limitHeaders, refuseOutside, restRoutes, restServerOptions } from './api/routes.ts';
 import { createForwarded, soundUrl } from './api/server.ts';
 import { assistantRoutes, createAssistants } from './assistants/mcp-routes.ts';
 import { oauthRoutes } from './assistants/oauth-routes.ts';
@@ -203,7 +203,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     actors: supervisor.seen,
   });
   const limiter = createRateLimiter({ sql, clock, log, perMinute: config.RATE_LIMIT_PER_MINUTE });
-  const beside = sayBeside(limiter);
+  const beside = limitHeaders(limiter);
   healthRoutes(web, health, beside);
 
   let pages: Web | undefined;

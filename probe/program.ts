@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { version } from '../shared/base/process.ts';
 import { busEntryFields } from '../shared/bus/setup.ts';
 import { askHealth } from './joining/checklist.ts';
-import { install, refuseWithoutRoot, roomOfService, roomOfUnit } from './joining/install.ts';
+import { install, refuseWithoutRoot, spaceOfService, spaceOfUnit } from './joining/install.ts';
 import {
   becomeProbe,
   checkProbe,
@@ -97,7 +97,7 @@ async function roomOf(flags: Line['flags']): Promise<Room> {
   const ofService =
     isNamed || existsSync(identityIn(folder))
       ? undefined
-      : await roomOfService(spoolMb(), flags.root);
+      : await spaceOfService(spoolMb(), flags.root);
   return ofService ?? roomIn(folder);
 }
 
@@ -168,7 +168,7 @@ async function join(folder: string, { words, flags }: Line): Promise<void> {
   // Before the token is spent. The spool limit is checked against the disk, below.
   settingsGiven({ ...process.env, PROBE_SPOOL_MB: undefined });
   await becomeProbe(
-    { url, token, authorities, ...(await roomOfUnit(root)), spoolMb: spoolMb(), next: 'sameLine' },
+    { url, token, authorities, ...(await spaceOfUnit(root)), spoolMb: spoolMb(), next: 'sameLine' },
     say,
   );
   await install(say, settingsGiven(process.env), root);

@@ -68,11 +68,11 @@ export async function countAddress(
  * For requests beside the API: sets the answer's request id and the address's rate-limit headers.
  * Such a request is not counted and never refused.
  */
-export type SayBeside = (address: string, reply: FastifyReply) => void;
+export type SetLimitHeaders = (address: string, reply: FastifyReply) => void;
 
-export function sayBeside({
+export function limitHeaders({
   look,
-}: Pick<RestDependencies<TokenCaller>['limiter'], 'look'>): SayBeside {
+}: Pick<RestDependencies<TokenCaller>['limiter'], 'look'>): SetLimitHeaders {
   return (address, reply) => {
     reply.header('x-request-id', newId());
     say(reply, look(subjectOfAddress(address)));

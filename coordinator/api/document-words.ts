@@ -136,7 +136,7 @@ export function told(
 }
 
 /** An object with descriptions of all its members. */
-export function toldObject({ schema, shape }: NamedSchema): JsonSchema {
+export function describedObject({ schema, shape }: NamedSchema): JsonSchema {
   return {
     ...schema,
     properties: Object.fromEntries(

@@ -15,6 +15,7 @@ import { type Plan, planNames, plans } from '../organisations/plans.ts';
 import { configComponents, withConfigKeys, withConfigSchemas } from './config-schemas.ts';
 import {
   copyable,
+  describedObject,
   escapeHtml,
   figuresText,
   figuresType,
@@ -22,7 +23,6 @@ import {
   statusOfCode,
   tags,
   told,
-  toldObject,
 } from './document-words.ts';
 import { eventPost } from './event-post.ts';
 import { keyHeader, keyPattern, maxKeyCharacters, prefix, replayedHeader } from './server.ts';
@@ -433,7 +433,7 @@ function componentsOf(named: readonly NamedSchema[]): readonly (readonly [string
   return named.flatMap((component) => [
     [
       component.name,
-      withConfigSchemas(component.name, withConfigKeys(component.name, toldObject(component))),
+      withConfigSchemas(component.name, withConfigKeys(component.name, describedObject(component))),
     ] as const,
     ...componentsOf(component.components),
   ]);

@@ -10,10 +10,10 @@ import { bodyLimit, exactText, largeBodyLimit, readBody } from './body.ts';
 import {
   countAddress,
   identify,
+  limitHeaders,
   noteCount,
   type RestDependencies,
-  type SayBeside,
-  sayBeside,
+  type SetLimitHeaders,
   type TokenCaller,
 } from './caller.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';
@@ -85,7 +85,7 @@ export function answeredBeforehand(request: FastifyRequest, reply: FastifyReply)
 function nothingHere(
   request: FastifyRequest,
   reply: FastifyReply,
-  beside: SayBeside,
+  beside: SetLimitHeaders,
 ): FastifyReply {
   beside(request.ip, reply);
   reply.header('cache-control', 'no-store');
@@ -111,7 +111,7 @@ export function refuseOutside(
   web: FastifyInstance,
   log: Log,
   answerPerson: AnswerPerson = async () => false,
-  beside: SayBeside = () => undefined,
+  beside: SetLimitHeaders = () => undefined,
 ): void {
   web.setNotFoundHandler(async (request, reply) =>
     (await answerPerson(request, reply)) ? reply : nothingHere(request, reply, beside),
@@ -131,7 +131,7 @@ export function refuseOutside(
 }
 
 export type { RestDependencies, TokenCaller } from './caller.ts';
-export { type SayBeside, sayBeside } from './caller.ts';
+export { limitHeaders, type SetLimitHeaders } from './caller.ts';
 export { restServerOptions } from './server.ts';
 
 /** `/monitors/{monitor_id}` in the router's syntax. */
@@ -159,7 +159,7 @@ export function restRoutes<Caller extends TokenCaller>(
   app: FastifyInstance,
   dependencies: RestDependencies<Caller>,
 ): void {
-  const beside = sayBeside(dependencies.limiter);
+  const beside = limitHeaders(dependencies.limiter);
   // Where people look for the API page first.
   for (const url of ['/docs', '/docs/', `${prefix}/docs/`])
     app.get(url, { exposeHeadRoute: true }, (request, reply) => {

@@ -207,13 +207,13 @@ export function tooOld(
   return kept.slice(1).filter(({ at }) => at < now - days * dayMs);
 }
 
-export class NoRoom extends Error {
+export class NotEnoughSpace extends Error {
   constructor(folder: string, free: number, needed: number) {
     const mb = (bytes: number): string => `${Math.ceil(bytes / 1e6)} MB`;
     super(
       `the disk of ${folder} would be full: ${mb(free)} are free, ${mb(needed)} are wanted. Make room, keep fewer days (--keep-days), or leave raw results out (--without-results).`,
     );
-    this.name = 'NoRoom';
+    this.name = 'NotEnoughSpace';
   }
 }
 
@@ -225,12 +225,12 @@ export const freeBytes: FreeBytes = async (folder) => {
   return bavail * bsize;
 };
 
-/** @throws NoRoom where another backup like the newest would leave less than `reserve`. */
+/** @throws NotEnoughSpace where another backup like the newest would leave less than `reserve`. */
 export async function demandRoom(folder: string, reserve: number, free: FreeBytes): Promise<void> {
   const [newest] = await listKept(folder);
   const needed = reserve + (newest === undefined ? 0 : (await stat(newest.file)).size);
   const there = await free(folder);
-  if (there < needed) throw new NoRoom(folder, there, needed);
+  if (there < needed) throw new NotEnoughSpace(folder, there, needed);
 }
 
 /**
@@ -307,7 +307,7 @@ export function createBackups({
     const file = join(folder, nameOf(clock.now()));
     const demand = async (): Promise<void> => {
       const there = await free(folder);
-      if (there < reserveBytes) throw new NoRoom(folder, there, reserveBytes);
+      if (there < reserveBytes) throw new NotEnoughSpace(folder, there, reserveBytes);
     };
     const written = await writeBackup(sql, file, () => undefined, { withResults, demand });
     const { size: bytes } = await stat(file);

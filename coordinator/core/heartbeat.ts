@@ -223,7 +223,7 @@ function bad(draft: Draft, ping: SeenPing): void {
     draft,
     reported.id,
     reported.seen === null ? 'seen' : 'confirmed',
-    whoTook(ping),
+    receivingPlace(ping),
     at,
     failure,
   );
@@ -262,7 +262,7 @@ export function badThatCameLate(
   const closed = draft.state.closed.find(isOf);
   if (!closed) {
     write(draft, past(draft, id, failure, at, until), 'opened');
-    keepEvidence(draft, id, 'seen', whoTook(ping), at, failure);
+    keepEvidence(draft, id, 'seen', receivingPlace(ping), at, failure);
     return;
   }
   const isSooner = closed.confirmed_at === null || at < closed.confirmed_at;
@@ -275,13 +275,13 @@ export function badThatCameLate(
     draft,
     closed.id,
     moved.seen === null ? 'seen' : 'confirmed',
-    whoTook(ping),
+    receivingPlace(ping),
     at,
     failure,
   );
 }
 
-export function whoTook({ evidence }: SeenPing) {
+export function receivingPlace({ evidence }: SeenPing) {
   const name = evidence?.received_by;
   return { continent: null, name: typeof name === 'string' ? name : '' };
 }

@@ -242,7 +242,7 @@ export function shareOf(
 /** A refuted failure that repeats counts for longer. That change alone is sent rarely. */
 const longer = 60_000;
 
-export function saysTheSame(share: Share, before: Share | undefined): boolean {
+export function isSameShare(share: Share, before: Share | undefined): boolean {
   return (
     before !== undefined &&
     before.hosts.length === share.hosts.length &&

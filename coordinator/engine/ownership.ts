@@ -19,13 +19,13 @@ import { circling, countedLeases } from './division.ts';
 import { createHolding, type Holding, type Renewal } from './holding.ts';
 import type { PartitionMessage } from './messages.ts';
 import {
-  beAlive,
+  forgetCoordinator,
   freeLeases,
   type Lease,
   leasesChannel,
+  recordCoordinator,
   releaseLeases,
   renewLeases,
-  sayGoodbye,
   takeLeases,
 } from './queries.ts';
 import {
@@ -107,7 +107,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
   const onFailure = (error: unknown) => log.error({ err: error }, 'could not renew the leases');
 
   const renew = async (hasBus: boolean): Promise<Renewal> => {
-    const others = await beAlive(
+    const others = await recordCoordinator(
       sql,
       { owner, version, hasBus },
       { heardMs: timing.leaseMs, countedMs: countedLeases * timing.leaseMs },
@@ -292,7 +292,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       // The others notice by themselves.
       if (!isThere) return;
       await releaseLeases(sql, owner, everyPartition).catch(onFailure);
-      await sayGoodbye(sql, owner).catch(onFailure);
+      await forgetCoordinator(sql, owner).catch(onFailure);
     },
   };
 }

@@ -44,7 +44,7 @@ export function writeCheckpoint(
 type Alive = { readonly owner: string; readonly version: string; readonly hasBus: boolean };
 
 /** Records that this coordinator is alive. Counts the others that are and have the bus. */
-export async function beAlive(
+export async function recordCoordinator(
   sql: Queryable,
   { owner, version, hasBus }: Alive,
   { heardMs, countedMs }: { readonly heardMs: number; readonly countedMs: number },
@@ -151,7 +151,7 @@ export async function releaseLeases(
 }
 
 /** This coordinator ends: the others stop counting it. */
-export async function sayGoodbye(sql: Queryable, owner: string): Promise<void> {
+export async function forgetCoordinator(sql: Queryable, owner: string): Promise<void> {
   await sql`delete from coordinators where id = ${owner}`;
 }
 

@@ -21,8 +21,8 @@ import {
   type Managed,
   managedBy,
   managedElsewhere,
+  objectsNamed,
   removeManaged,
-  thingsCalled,
   thingsWithFile,
   writeManaged,
 } from './queries.ts';
@@ -174,7 +174,7 @@ async function begin(context: InOrganisation, file: string, input: Input): Promi
     }
   const referred = referencesIn(input);
   // What cannot be stored names nothing; the operations of the objects refuse it.
-  const found = await thingsCalled(sql, of, [...called.values(), ...referred].filter(storable));
+  const found = await objectsNamed(sql, of, [...called.values(), ...referred].filter(storable));
   const byExternalId = new Map(found.map((each) => [`${each.kind} ${each.external_id}`, each.id]));
   const all = new Map(
     (

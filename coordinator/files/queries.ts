@@ -70,7 +70,7 @@ export function thingsWithFile(
 }
 
 /** Groups and monitors by their external ids. */
-export function thingsCalled(
+export function objectsNamed(
   sql: Queryable,
   organisation: string,
   externalIds: readonly string[],

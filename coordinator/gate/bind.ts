@@ -5,9 +5,9 @@ import {
   AlternateStatus,
   type Context,
   type Early,
-  type Oneself,
   type OperationResult,
   type OrganisationScope,
+  type OwnScope,
   type SignedOut,
 } from './context.ts';
 
@@ -27,7 +27,7 @@ export type Bound<Own> = {
 /** What a handler knows of who calls, by the audience of its operation. */
 type Callers = {
   readonly organisation: OrganisationScope;
-  readonly person: Oneself;
+  readonly person: OwnScope;
   readonly anonymous: SignedOut;
   readonly operator: object;
   readonly installation: object;

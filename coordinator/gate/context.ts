@@ -254,8 +254,8 @@ export type OrganisationScope = { readonly organisation: Organisation; readonly 
 export type InOrganisation = Context & OrganisationScope;
 
 /** A user's own data; a write locks the user's row. */
-export type Oneself = { readonly person: Person };
-export type ByPerson = Context & Oneself;
+export type OwnScope = { readonly person: Person };
+export type ByPerson = Context & OwnScope;
 
 /** A caller who is not signed in. */
 export type SignedOut = { readonly visitor: AnonymousCaller };

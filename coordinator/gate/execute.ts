@@ -19,7 +19,13 @@ import {
   type OrganisationScope,
   type Performed,
 } from './context.ts';
-import { createOnce, type Manner, type Named, type Outcome, plainly } from './idempotency.ts';
+import {
+  type CallTransaction,
+  createOnce,
+  type Named,
+  type Outcome,
+  plainly,
+} from './idempotency.ts';
 import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './roles.ts';
 
 /** The actor as the audit log records it. */
@@ -258,7 +264,7 @@ export function createGate({ sql, clock, instruments, handlers }: Dependencies):
     operation: Operation,
     caller: Caller,
     raw: RawInput,
-    { lock, conclude }: Manner,
+    { lock, conclude }: CallTransaction,
   ): Promise<Answered> => {
     const own = { caller, organisation: caller.organisation };
     const run = await begin(

@@ -186,7 +186,7 @@ export type Outcome = { readonly replayed: boolean } & (
 );
 
 /** How the transaction of a call begins and ends; `plainly` for a call without a key. */
-export type Manner = {
+export type CallTransaction = {
   /** @throws Refusal `idempotency_key_in_use`. */
   readonly lock: (
     transaction: Transaction,
@@ -195,11 +195,14 @@ export type Manner = {
   readonly conclude: (transaction: Transaction, answered: Answered) => Promise<void>;
 };
 
-export const plainly: Manner = { lock: lockOrganisation, conclude: async () => undefined };
+export const plainly: CallTransaction = { lock: lockOrganisation, conclude: async () => undefined };
 
 type Call = Named & { readonly organisation: string; readonly by: string };
 
-export type Once = (call: Call, perform: (manner: Manner) => Promise<Answered>) => Promise<Outcome>;
+export type Once = (
+  call: Call,
+  perform: (manner: CallTransaction) => Promise<Answered>,
+) => Promise<Outcome>;
 
 type Dependencies = {
   readonly sql: Sql;
@@ -274,7 +277,7 @@ export function createOnce({ sql, clock, secrets, accountSecrets }: Dependencies
   /** One attempt. Undefined: it was overtaken. */
   const attempt = async (
     named: NamedCall,
-    perform: (manner: Manner) => Promise<Answered>,
+    perform: (manner: CallTransaction) => Promise<Answered>,
   ): Promise<Outcome | undefined> => {
     const about = idempotencyRecordOf(`${named.organisation} ${named.call}`);
     const [known, seal] = await Promise.all([idempotencyRecord(sql, named), secrets.sealer(sql)]);

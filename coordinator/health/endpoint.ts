@@ -6,7 +6,7 @@ import { batchVersion, wireVersion } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { partitionCount } from '../../shared/bus/subjects.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import type { SayBeside } from '../api/routes.ts';
+import type { SetLimitHeaders } from '../api/routes.ts';
 import type { Sql } from '../database/connect.ts';
 import { migrationNames } from '../database/migration-files.ts';
 import { ownedPartitions } from '../engine/queries.ts';
@@ -108,7 +108,7 @@ function faultsOf({
  * this process get requests, for load balancers. `/livez`: does the process make progress, for its
  * supervisor; a restart would help with nothing else.
  */
-export function healthRoutes(web: FastifyInstance, health: Health, beside: SayBeside): void {
+export function healthRoutes(web: FastifyInstance, health: Health, beside: SetLimitHeaders): void {
   const { look, versions, timeZones } = health;
   const fresh = (request: FastifyRequest, reply: FastifyReply, isWell: boolean) => {
     beside(request.ip, reply);

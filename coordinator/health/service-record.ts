@@ -149,7 +149,7 @@ export async function serviceDays(sql: Queryable, limit: number): Promise<readon
  * Marks a confirmed outage as false, or as true again. Returns its monitor's name, or undefined
  * when there is no such outage.
  */
-export async function sayFalse(
+export async function markFalse(
   sql: Queryable,
   incident: string,
   isFalse: boolean,

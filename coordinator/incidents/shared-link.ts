@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { ToldSides } from '../../shared/base/sides.ts';
+import type { DescribedSides } from '../../shared/base/sides.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Cause, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Sql } from '../database/connect.ts';
@@ -27,7 +27,7 @@ export type SharedIncident = {
   readonly resolved_at: Date | null;
   readonly scope: string | null;
   readonly layer: string | null;
-  readonly sides: ToldSides | null;
+  readonly sides: DescribedSides | null;
   /** Of the check that failed first. */
   readonly phases: Phases | null;
   readonly checks: readonly SharedCheck[];

@@ -1,8 +1,8 @@
 import {
+  type DescribedSides,
   type SideSeen,
   type Sides,
   sidesSentence,
-  type ToldSides,
   verdictOfSides,
 } from '../../shared/base/sides.ts';
 import type { Queryable } from '../database/connect.ts';
@@ -40,7 +40,7 @@ function seenBy({ failed, passed }: SideOfPlaces, names: StoredSides['names']): 
 }
 
 /** With the verdict in words. */
-export function tellSides(sides: Sides, outsideIsDown: boolean): ToldSides {
+export function describeSides(sides: Sides, outsideIsDown: boolean): DescribedSides {
   const verdict = verdictOfSides(sides, outsideIsDown);
   return { ...sides, verdict, sentence: verdict && `${sidesSentence(sides, verdict)}.` };
 }
@@ -48,22 +48,22 @@ export function tellSides(sides: Sides, outsideIsDown: boolean): ToldSides {
 /** Two continents make an outage of a side that the incident is not of. */
 const enough = 2;
 
-export function sidesFrom(stored: StoredSides | null, isConfirmed: boolean): ToldSides | null {
+export function sidesFrom(stored: StoredSides | null, isConfirmed: boolean): DescribedSides | null {
   if (stored === null) return null;
   const { is_outside, own, across, names } = stored;
   const [mine, other] = [seenBy(own, names), seenBy(across, names)];
   return is_outside
-    ? tellSides({ outside: mine, inside: other }, isConfirmed)
-    : tellSides({ outside: other, inside: mine }, other.failing.length >= enough);
+    ? describeSides({ outside: mine, inside: other }, isConfirmed)
+    : describeSides({ outside: other, inside: mine }, other.failing.length >= enough);
 }
 
 /** For readers outside the organisation, who learn of private places that there are some. */
-export function withoutNames(told: ToldSides): ToldSides {
+export function withoutNames(told: DescribedSides): DescribedSides {
   const sides = { inside: { failing: [], passing: [] }, outside: told.outside };
   return { ...told, ...sides, sentence: told.verdict && `${sidesSentence(sides, told.verdict)}.` };
 }
 
-export function sidesJson(told: ToldSides | null) {
+export function sidesJson(told: DescribedSides | null) {
   return told && { ...told, inside: sideJson(told.inside), outside: sideJson(told.outside) };
 }
 

@@ -34,7 +34,6 @@ import {
 } from './queries.ts';
 import { ruleFrom } from './recurrence.ts';
 import {
-  type Ahead,
   changedWindow,
   draftWindow,
   isSameSchedule,
@@ -42,6 +41,7 @@ import {
   occurrencesAhead,
   refuseOver,
   type Schedule,
+  type UpcomingWindow,
 } from './window.ts';
 import { ruleWords } from './words.ts';
 
@@ -78,7 +78,7 @@ function localText(local: number): string {
   return new Date(local).toISOString().slice(0, 19);
 }
 
-function occurrenceJson({ from, to, local_from, local_to, notes }: Ahead) {
+function occurrenceJson({ from, to, local_from, local_to, notes }: UpcomingWindow) {
   return {
     starts_at: new Date(from).toISOString(),
     ends_at: new Date(to).toISOString(),

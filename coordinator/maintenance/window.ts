@@ -345,7 +345,7 @@ export function isSameSchedule(a: Schedule, b: Schedule): boolean {
 }
 
 /** A running or upcoming occurrence, with its local time, and the effect of clock changes on it. */
-export type Ahead = {
+export type UpcomingWindow = {
   readonly from: number;
   readonly to: number;
   /** The local time in the zone, as the milliseconds that it would be in UTC. */
@@ -414,7 +414,7 @@ export function occurrencesAhead(
   schedule: Schedule,
   now: number,
   { most: limit = 10, cut_at = null }: Limits = {},
-): readonly Ahead[] {
+): readonly UpcomingWindow[] {
   const clock = clockOf(schedule.time_zone);
   // One more than requested, because the running one may have been ended.
   const planned = plannedAhead(schedule, now, limit).slice(0, limit + 1);

@@ -1,7 +1,7 @@
-import type { Sides, ToldSides } from '../../shared/base/sides.ts';
+import type { DescribedSides, Sides } from '../../shared/base/sides.ts';
 import { haveBothSides, type Place } from '../../shared/checks/places.ts';
 import type { Queryable } from '../database/connect.ts';
-import { tellSides } from '../incidents/sides.ts';
+import { describeSides } from '../incidents/sides.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
 
 /** A view counts for two of its place's turns, and for some time on its way to us. */
@@ -63,7 +63,7 @@ export async function sidesNow(
   organisation: string,
   monitor: string,
   { isDown, now }: { readonly isDown: boolean; readonly now: number },
-): Promise<ToldSides | null> {
+): Promise<DescribedSides | null> {
   const [row] = await sql<(Omit<Checked, 'places'> & { places: readonly Place[] | null })[]>`
     select key, partition, interval_s, places from monitors
     where organisation_id = ${organisation} and id = ${monitor} and places is not null`;
@@ -75,7 +75,7 @@ export async function sidesNow(
     { ...row, places: row.places },
     now,
   );
-  return tellSides(sides, isDown && isOutsideDown(sides));
+  return describeSides(sides, isDown && isOutsideDown(sides));
 }
 
 /** The open incident may be of the inside alone, where that counts. */

@@ -94,7 +94,10 @@ async function signatureOf(secrets: AccountSecrets, subscriber: string): Promise
 }
 
 /** The subscriber that the link is valid for; undefined when we did not sign it. */
-export async function leaverOf(secrets: AccountSecrets, link: string): Promise<string | undefined> {
+export async function subscriberOf(
+  secrets: AccountSecrets,
+  link: string,
+): Promise<string | undefined> {
   const [, subscriber, signed] = signedUuid.exec(link) ?? [];
   if (subscriber === undefined || signed === undefined) return undefined;
   const given = Buffer.from(signed, 'base64url');

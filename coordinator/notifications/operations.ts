@@ -36,7 +36,7 @@ import {
   suppress,
   verifyChannel,
 } from './queries.ts';
-import { type OnItsWay, type StoryLine, storyOf } from './story.ts';
+import { type NotificationProgress, type StoryLine, storyOf } from './story.ts';
 
 /** The history of an incident for one channel, from stored rows (rule 40). */
 
@@ -75,7 +75,7 @@ export function storyOfChannel(
 ): readonly { readonly at: string | null; readonly text: string }[] {
   const time = (at: Date | null): number | null => at?.getTime() ?? null;
   const state = incident.down_state;
-  const way: OnItsWay = {
+  const way: NotificationProgress = {
     channel: {
       name: channel.name,
       shut: disabledReasonOf({

@@ -34,7 +34,7 @@ export type StoredStep = {
   } | null;
 };
 
-export type OnItsWay = {
+export type NotificationProgress = {
   readonly channel: {
     readonly name: string;
     readonly shut: DisabledReason | undefined;
@@ -54,7 +54,7 @@ export type OnItsWay = {
 export type StoryLine = { readonly at: number | null; readonly text: string };
 
 /** In order of time. */
-export function storyOf(way: OnItsWay): readonly StoryLine[] {
+export function storyOf(way: NotificationProgress): readonly StoryLine[] {
   const { incident, down, steps } = way;
   const confirmed =
     incident.confirmed_at === null
@@ -86,7 +86,7 @@ const shutWords: Readonly<Record<DisabledReason, string>> = {
 };
 
 /** Why a channel has no step of an incident. */
-function untold({ channel, incident, down }: OnItsWay): StoryLine {
+function untold({ channel, incident, down }: NotificationProgress): StoryLine {
   if (incident.confirmed_at === null)
     return { at: null, text: 'Not notified: no other continent confirmed the outage.' };
   if (down.state === 'none')

@@ -303,7 +303,7 @@ function classOf(error: unknown, isOver: boolean): SendFailure {
  * New for every message. It is a parameter so that tests can make the same message twice (and
  * compare it with the RFC's own).
  */
-export type Chance = { readonly salt: Buffer; readonly own: ECDH };
+export type PushRandomness = { readonly salt: Buffer; readonly own: ECDH };
 
 /**
  * One record: the whole message and its end mark. @throws when the browser's key is no point of the
@@ -312,7 +312,7 @@ export type Chance = { readonly salt: Buffer; readonly own: ECDH };
 export function encryptPush(
   payload: string,
   browser: { readonly p256dh: string; readonly auth: string },
-  { salt, own }: Chance,
+  { salt, own }: PushRandomness,
 ): Buffer {
   const theirs = bytesOf(browser.p256dh);
   const ours = own.getPublicKey();

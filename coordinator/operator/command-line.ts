@@ -161,7 +161,7 @@ function isOfSystem(error: Error): boolean {
 }
 
 /** What backups refuse, in words. */
-const ownFaults: readonly string[] = ['NoBackup', 'NoRoom'];
+const ownFaults: readonly string[] = ['NoBackup', 'NotEnoughSpace'];
 
 /** Prints the result in the requested form. */
 function print(result: unknown, input: Input, { out, err }: Streams, text = asText): void {

@@ -147,7 +147,7 @@ export function within(operation: Operation, choices: Choices = {}): Action {
 }
 
 /** Runs in the organisation that owns what --id names. */
-export function upon(
+export function onObject(
   kind: 'monitor' | 'incident' | 'token' | 'channel',
   operation: Operation,
 ): Action {

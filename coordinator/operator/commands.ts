@@ -35,8 +35,8 @@ import {
   inputFlags,
   type OperatorCommand,
   onInstallation,
+  onObject,
   textIn,
-  upon,
   within,
 } from './command.ts';
 import {
@@ -108,17 +108,17 @@ export const commands: readonly OperatorCommand[] = [
     within(listTokens, { always: { limit: 200 } }),
     'List the API tokens of an organisation, the newest first; never the tokens',
   ),
-  command('token revoke', upon('token', revokeToken)),
+  command('token revoke', onObject('token', revokeToken)),
   command(
     'channel create',
     within(operations.createChannel),
     'Create a channel of an organisation; the secret of a webhook is shown once',
   ),
   command('channel list', within(operations.listChannels), 'List the channels of an organisation'),
-  command('channel test', upon('channel', testChannel)),
+  command('channel test', onObject('channel', testChannel)),
   command(
     'channel remove',
-    upon('channel', operations.deleteChannel),
+    onObject('channel', operations.deleteChannel),
     'Delete a channel; its sent messages stay',
   ),
   command('alert list', within(listMessages)),
@@ -191,13 +191,13 @@ export const commands: readonly OperatorCommand[] = [
   command('probe region', onInstallation(setProbeRegion)),
   command('probe list', onInstallation(listAllProbes)),
   command('monitor create', within(operations.createMonitor)),
-  command('monitor beat-address', upon('monitor', getPingAddress)),
-  command('monitor beats', upon('monitor', getMonitorPings)),
-  command('monitor rotate-beat-address', upon('monitor', rotatePingAddress)),
+  command('monitor beat-address', onObject('monitor', getPingAddress)),
+  command('monitor beats', onObject('monitor', getMonitorPings)),
+  command('monitor rotate-beat-address', onObject('monitor', rotatePingAddress)),
   command('status-page create', within(operations.createStatusPage)),
   command(
     'incident show',
-    upon('incident', operations.getIncidentEvidence),
+    onObject('incident', operations.getIncidentEvidence),
     'Show an incident with what the failing checks saw',
   ),
   command(

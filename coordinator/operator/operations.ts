@@ -13,7 +13,7 @@ import { type Context, type OperationResult, orNotFound } from '../gate/context.
 import { pageOf } from '../gate/cursors.ts';
 import { noticesSince, remedyOf } from '../health/notices.ts';
 import { meaningOfRefused, refusedSince } from '../health/refusals.ts';
-import { sayFalse } from '../health/service-record.ts';
+import { markFalse } from '../health/service-record.ts';
 import { zoneDataAt } from '../maintenance/zones.ts';
 import { userByEmail } from '../people/queries.ts';
 import type * as contract from './contract.ts';
@@ -124,7 +124,7 @@ export async function sayOutageFalse(
 ): OperationResult<OutputOf<typeof contract.sayOutageFalse>> {
   return {
     incident,
-    monitor: orNotFound(await sayFalse(sql, incident, is_false), 'incident_not_found'),
+    monitor: orNotFound(await markFalse(sql, incident, is_false), 'incident_not_found'),
     is_false,
   };
 }

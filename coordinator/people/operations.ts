@@ -7,8 +7,8 @@ import {
   type ByPerson,
   type Early,
   notFound,
-  type Oneself,
   type OperationResult,
+  type OwnScope,
 } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { postMail } from '../mail/queries.ts';
@@ -193,7 +193,7 @@ export async function updateProfile(
 }
 
 async function beforeEmail(
-  { person, with: { attempts, door } }: Early<Oneself>,
+  { person, with: { attempts, door } }: Early<OwnScope>,
   input: InputOf<typeof contract.changeEmail>,
 ): Promise<string> {
   const email = emailFrom(input.email);
@@ -246,7 +246,7 @@ async function actEmail(
 export const changeEmail = inSteps({ before: beforeEmail, act: actEmail });
 
 function beforePassword(
-  _: Early<Oneself>,
+  _: Early<OwnScope>,
   { password }: InputOf<typeof contract.changePassword>,
 ): Promise<string> {
   return hashPassword(passwordFrom(password));

@@ -6,8 +6,8 @@ import { inSteps } from '../gate/bind.ts';
 import {
   type ByPerson,
   type Early,
-  type Oneself,
   type OperationResult,
+  type OwnScope,
   orNotFound,
 } from '../gate/context.ts';
 import { postMail } from '../mail/queries.ts';
@@ -77,7 +77,7 @@ export async function beginPasskey(
 }
 
 async function before(
-  { with: instruments }: Early<Oneself>,
+  { with: instruments }: Early<OwnScope>,
   { name, answer }: InputOf<typeof contract.addPasskey>,
 ) {
   const place = placeOf(instruments);
@@ -117,7 +117,7 @@ export async function removePasskey(
 }
 
 async function proveAgainBefore(
-  { pool, person, with: { attempts } }: Early<Oneself>,
+  { pool, person, with: { attempts } }: Early<OwnScope>,
   { password }: InputOf<typeof contract.proveAgain>,
 ): Promise<void> {
   const tried = [{ what: `password in a session of ${person.user}`, most: 10 }];
@@ -155,7 +155,7 @@ export async function beginProof(
 
 /** Another user's passkey does not prove who signed in here. */
 async function byPasskeyBefore(
-  { pool, person, with: instruments }: Early<Oneself>,
+  { pool, person, with: instruments }: Early<OwnScope>,
   { answer }: InputOf<typeof contract.proveByPasskey>,
 ): Promise<Signed> {
   const signed = await signedPasskey(pool, instruments, answer);

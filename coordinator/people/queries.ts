@@ -138,7 +138,7 @@ export async function linkKeeping(
 }
 
 /** Ends a change of address. Returns its user and the requested address. */
-export async function useKeeping(
+export async function useKeepLink(
   sql: Queryable,
   fingerprint: Buffer,
   now: Date,

@@ -38,7 +38,7 @@ import {
   membershipsOf,
   signUpBy,
   useInvitation,
-  useKeeping,
+  useKeepLink,
   useReset,
   useSignUp,
   useVerification,
@@ -437,7 +437,7 @@ export async function keepEmail(
   { sql, now, note, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof contract.keepEmail>,
 ): OperationResult<OutputOf<typeof contract.keepEmail>> {
-  const ended = await useKeeping(
+  const ended = await useKeepLink(
     sql,
     await accountSecrets.fingerprint('e-mail kept', secret),
     new Date(now),

@@ -4,10 +4,10 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import {
   asWritten,
+  isSameShare,
   judge,
   observe,
   type Share,
-  saysTheSame,
   shareOf,
   shownBy,
   smallestOf,
@@ -152,7 +152,7 @@ function createPooledRefutations({
         ]),
       );
       const news = new Map(
-        [...told].filter(([probe, share]) => !saysTheSame(share, written.get(probe))),
+        [...told].filter(([probe, share]) => !isSameShare(share, written.get(probe))),
       );
       const over = [...written.keys()].filter((probe) => !told.has(probe));
       await shareProbeTrust(sql, owner, news);

@@ -108,7 +108,7 @@ const environmentPath = `${etcFolder}/environment`;
 const keptFolder = join(stateFolder, 'antipode-probe');
 
 /** The folders that the unit will use. `root`: a folder to write below, for images being built. */
-export async function roomOfUnit(root = ''): Promise<Omit<Room, 'spoolMb'>> {
+export async function spaceOfUnit(root = ''): Promise<Omit<Room, 'spoolMb'>> {
   const below = belowRoot(root);
   await mkdir(below(stateFolder), { recursive: true });
   return { folder: below(etcFolder), results: below(stateFolder), kept: below(keptFolder) };
@@ -118,7 +118,7 @@ export async function roomOfUnit(root = ''): Promise<Omit<Room, 'spoolMb'>> {
  * The folders of an installed service; undefined where none is installed. `spoolMb`: the default
  * for a probe without a setting.
  */
-export async function roomOfService(spoolMb: number, root = ''): Promise<Room | undefined> {
+export async function spaceOfService(spoolMb: number, root = ''): Promise<Room | undefined> {
   const below = belowRoot(root);
   // Anyone can see the folder's name, but not its content.
   if (!existsSync(below(etcFolder))) return undefined;

@@ -93,7 +93,7 @@ export function atSharedTick(
  * In milliseconds: the longest stretch in which nothing ran here, and the total that the steps of a
  * check can have waited.
  */
-export type HeldUp = { readonly longest: number; readonly inAll: number };
+export type ProcessDelay = { readonly longest: number; readonly inAll: number };
 
 /**
  * Whether this process itself was held up (starved, frozen, a sleeping machine). It may then
@@ -104,7 +104,7 @@ export type Pulse = {
    * How long something that began at `since` (of performance.now()) can have waited for this
    * process alone.
    */
-  readonly heldUp: (since: number) => HeldUp;
+  readonly heldUp: (since: number) => ProcessDelay;
   readonly stop: () => void;
 };
 

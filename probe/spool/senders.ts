@@ -125,7 +125,7 @@ export function createSenders(
   const departures = createDepartures(key);
 
   const rewind = (sender: PartitionSender): void => {
-    const back = rewound(sender.route, spool.committedOf(sender.partition), now());
+    const back = rewoundTo(sender.route, spool.committedOf(sender.partition), now());
     if (!back) return;
     sender.route = back;
     void sender.pump.run();
@@ -288,7 +288,7 @@ function createDepartures(key: Key): Departures {
 }
 
 /** Sends again from the committed position. Undefined when nothing beyond it was sent. */
-export function rewound(route: Route, committed: number, at: number): Route | undefined {
+export function rewoundTo(route: Route, committed: number, at: number): Route | undefined {
   return route.sent <= committed ? undefined : dueNow({ ...route, sent: committed, rewoundAt: at });
 }
 

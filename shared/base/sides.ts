@@ -19,7 +19,7 @@ export type Sides = { readonly inside: SideSeen; readonly outside: SideSeen };
 export type SidesVerdict = 'way_in' | 'service' | 'inside_only';
 
 /** With what they tell together, also in words; null while that is nothing. */
-export type ToldSides = Sides & {
+export type DescribedSides = Sides & {
   readonly verdict: string | null;
   readonly sentence: string | null;
 };

@@ -1,6 +1,6 @@
 import { codeOf } from './errors.ts';
 import { memberOf } from './json.ts';
-import { called, type ToldSides } from './sides.ts';
+import { called, type DescribedSides } from './sides.ts';
 import { durationText } from './time.ts';
 
 /** A spreadsheet takes a cell with such a beginning for a formula. */
@@ -55,7 +55,7 @@ export type SeenFrom = {
   /** What the scope was judged from; null where it is not known, or over. */
   readonly continents?: Continents | null;
   /** Null where one side checks. */
-  readonly sides?: ToldSides | null;
+  readonly sides?: DescribedSides | null;
 };
 
 export type Continents = {
@@ -92,11 +92,11 @@ export function downFrom({ scope, layer, continents = null, sides = null }: Seen
 }
 
 /** Nothing is down everywhere that a place of the other side can still reach. */
-function scopeOfAll(scope: string | null, sides: ToldSides | null): string | null {
+function scopeOfAll(scope: string | null, sides: DescribedSides | null): string | null {
   return scope === 'everywhere' && sides !== null && isReachedIn(sides) ? null : scope;
 }
 
-function isReachedIn({ inside, outside }: ToldSides): boolean {
+function isReachedIn({ inside, outside }: DescribedSides): boolean {
   return inside.passing.length + outside.passing.length > 0;
 }
 

@@ -65,11 +65,11 @@ export type PingSpool = {
    * The same for a receiver of many at a time: it gets the backlog, oldest first, and delivers as
    * many of them as it likes, but at least one.
    */
-  readonly drainTogether: (handOver: HandOverSome) => Promise<void>;
+  readonly drainTogether: (handOver: DeliverPings) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-export type HandOverSome = (waiting: readonly SpooledPing[]) => Promise<HandedOver>;
+export type DeliverPings = (waiting: readonly SpooledPing[]) => Promise<HandedOver>;
 
 export class SpoolFull extends Error {}
 
@@ -168,7 +168,7 @@ export async function openPingSpool(path: string, log: Log): Promise<PingSpool> 
   };
 
   /** Delivers the oldest of the backlog. @throws when one of them failed. */
-  const drainSome = async (handOver: HandOverSome): Promise<void> => {
+  const drainSome = async (handOver: DeliverPings): Promise<void> => {
     const taken = queue.slice(0, maxAtOnce);
     const { handed, failures } = await handOver(taken);
     // New pings are behind these.
@@ -223,7 +223,7 @@ export async function openPingSpool(path: string, log: Log): Promise<PingSpool> 
     }
   };
 
-  const drainAll = async (handOver: HandOverSome): Promise<void> => {
+  const drainAll = async (handOver: DeliverPings): Promise<void> => {
     while (queue.length > 0) {
       await drainSome(handOver);
       await makeLean();
@@ -239,7 +239,7 @@ export async function openPingSpool(path: string, log: Log): Promise<PingSpool> 
     if (!(await cut)) return drainAll(handOver);
   };
 
-  const drainTogether = (handOver: HandOverSome): Promise<void> => {
+  const drainTogether = (handOver: DeliverPings): Promise<void> => {
     if (queue.length === 0) return Promise.resolve();
     draining ??= drainAll(handOver).finally(() => {
       draining = undefined;

@@ -19,7 +19,7 @@ import {
 import { BusRefusal } from './jetstream.ts';
 import { jsonOf, type PingMessage, pingStateMessage } from './messages.ts';
 import type { Bus } from './nats.ts';
-import { type HandOverSome, type PingSpool, type SpooledPing, SpoolFull } from './ping-spool.ts';
+import { type DeliverPings, type PingSpool, type SpooledPing, SpoolFull } from './ping-spool.ts';
 import { type PingPlace, partitionOf, streams, subjects } from './subjects.ts';
 
 /**
@@ -275,7 +275,7 @@ export type PingForwarding = {
   readonly handOver: (
     waiting: readonly SpooledPing[],
     signal: AbortSignal,
-  ) => ReturnType<HandOverSome>;
+  ) => ReturnType<DeliverPings>;
   /** Ends deliveries in progress. */
   readonly close: () => void;
 };

@@ -82,7 +82,7 @@ export type Roster = { readonly epoch: number; readonly probes: readonly RosterP
  * Mixes all bits of a 32-bit number (the finisher of MurmurHash3): similar inputs give very
  * different outputs.
  */
-export function stir(value: number): number {
+export function mixBits(value: number): number {
   let mixed = value;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
@@ -94,7 +94,7 @@ export function hashOf(text: string, seed = 0x811c9dc5): number {
   let hash = seed;
   for (let at = 0; at < text.length; at += 1)
     hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return stir(hash);
+  return mixBits(hash);
 }
 
 /**
@@ -128,7 +128,7 @@ export function elementOf(text: string): Element {
     c = Math.imul(c ^ code, 0x01000193);
     d = Math.imul(d ^ code, 0x01000193);
   }
-  return [stir(a), stir(b), stir(c), stir(d)];
+  return [mixBits(a), mixBits(b), mixBits(c), mixBits(d)];
 }
 
 export function createDigest(): Digest {

@@ -5,9 +5,9 @@ import {
   type Assignment,
   type Config,
   hashOf,
+  mixBits,
   type Roster,
   type RosterProbe,
-  stir,
 } from './assignment.ts';
 import { hostAndPort, hostIn } from './connection/config.ts';
 import { parseResolver } from './dns/config.ts';
@@ -383,7 +383,7 @@ export function probeOf(assignment: Placed, place: Place, roster: Roster): Roste
   let best: RosterProbe | undefined;
   let highest = -1;
   for (const { probe, hash } of here) {
-    const draw = stir(monitor ^ hash);
+    const draw = mixBits(monitor ^ hash);
     if (draw > highest || (draw === highest && best !== undefined && probe.id < best.id))
       [best, highest] = [probe, draw];
   }

@@ -33,7 +33,7 @@ import {
   type Surroundings,
   useProxies,
 } from './http.ts';
-import { NothingCalledSo } from './ids.ts';
+import { NoSuchName } from './ids.ts';
 import { login, loginHelp } from './login.ts';
 import { perform } from './perform.ts';
 import { runHelp, runJob } from './run-job.ts';
@@ -187,7 +187,7 @@ export async function runCli(world: Surroundings): Promise<number> {
       world.err(`antipode: ${error.message}\n`);
       return error.lacks === 'url' ? exits.usage : exits.token;
     }
-    if (error instanceof NothingCalledSo) {
+    if (error instanceof NoSuchName) {
       world.err(`antipode: ${harmless(error.message)}\n`);
       return exits.refused;
     }

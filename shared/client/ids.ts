@@ -5,7 +5,7 @@ import type { Command } from './commands.ts';
 import type { HttpClient } from './http.ts';
 
 /** No thing has that name. The command line itself is valid. */
-export class NothingCalledSo extends Error {}
+export class NoSuchName extends Error {}
 
 const whole = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const nameKeys = ['name', 'display_name', 'title', 'slug'];
@@ -78,9 +78,7 @@ async function idOf(text: string, list: Command, path: string, read: Reader): Pr
   const found = matching(await read(path, { ...furthest(list), ...(searched && { text }) }), text);
   const [only, other] = found;
   if (!only)
-    throw new NothingCalledSo(
-      `Nothing in ${noun} is called "${text}", and no id there ends with it.`,
-    );
+    throw new NoSuchName(`Nothing in ${noun} is called "${text}", and no id there ends with it.`);
   if (!other) return only.id;
   const told = found
     .slice(0, maxTold)

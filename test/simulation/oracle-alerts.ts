@@ -11,7 +11,7 @@ import type { Truth } from './truth.ts';
 /** What passes between the decision that an alert is due and its arrival. */
 const onItsWay = 2_000;
 
-const aDay = 86_400_000;
+const checksPerDay = 86_400_000;
 /** What is known late is known by then, whatever was away for how long. */
 const tellingLate = 60 * 60_000;
 
@@ -48,7 +48,7 @@ export const faultsOfAlerts = (
         (incident.confirmed_at ?? at) + after >= (incident.resolved_at ?? 0)
       )
         faults.push(`${name}: told late, and it was over before it was due`);
-      if (event === 'was_down' && at - (incident.resolved_at ?? at) > aDay)
+      if (event === 'was_down' && at - (incident.resolved_at ?? at) > checksPerDay)
         faults.push(`${name}: told more than a day late`);
       continue;
     }

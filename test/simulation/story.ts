@@ -143,7 +143,7 @@ export type Chance = {
   readonly some: <T>(list: readonly T[], least: number, limit: number) => T[];
 };
 
-const stir = (value: number): number => {
+const mixBits = (value: number): number => {
   let mixed = value | 0;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x45d9f3b);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x119de1f3);
@@ -151,10 +151,10 @@ const stir = (value: number): number => {
 };
 
 export const createChance = (seed: number): Chance => {
-  let state = stir(seed + 0x9e3779b9);
+  let state = mixBits(seed + 0x9e3779b9);
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;
-    return stir(state) / 2 ** 32;
+    return mixBits(state) / 2 ** 32;
   };
   const between = (least: number, limit: number) =>
     least + Math.floor(next() * (limit - least + 1));
@@ -183,9 +183,9 @@ export const createChance = (seed: number): Chance => {
  * else, so that a story from which something was taken out goes on as before.
  */
 export const noise = (seed: number, subject: number, count: number, salt: number): number =>
-  stir(
+  mixBits(
     Math.imul(
-      stir(Math.imul(stir(seed ^ Math.imul(salt, 0x85ebca6b)) ^ subject, 0xc2b2ae35)) ^ count,
+      mixBits(Math.imul(mixBits(seed ^ Math.imul(salt, 0x85ebca6b)) ^ subject, 0xc2b2ae35)) ^ count,
       0x27d4eb2f,
     ),
   ) /

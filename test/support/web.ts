@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import Fastify from 'fastify';
 import { expect } from 'vitest';
-import { refuseOutside, restServerOptions, sayBeside } from '../../coordinator/api/routes.ts';
+import { limitHeaders, refuseOutside, restServerOptions } from '../../coordinator/api/routes.ts';
 import { soundUrl } from '../../coordinator/api/server.ts';
 import { type Connections, createConnections } from '../../coordinator/assistants/connections.ts';
 import { assistantRoutes, createAssistants } from '../../coordinator/assistants/mcp-routes.ts';
@@ -285,7 +285,7 @@ export const startWeb = async ({
     },
     ...overrides,
   });
-  refuseOutside(app, log, pages.answerNotFound, sayBeside(limiter));
+  refuseOutside(app, log, pages.answerNotFound, limitHeaders(limiter));
   url = (await app.listen({ port: 0, host: '127.0.0.1' })).replace('127.0.0.1', host);
   const ask = async (
     path: string,

@@ -1,4 +1,4 @@
-import type { ToldSides } from '../../../shared/base/sides.ts';
+import type { DescribedSides } from '../../../shared/base/sides.ts';
 import { type PhaseTimes, verdictSentence } from '../../../shared/base/text.ts';
 import { notice } from '../../web/elements.ts';
 import type { Html, Part } from '../../web/html.ts';
@@ -8,7 +8,7 @@ type Judged = {
   readonly scope: string | null;
   readonly layer: string | null;
   readonly cause: string | null;
-  readonly sides: ToldSides | null;
+  readonly sides: DescribedSides | null;
   readonly state: 'down' | 'verifying' | 'up';
   /** Of the check that failed first. */
   readonly phases: PhaseTimes | null;

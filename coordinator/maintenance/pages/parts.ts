@@ -248,7 +248,7 @@ export function formOfWindow({
 
 /** When a window is, in both time zones. */
 
-type Ahead = Pick<Window, 'time_zone' | 'repeats' | 'next_occurrences'>;
+type UpcomingWindow = Pick<Window, 'time_zone' | 'repeats' | 'next_occurrences'>;
 
 /** The zone shown beside that of the window: the reader's if it differs, otherwise UTC. */
 function otherZone(zone: string, reader: string): string | undefined {
@@ -256,8 +256,8 @@ function otherZone(zone: string, reader: string): string | undefined {
   return zone === 'UTC' ? undefined : 'UTC';
 }
 
-export function aheadTable(
-  { time_zone, next_occurrences }: Ahead,
+export function upcomingTable(
+  { time_zone, next_occurrences }: UpcomingWindow,
   { times, now }: MembersRequest,
 ): Html {
   const other = otherZone(time_zone, times.zone);
@@ -307,7 +307,7 @@ export function aheadTable(
 }
 
 /** The occurrences of an unsaved form. */
-export function preview(ahead: Ahead | string, request: MembersRequest): Html {
+export function preview(ahead: UpcomingWindow | string, request: MembersRequest): Html {
   if (typeof ahead === 'string') return html`<p class="soft">${ahead}</p>`;
   const { repeats, next_occurrences } = ahead;
   const [count, isOne] = [next_occurrences.length, next_occurrences.length === 1];
@@ -318,7 +318,7 @@ export function preview(ahead: Ahead | string, request: MembersRequest): Html {
         ${repeats === null ? '' : isOne ? 'One occurrence left:' : `Next ${count}:`}
       </span>
     </p>
-    ${aheadTable(ahead, request)}
+    ${upcomingTable(ahead, request)}
   `;
 }
 

@@ -14,7 +14,7 @@ import { type Html, html, icon, joined, type Part, safeUrl } from '../../web/htm
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import { showMaintenanceWindow } from '../contract.ts';
 import { windowMark } from './list.ts';
-import { aheadTable, titleFrom } from './parts.ts';
+import { titleFrom, upcomingTable } from './parts.ts';
 
 type WindowDetail = OutputOf<typeof showMaintenanceWindow>;
 
@@ -144,7 +144,7 @@ function showPage(request: MembersRequest, shown: WindowDetail): PageAnswer {
                   ${window.repeats !== null && 'First: '}${request.times.span(window.starts_at, window.ends_at)}
                 </p>
               `
-              : aheadTable(window, request)
+              : upcomingTable(window, request)
           }
         </section>
       </div>

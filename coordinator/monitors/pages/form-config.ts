@@ -126,7 +126,7 @@ const from: SettingGroup = {
 };
 
 /** The group of the monitor is here, too. */
-export const toldTitle = 'Alerting and group';
+export const alertingTitle = 'Alerting and group';
 
 const delays = new Map([
   ['0', 'at once'],
@@ -139,7 +139,7 @@ const delays = new Map([
 export const firstDelay = { 'config.alert_after_s': '15' };
 
 const told: SettingGroup = {
-  title: toldTitle,
+  title: alertingTitle,
   holds: 'delay, group',
   settings: [setting('alert_after_s', 'Alert after', seconds(delays))],
 };

@@ -28,6 +28,7 @@ import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html
 import type { findSameTarget, getMonitorChoices } from '../contract.ts';
 import { usualIntervals } from '../model.ts';
 import {
+  alertingTitle,
   countSet,
   firstSettings,
   nameOf,
@@ -35,7 +36,6 @@ import {
   type Setting,
   type SettingGroup,
   settingGroups,
-  toldTitle,
 } from './form-config.ts';
 import { locationLabel, locationsFor } from './form-locations.ts';
 import type { Locations } from './form-values.ts';
@@ -132,7 +132,7 @@ export function intervalFrom(form: Form): string | undefined {
 }
 
 /** Checks per day, if the interval is a number. */
-export function aDay(kind: Kind, form: Form): Html {
+export function checksPerDay(kind: Kind, form: Form): Html {
   const seconds = Number(intervalFrom(form) ?? '');
   const count = seconds > 0 ? 86_400 / seconds : 0;
   const noun = kind === 'heartbeat' ? 'ping' : 'check';
@@ -172,7 +172,7 @@ export function intervalField(kind: Kind, state: FormState, least: number): Html
           autocomplete: 'off',
         })}
       </div>
-      ${aDay(kind, form)}
+      ${checksPerDay(kind, form)}
     </div>
   `;
 }
@@ -398,7 +398,7 @@ function heldBy(settings: readonly Setting[], { form }: FormState): string | und
 
 function fold(subject: Subject, { title, holds, settings }: SettingGroup, state: FormState): Html {
   const { kind } = subject;
-  const withGroup = title === toldTitle;
+  const withGroup = title === alertingTitle;
   const count =
     countSet(settings, kind, state.form, locationsOf(subject)) +
     (withGroup

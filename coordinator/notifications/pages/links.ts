@@ -1,4 +1,4 @@
-import { entryCard, entryPage, unlessDead } from '../../people/pages/parts.ts';
+import { entryCard, entryPage, orDeadLink } from '../../people/pages/parts.ts';
 import { linkButton } from '../../web/elements.ts';
 import { type Html, html, joined } from '../../web/html.ts';
 import type { Page, PageAnswer } from '../../web/page.ts';
@@ -59,7 +59,7 @@ function acknowledgePage(path: string): Page {
     path,
     needs: 'nobody',
     answer: ({ askAsVisitor, path: { secret } }) =>
-      unlessDead(async () => {
+      orDeadLink(async () => {
         const { organisation, sentence, open, acknowledged_by, incidents } = await askAsVisitor(
           showAcknowledgement,
           { secret },
@@ -94,7 +94,7 @@ function acknowledge(path: string): Page {
     needs: 'nobody',
     fromAnywhere: true,
     answer: ({ askAsVisitor, path: { secret } }) =>
-      unlessDead(async () => {
+      orDeadLink(async () => {
         const { incidents } = await askAsVisitor(showAcknowledgement, { secret });
         const acknowledged = await askAsVisitor(acknowledgeByLink, { secret });
         return acknowledged.incidents.length > 0
@@ -114,7 +114,7 @@ const unsubscribePage: Page = {
   path: '/unsubscribe/:secret',
   needs: 'nobody',
   answer: ({ askAsVisitor, path }) =>
-    unlessDead(async () => {
+    orDeadLink(async () => {
       const { organisation, address } = await askAsVisitor(showUnsubscribing, {
         secret: path.secret,
       });
@@ -137,7 +137,7 @@ const unsubscribed: Page = {
   needs: 'nobody',
   fromAnywhere: true,
   answer: ({ askAsVisitor, path }) =>
-    unlessDead(async () => {
+    orDeadLink(async () => {
       const { address } = await askAsVisitor(unsubscribe, { secret: path.secret });
       return card(
         'Unsubscribed',
@@ -149,7 +149,7 @@ const unsubscribed: Page = {
 
 /** For an expired confirmation link: says how to get another, and from whom. */
 function unlessTooOld(answer: () => Promise<PageAnswer>): Promise<PageAnswer> {
-  return unlessDead(
+  return orDeadLink(
     answer,
     entryPage(
       'Link expired',

@@ -96,7 +96,7 @@ function deadLinkPage(): ShownPage {
 }
 
 /** The target of a link, if it is still valid. Null says that it is not, as the refusal does. */
-export async function unlessDead(
+export async function orDeadLink(
   answer: () => Promise<PageAnswer | null>,
   dead: PageAnswer = deadLinkPage(),
 ): Promise<PageAnswer> {

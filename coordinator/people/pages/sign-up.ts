@@ -24,7 +24,7 @@ import {
   signUp as signUpOperation,
   verifyEmail,
 } from '../contract.ts';
-import { alsoEnded, comeIn, entryCard, entryPage, unlessDead } from './parts.ts';
+import { alsoEnded, comeIn, entryCard, entryPage, orDeadLink } from './parts.ts';
 import { askForSecondStep } from './sign-in.ts';
 
 /** An invitation: a signed-in user joins; it signs no one in. */
@@ -33,7 +33,7 @@ export const joinPage: Page = {
   path: '/join/:secret',
   needs: 'nobody',
   answer: ({ askAsVisitor, path, signedIn }) =>
-    unlessDead(async () => {
+    orDeadLink(async () => {
       const { organisation, role, inviter } = await askAsVisitor(showInvitation, {
         secret: path.secret,
       });
@@ -66,7 +66,7 @@ export const join: Page = {
   path: '/join/:secret',
   needs: 'person',
   answer: ({ askOwn, path }) =>
-    unlessDead(async () => {
+    orDeadLink(async () => {
       try {
         const { name } = await askOwn(acceptInvitation, { secret: path.secret });
         return seeOther('/', { said: `You joined ${name}.` });
@@ -162,7 +162,7 @@ export const forgot: Page = {
 };
 
 function resetForm({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> {
-  return unlessDead(async () => {
+  return orDeadLink(async () => {
     const { email } = await askAsVisitor(showLink, { kind: 'password reset', secret: path.secret });
     if (email === null) return null;
     return entryPage(
@@ -208,7 +208,7 @@ export const reset: Page = {
   path: '/reset/:secret',
   needs: 'nobody',
   answer: (request) =>
-    unlessDead(async () => {
+    orDeadLink(async () => {
       const { form, path, askAsVisitor } = request;
       const input = { ...inputOf(form, ['password']), secret: path.secret };
       const tried = await attempt(form, () => askAsVisitor(resetPassword, input), ['password']);
@@ -340,7 +340,7 @@ async function page(
   secret: string | undefined,
 ): Promise<PageAnswer> {
   if (secret !== undefined && secret !== '')
-    return unlessDead(async () => {
+    return orDeadLink(async () => {
       const { organisation, email, role } = await askAsVisitor(showInvitation, { secret });
       const shown = state.form.value('email') === undefined ? freshForm(formOf({ email })) : state;
       return invitationForm(shown, secret, organisation, role);
@@ -403,7 +403,7 @@ export const signUp: Page = {
  * links.
  */
 function finishing({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> {
-  return unlessDead(async () => {
+  return orDeadLink(async () => {
     const { email, name, organisation } = await askAsVisitor(showLink, {
       kind: 'sign-up',
       secret: path.secret,
@@ -454,7 +454,7 @@ export const finish: Page = {
   path: '/finish/:secret',
   needs: 'nobody',
   answer: (request) =>
-    unlessDead(async () => {
+    orDeadLink(async () => {
       const { form, path, askAsVisitor } = request;
       const password = form.value('password') ?? '';
       const tried = await attempt(
@@ -490,7 +490,7 @@ export const verifyPage: Page = {
   path: '/verify/:secret',
   needs: 'nobody',
   answer: ({ askAsVisitor, path, signedIn }) =>
-    unlessDead(async () => {
+    orDeadLink(async () => {
       if (!signedIn) return seeOther(`/sign-in?next=/verify/${path.secret}`);
       const { email } = await askAsVisitor(showLink, { kind: 'e-mail', secret: path.secret });
       return email === null
@@ -504,7 +504,7 @@ export const verify: Page = {
   path: '/verify/:secret',
   needs: 'person',
   answer: ({ askOwn, path }) =>
-    unlessDead(async () => {
+    orDeadLink(async () => {
       const { email } = await askOwn(verifyEmail, { secret: path.secret });
       return seeOther('/profile', { said: `${email} is now your e-mail address.` });
     }),
@@ -516,7 +516,7 @@ export const keepPage: Page = {
   path: '/keep/:secret',
   needs: 'nobody',
   answer: ({ askAsVisitor, path }) =>
-    unlessDead(async () => {
+    orDeadLink(async () => {
       const { email } = await askAsVisitor(showLink, { kind: 'e-mail kept', secret: path.secret });
       if (email === null) return null;
       return button(
@@ -533,7 +533,7 @@ export const keep: Page = {
   path: '/keep/:secret',
   needs: 'nobody',
   answer: ({ askAsVisitor, path }) =>
-    unlessDead(async () => {
+    orDeadLink(async () => {
       const { wanted } = await askAsVisitor(keepEmail, { secret: path.secret });
       return entryPage(
         'Address kept',

@@ -5,7 +5,7 @@ import type { Sql } from '../../database/connect.ts';
 import { inTransaction } from '../../database/sql.ts';
 import { type Attempts, hostOf, hourly } from '../../gate/attempts.ts';
 import { postMail, postMails } from '../../mail/queries.ts';
-import { leaverOf } from '../../notifications/links.ts';
+import { subscriberOf } from '../../notifications/links.ts';
 import { emailFrom } from '../../organisations/model.ts';
 import type { PageLanguage } from '../model.ts';
 import {
@@ -95,7 +95,7 @@ export function createSubscribing(
     confirm: async (read, secret, slugs) =>
       confirmSubscriber(sql, await linkOf(read, secret), new Date(clock.now()), slugs),
     leave: async ({ id: page }, link) => {
-      const subscriber = await leaverOf(accountSecrets, link);
+      const subscriber = await subscriberOf(accountSecrets, link);
       if (subscriber === undefined) return false;
       await removeSubscriber(sql, page, subscriber);
       return true;

@@ -83,7 +83,7 @@ export type Lookup = (
 ) => Promise<LookupAnswer>;
 
 /** Codes that only a working resolver returns: the name does not exist, or has no such address. */
-export const tellsOfName: readonly string[] = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
+export const missingNameCodes: readonly string[] = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
 
 const reread = 5_000;
 
@@ -267,7 +267,7 @@ export function createLookup({
   const query = (name: string, family: 4 | 6, deadline: CheckDeadline): AddressQuestion => {
     const { answered, end } = ask(name, family, deadline);
     const told = answered.then((one) => {
-      if (one.code === null || tellsOfName.includes(one.code)) onAnswer(name);
+      if (one.code === null || missingNameCodes.includes(one.code)) onAnswer(name);
       return one;
     });
     return { answered: told, end };

@@ -8,8 +8,8 @@ import {
   type IpFamily,
   type Lookup,
   type LookupAnswer,
+  missingNameCodes,
   type OwnResolver,
-  tellsOfName,
 } from './lookup.ts';
 import { type Failure, ownCodes, type ReachSeen } from './observation.ts';
 import type { Trust } from './trust.ts';
@@ -154,6 +154,6 @@ async function lookUp(
   const found = await orDeadline(lookup(name, family, context.deadline), context.deadline).finally(
     () => clearTimeout(timer),
   );
-  if (!('code' in found) || tellsOfName.includes(found.code)) return found;
+  if (!('code' in found) || missingNameCodes.includes(found.code)) return found;
   return (await works()) ? found : { code: ownCodes.resolver };
 }

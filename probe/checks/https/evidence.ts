@@ -102,9 +102,9 @@ export function headersEvidence(headers: ResponseSeen['headers'], scrub: Scrub):
 }
 
 /** What a failed assertion found: a value, or a text within the body. */
-export type Saw = { readonly value: Json } | { readonly inBody: string };
+export type FoundValue = { readonly value: Json } | { readonly inBody: string };
 
-function sawOf(saw: Saw, body: string, scrub: Scrub): string | undefined {
+function foundText(saw: FoundValue, body: string, scrub: Scrub): string | undefined {
   if ('value' in saw) return scrub.value(saw.value, maxSaw);
   const whole = scrub(body, body.length);
   const at = whole.indexOf(saw.inBody);
@@ -121,7 +121,7 @@ export function httpsEvidence(
   settings: HttpsSettings,
   seen: HttpsObservation,
   body: string,
-  saw?: Saw,
+  saw?: FoundValue,
 ): Evidence {
   const scrub = scrubber(settings.secrets);
   const last = seen.hops.at(-1);
@@ -131,7 +131,7 @@ export function httpsEvidence(
   };
   if (last && last.beginning.length > 0)
     evidence.first_bytes = scrub.bytes(last.beginning, maxFirstBytes);
-  const shown = saw && sawOf(saw, body, scrub);
+  const shown = saw && foundText(saw, body, scrub);
   if (shown !== undefined) evidence.saw = shown;
   if (last?.tls) evidence.tls = tlsEvidence(last.tls, scrub);
   if (seen.hops.length > 1 || seen.redirects !== 'done')

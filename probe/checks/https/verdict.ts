@@ -6,9 +6,9 @@ import {
   type JsonAssertion,
 } from '../../../shared/checks/https/config.ts';
 import {
-  type Effort,
   effortOf,
   type Found,
+  type SearchBudget,
   search,
 } from '../../../shared/checks/patterns/search.ts';
 import type { Cause, Evidence, Json, Verdict } from '../../../shared/checks/result.ts';
@@ -23,13 +23,13 @@ import {
   ownFault,
 } from '../connection/verdict.ts';
 import {
+  type FoundValue,
   type HopFailure,
   type HopSeen,
   type HttpsObservation,
   type HttpsPhase,
   httpsEvidence,
   type ResponseSeen,
-  type Saw,
 } from './evidence.ts';
 import { interference } from './interference.ts';
 import { httpsWarnings, isRateLimited } from './warnings.ts';
@@ -135,14 +135,14 @@ function digitsAt(text: string, path: JsonAssertion['path'], value: Json): bigin
 }
 
 /** A whole number of a config, exact to the digits that people write. */
-function wholeOf(number: number): bigint {
+function runToEnd(number: number): bigint {
   return BigInt(number.toLocaleString('en', { useGrouping: false }));
 }
 
 function isEqual(value: Json, digits: bigint | undefined, expected: Json): boolean {
   if (digits === undefined) return JSON.stringify(value) === JSON.stringify(expected);
   return typeof expected === 'number'
-    ? Number.isInteger(expected) && digits === wholeOf(expected)
+    ? Number.isInteger(expected) && digits === runToEnd(expected)
     : expected === String(digits);
 }
 
@@ -152,7 +152,7 @@ function beside(value: Json, digits: bigint | undefined, limit: number): number 
   const [one, other] =
     digits === undefined
       ? [value, limit]
-      : [digits, Number.isInteger(limit) ? wholeOf(limit) : limit];
+      : [digits, Number.isInteger(limit) ? runToEnd(limit) : limit];
   return one > other ? 1 : one < other ? -1 : 0;
 }
 
@@ -163,9 +163,9 @@ function holds(value: Json, text: string): boolean {
 }
 
 /** What is wrong, and what was found where the cause does not say it. */
-type Broken = { readonly cause: Cause; readonly saw?: Saw };
+type Broken = { readonly cause: Cause; readonly saw?: FoundValue };
 
-function broken(why: Cause | undefined, saw?: Saw): Broken | undefined {
+function broken(why: Cause | undefined, saw?: FoundValue): Broken | undefined {
   return why && { cause: why, ...(saw && { saw }) };
 }
 
@@ -210,7 +210,7 @@ function unwantedOf(pattern: string): Wanted {
 function* headerPatternBroken(
   settings: HttpsSettings,
   response: ResponseSeen,
-  effort: Effort,
+  effort: SearchBudget,
 ): InBites<Broken | undefined> {
   const wanted = [
     ...settings.header_matches.map(([header, pattern]) => ({ header, ...wantedOf(pattern) })),
@@ -242,7 +242,7 @@ function* bodyPatternBroken(
   settings: HttpsSettings,
   response: ResponseSeen,
   body: string,
-  effort: Effort,
+  effort: SearchBudget,
 ): InBites<Broken | undefined> {
   const wanted = [
     ...settings.body_matches.map(wantedOf),
@@ -382,7 +382,7 @@ function redirectCause(
 type Judged = {
   readonly outcome: 'ok' | 'fail' | 'unknown';
   readonly cause: Cause | null;
-  readonly saw?: Saw;
+  readonly saw?: FoundValue;
 };
 
 function fail(why: Cause): Judged {

@@ -10,9 +10,9 @@ import type { Place } from './syntax.ts';
  */
 
 /** What searches may still cost, and what until the next rest; they take from it. */
-export type Effort = { left: number; untilRest: number };
+export type SearchBudget = { left: number; untilRest: number };
 
-export function effortOf(left: number): Effort {
+export function effortOf(left: number): SearchBudget {
   return { left, untilRest: bite };
 }
 
@@ -26,7 +26,11 @@ const unseen = 4;
 /** How many transitions are remembered at once. */
 const maxRemembered = 200_000;
 
-export function* search(source: string, text: string, effort: Effort): Generator<void, Found> {
+export function* search(
+  source: string,
+  text: string,
+  effort: SearchBudget,
+): Generator<void, Found> {
   const program = programOf(source);
   const ways = new Ways(program);
   let state = ways.begin;
@@ -51,12 +55,12 @@ export function* search(source: string, text: string, effort: Effort): Generator
 }
 
 /** The same at once, for short texts and tests. */
-export function searched(source: string, text: string, effort: Effort): Found {
-  return wholeOf(search(source, text, effort));
+export function searched(source: string, text: string, effort: SearchBudget): Found {
+  return runToEnd(search(source, text, effort));
 }
 
 /** The result of work in bites, without a rest between. */
-export function wholeOf<Result>(work: Generator<void, Result>): Result {
+export function runToEnd<Result>(work: Generator<void, Result>): Result {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;

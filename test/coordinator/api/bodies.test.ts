@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import Fastify, { type FastifyInstance, fastify } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
-import { refuseOutside, sayBeside } from '../../../coordinator/api/routes.ts';
+import { limitHeaders, refuseOutside } from '../../../coordinator/api/routes.ts';
 import { createForwarded } from '../../../coordinator/api/server.ts';
 import { healthRoutes } from '../../../coordinator/health/endpoint.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -408,13 +408,13 @@ describe('rate headers', () => {
         isAtWork: () => true,
         isLeaving: () => false,
       },
-      sayBeside(limiter),
+      limitHeaders(limiter),
     );
     refuseOutside(
       outside,
       createLog({ name: 'test', level: 'silent' }),
       undefined,
-      sayBeside(limiter),
+      limitHeaders(limiter),
     );
     const beforehand = {
       origin: 'https://app.example.org',

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import {
   asWritten,
   type ComparedCheck,
+  isSameShare,
   maxHosts,
   observe,
   type Share,
-  saysTheSame,
   shareOf,
   shownBy,
   smallestOf,
@@ -407,12 +407,12 @@ describe('refuted share', () => {
 
   test('an unchanged state is not published again', () => {
     const told = share([1, 2, 3], [1, 2]);
-    expect(saysTheSame(share([3, 2, 1], [2, 1]), told)).toBe(true);
-    expect(saysTheSame(share([1, 2, 3], [1, 2], 61_999), told)).toBe(true);
-    expect(saysTheSame(share([1, 2, 3], [1, 2], 62_000), told)).toBe(false);
-    expect(saysTheSame(share([1, 2, 3], [1, 3]), told)).toBe(false);
-    expect(saysTheSame(share([1, 2, 3], [1]), told)).toBe(false);
-    expect(saysTheSame(share([1, 2, 4], [1, 2]), told)).toBe(false);
-    expect(saysTheSame(told, undefined)).toBe(false);
+    expect(isSameShare(share([3, 2, 1], [2, 1]), told)).toBe(true);
+    expect(isSameShare(share([1, 2, 3], [1, 2], 61_999), told)).toBe(true);
+    expect(isSameShare(share([1, 2, 3], [1, 2], 62_000), told)).toBe(false);
+    expect(isSameShare(share([1, 2, 3], [1, 3]), told)).toBe(false);
+    expect(isSameShare(share([1, 2, 3], [1]), told)).toBe(false);
+    expect(isSameShare(share([1, 2, 4], [1, 2]), told)).toBe(false);
+    expect(isSameShare(told, undefined)).toBe(false);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { areApart } from '../../../coordinator/core/sides.ts';
 import type { ObservingProbe, Watched } from '../../../coordinator/core/types.ts';
 import { reachOf, viewsOfSides } from '../../../coordinator/core/views.ts';
-import { sidesFrom, tellSides } from '../../../coordinator/incidents/sides.ts';
+import { describeSides, sidesFrom } from '../../../coordinator/incidents/sides.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { makePlacesStory, placesFault } from '../../simulation/places-story.ts';
@@ -335,7 +335,7 @@ describe('an office and three continents', () => {
       inside: { failing: named(within?.failing ?? []), passing: named(within?.passing ?? []) },
       outside: { failing: named(outside?.failing ?? []), passing: named(outside?.passing ?? []) },
     };
-    return tellSides(sides, outside?.isDown === true).sentence;
+    return describeSides(sides, outside?.isDown === true).sentence;
   };
 
   test.each([

@@ -3,14 +3,14 @@ import { connect, wayOf } from '../../../coordinator/database/connect.ts';
 import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
 import { fairShare } from '../../../coordinator/engine/division.ts';
 import {
-  beAlive,
   Fenced,
+  forgetCoordinator,
   forgetCoordinators,
   ownedPartitions,
+  recordCoordinator,
   releaseLeases,
   renewEpoch,
   renewLeases,
-  sayGoodbye,
   takeLeases,
 } from '../../../coordinator/engine/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -27,8 +27,13 @@ describe('leases', async () => {
     await sql`update leases set owner = null, expires_at = 'epoch'`;
   });
   const live = async (owner: string, hasBus = true): Promise<number> =>
-    (await beAlive(sql, { owner, version: '1', hasBus }, { heardMs: 60_000, countedMs: 180_000 }))
-      .heard;
+    (
+      await recordCoordinator(
+        sql,
+        { owner, version: '1', hasBus },
+        { heardMs: 60_000, countedMs: 180_000 },
+      )
+    ).heard;
   const first = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
   const expire = () => sql`update leases set expires_at = now() - interval '1 second'`;
 
@@ -162,7 +167,7 @@ describe('leases', async () => {
   test('are shared among the coordinators that lived recently', async () => {
     expect(await live(ada)).toBe(0);
     expect(await live(bob)).toBe(1);
-    await sayGoodbye(sql, bob);
+    await forgetCoordinator(sql, bob);
     expect(await live(ada)).toBe(0);
   });
 
@@ -173,7 +178,7 @@ describe('leases', async () => {
     expect(await live(bob, false)).toBe(1);
     await live(bob);
     expect(await live(ada)).toBe(1);
-    await sayGoodbye(sql, bob);
+    await forgetCoordinator(sql, bob);
   });
 
   test('ignore silent coordinators, which are deleted after an hour', async () => {

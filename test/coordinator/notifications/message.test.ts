@@ -5,7 +5,7 @@ import {
   sentenceOf,
 } from '../../../coordinator/notifications/message.ts';
 import {
-  type OnItsWay,
+  type NotificationProgress,
   type StoredStep,
   storyOf,
 } from '../../../coordinator/notifications/story.ts';
@@ -228,7 +228,7 @@ describe('rule 32: what leaves together', () => {
 });
 
 describe('rule 40: why a channel was notified, and why not', () => {
-  const way: OnItsWay = {
+  const way: NotificationProgress = {
     channel: { name: 'Chat', shut: undefined, covers: 'all', covered: true },
     incident: { confirmed_at: 0, ended_at: null },
     down: { state: 'due', due_at: 0, covered: false },
@@ -244,7 +244,7 @@ describe('rule 40: why a channel was notified, and why not', () => {
     because: null,
     message: null,
   };
-  const texts = (given: OnItsWay) => storyOf(given).map(({ text }) => text);
+  const texts = (given: NotificationProgress) => storyOf(given).map(({ text }) => text);
 
   test('rule 40: every hold, the message, each attempt and its answer', () => {
     const told: StoredStep = {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { beAlive } from '../../../coordinator/engine/queries.ts';
+import { recordCoordinator } from '../../../coordinator/engine/queries.ts';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
 import { insertProbe } from '../../../coordinator/probes/queries.ts';
 import { createProbeTrust } from '../../../coordinator/probes/trust.ts';
@@ -36,7 +36,11 @@ describe('rule 16: a probe is judged by the observations of all coordinators', a
   const coordinator = async (hosts: readonly number[]) => {
     const owner = newId();
     const live = () =>
-      beAlive(sql, { owner, version: '1', hasBus: true }, { heardMs: aliveMs, countedMs: aliveMs });
+      recordCoordinator(
+        sql,
+        { owner, version: '1', hasBus: true },
+        { heardMs: aliveMs, countedMs: aliveMs },
+      );
     await live();
     const directory = await createDirectory({ sql, log: testLog() });
     const clock = { now: () => at(102) };

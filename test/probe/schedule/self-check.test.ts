@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createGuard } from '../../../probe/checks/guard.ts';
-import type { HeldUp } from '../../../probe/presence/clock.ts';
+import type { ProcessDelay } from '../../../probe/presence/clock.ts';
 import {
   createReachability,
   createSelfCheck,
@@ -16,7 +16,10 @@ describe('rule 2: a failure below http counts', () => {
   const none = { longest: 0, inAll: 0 };
 
   /** Whose fault failures are, of a probe that reaches nothing but what its checks told of. */
-  const probe = (heldUp: (since: number) => HeldUp = () => none, anchors: readonly string[] = []) =>
+  const probe = (
+    heldUp: (since: number) => ProcessDelay = () => none,
+    anchors: readonly string[] = [],
+  ) =>
     createSelfCheck({
       guard: createGuard({ allow: ['10.0.0.0/8'], bus: () => [], own: () => [] }),
       reachability: createReachability({

@@ -19,7 +19,7 @@ import {
   newRoute,
   type Route,
   reconnected,
-  rewound,
+  rewoundTo,
   taken,
 } from '../../../probe/spool/senders.ts';
 import { openSpool, type Spool } from '../../../probe/spool/store.ts';
@@ -293,10 +293,10 @@ describe('the route of a partition', () => {
     const asked = askedToRewind(route);
     expect(isRewindDue(route, 3_000)).toBe(false);
     expect(isRewindDue(asked, 3_000)).toBe(true);
-    const back = rewound(asked, 4, 3_000);
+    const back = rewoundTo(asked, 4, 3_000);
     expect(back).toMatchObject({ sent: 4, rewoundAt: 3_000 });
     expect(back && isRewindDue(back, 3_900)).toBe(false);
-    expect(rewound(route, 10, 3_000)).toBeUndefined();
+    expect(rewoundTo(route, 10, 3_000)).toBeUndefined();
   });
 
   test('is lost when what landed is not committed in its time, and each time waits twice as long, ten minutes at most', () => {

@@ -11,7 +11,7 @@ import type {
 import { judgeHttps } from '../../../probe/checks/https/verdict.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
 import { httpsSettings } from '../../../shared/checks/https/config.ts';
-import { wholeOf } from '../../../shared/checks/patterns/search.ts';
+import { runToEnd } from '../../../shared/checks/patterns/search.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
 import {
   type Answer,
@@ -117,7 +117,7 @@ export const refused = (changes: Partial<TlsSeen>): HttpsObservation =>
   failed('tls', 'CERTIFICATE', { tls: tls(changes) });
 
 export const judge = (observation: HttpsObservation, config: Config = {}): Verdict =>
-  wholeOf(judgeHttps(httpsSettings(config), observation, false));
+  runToEnd(judgeHttps(httpsSettings(config), observation, false));
 
 /** Targets that are closed when the test file that opened them is done. */
 const closing: (() => Promise<void>)[] = [];
