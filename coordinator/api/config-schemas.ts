@@ -66,12 +66,6 @@ export function configChapter(): string {
     .join('')}`;
 }
 
-/**
- * The content of a config, as an object of the document for each type of monitor and each kind of
- * channel. `config` itself stays an object with free keys, because clients generated from the
- * document know it so; `if` and `then`, which they ignore, say which object belongs to which type.
- */
-
 function pascal(name: string): string {
   return name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -128,7 +122,13 @@ function channelConfigName(kind: string): string {
   return `${pascal(kind)}ChannelConfig`;
 }
 
-/** Every config as a named object. */
+/**
+ * The content of a config, as an object of the document for each type of monitor and each kind of
+ * channel. `config` itself stays an object with free keys, because clients generated from the
+ * document know it so; `if` and `then`, which they ignore, say which object belongs to which type.
+ *
+ * Every config as a named object.
+ */
 export function configComponents(): readonly (readonly [string, JsonSchema])[] {
   return [
     ...kinds.map((kind) => [monitorConfigName(kind), configSchema(kind)] as const),

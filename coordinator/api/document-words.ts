@@ -23,8 +23,6 @@ export function prose(text: string): string {
   return escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
-/** Examples of a call to copy: with curl, and with the client. */
-
 type Call = {
   readonly method: string;
   readonly path: string;

@@ -69,11 +69,6 @@ export function answerOf(error: unknown, mostBody = bodyLimit): ErrorAnswer {
   };
 }
 
-/**
- * How an answer is sent: with a tag of its content, not again to a caller who has it, and with the
- * best compression that the caller accepts.
- */
-
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
@@ -108,7 +103,12 @@ function isRead({ method }: FastifyRequest): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** The last step before an answer is sent. */
+/**
+ * How an answer is sent: with a tag of its content, not again to a caller who has it, and with the
+ * best compression that the caller accepts.
+ *
+ * The last step before an answer is sent.
+ */
 export async function send(
   request: FastifyRequest,
   reply: FastifyReply,

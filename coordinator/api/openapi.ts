@@ -70,7 +70,6 @@ export function figuresSuccess(headers: Readonly<Record<string, unknown>>) {
 }
 
 /** Calls that are done once, however often they are sent: for the document and its page. */
-
 export const keyParameter = {
   name: keyHeader,
   in: 'header',
@@ -545,8 +544,6 @@ export function apiDocument(baseUrl: string): ApiDocument {
   };
 }
 
-/** A chapter of the page: the limits of each plan, from the table with the plans' numbers. */
-
 const rows: { readonly [K in keyof Plan]: string } = {
   monitors: 'Monitors',
   min_interval_s: 'Shortest interval, in seconds',
@@ -577,6 +574,7 @@ function row(key: keyof Plan): string {
   return `<tr><th scope="row">${escapeHtml(rows[key])}</th>${planNames.map((plan) => `<td>${shown(key, plans[plan][key])}</td>`).join('')}</tr>`;
 }
 
+/** A chapter of the page: the limits of each plan, from the table with the plans' numbers. */
 export function plansChapter(): string {
   return `<h2 id="plans">Plans</h2><p>The limits of an organisation, by plan. <code>GET /api/v1/me</code> returns the plan; only the operator of the installation can change it. Calls beyond a limit are refused with 403 and a code that begins with <code>plan_limit_</code>.</p>
 <div class="wide" tabindex="0" role="region" aria-label="Plans"><table class="plans"><thead><tr><th scope="col">Limit</th>${planNames

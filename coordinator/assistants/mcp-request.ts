@@ -33,8 +33,6 @@ export type Asking = {
   readonly again: () => Promise<AssistantCaller>;
 };
 
-/** What is read of a request before the protocol sees it. */
-
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);

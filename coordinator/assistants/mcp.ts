@@ -162,14 +162,13 @@ export async function callTool(
   }
 }
 
+const begin = 'antipode://incidents/';
+const mimeType = 'application/json';
+
 /**
  * Incidents as resources that a user can pass to their assistant: each has an address, and the same
  * content as get_incident.
  */
-
-const begin = 'antipode://incidents/';
-const mimeType = 'application/json';
-
 export const incidentTemplate = {
   uriTemplate: `${begin}{id}`,
   name: 'incident',
@@ -306,8 +305,6 @@ export function serverFor(dependencies: AssistantDependencies, asking: Asking): 
   return server;
 }
 
-/** Passes one request through the protocol's library, in whichever revision it speaks. */
-
 /** Null means absent, as in the local server. */
 function withoutNulls(message: unknown): unknown {
   if (!isRecord(message) || !isRecord(message.params)) return message;
@@ -348,6 +345,7 @@ function failureInWords(
 
 const eventLine = /^data: (?=\{)(.*)$/gm;
 
+/** Passes one request through the protocol's library, in whichever revision it speaks. */
 export async function answered(
   dependencies: AssistantDependencies,
   asking: Asking,

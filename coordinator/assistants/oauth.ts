@@ -237,8 +237,6 @@ export function understood(query: string): string {
   return asked.toString();
 }
 
-/** The program that asks to be connected. Nothing that it says about itself is verified. */
-
 /** Schemes that belong to someone, or execute their content: no client's program is behind them. */
 const foreignSchemes = new Set(
   [

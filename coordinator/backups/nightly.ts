@@ -124,7 +124,6 @@ export async function drill(
  * Pings a heartbeat when a run begins and ends. Best use one at another installation, which is
  * there when this one is not.
  */
-
 export type Heartbeat = {
   readonly began: () => Promise<void>;
   readonly ended: (isWell: boolean, output: string) => Promise<void>;
@@ -152,13 +151,12 @@ export function createHeartbeat(
   };
 }
 
+const dayMs = 86_400_000;
+
 /**
  * A folder of backups: which are there, which may be deleted, and whether there is space for
  * another.
  */
-
-const dayMs = 86_400_000;
-
 export type BackupFile = { readonly file: string; readonly at: number };
 
 /** The order of names is the order of time. */
@@ -237,7 +235,6 @@ export async function demandRoom(folder: string, reserve: number, free: FreeByte
  * One run: writes a backup into the folder, restores it as a drill, deletes old ones, and pings a
  * heartbeat.
  */
-
 export type BackupSettings = {
   readonly databaseUrl: string;
   /** A server for drills; without it the scratch database lies beside the real one. */

@@ -36,12 +36,6 @@ function covered(draft: Draft, { at, covers_until }: SeenPing): void {
 }
 
 /**
- * Pings that arrive after newer ones, because a ping receiver kept them or the database refused
- * writes for a while. Order of time decides, not order of arrival (rule 20). What they report is
- * over, so no one is alerted (rule 4).
- */
-
-/**
  * A start, or a good ping that the probe knew, which arrives after the good ping that follows it.
  * By all that is written down by now, the incident that ended with that one began sooner or later,
  * or did not happen: the run of a start has a limit of its own, and what came before may have been
@@ -127,6 +121,10 @@ function good(draft: Draft, ping: SeenPing): void {
 }
 
 /**
+ * Pings that arrive after newer ones, because a ping receiver kept them or the database refused
+ * writes for a while. Order of time decides, not order of arrival (rule 20). What they report is
+ * over, so no one is alerted (rule 4).
+ *
  * A resolved incident ended with this ping if the ping is older than the one that closed it. The
  * rest of that time may contain a new failure.
  */

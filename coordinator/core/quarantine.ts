@@ -186,13 +186,6 @@ function othersOf(
 }
 
 /**
- * What checks of one target show about the probes that made them (rule 16). A failure is refuted
- * when at least as many other continents pass right after it as fail: probes that are sick in the
- * same way must not vouch for each other. Earlier passes prove nothing, because every outage begins
- * after a pass. A continent that has not answered yet may have seen it too.
- */
-
-/**
  * Others recheck as soon as the failure is known (rule 9); a much later pass may be of another
  * time.
  */
@@ -203,6 +196,12 @@ function rightAfterThat({ at, took_ms }: Pick<SeenResult, 'at' | 'took_ms'>) {
   return (pass: ProbeView): boolean => pass.at >= at && pass.at <= at + took_ms + rightAfter;
 }
 
+/**
+ * What checks of one target show about the probes that made them (rule 16). A failure is refuted
+ * when at least as many other continents pass right after it as fail: probes that are sick in the
+ * same way must not vouch for each other. Earlier passes prove nothing, because every outage begins
+ * after a pass. A continent that has not answered yet may have seen it too.
+ */
 export const maxHosts = 256;
 
 export function smallestOf(hosts: ReadonlySet<number>): readonly number[] {

@@ -237,13 +237,6 @@ export function createTimeouts({
     };
 }
 
-/**
- * Detects a pooler between us and Postgres that gives each transaction another session. Then
- * nothing that belongs to a session holds: listened channels, prepared statements, statement
- * timeouts. A pooler does not report its mode, so we observe sessions: one that serves two of our
- * connections at once, or two that serve one of them.
- */
-
 const rounds = 5;
 
 /**
@@ -275,7 +268,14 @@ async function isShared(one: Sql, other: Sql): Promise<boolean> {
   return false;
 }
 
-/** Costs one query where Postgres itself answers. @throws ConfigurationFault with the remedy. */
+/**
+ * Detects a pooler between us and Postgres that gives each transaction another session. Then
+ * nothing that belongs to a session holds: listened channels, prepared statements, statement
+ * timeouts. A pooler does not report its mode, so we observe sessions: one that serves two of our
+ * connections at once, or two that serve one of them.
+ *
+ * Costs one query where Postgres itself answers. @throws ConfigurationFault with the remedy.
+ */
 export async function refuseTransactionPooling(sql: Sql, url: string): Promise<void> {
   const first = await workerOf(sql);
   if (first.pid === first.promised) return;

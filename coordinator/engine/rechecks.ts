@@ -301,7 +301,6 @@ function createFirstChecks(deps: {
  * check was lost with its probe, the coordinator, or on its way. They are reviewed whenever the
  * roster changes, and when one of them times out, until the monitor has a result.
  */
-
 export function noUnseen(): Unseen {
   return {
     awaited: new Map(),

@@ -180,8 +180,6 @@ export async function groupsAmong(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Groups as pages show them, and what names them. */
-
 /** By name, a page from an offset. */
 export function groupsByName(
   sql: Queryable,

@@ -80,11 +80,10 @@ export function settledDays(now: number, rawDays: number): readonly string[] {
   );
 }
 
-/** The service record, counted from stored rows once a day is settled. */
-
 /** Kinds of notices about an outage of our own parts. */
 const serviceOutages = ['probe_lost', 'bus_silent', 'continent_alone', 'probe_quarantined'];
 
+/** The service record, counted from stored rows once a day is settled. */
 export async function countedDays(sql: Queryable): Promise<ReadonlySet<string>> {
   return new Set(
     (await sql<{ day: string }[]>`select day::text from own_days`).map(({ day }) => day),

@@ -57,16 +57,14 @@ export async function forgetEnded(sql: Queryable, now: number): Promise<void> {
   await sql`delete from attempts where began_at <= ${new Date(now - day)}`;
 }
 
-/**
- * Notifications and their steps (rule 40) are deleted after their time, except those of open
- * incidents, whose end is still to be notified.
- */
-
 function isOver(sql: Queryable) {
   return sql`not exists (select 1 from incidents i where i.id = t.incident_id and i.resolved_at is null)`;
 }
 
 /**
+ * Notifications and their steps (rule 40) are deleted after their time, except those of open
+ * incidents, whose end is still to be notified.
+ *
  * Deletes one bite of each table, the oldest first, each found by an index; returns whether there
  * may be more.
  */

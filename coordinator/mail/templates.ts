@@ -267,14 +267,13 @@ export function noticeMail(what: keyof typeof notices, detail: string, signIn: s
   };
 }
 
-/** To owners, about an organisation that will be deleted. */
-
 function moment(iso: string, zone: string): string {
   return `${new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: zone }).format(new Date(iso))} (${zone})`;
 }
 
 const because = 'You get this because you own the organisation.';
 
+/** To owners, about an organisation that will be deleted. */
 export function organisationMail(
   { what, organisation, by, ends_at, time_zone }: About<'organisation'>,
   page: string,

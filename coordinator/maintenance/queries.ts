@@ -268,7 +268,6 @@ async function expandWindow(sql: Queryable, id: string, now: number): Promise<vo
 }
 
 /** Windows sorted by time, as people see them. */
-
 export type WindowByTime = {
   readonly id: string;
   readonly name: string | null;
@@ -388,8 +387,6 @@ export async function lastEnded(sql: Queryable, window: string, now: number): Pr
       and ended_at <= ${instant(now)}`;
   return row?.at ?? null;
 }
-
-/** Changes of existing windows: the past that they covered stays as it was (rule 24). */
 
 /** Locks the window: no one else changes it meanwhile, or writes its next occurrences. */
 export async function lockedWindow(

@@ -98,8 +98,6 @@ export async function changeMonitor(
   return monitorNow(after, now);
 }
 
-/** A create call for a monitor that a program may have created before, under an id of its own. */
-
 type Input = InputOf<typeof api.createMonitor>;
 
 function unless(text: string, nothing: string): string | null {

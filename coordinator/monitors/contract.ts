@@ -271,7 +271,6 @@ export const findSameTarget = innerOperation({
 });
 
 /** The address of a heartbeat monitor, and its pings. */
-
 export const getPingAddress = innerOperation({
   id: 'getBeatAddress',
   access: 'read',
@@ -310,8 +309,6 @@ export const rotatePingAddress = innerOperation({
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
 });
 
-/** What an organisation's own monitoring reads of its monitors. */
-
 const MonitorFigureOut = object('MonitorFigureOut', {
   id: uuid(),
   name: string(),
@@ -326,6 +323,7 @@ const MonitorFigureOut = object('MonitorFigureOut', {
   warnings: array(string(), { description: 'The codes of its warnings.' }),
 });
 
+/** What an organisation's own monitoring reads of its monitors. */
 export const listMonitorFigures = innerOperation({
   id: 'listMonitorFigures',
   access: 'read',

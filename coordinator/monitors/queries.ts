@@ -54,7 +54,6 @@ export async function openMonitorLines(sql: Queryable): Promise<number> {
  * Changes several monitors at once, under the organisation's lock: one statement per kind of
  * change, not per monitor.
  */
-
 export type AtOnce = {
   readonly id: string;
   readonly name: string;

@@ -235,8 +235,6 @@ export async function monitorHistories(
   return (await withNewest(sql, results, rows)).map((row) => historyFrom(row, now));
 }
 
-/** Monitors with their status: what the row keeps, and the newest observation, from one reading. */
-
 /** What was observed since the row was written. */
 type Observation = Pick<StoredStatus, 'last_result_at' | 'begins_anew_at'> & {
   readonly warnings: readonly OpenWarning[] | null;
@@ -244,6 +242,7 @@ type Observation = Pick<StoredStatus, 'last_result_at' | 'begins_anew_at'> & {
 /** Queried for heartbeats only: a page without any does not pay for it. */
 type HeartbeatRow = Pick<StoredStatus, 'last_fail_at' | 'last_beat_at'>;
 
+/** Monitors with their status: what the row keeps, and the newest observation, from one reading. */
 export type ObservedMonitor = Observation &
   MonitorKey &
   Pick<MonitorWithStatus, 'id' | 'type' | 'version' | 'place'>;

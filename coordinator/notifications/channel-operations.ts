@@ -310,8 +310,6 @@ export async function askMailbox(
   return { address };
 }
 
-/** Generates a secret, which is shown once. */
-
 type Input = InputOf<typeof api.createChannel>;
 
 /** The config as it will be saved, and the secret that we generated for it. */
@@ -455,6 +453,7 @@ async function act(
   };
 }
 
+/** Generates a secret, which is shown once. */
 export const createChannel = inSteps({ before: prepare, act });
 
 export async function deleteChannel(

@@ -94,7 +94,6 @@ export const unsubscribe = anonymousOperation({
 });
 
 /** Who was notified of what, and why. */
-
 export const showMessage = innerOperation({
   id: 'showMessage',
   access: 'read',
@@ -197,7 +196,6 @@ export const explainNotifications = innerOperation({
 });
 
 /** The settings of a channel, and whether it works before someone has to rely on it. */
-
 export const listChannelKinds = innerOperation({
   id: 'listChannelKinds',
   access: 'read',

@@ -106,7 +106,6 @@ export type Said = Item & {
  * Every instant is in whole milliseconds since 1970 (UTC), as everywhere in the core; none is a
  * Date.
  */
-
 export const notifiedEvents = [
   'down',
   'up',

@@ -390,14 +390,14 @@ function holdOf(step: Step, around: Surroundings, now: number): StepOutcome {
   return first === undefined ? { is: 'due' } : { is: 'held', by: first[0], until: first[1] };
 }
 
+const longestWait_s = 86_400;
+
 /**
  * How long a channel waits before it is notified (rule 33) and before it is reminded (rule 35), and
  * how long all channels are held (rule 36).
+ *
+ * @throws Refusal `channel_invalid`.
  */
-
-const longestWait_s = 86_400;
-
-/** @throws Refusal `channel_invalid`. */
 export function delayFrom(delay_s: number): number {
   if (delay_s >= 0 && delay_s <= longestWait_s) return delay_s;
   throw new Refusal('channel_invalid', {

@@ -297,9 +297,7 @@ function classOf(error: unknown, isOver: boolean): SendFailure {
  * Web Push: a message that only the browser can read (RFC 8291, aes128gcm of RFC 8188), and a
  * signature of the sender (VAPID, RFC 8292). Some sixty lines over node:crypto; the library for it
  * was last maintained in 2024.
- */
-
-/**
+ *
  * New for every message. It is a parameter so that tests can make the same message twice (and
  * compare it with the RFC's own).
  */

@@ -97,17 +97,16 @@ function helpOfAll(listed: readonly OperatorCommand[]): string {
 }
 
 /**
- * Output for people: a line for each member of an object, lists of objects as blocks; long texts
- * and secrets unchanged.
- */
-
-/**
  * Characters that a terminal would execute instead of showing them: texts come from tenants, and
  * from anyone who pings a heartbeat.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const operatorCommands = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 
+/**
+ * Output for people: a line for each member of an object, lists of objects as blocks; long texts
+ * and secrets unchanged.
+ */
 export function shown(text: string): string {
   return text.replaceAll(
     operatorCommands,

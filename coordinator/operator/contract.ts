@@ -138,11 +138,10 @@ export const dropSetAside = operatorOperation({
   refusals: ['set_aside_not_found', 'request_malformed'],
 });
 
-/** Who may see the operator's page, and its content beside the notices. */
-
 const who = object('OperatorIn', { email: string() });
 const OperatorOut = object('OperatorOut', { id: uuid(), email: string(), is_operator: boolean() });
 
+/** Who may see the operator's page, and its content beside the notices. */
 export const markOperator = installationOperation({
   id: 'markOperator',
   access: 'manage',

@@ -153,11 +153,6 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
   },
 ];
 
-/**
- * What must be kept beside backups: without these keys no secret in one can be decrypted, and no
- * probe returns to the bus.
- */
-
 /** Not on the command line: other users of the machine would see it. */
 async function passphraseOf(input: Input): Promise<string> {
   const text = (await readFile(textOf(input, 'passphrase-file'), 'utf8')).trim();
@@ -203,6 +198,10 @@ const importKeys: LoneCommand['alone'] = async (input) => {
   };
 };
 
+/**
+ * What must be kept beside backups: without these keys no secret in one can be decrypted, and no
+ * probe returns to the bus.
+ */
 export const commandsOfKeys = [
   {
     words: ['keys', 'export'],
@@ -225,8 +224,6 @@ export const commandsOfKeys = [
     alone: importKeys,
   },
 ] as const satisfies readonly (InstallationCommand | LoneCommand)[];
-
-/** The commands that create a bus. They need no installation, because there is none yet. */
 
 function list(text: string | undefined): readonly string[] {
   return (text ?? '').split(',').flatMap((one) => one.trim() || []);
@@ -324,6 +321,7 @@ const init: LoneCommand['alone'] = async (input) => {
   return { result: { folder, files: files.map(({ file }) => file), next } };
 };
 
+/** The commands that create a bus. They need no installation, because there is none yet. */
 export const commandsOfTheBus: readonly LoneCommand[] = [
   {
     words: ['bus', 'init'],

@@ -105,7 +105,6 @@ export const removeMember = innerOperation({
 });
 
 /** Who changed what in the organisation. */
-
 export const getAuditChoices = innerOperation({
   id: 'getAuditChoices',
   access: 'manage',
@@ -118,7 +117,6 @@ export const getAuditChoices = innerOperation({
 });
 
 /** Members and invitations. */
-
 export const listMembers = innerOperation({
   id: 'listMembers',
   access: 'read',

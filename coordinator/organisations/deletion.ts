@@ -238,7 +238,6 @@ export function createFarewells({
  * Organisations awaiting deletion: what changes at once, and what undoing restores. All of it runs
  * under the organisation's lock.
  */
-
 export type NewEnding = {
   readonly organisation: string;
   readonly user: string | null;

@@ -46,10 +46,6 @@ export function planOfAnother(
   );
 }
 
-/**
- * How an organisation ends: an owner requests it, can undo it for some days, then it is deleted.
- */
-
 const day = 86_400_000;
 
 /** How long everything is kept. */

@@ -82,11 +82,6 @@ export const createSignInLink = installationOperation({
   refusals: ['user_not_found'],
 });
 
-/**
- * Passkeys of a phone, a computer or a security key, which sign in without a password. Options and
- * answers are in the browsers' format.
- */
-
 const OptionsOut = object('PasskeyOptionsOut', { options: string() });
 
 const PasskeyOut = object('PasskeyOut', {
@@ -97,6 +92,10 @@ const PasskeyOut = object('PasskeyOut', {
   last_used_at: nullable(string()),
 });
 
+/**
+ * Passkeys of a phone, a computer or a security key, which sign in without a password. Options and
+ * answers are in the browsers' format.
+ */
 export const listPasskeys = personOperation({
   id: 'listPasskeys',
   access: 'read',
@@ -178,8 +177,6 @@ export const signInByPasskey = anonymousOperation({
   refusals: ['passkeys_impossible', 'passkey_refused', 'passkey_unknown'],
 });
 
-/** A user's own data, whatever organisation they act in. */
-
 const SessionOut = object('SessionOut', {
   id: uuid(),
   device: string({ description: 'Such as "Firefox on Linux".' }),
@@ -189,6 +186,7 @@ const SessionOut = object('SessionOut', {
   is_this: boolean(),
 });
 
+/** A user's own data, whatever organisation they act in. */
 export const listSessions = personOperation({
   id: 'listSessions',
   access: 'read',
@@ -339,12 +337,11 @@ export const changePassword = personOperation({
   refusals: ['password_invalid'],
 });
 
+const RecoveryCodesOut = object('RecoveryCodesOut', { recovery_codes: array(string()) });
+
 /**
  * The second step of signing in: codes of an app, and recovery codes for when it is unavailable.
  */
-
-const RecoveryCodesOut = object('RecoveryCodesOut', { recovery_codes: array(string()) });
-
 export const showSecondFactor = personOperation({
   id: 'showSecondFactor',
   access: 'read',
@@ -395,7 +392,6 @@ export const endSecondFactor = personOperation({
 });
 
 /** Accounts and new passwords, for people who are not signed in. */
-
 export const signUp = anonymousOperation({
   id: 'signUp',
   access: 'read',

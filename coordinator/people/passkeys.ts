@@ -147,11 +147,6 @@ export async function useChallenge(
   );
 }
 
-/**
- * Options for passkeys, and verification of their answers (WebAuthn, level 3). Answers have the
- * browser's format: JSON in a field of a form.
- */
-
 /** Loaded only when someone uses a passkey: it knows every kind of certificate there is. */
 function library() {
   return import('@simplewebauthn/server');
@@ -231,6 +226,9 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
+ * Options for passkeys, and verification of their answers (WebAuthn, level 3). Answers have the
+ * browser's format: JSON in a field of a form.
+ *
  * For `navigator.credentials.create`: a discoverable passkey, so that no one types an address, and
  * one that asks its owner for a finger or a PIN.
  */
@@ -362,8 +360,6 @@ export async function signedBy(
     is_synced: done.authenticationInfo.credentialBackedUp,
   };
 }
-
-/** Challenges for passkeys, and the use of their answers. */
 
 /** @throws Refusal where passkeys are not possible. */
 export function placeOf({ baseUrl }: Pick<GateDependencies, 'baseUrl'>): PasskeyPlace {

@@ -56,11 +56,6 @@ export async function recoveryFingerprint(
   return code === undefined ? undefined : fingerprint(secrets, user, code);
 }
 
-/**
- * Codes of an authenticator app, as in RFC 6238, which every such app supports: six digits, half a
- * minute, SHA-1.
- */
-
 const stepMs = 30_000;
 const secretBytes = 20;
 /**

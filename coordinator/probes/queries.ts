@@ -435,8 +435,6 @@ export async function writeDropped(
   return rows.length > 0;
 }
 
-/** What the users of probes may know about them: their health, and reasons to trust them or not. */
-
 const shareShape = z.object({
   hosts: z.array(z.number()),
   refuted: z.array(z.tuple([z.number(), z.number()])),
@@ -445,6 +443,7 @@ const shareShape = z.object({
 /** A coordinator that was not seen for this long no longer counts. */
 const aliveMs = 60_000;
 
+/** What the users of probes may know about them: their health, and reasons to trust them or not. */
 export type Contradictions = { readonly targets: number; readonly refuted: number };
 
 /**

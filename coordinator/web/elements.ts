@@ -90,8 +90,6 @@ export function lineClass(continent: string): string {
   return `line-${continent.toLowerCase().replaceAll(' ', '-')}`;
 }
 
-/** Numbers as people read them. */
-
 /** Uptime with two decimals, cut off: only 100 means no downtime. */
 export function percentText(percent: number | null): string {
   if (percent === null) return '–';

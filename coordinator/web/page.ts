@@ -57,7 +57,6 @@ export type PageDependencies = {
 };
 
 /** The reader's preferences, stored in their browser. */
-
 export const themes = ['light', 'dark'] as const;
 /** Undefined: as the system. */
 export type Theme = (typeof themes)[number] | undefined;

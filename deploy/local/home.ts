@@ -116,11 +116,6 @@ export function firstPassableFor(uid: number, candidates: readonly string[]): st
   return candidates.find((folder) => isUsable(folder) && isPassableFor(uid, folder));
 }
 
-/**
- * The path of the coordinator's program, and the environment that the operator's commands share
- * with it.
- */
-
 /** The coordinator's environment of the last start, for the operator's commands. */
 export function environmentFile(home: string): string {
   return join(home, 'environment.json');
@@ -131,9 +126,7 @@ export const coordinatorMain = join(projectFolder, 'coordinator/main.ts');
 /**
  * The environments of the launcher's processes: what they need of ours, and of the user's only what
  * is not secret to them.
- */
-
-/**
+ *
  * What a coordinator must know of a bus. The embedded bus gives all of it; the user describes
  * another bus completely or not at all.
  */
@@ -254,9 +247,9 @@ export function probeEnvironment(common: ProcessEnvironment, seat: ProbeSeat): P
 /**
  * Small JSON files that only the owner can read, replaced atomically: a reader sees the old text or
  * the new one, never half.
+ *
+ * Synchronous, because the file must be on disk before the next process starts.
  */
-
-/** Synchronous, because the file must be on disk before the next process starts. */
 export function writeJson(file: string, value: unknown): void {
   const half = `${file}.${process.pid}.new`;
   writeFileSync(half, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
@@ -289,7 +282,6 @@ export function readJson<Shape extends z.ZodType>(
  * What a home remembers from one start to the next: keys, passwords, ports, and what the first
  * start made. The launcher never deletes it.
  */
-
 export const sites = [
   { name: 'Frankfurt', continent: 'Europe' },
   { name: 'Virginia', continent: 'North America' },
@@ -362,8 +354,6 @@ export function lockHome(home: string): Lock | undefined {
   }
 }
 
-/** Free ports below 32768, a range from which the system does not assign ports itself. */
-
 /** The error of listening there, if it fails. */
 async function listenFault(port: number, host: string): Promise<Error | undefined> {
   const { promise, resolve } = Promise.withResolvers<Error | undefined>();
@@ -400,11 +390,6 @@ export async function freePort(...preferred: readonly (number | undefined)[]): P
   throw new Error('found no free port between 20000 and 32767 on 127.0.0.1');
 }
 
-/**
- * What the user may choose at a start: the port, the folders, and their own services instead of the
- * embedded ones.
- */
-
 const variables = z.object({
   PORT: z.coerce.number().int('must be a whole number').min(0).max(65_535).default(8080),
   HOST: z.string().default('127.0.0.1'),
@@ -426,6 +411,10 @@ const variables = z.object({
   SIGN_UP: z.enum(['open', 'invited']).default('invited'),
 });
 
+/**
+ * What the user may choose at a start: the port, the folders, and their own services instead of the
+ * embedded ones.
+ */
 export type Settings = {
   readonly port: number;
   readonly host: string;

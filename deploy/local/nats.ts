@@ -174,7 +174,6 @@ export async function obtainNatsServer(
  * probes, and the full resolver, so that a revocation pushed to it outlives a restart. Only
  * features of 2.10 are needed.
  */
-
 export type NatsOptions = {
   readonly binary: NatsBinary;
   /** Holds the configuration, the account JWTs and JetStream's files. */
@@ -317,7 +316,6 @@ export async function faultsOfOwnDependencies({
 }
 
 /** The database and the bus: the embedded ones, started; or the person's own, taken as they are. */
-
 export type Ground = {
   readonly home: string;
   readonly cache: string;

@@ -102,6 +102,7 @@ export async function preparePostgresBinaries(
   return join(await copyTo(folder, place), 'native');
 }
 
+const noOne = 65_534;
 /**
  * The embedded Postgres: makes its data folder, knows how to run it, and when it is ready. A folder
  * that is half made (`data.new`) is made again by the next start.
@@ -109,8 +110,6 @@ export async function preparePostgresBinaries(
  * Postgres refuses to run as root, so root starts it as the user `nobody` (or as the present owner
  * of the data).
  */
-
-const noOne = 65_534;
 export const databaseName = 'antipode';
 
 /** System folders that root may make and all users may pass through. */

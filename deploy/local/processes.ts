@@ -268,7 +268,6 @@ export function createProcesses({ say, onStarted }: ProcessEvents): Processes {
 }
 
 /** Identifies a process behind a number: a reused number is never signalled. */
-
 export type Process = { readonly pid: number; readonly started: string; readonly command: string };
 
 async function fromProc(pid: number): Promise<Process> {

@@ -334,11 +334,6 @@ export async function checkProbe(room: Room, say: Say): Promise<void> {
   await sayChecklist(await surroundingsOf(parseIdentity(stored), room), 'run', say);
 }
 
-/**
- * The settings of a probe that systemd runs: a file of NAME=value lines, which belongs to the
- * host's administrator.
- */
-
 function quoted(value: string): string {
   return /^[\w.,:/@+-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$`]/g, '\\$&')}"`;
 }

@@ -304,8 +304,6 @@ export const withdrawIncidentShare = operation({
   refusals: ['share_not_found'],
 });
 
-/** An incident with its evidence, which came from the target and is for members only. */
-
 const EvidenceOut = object('EvidenceOut', {
   part: string({ description: '`seen`, `confirmed` or `matrix`.', example: 'seen' }),
   continent: nullable(string(), { description: 'null: a job said so itself.', example: 'Europe' }),

@@ -537,8 +537,6 @@ export const batchMonitors = operation({
   columns: ['result', 'name', 'external_id', 'error', 'id'],
 });
 
-/** The history of a monitor. */
-
 const ledgerState = string({
   description: '`up`, `down`, `maintenance`, `unknown` or `paused`.',
   example: 'down',
@@ -580,6 +578,7 @@ const LedgerOut = object('LedgerOut', {
   ),
 });
 
+/** The history of a monitor. */
 export const getMonitorLedger = operation({
   id: 'getMonitorLedger',
   method: 'GET',

@@ -126,11 +126,6 @@ export const listProbes = operation({
   columns: ['state', 'name', 'continent', 'private', 'version', 'last_seen_at', 'id'],
 });
 
-/**
- * Private probes of an organisation: inviting and revoking them. The probes of one place share its
- * monitors, and check for one another.
- */
-
 const invitation = {
   id: uuid({ example: exampleIds.invitation }),
   name: string({ example: 'Nairobi' }),
@@ -160,6 +155,10 @@ const invitation = {
   }),
 };
 
+/**
+ * Private probes of an organisation: inviting and revoking them. The probes of one place share its
+ * monitors, and check for one another.
+ */
 export const ProbeInvitationOut = object('ProbeInvitationOut', invitation);
 
 export const ProbeInvitationMadeOut = object('ProbeInvitationMadeOut', {

@@ -446,7 +446,6 @@ export const renewStatusPageLink = operation({
 });
 
 /** What a status page says of an incident, and how many subscribers get it by mail. */
-
 export const StatusPagePostOut = object('StatusPagePostOut', {
   id: uuid({ example: exampleIds.post }),
   incident: uuid({ meaning: 'The id of the incident.', example: exampleIds.incident }),

@@ -414,11 +414,6 @@ export const hostedTools: readonly Tool[] = Object.entries(rows).map(([name, row
   toolOf(name, row),
 );
 
-/**
- * The tools of both forms: those of the local server, which the specification names. A row makes an
- * operation a tool.
- */
-
 const asIs = {};
 
 const listRows = {
@@ -534,6 +529,10 @@ const listRows = {
   },
 } as const satisfies Record<string, Parameters<typeof toolOf>[1]>;
 
+/**
+ * The tools of both forms: those of the local server, which the specification names. A row makes an
+ * operation a tool.
+ */
 export const readingTools: readonly Tool[] = Object.entries(listRows).map(([name, row]) =>
   toolOf(name, row),
 );
@@ -542,7 +541,6 @@ export const readingTools: readonly Tool[] = Object.entries(listRows).map(([name
  * Prompts that a user may choose from their assistant's menu, where it has one: questions that need
  * several tools.
  */
-
 export type Prompt = {
   readonly name: string;
   readonly title: string;

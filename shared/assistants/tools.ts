@@ -118,14 +118,12 @@ export function explained(
   return { jsonrpc, id, result: asked.modern ? { ...result, resultType: 'complete' } : result };
 }
 
-/**
- * How a tool runs: it calls operations and describes their answers. The same for the local server
- * and the hosted connector.
- */
-
 type Values = Readonly<Record<string, unknown>>;
 
 /**
+ * How a tool runs: it calls operations and describes their answers. The same for the local server
+ * and the hosted connector.
+ *
  * Calls an operation with flat arguments, over HTTP or at the gate. @throws every refusal from
  * there.
  */
@@ -294,8 +292,6 @@ export function unknownTool(name: string, tools: readonly Pick<Tool, 'name'>[]):
   return `There is no tool "${name.slice(0, 80)}". There are: ${tools.map((one) => one.name).join(', ')}.`;
 }
 
-/** The schemas of a tool, derived from those of its operation. */
-
 type ObjectSchema = JsonSchema & { readonly type: 'object' };
 
 /**
@@ -310,6 +306,7 @@ function withoutNull(schema: JsonSchema): JsonSchema {
   return { ...main, ...rest };
 }
 
+/** The schemas of a tool, derived from those of its operation. */
 export function inputSchema(tool: Pick<Tool, 'arguments'>): ObjectSchema {
   const entries = Object.entries(tool.arguments);
   const required = entries.filter(([, argument]) => argument.required).map(([name]) => name);

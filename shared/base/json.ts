@@ -73,10 +73,6 @@ export function boundedBody(request: IncomingMessage, bounds: Bounds) {
   };
 }
 
-/**
- * A JavaScript number keeps some sixteen digits; further digits of a text would be lost silently.
- */
-
 const token = /"(?:[^"\\]|\\.)*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
 const wholeNumber = /^-?\d+$/;
 

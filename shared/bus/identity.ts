@@ -66,9 +66,9 @@ export function parseProbeCredentials(text: string): ProbeCredentials {
 /**
  * How a host becomes a probe: it makes its keys, and proves with one of them and a join token that
  * it may. The private key never leaves the host, so the answer holds nothing secret.
+ *
+ * Where a host asks, below the coordinator's address.
  */
-
-/** Where a host asks, below the coordinator's address. */
 export const enrolmentPath = '/enrol';
 
 /**
@@ -121,11 +121,6 @@ export function isRenewalDue(
 ): boolean {
   return 3 * (now - issued_at) >= 2 * (ends_at - issued_at);
 }
-
-/**
- * Identifies a bus: its operator, the system account, and the one account that coordinators and
- * probes share.
- */
 
 /**
  * Everything that makes this bus the one its clients know. It is made once: newer account JWTs

@@ -39,8 +39,6 @@ export function readAnswer<Shape extends z.ZodType>(
   return shape.parse(body);
 }
 
-/** Which nats-servers may face the world. Pure. */
-
 /**
  * The first of each line without the holes that were told in 2026; a line that is not named is
  * judged by the last one.

@@ -93,7 +93,6 @@ export const busFields = {
  * the coordinators' settings. Operator mode, TLS before the first word, and streams on every
  * machine. Pure, except for the keys, which are made once and for all.
  */
-
 export type BusPlan = {
   /** Where clients reach each machine, `tls://host:port`, in their order. */
   readonly addresses: readonly string[];

@@ -74,11 +74,6 @@ export type RosterProbe = {
 export type Roster = { readonly epoch: number; readonly probes: readonly RosterProbe[] };
 
 /**
- * Cheap 32-bit hashes for spreading and comparing, not for secrets: an attacker finds collisions
- * easily.
- */
-
-/**
  * Mixes all bits of a 32-bit number (the finisher of MurmurHash3): similar inputs give very
  * different outputs.
  */

@@ -115,11 +115,6 @@ export function mergeSecrets(kind: Kind, open: Config, secrets: Secrets): Config
   return merge(open, secretPaths(kind, open), secrets);
 }
 
-/**
- * The keys of a config as JSON Schema: the schemas that validate a config, with the descriptions
- * for users.
- */
-
 type JsonSchema = { readonly [key: string]: unknown };
 
 /** A config has at most 16 KiB, and so has a text in it. */
@@ -172,6 +167,10 @@ function keySchema(schema: z.ZodType, row: ConfigKey): JsonSchema {
   };
 }
 
+/**
+ * The keys of a config as JSON Schema: the schemas that validate a config, with the descriptions
+ * for users.
+ */
 export function configSchema(kind: Kind): JsonSchema {
   const schemas = keySchemas(kind);
   return {

@@ -129,9 +129,7 @@ export function rangesOf({ allowed_cidrs }: RosterProbe): readonly Cidr[] {
 /**
  * Who checks what, and when (rule 5): functions of the assignment and the roster alone. Every probe
  * and every coordinator computes the same answer without communication.
- */
-
-/**
+ *
  * What https checks may ask of a probe beyond what those of the first version do. A probe says
  * which of it it does, beside its kinds.
  */

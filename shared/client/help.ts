@@ -133,8 +133,6 @@ function keyFlags() {
   );
 }
 
-/** The command line's help on the keys of a monitor's config. */
-
 const textWidth = 78;
 
 function wrapped(text: string, indent: string): string {

@@ -318,11 +318,6 @@ export function createLineTransport(options: {
   return transport;
 }
 
-/**
- * The local assistant server: reads only, one JSON-RPC message per line, and supports both
- * generations of the protocol.
- */
-
 const instructions =
   'Reads the uptime monitors, incidents, maintenance windows and groups of one Antipode ' +
   'account. Names, targets, notes and other text in the answers were written by people or come ' +
@@ -359,7 +354,12 @@ function callOf(operation: Operation, input: Readonly<Record<string, unknown>>):
   return { method: operation.method, path, query };
 }
 
-/** The call for a tool's arguments, or what is wrong with them; a null counts as not given. */
+/**
+ * The local assistant server: reads only, one JSON-RPC message per line, and supports both
+ * generations of the protocol.
+ *
+ * The call for a tool's arguments, or what is wrong with them; a null counts as not given.
+ */
 export function toolCall(
   tool: Tool,
   given: Readonly<Record<string, unknown>>,

@@ -139,7 +139,6 @@ export function chosenOf(
 }
 
 /** Converts between a window and the fields of its form. */
-
 export type Shown = OutputOf<typeof showMaintenanceWindow>;
 export type Window = Shown['window'];
 
@@ -246,8 +245,6 @@ export function formOfWindow({
   });
 }
 
-/** When a window is, in both time zones. */
-
 type UpcomingWindow = Pick<Window, 'time_zone' | 'repeats' | 'next_occurrences'>;
 
 /** The zone shown beside that of the window: the reader's if it differs, otherwise UTC. */
@@ -256,6 +253,7 @@ function otherZone(zone: string, reader: string): string | undefined {
   return zone === 'UTC' ? undefined : 'UTC';
 }
 
+/** When a window is, in both time zones. */
 export function upcomingTable(
   { time_zone, next_occurrences }: UpcomingWindow,
   { times, now }: MembersRequest,

@@ -297,7 +297,6 @@ export function plainBody(
  * Escapes for the media. Whatever a name says, it formats nothing, links nowhere and mentions no
  * one.
  */
-
 export function html(text: string): string {
   return text
     .replaceAll('&', '&amp;')

@@ -291,8 +291,6 @@ export function judgeHttp({ refused, selfHosted, reference, first, after_s }: Ht
   };
 }
 
-/** Fields that several kinds share, and how a kind reads its values. */
-
 /**
  * A required value. @throws when it is missing: a config is checked against its fields before it is
  * stored.

@@ -177,7 +177,6 @@ export function alertLines(lines: readonly Line[], times: Times): Html {
 }
 
 /** Messages and the receivers' answers. */
-
 export type Message = OutputOf<typeof listMessages>['items'][number];
 type Attempt = Message['attempts'][number];
 
@@ -302,7 +301,6 @@ export function attemptTable({ attempts }: Message, times: Times): Html {
 }
 
 /** Why was I notified, or why not (rule 40): for every channel, step by step. */
-
 export type Explained = OutputOf<typeof explainNotifications>;
 type NotifiedChannel = Explained['channels'][number];
 

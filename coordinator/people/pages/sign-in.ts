@@ -458,13 +458,12 @@ export const signOutPage: Page = {
     ),
 };
 
-/** Signing in by a passkey, and confirming one's identity by one. */
-
 /** For the script, which passes it unchanged to the browser. */
 function options(text: string): PageAnswer {
   return send({ type: 'application/json', body: text, headers: { 'cache-control': 'no-store' } });
 }
 
+/** Signing in by a passkey, and confirming one's identity by one. */
 export const passkeyInOptions: Page = {
   method: 'POST',
   path: '/sign-in/passkey/options',

@@ -34,8 +34,6 @@ import { previewFrame } from './preview.ts';
 
 export type IncidentPage = OutputOf<typeof listIncidentPages>['items'][number];
 
-/** Posts on a status page, as their authors see them. */
-
 /** The pages that show an incident, and the last post on each. */
 export function incidentPages(
   incident: string,
@@ -75,8 +73,6 @@ export function incidentPages(
       </section>
     `;
 }
-
-/** The posts of a page about an incident. */
 
 type PostedIncident = OutputOf<typeof getStatusPageIncident>;
 

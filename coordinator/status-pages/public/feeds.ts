@@ -115,8 +115,6 @@ export function badge(view: View, kind: BadgeKind, id: string | undefined): stri
   );
 }
 
-/** What programs read from a page: the same value, and nothing more. */
-
 function iso(at: number): string {
   return new Date(at).toISOString();
 }
@@ -151,6 +149,7 @@ function entryAddress({ origin }: View, { id }: PublicIncident): string {
   return `${origin}#i-${id}`;
 }
 
+/** What programs read from a page: the same value, and nothing more. */
 export function atomFeed(view: View): string {
   const { page, origin, language } = view;
   const updated = Math.max(0, ...page.incidents.map(changedAt));

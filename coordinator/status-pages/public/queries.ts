@@ -161,7 +161,6 @@ export function pageDomains(
  * The data of a public page. It contains no target, no cause, and no name that was not chosen for
  * the public.
  */
-
 export type PublishedRow = {
   readonly kind: 'group' | 'monitor';
   /** Of the group or the monitor. */

@@ -298,7 +298,6 @@ export function embedPage(view: View): Html {
 }
 
 /** Documents that show no page: it does not exist, cannot be read, or is private. */
-
 export function said(
   language: PageLanguage,
   style: string,

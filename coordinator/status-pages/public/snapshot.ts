@@ -227,7 +227,6 @@ export function originOf(
 }
 
 /** Turns the database's rows of published monitors into the public view. */
-
 export type Named = {
   readonly kind: 'group' | 'monitor';
   readonly id: string;

@@ -305,12 +305,6 @@ function protocols(value: Buffer): string | undefined {
 }
 
 /**
- * Messages of the DNS. Questions are written by dns-packet. Answers are read here, because they
- * come from anybody: dns-packet lets a record read beyond its own end, makes lossy text of bytes,
- * and does not know SVCB and HTTPS.
- */
-
-/**
  * What we say we take by UDP: it passes every path unbroken. What is longer comes truncated, and is
  * asked for again by TCP.
  */
@@ -319,7 +313,13 @@ const udpPayload = 1_232;
 const maxUdpBytes = 4_096;
 const maxRecords = 1_000;
 
-/** Bits of a header's second word. */
+/**
+ * Messages of the DNS. Questions are written by dns-packet. Answers are read here, because they
+ * come from anybody: dns-packet lets a record read beyond its own end, makes lossy text of bytes,
+ * and does not know SVCB and HTTPS.
+ *
+ * Bits of a header's second word.
+ */
 export const flagBits = {
   aa: 0x0400,
   tc: 0x0200,
