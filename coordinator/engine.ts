@@ -313,14 +313,14 @@ async function startPartitions(parts: WithNetwork) {
   const partitions = createPartitions({ ...parts, ownership, deps });
   const watched = createPartitionWatchdog({ bus, partitions, timing, isLeader });
   const watchdog = createWatchdog({ parts: watched, log });
-  const end = (): void => {
+  const supervise = (): void => {
     supervisor.part('rechecks', rechecks.close);
     supervisor.part('receipts', receipts.close);
     supervisor.part('writer', writer.close);
     supervisor.part('leases', partitions.close);
     supervisor.ticker('watchdog', { everyMs: timing.watchdogMs, tick: watchdog.tick });
   };
-  return { trust, prepared, partitions, watchdog, end };
+  return { trust, prepared, partitions, watchdog, supervise };
 }
 
 type WithWork = WithNetwork & Awaited<ReturnType<typeof startPartitions>>;
@@ -384,7 +384,7 @@ async function startProbes(parts: WithWork) {
   });
   supervisor.part('presence', () => presence.stop());
   supervisor.part('network', network.close);
-  parts.end();
+  parts.supervise();
   announceProbeChanges({ directory, assignments, partitions });
   await untilDatabase(partitions.start);
   if (isLeader()) await untilBus(busAdmin.ensureAll, { log, signal });
@@ -520,7 +520,11 @@ function tickForOperators(parts: All): void {
       if (isLeader()) for (const { tick } of seldom) await tick();
     },
   });
-  supervisor.part('refusals', refusals.flush);
+  supervisor.part('refusals', () =>
+    refusals
+      .flush()
+      .catch((error: unknown) => log.error({ err: error }, 'lost counts of refusals')),
+  );
   supervisor.ticker('refusals', { everyMs, tick: refusals.flush });
   supervisor.ticker('housekeeper', {
     everyMs: timing.housekeepMs,

@@ -19,7 +19,7 @@ export const actors = {
   knowledge: of('keys and addresses, on disk', 'a reply to a presence', 'nothing'),
   'bus addresses': of('addresses that no check may reach', 'tick', 'nothing'),
   assignments: of('what to check, on disk', 'an assignment, the roster', 'nothing'),
-  reporter: of('results, on disk', 'a result, a receipt', 'results of the last 2 s'),
+  reporter: of('results, on disk', 'a result, a receipt', 'nothing; they are on disk'),
   presence: of('whether it is heard', 'tick, a reply', 'nothing; it comes every 5 s'),
   'name look-ups': of('sockets', 'a question', 'the questions under way'),
   runner: of('checks under way', 'a turn, a recheck, a test run', 'the checks under way'),

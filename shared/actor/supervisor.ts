@@ -7,6 +7,7 @@ import { type Actor, type ActorOptions, type Behaviour, createActor } from './ma
  * latest first.
  */
 export type Supervisor<Name extends string = string> = {
+  /** Whoever makes it closes it: the part that it belongs to may ask it once more while it ends. */
   readonly actor: <State, Message, Answer>(
     behaviour: Behaviour<State, Message, Answer, Name>,
     options: ActorOptions,
@@ -89,7 +90,15 @@ export function createSupervisor<Name extends string = string>(
         options.onFailure?.(error);
       },
     });
-    return { ...made, waiting, close: add({ name, waiting, end: close }) };
+    const forget = add({ name, waiting, end: () => undefined });
+    return {
+      ...made,
+      waiting,
+      close: async () => {
+        await forget();
+        await close();
+      },
+    };
   }
 
   function ticker(name: Name, { everyMs, tick, timeoutMs = longestTickMs }: TickerOptions): Ticker {

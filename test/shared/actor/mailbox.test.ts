@@ -15,6 +15,20 @@ describe('actor', () => {
     return { open, opened };
   };
 
+  /** Room for one message, which ends when the test says so. */
+  const narrow = () => {
+    const held = gate();
+    const actor = createActor<null, string>(
+      {
+        name: 'narrow',
+        init: async () => null,
+        receive: () => held.opened.then(() => ({ state: null, answer: undefined })),
+      },
+      { capacity: 1 },
+    );
+    return { held, actor };
+  };
+
   test('messages are processed one at a time, in the order in which they came', async () => {
     const seen: string[] = [];
     const first = gate();
@@ -79,15 +93,7 @@ describe('actor', () => {
   });
 
   test('a full mailbox refuses at once, and takes again when there is room', async () => {
-    const held = gate();
-    const actor = createActor<null, string>(
-      {
-        name: 'narrow',
-        init: async () => null,
-        receive: () => held.opened.then(() => ({ state: null, answer: undefined })),
-      },
-      { capacity: 1 },
-    );
+    const { held, actor } = narrow();
     const first = actor.ask('a');
     await expect(actor.ask('b')).rejects.toThrow(MailboxFull);
     held.open();
@@ -196,15 +202,7 @@ describe('actor', () => {
   });
 
   test('what is told to a full or closed mailbox is not taken, and says so', async () => {
-    const held = gate();
-    const actor = createActor<null, string>(
-      {
-        name: 'narrow',
-        init: async () => null,
-        receive: () => held.opened.then(() => ({ state: null, answer: undefined })),
-      },
-      { capacity: 1 },
-    );
+    const { held, actor } = narrow();
     expect([actor.tell('a'), actor.tell('b')]).toEqual([true, false]);
     held.open();
     await actor.close();

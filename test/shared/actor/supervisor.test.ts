@@ -116,6 +116,28 @@ describe('supervisor', () => {
     expect(supervisor.seen()).toEqual([]);
   });
 
+  test('leaves an actor to the part that made it, which may ask it once more while it ends', async () => {
+    const supervisor = supervise();
+    const heard: string[] = [];
+    supervisor.part('leases', async () => {
+      await partition.ask('checkpoint');
+      await partition.close();
+    });
+    const partition = supervisor.actor<null, string, void>(
+      {
+        name: 'partition',
+        init: async () => null,
+        receive: async (state, message) => {
+          heard.push(message);
+          return { state, answer: undefined };
+        },
+      },
+      { capacity: 5 },
+    );
+    await supervisor.close();
+    expect(heard).toEqual(['checkpoint']);
+  });
+
   test('shows actors of one name together, with what waits', async () => {
     const supervisor = supervise();
     const held = Promise.withResolvers<void>();
