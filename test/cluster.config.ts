@@ -1,5 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config';
-import { whole } from '../vitest.config.ts';
+import whole from '../vitest.config.ts';
 import type { BusForm } from './support/buses.ts';
 
 /** What cannot run on another form of the bus than its own, with the reason. */

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { whole } from '../vitest.config.ts';
+import whole from '../vitest.config.ts';
 
 /**
  * `npm run test:generators`: clients in four languages are generated, compiled and used. Apart,

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { whole } from '../vitest.config.ts';
+import whole from '../vitest.config.ts';
 
 /**
  * `npm run test:images`: images are built and run by a real engine, which root gets from Debian.

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { whole } from '../vitest.config.ts';
+import whole from '../vitest.config.ts';
 
 /**
  * `npm run test:kubernetes`: the client against a real API of Kubernetes, and what helm

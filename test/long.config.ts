@@ -1,6 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { whole } from '../vitest.config.ts';
+import whole from '../vitest.config.ts';
 
 /**
  * What takes minutes, the longest first. By default larger files start earlier, and short files that

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 import { expect, test } from 'vitest';
-import { usual } from '../vitest.config.ts';
+import usual from '../vitest.config.ts';
 import generators from './generators.config.ts';
 import images from './images.config.ts';
 import kubernetes from './kubernetes.config.ts';
@@ -24,7 +24,7 @@ const chosenBy = (config: Chosen) => (file: string) => {
 };
 
 const runs: Readonly<Record<string, (file: string) => boolean>> = {
-  'npm test': (file) => usual.some((project) => chosenBy(project)(file)),
+  'npm test': chosenBy(usual),
   'npm run test:long': chosenBy(long),
   'npm run test:cluster, alone': (file) => matchesGlob(file, 'test/network/cluster/*.ts'),
   'npm run test:images': chosenBy(images),

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { whole } from '../vitest.config.ts';
+import whole from '../vitest.config.ts';
 
 /**
  * `npm run test:terraform`: the provider is compiled, and OpenTofu applies configurations with it to
