@@ -1,10 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Continent } from '../../../shared/base/continents.ts';
+import { createChance } from '../../simulation/story.ts';
 import { crookedDates, findStalled, floods, judgePings } from './checks.ts';
 import type { Incident, Row, StoredPing } from './ledger.ts';
 import { balance, judge } from './ledger.ts';
 import { holds, isAtRest, type Report } from './report.ts';
-import type { Outage } from './truth.ts';
+import { continents } from './stage.ts';
+import { createTruth, type Outage } from './truth.ts';
 
 /**
  * Torment's checks find what they are there for: each is shown a story that is right, and the same
@@ -457,4 +459,17 @@ test('a partition that stores nothing new while all is healthy is found, with wh
     [],
   );
   expect((await look(() => [])).standing.join()).toMatch(/partitions 7 stood .*"ok"/);
+});
+
+test('a steady place that two sick continents call down is a false outage, unless a probe was lost', async () => {
+  const truth = await createTruth(createChance(1), continents, 1, 0);
+  onTestFinished(truth.close);
+  truth.sicken(['Europe', 'Asia']);
+  const now = Date.now();
+  const called = { place: '/steady/0', from: now, until: now + 5_000 };
+  expect(truth.isDoubtful(called)).toBe(false);
+  expect(truth.isDoubtful({ ...called, place: '/failing/0' })).toBe(true);
+  truth.lose();
+  expect(truth.isDoubtful(called)).toBe(true);
+  expect(truth.isDoubtful({ ...called, from: now - 120_000, until: now - 60_000 })).toBe(false);
 });

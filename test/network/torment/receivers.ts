@@ -271,11 +271,12 @@ export const judgeMessages = (input: {
       if (down && incident && (ways.get(id) ?? 'plain') !== 'plain' && down.at < at + 5 * minute)
         wrong.push(`${tell}, of a monitor that flaps`);
     }
-    for (const { id, place, confirmed_at, resolved_at } of due) {
+    for (const { id, place, confirmed_at, resolved_at, isLate } of due) {
       const way = ways.get(id);
       // A ping that was found late made up for it before it was due: who was told of it by then
-      // was, and nobody else is (rules 20 and 25).
-      if (resolved_at !== null && resolved_at < (confirmed_at ?? 0)) continue;
+      // was, and nobody else is (rules 20 and 25). One that became known late had to last, too.
+      const lasted = (resolved_at ?? Infinity) - (confirmed_at ?? 0);
+      if (lasted < 0 || (isLate && lasted === 0)) continue;
       if ((covers !== null && !covers.includes(place)) || way === 'silent') continue;
       const events = heard.get(id) ?? [];
       const tell = `${name}: ${place} ${id}`;

@@ -168,6 +168,21 @@ const watchDates = ({ network, truth, placeOf }: Stage) => {
   };
 };
 
+/** Asks all along, because who decides late does it by the probes that are there by then. */
+const watchRoster = ({ truth, isOneLost }: Stage) => {
+  let isOver = false;
+  const run = async (): Promise<void> => {
+    for (; !isOver; await pause(lookMs / 2)) if (await isOneLost()) truth.lose();
+  };
+  const running = run();
+  return {
+    stop: async () => {
+      isOver = true;
+      await running;
+    },
+  };
+};
+
 const torment = async (stage: Stage, options: TormentOptions, problems: () => number) => {
   const { truth, warned, network, cast, ways, api } = stage;
   const chance = createChance(options.seed);
@@ -341,8 +356,10 @@ export const runTorment = async (options: TormentOptions): Promise<Report> => {
   const stage = await setStage(seed, options.coordinators ?? 2, options.channels === true);
   try {
     say(`everything is at work: ${stage.cast.map(({ name }) => name).join(', ')}`);
-    const watch = watchDates(stage);
-    const done = await torment(stage, options, () => watch.found().length).finally(watch.stop);
+    const [watch, roster] = [watchDates(stage), watchRoster(stage)];
+    const done = await torment(stage, options, () => watch.found().length).finally(() =>
+      Promise.all([watch.stop(), roster.stop()]),
+    );
     say('everything is up again; waiting until it has come to rest');
     const report = await settle(stage, watch, done, options);
     for (const line of linesOf(report)) say(line);

@@ -48,6 +48,8 @@ export type Stage = {
   /** What each coordinator says of itself. */
   readonly health: () => Promise<string>;
   readonly areWell: () => Promise<boolean>;
+  /** Whether a coordinator counts a public probe as lost. */
+  readonly isOneLost: () => Promise<boolean>;
   readonly close: () => Promise<void>;
 };
 
@@ -232,6 +234,10 @@ export const setStage = async (
       partitionOf: (place) => partitionOf(byPlace.get(place) ?? ''),
       health: async () =>
         (await Promise.all(atCoordinators.map(ask))).map(({ text }) => text).join(' '),
+      isOneLost: async () =>
+        (await Promise.all(atCoordinators.map(ask))).some(({ text }) =>
+          text.includes('"present":false'),
+        ),
       areWell: async () => (await Promise.all(atCoordinators.map(ask))).every(({ ok }) => ok),
     };
   } catch (error) {

@@ -107,6 +107,9 @@ describe('faults that torment finds in the messages', () => {
       wrong: [],
     });
     expect(judged(late, []).lost).toEqual(['well: /failing/0 a was told to nobody']);
+    // It was over before it was due, as a ping said that came later still.
+    const short = outage('a', 500, { isDue: false, isLate: true, resolved_at: 500 });
+    expect(judged([short], []).lost).toEqual([]);
     expect(judged(late, right).wrong).toEqual([
       expect.stringContaining('became known when it was over'),
     ]);

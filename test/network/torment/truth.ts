@@ -135,11 +135,14 @@ export type Truth = {
   readonly stalls: () => readonly { readonly from: number; readonly until: number }[];
   /** From now on these get 503 from every page, as behind a middlebox that is broken. */
   readonly sicken: (continents: readonly Continent[]) => void;
+  /** A probe is lost in the roster, now. */
+  readonly lose: () => void;
   /** When two of them were so. */
   readonly sick: () => readonly { readonly from: number; readonly until: number }[];
   /**
    * Whether a continent was sick in that time, or shortly before, of a place that fails by itself
-   * too: nobody can say then what is right. A steady place must stay well.
+   * too: nobody can say then what is right. A steady place must stay well, unless a probe was lost
+   * meanwhile: two that are sick confirm each other where no third can check (rule 46.3).
    */
   readonly isDoubtful: (of: {
     readonly place: string;
@@ -190,6 +193,7 @@ export const createTruth = async (
 
   let sick: readonly Continent[] = [];
   const sickSpans: { readonly from: number; until: number }[] = [];
+  const lostAt: number[] = [];
   const stalls: { readonly from: number; readonly until: number }[] = [];
   let pingAt = began;
   const heart = setInterval(() => {
@@ -249,12 +253,20 @@ export const createTruth = async (
       sick = continents;
       if (sick.length > 0) sickSpans.push({ from: now, until: Number.POSITIVE_INFINITY });
     },
+    lose: () => lostAt.push(Date.now()),
     sick: () => sickSpans,
-    isDoubtful: ({ place, from, until }) =>
-      pages.places.some((one) => one.place === place && one.role !== 'steady') &&
-      sickSpans.some(
-        (span) => from <= span.until + sickAfterMs && until >= span.from - sickBeforeMs,
-      ),
+    isDoubtful: ({ place, from, until }) => {
+      const page = pages.places.find((one) => one.place === place);
+      return sickSpans.some((span) => {
+        const [begins, ends] = [span.from - sickBeforeMs, span.until + sickAfterMs];
+        return (
+          page !== undefined &&
+          from <= ends &&
+          until >= begins &&
+          (page.role !== 'steady' || lostAt.some((at) => at >= begins && at <= ends))
+        );
+      });
+    },
     turn: (now) => {
       pages.turn(now);
       names.turn(now);
