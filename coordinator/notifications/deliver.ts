@@ -301,49 +301,56 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
       log.warn({ messages }, 'this coordinator stopped while sending messages; sending them again');
   };
 
-  const claimDue = async (): Promise<void> => {
-    await takeBack();
-    for (;;) {
-      claimAgain = false;
-      if (closed || underWay.size >= shares.all) return;
-      const byChannel = Map.groupBy(underWay.keys(), ({ channel_id }) => channel_id);
-      const onTheWay = [...byChannel.values()].flatMap(([first, ...more]) =>
-        first === undefined
-          ? []
-          : [
-              {
-                channel: first.channel_id,
-                host: first.host,
-                organisation: first.organisation_id,
-                count: more.length + 1,
-              },
-            ],
-      );
-      const claimed = await claimMessages(sql, {
-        now: clock.now(),
-        forMs: claimMs,
-        place,
-        shares,
-        onTheWay,
+  /** Whether there may be more to claim. */
+  const claimSome = async (): Promise<boolean> => {
+    if (closed || underWay.size >= shares.all) return false;
+    const byChannel = Map.groupBy(underWay.keys(), ({ channel_id }) => channel_id);
+    const onTheWay = [...byChannel.values()].flatMap(([first, ...more]) =>
+      first === undefined
+        ? []
+        : [
+            {
+              channel: first.channel_id,
+              host: first.host,
+              organisation: first.organisation_id,
+              count: more.length + 1,
+            },
+          ],
+    );
+    const claimed = await claimMessages(sql, {
+      now: clock.now(),
+      forMs: claimMs,
+      place,
+      shares,
+      onTheWay,
+    });
+    for (const message of claimed) {
+      const done: Promise<void> = deliver(message).finally(() => {
+        underWay.delete(message);
+        void hurry().catch((error: unknown) =>
+          log.error({ err: error }, 'could not read waiting messages; retrying'),
+        );
       });
-      for (const message of claimed) {
-        const done: Promise<void> = deliver(message).finally(() => {
-          underWay.delete(message);
-          void hurry().catch((error: unknown) =>
-            log.error({ err: error }, 'could not read waiting messages; retrying'),
-          );
-        });
-        underWay.set(message, done);
-      }
-      if (claimed.length === 0 && !claimAgain) return;
+      underWay.set(message, done);
+    }
+    return claimed.length > 0;
+  };
+
+  const claimDue = async (): Promise<void> => {
+    try {
+      await takeBack();
+      do {
+        claimAgain = false;
+      } while ((await claimSome()) || claimAgain);
+    } finally {
+      // In the turn of the last look at `claimAgain`: who hurries after it starts a new claim.
+      claiming = undefined;
     }
   };
 
   const hurry = (): Promise<void> => {
     claimAgain = true;
-    claiming ??= claimDue().finally(() => {
-      claiming = undefined;
-    });
+    claiming ??= claimDue();
     return claiming;
   };
 

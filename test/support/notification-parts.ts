@@ -62,10 +62,10 @@ export const notificationBench = async (sql: Sql) => {
     of: () => answered(204),
   };
   const results = createResults({ running: noRunningHours, clock, log });
-  const coordinator = (place = newId()) => {
+  const coordinator = (place = newId(), sqlOfCourier = sql) => {
     const courier = createDeliverer({
       place,
-      sql,
+      sql: sqlOfCourier,
       clock,
       log,
       kindOf,

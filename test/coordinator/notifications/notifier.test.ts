@@ -368,6 +368,38 @@ describe('notifier', async () => {
       await by.courier.close();
     });
 
+    test('a message that becomes due in the very moment in which a claim ends is sent', async () => {
+      await bench.channel('quick');
+      for (let turns = 0; turns < 8; turns += 1) {
+        const monitor = await bench.monitor(`Shop ${turns}`);
+        let hurryLater: (() => Promise<void>) | undefined = async () => {
+          for (let turn = 0; turn < turns; turn += 1) await null;
+          await by.courier.hurry();
+        };
+        const claimed = async (answer: PromiseLike<unknown>) => {
+          const messages = await answer;
+          if (hurryLater === undefined) return messages;
+          await bench.down(monitor);
+          while (await by.planner.plan());
+          while (await by.composer.compose());
+          void hurryLater();
+          hurryLater = undefined;
+          return messages;
+        };
+        const watched = new Proxy(sql, {
+          apply: (target, self, [texts, ...values]: Parameters<typeof sql>) => {
+            const answer = Reflect.apply(target, self, [texts, ...values]);
+            return String(texts).includes('claimed as') ? claimed(answer) : answer;
+          },
+        });
+        const by = bench.coordinator(newId(), watched);
+        await by.courier.hurry();
+        await eventually(async () => bench.heard('quick').length === turns + 1);
+        await by.courier.close();
+        bench.now += 20_000;
+      }
+    });
+
     test('rule 15: names the continents that are still checking, and says "everywhere" only of all asked', async () => {
       await bench.channel('all');
       const [some, every] = [
