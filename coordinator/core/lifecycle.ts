@@ -193,7 +193,7 @@ export function restore(from: Restoring): MonitorState {
 
 /**
  * Stored results do not say how the probe's other targets fared. During an incident they fared well,
- * unless that was in doubt (rule 46).
+ * unless that was ever in doubt (rule 46).
  */
 function asVouched(incident: Incident | null): (result: SeenResult) => SeenResult {
   if (incident === null || incident.progress.doubted) return (result) => result;

@@ -40,7 +40,7 @@ function confirmIfSeenByTwo(draft: Draft, incident: Incident, result: SeenResult
   const pair = confirming(draft, incident, result.from);
   if (!pair) return incident;
   const isDoubted = areDoubted(draft, incident, pair, result);
-  if (isDoubted && (incident.progress.doubted || !isOfSide(draft, incident, result.from)))
+  if (isDoubted && (incident.progress.doubted === 'now' || !isOfSide(draft, incident, result.from)))
     return incident;
   const parted = isOfSide(draft, incident, result.from)
     ? partFromLonely(draft, incident, pair)
@@ -113,7 +113,7 @@ function placesBut(
 /** Asks those who fail once more: by then their probes know how their other targets fare. */
 function doubt(draft: Draft, incident: Incident, { from, handed_over }: SeenResult): Incident {
   if (!handed_over) ask(draft, placesOf(draft, tallyOf(draft, from).failing), 'again');
-  return progress(draft, incident, { doubted: true });
+  return progress(draft, incident, { doubted: 'now' });
 }
 
 type Pair = { readonly second: ProbeView; readonly partner: ProbeView };
@@ -218,7 +218,7 @@ function partFromLonely(
   if (
     !incident.progress.refuted ||
     // Two failed together all the while, and it was open whether they could be believed.
-    incident.progress.doubted ||
+    incident.progress.doubted === 'now' ||
     !first.failure ||
     began_at <= incident.started_at
   )
@@ -284,11 +284,12 @@ export function passWhileVerifying(draft: Draft, incident: Incident, result: See
     incident.seen === null ||
     vantageOf(watched, result.from) !== vantageOf(watched, incident.seen)
   ) {
-    const doubted =
-      seen.progress.doubted === true && tallyOf(draft, result.from).failing.length > 1;
-    const refuted = seen.progress.refuted || result.at > incident.started_at;
-    if (refuted !== seen.progress.refuted || doubted !== (seen.progress.doubted ?? false))
-      progress(draft, seen, { refuted, doubted });
+    const isAlone = tallyOf(draft, result.from).failing.length <= 1;
+    const step = {
+      ...(seen.progress.doubted === 'now' && isAlone ? { doubted: 'before' as const } : {}),
+      ...(!seen.progress.refuted && result.at > incident.started_at ? { refuted: true } : {}),
+    };
+    if (Object.keys(step).length > 0) progress(draft, seen, step);
     return;
   }
   close(draft, seen, result.at, null);

@@ -194,7 +194,11 @@ function isConfirmed(
   if (confirmed_at === incident.confirmed_at && isObservingProbe(confirmed, incident.confirmed))
     return incident;
   // What is decided again waits longer for others (rule 46), and may have been told by then.
-  if (progress.doubted && confirmed_at > incident.confirmed_at && isStillConfirmed(draft, incident))
+  if (
+    progress.doubted === 'now' &&
+    confirmed_at > incident.confirmed_at &&
+    isStillConfirmed(draft, incident)
+  )
     return incident;
   const moved: Incident = { ...incident, confirmed_at, confirmed };
   put(draft, moved, 'moved');

@@ -193,8 +193,11 @@ export type Progress = {
   readonly told_alone: boolean;
   /** Places that were regional when it was confirmed, and are as long as they fail (rule 45). */
   readonly regional?: readonly Place[];
-  /** Whether the places that fail were asked to show that they are well (rule 46). */
-  readonly doubted?: boolean;
+  /**
+   * The places that fail were asked to show that they are well (rule 46); `before`: one of them has
+   * passed since.
+   */
+  readonly doubted?: 'now' | 'before';
   /** Of a heartbeat's missed deadline: when the job first reported a failure of its own. */
   readonly reported_at?: number;
   /**

@@ -300,6 +300,20 @@ describe('rule 46: two places fail and the others pass', () => {
     expect(confirmed(told)).toEqual([]);
   });
 
+  test('a coordinator that starts anew does not take the failures of two sick probes for those of well ones', () => {
+    const told = story(three, { interval_ms: 10_000 });
+    told.fail('Asia', 10, sick);
+    told.fail('Europe', 10.2, sick);
+    told.pass('Africa', 10.3);
+    told.pass('Europe', 20);
+    expect(told.state().incident).toMatchObject({ confirmed_at: null });
+    told.restart();
+    told.fail('Asia', 22, sick);
+    // It comes late, and decides the past again.
+    told.pass('Africa', 15, { arrives: 30 });
+    expect(confirmed(told)).toEqual([]);
+  });
+
   test('where nobody else is left to ask, two confirm as ever', () => {
     const told = story(three);
     told.network(rosterOf(three, ['Africa']));

@@ -1,6 +1,11 @@
 import { expect } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
-import { createState, nextTick } from '../../../coordinator/core/lifecycle.ts';
+import {
+  checkpointOf,
+  createState,
+  nextTick,
+  restore,
+} from '../../../coordinator/core/lifecycle.ts';
 import type {
   Effect,
   Incident,
@@ -76,6 +81,8 @@ export type Story = {
   incidents: () => readonly Incident[];
   effects: <Is extends Effect['is']>(is: Is) => readonly Extract<Effect, { is: Is }>[];
   nextTick: () => number | null;
+  /** The coordinator ends, and another begins from what the database holds. */
+  restart: () => void;
 };
 
 export const story = (places: readonly Continent[], watched: Partial<Watched> = {}): Story => {
@@ -99,6 +106,7 @@ export const story = (places: readonly Continent[], watched: Partial<Watched> = 
   const incidents = new Map<string, Incident>();
   let ids = 0;
   let seq = 0;
+  const stored: SeenResult[] = [];
 
   /**
    * As the database does it, row by row: one open incident at most (rule 17), and what is written
@@ -153,6 +161,8 @@ export const story = (places: readonly Continent[], watched: Partial<Watched> = 
       handed_over: false,
       ...extra,
     };
+    const { others: _, ...kept } = seen;
+    stored.push({ ...kept, evidence: null });
     return tell({ is: 'result', result: seen }, arrives ?? second + 0.1);
   };
 
@@ -170,5 +180,16 @@ export const story = (places: readonly Continent[], watched: Partial<Watched> = 
     effects: (is) =>
       told.filter((effect): effect is Extract<Effect, { is: typeof is }> => effect.is === is),
     nextTick: () => nextTick(state, roster),
+    restart: () => {
+      const { watched, incident, last_down, gaps } = state;
+      const rest = { resumed_at: null, incident, last_down, gaps };
+      state = restore({
+        watched,
+        checkpoint: { ...checkpointOf(state), views: [] },
+        results: [],
+        told: stored,
+        ...rest,
+      });
+    },
   };
 };
