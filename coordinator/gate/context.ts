@@ -38,7 +38,7 @@ type Kind = OutputOf<typeof listChannelKinds>['items'][number];
 export type Tried = {
   readonly status: number | null;
   readonly class: string;
-  readonly verdict: 'taken' | 'retry' | 'refused';
+  readonly verdict: 'delivered' | 'retry' | 'refused';
   readonly words: string | null;
   readonly took_ms: number;
 };

@@ -208,7 +208,7 @@ export function createLive(registry: Registry): Live {
     asked: (why, outcome) => looks.inc({ why, outcome }),
     told: (channel, result, lateMs) => {
       told.inc({ channel, result });
-      if (result === 'taken') delay.observe({ channel }, Math.max(0, lateMs) / 1_000);
+      if (result === 'delivered') delay.observe({ channel }, Math.max(0, lateMs) / 1_000);
     },
     answered: (route, status, tookMs) =>
       requests.observe({ route, code: `${Math.floor(status / 100)}xx` }, tookMs / 1_000),

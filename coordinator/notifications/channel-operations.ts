@@ -246,7 +246,7 @@ export function channelJson(
       now,
     ),
     failure: row.failure,
-    last_delivered_at: row.last_taken_at?.toISOString() ?? null,
+    last_delivered_at: row.last_delivered_at?.toISOString() ?? null,
     p95_ms: row.p95_ms,
     created_at: row.created_at.toISOString(),
   };
@@ -381,7 +381,7 @@ async function tryIt(
     status,
     class: sort,
   } = await instruments.channels.test(kind, config, about);
-  if (verdict === 'taken') return;
+  if (verdict === 'delivered') return;
   const why = words ?? `${sort.replaceAll('_', ' ')}${status === null ? '' : ` (${status})`}`;
   throw new Refusal(
     'channel_test_failed',

@@ -143,7 +143,7 @@ export type DownMessage = {
   readonly event: 'down' | 'flapping';
   readonly message_id: string;
   readonly thread_id: string;
-  readonly state: 'waiting' | 'taken' | 'refused' | 'given_up' | 'overtaken';
+  readonly state: 'waiting' | 'delivered' | 'refused' | 'failed' | 'superseded';
   readonly claimed: boolean;
   /** What the message said about this incident; used when the incident was deleted since. */
   readonly told: unknown;
@@ -288,7 +288,7 @@ export async function mergeSteps(
   const at = new Date(now);
   await sql`update alert_steps set state = 'merged', settled_at = ${at}
     where id = any(${numbersLiteral(steps)}::bigint[])`;
-  await sql`update messages set state = 'overtaken', settled_at = ${at}
+  await sql`update messages set state = 'superseded', settled_at = ${at}
     where id = any(${[...messages]}::uuid[])`;
   await sql`update alert_steps
     set state = 'held', look_at = ${at}, message_id = null, settled_at = null

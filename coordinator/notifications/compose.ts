@@ -333,7 +333,7 @@ function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round:
       else if (
         isEnd &&
         (begun?.state === 'refused' ||
-          begun?.state === 'given_up' ||
+          begun?.state === 'failed' ||
           (begun === undefined && step.event !== 'was_down'))
       )
         out.drops.push({ id: step.id, because: 'never_told' });

@@ -57,10 +57,10 @@ export type Outcome = {
   readonly took_ms: number;
   readonly status: number | null;
   readonly class: string;
-  readonly verdict: 'taken' | 'retry' | 'refused';
+  readonly verdict: 'delivered' | 'retry' | 'refused';
   readonly words: string | null;
   readonly reference: string | null;
-  readonly state: 'waiting' | 'taken' | 'refused' | 'given_up';
+  readonly state: 'waiting' | 'delivered' | 'refused' | 'failed';
   /** When the next attempt is due; null when there is none. */
   readonly next_at: number | null;
 };
@@ -208,16 +208,16 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
       class: kind,
       verdict: verdict.is,
       took_ms: Math.max(0, Math.round(performance.now() - began)),
-      words: verdict.is === 'taken' ? null : verdict.words,
-      reference: verdict.is === 'taken' ? (verdict.reference ?? null) : null,
+      words: verdict.is === 'delivered' ? null : verdict.words,
+      reference: verdict.is === 'delivered' ? (verdict.reference ?? null) : null,
       state:
         again === undefined
-          ? verdict.is === 'taken'
-            ? 'taken'
+          ? verdict.is === 'delivered'
+            ? 'delivered'
             : 'refused'
           : again.is === 'again'
             ? 'waiting'
-            : 'given_up',
+            : 'failed',
       next_at: again?.is === 'again' ? again.at : null,
     };
   };
@@ -233,7 +233,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
       await writeOutcomes(transaction, outcomes);
       await hurryOthers(
         transaction,
-        outcomes.flatMap(({ verdict, channel }) => (verdict === 'taken' ? [channel] : [])),
+        outcomes.flatMap(({ verdict, channel }) => (verdict === 'delivered' ? [channel] : [])),
         clock.now(),
       );
       await writeDelivering(
@@ -246,15 +246,15 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
           };
           const after = own.reduce(
             (so, { verdict, state, at }) =>
-              afterAttempt(so, state === 'given_up' ? 'refused' : verdict, at),
+              afterAttempt(so, state === 'failed' ? 'refused' : verdict, at),
             before,
           );
-          const taken = own.filter(({ verdict }) => verdict === 'taken');
+          const delivered = own.filter(({ verdict }) => verdict === 'delivered');
           return {
             id,
             ...after,
             failure: own.at(-1)?.words ?? null,
-            taken_at: taken.at(-1)?.at ?? null,
+            delivered_at: delivered.at(-1)?.at ?? null,
           };
         }),
       );
@@ -416,7 +416,7 @@ export async function writeOutcomes(sql: Queryable, outcomes: readonly Outcome[]
       state text, next_at timestamptz, words text,
       reference text)
     where m.id = o.message and (m.state = 'waiting' and m.attempts = o.attempt
-      or m.state in ('waiting', 'given_up') and o.state = 'taken')`;
+      or m.state in ('waiting', 'failed') and o.state = 'delivered')`;
 }
 
 /** Who takes a message again takes what waits for its next attempt as well. */
@@ -437,7 +437,7 @@ export type Delivery = {
   readonly failing_since: number | null;
   readonly refused_at: number | null;
   readonly failure: string | null;
-  readonly taken_at: number | null;
+  readonly delivered_at: number | null;
 };
 
 export async function writeDelivering(
@@ -445,20 +445,20 @@ export async function writeDelivering(
   deliveries: readonly Delivery[],
 ): Promise<void> {
   const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
-  const rows = deliveries.map(({ failing_since, refused_at, taken_at, ...rest }) => ({
+  const rows = deliveries.map(({ failing_since, refused_at, delivered_at, ...rest }) => ({
     ...rest,
     failing_since: text(failing_since),
     refused_at: text(refused_at),
-    taken_at: text(taken_at),
+    delivered_at: text(delivered_at),
   }));
   await sql`
     update channels c
     set failing_since = d.failing_since, refused_at = d.refused_at, failure = d.failure,
-      last_taken_at = coalesce(d.taken_at, c.last_taken_at), owners_told_at = case
-        when d.taken_at is null then c.owners_told_at end
+      last_delivered_at = coalesce(d.delivered_at, c.last_delivered_at), owners_told_at = case
+        when d.delivered_at is null then c.owners_told_at end
     from json_to_recordset(${jsonText(rows)}::text::json) as d (id uuid, failing_since timestamptz,
       refused_at timestamptz, failure text,
-      taken_at timestamptz)
+      delivered_at timestamptz)
     where c.id = d.id`;
 }
 

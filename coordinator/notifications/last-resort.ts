@@ -36,7 +36,7 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
     inTransaction(sql, async (transaction) => {
       const found = await undeliveredDowns(transaction, now - lastResortMs, most);
       const undelivered = found.filter(({ first_told_at }) =>
-        isLastResort({ first_told_at: first_told_at.getTime(), taken: false }, now),
+        isLastResort({ first_told_at: first_told_at.getTime(), delivered: false }, now),
       );
       const byOrganisation = [
         ...Map.groupBy(undelivered, ({ organisation_id }) => organisation_id),
@@ -202,9 +202,9 @@ export function undeliveredDowns(
       where s.event in ('down', 'flapping') and s.first_told_at is not null
         and s.incident_id in (select incident_id from alert_steps w join messages x
           on x.id = w.message_id
-          where x.state in ('waiting', 'refused', 'given_up')
+          where x.state in ('waiting', 'refused', 'failed')
             and w.first_told_at <= ${new Date(sentBefore)} and w.event in ('down', 'flapping'))
-      group by s.incident_id having not coalesce(bool_or(g.state = 'taken'), false)) t
+      group by s.incident_id having not coalesce(bool_or(g.state = 'delivered'), false)) t
     join incidents i on i.id = t.incident_id and i.resolved_at is null
     join monitors m on m.id = i.monitor_id
     join organisations o on o.id = i.organisation_id

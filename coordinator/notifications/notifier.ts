@@ -28,10 +28,10 @@ import { createWarningTeller, type GatheringTimes } from './warnings.ts';
  *                            dropped   `because` says why it never is
  *                            merged    its end leaves in its place, as "was down"
  *   messages, of a channel   waiting   for its first or next attempt; `claimed_until`: in delivery
- *                            taken     the receiver accepted it
+ *                            delivered the receiver accepted it
  *                            refused   the receiver refused it for good
- *                            given_up  not accepted in 24 h, or its channel gets nothing any more
- *                            overtaken its incidents ended first: the merged steps were its own
+ *                            failed    not accepted in 24 h, or its channel gets nothing any more
+ *                            superseded its incidents ended first: the merged steps were its own
  *
  * What happens when a step fails, or its process dies:
  *   1, 2, 3, 5  it was one transaction and wrote nothing: the next tick, here or elsewhere, does it

@@ -114,7 +114,7 @@ export function storyOfChannel(
 }
 
 function outcomeOf(steps: readonly StepRow[]): 'notified' | 'waiting' | 'not_notified' {
-  if (steps.some(({ message }) => message?.state === 'taken')) return 'notified';
+  if (steps.some(({ message }) => message?.state === 'delivered')) return 'notified';
   return steps.some(({ state, message }) => state === 'held' || message?.state === 'waiting')
     ? 'waiting'
     : 'not_notified';
@@ -122,12 +122,12 @@ function outcomeOf(steps: readonly StepRow[]): 'notified' | 'waiting' | 'not_not
 
 /** The latency of the first accepted message. */
 function tookOf(steps: readonly StepRow[]): number | null {
-  const taken = steps.find(({ message }) => message?.state === 'taken');
-  const settled = taken?.message?.settled_at ?? null;
-  if (taken === undefined || settled === null) return null;
+  const delivered = steps.find(({ message }) => message?.state === 'delivered');
+  const settled = delivered?.message?.settled_at ?? null;
+  if (delivered === undefined || settled === null) return null;
   return Math.max(
     0,
-    settled - Math.max(taken.due_at.getTime(), ...taken.holds.map(([, , until]) => until)),
+    settled - Math.max(delivered.due_at.getTime(), ...delivered.holds.map(([, , until]) => until)),
   );
 }
 

@@ -141,19 +141,19 @@ export function isOwnerNotificationDue(
 export const lastResortMs = 2 * minute;
 
 /** A "down" that was being delivered, and that no one accepted in time. */
-type UndeliveredAlert = { readonly first_told_at: number; readonly taken: boolean };
+type UndeliveredAlert = { readonly first_told_at: number; readonly delivered: boolean };
 
-export function isLastResort({ first_told_at, taken }: UndeliveredAlert, now: number): boolean {
-  return !taken && now - first_told_at >= lastResortMs;
+export function isLastResort({ first_told_at, delivered }: UndeliveredAlert, now: number): boolean {
+  return !delivered && now - first_told_at >= lastResortMs;
 }
 
 /** The channel's delivery state after a failed attempt or an accepted message. */
 export function afterAttempt(
   before: Delivering,
-  verdict: 'taken' | 'retry' | 'refused',
+  verdict: 'delivered' | 'retry' | 'refused',
   now: number,
 ): Delivering {
-  if (verdict === 'taken') return { failing_since: null, refused_at: null };
+  if (verdict === 'delivered') return { failing_since: null, refused_at: null };
   return {
     failing_since: before.failing_since ?? now,
     refused_at: verdict === 'refused' ? (before.refused_at ?? now) : before.refused_at,

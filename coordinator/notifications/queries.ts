@@ -33,7 +33,7 @@ export type ChannelRow = {
   readonly failing_since: Date | null;
   readonly refused_at: Date | null;
   readonly failure: string | null;
-  readonly last_taken_at: Date | null;
+  readonly last_delivered_at: Date | null;
   readonly deleted_at: Date | null;
   /**
    * The 95th percentile of last week's messages, from the moment that nothing held them until
@@ -56,7 +56,7 @@ function p95(sql: Queryable, now: number) {
       (select min(coalesce((select max((hold ->> 2)::float8)
         from jsonb_array_elements(s.holds) as hold), extract(epoch from s.due_at) * 1000))
         from alert_steps s where s.message_id = m.id)))) from messages m
-    where m.channel_id = c.id and m.state = 'taken' and m.event <> 'reminder'
+    where m.channel_id = c.id and m.state = 'delivered' and m.event <> 'reminder'
       and m.created_at > ${new Date(now - weekMs)})::float8`;
 }
 
@@ -89,7 +89,7 @@ function columns(sql: Queryable) {
   return sql`
   c.key, ${sql.unsafe(shownNames)}, c.organisation_id, u.email as owner_email, c.secrets,
     c.verified_at, c.unsubscribed_at,
-  c.created_at, c.failing_since, c.refused_at, c.failure, c.last_taken_at, c.deleted_at,
+  c.created_at, c.failing_since, c.refused_at, c.failure, c.last_delivered_at, c.deleted_at,
   array(select monitor_id from channel_monitors where channel_id = c.id
     order by monitor_id) as monitors,
   array(select group_id from channel_groups where channel_id = c.id order by group_id) as groups`;
@@ -208,7 +208,7 @@ async function endWaiting(
   at: Date,
 ): Promise<void> {
   await sql`
-    update messages m set state = 'given_up', settled_at = ${at},
+    update messages m set state = 'failed', settled_at = ${at},
       words = case when not c.enabled then 'The channel was turned off.'
         when c.unsubscribed_at is not null then 'The mailbox unsubscribed.'
         else 'The mailbox has not confirmed that it wants alerts.' end
@@ -250,7 +250,7 @@ export async function deleteChannel(
     set deleted_at = ${at}, config = '{}', secrets = null, verification = null, enabled = false
     where id = ${id} and organisation_id = ${organisation}`;
   await sql`update messages
-    set state = 'given_up', settled_at = ${at}, words = 'The channel was deleted.'
+    set state = 'failed', settled_at = ${at}, words = 'The channel was deleted.'
     where channel_id = ${id} and state = 'waiting'`;
   await askAgain(sql, id, at);
 }
@@ -409,7 +409,7 @@ export type MessageRow = {
   readonly kind: string;
   readonly event: string;
   readonly sentence: string;
-  readonly state: 'waiting' | 'taken' | 'refused' | 'given_up' | 'overtaken';
+  readonly state: 'waiting' | 'delivered' | 'refused' | 'failed' | 'superseded';
   readonly due_at: Date;
   readonly created_at: Date;
   readonly settled_at: Date | null;
@@ -522,7 +522,7 @@ export function stepsToShow(
         (extract(epoch from m.created_at) * 1000)::bigint,
         'next_at', (extract(epoch from m.next_at) * 1000)::bigint, 'settled_at',
           (extract(epoch from m.settled_at) * 1000)::bigint,
-        'words', case when m.state = 'given_up' and m.words is distinct from (
+        'words', case when m.state = 'failed' and m.words is distinct from (
           select a.words from message_attempts a where a.message_id = m.id
           order by a.attempt desc limit 1) then m.words end,
         'together', json_array_length((m.told -> 'monitors')::json), 'attempts',

@@ -210,7 +210,7 @@ export function createNotifications({
     return {
       ...classOf(answer),
       verdict: verdict.is,
-      words: verdict.is === 'taken' ? null : verdict.words,
+      words: verdict.is === 'delivered' ? null : verdict.words,
       took_ms,
     };
   };

@@ -9,7 +9,7 @@ export type Attempt = {
   readonly at: number;
   readonly status: number | null;
   readonly class: string;
-  readonly verdict: 'taken' | 'retry' | 'refused';
+  readonly verdict: 'delivered' | 'retry' | 'refused';
   readonly words: string | null;
 };
 
@@ -22,7 +22,7 @@ export type StoredStep = {
   readonly holds: readonly (readonly [by: HeldBy, from: number, until: number])[];
   readonly because: Because | null;
   readonly message: {
-    readonly state: 'waiting' | 'taken' | 'refused' | 'given_up' | 'overtaken';
+    readonly state: 'waiting' | 'delivered' | 'refused' | 'failed' | 'superseded';
     readonly created_at: number;
     readonly next_at: number;
     readonly settled_at: number | null;
@@ -176,7 +176,7 @@ function messageLines(message: NonNullable<StoredStep['message']>): StoryLine[] 
   ];
   if (message.state === 'waiting' && message.attempts.length > 0)
     return [...lines, { at: message.next_at, text: 'Next attempt.' }];
-  if (message.state === 'given_up')
+  if (message.state === 'failed')
     return [
       ...lines,
       {
@@ -190,7 +190,7 @@ function messageLines(message: NonNullable<StoredStep['message']>): StoryLine[] 
 function attemptLine(attempt: Attempt, index: number): StoryLine {
   const { at, verdict } = attempt;
   const said = {
-    taken: 'delivered',
+    delivered: 'delivered',
     retry: 'not delivered, retrying',
     refused: 'failed permanently',
   }[verdict];

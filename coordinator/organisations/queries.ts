@@ -193,10 +193,10 @@ export async function firstStepsOf(sql: Queryable, id: string): Promise<FirstSte
     select false as is_hidden,
       exists (select 1 from monitors where organisation_id = ${id}) as monitor,
       exists (select 1 from channels where organisation_id = ${id} and deleted_at is null
-          and last_taken_at is not null)
+          and last_delivered_at is not null)
         or exists (select 1 from audit_log where organisation_id = ${id}
           and operation in ('testChannel', 'tryChannel')
-          and changed->'after'->>'verdict' = 'taken') as channel,
+          and changed->'after'->>'verdict' = 'delivered') as channel,
       (select count(*) from memberships where organisation_id = ${id}) > 1
         or exists (select 1 from audit_log where organisation_id = ${id}
           and operation = 'inviteMember') as colleague,

@@ -291,8 +291,8 @@ export const deleteChannel = operation({
 /** What came of a test message. */
 export const ChannelTriedOut = object('ChannelTriedOut', {
   verdict: string({
-    description: '`taken` (delivered), `retry`, or `refused` (it would fail permanently).',
-    example: 'taken',
+    description: '`delivered`, `retry`, or `refused` (it would fail permanently).',
+    example: 'delivered',
   }),
   status: nullable(number(), {
     description: 'The status of the answer, of HTTP or SMTP.',

@@ -30,8 +30,8 @@ const MessageAttemptOut = object('MessageAttemptOut', {
   }),
   class: string({ description: 'What kind of answer it was.', example: 'http' }),
   verdict: string({
-    description: '`taken` (delivered), `retry`, or `refused` (failed permanently).',
-    example: 'taken',
+    description: '`delivered`, `retry`, or `refused` (failed permanently).',
+    example: 'delivered',
   }),
   words: nullable(string(), { description: 'What the receiver said.', example: null }),
 });
@@ -45,8 +45,8 @@ export const MessageOut = object('MessageOut', {
   sentence: string({ meaning: 'The first line of the message.', example: 'Shop is down' }),
   state: string({
     description:
-      '`waiting`, `taken` (delivered), `refused` (failed permanently), `given_up`, or `overtaken` by a later one.',
-    example: 'taken',
+      '`waiting`, `delivered`, `refused` (failed permanently), `failed` (not delivered in time), or `superseded` by a later one.',
+    example: 'delivered',
   }),
   due_at: dateTime({ meaning: 'When it was due.', example: '2026-11-18T04:03:36.410Z' }),
   created_at: dateTime({ example: '2026-11-18T04:03:36.410Z' }),

@@ -38,7 +38,7 @@ const toldOf = async (
   const [row] = await sql<{ messages: number; incidents: number }[]>`
     select coalesce(max(messages), 0)::int as messages, coalesce(min(incidents), 0)::int as incidents from (
       select count(distinct message_id) as messages, count(*) as incidents from alert_steps s join messages m on m.id = s.message_id
-      where m.state = 'taken' and s.channel_id = any(${[...channels]}::uuid[]) group by s.channel_id) told`;
+      where m.state = 'delivered' and s.channel_id = any(${[...channels]}::uuid[]) group by s.channel_id) told`;
   return row ?? { messages: 0, incidents: 0 };
 };
 

@@ -238,7 +238,7 @@ describe('a coordinator that is killed while it sends', () => {
     const killed = await network.startCoordinatorProcess();
     await down('Shop');
     await eventually(
-      async () => keysAt('/held').length > 0 && (await states()).join() === 'taken,waiting',
+      async () => keysAt('/held').length > 0 && (await states()).join() === 'delivered,waiting',
       60_000,
     );
     killed.signal('SIGKILL');
@@ -250,7 +250,10 @@ describe('a coordinator that is killed while it sends', () => {
     // The claim of the dead one ends, as it does by itself.
     await network.sql`update messages set next_at = now(), claimed_until = now() where state = 'waiting'`;
     const other = await network.startCoordinatorProcess();
-    await eventually(async () => (await states()).join() === 'taken,taken,taken,taken', 60_000);
+    await eventually(
+      async () => (await states()).join() === 'delivered,delivered,delivered,delivered',
+      60_000,
+    );
     const [key] = held;
     expect(keysAt('/held').filter((each) => each === key).length).toBeGreaterThan(held.length);
     // What was taken is not sent again, and nothing is sent under another key.

@@ -230,7 +230,7 @@ export const tell = (story: Story): Heard => {
         outage.up > now &&
         !resorts.some(({ incident }) => incident === outage.incident)
       )
-        if (isLastResort({ first_told_at: message.left, taken: message.taken !== null }, now))
+        if (isLastResort({ first_told_at: message.left, delivered: message.taken !== null }, now))
           resorts.push({ incident: outage.incident, at: now });
   }
   return { messages, resorts };

@@ -54,7 +54,7 @@ export const seedDemoChannels = async (
   const none = {
     refused_at: null,
     failure: null,
-    last_taken_at: null,
+    last_delivered_at: null,
     hours: null,
     reminder_s: null,
   };
@@ -75,7 +75,7 @@ export const seedDemoChannels = async (
     'ntfy',
     '#ops',
     { url: 'https://ntfy.shop.example', topic: 'ops' },
-    { last_taken_at: at(told.confirmed_ago - 700) },
+    { last_delivered_at: at(told.confirmed_ago - 700) },
   );
   const pager = channel(
     ...(['ntfy', 'Pager', { url: 'https://pager.invalid', topic: 'night' }] as const),
@@ -117,7 +117,7 @@ export const seedDemoChannels = async (
     [message, ops.id, 0],
   ] as const)
     await sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, attempts, next_at, settled_at)
-      values (${id}, ${organisation}, ${to}, 'down', ${id}, ${content}, 'taken', ${at(due + back)}, ${created}, 2, ${taken}, ${taken})`;
+      values (${id}, ${organisation}, ${to}, 'down', ${id}, ${content}, 'delivered', ${at(due + back)}, ${created}, 2, ${taken}, ${taken})`;
   const attempts = [
     {
       attempt: 1,
@@ -134,7 +134,7 @@ export const seedDemoChannels = async (
       took_ms: 131,
       status: 200,
       class: 'answer',
-      verdict: 'taken',
+      verdict: 'delivered',
       words: null,
     },
   ].map((each) => ({ message_id: message, ...each }));

@@ -1488,7 +1488,7 @@ create table channels (
   refused_at timestamptz,
   failure text,
   owners_told_at timestamptz,
-  last_taken_at timestamptz,
+  last_delivered_at timestamptz,
   -- Since when a channel gathers what leaves together, and when the newest of it came (rule 32).
   gathering_since timestamptz,
   gathered_at timestamptz,
@@ -1605,8 +1605,8 @@ create table messages (
   thread_id uuid not null,
   -- What it says, the same with every attempt; but for links, which are signed anew.
   told jsonb not null,
-  -- waiting → taken | refused | given_up | overtaken (all that it told was over before it was
-  -- taken)
+  -- waiting → delivered | refused | failed | superseded (all that it told was over before it was
+  -- delivered)
   state text not null,
   due_at timestamptz not null,
   created_at timestamptz not null,
@@ -1622,7 +1622,7 @@ create table messages (
   -- At which place the coordinator runs that claimed it: whoever starts there again takes back what
   -- its predecessor had claimed.
   claimed_by uuid,
-  check (state in ('waiting', 'taken', 'refused', 'given_up', 'overtaken')),
+  check (state in ('waiting', 'delivered', 'refused', 'failed', 'superseded')),
   unique (key),
   primary key (id),
   foreign key (channel_id) references channels on delete cascade
@@ -1709,7 +1709,7 @@ create table message_attempts (
   class text not null,
   verdict text not null,
   words text,
-  check (verdict in ('taken', 'retry', 'refused')),
+  check (verdict in ('delivered', 'retry', 'refused')),
   primary key (message_id, attempt),
   foreign key (message_id) references messages on delete cascade
 );

@@ -132,7 +132,7 @@ export type SendOutcome =
  */
 export type Verdict =
   /** `reference`: the receiver's name for the message, used to reply to it later. */
-  | { readonly is: 'taken'; readonly reference?: string }
+  | { readonly is: 'delivered'; readonly reference?: string }
   /** `after_s`: the earliest that the receiver wants another attempt. */
   | { readonly is: 'retry'; readonly words: string; readonly after_s?: number }
   /**
@@ -236,8 +236,8 @@ const asName = /^[\x21-\x7e]{1,255}$/;
 export function taken(reference?: unknown): Verdict {
   const name = typeof reference === 'number' ? String(reference) : reference;
   return typeof name === 'string' && asName.test(name)
-    ? { is: 'taken', reference: name }
-    : { is: 'taken' };
+    ? { is: 'delivered', reference: name }
+    : { is: 'delivered' };
 }
 
 function statusWords(status: number): string {

@@ -209,7 +209,7 @@ const tested: Page = {
       });
       return answer(
         200,
-        verdict === 'taken',
+        verdict === 'delivered',
         words === null ? '' : `Test not delivered: ${words}.`,
       );
     } catch (error) {

@@ -231,7 +231,7 @@ function whoseField(request: MembersRequest, { channel }: Subject, state: FormSt
 /** The result of a test, beside the form that it was made from. */
 export function triedNotice({ verdict, status, class: kind, words, took_ms }: Tried): Html {
   const answer = `(${answerText({ status, class: kind })}, ${durationText(took_ms)})`;
-  if (verdict === 'taken') return notice('up', `Test sent ${answer}. Check that it arrived.`);
+  if (verdict === 'delivered') return notice('up', `Test sent ${answer}. Check that it arrived.`);
   return notice(
     verdict === 'refused' ? 'down' : 'verifying',
     `${verdict === 'refused' ? 'Test failed permanently' : 'Test not delivered'} ${answer}`,

@@ -182,10 +182,10 @@ type Attempt = Message['attempts'][number];
 
 const stateWords: Readonly<Record<string, readonly [State, string, IconName?]>> = {
   waiting: ['pending', 'Sending'],
-  taken: ['up', 'Delivered'],
+  delivered: ['up', 'Delivered'],
   refused: ['down', 'Failed permanently'],
-  given_up: ['down', 'Gave up'],
-  overtaken: ['unknown', 'Superseded', 'none'],
+  failed: ['down', 'Gave up'],
+  superseded: ['unknown', 'Superseded', 'none'],
 };
 
 export function messageMark({ state }: Message): Html {
@@ -212,13 +212,13 @@ function answersOf({ attempts, words }: Message): Part {
   return html`
     ${count}
     ${shown}
-    ${last?.verdict !== 'taken' && words !== null && html`<span class="note">${words}</span>`}
+    ${last?.verdict !== 'delivered' && words !== null && html`<span class="note">${words}</span>`}
   `;
 }
 
 /** From due to accepted. */
 function latencyOf({ state, due_at, settled_at }: Message): string {
-  return state === 'taken' && settled_at !== null
+  return state === 'delivered' && settled_at !== null
     ? durationText(Date.parse(settled_at) - Date.parse(due_at))
     : '–';
 }
@@ -283,7 +283,7 @@ export function attemptTable({ attempts }: Message, times: Times): Html {
                   <td data-label="Result">
                     ${
                       {
-                        taken: 'delivered',
+                        delivered: 'delivered',
                         retry: 'not delivered yet',
                         refused: 'failed permanently',
                       }[attempt.verdict] ?? attempt.verdict

@@ -104,7 +104,7 @@ const estate = async (): Promise<Estate> => {
   const message_id = newId();
   const told = JSON.stringify({ sentence: 'It is down.', monitors: [] });
   await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at)
-    values (${message_id}, ${house.organisation}, ${channel_id}, 'down', ${message_id}, ${told}::text::jsonb, 'taken', now(), now(), now())`;
+    values (${message_id}, ${house.organisation}, ${channel_id}, 'down', ${message_id}, ${told}::text::jsonb, 'delivered', now(), now(), now())`;
   const invitation_id = (
     await bench.call(inviteMember, as, { email: `${newId()}@example.org`, role: 'viewer' })
   ).id;

@@ -82,7 +82,7 @@ describe('metrics', async () => {
       const registry = new Registry();
       const live = createLive(registry);
       live.told('slack', 'retry', 1_000);
-      live.told('slack', 'taken', 3_000);
+      live.told('slack', 'delivered', 3_000);
       live.answered('/api/v1/monitors/:monitor_id', 404, 12);
       live.checkpointed(40);
       live.gaveUp();

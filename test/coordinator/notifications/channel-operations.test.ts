@@ -312,7 +312,7 @@ describe('channel operations', () => {
       const config = { url: `http://127.0.0.1:${port}/` };
       const fresh = await createTestOrganisation(bench.sql);
       expect(await bench.call(tryChannel, fresh.owner, { kind: 'webhook', config })).toMatchObject({
-        verdict: 'taken',
+        verdict: 'delivered',
         status: 204,
       });
       const made = await bench.call(createChannel, fresh.owner, {
@@ -346,7 +346,7 @@ describe('channel operations', () => {
     ): Promise<void> => {
       const message = newId();
       await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
-      values (${message}, ${organisation_id}, ${id}, ${event}, ${message}, '{}', 'taken', ${at(0)}, ${at(0)}, ${at(0)}, ${at(takenAfter)})`;
+      values (${message}, ${organisation_id}, ${id}, ${event}, ${message}, '{}', 'delivered', ${at(0)}, ${at(0)}, ${at(0)}, ${at(takenAfter)})`;
       const step = {
         organisation_id,
         channel_id: id,
@@ -544,7 +544,7 @@ describe('asking mailboxes', () => {
     const { id } = await bench.call(createChannel, owner, email(to));
     await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told,
       state, due_at, created_at, next_at)
-      values (${message}, ${organisation}, ${id}, 'down', ${message}, '{"monitors": []}', 'taken',
+      values (${message}, ${organisation}, ${id}, 'down', ${message}, '{"monitors": []}', 'delivered',
         now(), now(), now())`;
     const links = createAlertLinks(bench.sql, { secretKey: testSecretKey });
     const link = await links.signUnsubscribe(message, to);

@@ -99,8 +99,8 @@ describe('an alert that is held', async () => {
     await updateChannel(sql, { ...row, ...of }, new Date(bench.now));
     await suppress(sql, bench.organisation, 'ana@shop.example', new Date(bench.now));
     expect(await sql`select state, words from messages order by words`).toEqual([
-      { state: 'given_up', words: 'The channel was turned off.' },
-      { state: 'given_up', words: 'The mailbox unsubscribed.' },
+      { state: 'failed', words: 'The channel was turned off.' },
+      { state: 'failed', words: 'The mailbox unsubscribed.' },
     ]);
     // One that its receiver takes meanwhile is taken, so that its end is sent, too.
     const late = await bench.channel('late');
@@ -112,6 +112,6 @@ describe('an alert that is held', async () => {
     await bench.down(await bench.monitor('Mail'));
     await bench.tell();
     const stateOf = () => sql`select state from messages where channel_id = ${late}`;
-    await eventually(async () => (await stateOf())[0]?.state === 'taken');
+    await eventually(async () => (await stateOf())[0]?.state === 'delivered');
   });
 });

@@ -251,7 +251,7 @@ describe('rule 40: why a channel was notified, and why not', () => {
       ...step,
       holds: [['bucket', 6, 5_000]],
       message: {
-        state: 'taken',
+        state: 'delivered',
         created_at: 5_000,
         next_at: 0,
         settled_at: 7_000,
@@ -259,7 +259,7 @@ describe('rule 40: why a channel was notified, and why not', () => {
         together: 3,
         attempts: [
           { at: 5_001, status: 503, class: 'answer', verdict: 'retry', words: null },
-          { at: 6_001, status: 204, class: 'answer', verdict: 'taken', words: null },
+          { at: 6_001, status: 204, class: 'answer', verdict: 'delivered', words: null },
         ],
       },
     };
@@ -276,7 +276,7 @@ describe('rule 40: why a channel was notified, and why not', () => {
     if (message === null) throw new Error('no message');
     const ended = (words: string | null): StoredStep => ({
       ...told,
-      message: { ...message, state: 'given_up', words },
+      message: { ...message, state: 'failed', words },
     });
     expect(texts({ ...way, steps: [ended('The channel was turned off.')] }).at(-1)).toBe(
       'Gave up: The channel was turned off.',

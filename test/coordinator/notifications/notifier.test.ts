@@ -466,7 +466,7 @@ describe('notifier killed', async () => {
     bench.now += 121_000;
     await Promise.all([there.courier.hurry(), there.courier.hurry()]);
     await eventually(
-      async () => (await sql`select 1 from messages where state = 'taken'`).length === 1,
+      async () => (await sql`select 1 from messages where state = 'delivered'`).length === 1,
     );
     expect(bench.heard('chat').map(({ key }) => key)).toEqual([
       bench.heard('chat')[0]?.key,
@@ -493,7 +493,7 @@ describe('notifier killed', async () => {
     const again = bench.coordinator(place);
     await again.courier.hurry();
     await eventually(
-      async () => (await sql`select 1 from messages where state = 'taken'`).length === 1,
+      async () => (await sql`select 1 from messages where state = 'delivered'`).length === 1,
     );
     const [first, second, ...more] = bench.heard('chat').map(({ key }) => key);
     expect([second, more]).toEqual([first, []]);

@@ -91,7 +91,7 @@ test('a browser decrypts its message, and its push service can verify the sender
   };
   service.answer(says(201, '', { location: '/message/1' }));
   const answer = await sender.send(webPush.message(toldOf(), config, at));
-  expect(webPush.judge(answer)).toEqual({ is: 'taken' });
+  expect(webPush.judge(answer)).toEqual({ is: 'delivered' });
 
   const got = service.got.at(-1);
   expect(got?.path).toBe('/send/abc');

@@ -356,7 +356,7 @@ describe('rule 38: a channel that cannot deliver', () => {
     expect(isDelivering(afterAttempt(failing, 'retry', hour), hour)).toBe(false);
     const refused = afterAttempt(well, 'refused', 5);
     expect(isDelivering(refused, 5)).toBe(false);
-    expect(isDelivering(afterAttempt(refused, 'taken', 6), 6)).toBe(true);
+    expect(isDelivering(afterAttempt(refused, 'delivered', 6), 6)).toBe(true);
   });
   test('rule 38: owners are mailed once a day', () => {
     const refused = { ...afterAttempt(well, 'refused', 0), owners_told_at: null };
@@ -366,9 +366,9 @@ describe('rule 38: a channel that cannot deliver', () => {
     expect(isOwnerNotificationDue({ ...well, owners_told_at: null }, 0)).toBe(false);
   });
   test('rule 38: a "down" that no channel delivered within two minutes is mailed to all owners', () => {
-    expect(isLastResort({ first_told_at: 0, taken: false }, 119_999)).toBe(false);
-    expect(isLastResort({ first_told_at: 0, taken: false }, 120_000)).toBe(true);
-    expect(isLastResort({ first_told_at: 0, taken: true }, hour)).toBe(false);
+    expect(isLastResort({ first_told_at: 0, delivered: false }, 119_999)).toBe(false);
+    expect(isLastResort({ first_told_at: 0, delivered: false }, 120_000)).toBe(true);
+    expect(isLastResort({ first_told_at: 0, delivered: true }, hour)).toBe(false);
   });
 });
 

@@ -74,8 +74,8 @@ describe('vendors', () => {
     test('is accepted, under the id that the vendor gives it', async () => {
       expect(await judged(id, answers.taken)).toEqual(
         answers.reference === undefined
-          ? { is: 'taken' }
-          : { is: 'taken', reference: answers.reference },
+          ? { is: 'delivered' }
+          : { is: 'delivered', reference: answers.reference },
       );
     });
 
@@ -108,15 +108,17 @@ describe('vendors', () => {
       expect(await judged(id, (response) => void response.socket?.destroy())).toMatchObject({
         is: 'retry',
       });
-      expect(await judged(id, breaksOff(200))).toEqual({ is: 'taken' });
-      expect(await judged(id, says(200, 'x'.repeat(1_000_000)))).toEqual({ is: 'taken' });
+      expect(await judged(id, breaksOff(200))).toEqual({ is: 'delivered' });
+      expect(await judged(id, says(200, 'x'.repeat(1_000_000)))).toEqual({ is: 'delivered' });
     });
   });
 
   test('an impossible message id is ignored, whatever a receiver says', async () => {
     for (const id of ['\u0000', 'x'.repeat(60_000), 'two words', '', null, { a: 1 }, true])
-      expect(await judged('gotify', says(200, { id }))).toEqual({ is: 'taken' });
-    expect(await judged('gotify', says(200, '{"__proto__": {"id": 7}}'))).toEqual({ is: 'taken' });
+      expect(await judged('gotify', says(200, { id }))).toEqual({ is: 'delivered' });
+    expect(await judged('gotify', says(200, '{"__proto__": {"id": 7}}'))).toEqual({
+      is: 'delivered',
+    });
     expect(
       await judged('telegram', says(400, { parameters: { migrate_to_chat_id: '\u0000<b>' } })),
     ).toEqual({

@@ -85,7 +85,7 @@ export const notificationMutations = [
   mutation(
     'there is no last resort',
     'coordinator/notifications/policy.ts#isLastResort',
-    never('!taken'),
+    never('!delivered'),
     1,
   ),
 ];

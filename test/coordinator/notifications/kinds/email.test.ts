@@ -52,7 +52,7 @@ const headerOf = (
 ): string | undefined => message.headers.find(({ key }) => key === name)?.value;
 
 test('a mail goes out over TLS, signed in, and is taken', async () => {
-  expect(await tell(toldOf())).toEqual({ is: 'taken' });
+  expect(await tell(toldOf())).toEqual({ is: 'delivered' });
   expect(server.sessions.at(-1)).toEqual({ secure: true, user: 'antipode' });
   const got = await server.newest();
   expect(got).toMatchObject({

@@ -254,7 +254,7 @@ describe('channels', () => {
       const { id } = await made('Pager');
       const message = newId();
       await web.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
-      values (${message}, ${web.house.organisation}, ${id}, 'down', ${message}, '{"sentence": "Shop is down.", "monitors": []}', 'taken', now(), now(),
+      values (${message}, ${web.house.organisation}, ${id}, 'down', ${message}, '{"sentence": "Shop is down.", "monitors": []}', 'delivered', now(), now(),
         now(), now())`;
       const linksOf = async (): Promise<string[]> => {
         const { status, text } = await web.get(`/alerts/${id}/messages/${message}`, {

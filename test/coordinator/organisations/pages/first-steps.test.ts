@@ -40,7 +40,7 @@ test('lists what is left until all is done, or until it is hidden', async () => 
   await channel('refused');
   expect(await left()).toEqual(['/alerts', '/probes']);
   expect(await left(web.house.viewer)).toBeUndefined();
-  await channel('taken');
+  await channel('delivered');
   await probe('Asia');
   expect(await left()).toBeUndefined();
   const other = await createTestOrganisation(web.sql);
