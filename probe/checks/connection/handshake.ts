@@ -41,11 +41,10 @@ export function refusedWithoutOurs(
   code: string,
   host: string,
   trust: Trust,
-): { readonly tls: TlsSeen | null } | undefined {
-  if (!code.endsWith('ALERT_HANDSHAKE_FAILURE') || !socket.getPeerX509Certificate())
-    return undefined;
-  const fault = faultBeforeRefusal(socket);
-  return { tls: fault === undefined ? null : tlsSeen(socket, host, trust, fault) };
+): { readonly tls: TlsSeen } | undefined {
+  const leaf = socket.getPeerX509Certificate();
+  if (!code.endsWith('ALERT_HANDSHAKE_FAILURE') || !leaf) return undefined;
+  return { tls: tlsSeen(socket, host, trust, faultBeforeRefusal(leaf, trust)) };
 }
 
 /**

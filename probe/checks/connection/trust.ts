@@ -8,7 +8,6 @@ import {
   type TLSSocket,
 } from 'node:tls';
 import { createRecentCache } from '../../../shared/base/async.ts';
-import { codeOf } from '../../../shared/base/errors.ts';
 import type { ClientCertificate } from '../../../shared/checks/connection/client-certificate.ts';
 import type { CertificateSeen, TlsSeen } from './observation.ts';
 
@@ -233,15 +232,20 @@ function verifiedPath(
 }
 
 /**
- * What OpenSSL has against the certificate of a server that then refused the handshake: node asks it
- * only after handshakes that succeed. Undefined where it cannot be asked.
+ * What is wrong with the certificate of a server that then refused the handshake: Node has OpenSSL
+ * judge it only after handshakes that succeed. By OpenSSL's names, and by the machine's clock, as it
+ * does.
  */
-export function faultBeforeRefusal(socket: TLSSocket): string | null | undefined {
-  const handle: unknown = Reflect.get(socket, '_handle');
-  if (typeof handle !== 'object' || handle === null || !('verifyError' in handle)) return undefined;
-  if (typeof handle.verifyError !== 'function') return undefined;
-  const error: unknown = handle.verifyError();
-  return error instanceof Error ? codeOf(error, 'UNVERIFIED') : null;
+export function faultBeforeRefusal(leaf: X509Certificate, { known }: Pick<Trust, 'known'>) {
+  const path = verifiedPath(leaf, known);
+  const top = path.at(-1) ?? leaf;
+  const now = Date.now();
+  const isKnown = known(top.subject).some((one) => one.fingerprint256 === top.fingerprint256);
+  if (!isKnown && top.subject === top.issuer)
+    return top === leaf ? 'DEPTH_ZERO_SELF_SIGNED_CERT' : 'SELF_SIGNED_CERT_IN_CHAIN';
+  if (!isKnown || path.slice(1).some((one) => !one.ca)) return 'UNABLE_TO_VERIFY_LEAF_SIGNATURE';
+  if (path.some((one) => !(one.validToDate.getTime() > now))) return 'CERT_HAS_EXPIRED';
+  return path.some((one) => one.validFromDate.getTime() > now) ? 'CERT_NOT_YET_VALID' : null;
 }
 
 /**

@@ -193,6 +193,11 @@ describe('a tls check', () => {
         ['is for another name', mint({ names: ['a.example'], issuer: root }), 'wrong_host'],
         ['signed itself', mint({ names }), 'self_signed'],
         [
+          'comes from nobody known',
+          mint({ names, issuer: mintAuthority('Unknown') }),
+          'chain_incomplete',
+        ],
+        [
           'has expired',
           mint({ names, issuer: root, from: new Date(0), to: new Date(Date.now() - day) }),
           'expired',
