@@ -198,12 +198,6 @@ function soundRun(run: string): string {
   return text.includes('\ufffd') ? encodeURIComponent(text) : run;
 }
 
-/**
- * An import would read every export of the module, and thereby load the whole of undici: 40 ms of a
- * core.
- */
-const { METHODS } = process.getBuiltinModule('node:http');
-
 /** Paths without a token. */
 export const openPaths = [`${prefix}/openapi.json`, `${prefix}/docs`] as const;
 
@@ -256,15 +250,6 @@ export function methodsOf(url: string): readonly string[] {
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP\/1\.[01]\r?\n/;
 
 /**
- * The address of a request whose method the HTTP parser does not know; undefined when the method is
- * not the fault.
- */
-export function addressOfUnknownMethod(packet: Buffer): string | undefined {
-  const [, method = '', address] = requestLine.exec(packet.toString('latin1')) ?? [];
-  return METHODS.includes(method) ? undefined : address;
-}
-
-/**
  * The rate limit of a caller's address, per server. It is not counted, because no request was read.
  */
 const looks = new WeakMap<Server, RateLimiter['look']>();
@@ -285,9 +270,11 @@ function unknownMethod(error: Error): Bare | undefined {
     !Buffer.isBuffer(error.rawPacket)
   )
     return undefined;
-  const address = addressOfUnknownMethod(error.rawPacket);
+  const [, method = '', address] = requestLine.exec(error.rawPacket.toString('latin1')) ?? [];
   if (address === undefined) return undefined;
   const allowed = methodsOf(address);
+  // The fault lies in a request behind this one.
+  if (allowed.includes(method)) return undefined;
   if (allowed.length === 0)
     return {
       status: '404 Not Found',

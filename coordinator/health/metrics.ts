@@ -237,8 +237,6 @@ export type MetricsDependencies = {
 /** Requests that come together, or right after one another, get the same answer. */
 const sameForMs = 2_000;
 
-const { createServer } = process.getBuiltinModule('node:http');
-
 export async function startMetrics({
   host,
   port,
@@ -246,6 +244,7 @@ export async function startMetrics({
   log,
   look,
 }: MetricsDependencies): Promise<Metrics> {
+  const { createServer } = await import('node:http');
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // They are sums, under names that Prometheus reserves for counters.

@@ -130,12 +130,6 @@ export function createPingForwarding({
 export type PingReceiver = { readonly address: string; readonly close: () => Promise<void> };
 
 /**
- * Importing the module would load all of its exports, and with them undici: 40 ms of a core, and
- * its memory.
- */
-const { createServer } = process.getBuiltinModule('node:http');
-
-/**
  * A longer body is not read, and its sender is disconnected. The job did run, so its ping counts.
  * Far less of the body is kept.
  */
@@ -170,6 +164,8 @@ export async function startPingReceiver(options: {
   readonly patienceMs?: number;
 }): Promise<PingReceiver> {
   const { host, port, take, log, patienceMs = defaultTimeoutMs } = options;
+  // Loading it takes 10 MiB, which a probe without a receiver does not need.
+  const { createServer } = await import('node:http');
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const method = request.method ?? 'GET';
     const body = boundedBody(request, { keep: keptBodyBytes, most: maxBodyBytes, patienceMs });

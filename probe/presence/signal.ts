@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import https from 'node:https';
 import type { Log } from '../../shared/base/log.ts';
 import { trustHere } from '../../shared/base/network.ts';
 import type { Clock } from '../../shared/base/time.ts';
@@ -15,10 +16,6 @@ import type { Key } from '../../shared/bus/nkeys.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Announcements } from './announcements.ts';
 import { atSharedTick, type CorrectedClock } from './clock.ts';
-
-/** As in pings/receiver.ts: importing these modules would load all of undici. */
-const http = process.getBuiltinModule('node:http');
-const https = process.getBuiltinModule('node:https');
 
 export type Posted = { readonly status: number; readonly text: string };
 
@@ -38,7 +35,8 @@ export async function post(
 ): Promise<Posted> {
   const { headers, body, signal, authorities } = options;
   const trust = address.protocol === 'https:' ? { secureContext: trustHere(authorities) } : {};
-  const { request } = address.protocol === 'https:' ? https : http;
+  // Loading it takes 10 MiB, and few probes report to an address without TLS.
+  const { request } = address.protocol === 'https:' ? https : await import('node:http');
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const sent = { ...headers, 'content-length': body.length };
   const call = request(

@@ -1,3 +1,4 @@
+import http from 'node:http';
 import { codeOf } from '../base/errors.ts';
 import { isRecord, memberOf } from '../base/json.ts';
 import { version } from '../base/process.ts';
@@ -277,9 +278,8 @@ export function useProxies(url: string, environment: Environment): string | unde
     loopback.test(new URL(url).hostname)
   )
     return undefined;
-  // An older Node has no such function, and one before 20.16 has no way to ask for the module.
-  const http = process.getBuiltinModule?.('node:http');
-  if (http?.setGlobalProxyFromEnv) {
+  // An older Node has no such function.
+  if (http.setGlobalProxyFromEnv) {
     http.setGlobalProxyFromEnv({
       HTTP_PROXY: environment.HTTP_PROXY || environment.http_proxy,
       HTTPS_PROXY: environment.HTTPS_PROXY || environment.https_proxy,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
 import { isIPv6 } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -154,27 +154,25 @@ function entryOf(config: unknown, list: string, name: unknown, file: string): un
 
 /** A GET; the answer of any status. @throws ClusterFault when there is none. */
 function open(cluster: Cluster, path: string, signal: AbortSignal): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const { token, ca, cert, key } = cluster.credentials();
-    const { server, serverName } = cluster;
-    const address = `${server.href.replace(/\/$/, '')}${path}`;
-    const headers = {
+  const { token, ca, cert, key } = cluster.credentials();
+  const { server, serverName } = cluster;
+  const address = `${server.href.replace(/\/$/, '')}${path}`;
+  const options = {
+    headers: {
       accept: 'application/json',
       'user-agent': 'antipode-discover',
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    };
-    const request =
-      server.protocol === 'http:'
-        ? process.getBuiltinModule('node:http').request(address, { headers, signal, agent: false })
-        : httpsRequest(address, {
-            headers,
-            signal,
-            agent: false,
-            ...(ca !== undefined && { ca }),
-            ...(cert !== undefined && { cert }),
-            ...(key !== undefined && { key }),
-            ...(serverName !== undefined && { servername: serverName }),
-          });
+    },
+    signal,
+    agent: false,
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(serverName !== undefined && { servername: serverName }),
+  };
+  const { request: send } = server.protocol === 'http:' ? http : https;
+  return new Promise((resolve, reject) => {
+    const request = send(address, options);
     request.on('response', resolve);
     request.on('error', (error) => reject(notReached(cluster, error)));
     request.end();
