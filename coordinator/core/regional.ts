@@ -42,15 +42,23 @@ export function placesOf({ views, watched }: Seen): readonly SeenPlace[] {
   const byPlace = Map.groupBy(views, ({ from }) => vantageOf(watched, from));
   return [...byPlace].map(([place, its]) => {
     const newest = its.reduce((one, other) => (countsBefore(other, one) ? other : one));
-    const ok_at = Math.max(...its.map((view) => view.ok_at ?? Number.NEGATIVE_INFINITY));
-    const first = Math.min(...its.map((view) => failsSince(view, ok_at)));
+    const ok_at = newestPass(its);
+    const failing = its.filter(({ ok, at }) => !ok && at >= ok_at);
+    const first = Math.min(...failing.map((view) => failsSince(view, ok_at)));
     return { place, newest, ok_at, failing_since: newest.ok ? null : first };
   });
 }
 
-/** The first failure that is known of this probe since its place passed last. */
-function failsSince({ ok, at, failing_since }: ProbeView, ok_at: number): number {
-  if (ok || at < ok_at) return Number.POSITIVE_INFINITY;
+/** When one of these probes passed last; minus infinity when none has. */
+export function newestPass(views: readonly Pick<ProbeView, 'ok_at'>[]): number {
+  return Math.max(...views.map(({ ok_at }) => ok_at ?? Number.NEGATIVE_INFINITY));
+}
+
+/** The first failure that is known of a failing probe since its place passed last. */
+export function failsSince(
+  { at, failing_since }: Pick<ProbeView, 'at' | 'failing_since'>,
+  ok_at: number,
+): number {
   return failing_since === null || failing_since < ok_at ? at : failing_since;
 }
 

@@ -4,7 +4,7 @@ import { ableToCheck, placeFor, placesOf } from '../../shared/checks/placement.t
 import { isPrivatePlace, type Place, publicPlace } from '../../shared/checks/places.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
 import { allowedSilence } from './ledger.ts';
-import { regionalPlaces } from './regional.ts';
+import { failsSince, newestPass, regionalPlaces } from './regional.ts';
 import {
   countApart,
   countSites,
@@ -39,18 +39,22 @@ export function see(
   if (before && result.at <= before.at) {
     if (!ok || (before.ok_at !== null && before.ok_at >= result.at))
       return { views, newest: false };
-    const passed = { ...before, ok_at: result.at };
-    const failing_since = before.ok ? null : failsSince([passed], passed);
-    return { views: views.with(index, { ...passed, failing_since }), newest: false };
+    const failing_since = before.ok ? null : failsSince(before, result.at);
+    const passed = { ...before, ok_at: result.at, failing_since };
+    return { views: views.with(index, passed), newest: false };
   }
   const ok_at = ok ? result.at : (before?.ok_at ?? null);
-  const failing_since = before?.failing_since ?? result.at;
   const view: ProbeView = {
     from: result.from,
     at: result.at,
     ok,
     ok_at,
-    failing_since: ok ? null : failsSince(views, { ...result, failing_since }),
+    failing_since: ok
+      ? null
+      : failsSince(
+          { at: result.at, failing_since: before?.failing_since ?? null },
+          newestPass(views.filter((view) => placeOf(view.from) === placeOf(result.from))),
+        ),
     failure: ok ? null : failureOf(result),
   };
   const others = ok ? failingAnew(views, result) : views;
@@ -74,20 +78,6 @@ function failingAnew(
 
 function placeOf({ place, continent }: ObservingProbe): string {
   return place ?? continent;
-}
-
-/** Where its place has passed since this probe began to fail, it fails anew from here on. */
-function failsSince(
-  views: readonly ProbeView[],
-  { from, at, failing_since }: Pick<ProbeView, 'from' | 'at' | 'failing_since'>,
-): number {
-  const hasPassed = views.some(
-    (view) =>
-      placeOf(view.from) === placeOf(from) &&
-      view.ok_at !== null &&
-      view.ok_at > (failing_since ?? at),
-  );
-  return hasPassed ? at : (failing_since ?? at);
 }
 
 /** Failures confirm one another when they started within a minute (rule 10). */
