@@ -5,15 +5,7 @@ import { isPrivatePlace, type Place, publicPlace } from '../../shared/checks/pla
 import type { Outcome } from '../../shared/checks/result.ts';
 import { allowedSilence } from './ledger.ts';
 import { failsSince, newestPass, regionalPlaces } from './regional.ts';
-import {
-  countApart,
-  countSites,
-  countsBefore,
-  isPrivate,
-  type Side,
-  sideOf,
-  vantageOf,
-} from './sides.ts';
+import { countApart, countSites, countsBefore, sideOf, vantageOf } from './sides.ts';
 import {
   type Failure,
   heartbeatParams,
@@ -459,46 +451,4 @@ export function mayCheck(
   return watched.probe !== null
     ? watched.probe === (place ?? probe)
     : watched.continents === null || watched.continents.includes(continent);
-}
-
-/** What each side of a monitor sees, for whoever tells the two apart. */
-export type SideView = {
-  readonly failing: readonly ObservingProbe[];
-  readonly passing: readonly ObservingProbe[];
-  /** Continents and private places that check it and have not seen it within two of their turns. */
-  readonly unseen: readonly Place[];
-  /** Whether its own rule confirms an outage of what it sees. */
-  readonly isDown: boolean;
-};
-
-/** The sides that check this monitor, as they see it at `time`. */
-export function viewsOfSides(
-  state: MonitorState,
-  roster: Roster,
-  time: number,
-): Readonly<Record<Side, SideView | null>> {
-  const reach = reachOf(state.watched, roster);
-  const seen = { state: { ...state, clock: Math.max(time, state.clock) }, reach };
-  const decided = { ...seen, reach: reachNow(state, roster) };
-  const awaited = (side: Side, able: readonly Place[]): readonly Place[] =>
-    state.watched.places
-      ? state.watched.places.flatMap((place) => {
-          const at = publicPlace(place);
-          return (at === undefined) === (side === 'inside') ? [at?.continent ?? place] : [];
-        })
-      : able;
-  const of = (side: Side, { able }: SideReach): SideView => {
-    const from = side === 'inside' ? { place: '' } : {};
-    const { failing, passing } = tallyOf(seen, from);
-    const known = [...failing, ...passing].map((view) => vantageOf(state.watched, view.from));
-    return {
-      failing: failing.map((view) => view.from),
-      passing: passing.map((view) => view.from),
-      unseen: [...new Set(awaited(side, able))].filter((place) => !known.includes(place)),
-      isDown: isFailing(decided, from, roster),
-    };
-  };
-  if (reach.inside) return { outside: of('outside', reach), inside: of('inside', reach.inside) };
-  const only = isPrivate(state.watched) ? 'inside' : 'outside';
-  return { outside: null, inside: null, [only]: of(only, reach) };
 }

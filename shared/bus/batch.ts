@@ -55,12 +55,6 @@ export function tookAt(batch: Batch, place: number): number {
   return numberAt(batch, place, column.took_ms);
 }
 
-/** A phase by its column; NaN when there is none of it, or when the result is no plain pass. */
-export function phaseAt(batch: Batch, place: number, nth: number): number {
-  const value = numberAt(batch, place, nth);
-  return value === noPhase ? Number.NaN : value;
-}
-
 export function lastSeqOf(batch: Batch): number {
   return seqAt(batch, batch.monitors.length - 1);
 }

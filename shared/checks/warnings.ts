@@ -78,20 +78,6 @@ export function warningSentence(
   return sentences[code](details, now);
 }
 
-/** The name of each warning, where several are listed or chosen from. */
-export const warningNames: Readonly<Record<WarningCode, string>> = {
-  slow: 'Slow responses',
-  certificate_expires: 'Certificate expires',
-  certificate_chain_incomplete: 'Certificate chain incomplete',
-  one_family_fails: 'IPv4 or IPv6 fails',
-  one_address_fails: 'One address fails',
-  rate_limited: 'Target limits our probes',
-  name_server_silent: 'Name server silent',
-  domain_expires: 'Domain expires',
-  redirects_insecurely: 'Insecure redirect',
-  place_fails: 'A place fails alone',
-};
-
 /**
  * Days before the end of a certificate or a domain at which its warning begins, and becomes more
  * urgent.

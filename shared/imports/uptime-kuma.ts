@@ -4,7 +4,7 @@ import { channelFrom } from './kuma-channels.ts';
 import { maintenanceFrom } from './kuma-maintenance.ts';
 import { monitorFrom } from './kuma-monitors.ts';
 import { beginImport, type Imported, type Work } from './result.ts';
-import { cleaned, isOn, numberFrom, parsed, type Raw, recordsIn, rowOf } from './rows.ts';
+import { cleaned, isOn, numberFrom, type Raw, recordsIn, rowOf } from './rows.ts';
 import { omitUnread, tagsFrom } from './settings.ts';
 
 /** Uptime Kuma 1.23 and 2: the tables of its database, or the backup that 1.23 wrote. */
@@ -230,9 +230,4 @@ function slugFrom(text: string): string {
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, 60)
     .replaceAll(/^-+|-+$/g, '');
-}
-
-/** A backup in a text; undefined where it is none. */
-export function kumaTablesIn(text: string): KumaTables | undefined {
-  return kumaTablesOf(parsed(text));
 }

@@ -256,18 +256,6 @@ export type PublishedPost = {
   readonly written_at: Date;
 };
 
-/** The posts of these incidents on a page, oldest first. */
-export function postsOfIncidents(
-  sql: Queryable,
-  page: string,
-  incidents: readonly string[],
-): Promise<PublishedPost[]> {
-  return sql<PublishedPost[]>`
-    select incident_id, kind, text, written_at from status_page_posts
-    where page_id = ${page} and incident_id = any(${[...incidents]}::uuid[])
-    order by written_at, key`;
-}
-
 /** The rows of a page in order, regardless of access. */
 export async function rowsOfPage(sql: Queryable, page: string): Promise<readonly PublishedRow[]> {
   const [row] = await sql<

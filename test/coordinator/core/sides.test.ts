@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { areApart } from '../../../coordinator/core/sides.ts';
-import type { ObservingProbe, Watched } from '../../../coordinator/core/types.ts';
-import { reachOf, viewsOfSides } from '../../../coordinator/core/views.ts';
+import type { ObservingProbe, ProbeView, Watched } from '../../../coordinator/core/types.ts';
+import { isFailing, reachOf, tallyOf } from '../../../coordinator/core/views.ts';
 import { describeSides, sidesFrom } from '../../../coordinator/incidents/sides.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
@@ -112,10 +112,17 @@ describe('a monitor with both sides', () => {
     told.fail('Europe', 30, inside(office));
     expect(told.incidents()).toEqual([]);
     expect(told.state()).toMatchObject({ clock, covered_until });
-    expect(viewsOfSides(told.state(), network(), at(31))).toMatchObject({
-      outside: { failing: [], passing: [{ continent: 'Asia' }], unseen: ['Europe'], isDown: false },
-      inside: { failing: [{ place: office }], passing: [], unseen: [], isDown: true },
+    const seen = { state: told.state(), reach: reachOf(told.state().watched, network()) };
+    expect(tallyOf(seen, {})).toMatchObject({
+      failing: [],
+      passing: [{ from: { continent: 'Asia' } }],
     });
+    expect(tallyOf(seen, inside(office))).toMatchObject({
+      failing: [{ from: { place: office } }],
+      passing: [],
+    });
+    expect(isFailing(seen, {}, network())).toBe(false);
+    expect(isFailing(seen, inside(office), network())).toBe(true);
   });
 
   test('rule 10: is never confirmed by one side for the other', () => {
@@ -328,14 +335,15 @@ describe('an office and three continents', () => {
       };
       return sidesFrom(stored ?? null, incident.confirmed_at !== null)?.sentence ?? null;
     }
-    const { inside: within, outside } = viewsOfSides(told.state(), network(), at(11));
-    const named = (views: readonly ObservingProbe[]) =>
-      views.map(({ place, continent }) => (place === office ? 'Office Berlin' : continent));
-    const sides = {
-      inside: { failing: named(within?.failing ?? []), passing: named(within?.passing ?? []) },
-      outside: { failing: named(outside?.failing ?? []), passing: named(outside?.passing ?? []) },
+    const known = { state: told.state(), reach: reachOf(told.state().watched, network()) };
+    const named = (views: readonly ProbeView[]) =>
+      views.map(({ from }) => (from.place === office ? 'Office Berlin' : from.continent));
+    const side = (from: Pick<ObservingProbe, 'place'>) => {
+      const { failing, passing } = tallyOf(known, from);
+      return { failing: named(failing), passing: named(passing) };
     };
-    return describeSides(sides, outside?.isDown === true).sentence;
+    const sides = { inside: side(inside(office)), outside: side({}) };
+    return describeSides(sides, isFailing(known, {}, network())).sentence;
   };
 
   test.each([

@@ -15,11 +15,7 @@ import {
   createMemory,
   type Memory,
 } from '../../../../coordinator/status-pages/public/publishing.ts';
-import {
-  logoOfPage,
-  postsOfIncidents,
-  publishedPage,
-} from '../../../../coordinator/status-pages/public/queries.ts';
+import { logoOfPage, publishedPage } from '../../../../coordinator/status-pages/public/queries.ts';
 import {
   embedPage,
   historyPage,
@@ -39,7 +35,6 @@ import {
   createStatusPage,
   orderStatusPage,
 } from '../../../../shared/api/status-pages.ts';
-import { newId } from '../../../../shared/base/crypto.ts';
 import { gateBench } from '../../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../../support/people.ts';
 import {
@@ -576,24 +571,9 @@ describe('published pages', () => {
     expect(await publishedPage(bench.sql, { domain: 'status.example' })).toBeUndefined();
   });
 
-  test('its logo and its posts are those of this page', async () => {
-    const [one, other, on] = [await page('one'), await page('other'), await monitor('watched')];
-    const incident = newId();
-    await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${incident}, ${house.organisation}, ${on}, now())`;
+  test('its logo is that of this page', async () => {
+    const [one, other] = [await page('one'), await page('other')];
     await bench.sql`insert into status_page_logos (page_id, type, bytes, version) values (${one}, 'image/png', ${Buffer.from('p')}, 'v')`;
-    const post = (at: string, kind: string, text: string, to = one) =>
-      bench.sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_at)
-      values (${newId()}, ${to}, ${house.organisation}, ${incident}, ${kind}, ${text}, ${new Date(at)})`;
-    await post('2030-01-01T00:01Z', 'identified', 'second');
-    await post('2030-01-01T00:00Z', 'investigating', 'first');
-    await post('2030-01-01T00:00Z', 'investigating', 'elsewhere', other);
-    expect(
-      (await postsOfIncidents(bench.sql, one, [incident])).map(({ kind, text }) => [kind, text]),
-    ).toEqual([
-      ['investigating', 'first'],
-      ['identified', 'second'],
-    ]);
-    expect(await postsOfIncidents(bench.sql, one, [newId()])).toEqual([]);
     expect(await logoOfPage(bench.sql, one)).toMatchObject({ type: 'image/png', version: 'v' });
     expect(await logoOfPage(bench.sql, other)).toBeUndefined();
   });
