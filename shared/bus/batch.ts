@@ -84,39 +84,27 @@ export function isRoutine({
   );
 }
 
-function phaseOf(value: number): number | null {
-  return value === noPhase ? null : value;
-}
-
 /** The result at a place, as an object. */
 export function resultAt(batch: Batch, place: number): Result {
   const whole = batch.whole.get(place);
   if (whole) return whole;
-  const [
-    seq = 0,
-    config_version = 0,
-    at = 0,
-    took_ms = 0,
-    dns = 0,
-    tcp = 0,
-    tls = 0,
-    first_byte = 0,
-    total = 0,
-  ] = batch.numbers.slice(place * width, (place + 1) * width);
-  const phases: Phases = {
-    dns: phaseOf(dns),
-    tcp: phaseOf(tcp),
-    tls: phaseOf(tls),
-    first_byte: phaseOf(first_byte),
-    total: phaseOf(total),
+  const phase = (nth: number): number | null => {
+    const value = numberAt(batch, place, nth);
+    return value === noPhase ? null : value;
   };
-  const monitor = batch.monitors[place] ?? '';
+  const phases: Phases = {
+    dns: phase(column.dns),
+    tcp: phase(column.tcp),
+    tls: phase(column.tls),
+    first_byte: phase(column.first_byte),
+    total: phase(column.total),
+  };
   return {
-    seq,
-    monitor,
-    config_version,
-    at,
-    took_ms,
+    seq: seqAt(batch, place),
+    monitor: batch.monitors[place] ?? '',
+    config_version: versionAt(batch, place),
+    at: startAt(batch, place),
+    took_ms: tookAt(batch, place),
     outcome: 'ok',
     cause: null,
     phases,
