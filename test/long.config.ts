@@ -37,8 +37,8 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * `npm run test:long`: real limits of time, faults and absences in full length, every page in both
- * widths and colour schemes, long fuzz and histories, whole installations. CI runs it after `npm test`.
+ * `npm run test:long`: real limits of time, faults and absences in full length, every page but
+ * the main ones, long fuzz and histories, whole installations. CI runs it after `npm test`.
  */
 export default defineConfig({
   ...whole,

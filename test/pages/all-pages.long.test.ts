@@ -4,5 +4,8 @@ import { mainLooks, pageLooks } from './looks.ts';
 describeLooks(
   'every other page',
   pageLooks.filter((look) => !mainLooks.includes(look)),
-  { wide: ['dark'], narrow: ['light'] },
+  [
+    { wide: ['dark'], narrow: [] },
+    { wide: [], narrow: ['light'] },
+  ],
 );

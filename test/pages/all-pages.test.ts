@@ -37,7 +37,7 @@ const nameless: Demo = {
 };
 
 const both = ['light', 'dark'] as const;
-describeLooks('every main page', mainLooks, { wide: both, narrow: both });
+describeLooks('every main page', mainLooks, [{ wide: both, narrow: both }]);
 
 test('every page has a look', () => {
   const looked = pageLooks.map(

@@ -1,7 +1,7 @@
 /**
  * What holds for every page, in a real browser: `npm test` looks at the main ones, wide and narrow in
- * light and dark each, `npm run test:long` at all others, in both widths and both colour schemes: what
- * they are made of has all four looks on the main ones.
+ * light and dark each, `npm run test:long` at all others, each in one of two looks: what they are made
+ * of has all four on the main ones.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { barriers, desk, openTab, overflow, phone, type Tab } from '../support/browser.ts';
@@ -15,7 +15,12 @@ import { addressOf, type PageLook } from './looks.ts';
 type Scheme = 'light' | 'dark';
 export type Schemes = Readonly<Record<'wide' | 'narrow', readonly Scheme[]>>;
 
-export const describeLooks = (name: string, looks: readonly PageLook[], schemes: Schemes): void =>
+/** The pages take turns with the schemes. */
+export const describeLooks = (
+  name: string,
+  looks: readonly PageLook[],
+  schemes: readonly [Schemes, ...Schemes[]],
+): void =>
   describeInBrowser(name, (browser) => {
     let web: TestWeb;
     let demo: Demo;
@@ -143,7 +148,8 @@ export const describeLooks = (name: string, looks: readonly PageLook[], schemes:
         return broken;
       })()`);
 
-    for (const page of looks) {
+    for (const [nth, page] of looks.entries()) {
+      const { wide: onDesk, narrow: onPhone } = schemes[nth % schemes.length] ?? schemes[0];
       test(`${page.name}: nothing keeps anybody from using it, light or dark, wide or narrow; it costs little, and is the same without scripts`, async () => {
         await arrive(wide, page);
         // What is fetched late comes while axe looks; but for where somebody does more than to
@@ -152,8 +158,8 @@ export const describeLooks = (name: string, looks: readonly PageLook[], schemes:
         if (page.first) await fetching;
         await page.first?.(wide);
         const faults = [
-          ...(await faultsOf(wide, phone, schemes.narrow)),
-          ...(await faultsOf(wide, desk, schemes.wide)),
+          ...(await faultsOf(wide, phone, onPhone)),
+          ...(await faultsOf(wide, desk, onDesk)),
         ];
         expect.soft(faults).toEqual([]);
         const { count, bytes, script } = await fetching;
