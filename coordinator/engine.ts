@@ -90,7 +90,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   } catch (error) {
     await supervisor
       .close()
-      .catch((failure: unknown) => options.log.warn({ err: failure }, 'did not stop cleanly'));
+      .catch((failure: unknown) => options.log.warn({ err: failure }, 'the engine did not stop cleanly'));
     throw error;
   }
 }
@@ -523,7 +523,7 @@ function tickForOperators(parts: All): void {
   supervisor.part('refusals', () =>
     refusals
       .flush()
-      .catch((error: unknown) => log.error({ err: error }, 'lost counts of refusals')),
+      .catch((error: unknown) => log.error({ err: error }, 'could not store the counts of refusals')),
   );
   supervisor.ticker('refusals', { everyMs, tick: refusals.flush });
   supervisor.ticker('housekeeper', {

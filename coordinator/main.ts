@@ -14,7 +14,7 @@ async function serve(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog({ name: 'coordinator', level: config.LOG_LEVEL });
   await useSystemZones(process.env).catch((error: unknown) =>
-    log.warn({ err: error }, "could not use the machine's time zones; those of Node go on"),
+    log.warn({ err: error }, "could not use the system's time zones; using those of Node"),
   );
   const app = createApp(config, { log });
   let stopping = false;

@@ -173,7 +173,7 @@ export async function createProbe(config: Config, overrides: Overrides = {}): Pr
       assignments: assignments.state().count,
       waiting: all.spool.status().waiting,
     },
-    'checking',
+    'the probe has started',
   );
   let isDisplaced = false;
   void displaced.promise.then(() => {
@@ -191,7 +191,7 @@ export async function createProbe(config: Config, overrides: Overrides = {}): Pr
       stopping.abort();
       if (!isDisplaced) await handOver({ ...all, presence });
       await supervisor.close();
-      log.info('stopped');
+      log.info('the probe has stopped');
     },
   };
 }
@@ -569,7 +569,7 @@ async function handOver(parts: WithPresence): Promise<void> {
   if (overrides.handOverMs === 0 || !isWanted || !link.bus?.isConnected()) return;
   if (!(await presence.leave())) return;
   while (!schedule.isHandedOver() && performance.now() < until) await pause(20);
-  log.info({ handed_over: schedule.isHandedOver() }, 'stopping');
+  log.info({ handed_over: schedule.isHandedOver() }, 'the probe is stopping');
 }
 
 function stopMarkIn(folder: string): string {
@@ -581,7 +581,7 @@ async function markStop({ folder, host, log }: WithFolder): Promise<void> {
     (error: unknown) =>
       log.warn(
         { err: error },
-        'could not store the stop time; turns until the restart are left out',
+        'could not store the stop time; checks missed until the restart are not made up for',
       ),
   );
 }

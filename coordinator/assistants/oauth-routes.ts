@@ -80,7 +80,7 @@ export function oauthRoutes(app: FastifyInstance, dependencies: OauthDependencie
       creating.then(
         (created) => {
           created.on('server_error', (_ctx, error) =>
-            log.error({ err: error }, 'an assistant could not sign in'),
+            log.error({ err: error }, 'the sign-in of an assistant failed'),
           );
         },
         () => {

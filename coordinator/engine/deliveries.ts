@@ -124,7 +124,7 @@ async function work(deliveries: PartitionDeliveries): Promise<void> {
     } else for (const delivered of taken) delivered.nak(retryMs);
     deps.log.error(
       { err: error, partition, messages: taken.length },
-      'could not process results; trying again',
+      'could not process results; retrying',
     );
   }
 }
@@ -221,7 +221,7 @@ async function askBus(deliveries: PartitionDeliveries): Promise<void> {
     .catch((error: unknown) => {
       deps.log.debug(
         { err: error, partition },
-        'could not read how much waits for a partition; retrying',
+        'could not read the pending messages of a partition; retrying',
       );
       return undefined;
     });

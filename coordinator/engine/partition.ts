@@ -266,7 +266,7 @@ async function checkpoint(state: PartitionState, deps: PartitionDependencies): P
 async function foldDeltas({ lease }: PartitionState, deps: PartitionDependencies): Promise<void> {
   const { partition } = lease;
   await deps.assignments.foldDeltas(partition).catch((error: unknown) => {
-    deps.log.warn({ err: error, partition }, 'could not write envelopes again; retrying');
+    deps.log.warn({ err: error, partition }, 'could not rewrite envelopes; retrying');
   });
 }
 

@@ -245,7 +245,7 @@ export async function openPingBook({
     await bus.store(subjects.pingKeysMarker, JSON.stringify({ signed_by: announcements.trust() }), {
       timeoutMs: storeMs,
     });
-    log.info({ keys: restored }, 'heartbeat keys and last pings are on the bus again');
+    log.info({ keys: restored }, 'restored heartbeat keys and last pings on the bus');
   };
 
   const isShort = async (): Promise<boolean> => {
@@ -449,7 +449,7 @@ export function createKeyLookup<Row>({
     const timer = setTimeout(() => {
       overdue += 1;
       log.warn(
-        'the database cannot say whether a heartbeat key exists: keys that are not cached are unknown until it can',
+        'the database is too slow to look up heartbeat keys: uncached keys count as unknown meanwhile',
       );
       void answer.finally(() => {
         overdue -= 1;

@@ -185,7 +185,7 @@ export function startPingRelay({
     const state = states.get(id);
     if (!wasAhead || !state) return;
     log.warn(
-      { monitor: id, ear: ping.ear },
+      { monitor: id, receiver: ping.ear },
       'a ping has a time far in the future; the time when the bus stored it counts',
     );
     await records.change(organisation_id, id, (there) =>

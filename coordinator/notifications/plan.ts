@@ -146,7 +146,7 @@ export function createPlanner({
         );
         return { events: events.length, steps: steps.length };
       });
-      if (planned) log.info(planned, 'alerts are sent');
+      if (planned) log.info(planned, 'planned notifications');
       return planned !== undefined;
     },
   };

@@ -207,7 +207,7 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
       owned,
       due.map(({ id }) => id),
     );
-    if (released > 0) log.info({ alerts: released }, 'alerts are due');
+    if (released > 0) log.info({ alerts: released }, 'released held alerts');
     return { last: waiting.at(-1)?.id, held: waiting.length - due.length };
   };
 

@@ -288,10 +288,10 @@ export async function createNetwork(dependencies: Dependencies): Promise<Network
     log.info(
       {
         epoch: next.epoch,
-        well: next.probes.filter(({ healthy }) => healthy).length,
+        healthy: next.probes.filter(({ healthy }) => healthy).length,
         probes: next.probes.length,
       },
-      'roster',
+      'published the roster',
     );
   };
 

@@ -177,7 +177,7 @@ export function createWebhookSending(deps: WebhookSendingDependencies): WebhookS
       if (one.status === 'rejected')
         log.error(
           { err: one.reason, webhook: webhook.id },
-          'could not settle an event that was sent to a webhook; sending it again',
+          'could not store the outcome of a delivery; sending it again',
         );
     return true;
   };

@@ -346,7 +346,7 @@ function createPerform({ identity, unseal, clock, log }: PerformOptions): Perfor
   function logFault(error: unknown, { monitor, kind }: Assignment): void {
     const text = error instanceof Error ? error.message : String(error);
     if (logged.get(monitor) !== text)
-      log.error({ err: error, monitor, kind }, 'a check failed in our own code');
+      log.error({ err: error, monitor, kind }, 'a check failed with an internal error');
     logged.set(monitor, text);
   }
 }

@@ -121,7 +121,7 @@ export function createSupervisor<Name extends string = string>(
           onFailure: (error) =>
             log.error(
               { err: error, actor: name, restarts: restarted(name) },
-              'an actor failed; it starts again',
+              'an actor failed; restarting it',
             ),
           onGivenUp: () => {
             ticking = start();

@@ -384,7 +384,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       await nc
         .drain()
         .catch((error: unknown) =>
-          log.warn({ err: error }, 'lost the bus before everything was sent'),
+          log.warn({ err: error }, 'lost the connection to the bus before everything was sent'),
         );
     }
     if (!nc.isClosed()) await nc.close();

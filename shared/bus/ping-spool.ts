@@ -113,7 +113,7 @@ function readEntries(text: string, log: Log): SpooledPing[] {
       } catch (error) {
         // Only a line that a crash cut off is unreadable, and no caller was told that its ping is
         // stored.
-        log.warn({ err: error }, 'dropped a ping on the disk that cannot be read');
+        log.warn({ err: error }, 'dropped an unreadable ping from the disk');
         return [];
       }
     });

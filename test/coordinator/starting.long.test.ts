@@ -95,7 +95,7 @@ describe('starting', async () => {
       {
         how: 'closes every connection',
         place: nowhere,
-        words: 'look whether a Postgres runs there',
+        words: 'check that a Postgres runs there',
       },
       {
         how: 'is starting up',

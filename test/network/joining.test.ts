@@ -104,7 +104,7 @@ describe('joining', () => {
     const started = await startChildProgram(
       [process.execPath, program, ...args, '--data', folder],
       { ...environment, ...more },
-      (output) => output.includes('"msg":"checking"'),
+      (output) => output.includes('"msg":"the probe has started"'),
     );
     running.push(started);
     return started;
@@ -195,7 +195,7 @@ describe('joining', () => {
       expect(wrong.err).toContain('join_token_invalid');
       const clear = await say(['join', 'http://antipode.example', token]);
       expect(clear).toMatchObject({ code: 2 });
-      expect(clear.err).toContain('in the clear');
+      expect(clear.err).toContain('would send the token unencrypted');
       const nobody = await say(['join', `http://127.0.0.1:${await freePort()}`, token]);
       expect(nobody).toMatchObject({ code: 21 });
       expect(nobody.err).toContain('ECONNREFUSED');

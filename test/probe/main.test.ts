@@ -292,7 +292,7 @@ describe('antipode-probe.mjs', () => {
         PROBE_DATA_DIR: join(folder, 'data'),
       };
       program = await startChildProgram([process.execPath, file, 'run'], environment, (output) =>
-        output.includes('"msg":"checking"'),
+        output.includes('"msg":"the probe has started"'),
       );
       const first = await eventually(() => coordinator.presences.at(0));
       expect(first).toMatchObject({ probe, version });

@@ -427,6 +427,6 @@ export const startProbeProcess = (
       LOG_LEVEL: 'info',
       ...options.environment,
     },
-    (output) => output.includes('"msg":"checking"'),
+    (output) => output.includes('"msg":"the probe has started"'),
   );
 };

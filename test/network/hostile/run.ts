@@ -126,7 +126,7 @@ export const runHostile = async (options: {
       const probe = await start(
         ['unshare', '--mount', 'sh', '-c', command],
         environment,
-        (output) => output.includes('"msg":"checking"'),
+        (output) => output.includes('"msg":"the probe has started"'),
       );
       void probe.exited.then((code) => {
         if (!isOver) exits.push(`${continent}: ${code}\n${probe.output().slice(-2_000)}`);

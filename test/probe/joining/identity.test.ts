@@ -135,7 +135,7 @@ describe('identity', () => {
 
   test('a service cannot use a Node in a user’s home', () => {
     expect(() => refuseHome('/root/.nvm/versions/node/v26/bin/node')).toThrow(
-      'install Node for the whole machine',
+      'install Node system-wide',
     );
     expect(() => refuseHome('/usr/bin/node')).not.toThrow();
   });
