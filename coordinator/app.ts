@@ -447,7 +447,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     close: async () => {
       isLeaving = true;
       if (engine !== undefined) await lookedElsewhere();
-      leaving.abort(new Error('the coordinator ends before it was at work'));
+      leaving.abort(new Error('the coordinator was stopped before it had started'));
       // What was begun ends by itself when it waits for something; what runs is ended here.
       await Promise.race([begun, pause(unwindingMs)]);
       await supervisor.close();

@@ -128,7 +128,7 @@ const variables = z.object({
     )
     .refine(
       (ranges) => !ranges.some(isEverybody),
-      'must not be everybody (/0), who could then claim any address; name your proxies alone',
+      'must not be everyone (/0), who could then claim any address; name only your proxies',
     ),
   RATE_LIMIT_PER_MINUTE: z.coerce.number().int().min(1).default(120),
   /**
@@ -240,7 +240,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...(environment.METRICS_PORT &&
     environment.METRICS_PORT !== '0' &&
     environment.METRICS_PORT === (environment.PORT || '8080')
-      ? ['METRICS_PORT: is the port that the world sees (PORT); choose another']
+      ? ['METRICS_PORT: is the public port (PORT); choose another']
       : []),
     // A sign-up proves its address by mail; otherwise anyone could take anyone's.
     ...(environment.SIGN_UP === 'open' && !isSet('SMTP_URL')

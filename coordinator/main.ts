@@ -67,7 +67,7 @@ async function operator(argv: readonly string[]): Promise<void> {
 }
 
 const usage =
-  'node coordinator/main.ts           serves, as its variables say\nnode coordinator/main.ts operator  runs a command of the operator\nnode coordinator/main.ts --version says which versions of API, wire and schema fit it\n';
+  'node coordinator/main.ts           runs the coordinator, configured by environment variables\nnode coordinator/main.ts operator  runs a command of the operator\nnode coordinator/main.ts --version prints its versions of API, wire and schema\n';
 
 /** The versions that fit together, one on each line. */
 async function told(): Promise<string> {
@@ -86,7 +86,7 @@ async function run(): Promise<void> {
     else if (word === '--help' || word === '-h' || word === 'help') process.stdout.write(usage);
     else {
       // A misspelt command must not start a second coordinator.
-      process.stderr.write(`"${word}" is not understood\n${usage}`);
+      process.stderr.write(`unknown command "${word}"\n${usage}`);
       process.exitCode = 2;
     }
   } catch (error) {

@@ -115,7 +115,7 @@ export type Config = Omit<Variables, 'PROBE_CREDENTIALS' | 'PROBE_IDENTITY'> & {
 function configOfIdentity(variables: Variables, { seed, enrolled, authorities }: Identity): Config {
   if (enrolled === null)
     throw new ConfigurationFault([
-      'PROBE_IDENTITY: is of no probe yet; run antipode-probe.mjs join first',
+      'PROBE_IDENTITY: has not joined yet; run antipode-probe.mjs join first',
     ]);
   const { PROBE_IDENTITY: _, ...rest } = variables;
   return {

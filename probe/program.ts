@@ -23,19 +23,19 @@ import { haveNewestZones, runProbe } from './main.ts';
 
 const help = `antipode-probe ${version}: checks from where this machine stands.
 
-  node antipode-probe.mjs join URL TOKEN    become the probe that the token is for, look whether all is well, and run
+  node antipode-probe.mjs join URL TOKEN    become the probe that the token is for, check this host, and run
                           --install         as root: as a systemd service instead
                           --ca FILE         trust this authority, too, for the service's own address and bus; the probe keeps it
-  node antipode-probe.mjs run               run, once it has joined; before, it joins with PROBE_JOIN_URL and PROBE_JOIN_TOKEN of its environment
-  node antipode-probe.mjs check             look again whether all is well: Node, clock, DNS, IPv4 and IPv6, bus, anchors, disk
+  node antipode-probe.mjs run               run; if it has not joined yet, join with PROBE_JOIN_URL and PROBE_JOIN_TOKEN of its environment
+  node antipode-probe.mjs check             check this host again: Node, clock, DNS, IPv4 and IPv6, bus, anchors, disk
   node antipode-probe.mjs health            for containers: 0 while it runs (with --strict: and is heard)
 
   --data FOLDER    where the probe keeps its key and its results; else PROBE_DATA_DIR, else ./antipode-probe;
                    check and health find the service that --install made by themselves
   --version, --help
 
-What it may reach besides public addresses of other machines this host says: PROBE_ALLOW_CIDRS=10.0.0.0/8,… in its environment. With --install what the environment
-says is written to /etc/antipode-probe/environment, from where the service has it.
+It may reach public addresses of other machines, and the ranges of PROBE_ALLOW_CIDRS=10.0.0.0/8,… in its environment. --install writes what the environment sets
+to /etc/antipode-probe/environment, which the service reads.
 `;
 
 /** The disk limit of results, as the running probe has it. */
@@ -145,7 +145,7 @@ function authoritiesIn(path: string | undefined): string | undefined {
   } catch (cause) {
     throw new JoinFault(
       exits.misused,
-      `--ca: ${path} is not there to be read, or holds no certificate as PEM`,
+      `--ca: ${path} cannot be read, or holds no PEM certificate`,
       { cause },
     );
   }
@@ -192,7 +192,7 @@ async function begin(): Promise<void> {
     );
     say(state);
     process.exitCode = exit;
-  } else throw new JoinFault(exits.misused, `There is no "${word}".\n\n${help}`);
+  } else throw new JoinFault(exits.misused, `Unknown command "${word}".\n\n${help}`);
 }
 
 begin().catch((error: unknown) => {

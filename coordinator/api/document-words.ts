@@ -222,7 +222,7 @@ function responsesByPlace(items: OutputOf<typeof listMonitorFigures>['items']): 
 export function meaningOf(code: RefusalCode): string {
   const [, meaning] = refusalCodes[code];
   if (meaning === undefined)
-    throw new Error(`the code ${code} stands in the API and has no meaning in its document`);
+    throw new Error(`the code ${code} is in the API and not explained in its document`);
   return meaning;
 }
 

@@ -404,7 +404,7 @@ const ways = new WeakMap<Sql, Way>();
 /** @throws for a pool that connect() did not make. */
 export function wayOf(sql: Sql): Way {
   const way = ways.get(sql);
-  if (!way) throw new Error('this is no pool of ours');
+  if (!way) throw new Error('this pool was not made by connect()');
   return way;
 }
 

@@ -44,7 +44,7 @@ export async function listenTo(
   asked.catch((error: unknown) => {
     if (isRefusal(error))
       there.reject(
-        new Error(`the database does not let us listen to ${channel}`, { cause: error }),
+        new Error(`the database refuses LISTEN ${channel}`, { cause: error }),
       );
     else if (!mayCome(error)) there.reject(error);
     else

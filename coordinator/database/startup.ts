@@ -57,15 +57,15 @@ export function whyNoEntry(error: unknown, url: string): string | undefined {
   if (unreachable.includes(code))
     return `nothing answers at ${at} (${code}): check host and port, and that a Postgres runs there`;
   if (lost.includes(code))
-    return `what answers at ${at} closed the connection or fell silent (${said}): look whether a Postgres runs there`;
+    return `what answers at ${at} closed the connection or stopped answering (${said}): check that a Postgres runs there`;
   if (nameless.includes(code))
     return `the host ${at.replace(/:\d+$/, '')} is not known: check its name`;
   if (code.startsWith('28'))
-    return `the Postgres at ${at} does not let ${user} in (${said}): check user and password`;
+    return `the Postgres at ${at} rejects ${user} (${said}): check user and password`;
   if (code === '3D000')
     return `the Postgres at ${at} has no database ${database}: create it, or name another`;
   if (code === '42501')
-    return `the Postgres at ${at} does not let ${user} make tables (${said}): use a user who owns the database`;
+    return `the Postgres at ${at} does not let ${user} create tables (${said}): use the owner of the database`;
   if (mayCome(error)) return `the Postgres at ${at} cannot be used right now (${said})`;
   return undefined;
 }

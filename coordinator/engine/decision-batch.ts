@@ -143,7 +143,7 @@ export function decideOn(batch: DecisionBatch, monitor: string, event: MonitorEv
 export function assertOpen({ mode, partition }: DecisionBatch): void {
   if (mode !== 'open')
     throw new Error(
-      `a batch of decisions of partition ${partition.lease.partition} is ${mode}, and takes nothing more`,
+      `a batch of decisions of partition ${partition.lease.partition} is ${mode}, and takes no more decisions`,
     );
 }
 
@@ -165,7 +165,7 @@ export function entryOf(batch: DecisionBatch, monitor: string): Entry | undefine
 export function buildState(batch: DecisionBatch, entry: Entry): Extract<Held, { is: 'object' }> {
   const { slot, held } = entry;
   if (held.is === 'object') return held;
-  if (slot === null) throw new Error('a monitor that is not held is told by no numbers');
+  if (slot === null) throw new Error('a monitor without a row has no state to build');
   const { now, network, routine } = batch;
   const made: Extract<Held, { is: 'object' }> = {
     is: 'object',

@@ -40,7 +40,7 @@ export async function drainOutbox(
     const { decisions, lines, changes, more } = found;
     const publishing = deps.bus.isConnected()
       ? deps.assignments.publish(changes)
-      : Promise.reject(new Error('the bus is away'));
+      : Promise.reject(new Error('not connected to the bus'));
     const isPublished = await publishing.then(
       () => true,
       (error: unknown) => {
@@ -223,7 +223,7 @@ async function workOnBatch(
 ): Promise<void> {
   const batch = readBatch(strictJsonOf(data));
   if (!batch || batch.partition !== state.lease.partition)
-    throw new Error('it is no batch of results of this partition');
+    throw new Error('this is not a batch of results of this partition');
   const probe = await deps.directory.find(batch.probe);
   if (!probe) throw new Error(`there is no probe ${batch.probe}`);
   const { decisions, refused } = decideBatches(

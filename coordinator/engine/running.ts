@@ -157,7 +157,7 @@ async function reconcileTurn(
 ): Promise<ReconcileAnswer> {
   const { partition } = running.lease;
   if (isStopped(running) || !running.mayWork())
-    throw new Error(`partition ${partition} is not ours any more`);
+    throw new Error(`partition ${partition} is no longer ours`);
   const answer = await running.actor.ask({ is: 'reconcile', turn });
   if (answer.is === 'reconciled') return answer;
   throw answer.is === 'failed'
@@ -269,7 +269,7 @@ const afterLoading = { loading: 'loaded', leaving: 'stopped' } as const;
 function becomeLoaded(running: RunningPartition): void {
   const { mode, lease } = running;
   if (mode !== 'loading' && mode !== 'leaving')
-    throw new Error(`partition ${lease.partition} is ${mode}, and was read again`);
+    throw new Error(`partition ${lease.partition} is ${mode} and cannot be loaded again`);
   running.mode = afterLoading[mode];
 }
 
@@ -317,7 +317,7 @@ const afterStop = { loading: 'leaving', loaded: 'stopped' } as const;
 function becomeStopped(running: RunningPartition): void {
   const { mode, lease } = running;
   if (mode !== 'loading' && mode !== 'loaded')
-    throw new Error(`partition ${lease.partition} is ${mode}, and was stopped again`);
+    throw new Error(`partition ${lease.partition} is ${mode} and cannot be stopped again`);
   running.mode = afterStop[mode];
   running.stopped.resolve();
 }

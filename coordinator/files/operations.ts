@@ -354,7 +354,7 @@ async function takeSteps(
     else if (changed && result === 'unchanged') result = 'changed';
     if (result === 'changed') changes = { ...changes, ...changesOf(changed) };
   }
-  if (id === null) throw new Error('no step of a file made an object');
+  if (id === null) throw new Error('no step of the file created an object');
   return { id, result, changes };
 }
 
@@ -415,7 +415,7 @@ async function makeTogether(
   const { items } = answerOf(body);
   for (const [place, { key, id: present, item }] of asked.entries()) {
     const answer = items[place];
-    if (answer === undefined) throw new Error(`${operation.id} answers for each object`);
+    if (answer === undefined) throw new Error(`${operation.id} gave no answer for an object`);
     const { result, error } = answer;
     const id = answer.id ?? present;
     const changes =
@@ -434,7 +434,7 @@ async function makeTogether(
 
 function answerOf(body: unknown): OutputOf<typeof putGroups> {
   const parsed = PutOut.parse(body, []);
-  if (!parsed.ok) throw new Error('objects that are put are answered in one form');
+  if (!parsed.ok) throw new Error('the answer is not in the form of PutOut');
   return parsed.value;
 }
 

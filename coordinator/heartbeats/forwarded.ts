@@ -134,7 +134,7 @@ export function createForwardedPings(dependencies: Dependencies): ForwardedPings
     probe: ProbeRow,
     pings: ForwardedPingsMessage['pings'],
   ): Promise<ForwardingReply> => {
-    if (!pingBus.isReady()) return later(503, 'The bus is away here, too');
+    if (!pingBus.isReady()) return later(503, 'The bus is down here, too');
     const { ours, hopeless } = await recognise(probe, pings);
     const end = performance.now() + patienceMs;
     const { handed, failures } = await handOverInLines(

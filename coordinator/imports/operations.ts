@@ -150,7 +150,7 @@ async function plan(
 ): Promise<readonly PlannedObject[]> {
   const { body } = await perform(operation, { path: { file: source }, body: objects });
   const answer = planFile.response?.parse(body, []);
-  if (!answer?.ok) throw new Error('a plan answers in its own form');
+  if (!answer?.ok) throw new Error('the answer of a plan is not in its form');
   return answer.value.objects;
 }
 

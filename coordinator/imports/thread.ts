@@ -74,7 +74,7 @@ async function work(port: NonNullable<typeof parentPort>, given: unknown): Promi
     });
   const reach: Reach = async (request) => {
     const reply = await ask({ is: 'reach', request });
-    if (reply.is !== 'reached') throw new Error('an answer was asked for');
+    if (reply.is !== 'reached') throw new Error('the reply holds no answer to the request');
     return reply.answer;
   };
   const wait = async (seconds: number): Promise<void> => void (await ask({ is: 'wait', seconds }));

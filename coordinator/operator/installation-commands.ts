@@ -158,7 +158,7 @@ async function passphraseOf(input: Input): Promise<string> {
   const text = (await readFile(textOf(input, 'passphrase-file'), 'utf8')).trim();
   if (text.length < shortestPassphrase)
     throw new UsageFault(
-      `--passphrase-file: what stands there must have at least ${shortestPassphrase} characters.`,
+      `--passphrase-file: the passphrase must have at least ${shortestPassphrase} characters.`,
     );
   return text;
 }
@@ -184,7 +184,7 @@ const importKeys: LoneCommand['alone'] = async (input) => {
   );
   if (text === undefined)
     throw new UsageFault(
-      '--file: it does not open: it lies under another passphrase, was changed, or is no file of "keys export".',
+      '--file: cannot be decrypted: wrong passphrase, changed file, or not a file of "keys export".',
     );
   const to = textOf(input, 'to');
   await writeFile(to, text, { mode: 0o600, flag: 'wx' });
@@ -236,7 +236,7 @@ function addressesOf(input: Input, count: number): readonly string[] {
   for (const address of addresses)
     if (!address.startsWith('tls://') || !hostAndPort.test(address.slice('tls://'.length)))
       throw new UsageFault(
-        `--url: "${address}" must be such as tls://bus.example.org:443; a bus in the open has TLS.`,
+        `--url: "${address}" must be such as tls://bus.example.org:443; a public bus needs TLS.`,
       );
   if (addresses.length !== count)
     throw new UsageFault(
@@ -300,7 +300,7 @@ async function keysIn(file: string): Promise<SetupKeys> {
 const init: LoneCommand['alone'] = async (input) => {
   const nodes = textIn(input, 'nodes') ?? '1';
   if (nodes !== '1' && nodes !== '3')
-    throw new UsageFault('--nodes must be 1 or 3: two machines decide nothing when one is gone.');
+    throw new UsageFault('--nodes must be 1 or 3: two have no quorum when one is down.');
   const addresses = addressesOf(input, Number(nodes));
   const data = textIn(input, 'data') ?? '/var/lib/nats';
   const plan = {

@@ -163,7 +163,7 @@ export function createSecretsAtRest(secretKey: string, previousKey?: string): Se
     const key =
       existing.get(id) ?? (await keyById(sql, id).then((found) => found && unwrapped(found)));
     if (!key)
-      throw new Error(`secrets in the database are under the key ${id}, which is not there`);
+      throw new Error(`secrets in the database are under the key ${id}, which does not exist`);
     return decrypt(key, Buffer.from(box).subarray(idLength), about).toString();
   };
 
@@ -240,7 +240,7 @@ export function createSecretsAtRest(secretKey: string, previousKey?: string): Se
         unwrapped(key);
       } catch (error) {
         const fault =
-          'is not the one that the secrets in the database were stored with; while it is being replaced, SECRET_KEY_PREVIOUS is';
+          'is not the one that the secrets in the database were stored with; during a rotation, SECRET_KEY_PREVIOUS must be';
         throw Object.assign(new ConfigurationFault([`SECRET_KEY: ${fault} the one before it`]), {
           cause: error,
         });

@@ -7,7 +7,7 @@ if (word !== undefined) {
   const usage =
     'npm start takes nothing: what it does is chosen by variables such as PORT and ANTIPODE_HOME, which README.md lists\n';
   (isHelp ? process.stdout : process.stderr).write(
-    `${isHelp ? '' : `"${word}" is not understood\n`}${usage}`,
+    `${isHelp ? '' : `unknown argument "${word}"\n`}${usage}`,
   );
   process.exit(isHelp ? 0 : 2);
 }

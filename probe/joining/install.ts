@@ -96,7 +96,7 @@ export function refuseHome(node: string): void {
   if (/^\/(?:home|root)\//.test(node))
     throw new JoinFault(
       exits.misused,
-      `${node} lies in somebody's home, where a service sees nothing: install Node for the whole machine, and join with that`,
+      `${node} is in a home directory, which a service cannot read: install Node system-wide, and join with that`,
     );
 }
 

@@ -58,7 +58,7 @@ export function coordinatorAt(text: string): URL {
   if (url.protocol === 'http:' && !isLoopback(host))
     throw new JoinFault(
       exits.misused,
-      `${url.origin} would carry the token in the clear: give its https:// address (http:// is for this host itself)`,
+      `${url.origin} would send the token unencrypted: use https:// (http:// is for this host only)`,
     );
   return url;
 }
@@ -99,7 +99,7 @@ export async function enrol(
   } catch (cause) {
     throw new JoinFault(
       exits.unreachable,
-      `${url.origin} cannot be reached: ${reasonOf(cause)}. Nothing is spent; try again.`,
+      `${url.origin} cannot be reached: ${reasonOf(cause)}. The token is still unused; try again.`,
       { cause },
     );
   }
@@ -157,7 +157,7 @@ export function parseIdentity(text: string): Identity {
   const parsed = identity.safeParse(value);
   if (!parsed.success)
     throw new Error(
-      `does not fit: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
+      `is invalid: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
     );
   return parsed.data;
 }
@@ -227,7 +227,7 @@ export type Room = {
 /** What to type after a fault is repaired. */
 const onwards = {
   run: 'antipode-probe.mjs run',
-  sameLine: 'type the same line again, which takes the token once more from this host',
+  sameLine: 'run the same command again, which accepts the token once more from this host',
 } as const;
 export type Onwards = keyof typeof onwards;
 
@@ -237,7 +237,7 @@ async function surroundingsOf(
   heard?: EnrolmentReply,
 ): Promise<Surroundings> {
   if (enrolled === null)
-    throw new JoinFault(exits.misused, `${identityIn(folder)} is of no probe yet; run join first`);
+    throw new JoinFault(exits.misused, `${identityIn(folder)} has not joined yet; run join first`);
   const { nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
   // A probe that has run has newer ones on its disk.
   const log = createLog({ name: 'join', level: 'silent' });
@@ -281,7 +281,7 @@ async function sayChecklist(of: Surroundings, next: Onwards, say: Say): Promise<
   if (first)
     throw new JoinFault(
       first.exit,
-      `${first.what} is not well: see above. This host is the probe all the same; mend it, then: ${onwards[next]}`,
+      `${first.what} failed: see above. This host has joined all the same; fix it, then: ${onwards[next]}`,
     );
 }
 
@@ -326,7 +326,7 @@ export async function checkProbe(room: Room, say: Say): Promise<void> {
     if (codeOf(error) !== 'EACCES') throw error;
     throw new JoinFault(
       exits.misused,
-      `${identityIn(room.folder)} is not for you to read: run this as root, or as the probe's user`,
+      `${identityIn(room.folder)} cannot be read by this user: run this as root, or as the probe's user`,
     );
   });
   if (stored === undefined)

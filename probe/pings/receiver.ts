@@ -198,7 +198,7 @@ export async function startPingReceiver(options: {
   server.listen(port, host);
   await once(server, 'listening');
   const bound = server.address();
-  if (bound === null || typeof bound === 'string') throw new Error('the ear has no port');
+  if (bound === null || typeof bound === 'string') throw new Error('the ping receiver has no port');
   const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
   return {
     address: `http://${shown}:${bound.port}`,

@@ -16,7 +16,7 @@ export function createRegistryQuestions(options: {
   return async (domain, timeoutMs) => {
     const { probe, key, bus, announcements } = options;
     const through = bus();
-    if (!through?.isConnected()) throw new Error('the bus is away');
+    if (!through?.isConnected()) throw new Error('not connected to the bus');
     const subject = subjects.presence(probe);
     const body = Buffer.from(JSON.stringify({ v: 1, probe, domain }));
     const answer = await through.request(subject, body, {

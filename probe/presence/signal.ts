@@ -53,7 +53,7 @@ export async function post(
   for await (const part of response) {
     if (!Buffer.isBuffer(part)) continue;
     bytes += part.length;
-    if (bytes > maxAnswerBytes) throw new Error('the answer is larger than any answer to this');
+    if (bytes > maxAnswerBytes) throw new Error('the answer is too large');
     parts.push(part);
   }
   if (!response.complete) throw new Error('the answer was cut off');

@@ -17,7 +17,7 @@ export function encrypt(key: Buffer, bytes: Uint8Array, about: string): Buffer {
 /** @throws when it was encrypted with another key or for another `about`, or was changed since. */
 export function decrypt(key: Buffer, encrypted: Uint8Array, about: string): Buffer {
   if (encrypted.length < nonceLength + tagLength)
-    throw new Error('an encrypted value is too short to be one');
+    throw new Error('an encrypted value is too short');
   const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(0, nonceLength)).setAAD(
     Buffer.from(about),
   );

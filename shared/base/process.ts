@@ -25,13 +25,13 @@ export function keepHeapSmall({ youngGrows }: { readonly youngGrows: boolean }):
 export function listenObstacle(error: unknown, port: number, host: string): string | undefined {
   const code = codeOf(error);
   if (code === 'EADDRINUSE') return `port ${port} is taken`;
-  if (code === 'EACCES') return `port ${port} is not for this user`;
+  if (code === 'EACCES') return `port ${port} needs more privileges`;
   const isAboutHost =
     error instanceof Error &&
     'syscall' in error &&
     (error.syscall === 'listen' || error.syscall === 'getaddrinfo');
   if (!isAboutHost) return undefined;
-  return `HOST=${host} is no address of this machine (${code}): 127.0.0.1 is for this machine alone, 0.0.0.0 for all networks that it is in`;
+  return `HOST=${host} is no address of this machine (${code}): use 127.0.0.1 for this machine only, 0.0.0.0 for all its networks`;
 }
 
 /**

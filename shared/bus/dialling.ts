@@ -117,13 +117,13 @@ class Transport extends NodeTransport {
   #inWords(why: Error): Error {
     // What the client says where the other side closed without an error.
     if (why.message.includes('undefined error'))
-      return new Error(`the server closed the connection without a word${this.#hint}`, {
+      return new Error(`the server closed the connection without an error${this.#hint}`, {
         cause: why,
       });
     if (why instanceof TimeoutError)
       return new Error(`no answer within ${dialMs / 1_000} s${this.#hint}`, { cause: why });
     if (why.message.includes("does not support 'tls'"))
-      return new Error('the server offers no TLS, and with tls:// nothing goes without it', {
+      return new Error('the server offers no TLS, which tls:// requires', {
         cause: why,
       });
     return why;

@@ -52,13 +52,13 @@ export function parseProbeCredentials(text: string): ProbeCredentials {
     value = JSON.parse(Buffer.from(text.trim(), 'base64url').toString());
   } catch {
     throw new Error(
-      'are not what "probe create" printed: it is one word of base64url, to be copied whole',
+      'are not what "probe create" printed: copy the whole line of base64url',
     );
   }
   const parsed = probeCredentials.safeParse(value);
   if (!parsed.success)
     throw new Error(
-      `do not fit: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
+      `are invalid: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
     );
   return Object.freeze(parsed.data);
 }

@@ -359,8 +359,8 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
   const hurry = (): void => {
     mostMs = lastAnswerMs;
     const giveUp = () => {
-      for (const reject of giveUps) reject(new Error('we ended before the bus answered'));
-      storing.giveUp('we ended');
+      for (const reject of giveUps) reject(new Error('stopped before the bus answered'));
+      storing.giveUp('stopped');
     };
     setTimeout(giveUp, lastAnswerMs).unref();
   };

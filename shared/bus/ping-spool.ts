@@ -174,7 +174,7 @@ export async function openPingSpool(path: string, log: Log): Promise<PingSpool> 
     // New pings are behind these.
     queue.splice(0, taken.length, ...taken.filter(({ ping }) => !handed.has(ping.id)));
     if (failures.length > 0) throw failures[0];
-    if (handed.size === 0) throw new Error('none of the beats on the disk was taken');
+    if (handed.size === 0) throw new Error('none of the pings on the disk was accepted');
   };
 
   /** In turn on the disk: earlier pings are already there and wait, later ones queue behind. */

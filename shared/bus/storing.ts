@@ -87,7 +87,7 @@ export function createStoring<Answer>({
     const now = performance.now();
     refuseAll(
       ({ until }) => until <= now,
-      ({ subject }) => new Error(`the bus did not say in time that it stored ${subject}`),
+      ({ subject }) => new Error(`the bus did not acknowledge ${subject} in time`),
     );
   };
 
@@ -99,7 +99,7 @@ export function createStoring<Answer>({
     const one = take(place);
     try {
       if (status === noListeners && data.length === 0)
-        throw new Error(`no stream takes ${one?.subject}`);
+        throw new Error(`no stream stores ${one?.subject}`);
       one?.resolve(read(data));
     } catch (error) {
       one?.reject(error);
@@ -134,7 +134,7 @@ export function createStoring<Answer>({
     giveUp: (why) =>
       refuseAll(
         () => true,
-        ({ subject }) => new Error(`${why} before the bus said that it stored ${subject}`),
+        ({ subject }) => new Error(`${why} before the bus acknowledged ${subject}`),
       ),
   };
 }

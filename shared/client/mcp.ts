@@ -453,7 +453,7 @@ function answer(word: string): number {
   if (word === '--help' || word === '-h' || word === 'help') process.stdout.write(help);
   else if (word === '--version') process.stdout.write(`antipode-mcp ${version}\n`);
   else {
-    tell(`"${word}" is not understood; see antipode-mcp --help.`);
+    tell(`unknown argument "${word}"; see antipode-mcp --help.`);
     return 2;
   }
   return 0;

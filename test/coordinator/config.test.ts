@@ -133,7 +133,7 @@ test('the internal ranges that messages to channels may reach are a list of addr
 
 test('the port of the metrics is never the public one', () => {
   expect(faults({ PORT: '9464', METRICS_PORT: '9464' })).toContain(
-    'METRICS_PORT: is the port that the world sees',
+    'METRICS_PORT: is the public port',
   );
   expect(faults({ METRICS_PORT: '8080' })).toContain('METRICS_PORT');
   expect(faults({ METRICS_PORT: '9464' })).toBe('');
@@ -181,6 +181,6 @@ test('proxies are named by address, range or name; a slip of the pen, or everybo
     );
   for (const everybody of ['0.0.0.0/0', '::/0', '::ffff:0:0/96', 'loopback,0.0.0.0/0'])
     expect(faults({ TRUSTED_PROXIES: everybody }), everybody).toContain(
-      'TRUSTED_PROXIES: must not be everybody (/0)',
+      'TRUSTED_PROXIES: must not be everyone (/0)',
     );
 });

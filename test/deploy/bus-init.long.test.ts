@@ -48,7 +48,7 @@ const filesShape = z.object({ files: z.array(z.object({ file: z.string(), text: 
 
 test.each([
   ['http://bus.example:443', '1', 'must be such as tls://bus.example.org:443'],
-  ['nats://bus.example', '1', 'a bus in the open has TLS'],
+  ['nats://bus.example', '1', 'a public bus needs TLS'],
   ['tls://bus.example', '2', '--nodes must be 1 or 3'],
   ['tls://bus.example', '3', 'names 1 of 3 machines'],
   ['tls://a.example,tls://b.example', '1', 'names 2 of 1 machines'],

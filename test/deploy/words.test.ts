@@ -42,14 +42,14 @@ test.each([
   ['deploy/local/operator.ts', ['probe', 'lst'], 2, '', 'Did you mean "probe list"?'],
   ['deploy/local/operator.ts', ['probe', 'list'], 1, '', 'nothing runs on'],
   ['deploy/local/start.ts', ['--help'], 0, 'npm start takes nothing', ''],
-  ['deploy/local/start.ts', ['--port=1'], 2, '', '"--port=1" is not understood'],
+  ['deploy/local/start.ts', ['--port=1'], 2, '', 'unknown argument "--port=1"'],
   ['coordinator/main.ts', ['--version'], 0, 'api          1.', ''],
   ['coordinator/main.ts', ['--version'], 0, `api_revision ${apiRevision}\n`, ''],
-  ['coordinator/main.ts', ['--help'], 0, 'serves, as its variables say', ''],
+  ['coordinator/main.ts', ['--help'], 0, 'runs the coordinator, configured by', ''],
   ['deploy/local/antipode-mcp.ts', ['--help'], 0, 'ANTIPODE_URL', ''],
   ['deploy/local/antipode-mcp.ts', ['--version'], 0, 'antipode-mcp 1.', ''],
-  ['deploy/local/antipode-mcp.ts', ['--token'], 2, '', '"--token" is not understood'],
-  ['coordinator/main.ts', ['oprator', 'probe', 'list'], 2, '', '"oprator" is not understood'],
+  ['deploy/local/antipode-mcp.ts', ['--token'], 2, '', 'unknown argument "--token"'],
+  ['coordinator/main.ts', ['oprator', 'probe', 'list'], 2, '', 'unknown command "oprator"'],
 ])('%s %j needs no service to be answered', async (program, given, code, out, err) => {
   const said = await run(program, ...given);
   expect(said).toEqual({

@@ -228,7 +228,7 @@ describe('joining', () => {
       const full = await say(line, { PROBE_SPOOL_MB: '900000000' });
       expect(full).toMatchObject({ code: 15 });
       expect(full.out).toContain(`MiB free in ${join(folder, 'var/lib')}`);
-      expect(full.err).toContain('mend it, then: type the same line again');
+      expect(full.err).toContain('fix it, then: run the same command again');
       expect(await readdir(join(folder, 'etc'))).toEqual(['antipode-probe']);
       const wrong = await say(line, { PROBE_CONCURRENCY: 'many' });
       expect(wrong).toMatchObject({ code: 1, out: '' });

@@ -246,7 +246,7 @@ describe('antipode-probe.mjs', () => {
     expect((await runProgram([process.execPath, file])).out).toContain('antipode-probe.mjs run');
     const misused = await runProgram([process.execPath, file, 'fly']);
     expect(misused).toMatchObject({ code: 2, out: '' });
-    expect(misused.err).toContain('There is no "fly".');
+    expect(misused.err).toContain('Unknown command "fly".');
   });
 
   test('refuses an older Node in words, and takes 24', async () => {

@@ -139,7 +139,7 @@ class Ways {
 
   #follow(state: number, kind: number, point: number | undefined): number {
     const from = this.#states[state];
-    if (from === undefined) throw new Error('A search follows no state that it does not know');
+    if (from === undefined) throw new Error('the search reached an unknown state');
     const next = this.#passed(from, point);
     if (next === 'match') {
       from.after[kind] = matched;

@@ -61,7 +61,7 @@ test('the keys are exported under a passphrase, and imported as settings on an e
     run({}, 'keys', 'import', '--file', file, '--passphrase-file', phrase, '--to', to, '--json');
   expect(await importing(other)).toMatchObject({
     code: 2,
-    err: expect.stringContaining('does not open'),
+    err: expect.stringContaining('cannot be decrypted'),
   });
   expect((await importing(passphrase)).code).toBe(0);
   const settings = Object.fromEntries(

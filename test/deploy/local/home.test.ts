@@ -127,7 +127,7 @@ describe('a database and a bus of one’s own', () => {
       }),
     });
     expect(guessed).toMatch(
-      /^DATABASE_URL: the Postgres at .* does not let postgres in.*password authentication failed.*check user and password/,
+      /^DATABASE_URL: the Postgres at .* rejects postgres .*password authentication failed.*check user and password/,
     );
     expect(guessed).not.toContain('wr0ngGuess');
     const absent = await faultsWith({

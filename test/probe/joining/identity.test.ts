@@ -103,7 +103,7 @@ describe('identity', () => {
         (more: object = {}) =>
         () =>
           readConfig({ PROBE_IDENTITY_FILE: path, PROBE_DATA_DIR: folder, ...more });
-      expect(reading()).toThrow('is of no probe yet');
+      expect(reading()).toThrow('has not joined yet');
       expect(reading({ PROBE_CREDENTIALS: 'x' })).toThrow('are both set; keep one');
       const { seed } = JSON.parse(await readFile(path, 'utf8'));
       await writeFile(path, `half of it ${seed}`);

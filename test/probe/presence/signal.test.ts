@@ -83,7 +83,7 @@ describe('a call with a body', () => {
     });
     await expect(post(cut, options)).rejects.toThrow();
     const endless = await serve(known, (_, response) => void response.end('x'.repeat(300_000)));
-    await expect(post(endless, options)).rejects.toThrow('larger');
+    await expect(post(endless, options)).rejects.toThrow('too large');
   });
 
   test('is given up at its time limit', async () => {

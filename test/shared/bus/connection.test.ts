@@ -107,10 +107,10 @@ describe('the bus', () => {
     leaving.hurry();
     const answers = [...(await before), ...(await ask())];
     expect(answers.map((answer) => answer.status === 'rejected' && String(answer.reason))).toEqual([
-      'Error: we ended before the bus answered',
-      'Error: we ended before the bus said that it stored silent.stream',
+      'Error: stopped before the bus answered',
+      'Error: stopped before the bus acknowledged silent.stream',
       'TimeoutError: timeout',
-      'Error: the bus did not say in time that it stored silent.stream',
+      'Error: the bus did not acknowledge silent.stream in time',
     ]);
   });
 
@@ -370,8 +370,8 @@ describe('the credentials of a probe', () => {
   });
 
   test.each([
-    ['half of the word', printProbeCredentials(given).slice(0, 100), 'copied whole'],
-    ['something else', 'hello', 'copied whole'],
+    ['half of the word', printProbeCredentials(given).slice(0, 100), 'copy the whole line'],
+    ['something else', 'hello', 'copy the whole line'],
     [
       'a continent that is none',
       Buffer.from(JSON.stringify({ v: 1, ...given, continent: 'Atlantis' })).toString('base64url'),
@@ -394,7 +394,7 @@ describe('the credentials of a probe', () => {
     } catch (error) {
       said = String(error);
     }
-    expect(said).toContain('do not fit');
+    expect(said).toContain('are invalid');
     for (const line of given.nats_credentials.split('\n').filter((text) => text.length > 40))
       expect(said).not.toContain(line);
   });

@@ -150,7 +150,7 @@ describe('stream storing', () => {
     const late = store('a', 1_000);
     vi.advanceTimersByTime(999);
     vi.advanceTimersByTime(200);
-    await expect(late).rejects.toThrow('did not say in time that it stored a');
+    await expect(late).rejects.toThrow('did not acknowledge a in time');
     const next = store('b');
     answer(replies[0], 'late');
     answer(replies[1], 'in time');
@@ -180,7 +180,7 @@ describe('stream storing', () => {
     answer(replies[1], '', 503);
     answer(replies[2], 'yes');
     await expect(refused).rejects.toThrow('the stream is full');
-    await expect(unheard).rejects.toThrow('no stream takes nowhere');
+    await expect(unheard).rejects.toThrow('no stream stores nowhere');
     await expect(unsent).rejects.toThrow('the connection is closed');
     expect(await well).toBe('yes');
     expect(vi.getTimerCount()).toBe(0);
@@ -192,7 +192,7 @@ describe('stream storing', () => {
     storing.forbid('foreign', new Error('no right to'));
     await expect(forbidden).rejects.toThrow('no right to');
     storing.giveUp('the connection was closed');
-    await expect(other).rejects.toThrow('closed before the bus said that it stored own');
+    await expect(other).rejects.toThrow('closed before the bus acknowledged own');
   });
 });
 
