@@ -65,7 +65,7 @@ const variables = z.object({
    */
   SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
   /**
-   * Where this coordinator alone keeps pings while the bus is away; by default among the machine's
+   * Where this coordinator alone keeps pings while the bus is down; by default among the machine's
    * temporary files.
    */
   DATA_DIR: z.string().min(1).optional(),

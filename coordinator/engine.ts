@@ -136,7 +136,7 @@ export type EngineOptions = {
    */
   readonly masterOf: (newest: WrappedKey | undefined) => string;
   readonly createHeartbeat: CreateHeartbeat;
-  /** The file that keeps pings while the bus is away. */
+  /** The file that keeps pings while the bus is down. */
   readonly pingSpool: string;
   /** What is committed and in no chunk yet: partitions add to it. */
   readonly running: OwnHours;

@@ -13,7 +13,7 @@ export type AskedConsent = {
   readonly client_id: string;
   /** The name that it gives itself, which is not verified. */
   readonly client: string;
-  /** Where the answer goes, which identifies its recipient. */
+  /** From the redirect URI, which identifies the client. */
   readonly way: Way;
   readonly wants: 'read' | 'read_write';
 };

@@ -28,7 +28,7 @@ type Dependencies = MasterKeys & {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly accountSecrets: AccountSecrets;
-  /** Tests replace the usual way to addresses of others here. */
+  /** Tests replace requests to other hosts here. */
   readonly readDocument?: OauthDependencies['readDocument'] | undefined;
   readonly ownPlaces?: ReturnType<typeof createOwnPlaces>;
 };

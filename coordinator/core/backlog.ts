@@ -1,7 +1,7 @@
 import type { SeenResult } from './types.ts';
 
 /**
- * Results that probes kept while the bus or the coordinator was away are not decided as they come.
+ * Results that probes kept while the bus or the coordinator was down are not decided as they come.
  * They are decided in order of start, once all healthy probes have delivered their backlog, at most
  * 30 s later (rule 4). Each partition has one backlog. It begins when the coordinator takes the
  * partition over or reconnects to the bus. It also begins when a probe delivers old results and

@@ -63,7 +63,7 @@ export function failsSince(
 }
 
 /**
- * Since when this place fails for itself: what it saw of an outage that others saw too does not
+ * Since when this place fails on its own: what it saw of an outage that others saw too does not
  * count, unless it had failed alone before.
  */
 export function failsItselfSince(

@@ -141,7 +141,7 @@ export function toldAs({ ends_at, stage }: HeldWarning['details']): string {
   return `${ends_at ?? ''} ${stage ?? ''}`;
 }
 
-/** A server with ever other certificates must not fill the memory. */
+/** A server that rotates certificates must not fill the memory. */
 export const maxTold = 50;
 
 /** The continent's view moves, unless the result is older than it; views that are old are left out. */

@@ -391,7 +391,7 @@ type Way = {
   readonly sockets: DatabaseSockets;
   /** One connection of its own, to test whether connected to the database. */
   readonly openAnother: () => Sql;
-  /** One more connection with the pool's sockets, and cut with them. */
+  /** One connection outside the pool, closed with its sockets. */
   readonly openBeside: () => Sql;
   /** One connection for urgent work. */
   readonly openSlot: () => CommitSlot;

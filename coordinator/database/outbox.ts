@@ -48,7 +48,7 @@ type Written<Of extends Topic> = {
 };
 
 /**
- * Writes a line and wakes the readers of its topic, both with the commit of the surrounding
+ * Writes a row and wakes the readers of its topic, both with the commit of the surrounding
  * transaction.
  */
 export async function enqueue<Of extends Topic>(
@@ -61,7 +61,7 @@ export async function enqueue<Of extends Topic>(
     ${partition === null ? topic : `${topic}:${partition}`})`;
 }
 
-/** Writes many lines in order, and wakes each reader once. */
+/** Writes many rows in order, and wakes each reader once. */
 export async function enqueueAll<Of extends Topic>(
   sql: Queryable,
   lines: readonly Written<Of>[],
@@ -79,7 +79,7 @@ export async function enqueueAll<Of extends Topic>(
 }
 
 /**
- * The oldest waiting lines of a topic and, where it has them, of a partition. An unreadable line is
+ * The oldest waiting rows of a topic and, where it has them, of a partition. An unreadable row is
  * returned as a fault, not skipped.
  */
 export async function waitingLines<Of extends Topic>(
@@ -107,7 +107,7 @@ export async function waitingLines<Of extends Topic>(
 }
 
 /**
- * Which of these partitions have waiting lines: one query for all costs as much as one for a single
+ * Which of these partitions have waiting rows: one query for all costs as much as one for a single
  * partition.
  */
 export async function partitionsWaiting(
@@ -122,7 +122,6 @@ export async function partitionsWaiting(
   return rows.map(({ partition }) => partition);
 }
 
-/** Marks these lines as done. */
 export function linesDone(sql: Queryable, ids: readonly number[]): Statement[] {
   return ids.length === 0
     ? []
@@ -133,7 +132,7 @@ export function markDone(sql: Queryable, ids: readonly number[]): Promise<void> 
   return executeAll(linesDone(sql, ids));
 }
 
-/** Deletes lines a week after they are done; until then they help to investigate. */
+/** Deletes rows a week after they are done; until then they help to investigate. */
 export async function forgetDone(sql: Queryable): Promise<void> {
   await sql`delete from outbox where done_at < now() - interval '7 days'`;
 }

@@ -156,7 +156,7 @@ export type WithTimeout = <Asked extends readonly unknown[], Told>(
   ask: Asking<Asked, Told>,
 ) => Asking<Asked, Told>;
 
-/** The answer to callers while the database is away. */
+/** The answer to callers while the database is down. */
 export function unavailable(): Refusal {
   return new Refusal(
     'unavailable',

@@ -41,7 +41,7 @@ export type PartitionDeliveries = Options & {
  * How far the past of a partition is decided, since it was last awaited.
  *
  * Modes: `unreported` (the bus has not reported what it has for us, so an empty queue proves
- * nothing) → `reported` → `decided`; `cut off` (it was decided when the bus went away, and nothing
+ * nothing) → `reported` → `decided`; `cut off` (it was decided when the bus went down, and nothing
  * newer is known). Each absence of the bus leads back to `unreported` or `cut off`, a backlog of a
  * probe to `reported` or `unreported`.
  */
@@ -107,7 +107,7 @@ async function work(deliveries: PartitionDeliveries): Promise<void> {
     deliveries.retryAt = null;
     if (answer.is !== 'waits') return;
     const { since, from } = answer;
-    // If the bus was away in between, a hold has begun that contains these.
+    // If the bus was down in between, a hold has begun that contains these.
     if (deliveries.backlog === before) hold(deliveries, since);
     deliveries.held = [...taken, ...deliveries.held];
     const age_ms = Math.round(performance.now() - since);
@@ -151,7 +151,7 @@ function hold(deliveries: PartitionDeliveries, since: number): void {
   const { bus, timing } = deliveries.deps;
   deliveries.backlog = beginBacklog(performance.now(), since, timing.catchUpMs);
   deliveries.hold += 1;
-  // While the bus is away, the last decisions remain the best knowledge.
+  // While the bus is down, the last decisions remain the best knowledge.
   if (bus.isConnected()) deliveries.past = behindAgain[deliveries.past];
 }
 
@@ -171,7 +171,7 @@ const afterReport: Readonly<Record<Past, Past>> = {
   'cut off': 'decided',
 };
 
-/** The bus was away, and still is or has just returned. */
+/** The bus was down, and still is or has just returned. */
 const whileAway: Readonly<Record<Past, Past>> = {
   unreported: 'unreported',
   reported: 'unreported',
@@ -230,7 +230,7 @@ async function askBus(deliveries: PartitionDeliveries): Promise<void> {
   deliveries.isAsking = false;
 }
 
-/** The bus was away: what comes now may be of the past. */
+/** The bus was down: what comes now may be of the past. */
 export function holdAgain(deliveries: PartitionDeliveries): void {
   deliveries.past = whileAway[deliveries.past];
   hold(deliveries, performance.now());

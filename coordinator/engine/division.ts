@@ -65,7 +65,7 @@ function taken({
   inTimeMs,
   history,
 }: DivisionInput): readonly number[] {
-  // Where the database was away, leases are free because nobody could renew them. Their owners
+  // Where the database was down, leases are free because nobody could renew them. Their owners
   // renew them now.
   if (inTimeMs < leaseMs) return [];
   const lastAt = history.takes.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
@@ -87,7 +87,7 @@ function taken({
   return chosen.slice(0, Math.max(0, room)).map(({ partition }) => partition);
 }
 
-/** The rest between two bites grows with the number of partitions that come back. */
+/** The rest between two batches grows with the number of partitions that come back. */
 function restMs(history: History, now: number): number {
   const again = recent(history.takes, now).length - new Set(partitionsOf(history, now)).size;
   return Math.min(longestRestMs, Math.max(0, again - 32) * 100);

@@ -23,7 +23,7 @@ export type PartitionMessage =
     }
   | { readonly is: 'quarantined'; readonly probe: string }
   | { readonly is: 'checkpoint' }
-  /** Writes a bite of chunks of hours that are over; answered by `sealed` or `failed`. */
+  /** Writes a batch of chunks of hours that are over; answered by `sealed` or `failed`. */
   | { readonly is: 'seal' };
 
 export type PartitionAnswer =

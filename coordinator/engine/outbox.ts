@@ -45,7 +45,7 @@ export async function drainOutbox(
       () => true,
       (error: unknown) => {
         deps.log.warn(
-          { err: error, lines: lines.length },
+          { err: error, rows: lines.length },
           'could not publish assignments; they wait in the outbox',
         );
         return false;
@@ -67,12 +67,12 @@ type OutboxDecisions = {
   readonly decisions: DecisionBatch;
   readonly lines: readonly number[];
   readonly changes: readonly AssignmentChange[];
-  /** Whether more lines may wait. */
+  /** Whether more rows may wait. */
   readonly more: boolean;
 };
 
 /**
- * The partition's lines of the outbox: decided, and ready to be published. Undefined when there are
+ * The partition's rows of the outbox: decided, and ready to be published. Undefined when there are
  * none.
  */
 async function readOutbox(

@@ -49,7 +49,7 @@ import type { PartitionState } from './state.ts';
  *   1  a refused message is acknowledged and never comes again
  *   2  `waits` leaves all unacknowledged: engine/deliveries.ts holds it and asks again
  *   3  the message is poison: the batch is halved until it is found, and it is set aside
- *   4  fenced: another coordinator owns the partition, and this one stops. The database is away:
+ *   4  fenced: another coordinator owns the partition, and this one stops. The database is down:
  *      the state is forgotten, and all comes again. Anything else is poison, as in 3
  *   6  a lost recheck is requested again by the open incident, at its next failure
  *   7  a message that comes again is below its watermark, changes nothing, and gets its receipt

@@ -49,7 +49,7 @@ type InTurn = (turn: ReconcileTurn) => Promise<ReconcileAnswer>;
 
 /**
  * One page in each turn: in between the partition decides what has come. True when something had to
- * be published. @throws when the bus is away.
+ * be published. @throws when the bus is down.
  */
 export async function reconcile(
   partition: number,

@@ -46,10 +46,10 @@ export type RunningPartition = Pick<RunningOptions, 'deps' | 'mayWork'> & {
   readonly actor: Actor<PartitionMessage, PartitionAnswer>;
   readonly deliveries: PartitionDeliveries;
   /**
-   * Checks that the bus has all assignments. A bus that is away is checked again when it is back.
+   * Checks that the bus has all assignments. A bus that is down is checked once it is up.
    */
   readonly reconciling: Pump;
-  /** There may be lines in the outbox; one read at a time is enough. */
+  /** There may be rows in the outbox; one read at a time is enough. */
   readonly outbox: Pump;
   readonly ticker: NodeJS.Timeout;
   pull: Pull | undefined;
@@ -193,7 +193,7 @@ function tick(running: RunningPartition): void {
   if (now < running.restUntil) return;
   if (tickDeliveries(deliveries, now)) return;
   if (!isLoaded(running) || actor.waiting() > 10) return;
-  // While the bus is away no probe can be heard, so silence means nothing.
+  // While the bus is down no probe can be heard, so silence means nothing.
   if (bus.isConnected() && isTickDue(loaded.get(lease.partition), roster(), clock.now()))
     void send(running, { is: 'tick' });
   if (now >= running.nextCheckpoint) {
@@ -207,7 +207,7 @@ function send(running: RunningPartition, message: PartitionMessage): Promise<unk
   return running.actor.ask(message).catch((error: unknown) => failed(running, message.is, error));
 }
 
-/** The next bite follows at once, so that an hour is soon in chunks; what comes late waits. */
+/** The next batch follows at once, so that an hour is soon in chunks; what comes late waits. */
 async function seal(running: RunningPartition): Promise<void> {
   const { deps, actor, lease } = running;
   running.nextSeal = Number.POSITIVE_INFINITY;

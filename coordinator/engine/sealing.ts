@@ -28,11 +28,11 @@ type Dependencies = Pick<PartitionDependencies, 'sql' | 'clock' | 'log' | 'write
 /**
  * The owner of a partition moves the hours that are over from the journal into chunks, in rounds:
  *
- *   1 bites   of the oldest such hour, a thousand monitors in each turn, with their rollups
+ *   1 batches   of the oldest such hour, a thousand monitors in each turn, with their rollups
  *   2 mark    once no hour of the round is left: all that arrived before a time is in chunks
  *
  * A check that comes late waits for the next round, which is a minute away: its chunk is written
- * again. What dies in between begins again with all that arrived after the last mark: a chunk takes
+ * again. A crash in between begins again with all that arrived after the last mark: a chunk takes
  * a check that it has only once. What the database refuses is tried again later, and does not
  * discard the state.
  */

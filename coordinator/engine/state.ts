@@ -25,7 +25,7 @@ export type PartitionState = {
   readonly watermarks: Map<string, number>;
   /** Not later than the earliest time at which a monitor needs its tick. */
   nextDue: number;
-  /** Lines of the outbox that are decided and committed, but not published: the bus was away. */
+  /** Rows of the outbox that are decided and committed, but not published: the bus was down. */
   readonly unpublished: Set<number>;
   readonly unseen: Unseen;
   /** What is committed and in no chunk yet. */

@@ -172,7 +172,7 @@ export async function markFalse(
  */
 export type ServiceRecord = {
   readonly tick: () => Promise<void>;
-  /** Undefined for readers to whom it is not open. */
+  /** Undefined for readers without access. */
   readonly shown: (isSignedIn: boolean) => ServiceRecordRow | undefined;
 };
 

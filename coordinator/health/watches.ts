@@ -80,7 +80,7 @@ export function createDatabaseClock(
  * and queries on them would wait for a quarter of an hour.
  *
  * When a query on a connection reserved for this is overdue and a new connection gets an answer,
- * the silent ones are cut. While there is no answer at all the database is away, and nothing is
+ * the silent ones are cut. While there is no answer at all the database is down, and nothing is
  * cut.
  */
 const everyMs = 3_000;

@@ -44,7 +44,7 @@ type Dependencies = {
   readonly partitions: Partitions;
   readonly isLeader: () => boolean;
   readonly createHeartbeat: CreateHeartbeat;
-  /** The file that keeps pings while the bus is away. */
+  /** The file that keeps pings while the bus is down. */
   readonly spoolFile: string;
   readonly refreshMs: number;
   /** Aborts the wait at its start. */

@@ -154,7 +154,7 @@ function acts(id: string, name: string, mayReplace: boolean): Html {
 `;
 }
 
-/** Only now: later there is only a fingerprint. */
+/** Shown once: only a fingerprint is stored. */
 function made({ name, address }: Made): PageAnswer {
   return show({
     title: 'Ping key created',

@@ -65,7 +65,7 @@ function isOver(sql: Queryable) {
  * Notifications and their steps (rule 40) are deleted after their time, except those of open
  * incidents, whose end is still to be notified.
  *
- * Deletes one bite of each table, the oldest first, each found by an index; returns whether there
+ * Deletes one batch of each table, the oldest first, each found by an index; returns whether there
  * may be more.
  */
 export async function deleteSentAlerts(
@@ -107,7 +107,7 @@ export async function deleteSentAlerts(
 
 /**
  * Keeps the database in shape: creates and drops days, rolls up hours and days, deletes the history
- * of deleted monitors in small bites.
+ * of deleted monitors in small batches.
  */
 export type Housekeeper = {
   readonly tick: () => Promise<void>;

@@ -204,7 +204,7 @@ export async function postMortemOf(
   return row;
 }
 
-/** In place of the one before; it keeps the time at which it was first published. */
+/** Replaces the previous one, and keeps the time of first publication. */
 export async function writePostMortem(
   sql: Queryable,
   written: {

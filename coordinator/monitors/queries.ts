@@ -137,7 +137,7 @@ export type LastChange = {
   };
 };
 
-/** The newest of a user on a page, and whether that was an undo. */
+/** A user's last change on a page, which may be an undo. */
 export async function lastChangeBy(
   sql: Queryable,
   organisation: string,

@@ -94,7 +94,7 @@ export function channelConfigFrom(
   });
 }
 
-/** @throws Refusal when one of them is not there. */
+/** @throws Refusal when one does not exist. */
 export async function refuseUnknown(
   { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
   {

@@ -33,7 +33,7 @@ import { createWarningTeller, type GatheringTimes } from './warnings.ts';
  *                            failed    not accepted in 24 h, or its channel gets nothing any more
  *                            superseded its incidents ended first: the merged steps were its own
  *
- * What happens when a step fails, or its process dies:
+ * What happens when a step fails, or its process crashes:
  *   1, 2, 3, 5  it was one transaction and wrote nothing: the next tick, here or elsewhere, does it
  *   4           the message stays claimed for a minute, and is sent again with the same key. The
  *               next process in the same place takes it back at once (`claimed_by`)

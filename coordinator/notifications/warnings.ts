@@ -22,7 +22,7 @@ import { type ChannelState, disabledReasonOf, isCovered } from './policy.ts';
  *              and covers the monitor
  *   2 tell     a channel's steps that nothing holds (hours, mute, maintenance) leave as one message
  *
- * A process that dies wrote nothing; the next one does it. A warning that is over before it leaves
+ * A process that crashes wrote nothing; the next one does it. A warning that is over before it leaves
  * is told to nobody, and an end goes only to those who were told of the beginning.
  */
 export type WarningTeller = {

@@ -21,8 +21,8 @@ import { pushRevocations } from './identities.ts';
 import { endOldKeys, keyPlaceOf, type ProbeRow, revokedKeys } from './queries.ts';
 
 /**
- * The durable consumers of probes. Each is on one server of the bus only. While that server is away
- * no one answers for it; when it stays away, the consumer is made again, on a random server.
+ * The durable consumers of probes. Each is on one server of the bus only. While that server is down
+ * no one answers for it; when it stays down, the consumer is made again, on a random server.
  *
  * One that is made again may get the same server, and is then lost again.
  */
@@ -34,8 +34,8 @@ export type Consumers = {
   /** Removes them and makes them again: the probe receives everything once more. */
   readonly renew: (durables: readonly Consumer[]) => Promise<void>;
   /**
-   * Called regularly; makes all of them again when a server has been away so long that it may stay
-   * away.
+   * Called regularly; makes all of them again when a server has been down so long that it may stay
+   * down.
    */
   readonly remakeLost: (all: () => readonly Consumer[]) => Promise<void>;
 };

@@ -10,12 +10,12 @@ import {
 
 /**
  * The envelopes of the bus and the deltas since (shared/bus/envelope.ts). Nothing about them is
- * remembered here: the bus itself tells what it has, so that any coordinator may go on where
- * another was killed.
+ * remembered here: the bus itself tells what it has, so that any coordinator can continue
+ * where another was killed.
  *
  * When the deltas of a bucket have outgrown the envelopes of the partition, it is written again. An
  * empty one is a deletion marker for a week. A kill between writing and purging leaves older
- * messages, which nobody believes; the next writing purges them.
+ * messages, which readers ignore; the next write purges them.
  */
 export type Envelopes = {
   /**

@@ -138,7 +138,7 @@ type KnownProbe = NamedProbe & {
   readonly region: string | null;
 };
 
-/** The probe that a key already speaks for, or `ended` when it never may again. */
+/** The probe that has this key already, or `ended` when it never may again. */
 export async function invitationState(
   sql: Queryable,
   key: string,

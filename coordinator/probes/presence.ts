@@ -88,7 +88,7 @@ export function hearPresence(dependencies: Dependencies): Subscription {
 
   const committed = (probe: ProbeRow, generation: string): Promise<Record<string, number>> =>
     committedOf(sql, probe.key, generation).catch((error: unknown) => {
-      // Clock and roster are worth an answer even while the database is away.
+      // Clock and roster are worth an answer even while the database is down.
       log.warn({ err: error, probe: probe.id }, 'could not report how far results are committed');
       return {};
     });

@@ -167,7 +167,7 @@ export type ProbeKey = { readonly key: string; readonly until: number | null };
 
 const keysShape = z.array(z.object({ key: z.string(), until: z.number().nullable() }));
 
-/** A sick probe and one whose place is doubted are treated alike. */
+/** A doubted place counts as a quarantine. */
 export function notBelieved(sql: Queryable) {
   return sql`coalesce(quarantined_at, doubted_at) as quarantined_at,
     coalesce(quarantine_reason, doubt_reason) as quarantine_reason`;
@@ -193,7 +193,7 @@ export async function allProbes(sql: Queryable, organisation?: string): Promise<
   }));
 }
 
-/** Whether the probe exists and this key speaks for it. */
+/** Whether the probe exists and has this key. */
 export async function isProbeAlive(sql: Queryable, id: string, key: string): Promise<boolean> {
   const rows = await sql`select 1 from probes
     where id = ${id} and revoked_at is null

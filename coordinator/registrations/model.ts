@@ -93,7 +93,7 @@ export function registrationFrom(
   { domain, server, asked_at }: { domain: string; server: string; asked_at: number },
 ): KnownRegistration | undefined {
   const host = new URL(server).host.slice(0, 255);
-  // A page that was not found is no word of a registry; its own refusal says so in its body.
+  // A page that was not found is no answer of a registry; its own refusal says so in its body.
   if (answer.status === 404)
     return isRecord(answer.body) && answer.body.errorCode === 404
       ? { is: 'unregistered', server: host, asked_at }

@@ -15,7 +15,7 @@ import { dropWholeHours } from './sealing.ts';
 /**
  * Puts rows of results into chunks, a day after the other, so that days from before the journal
  * have one form with those after it. The rows stay until their day is dropped: what is in both
- * counts once. How far it is stands in `converted_results`; a bite that is done again changes
+ * counts once. How far it is stands in `converted_results`; a batch that is done again changes
  * nothing, so rows that come late set it back.
  */
 
@@ -78,7 +78,7 @@ async function nextOf(
   keptFrom: number,
   settledBefore: number,
 ): Promise<Progress | undefined> {
-  // Locked: rows that come meanwhile set the progress back after this bite.
+  // Locked: rows that come meanwhile set the progress back after this batch.
   const [done] = await sql<{ day: Date; monitor_key: number }[]>`
     select day, monitor_key from converted_results for update`;
   const first = Math.max(done?.day.getTime() ?? 0, Math.floor(keptFrom / dayMs) * dayMs);

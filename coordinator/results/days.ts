@@ -271,7 +271,7 @@ export async function yearSeries(
   return seriesIn(slots);
 }
 
-/** Of a window, what lies in other days than these; of days in a row one range. */
+/** The parts of a window outside these days; adjacent days are one range. */
 function rangesWithout(days: ReadonlySet<number>, { from, to }: Interval): readonly Interval[] {
   const ranges: { readonly from: number; to: number }[] = [];
   for (let day = Math.floor(from / dayMs) * dayMs; day < to; day += dayMs) {

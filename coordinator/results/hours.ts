@@ -161,7 +161,7 @@ export function sealedUntil({ held, until }: Hours, endedBefore: number): number
   return Math.max(until, Math.min(hourOf(endedBefore), ...arrivals));
 }
 
-/** Drops what is in chunks, as their writer says. */
+/** Drops what has been written to chunks. */
 export function dropSealed(hours: Hours, until: number): void {
   if (until === hours.until) return;
   hours.until = until;

@@ -7,8 +7,8 @@ import type { MonitorKey, Results } from './reading.ts';
 import type { ResultRow } from './table.ts';
 
 /**
- * After an hour its checks move from the journal into chunks, a bite of monitors in each
- * transaction. A chunk is the union of what is there already and what is to be added, so that a bite
+ * After an hour its checks move from the journal into chunks, a batch of monitors in each
+ * transaction. A chunk is the union of what is there and what is added, so that a batch
  * may be written again after a failure, and late checks come to the others.
  */
 export type Seal = {

@@ -106,7 +106,7 @@ export async function dropResultDays(sql: Queryable, before: number): Promise<st
   return old;
 }
 
-/** Deletes a bite of the history of deleted monitors. False when nothing was left. */
+/** Deletes a batch of the history of deleted monitors. False when nothing was left. */
 export async function forgetMonitors(sql: Queryable, bite: number): Promise<boolean> {
   const [next] = await sql<{ monitor_key: number }[]>`
     select monitor_key from forgotten_monitors order by forgotten_at limit 1

@@ -175,7 +175,7 @@ export function createSecretsAtRest(secretKey: string, previousKey?: string): Se
     });
   };
 
-  /** Encrypts a bite of the boxes under older keys again; returns how many. */
+  /** Encrypts a batch of the boxes under older keys again; returns how many. */
   const rewriteSome = async (sql: Queryable, key: WrappedKey): Promise<number> => {
     const found = await keptUnderOlderKeys(sql, key.id, batch);
     for (const kept of found) await reseal(sql, key, kept);
@@ -199,7 +199,7 @@ export function createSecretsAtRest(secretKey: string, previousKey?: string): Se
     }
     const late = await inTransaction(sql, async (transaction) => {
       await lockOlderKeys(transaction, key.id);
-      // Boxes written with an older key between the last bite and the lock.
+      // Boxes written with an older key between the last batch and the lock.
       let count = 0;
       for (let some = batch; some > 0; count += some) some = await rewriteSome(transaction, key);
       await deleteOlderKeys(transaction, key.id);

@@ -227,7 +227,7 @@ export const newTokenPage: Page = {
     proofFirst(request) ?? form(request, freshForm(formOf({ scope: 'read', expires_at: '' }))),
 };
 
-/** Only now: later there is only a fingerprint. */
+/** Shown once: only a fingerprint is stored. */
 function shown(
   { with: { baseUrl } }: MembersRequest,
   { name, token }: { readonly name: string; readonly token: string },

@@ -51,7 +51,7 @@ export function writeWarnings(sql: Queryable, writes: readonly WarningWrite[]): 
   ];
 }
 
-/** What of a warning's life is told. */
+/** Which changes of a warning are notified. */
 const told = {
   begun: 'warning',
   deepened: 'warning',

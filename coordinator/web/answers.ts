@@ -348,7 +348,7 @@ async function* watched<Piece>(
 }
 
 /**
- * A document whose end comes later. A failure there is too late for another status: the document is
+ * A streamed document. A failure meanwhile is too late for another status: the document is
  * ended, and the error logged.
  */
 async function* inPieces(

@@ -233,7 +233,7 @@ function runsOf(bars: readonly Bar[]): readonly Run[] {
   return runs;
 }
 
-/** Who hears a strip hears its newest exceptions. */
+/** Screen readers read only the newest exceptions. */
 const maxTold = 3;
 
 /**

@@ -8,7 +8,7 @@ const webhooksAtOnce = 100;
 
 /**
  * Hands events on: writes a delivery for each that comes after a webhook's cursor, and moves the
- * cursor, in one statement. So each is handed on once, whatever dies when. As in the list of
+ * cursor, in one statement. So each is handed on once, whatever crashes. As in the list of
  * events, those that an open transaction could still precede wait. An event that is handed on again
  * (a replay) is sent again. Returns whether there may be more.
  */

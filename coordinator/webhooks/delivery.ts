@@ -45,7 +45,7 @@ import { openWebhook, type WebhookBox } from './secrets.ts';
  *                                 failed     given up after the last attempt (model.ts)
  *                                 cancelled  the webhook was turned off, or the event is too old
  *
- * What happens when a step fails, or its process dies:
+ * What happens when a step fails, or its process crashes:
  *   1     it was one statement and wrote nothing: the next tick, here or elsewhere, does it
  *   2     a turn is memory alone
  *   3, 4  the claim ends, and the event is sent again under the same id
@@ -248,12 +248,12 @@ export function startWebhooks(
 const claimMs = 30_000;
 const turnMs = 10_000;
 
-/** What is sent at once. */
+/** Concurrency limits. */
 const shares = {
-  /** Requests of one webhook, and of one that fails. */
+  /** Requests per webhook, and per failing one. */
   ofWebhook: 4,
   ofFailing: 1,
-  /** Webhooks in all, of one organisation, and of those that fail. */
+  /** Webhooks in total, per organisation, and failing. */
   turns: 64,
   turnsOfOrganisation: 8,
   turnsOfFailing: 32,

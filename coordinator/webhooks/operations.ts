@@ -350,7 +350,6 @@ async function existingOn(
     throw new Refusal('webhook_disabled', 'This webhook is turned off. Turn it on first.');
 }
 
-/** No webhook becomes a hose. */
 const resendsAnHour = 60;
 const replaysAnHour = 10;
 

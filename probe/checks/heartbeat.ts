@@ -8,7 +8,7 @@ import type { Check } from './types.ts';
 
 /** What this probe itself reads of the pings on the bus, at the moment of asking. */
 export type PingView = {
-  /** undefined: unknown, because the bus is away, has only just come back, or lost its data. */
+  /** undefined: unknown, because the bus is down, has only just come back, or lost its data. */
   readonly read: (organisation: string, monitor: string) => Promise<PingState | undefined>;
 };
 

@@ -86,7 +86,7 @@ export async function watchBusEndpoints(
 /**
  * What the coordinators send to every probe: their address, the anchors for its self-check, the
  * keys that open secrets. It is on disk, the keys only sealed, so a probe that starts while all
- * coordinators are away checks as before.
+ * coordinators are down checks as before.
  */
 export type NetworkKnowledge = {
   readonly sealKey: string;

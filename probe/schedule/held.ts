@@ -82,8 +82,8 @@ export function createHeld(events: {
   const digest = createDigest();
   const compact = createCompact();
   /**
-   * Of what came by a message of its own, held or gone. Someone who repeats an older message is no
-   * coordinator, so the origin of what is gone is kept for a week.
+   * Of what came by a message of its own, held or gone. The origin of what is gone is kept for a
+   * week, so that a replayed older message is refused.
    */
   const singles = new Map<string, Origin>();
   const buckets = new Map<string, readonly Part[]>();

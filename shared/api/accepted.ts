@@ -1,6 +1,6 @@
 import type { PlannedObject } from './files.ts';
 
-/** More rounds than references are deep. */
+/** Above the depth of references. */
 const mostRounds = 5;
 
 type Accepted<All> = {

@@ -241,7 +241,7 @@ export async function dialWithRetries(
 /**
  * What the bus says of whoever is no longer let in: `revoked` when it said so, `refused` when it
  * gives no reason. The latter is believed after much longer: a bus that lost its accounts says the
- * same to all, until somebody mends it.
+ * same to all, until somebody fixes it.
  */
 export type ShutOut = 'revoked' | 'refused';
 

@@ -11,18 +11,18 @@ import { assignmentMessage, wireVersion } from './messages.ts';
  *   assign.<place>.<partition>.<bucket>.<part>      an envelope: a bucket, or a part of one
  *   assign.<place>.<partition>.<bucket>.<monitor>   a delta: one assignment since; empty: none now
  *
- * What holds of them, whoever reads or repeats them in whatever order:
+ * Invariants, whoever reads or replays them in any order:
  *
  * - The version of each is its number in the stream. Whatever was stored later wins, so a delta
  *   that comes twice, late, or before the envelope that includes it changes nothing.
- * - An envelope is the whole truth about its range of ordinals: a monitor that it does not name is
- *   not to be checked, unless a later delta says so.
+ * - An envelope is authoritative for its range of ordinals: a monitor that it does not name is not
+ *   checked, unless a later delta says so.
  * - A writer stores all parts of a bucket first, and only then removes what they replace. Between
  *   both, and after a crash there, a reader still finds everything, older messages first.
  * - The digest sums up the assignments inside, so that a probe that starts need not hash them. That
  *   a probe missed a message shows by the digest of all that it holds.
  */
-/** Of a partition, a thirty-second of so many monitors: few have more than an envelope holds. */
+/** Of ordinals: few partitions have more of them in use than an envelope holds. */
 export const bucketLength = 7_168;
 
 export function bucketOf(ordinal: number): number {

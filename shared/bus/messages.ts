@@ -242,7 +242,7 @@ export const presenceMessage = z.object({
   /** How many announcements it has refused since it began, because no coordinator said them. */
   refused: z.int().min(0).exactOptional(),
   /**
-   * How far the probe has handed over everything it saw while the bus or the coordinator was away
+   * How far the probe has handed over everything it saw while the bus or the coordinator was down
    * (rule 4).
    */
   handed_over: z.boolean(),
@@ -266,7 +266,7 @@ export const presenceReply = z.object({
    * The keys of the network that open `sealed` configs, each sealed to this probe: key id → base64.
    */
   seal_keys: z.record(z.string(), z.string()),
-  /** A process that was started later speaks as this probe: this one is to end. */
+  /** A process that was started later runs as this probe: this one is to end. */
   displaced: z.boolean().exactOptional(),
   /** The public keys of the coordinators: whose announcements count. */
   signing: z.object({ keys: signingKeys }),
@@ -369,7 +369,7 @@ export const pingStateMessage = z.object({
 });
 
 /**
- * What a trial came to. It goes the way of presence, which every probe may speak on; it is signed,
+ * What a trial came to. It goes the way of presence, which every probe may publish; it is signed,
  * and nobody stores it.
  */
 export const testAnswerMessage = z.object({
@@ -388,7 +388,7 @@ export const testAnswerMessage = z.object({
 
 /**
  * A test run that a coordinator began, told to the others, so that any of them can be asked for its
- * results. No probe may speak or listen there.
+ * results. No probe may publish or subscribe there.
  */
 export const testRunAnnouncement = z.object({
   v: version,

@@ -89,7 +89,7 @@ export type { BusStatus, Delivered, Headers, Message, Pull, PullOptions, ShutOut
 export type BusOptions = BusEntry & {
   readonly name: string;
   readonly log: Log;
-  /** Where answers come in: a probe may hear no other inbox than its own. */
+  /** Where answers come in: a probe may subscribe to no other inbox. */
   readonly inboxPrefix?: string;
   /** How long to wait for the first connection; without it, for ever. */
   readonly firstConnectionMs?: number;

@@ -40,7 +40,7 @@ export async function handOverInLines<Entry extends Lined>(
 }
 
 /**
- * Pings accepted while the bus was away, on the disk of the place that accepted them. Further pings
+ * Pings accepted while the bus was down, on the disk of the place that accepted them. Further pings
  * queue behind those on disk. One drain delivers at a time, and the file is truncated when it is
  * empty; when the bus goes away again, the rest of a large file is rewritten.
  */

@@ -213,7 +213,7 @@ export type PingReply = {
 
 /**
  * How pings are accepted, the same at every ping receiver and coordinator: on the bus before the
- * answer, on disk while the bus is away. While pings wait on disk further ones queue behind them,
+ * answer, on disk while the bus is down. While pings wait on disk further ones queue behind them,
  * so the bus gets them in order. With forwarding they leave by it, each as it comes, while the bus
  * is away or just failed.
  */

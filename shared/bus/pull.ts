@@ -7,7 +7,7 @@ import type { BusStatus, Message, Subscription } from './messages.ts';
  * the next message and its own inbox.
  *
  * It handles one set of messages at a time, in order, and waits while the consumer is missing or
- * the bus is away.
+ * the bus is down.
  */
 export type Delivered = Message & {
   /** How often it was delivered, this time included. */

@@ -183,7 +183,7 @@ function columnsOf(item: Item, listed: readonly string[] | undefined): readonly 
     : listed.filter((key) => Object.hasOwn(item, key));
 }
 
-/** The columns that a narrow terminal drops, in this order; half of every word helps no one. */
+/** The columns that a narrow terminal drops, in this order, rather than cut every word. */
 const givenUp = [
   'cause_class',
   'took_ms',

@@ -1,7 +1,7 @@
 import { isTimeZone, parseCron } from '../checks/heartbeat/schedule.ts';
 import { ofTable } from './rows.ts';
 
-/** Calendar events of systemd, such as `Mon..Fri 09:00`, as cron says them. */
+/** Calendar events of systemd, such as `Mon..Fri 09:00`, as cron expressions. */
 
 const shorthands: Readonly<Record<string, string>> = {
   minutely: '*:*',

@@ -136,7 +136,7 @@ export function credentialsFrom(
   return { username, password: work.secret(name, 'password', password) };
 }
 
-/** A web address, with what it says of a user, and secrets in its query as variables. */
+/** A URL; its credentials and the secrets in its query become variables. */
 export function addressFrom(
   address: string,
   name: string,

@@ -14,7 +14,7 @@ type Judged = {
   readonly phases: PhaseTimes | null;
 };
 
-/** A job is checked from nowhere: the world says nothing of it, its own pings do. */
+/** A job has no target to check: only its pings tell its state. */
 export function isOfJob({ layer }: { readonly layer: string | null }): boolean {
   return layer === 'heartbeat';
 }

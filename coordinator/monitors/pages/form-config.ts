@@ -135,7 +135,7 @@ const delays = new Map([
   ['120', '2 min'],
 ]);
 
-/** What a new monitor of this form has: a blip of some seconds, as of a deploy, wakes nobody. */
+/** The default of the form: a blip of seconds, such as a deploy, pages nobody. */
 export const firstDelay = { 'config.alert_after_s': '15' };
 
 const told: SettingGroup = {
@@ -398,7 +398,7 @@ export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
 };
 
 /**
- * The field of places says `continents` and `probe`, too. No probe checks a heartbeat, so locations
+ * The field of places sets `continents` and `probe`, too. No probe checks a heartbeat, so locations
  * and timeouts have no effect on it; stored values are kept.
  */
 export const silentKeys: Readonly<Record<Kind, readonly string[]>> = {

@@ -139,7 +139,7 @@ export const certificate: Widget = field((drawn) =>
   area({ ...drawn, placeholder: '-----BEGIN CERTIFICATE-----' }),
 );
 
-/** Its spaces count. */
+/** Spaces matter. */
 function exactly(draw: Widget['draw']): Widget {
   return {
     ...field(draw),

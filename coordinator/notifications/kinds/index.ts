@@ -44,7 +44,7 @@ export function kindOf(id: string): ChannelKind | undefined {
   return channelKinds.find((kind) => kind.id === id);
 }
 
-/** What wakes people gets no warnings (rule 44) unless somebody says so. */
+/** What pages people gets no warnings (rule 44) unless chosen. */
 export function wantsWarnings(id: string): boolean {
   return !['pager', 'phone', 'browser'].includes(kindOf(id)?.family ?? '');
 }

@@ -261,7 +261,7 @@ export type HttpJudging = {
   readonly after_s?: (answer: HttpAnswer) => unknown;
 };
 
-/** What a proxy answers while the server behind it is away. */
+/** What a proxy answers while the server behind it is down. */
 const saidByProxies = [403, 404];
 
 /**

@@ -149,7 +149,7 @@ function entryAddress({ origin }: View, { id }: PublicIncident): string {
   return `${origin}#i-${id}`;
 }
 
-/** What programs read from a page: the same value, and nothing more. */
+/** For programs: the data of the page, and nothing more. */
 export function atomFeed(view: View): string {
   const { page, origin, language } = view;
   const updated = Math.max(0, ...page.incidents.map(changedAt));

@@ -8,7 +8,7 @@ import { listCertificates } from '../contract.ts';
 
 type Certificate = OutputOf<typeof listCertificates>['items'][number];
 
-/** Those that are the same certificate, which one renewal replaces, are one. */
+/** Groups by certificate: one renewal replaces it everywhere. */
 function together(items: readonly Certificate[]): Ending[] {
   return [...Map.groupBy(items, ({ fingerprint }) => fingerprint).values()].flatMap((same) => {
     const [first] = same;

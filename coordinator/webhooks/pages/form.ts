@@ -97,7 +97,7 @@ function formPage(state: FormState, webhook?: Webhook): PageAnswer {
   });
 }
 
-/** Only now: later it is encrypted. */
+/** Shown once: it is stored encrypted. */
 function secretPage(id: string, name: string, secret: string): PageAnswer {
   return show({
     title: 'Copy your secret',

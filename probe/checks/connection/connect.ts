@@ -51,8 +51,8 @@ export function secureSocket(plain: Socket, securing: Securing, trust: Trust): T
 }
 
 /**
- * Closes with a last word, or with the one that TLS demands. What the system has not taken by the
- * next turn is not waited for: nobody may keep a check's socket open by not reading.
+ * Closes after `farewell`, or after the close_notify of TLS. Does not wait until it is sent: a peer
+ * that does not read must not keep a check's socket open.
  */
 export function closeSocket(socket: Socket, farewell?: Buffer): void {
   socket.on('error', ignored);

@@ -59,7 +59,7 @@ export async function loadHttp2(): Promise<Library> {
 const maxHeaders = 1_024;
 /** What the library may hold of one connection. */
 const maxMegabytes = 1;
-/** As much as a body may have, so that a distant server need not wait for our consent. */
+/** As much as a body may have, so that a distant server need not wait for a window update. */
 const ownWindow = 1_048_576;
 
 const ignored = (): void => undefined;

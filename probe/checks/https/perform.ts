@@ -362,10 +362,10 @@ export function createHttpsCheck(dependencies: HttpsDependencies): Check {
   };
 }
 
-/** One bite at a turn of the loop, whoever has work: others come in between. */
+/** One slice at a turn of the loop, whoever has work: others come in between. */
 const bites = pLimit(1);
 
-/** The first bite is enough for nearly all, and made at once. */
+/** The first slice is enough for nearly all, and made at once. */
 async function inBites<Result>(work: Generator<void, Result>): Promise<Result> {
   let step = work.next();
   while (!step.done) step = await bites(async () => work.next(await setImmediate()));

@@ -191,7 +191,7 @@ function jsonBroken(assertion: JsonAssertion, document: Json, body: string): Bro
   return undefined;
 }
 
-/** Work that rests between bites: a long body holds up no other check. */
+/** Work that rests between slices: a long body holds up no other check. */
 type InBites<Result> = Generator<void, Result>;
 
 /** What the patterns of one check may cost together: twenty in a body of 1 MiB, or some tenths of a second. */
@@ -424,7 +424,7 @@ function* judged(
 }
 
 /**
- * Judges an https check, in bites. Builds evidence for failures, and for a success when wanted, and
+ * Judges an https check, in slices. Builds evidence for failures, for a success when wanted, and
  * warnings for a success.
  */
 export function* judgeHttps(

@@ -105,7 +105,7 @@ function isHttp2Wanted(
 
 /**
  * Whether a server that was asked by HTTP/2 does not speak it, or says that it wants HTTP/1.1. One
- * that hangs up without a word may be such a one, and is asked again where that does no harm.
+ * that closes the connection without an answer may be one, and is retried where that is safe.
  */
 function isNotHttp2({ reader, failure }: Exchanged, method: string): boolean {
   return (

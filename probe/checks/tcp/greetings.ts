@@ -9,7 +9,7 @@ import type { Banner, Upgrade } from '../../../shared/checks/tcp/keys.ts';
 export type Reading =
   /** As it should be; `used` of the bytes belong to it. */
   | { readonly is: 'right'; readonly used: number }
-  /** The server wants another word of ours before it goes on. */
+  /** The server wants another command before it goes on. */
   | { readonly is: 'reply'; readonly used: number; readonly send: Buffer }
   /** It speaks the protocol and refuses. */
   | { readonly is: 'refused'; readonly code?: string | number }
@@ -253,7 +253,7 @@ function text(line: string): Buffer {
 const startup = text('\0\u0003\0\0user\0antipode\0database\0postgres\0\0');
 const postgresStartup = Buffer.concat([Buffer.from([0, 0, 0, 4 + startup.length]), startup]);
 
-/** How a healthy server of each protocol is recognised, and our last word to it. */
+/** How a healthy server of each protocol is recognised, and how we close. */
 export const greetings: Readonly<
   Record<Banner, { readonly exchanges: readonly Exchange[]; readonly farewell?: Buffer }>
 > = {

@@ -6,7 +6,7 @@ import type { Place } from './syntax.ts';
  * Searches a text for a pattern in a time that grows with the length of the text alone, whatever
  * the pattern: it follows all ways through the program at once, one character after the other, and
  * remembers which ways a character leads to. Every step is counted, so who searches can rest
- * between bites, and give up.
+ * between slices, and give up.
  */
 
 /** What searches may still cost, and what until the next rest; they take from it. */
@@ -19,7 +19,7 @@ export function effortOf(left: number): SearchBudget {
 /** Where the first match ends, nothing, or that it would have cost more than was left. */
 export type Found = { readonly end: number } | 'nothing' | 'untold';
 
-/** How many steps are one bite: some milliseconds. */
+/** How many steps are one slice: some milliseconds. */
 const bite = 100_000;
 /** What a step costs that is followed for the first time, beside one that is remembered. */
 const unseen = 4;
@@ -59,7 +59,7 @@ export function searched(source: string, text: string, effort: SearchBudget): Fo
   return runToEnd(search(source, text, effort));
 }
 
-/** The result of work in bites, without a rest between. */
+/** The result of work in slices, without a rest between. */
 export function runToEnd<Result>(work: Generator<void, Result>): Result {
   for (;;) {
     const { done, value } = work.next();

@@ -93,7 +93,7 @@ function sitesOfIngress(spec: unknown): readonly Site[] {
   });
 }
 
-/** Controllers read such a path as an expression: what stands before its first sign is a path. */
+/** Controllers read such a path as an expression: literal up to its first metacharacter. */
 function literalPart(path: string): string {
   const [literal = ''] = /^[^()[\]{}*+?^$|\\]*/.exec(path) ?? [];
   return literal;

@@ -159,11 +159,11 @@ async function once(
 }
 
 export type Timings = Pauses & {
-  /** Changes within this time of each other are applied together, */
+  /** Changes within this time of each other are applied together. */
   readonly settleMs: number;
-  /** but wait no longer than this. */
+  /** The longest that a change waits for further ones. */
   readonly longestSettleMs: number;
-  /** What somebody changed by hand is put right this often. */
+  /** How often manual changes are reverted. */
   readonly resyncMs: number;
 };
 

@@ -147,7 +147,7 @@ export async function follow(kept: Kept, watching: Watching): Promise<void> {
       version = seen.version;
       attempt = 0;
       tell(kept.source, undefined);
-      // A server that only hangs up is spared.
+      // Spares a server that only disconnects.
       if (seen.events === 0) await pause(pauses.firstRetryMs, signal);
     } catch (error) {
       if (signal.aborted) return;

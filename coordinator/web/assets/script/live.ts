@@ -9,7 +9,7 @@ const awaitsMs = 3_000;
 const timeoutMs = 15_000;
 /**
  * The service sends a sign of life every ten seconds: a stream that is silent for longer is cut
- * off, whatever the browser believes.
+ * off, whatever the browser reports.
  */
 const silentMs = 25_000;
 /** A restart takes less. */
