@@ -30,7 +30,7 @@ export type Topic = keyof typeof payloads;
 export type Payload<Of extends Topic> = z.infer<(typeof payloads)[Of]>;
 export type MonitorChange = Payload<'monitor'>;
 
-export type OutboxLine<Of extends Topic> = {
+export type OutboxRow<Of extends Topic> = {
   readonly id: number;
   readonly at: number;
   readonly organisation: string | null;
@@ -82,12 +82,12 @@ export async function enqueueAll<Of extends Topic>(
  * The oldest waiting rows of a topic and, where it has them, of a partition. An unreadable row is
  * returned as a fault, not skipped.
  */
-export async function waitingLines<Of extends Topic>(
+export async function waitingRows<Of extends Topic>(
   sql: Queryable,
   topic: Of,
   partition: number | null,
   limit: number,
-): Promise<OutboxLine<Of>[]> {
+): Promise<OutboxRow<Of>[]> {
   const rows = await sql<
     { id: number; created_at: Date; organisation_id: string | null; payload: unknown }[]
   >`
@@ -122,14 +122,14 @@ export async function partitionsWaiting(
   return rows.map(({ partition }) => partition);
 }
 
-export function linesDone(sql: Queryable, ids: readonly number[]): Statement[] {
+export function rowsDone(sql: Queryable, ids: readonly number[]): Statement[] {
   return ids.length === 0
     ? []
     : [sql`update outbox set done_at = now() where id = any(${[...ids]})`];
 }
 
 export function markDone(sql: Queryable, ids: readonly number[]): Promise<void> {
-  return executeAll(linesDone(sql, ids));
+  return executeAll(rowsDone(sql, ids));
 }
 
 /** Deletes rows a week after they are done; until then they help to investigate. */

@@ -1,7 +1,7 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { CommitSlot, Queryable, Sql } from '../database/connect.ts';
 import { executeAll, type Statement } from '../database/connect.ts';
-import { linesDone } from '../database/outbox.ts';
+import { rowsDone } from '../database/outbox.ts';
 import { inTransaction } from '../database/sql.ts';
 import { openNotice } from '../health/notices.ts';
 import {
@@ -157,7 +157,7 @@ function statementsOf(sql: Queryable, owner: string, units: readonly Unit[]): St
       sql,
       all(({ watermarks }) => watermarks),
     ),
-    ...linesDone(
+    ...rowsDone(
       sql,
       all(({ done }) => done),
     ),

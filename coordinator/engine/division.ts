@@ -36,7 +36,7 @@ type Move = { readonly partition: number; readonly at: number };
 export type Division = { readonly giveUp: readonly number[]; readonly take: readonly number[] };
 
 /** As many change hands at once. */
-const bite = 8;
+const batchSize = 8;
 /** A partition that was taken more often than this within the window circles. */
 const usualTakes = 3;
 const windowMs = 300_000;
@@ -51,7 +51,7 @@ export function divide(input: DivisionInput): Division {
   const beyond = running.slice(share.keep);
   if (beyond.length === 0) return { giveUp: [], take: taken(input) };
   // More follow when these have an owner.
-  const most = isUnable ? beyond.length : Math.max(0, bite - leaving - free.length);
+  const most = isUnable ? beyond.length : Math.max(0, batchSize - leaving - free.length);
   return { giveUp: beyond.slice(0, most), take: [] };
 }
 
@@ -71,7 +71,7 @@ function taken({
   const lastAt = history.takes.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
   // What loads for longer than a lease waits for a slow bus or database; it must not hold up the
   // partitions that nobody works on.
-  const room = bite - (now - lastAt < leaseMs ? loading : 0);
+  const room = batchSize - (now - lastAt < leaseMs ? loading : 0);
   const isLeft = ({ partition, freeMs }: FreeLease): boolean =>
     freeMs < leaseMs &&
     history.givenUp.some(

@@ -2,7 +2,7 @@ import { readBatch } from '../../shared/bus/batch.ts';
 import { strictJsonOf } from '../../shared/bus/messages.ts';
 import type { Watched } from '../core/types.ts';
 import { isPassing } from '../database/connect.ts';
-import { markDone, type OutboxLine, waitingLines } from '../database/outbox.ts';
+import { markDone, type OutboxRow, waitingRows } from '../database/outbox.ts';
 import type { AssignmentChange } from '../probes/assignments.ts';
 import {
   addMonitor,
@@ -79,7 +79,7 @@ async function readOutbox(
   state: PartitionState,
   { sql, roster, clock }: PartitionDependencies,
 ): Promise<OutboxDecisions | undefined> {
-  const lines = await waitingLines(sql, 'monitor', state.lease.partition, most);
+  const lines = await waitingRows(sql, 'monitor', state.lease.partition, most);
   if (lines.length === 0) return undefined;
   const ids = [...new Set(lines.map(({ payload }) => payload.monitor))];
   const rows = new Map((await monitorsById(sql, ids)).map((row) => [row.id, row]));
@@ -115,7 +115,7 @@ async function readOutbox(
 /** Applies one change of a monitor, as an operation wrote it, to what is known of it. */
 function apply(
   decisions: DecisionBatch,
-  line: OutboxLine<'monitor'>,
+  line: OutboxRow<'monitor'>,
   row: MonitorRow | undefined,
   now: number,
 ): void {
@@ -153,7 +153,7 @@ function apply(
  * itself.
  */
 function needsRecheck(
-  { payload: { change, what_is_checked_changed } }: OutboxLine<'monitor'>,
+  { payload: { change, what_is_checked_changed } }: OutboxRow<'monitor'>,
   row: MonitorRow,
 ): boolean {
   return (
@@ -188,7 +188,7 @@ export async function retrySetAsideAsked(
   deps: PartitionDependencies,
 ): Promise<void> {
   const { sql, bus, log } = deps;
-  for (const line of await waitingLines(sql, 'set_aside', state.lease.partition, 100)) {
+  for (const line of await waitingRows(sql, 'set_aside', state.lease.partition, 100)) {
     const { id } = line.payload;
     const aside = await setAsideById(sql, id);
     if (aside) {

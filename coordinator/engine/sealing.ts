@@ -48,7 +48,7 @@ export async function sealTurn(
     if (!state.sealing && !hasDue(hours)) beginRound(hours, endedBefore);
     state.sealing ??= beginSealing(hours);
     if (state.sealing) {
-      await sealBite(state, state.sealing, atOnce, deps);
+      await sealBatch(state, state.sealing, atOnce, deps);
       if (state.sealing || hasDue(hours)) return { is: 'sealed', isMore: true };
     }
     const until = sealedUntil(hours, endedBefore);
@@ -63,7 +63,7 @@ export async function sealTurn(
   }
 }
 
-async function sealBite(
+async function sealBatch(
   state: SealedState,
   sealing: Sealing,
   atOnce: number,
@@ -71,17 +71,17 @@ async function sealBite(
 ): Promise<void> {
   const { monitors, hour } = sealing;
   const { partition } = state.lease;
-  const bite = monitors.slice(-atOnce);
+  const batch = monitors.slice(-atOnce);
   // The day of checks that waited too long is no longer kept.
   if (hour >= oldestKept(clock.now())) {
     const damaged = new Set<number>();
     const onDamage = (key: number) => damaged.add(key);
     const stored = createResults({ running: noRunningHours, clock, log, onDamage });
-    const keys = bite.map((key) => ({ key, partition }));
+    const keys = batch.map((key) => ({ key, partition }));
     const seal = await sealOf(sql, { stored, damaged }, sealing, keys);
     await writer.commit({ ...emptyUnit(state.lease), seal });
   }
-  monitors.length -= bite.length;
+  monitors.length -= batch.length;
   if (monitors.length > 0) return;
   endSealing(state.hours);
   state.sealing = undefined;

@@ -12,7 +12,7 @@ import { createDigest, type Digest, elementOf } from '../../shared/checks/assign
 import { mergePings, withSettings } from '../../shared/checks/heartbeat/state.ts';
 import type { Sql } from '../database/connect.ts';
 import { listenTo } from '../database/listen.ts';
-import { markDone, outboxChannel, waitingLines } from '../database/outbox.ts';
+import { markDone, outboxChannel, waitingRows } from '../database/outbox.ts';
 import { doAlone, inTransaction } from '../database/sql.ts';
 import type { MonitorRow } from '../engine/queries.ts';
 import type { Announcements } from '../probes/announcements.ts';
@@ -211,7 +211,7 @@ export async function openPingBook({
     for (let more = true; more; ) {
       more = await inTransaction(sql, async (tx) => {
         await doAlone(tx, 'pingKeys');
-        const lines = await waitingLines(tx, 'ping_key', null, most);
+        const lines = await waitingRows(tx, 'ping_key', null, most);
         for (const { organisation, payload } of lines)
           if (organisation !== null)
             await publishKey(payload.key, organisation, await pingKey(tx, payload.key));

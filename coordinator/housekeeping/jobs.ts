@@ -125,7 +125,7 @@ export type RetentionDays = {
  * again.
  */
 const settledMs = 120_000;
-const bite = 10_000;
+const batchSize = 10_000;
 /** How many monitors get a day's rows put into chunks in one transaction. */
 const convertedAtOnce = 10;
 /** How many days of monitors are summarized in one transaction: their chunks are some megabytes. */
@@ -133,7 +133,7 @@ const daysAtOnce = 100;
 /** How many monitors leave the trash in one transaction. */
 const atOnce = 100;
 /** Monitors without a verdict are rarely many; after a large import a tick looks at so many only. */
-const [unseenAtOnce, maxUnseenBites] = [1_000, 10];
+const [unseenAtOnce, maxUnseenBatches] = [1_000, 10];
 /** How many monitors lose the checks that their plan keeps no longer in one transaction. */
 const prunedAtOnce = 500;
 /** How long a mail that was sent, or never will be, can be looked up. */
@@ -269,15 +269,15 @@ export function createHousekeeper({
             convertResults(transaction, {
               now,
               keptFrom: oldestKept(kept, now),
-              bite: convertedAtOnce,
+              batchSize: convertedAtOnce,
               log,
             }),
           ),
         );
       await repeat(until, () =>
-        inTransaction(sql, (transaction) => makeDays(transaction, { now, bite: daysAtOnce, log })),
+        inTransaction(sql, (transaction) => makeDays(transaction, { now, batchSize: daysAtOnce, log })),
       );
-      for (let left = maxUnseenBites; left > 0; left -= 1) {
+      for (let left = maxUnseenBatches; left > 0; left -= 1) {
         const last = await markSeen(sql, results, unseenAfter, unseenAtOnce);
         unseenAfter = last ?? 0;
         if (last === null) break;
@@ -297,22 +297,22 @@ export function createHousekeeper({
       });
       if (isLeader() && now - forgottenAt >= forgetEveryMs) {
         await forget(now);
-        await repeat(until, () => forgetMails(sql, new Date(now - mailDays * day), bite));
+        await repeat(until, () => forgetMails(sql, new Date(now - mailDays * day), batchSize));
         const before = {
           told: new Date(now - sentDays * day),
           tests: new Date(now - forgetEveryMs),
         };
-        await repeat(until, () => deleteSentAlerts(sql, before, bite));
+        await repeat(until, () => deleteSentAlerts(sql, before, batchSize));
         await repeat(until, () =>
-          deleteIdempotencyRecords(sql, new Date(now - idempotencyKeptMs), bite),
+          deleteIdempotencyRecords(sql, new Date(now - idempotencyKeptMs), batchSize),
         );
         await forgetRegistrations(sql, new Date(now - registrationDays * day));
-        await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), bite));
-        await repeat(until, () => forgetDeliveries(sql, new Date(now - deliveryDays * day), bite));
+        await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), batchSize));
+        await repeat(until, () => forgetDeliveries(sql, new Date(now - deliveryDays * day), batchSize));
         forgottenAt = now;
       }
       if (isLeader() && now - lightenedAt >= lightenEveryMs) {
-        await repeat(until, () => shrinkIdempotencyRecords(sql, mostAnswerBytes, bite));
+        await repeat(until, () => shrinkIdempotencyRecords(sql, mostAnswerBytes, batchSize));
         lightenedAt = now;
       }
       if (isLeader()) {
@@ -324,11 +324,11 @@ export function createHousekeeper({
         await farewells.tick(() => performance.now() < until);
       }
       await repeat(until, () =>
-        inTransaction(sql, (transaction) => forgetMonitors(transaction, bite)),
+        inTransaction(sql, (transaction) => forgetMonitors(transaction, batchSize)),
       );
       if (isLeader())
         await repeat(until, () =>
-          inTransaction(sql, (transaction) => dropRollups(transaction, { now, bite: daysAtOnce })),
+          inTransaction(sql, (transaction) => dropRollups(transaction, { now, batchSize: daysAtOnce })),
         );
     },
   };

@@ -44,7 +44,7 @@ export async function samplesOf(
 /** How often an open incident is frozen again, once its first results are about to be dropped. */
 const againAfter = '6 hours';
 
-const bite = 50;
+const batchSize = 50;
 
 /**
  * Freezes the observations of some incidents: of those that ended a while ago, and of open ones
@@ -62,7 +62,7 @@ export async function freezeSamples(
       and (i.resolved_at < ${new Date(endedBefore)}
         or (i.resolved_at is null and i.started_at < ${new Date(keptFrom)}
           and (i.frozen_at is null or i.frozen_at < now() - ${againAfter}::interval)))
-    order by i.resolved_at limit ${bite} for update skip locked`;
+    order by i.resolved_at limit ${batchSize} for update skip locked`;
   if (due.length === 0) return false;
   const ids = due.map(({ id }) => id);
   const chosen = await sql<Chosen[]>`select ${chosenColumns(sql)}

@@ -80,20 +80,20 @@ async function shut(sql: Queryable, id: string, at: Date): Promise<boolean> {
 }
 
 /** A batch of the tables with many rows; steps before the messages that they refer to. */
-async function forgetRows(sql: Queryable, id: string, bite: number): Promise<boolean> {
+async function forgetRows(sql: Queryable, id: string, batchSize: number): Promise<boolean> {
   const steps = await sql`delete from alert_steps
       where ctid = any(array(select ctid from alert_steps where organisation_id = ${id}
-        limit ${bite}))`;
+        limit ${batchSize}))`;
   if (steps.count > 0) return true;
   const messages = await sql`delete from messages
       where ctid = any(array(select ctid from messages where organisation_id = ${id}
-        limit ${bite}))`;
+        limit ${batchSize}))`;
   if (messages.count > 0) return true;
   return (
     (
       await sql`delete from alerts
         where ctid = any(array(select ctid from alerts where organisation_id = ${id}
-          limit ${bite}))`
+          limit ${batchSize}))`
     ).count > 0
   );
 }
@@ -141,13 +141,13 @@ async function isStillNotified(sql: Queryable, id: string): Promise<boolean> {
 }
 
 /** Deleting the rest still writes to the log, so the log is deleted last. */
-async function forgetLog(sql: Queryable, id: string, bite: number): Promise<boolean> {
+async function forgetLog(sql: Queryable, id: string, batchSize: number): Promise<boolean> {
   const events = await sql`delete from events
-      where ctid = any(array(select ctid from events where organisation_id = ${id} limit ${bite}))`;
+      where ctid = any(array(select ctid from events where organisation_id = ${id} limit ${batchSize}))`;
   if (events.count > 0) return true;
   const log = await sql`delete from audit_log
       where ctid = any(array(select ctid from audit_log where organisation_id = ${id}
-        limit ${bite}))`;
+        limit ${batchSize}))`;
   return log.count > 0;
 }
 
@@ -166,7 +166,7 @@ async function removeLast(sql: Queryable, { id, name }: Ending, at: Date): Promi
   });
 }
 
-export type Bite = { readonly rows: number; readonly monitors: number };
+export type BatchSize = { readonly rows: number; readonly monitors: number };
 
 /**
  * The next batch of an organisation. `more`: there is more to do now; `later`: others must receive
@@ -176,7 +176,7 @@ export async function endOrganisation(
   sql: Queryable,
   id: string,
   at: Date,
-  { rows, monitors }: Bite,
+  { rows, monitors }: BatchSize,
 ): Promise<'more' | 'later' | 'gone'> {
   const [ending] = await sql<Ending[]>`
     select id, name, time_zone, ends_at from organisations where id = ${id}
@@ -198,7 +198,7 @@ export async function endOrganisation(
  * Small enough that no one waits for it: a monitor takes its incidents, their evidence and its
  * ledger along.
  */
-const usualBite: Bite = { rows: 10_000, monitors: 20 };
+const usualBatchSize: BatchSize = { rows: 10_000, monitors: 20 };
 
 /** Mails the owners of organisations that end soon, and deletes those past their date. */
 export type Farewells = { readonly tick: (isTime: () => boolean) => Promise<void> };
@@ -207,12 +207,12 @@ export function createFarewells({
   sql,
   clock,
   log,
-  bite = usualBite,
+  batchSize = usualBatchSize,
 }: {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
-  readonly bite?: Bite;
+  readonly batchSize?: BatchSize;
 }): Farewells {
   return {
     tick: async (isTime) => {
@@ -225,7 +225,7 @@ export function createFarewells({
       for (const id of await organisationsToEnd(sql, at))
         for (let state: 'more' | 'later' | 'gone' = 'more'; state === 'more' && isTime(); ) {
           state = await inTransaction(sql, (transaction) =>
-            endOrganisation(transaction, id, at, bite),
+            endOrganisation(transaction, id, at, batchSize),
           );
           if (state === 'gone')
             log.info({ organisation: id }, 'deleted an organisation whose notice period has ended');

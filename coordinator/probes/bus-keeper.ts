@@ -14,7 +14,7 @@ import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import type { Key } from '../../shared/bus/nkeys.ts';
 import { probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
 import type { Sql } from '../database/connect.ts';
-import { markDone, waitingLines } from '../database/outbox.ts';
+import { markDone, waitingRows } from '../database/outbox.ts';
 import { endNoticesAbout } from '../health/notices.ts';
 import type { Directory } from './directory.ts';
 import { pushRevocations } from './identities.ts';
@@ -281,7 +281,7 @@ export function createProbeBusAdmin(dependencies: BusAdminDependencies): ProbeBu
         await pushAll();
         await directory.refresh();
       }
-      const lines = await waitingLines(sql, 'probe', null, 100);
+      const lines = await waitingRows(sql, 'probe', null, 100);
       if (lines.length === 0) return;
       await directory.refresh();
       // First: probes that must be kept out.

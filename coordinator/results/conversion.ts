@@ -34,12 +34,12 @@ export async function convertResults(
   {
     now,
     keptFrom,
-    bite,
+    batchSize,
     log,
   }: {
     readonly now: number;
     readonly keptFrom: number;
-    readonly bite: number;
+    readonly batchSize: number;
     readonly log: Pick<Log, 'error'>;
   },
 ): Promise<boolean> {
@@ -49,13 +49,13 @@ export async function convertResults(
   const rows = await sql<{ key: number }[]>`
     select distinct monitor_key as key from results
     where at >= ${new Date(day)} and at < ${new Date(day + dayMs)} and monitor_key > ${monitor}
-    order by 1 limit ${bite}`;
+    order by 1 limit ${batchSize}`;
   const keys = rows.map(({ key }) => key);
   await convertDay(sql, keys, day, log);
   const last = keys.at(-1);
   await writeProgress(
     sql,
-    last === undefined || keys.length < bite
+    last === undefined || keys.length < batchSize
       ? { day: day + dayMs, monitor: 0 }
       : { day, monitor: last },
   );

@@ -49,7 +49,7 @@ type ChunkRow = { readonly monitor_key: number; readonly at: Date; readonly data
 /** Makes the rows of some marked days. False when no mark waits. */
 export async function makeDays(
   sql: Transaction,
-  { now, bite, log }: { readonly now: number; readonly bite: number; readonly log: Log },
+  { now, batchSize, log }: { readonly now: number; readonly batchSize: number; readonly log: Log },
 ): Promise<boolean> {
   // Marks are deleted before chunks are read: one that is made meanwhile waits, and is there for
   // the next time.
@@ -58,7 +58,7 @@ export async function makeDays(
     delete from stale_days where (day, monitor_key) in (
       select day, monitor_key from stale_days
       where day < ${dateOf(now - settledMs)} and since <= ${new Date(now - againMs)}
-      order by day, monitor_key limit ${bite} for update skip locked)
+      order by day, monitor_key limit ${batchSize} for update skip locked)
     returning day, monitor_key`;
   for (const [day, some] of Map.groupBy(marks, (mark) => mark.day.getTime()))
     await makeDay(
@@ -390,7 +390,7 @@ const rollupsKeptMs = 10 * dayMs;
  */
 export async function dropRollups(
   sql: Transaction,
-  { now, bite }: { readonly now: number; readonly bite: number },
+  { now, batchSize }: { readonly now: number; readonly batchSize: number },
 ): Promise<boolean> {
   const [done] = await sql<{ day: string; monitor_key: number }[]>`
     select day::text, monitor_key from dropped_rollups for update`;
@@ -400,7 +400,7 @@ export async function dropRollups(
     from daily_rollups d
     where (d.day, d.monitor_key) > (${done?.day ?? '1970-01-01'}::date, ${done?.monitor_key ?? 0}::bigint)
       and d.day < ${dateOf(now - rollupsKeptMs)}
-    order by d.day, d.monitor_key limit ${bite}`;
+    order by d.day, d.monitor_key limit ${batchSize}`;
   const firstStale = rows.findIndex(({ is_stale }) => is_stale);
   const made = firstStale < 0 ? rows : rows.slice(0, firstStale);
   const last = made.at(-1);

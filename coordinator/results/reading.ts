@@ -128,8 +128,8 @@ export function createResults({
 
   const newestStored: NewestStored = async (sql, monitors, limits) => {
     const found = new Map<number, readonly Check[]>();
-    for (const bite of bitesOf(monitors))
-      for (const row of await newestRows(sql, bite, limits)) found.set(row.key, checksIn(row));
+    for (const batch of batchesOf(monitors))
+      for (const row of await newestRows(sql, batch, limits)) found.set(row.key, checksIn(row));
     return found;
   };
 
@@ -139,9 +139,9 @@ export function createResults({
       running.checksOf(partition, key, from, to),
     );
     const all: (readonly Check[])[] = [];
-    for (const bite of bitesOf(windows))
-      for (const [nth, row] of (await rowsWithin(sql, bite)).entries()) {
-        const { from, to } = bite[nth] ?? { from: 0, to: 0 };
+    for (const batch of batchesOf(windows))
+      for (const [nth, row] of (await rowsWithin(sql, batch)).entries()) {
+        const { from, to } = batch[nth] ?? { from: 0, to: 0 };
         const stored = checksIn(row).filter(({ at }) => at >= from && at < to);
         all.push(unionOf(recent[all.length] ?? [], stored));
       }
@@ -217,7 +217,7 @@ function latest(one: number | null, other: number | null): number | null {
   return one === null ? other : Math.max(one, other ?? one);
 }
 
-function* bitesOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
+function* batchesOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
   for (let from = 0; from < items.length; from += atOnce) yield items.slice(from, from + atOnce);
 }
 

@@ -107,14 +107,14 @@ export async function dropResultDays(sql: Queryable, before: number): Promise<st
 }
 
 /** Deletes a batch of the history of deleted monitors. False when nothing was left. */
-export async function forgetMonitors(sql: Queryable, bite: number): Promise<boolean> {
+export async function forgetMonitors(sql: Queryable, batchSize: number): Promise<boolean> {
   const [next] = await sql<{ monitor_key: number }[]>`
     select monitor_key from forgotten_monitors order by forgotten_at limit 1
     for update skip locked`;
   if (!next) return false;
   const key = next.monitor_key;
   const raw = await sql`delete from results
-      where ctid in (select ctid from results where monitor_key = ${key} limit ${bite})
+      where ctid in (select ctid from results where monitor_key = ${key} limit ${batchSize})
         and monitor_key = ${key}`;
   const chunks = await sql`delete from chunks where monitor_key = ${key}`;
   const rolled = await sql`delete from rollups where monitor_key = ${key}`;
@@ -139,12 +139,12 @@ export async function pruneChecks(
   sql: Queryable,
   ends: readonly PlanEnd[],
   after: number,
-  bite: number,
+  batchSize: number,
 ): Promise<number | null> {
   const monitors = await sql<{ key: number; plan: string }[]>`
     select m.key, o.plan from monitors m join organisations o on o.id = m.organisation_id
     where m.key > ${after} and o.plan = any(${ends.map(({ plan }) => plan)}::text[])
-    order by m.key limit ${bite}`;
+    order by m.key limit ${batchSize}`;
   for (const { plan, before } of ends) {
     const keys = monitors.flatMap((each) => (each.plan === plan ? [each.key] : []));
     if (keys.length === 0) continue;

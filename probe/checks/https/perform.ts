@@ -363,12 +363,12 @@ export function createHttpsCheck(dependencies: HttpsDependencies): Check {
 }
 
 /** One slice at a turn of the loop, whoever has work: others come in between. */
-const bites = pLimit(1);
+const slices = pLimit(1);
 
 /** The first slice is enough for nearly all, and made at once. */
-async function inBites<Result>(work: Generator<void, Result>): Promise<Result> {
+async function inSlices<Result>(work: Generator<void, Result>): Promise<Result> {
   let step = work.next();
-  while (!step.done) step = await bites(async () => work.next(await setImmediate()));
+  while (!step.done) step = await slices(async () => work.next(await setImmediate()));
   return step.value;
 }
 
@@ -458,7 +458,7 @@ async function perform(
     redirects,
     phases: { ...phases, total: performance.now() - began - memory.waited_ms },
   };
-  const verdict = await inBites(judgeHttps(plan.settings, observation, context.evidence_wanted));
+  const verdict = await inSlices(judgeHttps(plan.settings, observation, context.evidence_wanted));
   for (const free of bodies) free();
   return { settings: plan.settings, verdict, hops };
 }

@@ -192,7 +192,7 @@ function jsonBroken(assertion: JsonAssertion, document: Json, body: string): Bro
 }
 
 /** Work that rests between slices: a long body holds up no other check. */
-type InBites<Result> = Generator<void, Result>;
+type InSlices<Result> = Generator<void, Result>;
 
 /** What the patterns of one check may cost together: twenty in a body of 1 MiB, or some tenths of a second. */
 const mostEffort = 25_000_000;
@@ -211,7 +211,7 @@ function* headerPatternBroken(
   settings: HttpsSettings,
   response: ResponseSeen,
   effort: SearchBudget,
-): InBites<Broken | undefined> {
+): InSlices<Broken | undefined> {
   const wanted = [
     ...settings.header_matches.map(([header, pattern]) => ({ header, ...wantedOf(pattern) })),
     ...settings.header_not_matches.map(([header, pattern]) => ({ header, ...unwantedOf(pattern) })),
@@ -243,7 +243,7 @@ function* bodyPatternBroken(
   response: ResponseSeen,
   body: string,
   effort: SearchBudget,
-): InBites<Broken | undefined> {
+): InSlices<Broken | undefined> {
   const wanted = [
     ...settings.body_matches.map(wantedOf),
     ...settings.body_not_matches.map(unwantedOf),
@@ -272,7 +272,7 @@ function* assertionBroken(
   settings: HttpsSettings,
   response: ResponseSeen,
   body: string,
-): InBites<Broken | undefined> {
+): InSlices<Broken | undefined> {
   const effort = effortOf(mostEffort);
   for (const [header, text] of settings.header_contains) {
     const values = headerOf(response, header);
@@ -322,7 +322,7 @@ function* responseBroken(
   seen: HttpsObservation,
   response: ResponseSeen,
   body: string,
-): InBites<Broken | undefined> {
+): InSlices<Broken | undefined> {
   const { status } = response;
   const expected = settings.expected.matches(status);
   if (!expected || !settings.expected_given) {
@@ -401,7 +401,7 @@ function* judged(
   seen: HttpsObservation,
   last: HopSeen,
   body: string,
-): InBites<Judged> {
+): InSlices<Judged> {
   if (last.failure) {
     const own = ownFault(last.failure, last.addresses);
     if (own) return { outcome: 'unknown', cause: own };
@@ -431,7 +431,7 @@ export function* judgeHttps(
   settings: HttpsSettings,
   seen: HttpsObservation,
   evidenceWanted: boolean,
-): InBites<Verdict> {
+): InSlices<Verdict> {
   const last = seen.hops.at(-1);
   if (!last) throw new Error('An https check without a hop cannot be judged');
   const head = (): string =>

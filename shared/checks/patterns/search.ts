@@ -13,14 +13,14 @@ import type { Place } from './syntax.ts';
 export type SearchBudget = { left: number; untilRest: number };
 
 export function effortOf(left: number): SearchBudget {
-  return { left, untilRest: bite };
+  return { left, untilRest: sliceSteps };
 }
 
 /** Where the first match ends, nothing, or that it would have cost more than was left. */
 export type Found = { readonly end: number } | 'nothing' | 'untold';
 
 /** How many steps are one slice: some milliseconds. */
-const bite = 100_000;
+const sliceSteps = 100_000;
 /** What a step costs that is followed for the first time, beside one that is remembered. */
 const unseen = 4;
 /** How many transitions are remembered at once. */
@@ -41,7 +41,7 @@ export function* search(
     effort.untilRest -= cost;
     if (effort.left < 0) return 'untold';
     if (effort.untilRest < 0) {
-      effort.untilRest = bite;
+      effort.untilRest = sliceSteps;
       yield;
     }
     const before = ways.steps;

@@ -85,7 +85,7 @@ describe('a coordinator', () => {
     expect(ask({ history, free: freeSince([7], 0), now: 1_020_001 }).take).toEqual([7]);
   });
 
-  test('rests between bites when partitions come back, and reports those that circle', () => {
+  test('rests between batches when partitions come back, and reports those that circle', () => {
     const roundAt = (at: number, takes: History['takes']) => remember(takes, all, at);
     const thrice = [900_000, 930_000, 960_000].reduce(
       (takes, at) => roundAt(at, takes),

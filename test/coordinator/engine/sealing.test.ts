@@ -317,7 +317,7 @@ describe('sealing', () => {
     ]);
     now = noon + 2 * hourMs;
     await makeHours();
-    // The first bite: its round goes on.
+    // The first batch: its round goes on.
     expect(await sealTurn(state, deps, 1)).toEqual({ is: 'sealed', isMore: true });
     const before = await chunk();
     await late(noon + 6);

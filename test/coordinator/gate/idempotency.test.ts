@@ -394,7 +394,7 @@ describe('done once', () => {
       ).toHaveLength(1_000);
     });
 
-    test('go bite by bite when their day is over', async () => {
+    test('go batch by batch when their day is over', async () => {
       await bench.sql`delete from kept_answers`;
       for (const key of ['1', '2', '3', '4']) {
         await send(createGroup, { name: key }, { key });

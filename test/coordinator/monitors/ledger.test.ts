@@ -245,7 +245,7 @@ describe('ledger', () => {
           values (${key}, ${iso(at)}, ${Buffer.from(data)})`;
       const log = createLog({ name: 'test', level: 'silent' });
       await bench.sql.begin((transaction) =>
-        makeDays(transaction, { now: now + day, bite: 10, log }),
+        makeDays(transaction, { now: now + day, batchSize: 10, log }),
       );
       const input = { monitor_id: id, window: '1y' };
       const { series, percentiles, source } = await bench.call(

@@ -17,7 +17,7 @@ import { ownDatabase } from '../../support/services.ts';
 
 const day = 86_400_000;
 const { sql } = await ownDatabase();
-const bite = { rows: 5, monitors: 7 };
+const batchSize = { rows: 5, monitors: 7 };
 const always = (): boolean => true;
 
 const end = (house: TestOrganisation, now: number): Promise<number> =>
@@ -129,7 +129,7 @@ describe('an organisation whose days are over', () => {
       'kept_answers',
     ])
       expect([table, (before[table] ?? 0) > 0]).toEqual([table, true]);
-    const farewells = createFarewells({ sql, clock: { now: () => now }, log: testLog(), bite });
+    const farewells = createFarewells({ sql, clock: { now: () => now }, log: testLog(), batchSize });
     await farewells.tick(always);
     expect([await mailsTo(house.owner.email), await rowsOf(house.organisation)]).toEqual([
       [],
@@ -187,14 +187,14 @@ describe('an organisation whose days are over', () => {
     const house = await ending(now);
     const step = () =>
       inTransaction(sql, (transaction) =>
-        endOrganisation(transaction, house.organisation, at, bite),
+        endOrganisation(transaction, house.organisation, at, batchSize),
       );
     const states: string[] = [];
     for (let state = ''; state !== 'gone'; ) {
-      // Killed after its bite and before the commit: as if it had not been.
+      // Killed after its batch and before the commit: as if it had not been.
       const killed = new Error('killed');
       const dying = inTransaction(sql, async (transaction) => {
-        await endOrganisation(transaction, house.organisation, at, bite);
+        await endOrganisation(transaction, house.organisation, at, batchSize);
         throw killed;
       });
       await expect(dying).rejects.toBe(killed);
@@ -212,7 +212,7 @@ describe('an organisation whose days are over', () => {
     const at = new Date(now + 7 * day);
     const [late, kept] = [await ending(now), await ending(now)];
     const step = (of: TestOrganisation) =>
-      inTransaction(sql, (transaction) => endOrganisation(transaction, of.organisation, at, bite));
+      inTransaction(sql, (transaction) => endOrganisation(transaction, of.organisation, at, batchSize));
     const keep = (of: TestOrganisation, when: Date) =>
       inTransaction(sql, (transaction) => undoEnding(transaction, of.organisation, when));
     expect(await step(late)).toBe('more');

@@ -34,12 +34,12 @@ const writeChunk = async (key: number, hour: number, checks: readonly Check[]) =
     await sql`insert into chunks (monitor_key, at, data) values (${key}, ${new Date(at)}, ${data})`;
 };
 
-const convert = async (now: number, bite = 2): Promise<number> => {
-  for (let bites = 0; ; bites += 1)
+const convert = async (now: number, batchSize = 2): Promise<number> => {
+  for (let batches = 0; ; batches += 1)
     if (
-      !(await sql.begin((transaction) => convertResults(transaction, { now, keptFrom, bite, log })))
+      !(await sql.begin((transaction) => convertResults(transaction, { now, keptFrom, batchSize, log })))
     )
-      return bites;
+      return batches;
 };
 
 const chunks = async (key: number) =>
@@ -76,7 +76,7 @@ test('rows that come late for a day that was converted are put into its chunks',
   await write(5, all.slice(5));
   await convert(today + hourMs);
   expect(await checksIn(5)).toEqual(all.slice(5));
-  // They come while the next bite runs: it waits for them.
+  // They come while the next batchSize runs: it waits for them.
   const converted = await sql.begin(async (transaction) => {
     await executeAll(convertAgain(transaction, [from + day, from]));
     const converting = convert(today + hourMs);

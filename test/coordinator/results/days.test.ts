@@ -74,7 +74,7 @@ const storeDay = async (monitor: number, start = day): Promise<Check[]> => {
 
 const make = async (now = Date.now() + dayMs): Promise<number> => {
   let rounds = 0;
-  while (await sql.begin((transaction) => makeDays(transaction, { now, bite: 3, log })))
+  while (await sql.begin((transaction) => makeDays(transaction, { now, batchSize: 3, log })))
     rounds += 1;
   return rounds;
 };
@@ -116,7 +116,7 @@ describe('rows of days', () => {
     expect(await marks()).toEqual([]);
   });
 
-  test('are made by bites, for each monitor, and steps of hours are told apart', async () => {
+  test('are made in batches, for each monitor, and steps of hours are told apart', async () => {
     for (const monitor of [1, 2, 3, 4]) await store(monitor, day, hourOf(day));
     await store(1, day + 5 * hourMs, hourOf(day + 5 * hourMs));
     expect(await make()).toBe(2);
@@ -184,7 +184,7 @@ describe('rows of days', () => {
     await sql`update chunks set data = substr(data, 1, 40) where at = ${new Date(day)}`;
     const lines: unknown[] = [];
     const now = Date.now() + dayMs;
-    await sql.begin((transaction) => makeDays(transaction, { now, bite: 3, log: recorded(lines) }));
+    await sql.begin((transaction) => makeDays(transaction, { now, batchSize: 3, log: recorded(lines) }));
     expect(lines).toEqual([
       { monitor_key: 1, at: new Date(day).toISOString(), fault: expect.stringMatching(/^it/) },
     ]);
@@ -385,7 +385,7 @@ describe('a year', () => {
       Promise.all([1, 2, 3, 4].map((monitor) => series(monitor, day, day + 3 * dayMs, 3_600)));
     const left = () => sql`select monitor_key as monitor, hour from rollups order by hour, 1`;
     const drop = async (now: number) => {
-      while (await sql.begin((transaction) => dropRollups(transaction, { now, bite: 2 })));
+      while (await sql.begin((transaction) => dropRollups(transaction, { now, batchSize: 2 })));
     };
     const before = await all();
     await drop(day + 10 * dayMs);

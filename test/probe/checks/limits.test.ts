@@ -170,7 +170,7 @@ describe('body memory', () => {
       expect(all - (verdict.phases?.total ?? all)).toBeGreaterThanOrEqual(waitMs - 2);
     });
 
-    test('are matched in bites, and given up where a pattern costs too much', async () => {
+    test('are matched in slices, and given up where a pattern costs too much', async () => {
       let drawn = 1;
       const mixed = Array.from({ length: mebi }, () => {
         drawn = (drawn * 48_271) % 2_147_483_647;

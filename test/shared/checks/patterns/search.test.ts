@@ -250,7 +250,7 @@ describe('what a search costs', () => {
     expect(long).toBeLessThan(4 * 2 * 200 * text.length);
   });
 
-  test('what is left bounds it, and it rests between bites', () => {
+  test('what is left bounds it, and it rests between slices', () => {
     const text = 'ab'.repeat(1_000_000);
     const effort = effortOf(1_000_000);
     const work = search('x', text, effort);
