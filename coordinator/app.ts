@@ -15,14 +15,14 @@ import { limitHeaders, refuseOutside, restRoutes, restServerOptions } from './ap
 import { createForwarded, soundUrl } from './api/server.ts';
 import { assistantRoutes, createAssistants } from './assistants/mcp-routes.ts';
 import { oauthRoutes } from './assistants/oauth-routes.ts';
-import { anchorsOf, type Config, connectionsBeside } from './config.ts';
+import { anchorsOf, type Config, dedicatedConnections } from './config.ts';
 import { answersSoon, connect, longWork, sessionNameOf, timeOf } from './database/connect.ts';
 import { migrate, missingMigrations } from './database/migrate.ts';
 import {
   createTimeouts,
   refuseTransactionPooling,
   unavailable,
-  untilThere,
+  waitForDatabase,
   type WithTimeout,
 } from './database/startup.ts';
 import { type Timing, usualTiming } from './engine/timing.ts';
@@ -118,11 +118,11 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   const supervisor = createSupervisor<ActorName>(log);
   const sql = connect(config.DATABASE_URL, {
     name: sessionNameOf(keyMarks),
-    connections: config.DATABASE_CONNECTIONS - connectionsBeside,
+    connections: config.DATABASE_CONNECTIONS - dedicatedConnections,
   });
   const leaving = new AbortController();
   const untilDatabase = <Entered>(enter: () => Promise<Entered>): Promise<Entered> =>
-    untilThere(enter, { url: config.DATABASE_URL, log, signal: leaving.signal });
+    waitForDatabase(enter, { url: config.DATABASE_URL, log, signal: leaving.signal });
   /**
    * Whether connected to the database with this version's schema: before that no one queries it.
    */

@@ -8,10 +8,10 @@ import { recordReaders } from './health/service-record.ts';
 import { planNames } from './organisations/plans.ts';
 
 /**
- * Connections beside the pool: one listens for changes, two watch whether connected to the
+ * Connections outside the pool: one listens for changes, two watch whether connected to the
  * database, three are for urgent work, one is for housekeeping.
  */
-export const connectionsBeside = 7;
+export const dedicatedConnections = 7;
 
 function days(fallback: number) {
   return z.coerce.number().int().min(1).max(36_500).default(fallback);
@@ -51,7 +51,7 @@ const variables = z.object({
   DATABASE_CONNECTIONS: z.coerce
     .number()
     .int()
-    .min(connectionsBeside + 3)
+    .min(dedicatedConnections + 3)
     .max(1_000)
     .default(18),
   ...busFields,

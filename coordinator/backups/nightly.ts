@@ -5,7 +5,7 @@ import { keptOfOutput, pingHeartbeat } from '../../shared/base/heartbeat.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { connect, longWork, type Sql } from '../database/connect.ts';
 import { migrate } from '../database/migrate.ts';
-import { holdAlone } from '../database/sql.ts';
+import { withAdvisoryLock } from '../database/sql.ts';
 import { backupHeader, readBackup } from './restore.ts';
 import { NoBackup, resultsSpan, writeBackup } from './write.ts';
 
@@ -326,7 +326,7 @@ export function createBackups({
     const lines: string[] = [];
     await heartbeat.began();
     try {
-      const done = await holdAlone(sql, 'backups', () => run((line) => lines.push(line)));
+      const done = await withAdvisoryLock(sql, 'backups', () => run((line) => lines.push(line)));
       if (done === undefined)
         throw new NoBackup('another run of backups goes on; wait for its end');
       await heartbeat.ended(true, lines.join('\n'));

@@ -369,10 +369,10 @@ export function connect(url: string, options: ConnectOptions = { name: 'antipode
     return postgres(url, all);
   };
   const sql = open(sockets, options.connections ?? 10);
-  ways.set(sql, {
+  pools.set(sql, {
     sockets,
     openAnother: () => open(socketsFor(patience), 1),
-    openBeside: () => open(sockets, 1),
+    openDedicated: () => open(sockets, 1),
     openSlot: () =>
       createCommitSlot(({ onDial, onClose }) => {
         const dial: DatabaseSockets['dial'] = (to) => {
@@ -381,31 +381,30 @@ export function connect(url: string, options: ConnectOptions = { name: 'antipode
         };
         return open({ dial }, 1, onClose);
       }),
-    openPatient: () => open(socketsFor(maintenanceSettings), 1),
+    openLongRunning: () => open(socketsFor(maintenanceSettings), 1),
   });
   return sql;
 }
 
 /** How a pool reaches its database. */
-type Way = {
+type Pool = {
   readonly sockets: DatabaseSockets;
   /** One connection of its own, to test whether connected to the database. */
   readonly openAnother: () => Sql;
   /** One connection outside the pool, closed with its sockets. */
-  readonly openBeside: () => Sql;
+  readonly openDedicated: () => Sql;
   /** One connection for urgent work. */
   readonly openSlot: () => CommitSlot;
-  /** One connection for long work. */
-  readonly openPatient: () => Sql;
+  readonly openLongRunning: () => Sql;
 };
 
-const ways = new WeakMap<Sql, Way>();
+const pools = new WeakMap<Sql, Pool>();
 
 /** @throws for a pool that connect() did not make. */
-export function wayOf(sql: Sql): Way {
-  const way = ways.get(sql);
-  if (!way) throw new Error('this pool was not made by connect()');
-  return way;
+export function poolOf(sql: Sql): Pool {
+  const pool = pools.get(sql);
+  if (!pool) throw new Error('this pool was not made by connect()');
+  return pool;
 }
 
 /** Whether an error is the violation of the constraint or index of this name. */
@@ -417,15 +416,15 @@ export function isViolationOf(error: unknown, constraint: string): boolean {
  * The database's error classes that say nothing about what was written: connection, resources,
  * shutdown, rollback by conflict, disk.
  */
-const passing = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
+const transient = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
 
 /**
  * Whether the same write may succeed later. Then its outcome may also be unknown: the connection
  * can break after the server committed. The database refused all else because of what was written.
  */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return error instanceof postgres.PostgresError
-    ? passing.includes(error.code.slice(0, 2))
+    ? transient.includes(error.code.slice(0, 2))
     : error instanceof Error && 'code' in error;
 }
 

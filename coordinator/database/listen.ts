@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 import type { Log } from '../../shared/base/log.ts';
 import type { Sql } from './connect.ts';
-import { mayCome } from './startup.ts';
+import { isRetryable } from './startup.ts';
 
 export type Listening = { readonly unlisten: () => Promise<void> };
 
@@ -46,7 +46,7 @@ export async function listenTo(
       there.reject(
         new Error(`the database refuses LISTEN ${channel}`, { cause: error }),
       );
-    else if (!mayCome(error)) there.reject(error);
+    else if (!isRetryable(error)) there.reject(error);
     else
       log.warn(
         { err: error, channel },

@@ -2,7 +2,7 @@ import { backoff, pause } from '../../shared/base/async.ts';
 import { codeOf } from '../../shared/base/errors.ts';
 import type { Sql } from './connect.ts';
 import { migrationNames, migrationText } from './migration-files.ts';
-import { doAlone, inTransaction } from './sql.ts';
+import { takeAdvisoryLock, inTransaction } from './sql.ts';
 
 export type MigrationFiles = {
   readonly names: () => readonly string[];
@@ -49,7 +49,7 @@ function applyOne(sql: Sql, name: string, text: string, wait: number): Promise<b
     // Statements that need no answer are sent together. Other migrations are awaited for as long as
     // they take.
     const [, , , [known]] = await Promise.all([
-      doAlone(transaction, 'migrations'),
+      takeAdvisoryLock(transaction, 'migrations'),
       transaction.unsafe(`set local lock_timeout = ${wait}`),
       transaction`create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())`,
       transaction`select 1 from migrations where name = ${name}`,

@@ -1,6 +1,6 @@
 import postgres from 'postgres';
 import { codeOf } from '../../shared/base/errors.ts';
-import { type Queryable, type Sql, type Transaction, wayOf } from './connect.ts';
+import { type Queryable, type Sql, type Transaction, poolOf } from './connect.ts';
 import { LostConnection } from './line.ts';
 
 /** Any numbers will do, as long as they differ and are the same in every version. */
@@ -20,7 +20,10 @@ const numbers = {
  * Waits until no other transaction, of this coordinator or another, does the same; holds the lock
  * until this one ends.
  */
-export async function doAlone(transaction: Transaction, what: keyof typeof numbers): Promise<void> {
+export async function takeAdvisoryLock(
+  transaction: Transaction,
+  what: keyof typeof numbers,
+): Promise<void> {
   await transaction`select pg_advisory_xact_lock(${numbers[what]})`;
 }
 
@@ -31,12 +34,12 @@ const signOfLifeMs = 2_000;
  * Runs `work` under the lock for as long as it takes; undefined when another process holds the
  * lock.
  */
-export async function holdAlone<Result>(
+export async function withAdvisoryLock<Result>(
   sql: Sql,
   what: keyof typeof numbers,
   work: () => Promise<Result>,
 ): Promise<Result | undefined> {
-  const own = wayOf(sql).openPatient();
+  const own = poolOf(sql).openLongRunning();
   try {
     const done = await once(own, async (transaction) => {
       const [row] = await transaction<
@@ -60,8 +63,7 @@ export async function holdAlone<Result>(
   }
 }
 
-/** Escapes a text for LIKE. */
-export function literally(text: string): string {
+export function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, (mark) => `\\${mark}`);
 }
 
@@ -69,7 +71,7 @@ export function literally(text: string): string {
  * A text to search for literally. The database accepts no NUL and no half of a surrogate pair. A
  * control character replaces NUL; it occurs in no name, so nothing is found.
  */
-export function lookedFor(text: string): string {
+export function searchText(text: string): string {
   return text.replaceAll('\0', '\u0001').toWellFormed();
 }
 

@@ -3,7 +3,7 @@ import { backoff, pause } from '../../shared/base/async.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { codeOf, Refusal } from '../../shared/base/errors.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { isPassing, type Sql, wayOf } from './connect.ts';
+import { isTransient, type Sql, poolOf } from './connect.ts';
 import { LostConnection } from './line.ts';
 import { inTransaction } from './sql.ts';
 
@@ -41,16 +41,16 @@ const lost = ['CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', '
  * Whether waiting may help: no server answers yet, or it is starting, full, or about to take over.
  * A wrong password, database name or certificate stays wrong.
  */
-export function mayCome(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   const code = codeOf(error);
   return (
     [...unreachable, ...nameless, ...lost].includes(code) ||
-    (/^[0-9A-Z]{5}$/.test(code) && isPassing(error))
+    (/^[0-9A-Z]{5}$/.test(code) && isTransient(error))
   );
 }
 
 /** undefined when the error is not about entering the database. */
-export function whyNoEntry(error: unknown, url: string): string | undefined {
+export function whyUnreachable(error: unknown, url: string): string | undefined {
   const { at, user, database } = placeOf(url);
   const code = codeOf(error);
   const said = error instanceof Error ? error.message : String(error);
@@ -66,13 +66,13 @@ export function whyNoEntry(error: unknown, url: string): string | undefined {
     return `the Postgres at ${at} has no database ${database}: create it, or name another`;
   if (code === '42501')
     return `the Postgres at ${at} does not let ${user} create tables (${said}): use the owner of the database`;
-  if (mayCome(error)) return `the Postgres at ${at} cannot be used right now (${said})`;
+  if (isRetryable(error)) return `the Postgres at ${at} cannot be used right now (${said})`;
   return undefined;
 }
 
 /** The error to throw for an error at the first use of a database. */
-export function entryFault(error: unknown, url: string): unknown {
-  const why = whyNoEntry(error, url);
+export function connectionFault(error: unknown, url: string): unknown {
+  const why = whyUnreachable(error, url);
   return why === undefined ? error : new ConfigurationFault([`DATABASE_URL: ${why}`]);
 }
 
@@ -103,11 +103,10 @@ function endedBy(signal: AbortSignal): Promise<never> {
 }
 
 /**
- * Enters the database, and tries again as long as that may help. `enter` is run from its beginning
- * each time. @throws ConfigurationFault, in words, when waiting does not help; the signal's reason
- * when it aborts.
+ * Retries `enter` as long as that may help, from its beginning each time. @throws
+ * ConfigurationFault, in words, when waiting does not help; the signal's reason when it aborts.
  */
-export async function untilThere<Entered>(
+export async function waitForDatabase<Entered>(
   enter: () => Promise<Entered>,
   { url, log, signal }: Waiting,
 ): Promise<Entered> {
@@ -127,8 +126,8 @@ export async function untilThere<Entered>(
       return entered;
     } catch (error) {
       signal.throwIfAborted();
-      if (!mayCome(error)) throw entryFault(error, url);
-      const why = whyNoEntry(error, url) ?? String(error);
+      if (!isRetryable(error)) throw connectionFault(error, url);
+      const why = whyUnreachable(error, url) ?? String(error);
       if (why !== said || performance.now() >= dueAt) {
         log.warn(
           { why, for_s: Math.round((performance.now() - begin) / 1_000) },
@@ -188,7 +187,7 @@ export function createTimeouts({
   readonly sql: Sql;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }): WithTimeout {
-  const { sockets } = wayOf(sql);
+  const { sockets } = poolOf(sql);
   let awaySince: number | undefined;
 
   const isSilent = (): boolean => {
@@ -279,7 +278,7 @@ async function isShared(one: Sql, other: Sql): Promise<boolean> {
 export async function refuseTransactionPooling(sql: Sql, url: string): Promise<void> {
   const first = await workerOf(sql);
   if (first.pid === first.promised) return;
-  const [one, other] = [wayOf(sql).openBeside(), wayOf(sql).openBeside()];
+  const [one, other] = [poolOf(sql).openDedicated(), poolOf(sql).openDedicated()];
   const isFound = await isShared(one, other).finally(() =>
     Promise.all([one.end({ timeout: 0 }), other.end({ timeout: 0 })]),
   );

@@ -1,7 +1,7 @@
 import type { Delivered } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
 import { type Backlog, beginBacklog, updateBacklog } from '../core/backlog.ts';
-import { isPassing } from '../database/connect.ts';
+import { isTransient } from '../database/connect.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import type { PartitionAnswer, PartitionMessage } from './messages.ts';
 
@@ -118,7 +118,7 @@ async function work(deliveries: PartitionDeliveries): Promise<void> {
   } catch (error) {
     // Given back to the bus, they would come again one after the other, behind newer ones: what a
     // place saw would be decided before what another saw before it.
-    if (isPassing(error)) {
+    if (isTransient(error)) {
       deliveries.held = [...taken, ...deliveries.held];
       deliveries.retryAt = performance.now() + retryMs;
     } else for (const delivered of taken) delivered.nak(retryMs);

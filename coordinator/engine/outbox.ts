@@ -1,7 +1,7 @@
 import { readBatch } from '../../shared/bus/batch.ts';
 import { strictJsonOf } from '../../shared/bus/messages.ts';
 import type { Watched } from '../core/types.ts';
-import { isPassing } from '../database/connect.ts';
+import { isTransient } from '../database/connect.ts';
 import { markDone, type OutboxRow, waitingRows } from '../database/outbox.ts';
 import type { AssignmentChange } from '../probes/assignments.ts';
 import {
@@ -202,7 +202,7 @@ export async function retrySetAsideAsked(
         await dropSetAside(sql, id);
         log.info({ id, subject }, 'a message that was set aside has been processed');
       } catch (error) {
-        if (error instanceof Fenced || isPassing(error)) throw error;
+        if (error instanceof Fenced || isTransient(error)) throw error;
         log.error({ err: error, id, subject }, 'a message that was set aside failed again');
         await keepSetAside(sql, id, error instanceof Error ? error.message : String(error));
       }

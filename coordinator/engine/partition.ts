@@ -2,7 +2,7 @@ import type { Behaviour } from '../../shared/actor/mailbox.ts';
 import { lastSeqOf } from '../../shared/bus/batch.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { mustWait } from '../core/backlog.ts';
-import { isPassing } from '../database/connect.ts';
+import { isTransient } from '../database/connect.ts';
 import type { Accepted } from '../probes/directory.ts';
 import {
   beginDecisions,
@@ -89,7 +89,7 @@ async function processAll(
     observeAll(state, judged, deps);
   } catch (error) {
     const [only] = batches;
-    if (error instanceof Fenced || isPassing(error) || !only) throw error;
+    if (error instanceof Fenced || isTransient(error) || !only) throw error;
     if (batches.length === 1) return putAside(state, only, error, deps);
     const middle = Math.ceil(batches.length / 2);
     await processAll(state, batches.slice(0, middle), deps);

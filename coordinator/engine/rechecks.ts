@@ -20,7 +20,7 @@ import {
   unusedBudget,
 } from '../core/rechecks.ts';
 import type { MonitorState } from '../core/types.ts';
-import { type Sql, wayOf } from '../database/connect.ts';
+import { type Sql, poolOf } from '../database/connect.ts';
 import { type Figures, noFigures, type RecheckOutcome } from '../health/meters.ts';
 import { type Assignments, placeOfProbe } from '../probes/assignments.ts';
 import {
@@ -79,7 +79,7 @@ export function createRechecks({
   assignments,
   figures = noFigures,
 }: Dependencies): Rechecks {
-  const slot = wayOf(sql).openSlot();
+  const slot = poolOf(sql).openSlot();
   let budget: Budget = emptyBudget;
   const underWay = new Set<Promise<void>>();
 

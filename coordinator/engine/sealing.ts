@@ -1,4 +1,4 @@
-import { isPassing } from '../database/connect.ts';
+import { isTransient } from '../database/connect.ts';
 import {
   beginRound,
   beginSealing,
@@ -58,7 +58,7 @@ export async function sealTurn(
     return nothingMore;
   } catch (error) {
     // It may be committed after all, and must not be so after a later one.
-    if (error instanceof Fenced || isPassing(error)) throw error;
+    if (error instanceof Fenced || isTransient(error)) throw error;
     return { is: 'failed', error };
   }
 }

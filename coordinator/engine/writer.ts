@@ -1,7 +1,7 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { CommitSlot } from '../database/connect.ts';
-import { isPassing, type Sql, wayOf } from '../database/connect.ts';
+import { isTransient, type Sql, poolOf } from '../database/connect.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
 import { hourOf } from '../results/chunk.ts';
 import { commitUnits, prepareCommits, resultsIn, type Unit } from './commit.ts';
@@ -48,7 +48,7 @@ export function createWriter({
   figures = noFigures,
 }: Dependencies): Writer {
   let queue: Waiting[] = [];
-  const slots = Array.from({ length: maxSlots }, () => wayOf(sql).openSlot());
+  const slots = Array.from({ length: maxSlots }, () => poolOf(sql).openSlot());
   /** Slots that write nothing. */
   const idle = [...slots];
   const writing = new Set<Promise<void>>();
@@ -98,7 +98,7 @@ export function createWriter({
           batch.filter((waiting) => !isFenced(waiting)),
         );
       }
-      if (isPassing(error) || again) {
+      if (isTransient(error) || again) {
         for (const { reject } of batch) reject(error);
         return;
       }

@@ -3,7 +3,7 @@ import type { Log } from '../../shared/base/log.ts';
 import { type Clock, systemClock } from '../../shared/base/time.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/subjects.ts';
-import { answersWithin, type Sql, wayOf } from '../database/connect.ts';
+import { answersWithin, type Sql, poolOf } from '../database/connect.ts';
 
 /**
  * The clock of a coordinator: its machine's, or the database's where the two differ by more than 2
@@ -97,8 +97,8 @@ type Watched = {
 };
 
 export function watchDatabase({ supervisor, sql, log, onTime }: Watched): void {
-  const { sockets, openAnother, openBeside } = wayOf(sql);
-  const asked = openBeside();
+  const { sockets, openAnother, openDedicated } = poolOf(sql);
+  const asked = openDedicated();
   let another: Sql | undefined;
   let stopped = false;
   /**

@@ -4,7 +4,7 @@ import type { PingMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
 import type { PingBus } from '../../shared/bus/pings.ts';
 import { creatingPingsConsumer, streams } from '../../shared/bus/subjects.ts';
-import { isPassing, type Sql } from '../database/connect.ts';
+import { isTransient, type Sql } from '../database/connect.ts';
 import { setAside } from '../engine/queries.ts';
 import { longestTurnMs } from '../engine/timing.ts';
 import type { Refusals } from '../health/refusals.ts';
@@ -49,7 +49,7 @@ export function startCreating(dependencies: Dependencies): Pull {
 
   const onFailure = async (error: unknown, delivered: Delivered, id: string): Promise<void> => {
     const failed = (failures.find(id) ?? 0) + 1;
-    if (!isPassing(error)) failures.keep(id, failed);
+    if (!isTransient(error)) failures.keep(id, failed);
     if (failed < hopelessAfter) {
       log.warn({ err: error }, 'a ping could not create its monitor yet');
       return delivered.nak(1_000);

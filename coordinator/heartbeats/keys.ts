@@ -13,7 +13,7 @@ import { mergePings, withSettings } from '../../shared/checks/heartbeat/state.ts
 import type { Sql } from '../database/connect.ts';
 import { listenTo } from '../database/listen.ts';
 import { markDone, outboxChannel, waitingRows } from '../database/outbox.ts';
-import { doAlone, inTransaction } from '../database/sql.ts';
+import { takeAdvisoryLock, inTransaction } from '../database/sql.ts';
 import type { MonitorRow } from '../engine/queries.ts';
 import type { Announcements } from '../probes/announcements.ts';
 import type { AssignmentChange } from '../probes/assignments.ts';
@@ -210,7 +210,7 @@ export async function openPingBook({
     if (!bus.isConnected()) return;
     for (let more = true; more; ) {
       more = await inTransaction(sql, async (tx) => {
-        await doAlone(tx, 'pingKeys');
+        await takeAdvisoryLock(tx, 'pingKeys');
         const lines = await waitingRows(tx, 'ping_key', null, most);
         for (const { organisation, payload } of lines)
           if (organisation !== null)

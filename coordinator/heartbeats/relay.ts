@@ -16,7 +16,7 @@ import {
   placeOf,
 } from '../../shared/checks/heartbeat/state.ts';
 import type { SeenPing } from '../core/types.ts';
-import { isPassing, type Sql } from '../database/connect.ts';
+import { isTransient, type Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import type { PartitionMessage } from '../engine/messages.ts';
 import { setAside } from '../engine/queries.ts';
@@ -220,7 +220,7 @@ export function startPingRelay({
       for (const { delivered } of read) delivered.ack();
     } catch (error) {
       const [only] = read;
-      if (isPassing(error) || !owns(partition) || !only) throw error;
+      if (isTransient(error) || !owns(partition) || !only) throw error;
       // One of them may be poison and must not harm the others.
       if (read.length > 1) for (const { delivered } of read) await take([delivered], partition);
       else if (only.delivered.deliveries < hopelessAfter) throw error;

@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import { forgetEndedRecords } from '../assistants/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { forgetDone } from '../database/outbox.ts';
-import { doAlone, inTransaction } from '../database/sql.ts';
+import { takeAdvisoryLock, inTransaction } from '../database/sql.ts';
 import { forgetCoordinators, forgetWatermarks } from '../engine/queries.ts';
 import { forgetEvents } from '../events/queries.ts';
 import {
@@ -206,7 +206,7 @@ export function createHousekeeper({
   const prepare = async (): Promise<void> => {
     const now = clock.now();
     await inTransaction(sql, async (transaction) => {
-      await doAlone(transaction, 'resultDays');
+      await takeAdvisoryLock(transaction, 'resultDays');
       await makeResultDays(transaction, oldestKept(kept, now), now + 3 * day);
       await makeJournalHours(transaction, now, now + day);
     });
@@ -214,7 +214,7 @@ export function createHousekeeper({
 
   const dropDays = async (now: number): Promise<void> => {
     const dropped = await inTransaction(sql, async (transaction) => {
-      await doAlone(transaction, 'resultDays');
+      await takeAdvisoryLock(transaction, 'resultDays');
       return [
         ...(await dropResultDays(transaction, oldestKept(kept, now))),
         ...(await dropJournalHours(transaction)),

@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/connect.ts';
-import { lookedFor } from '../database/sql.ts';
+import { searchText } from '../database/sql.ts';
 import { type IncidentRow, incidentColumns } from './queries.ts';
 
 export type IncidentFilter = {
@@ -26,7 +26,7 @@ function matching(
   ${monitor === null ? sql`` : sql`and i.monitor_id = ${monitor}`}
   ${layer === null ? sql`` : sql`and i.layer = ${layer}`}
   ${acknowledged === null ? sql`` : sql`and (i.acknowledged_at is not null) = ${acknowledged}`}
-  ${acknowledged_by === null ? sql`` : sql`and i.acknowledged_as = ${lookedFor(acknowledged_by)}`}`;
+  ${acknowledged_by === null ? sql`` : sql`and i.acknowledged_as = ${searchText(acknowledged_by)}`}`;
 }
 
 export function incidentPage(

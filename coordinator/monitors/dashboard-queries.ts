@@ -1,7 +1,7 @@
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
-import { limited, literally, lookedFor, wordsOf } from '../database/sql.ts';
+import { limited, escapeLike, searchText, wordsOf } from '../database/sql.ts';
 import { groupChoices } from '../groups/queries.ts';
 import { ms } from '../maintenance/queries.ts';
 import { type MuteColumn, muteColumn } from '../notifications/mute-queries.ts';
@@ -68,8 +68,8 @@ function matching(
       : sql`and s.monitor_id in (select id from monitors m where organisation_id = ${organisation}
           ${warning === null ? sql`` : sql`and ${isWarned(sql, warning)}`}
           ${kind === null ? sql`` : sql`and type = ${kind}`}
-          ${tags.length === 0 ? sql`` : sql`and tags @> ${tags.map(lookedFor)}::text[]`})`;
-  const ofWords = wordsOf(search).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
+          ${tags.length === 0 ? sql`` : sql`and tags @> ${tags.map(searchText)}::text[]`})`;
+  const ofWords = wordsOf(search).map((word) => sql`and s.words like ${`%${escapeLike(word)}%`}`);
   return sql`s.organisation_id = ${organisation} ${ofStatus}
     ${group === null ? sql`` : sql`and s.group_id = ${group}`} ${ofRow}
     ${ofWords.reduce((all, each) => sql`${all} ${each}`, sql``)}`;

@@ -1,7 +1,7 @@
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
 import { enqueue, enqueueAll, type MonitorChange } from '../database/outbox.ts';
-import { lookedFor, utcText } from '../database/sql.ts';
+import { searchText, utcText } from '../database/sql.ts';
 import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
 import { announceAliases, followHeartbeats } from '../heartbeats/alias-queries.ts';
@@ -404,7 +404,7 @@ export function monitorsAt(
     ? Promise.resolve([])
     : sql<{ id: string; name: string }[]>`
         select id, name from monitors where organisation_id = ${organisation} and type = ${type}
-          and target = ${lookedFor(target)} order by key limit ${maxSame}`;
+          and target = ${searchText(target)} order by key limit ${maxSame}`;
 }
 
 export async function isNameUsed(

@@ -2,7 +2,7 @@ import type { Interval } from '../../shared/base/time.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
-import { limited, literally, lookedFor, utcText, wordsOf } from '../database/sql.ts';
+import { limited, escapeLike, searchText, utcText, wordsOf } from '../database/sql.ts';
 import {
   type CoverRow,
   causedCoverFrom,
@@ -346,14 +346,14 @@ function from(sql: Queryable, organisation: string) {
 
 function matchingMonitors(sql: Queryable, { organisation, filter }: MonitorList) {
   const { status, type, group, enabled, tag, warning, external_id, text } = filter;
-  const words = wordsOf(text).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
+  const words = wordsOf(text).map((word) => sql`and s.words like ${`%${escapeLike(word)}%`}`);
   return sql`m.organisation_id = ${organisation} and s.organisation_id = ${organisation}
     ${status === null ? sql`` : sql`and s.status = ${status}`}
     ${type === null ? sql`` : sql`and m.type = ${type}`}
     ${group === null ? sql`` : sql`and m.group_id = ${group}`}
-    ${tag === null ? sql`` : sql`and m.tags @> array[${lookedFor(tag)}::text]`}
+    ${tag === null ? sql`` : sql`and m.tags @> array[${searchText(tag)}::text]`}
     ${warning === null ? sql`` : sql`and ${isWarned(sql, warning)}`}
-    ${external_id === null ? sql`` : sql`and m.external_id = ${lookedFor(external_id)}`}
+    ${external_id === null ? sql`` : sql`and m.external_id = ${searchText(external_id)}`}
     ${
       enabled === null
         ? sql``

@@ -6,7 +6,7 @@ import { writeBackup } from '../backups/write.ts';
 import { type Config, readConfig } from '../config.ts';
 import { connect, longWork } from '../database/connect.ts';
 import { migrate } from '../database/migrate.ts';
-import { entryFault } from '../database/startup.ts';
+import { connectionFault } from '../database/startup.ts';
 import { createOrganisationLookup } from '../gate/lookups.ts';
 import { createGateSetup } from '../setup.ts';
 import { isAlone, runAlone, runUnderstood, type Streams, understand } from './command-line.ts';
@@ -64,7 +64,7 @@ export async function operate(
   });
   try {
     await sql`select 1`.catch((error: unknown) => {
-      throw entryFault(error, config.DATABASE_URL);
+      throw connectionFault(error, config.DATABASE_URL);
     });
     return await runUnderstood(
       understood,

@@ -143,7 +143,8 @@ async function isStillNotified(sql: Queryable, id: string): Promise<boolean> {
 /** Deleting the rest still writes to the log, so the log is deleted last. */
 async function forgetLog(sql: Queryable, id: string, batchSize: number): Promise<boolean> {
   const events = await sql`delete from events
-      where ctid = any(array(select ctid from events where organisation_id = ${id} limit ${batchSize}))`;
+      where ctid = any(array(select ctid from events where organisation_id = ${id}
+        limit ${batchSize}))`;
   if (events.count > 0) return true;
   const log = await sql`delete from audit_log
       where ctid = any(array(select ctid from audit_log where organisation_id = ${id}

@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/connect.ts';
-import { lookedFor } from '../database/sql.ts';
+import { searchText } from '../database/sql.ts';
 import { windowsNotOver } from '../maintenance/queries.ts';
 import type { Counted, PlanName } from './plans.ts';
 
@@ -73,8 +73,8 @@ export function auditPage(
     from audit_log
     where organisation_id = ${organisation} and key < ${before}
       and operation <> all(${[...without]})
-      ${who === null ? sql`` : sql`and who = ${lookedFor(who)}`}
-      ${operation === null ? sql`` : sql`and operation = ${lookedFor(operation)}`}
+      ${who === null ? sql`` : sql`and who = ${searchText(who)}`}
+      ${operation === null ? sql`` : sql`and operation = ${searchText(operation)}`}
       ${from === null ? sql`` : sql`and at >= ${new Date(from)}`} ${until === null ? sql`` : sql`and at < ${new Date(until)}`}
     order by key desc limit ${limit}`;
 }

@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/connect.ts';
-import { literally, lookedFor, wordsOf } from '../database/sql.ts';
+import { escapeLike, searchText, wordsOf } from '../database/sql.ts';
 
 export type FoundRow = {
   readonly kind: 'monitor' | 'group' | 'incident' | 'status_page' | 'channel' | 'member' | 'tag';
@@ -26,9 +26,9 @@ export async function findAnything(
       order by s.status, s.since desc limit ${most.monitors}`;
   const all = (column: string) =>
     words
-      .map((word) => sql`${sql.unsafe(column)} like ${`%${literally(word)}%`}`)
+      .map((word) => sql`${sql.unsafe(column)} like ${`%${escapeLike(word)}%`}`)
       .reduce((so, each) => sql`${so} and ${each}`);
-  const begins = `${literally(lookedFor(text.trim().toLowerCase()))}%`;
+  const begins = `${escapeLike(searchText(text.trim().toLowerCase()))}%`;
   const [monitors, groups, incidents, statusPages, channels, members, tags] = await Promise.all([
     sql<FoundRow[]>`
       select 'monitor' as kind, m.id, m.name, m.target as detail, s.status from monitor_status s

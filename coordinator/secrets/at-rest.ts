@@ -4,7 +4,7 @@ import { ConfigurationFault } from '../../shared/base/env.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { addressesWithoutKey } from '../database/connect.ts';
-import { doAlone, inTransaction } from '../database/sql.ts';
+import { takeAdvisoryLock, inTransaction } from '../database/sql.ts';
 import {
   currentKey,
   deleteOlderKeys,
@@ -223,7 +223,7 @@ export function createSecretsAtRest(secretKey: string, previousKey?: string): Se
       ),
     replaceSecretKey: async (sql, progress = () => undefined) => {
       const key = await inTransaction(sql, async (transaction) => {
-        await doAlone(transaction, 'secretKey');
+        await takeAdvisoryLock(transaction, 'secretKey');
         const newest = await currentKey(transaction);
         const isDone = newest !== undefined && inForce(keys, newest) === secretKey;
         if (!isDone) await refuseLeavingBehind(transaction, secretKey);

@@ -249,7 +249,7 @@ export async function greetsOn(port: number): Promise<boolean> {
  */
 
 async function faultsOfDatabase(url: string): Promise<readonly string[]> {
-  const [{ connect }, { whyNoEntry }] = await Promise.all([
+  const [{ connect }, { whyUnreachable }] = await Promise.all([
     import('../../coordinator/database/connect.ts'),
     import('../../coordinator/database/startup.ts'),
   ]);
@@ -259,7 +259,7 @@ async function faultsOfDatabase(url: string): Promise<readonly string[]> {
     return [];
   } catch (error) {
     return [
-      `DATABASE_URL: ${whyNoEntry(error, url) ?? (error instanceof Error ? error.message : String(error))}`,
+      `DATABASE_URL: ${whyUnreachable(error, url) ?? (error instanceof Error ? error.message : String(error))}`,
     ];
   } finally {
     await sql.end({ timeout: 1 });

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { readConfig } from '../../coordinator/config.ts';
 import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
-import { entryFault } from '../../coordinator/database/startup.ts';
+import { connectionFault } from '../../coordinator/database/startup.ts';
 import { operatorIn } from '../../coordinator/gate/caller.ts';
 import { createOrganisation, createUser } from '../../coordinator/organisations/contract.ts';
 import { organisationById } from '../../coordinator/organisations/queries.ts';
@@ -134,7 +134,7 @@ async function makeAll(
     await notifications.close();
     await sql.end();
   } catch (error) {
-    throw entryFault(error, config.DATABASE_URL);
+    throw connectionFault(error, config.DATABASE_URL);
   }
 }
 

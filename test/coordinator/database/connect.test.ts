@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connect, type Sql, wayOf } from '../../../coordinator/database/connect.ts';
+import { connect, type Sql, poolOf } from '../../../coordinator/database/connect.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDatabase, ownDatabase, type TestDatabase } from '../../support/services.ts';
@@ -9,12 +9,12 @@ describe('reachability', async () => {
   const { sql } = await ownDatabase({ name: 'way', connections: 1 });
 
   test('a connection that only asks whether connected to the database can be ended at any moment, and the process goes on', async () => {
-    const { openAnother, openBeside } = wayOf(sql);
+    const { openAnother, openDedicated } = poolOf(sql);
     const left: unknown[] = [];
     const note = (reason: unknown) => void left.push(reason);
     process.prependListener('unhandledRejection', note);
     for (let nth = 0; nth < 300; nth += 1) {
-      const asked = nth % 2 === 0 ? openAnother() : openBeside();
+      const asked = nth % 2 === 0 ? openAnother() : openDedicated();
       const question = asked`select 1`.then(
         () => true,
         () => false,

@@ -6,7 +6,7 @@ import {
   type CommitSlot,
   connect,
   type Sql,
-  wayOf,
+  poolOf,
 } from '../../../coordinator/database/connect.ts';
 import { listenTo } from '../../../coordinator/database/listen.ts';
 import { enqueue, markDone, partitionsWaiting } from '../../../coordinator/database/outbox.ts';
@@ -347,7 +347,7 @@ describe('commit slot', () => {
       },
     });
     pool = connect(relay.url, { name: 'slot', connections: 1 });
-    slot = wayOf(pool).openSlot();
+    slot = poolOf(pool).openSlot();
     await sql`create table written (what text unique)`;
   });
   afterAll(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { connect, wayOf } from '../../../coordinator/database/connect.ts';
+import { connect, poolOf } from '../../../coordinator/database/connect.ts';
 import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
 import { fairShare } from '../../../coordinator/engine/division.ts';
 import {
@@ -19,7 +19,7 @@ import { ownDatabase } from '../../support/services.ts';
 
 describe('leases', async () => {
   const { database, sql } = await ownDatabase();
-  const slot = wayOf(sql).openSlot();
+  const slot = poolOf(sql).openSlot();
   afterAll(slot.end);
   const [ada, bob] = [newId(), newId()];
 
