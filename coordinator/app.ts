@@ -30,7 +30,7 @@ import { type Engine, startEngine } from './engine.ts';
 import { createRateLimiter } from './gate/rate-limit.ts';
 import type { Gate } from './gate/setup.ts';
 import { type Health, healthRoutes, versions } from './health/endpoint.ts';
-import { createFiguresFace } from './health/metrics-endpoint.ts';
+import { createMetricsEndpoint } from './health/metrics-endpoint.ts';
 import { createServiceRecord } from './health/service-record.ts';
 import { createDatabaseClock } from './health/watches.ts';
 import { forwardedPingsRoute, ownPlace, pingRoutes } from './heartbeats/routes.ts';
@@ -192,7 +192,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     readers: config.ABOUT_PAGE,
     isLeader: () => engine?.partitions.owns(0) === true,
   });
-  const figures = createFiguresFace({
+  const figures = createMetricsEndpoint({
     config,
     sql,
     clock,

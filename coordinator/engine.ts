@@ -56,15 +56,15 @@ import {
   type BusPlace,
   createProbeBusAdmin,
   ensureStreams,
-  enterBus,
-  untilBus,
+  connectToBus,
+  retryUntilReady,
 } from './probes/bus-keeper.ts';
 import { createDigestCheck } from './probes/digests.ts';
 import { createDirectory } from './probes/directory.ts';
 import { createDuplicateProbes, watchConnections } from './probes/duplicates.ts';
 import { createNetworkKeys } from './probes/identities.ts';
 import { createLocationCheck } from './probes/location.ts';
-import { createDroppedResults, createReceipts, hearPresence } from './probes/presence.ts';
+import { createDroppedResults, createReceipts, receivePresence } from './probes/presence.ts';
 import type { ProbeRow } from './probes/queries.ts';
 import { serveRelay } from './probes/relay.ts';
 import { createNetwork } from './probes/roster.ts';
@@ -229,7 +229,7 @@ async function enter(base: Base) {
     onRefused: (why) => refusals.count('coordinator', why === 'outdated' ? 'outdated' : 'forged'),
   });
   const { announce } = announcements;
-  const { bus, system } = await enterBus({ ...base, place: base.nats, announce });
+  const { bus, system } = await connectToBus({ ...base, place: base.nats, announce });
   // The database may have gone away while we waited for the bus.
   await untilDatabase(async () => base.databaseClock.observe(await timeOf(sql)));
   const streamWatch = watchStreams({ bus, log, silentMs: timing.stalledMs });
@@ -360,7 +360,7 @@ async function startProbes(parts: WithWork) {
   const { readRegistry: read, registryListUrl: listUrl } = parts;
   const registries = createRefreshedList({ ...base, read, listUrl });
   const asker = createAsker({ ...base, read, registries });
-  const presence = hearPresence({
+  const presence = receivePresence({
     ...parts,
     identify: parts.identifyProbes,
     keyOf: keys.keyOf,
@@ -387,7 +387,7 @@ async function startProbes(parts: WithWork) {
   parts.supervise();
   announceProbeChanges({ directory, assignments, partitions });
   await untilDatabase(partitions.start);
-  if (isLeader()) await untilBus(busAdmin.ensureAll, { log, signal });
+  if (isLeader()) await retryUntilReady(busAdmin.ensureAll, { log, signal });
   const seldom = [droppedResults, droppedNotice, duplicateNotice];
   return {
     busAdmin,

@@ -182,7 +182,7 @@ export async function createProbe(config: Config, overrides: Overrides = {}): Pr
   });
 
   return {
-    onBus: enterBus({ ...all, presence }),
+    onBus: connectToBus({ ...all, presence }),
     displaced: displaced.promise,
     shutOut: shutOut.promise,
     ear: ear?.address ?? null,
@@ -473,7 +473,7 @@ function openPresence(parts: All): Presence {
 type WithPresence = All & { readonly presence: Presence };
 
 /** Settles with the first connection; everything that waits for the bus begins then. */
-async function enterBus(parts: WithPresence): Promise<void> {
+async function connectToBus(parts: WithPresence): Promise<void> {
   const { config, log, link, own, stopping, shutOut, announcements, reporter } = parts;
   const { probe: id, name, organisation } = config.PROBE_CREDENTIALS;
   const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca, authorities } = config;

@@ -6,7 +6,7 @@ import { busEntryFields } from '../shared/bus/setup.ts';
 import { askHealth } from './joining/checklist.ts';
 import { install, refuseWithoutRoot, spaceOfService, spaceOfUnit } from './joining/install.ts';
 import {
-  becomeProbe,
+  joinAsProbe,
   checkProbe,
   exits,
   identityIn,
@@ -134,7 +134,7 @@ async function joinAsTold(folder: string, own: string, flags: Line['flags']): Pr
       `PROBE_CREDENTIALS: is not set, and there is no ${own}; run join first, or set PROBE_JOIN_URL and PROBE_JOIN_TOKEN`,
     );
   const authorities = authoritiesIn(flags.ca);
-  await becomeProbe({ url, token, authorities, ...roomIn(folder), next: 'run' }, say);
+  await joinAsProbe({ url, token, authorities, ...roomIn(folder), next: 'run' }, say);
 }
 
 /** @throws JoinFault when there is none in the file. */
@@ -157,7 +157,7 @@ async function join(folder: string, { words, flags }: Line): Promise<void> {
     throw new JoinFault(exits.misused, `join takes an address and a token.\n\n${help}`);
   const authorities = authoritiesIn(flags.ca);
   if (!flags.install) {
-    await becomeProbe({ url, token, authorities, ...roomIn(folder), next: 'run' }, say);
+    await joinAsProbe({ url, token, authorities, ...roomIn(folder), next: 'run' }, say);
     say('');
     return run(folder, flags);
   }
@@ -167,7 +167,7 @@ async function join(folder: string, { words, flags }: Line): Promise<void> {
   const { settingsGiven } = await import('./config.ts');
   // Before the token is spent. The spool limit is checked against the disk, below.
   settingsGiven({ ...process.env, PROBE_SPOOL_MB: undefined });
-  await becomeProbe(
+  await joinAsProbe(
     { url, token, authorities, ...(await spaceOfUnit(root)), spoolMb: spoolMb(), next: 'sameLine' },
     say,
   );

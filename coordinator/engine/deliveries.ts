@@ -172,7 +172,7 @@ const afterReport: Readonly<Record<Past, Past>> = {
 };
 
 /** The bus was down, and still is or has just returned. */
-const whileAway: Readonly<Record<Past, Past>> = {
+const whileDown: Readonly<Record<Past, Past>> = {
   unreported: 'unreported',
   reported: 'unreported',
   decided: 'cut off',
@@ -231,8 +231,8 @@ async function askBus(deliveries: PartitionDeliveries): Promise<void> {
 }
 
 /** The bus was down: what comes now may be of the past. */
-export function holdAgain(deliveries: PartitionDeliveries): void {
-  deliveries.past = whileAway[deliveries.past];
+export function holdAfterReconnect(deliveries: PartitionDeliveries): void {
+  deliveries.past = whileDown[deliveries.past];
   hold(deliveries, performance.now());
 }
 

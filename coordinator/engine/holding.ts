@@ -55,7 +55,7 @@ export type Held = {
   readonly epoch: 'unused' | 'used' | 'renewing';
 };
 
-export type Acts<Part extends Held> = {
+export type HoldingActions<Part extends Held> = {
   readonly renew: (hasBus: boolean) => void;
   readonly find: () => void;
   readonly take: (partitions: readonly number[]) => void;
@@ -88,7 +88,7 @@ export function createHolding<Part extends Held>({
   /** By partition; changed here alone. */
   readonly running: Map<number, Part>;
   readonly timing: HoldingTiming;
-  readonly acts: Acts<Part>;
+  readonly acts: HoldingActions<Part>;
 }): Holding {
   const ending = new Map<number, 'handed over' | 'abandoned' | 'lost'>();
   /** Leases that we hold and that are for others now. */

@@ -35,7 +35,7 @@ export async function verify(
  * Since when and by which probes new results were kept, of monitors that several probes may check.
  * Results that only waited for us on the bus were delivered in time.
  */
-export function lateAmong(
+export function lateResults(
   batches: readonly Accepted[],
   watermarks: PartitionState['watermarks'],
   now: number,

@@ -13,7 +13,7 @@ import { type Part, readerOf } from '../health/watches.ts';
 import type { PartitionBacklog } from '../notifications/release.ts';
 import type { Assignments } from '../probes/assignments.ts';
 import type { Directory } from '../probes/directory.ts';
-import { holdAgain } from './deliveries.ts';
+import { holdAfterReconnect } from './deliveries.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import { circling, countedLeases } from './division.ts';
 import { createHolding, type Holding, type Renewal } from './holding.ts';
@@ -233,7 +233,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       });
       const status: Subscription = bus.onStatus((now) => {
         if (now === 'disconnected' || now === 'connected')
-          for (const { deliveries } of running.values()) holdAgain(deliveries);
+          for (const { deliveries } of running.values()) holdAfterReconnect(deliveries);
         if (now === 'connected') for (const { outbox } of running.values()) void outbox.run();
       });
       // This comes first: leases are renewed even before there is a connection for notifications of

@@ -12,7 +12,7 @@ import {
   decideOn,
 } from './decision-batch.ts';
 import type { PartitionDependencies } from './dependencies.ts';
-import { countRefused, lateAmong, locateAll, verify } from './intake.ts';
+import { countRefused, lateResults, locateAll, verify } from './intake.ts';
 import { loadPartition } from './load.ts';
 import { done, type PartitionAnswer, type PartitionMessage } from './messages.ts';
 import { drainOutbox, retrySetAsideAsked } from './outbox.ts';
@@ -61,7 +61,7 @@ export async function receiveResults(
   reportProgress: () => void,
 ): Promise<PartitionAnswer> {
   const { accepted, refused } = await verify(deliveries, state.lease.partition, deps);
-  const late = lateAmong(accepted, state.watermarks, deps.clock.now());
+  const late = lateResults(accepted, state.watermarks, deps.clock.now());
   if (late && mustWait(backlog, late, deps.presences(), performance.now()))
     return { is: 'waits', ...late };
   countRefused(refused, deps);

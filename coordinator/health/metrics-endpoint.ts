@@ -19,7 +19,7 @@ import type { BusMetrics, Live, Metrics } from './metrics.ts';
  * The metrics of a coordinator. Where they are configured, their modules are loaded and connected
  * here; elsewhere none of them is loaded.
  */
-export type FiguresFace = {
+export type MetricsEndpoint = {
   /** Listens at its port. Settles with the receiver of the parts' reports. */
   readonly start: () => Promise<Figures>;
   readonly close: () => Promise<void>;
@@ -51,7 +51,7 @@ async function diskOf(folder: string): Promise<Snapshot['disk']> {
   return { size: blocks * bsize, free: bavail * bsize };
 }
 
-export function createFiguresFace({
+export function createMetricsEndpoint({
   config,
   sql,
   clock,
@@ -60,7 +60,7 @@ export function createFiguresFace({
   health,
   engine,
   actors,
-}: Dependencies): FiguresFace {
+}: Dependencies): MetricsEndpoint {
   const { METRICS_PORT: port, METRICS_HOST: host } = config;
   if (port === undefined) return { start: async () => noFigures, close: async () => undefined };
   let live: Live | undefined;

@@ -204,10 +204,12 @@ export function createWatchdog(options: {
 }
 
 /** What waits in a stream for one reader, and how far it has come. */
-export type Reading = { readonly waiting: number; readonly acknowledged: number };
+export type ConsumerProgress = { readonly waiting: number; readonly acknowledged: number };
 
 /** A stream's reader moves when it has advanced, or when nothing waits for it. */
-export function readerOf(read: () => Promise<Reading | undefined>): () => Promise<boolean> {
+export function readerOf(
+  read: () => Promise<ConsumerProgress | undefined>,
+): () => Promise<boolean> {
   let last: number | undefined;
   return async () => {
     const reading = await read();

@@ -337,7 +337,7 @@ export type BusPlace = {
   readonly systemCredentials: string;
 };
 
-type EnterBusDependencies = {
+type ConnectToBusDependencies = {
   readonly place: BusPlace;
   readonly owner: string;
   readonly announce: Announce;
@@ -352,7 +352,7 @@ const retryMs = 1_000;
  * Retries until it succeeds: a server that has just started, or a cluster without a leader, accepts
  * connections but no streams yet.
  */
-export async function untilBus(
+export async function retryUntilReady(
   work: () => Promise<void>,
   { log, signal }: { readonly log: Log; readonly signal: AbortSignal },
 ): Promise<void> {
@@ -376,14 +376,14 @@ export async function untilBus(
  * The two connections to the bus and the streams there; waits for as long as it takes. @throws when
  * the signal aborts the wait.
  */
-export async function enterBus({
+export async function connectToBus({
   place,
   owner,
   announce,
   log,
   supervisor,
   signal,
-}: EnterBusDependencies): Promise<{ readonly bus: Bus; readonly system: Bus }> {
+}: ConnectToBusDependencies): Promise<{ readonly bus: Bus; readonly system: Bus }> {
   const { entrance, keeping, credentials, systemCredentials } = place;
   const bus = await connectBus({
     ...entrance,
@@ -403,6 +403,6 @@ export async function enterBus({
     signal,
   });
   supervisor.part('bus', system.close);
-  await untilBus(() => ensureStreams(bus), { log, signal });
+  await retryUntilReady(() => ensureStreams(bus), { log, signal });
   return { bus, system };
 }

@@ -71,7 +71,7 @@ function otherWire(name: string): string {
 }
 
 /** Receives and answers presence. Every coordinator does so, because it may be the only one. */
-export function hearPresence(dependencies: Dependencies): Subscription {
+export function receivePresence(dependencies: Dependencies): Subscription {
   const { sql, bus, clock, log, directory, refusals, keyOf } = dependencies;
   // Sealing makes a new key pair; while neither key changes, the old answer remains valid.
   const sealed = createRecentCache<string, Record<string, string>>(1_000);

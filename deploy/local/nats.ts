@@ -274,13 +274,13 @@ async function faultsOfBus(
   bus: BusEnvironment,
   tls: Settings['busTls'],
 ): Promise<readonly string[]> {
-  const { enterOnce } = await import('../../shared/bus/nats.ts');
+  const { connectOnce } = await import('../../shared/bus/nats.ts');
   const url = bus.NATS_URL;
   const faultWith = async (
     name: 'NATS_CREDENTIALS' | 'NATS_SYSTEM_CREDENTIALS',
   ): Promise<string | undefined> => {
     try {
-      await enterOnce({ url, ...tls, credentials: bus[name] });
+      await connectOnce({ url, ...tls, credentials: bus[name] });
       return undefined;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);

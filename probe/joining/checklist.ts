@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { codeOf } from '../../shared/base/errors.ts';
 import { isUnknownAuthority } from '../../shared/base/network.ts';
 import type { BusEntry } from '../../shared/bus/dialling.ts';
-import { type Bus, enterOnce } from '../../shared/bus/nats.ts';
+import { type Bus, connectOnce } from '../../shared/bus/nats.ts';
 import { canReckonSchedules } from '../../shared/checks/heartbeat/schedule.ts';
 import { outgoingTo } from '../checks/guard.ts';
 import { socketName } from '../disk/files.ts';
@@ -203,7 +203,7 @@ async function checkAddresses(): Promise<Finding> {
 
 async function checkBus({ entrance }: Surroundings): Promise<Finding> {
   try {
-    await enterOnce(entrance);
+    await connectOnce(entrance);
   } catch (error) {
     if (isUnknownAuthority(error)) return ill(`${entrance.url}: ${unknownAuthority}`);
     return ill(

@@ -289,7 +289,7 @@ async function sayChecklist(of: Surroundings, next: Onwards, say: Say): Promise<
  * Makes a host a probe. If it is killed between steps, run it again: the key is on disk before it
  * is sent, and the coordinator answers the same key again for a spent token.
  */
-export async function becomeProbe(
+export async function joinAsProbe(
   of: Room & {
     readonly url: string;
     readonly token: string;

@@ -148,7 +148,7 @@ export async function openSpool(options: {
     }
   };
 
-  const saving = createSpoolSaving({
+  const saving = createSpoolWriter({
     append: segments.append,
     isWanted: texts.has,
     onWritten: ({ partition, position }, { segment, offset, length }) => {
@@ -370,7 +370,7 @@ export function readSavedLine(
  * One write at a time; what comes meanwhile goes with the next. What could not be written stays in
  * the queue until a write succeeds.
  */
-export type SpoolSaving = {
+export type SpoolWriter = {
   readonly add: (entry: Unsaved) => void;
   /** Settles when all that was added before has been written, or cannot be. Never rejects. */
   readonly save: () => Promise<void>;
@@ -392,7 +392,7 @@ export type Unsaved = {
 /** Results in one write. */
 const maxWritten = 500;
 
-export function createSpoolSaving(parts: {
+export function createSpoolWriter(parts: {
   readonly append: (lines: readonly string[]) => Promise<readonly Location[]>;
   /** What was committed or dropped meanwhile needs no disk. */
   readonly isWanted: (seq: number) => boolean;
@@ -400,7 +400,7 @@ export function createSpoolSaving(parts: {
   /** What else belongs to a save. */
   readonly finish: () => Promise<void>;
   readonly log: Log;
-}): SpoolSaving {
+}): SpoolWriter {
   const { append, isWanted, onWritten, finish, log } = parts;
   const unsaved: Unsaved[] = [];
   let fault: string | undefined;

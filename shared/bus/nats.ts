@@ -255,11 +255,8 @@ async function dial(options: BusOptions, failed: FailedDial): ReturnType<typeof 
   }
 }
 
-/**
- * One try to get in, for whoever checks an address: where `connectBus` goes on trying, this takes a
- * refusal for an answer. @throws why not.
- */
-export async function enterOnce(entrance: BusEntry): Promise<void> {
+/** Connects once, to check an address: `connectBus` would retry. @throws the reason. */
+export async function connectOnce(entrance: BusEntry): Promise<void> {
   const nc = await dialOnce(entrance, { reconnect: false });
   await nc.close();
 }

@@ -149,7 +149,7 @@ export type Coordinator = Listener & {
   readonly die: () => void;
   readonly hang: () => void;
   readonly goOn: () => void;
-  readonly holdAgain: () => void;
+  readonly holdAfterReconnect: () => void;
   readonly isQuiet: () => boolean;
   readonly states: () => readonly MonitorState[];
   readonly setStates: (states: readonly MonitorState[]) => void;
@@ -462,7 +462,7 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
       for (const act of acts) later(0, act);
       later(1, wake);
     },
-    holdAgain: () => {
+    holdAfterReconnect: () => {
       caughtUp = false;
       holding.begin(agenda.now());
     },

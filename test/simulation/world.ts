@@ -312,7 +312,7 @@ export const live = (story: Story): Lived => {
   for (const { until } of happeningsOf(story, 'bus away'))
     agenda.at(until, () => {
       network.beginListening();
-      current?.holdAgain();
+      current?.holdAfterReconnect();
       current?.wake();
     });
   for (const { at } of happeningsOf(story, 'bus wiped')) agenda.at(at, bus.wipe);

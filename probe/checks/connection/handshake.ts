@@ -111,7 +111,7 @@ export type Connection = {
  * Reaches the server, and waits for the handshake where `opening` opens TLS. Nothing in common may
  * mean that the server takes post-quantum groups only: it is asked once more with them.
  */
-export async function reachSecurely(
+export async function reachWithHandshake(
   endpoint: Endpoint,
   opening: (isHybrid: boolean) => Open,
   certified: Certified,

@@ -7,7 +7,7 @@ import {
   grpcSettings,
 } from '../../../shared/checks/grpc/config.ts';
 import { openSocket } from '../connection/connect.ts';
-import { reachSecurely } from '../connection/handshake.ts';
+import { reachWithHandshake } from '../connection/handshake.ts';
 import {
   alpnHttp2,
   type HeaderField,
@@ -51,7 +51,7 @@ export function createGrpcCheck(dependencies: ConnectionDependencies): Check {
         );
     const endpoint = { host: target.host, port: target.port, ip_family };
     const certified = { host, verify, trust };
-    const { reached, socket, tls, tls_ms, failure } = await reachSecurely(
+    const { reached, socket, tls, tls_ms, failure } = await reachWithHandshake(
       endpoint,
       opening,
       certified,

@@ -7,7 +7,7 @@ import {
   type Certified,
   type Connection,
   handshake,
-  reachSecurely,
+  reachWithHandshake,
 } from '../connection/handshake.ts';
 import { createNotes } from '../connection/notes.ts';
 import { ownCodes, type TlsSeen } from '../connection/observation.ts';
@@ -99,7 +99,7 @@ function connect(
         tls === 'implicit' ? { host, verify, isHybrid, ...alpn } : null,
         trust,
       );
-  return reachSecurely(endpoint, opening, { host, verify, trust }, context, dependencies);
+  return reachWithHandshake(endpoint, opening, { host, verify, trust }, context, dependencies);
 }
 
 /** All that is said over a connection, up to its end. Closes it. */

@@ -1,7 +1,7 @@
 import { hostAndPort } from '../../../shared/checks/connection/config.ts';
 import { tlsSettings } from '../../../shared/checks/tls/config.ts';
 import { openSocket } from '../connection/connect.ts';
-import { reachSecurely } from '../connection/handshake.ts';
+import { reachWithHandshake } from '../connection/handshake.ts';
 import { createNotes } from '../connection/notes.ts';
 import type { ConnectionDependencies, Open } from '../connection/reach.ts';
 import type { Check } from '../types.ts';
@@ -27,7 +27,7 @@ export function createTlsCheck(dependencies: ConnectionDependencies): Check {
         openSocket(address, port, { host, verify, isHybrid }, trust);
     const endpoint = { ...target, ip_family: settings.ip_family };
     const certified = { host, verify: settings.verify_tls, trust };
-    const { reached, socket, tls, tls_ms, failure } = await reachSecurely(
+    const { reached, socket, tls, tls_ms, failure } = await reachWithHandshake(
       endpoint,
       opening,
       certified,

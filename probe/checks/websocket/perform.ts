@@ -4,7 +4,7 @@ import {
   websocketUrl,
 } from '../../../shared/checks/websocket/config.ts';
 import { openSocket } from '../connection/connect.ts';
-import { reachSecurely } from '../connection/handshake.ts';
+import { reachWithHandshake } from '../connection/handshake.ts';
 import { createNotes } from '../connection/notes.ts';
 import type { ConnectionDependencies, Endpoint, Open } from '../connection/reach.ts';
 import { authorityOf, isSignedByOwner, userAgent } from '../https/perform.ts';
@@ -42,7 +42,7 @@ export function createWebsocketCheck(dependencies: ConnectionDependencies): Chec
       (address, port) =>
         openSocket(address, port, isSecure ? { host, verify, isHybrid, alpn } : null, trust);
     const certified = { host, verify, trust };
-    const { reached, socket, tls, tls_ms, failure } = await reachSecurely(
+    const { reached, socket, tls, tls_ms, failure } = await reachWithHandshake(
       endpoint,
       opening,
       certified,

@@ -28,7 +28,7 @@ export function headerMap(limit: number, value = headerValue) {
  * Headers that identify the sender: their values are always secrets, even if the user does not mark
  * them.
  */
-export const secretByNature: readonly string[] = [
+export const alwaysSecretHeaders: readonly string[] = [
   'authorization',
   'proxy-authorization',
   'cookie',
@@ -90,10 +90,10 @@ function looksSecret(config: Config, key: string, name: string): boolean {
 
 /**
  * Whether a header's value is a secret: its owner marked it as one, its name is one of
- * `secretByNature`, or it looks like one. `key`: where the config has the headers.
+ * `alwaysSecretHeaders`, or it looks like one. `key`: where the config has the headers.
  */
 export function isSecretHeader(config: Config, key = 'headers'): (name: string) => boolean {
-  const secret = new Set([...secretHeaders(config, key), ...secretByNature]);
+  const secret = new Set([...secretHeaders(config, key), ...alwaysSecretHeaders]);
   return (name) => secret.has(name.toLowerCase()) || looksSecret(config, key, name);
 }
 
