@@ -4,8 +4,8 @@ import {
   consentCookie,
   nameShown,
   type Provider,
-  type Way,
-  wayTo,
+  type RedirectTarget,
+  redirectTargetOf,
 } from './oauth.ts';
 
 /** The program that asks for access, for the consent page. */
@@ -14,7 +14,7 @@ export type AskedConsent = {
   /** The name that it gives itself, which is not verified. */
   readonly client: string;
   /** From the redirect URI, which identifies the client. */
-  readonly way: Way;
+  readonly way: RedirectTarget;
   readonly wants: 'read' | 'read_write';
 };
 
@@ -64,7 +64,7 @@ export function createConsents(provider: () => Promise<Provider>): Consents {
     asked: async (of) => {
       const found = await find(of);
       const client = found && (await (await provider()).Client.find(read(found.params.client_id)));
-      const way = wayTo(found?.params.redirect_uri);
+      const way = redirectTargetOf(found?.params.redirect_uri);
       if (!found || !client || !way) return undefined;
       const wants = read(found.params.scope).split(' ').includes('write') ? 'read_write' : 'read';
       return { client_id: client.clientId, client: nameShown(client.clientName), way, wants };

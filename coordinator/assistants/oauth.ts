@@ -272,10 +272,10 @@ const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
  * How a client receives the answer: at a site, on the user's machine, or by a scheme that a program
  * there registered.
  */
-export type Way = { readonly is: 'site' | 'machine' | 'program'; readonly host: string };
+export type RedirectTarget = { readonly is: 'site' | 'machine' | 'program'; readonly host: string };
 
 /** Undefined for addresses that get no answer. */
-export function wayTo(redirect: unknown): Way | undefined {
+export function redirectTargetOf(redirect: unknown): RedirectTarget | undefined {
   if (typeof redirect !== 'string' || !/^[\x21-\x7e]{1,2000}$/.test(redirect)) return undefined;
   const url = URL.parse(redirect);
   if (url === null || url.username !== '' || url.password !== '' || redirect.includes('#'))
@@ -297,7 +297,7 @@ export function redirectFault(redirects: unknown): string | undefined {
     return 'redirect_uris must name where to return to';
   if (redirects.length > maxRedirects)
     return `redirect_uris must not have more than ${maxRedirects} members`;
-  return redirects.every((each) => wayTo(each) !== undefined)
+  return redirects.every((each) => redirectTargetOf(each) !== undefined)
     ? undefined
     : 'redirect_uris must be https, http to this machine itself (localhost, 127.0.0.1, [::1]), or a private scheme of a program';
 }
@@ -368,7 +368,7 @@ const day = 86_400;
  * How long issued credentials are valid, in seconds. A code lasts while a browser asks whether it
  * may open a program. Each use replaces the refresh token, so a connection in use never ends.
  */
-export const lives = {
+export const lifetimes = {
   access: 15 * minute,
   refresh: 90 * day,
   code: 5 * minute,
@@ -458,13 +458,13 @@ export async function createProvider(dependencies: ProviderDependencies): Promis
     pkce: { required: () => true },
     formats: { bitsOfOpaqueRandomness: 256 },
     ttl: {
-      AccessToken: lives.access,
-      AuthorizationCode: lives.code,
-      RefreshToken: lives.refresh,
-      Interaction: lives.consent,
-      Session: lives.consent,
-      Grant: lives.grant,
-      IdToken: lives.access,
+      AccessToken: lifetimes.access,
+      AuthorizationCode: lifetimes.code,
+      RefreshToken: lifetimes.refresh,
+      Interaction: lifetimes.consent,
+      Session: lifetimes.consent,
+      Grant: lifetimes.grant,
+      IdToken: lifetimes.access,
     },
     rotateRefreshToken: true,
     issueRefreshToken: async () => true,
@@ -518,7 +518,7 @@ export async function createProvider(dependencies: ProviderDependencies): Promis
             scope,
             audience: resource,
             accessTokenFormat: 'opaque',
-            accessTokenTTL: lives.access,
+            accessTokenTTL: lifetimes.access,
           };
         },
       },

@@ -15,7 +15,7 @@ import { NoBackup, resultsSpan, writeBackup } from './write.ts';
  * checks the file's own sum and row count.
  */
 
-export type Drilled = {
+export type DrillResult = {
   readonly tables: number;
   readonly rows: number;
   readonly made_at: string;
@@ -78,7 +78,7 @@ export async function drill(
   databaseUrl: string,
   trialUrl: string | undefined,
   file: string,
-): Promise<Drilled> {
+): Promise<DrillResult> {
   const header = await backupHeader(file);
   const server = trialUrl ?? databaseUrl;
   const scratch = scratchName(databaseUrl);
@@ -188,7 +188,7 @@ export async function listKept(folder: string): Promise<readonly BackupFile[]> {
 }
 
 /** Deletes what a killed run left. Only the holder of the folder's lock may call this. */
-export async function sweepHalves(folder: string): Promise<readonly string[]> {
+export async function deletePartialBackups(folder: string): Promise<readonly string[]> {
   const halves = (await readdir(folder)).filter(
     (name) => name.endsWith('.partial') && timeOf(name.slice(0, -'.partial'.length)) !== undefined,
   );
@@ -224,7 +224,7 @@ export const freeBytes: FreeBytes = async (folder) => {
 };
 
 /** @throws NotEnoughSpace where another backup like the newest would leave less than `reserve`. */
-export async function demandRoom(folder: string, reserve: number, free: FreeBytes): Promise<void> {
+export async function requireDiskSpace(folder: string, reserve: number, free: FreeBytes): Promise<void> {
   const [newest] = await listKept(folder);
   const needed = reserve + (newest === undefined ? 0 : (await stat(newest.file)).size);
   const there = await free(folder);
@@ -242,7 +242,7 @@ export type BackupSettings = {
   readonly heartbeat: string | undefined;
 };
 
-export type BackupWishes = {
+export type BackupOptions = {
   readonly folder: string;
   readonly keepDays: number;
   readonly withResults: boolean;
@@ -251,18 +251,18 @@ export type BackupWishes = {
 };
 
 export type Backups = {
-  readonly nightly: (wishes: BackupWishes) => Promise<Nightly>;
+  readonly nightly: (wishes: BackupOptions) => Promise<Nightly>;
   /** Drills the newest backup in the folder. */
   readonly drillNewest: (
     folder: string,
     tells: boolean,
-  ) => Promise<Drilled & { readonly file: string }>;
+  ) => Promise<DrillResult & { readonly file: string }>;
 };
 
 export type Nightly = {
   readonly file: string;
   readonly bytes: number;
-  readonly drill: Drilled;
+  readonly drill: DrillResult;
   readonly dropped: readonly string[];
 };
 
@@ -279,7 +279,7 @@ function inMegabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-function saysOf(file: string, { rows, newest }: Drilled): string {
+function saysOf(file: string, { rows, newest }: DrillResult): string {
   return `${basename(file)} restored on trial: ${rows} rows are there; the newest result is of ${newest ?? 'never'}`;
 }
 
@@ -294,13 +294,13 @@ export function createBackups({
   const { databaseUrl, trialUrl } = settings;
 
   const work = async (
-    { folder, keepDays, withResults, reserveBytes }: BackupWishes,
+    { folder, keepDays, withResults, reserveBytes }: BackupOptions,
     say: (line: string) => void,
   ): Promise<Nightly> => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    for (const half of await sweepHalves(folder))
+    for (const half of await deletePartialBackups(folder))
       say(`${half} was left by a run that ended early, and is gone`);
-    await demandRoom(folder, reserveBytes, free);
+    await requireDiskSpace(folder, reserveBytes, free);
     const file = join(folder, nameOf(clock.now()));
     const demand = async (): Promise<void> => {
       const there = await free(folder);

@@ -11,11 +11,11 @@ import { makeJournalHours } from '../results/journal.ts';
 import { makeResultDays } from '../results/table.ts';
 import { growEverySealEpoch } from '../secrets/keys.ts';
 import { beginCursors } from '../webhooks/queries.ts';
-import type { BackupDone, Progress } from './write.ts';
+import type { BackupSummary, Progress } from './write.ts';
 import {
   appliedMigrations,
   type BackupRecord,
-  lettingIn,
+  accessTables,
   NoBackup,
   recordBytes,
   recordsOf,
@@ -77,13 +77,13 @@ async function becomeAnother(sql: Transaction): Promise<void> {
  * like a restored backup. It becomes another installation to the bus. All that grants access is
  * deleted, because some of it was used or ended since. @returns how many rows were deleted.
  */
-export function takeUpRecovered(sql: Sql): Promise<number> {
+export function adoptRecoveredDatabase(sql: Sql): Promise<number> {
   return sql.begin(async (transaction) => {
     await refuseAtWork(transaction);
     await becomeAnother(transaction);
     await transaction`set local antipode.restoring = 'on'`;
     let gone = 0;
-    for (const table of lettingIn)
+    for (const table of accessTables)
       gone += (await transaction`delete from ${transaction(table)}`).count;
     return gone;
   });
@@ -160,7 +160,7 @@ async function restoreAll(
   source: Readable,
   replace: boolean,
   progress: Progress,
-): Promise<BackupDone> {
+): Promise<BackupSummary> {
   const tables = await tablesInOrder(transaction);
   await refuseUnfit(transaction, tables, replace);
   // Restored rows are of the past and raise no events.
@@ -244,7 +244,7 @@ export async function readBackup(
   file: string,
   replace: boolean,
   progress: Progress,
-): Promise<BackupDone> {
+): Promise<BackupSummary> {
   await access(file, constants.R_OK);
   const source = unpacked(file);
   try {

@@ -90,7 +90,7 @@ export type Table = { readonly name: string; readonly columns: readonly string[]
  * What grants access, and waiting mails: what was used, ended or sent since the backup must not
  * come back.
  */
-export const lettingIn: readonly string[] = [
+export const accessTables: readonly string[] = [
   'second_steps',
   'passkey_challenges',
   'sessions',
@@ -124,7 +124,7 @@ const leftOut = [
   'webhook_cursors',
   'webhook_deliveries',
   'kept_answers',
-  ...lettingIn,
+  ...accessTables,
 ];
 
 /**
@@ -166,7 +166,7 @@ export async function appliedMigrations(sql: Queryable): Promise<string[]> {
   );
 }
 
-export type BackupDone = { readonly tables: number; readonly rows: number };
+export type BackupSummary = { readonly tables: number; readonly rows: number };
 
 /** Called after every table. */
 export type Progress = (table: string, rows: number) => void;
@@ -343,7 +343,7 @@ export async function writeBackup(
   file: string,
   progress: Progress,
   { withResults = true, demand = async () => undefined }: How = {},
-): Promise<BackupDone> {
+): Promise<BackupSummary> {
   const done = { tables: 0, rows: 0 };
   const partial = `${file}.partial`;
   try {

@@ -11,7 +11,7 @@ function hexOf(subjects: readonly Buffer[]): string {
  * Counts one attempt per subject, in one statement. Returns each subject's count and the start of
  * its window. A window that began by `since` is over.
  */
-export async function countTries(
+export async function countAttempts(
   sql: Queryable,
   tried: readonly { readonly subject: Buffer; readonly since: Date }[],
   now: Date,
@@ -31,7 +31,7 @@ export async function countTries(
 }
 
 /** A proven attempt was not a guess, so it does not count. */
-export async function forgetTries(sql: Queryable, subjects: readonly Buffer[]): Promise<void> {
+export async function forgetAttempts(sql: Queryable, subjects: readonly Buffer[]): Promise<void> {
   await sql`delete from attempts
     where subject in (select decode(h, 'hex') from unnest(${hexOf(subjects)}::text[]) h)`;
 }
@@ -39,7 +39,7 @@ export async function forgetTries(sql: Queryable, subjects: readonly Buffer[]): 
 const hourMs = 3_600_000;
 
 /** A subject and its limit of attempts within a window. */
-export type Tried = {
+export type AttemptLimit = {
   readonly what: string;
   readonly most: number;
   /** Replaces the default window. */
@@ -49,7 +49,7 @@ export type Tried = {
 };
 
 /** A limit per hour. */
-export function hourly(what: string, limit: number): Tried {
+export function hourly(what: string, limit: number): AttemptLimit {
   return {
     what,
     most: limit,
@@ -61,7 +61,7 @@ export function hourly(what: string, limit: number): Tried {
  * Wrong passwords of one account from all hosts together. Above the limit, signing in needs the
  * link of a mail, which no one else can block.
  */
-export function failuresOf(email: string): Tried {
+export function failuresOf(email: string): AttemptLimit {
   return {
     ...hourly(`passwords of ${email.trim().toLowerCase()} from everywhere`, 100),
     instead:
@@ -75,9 +75,9 @@ export function failuresOf(email: string): Tried {
  */
 export type Attempts = {
   /** @throws Refusal `too_many_attempts`, even when the attempt would have been right. */
-  readonly count: (tried: readonly Tried[]) => Promise<void>;
+  readonly count: (tried: readonly AttemptLimit[]) => Promise<void>;
   /** A right attempt resets the count. */
-  readonly forget: (tried: readonly Tried[]) => Promise<void>;
+  readonly forget: (tried: readonly AttemptLimit[]) => Promise<void>;
 };
 
 const usualWindowMs = 15 * 60_000;
@@ -88,14 +88,14 @@ export function createAttempts(
   secrets: AccountSecrets,
   windowMs = usualWindowMs,
 ): Attempts {
-  const subjectsOf = (tried: readonly Tried[]): Promise<Buffer[]> =>
+  const subjectsOf = (tried: readonly AttemptLimit[]): Promise<Buffer[]> =>
     Promise.all(tried.map(({ what }) => secrets.fingerprint('attempt', what)));
   return {
     count: async (tried) => {
       const now = clock.now();
       const subjects = await subjectsOf(tried);
-      const windowOf = (one: Tried | undefined): number => one?.withinMs ?? windowMs;
-      const counted = await countTries(
+      const windowOf = (one: AttemptLimit | undefined): number => one?.withinMs ?? windowMs;
+      const counted = await countAttempts(
         sql,
         subjects.map((subject, place) => ({
           subject,
@@ -103,7 +103,7 @@ export function createAttempts(
         })),
         new Date(now),
       );
-      const triedAt = (subject: Buffer): Tried | undefined =>
+      const triedAt = (subject: Buffer): AttemptLimit | undefined =>
         tried[subjects.findIndex((one) => one.equals(subject))];
       const over = counted.filter(({ subject, tries }) => tries > (triedAt(subject)?.most ?? 0));
       if (over.length === 0) return;
@@ -119,7 +119,7 @@ export function createAttempts(
         { waitS: Math.max(1, Math.ceil((ends - now) / 1_000)) },
       );
     },
-    forget: async (tried) => forgetTries(sql, await subjectsOf(tried)),
+    forget: async (tried) => forgetAttempts(sql, await subjectsOf(tried)),
   };
 }
 

@@ -35,7 +35,7 @@ export type ChannelConfig = { readonly [name: string]: string };
 type Kind = OutputOf<typeof listChannelKinds>['items'][number];
 
 /** The result of one message that was sent while the caller waits. */
-export type Tried = {
+export type SendResult = {
   readonly status: number | null;
   readonly class: string;
   readonly verdict: 'delivered' | 'retry' | 'refused';
@@ -77,7 +77,7 @@ export type ChannelsPart = {
       readonly channel: string | null;
       readonly organisation: string;
     },
-  ) => Promise<Tried>;
+  ) => Promise<SendResult>;
   /** Sends an event to a webhook, and ends within 15 seconds. */
   readonly sendEvent: Sender['send'];
   readonly links: AlertLinks;

@@ -16,7 +16,7 @@ export function deadLink(): Refusal {
 export type AccessRule = Pick<Operation, 'access' | 'does' | 'body' | 'whileEnding'>;
 
 /** Whether the user proved their identity recently enough for a dangerous operation. */
-export function isProvenNow({ proven_at }: Person, now: number): boolean {
+export function isRecentlyProven({ proven_at }: Person, now: number): boolean {
   return isProven(proven_at, now);
 }
 

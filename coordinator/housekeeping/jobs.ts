@@ -18,7 +18,7 @@ import { forgetMails } from '../mail/queries.ts';
 import { expandWindows } from '../maintenance/queries.ts';
 import { markSeen } from '../monitors/status-queries.ts';
 import { purgeOld, trashDays } from '../monitors/trash-queries.ts';
-import { createFarewells } from '../organisations/deletion.ts';
+import { createOrganisationEndings } from '../organisations/deletion.ts';
 import { leastCheckDays, planNames, plans } from '../organisations/plans.ts';
 import { forgetAudit } from '../organisations/queries.ts';
 import { idleMs, oldestMs } from '../people/sessions.ts';
@@ -201,7 +201,7 @@ export function createHousekeeper({
   let unseenAfter = 0;
   /** The day whose walk through all monitors is over, and how far that of today is. */
   let pruned = { day: Number.NEGATIVE_INFINITY, after: 0 };
-  const farewells = createFarewells({ sql, clock, log });
+  const endings = createOrganisationEndings({ sql, clock, log });
 
   const prepare = async (): Promise<void> => {
     const now = clock.now();
@@ -321,7 +321,7 @@ export function createHousekeeper({
           until,
           async () => (await purgeOld(sql, new Date(now - trashDays * day), atOnce)) > 0,
         );
-        await farewells.tick(() => performance.now() < until);
+        await endings.tick(() => performance.now() < until);
       }
       await repeat(until, () =>
         inTransaction(sql, (transaction) => forgetMonitors(transaction, batchSize)),

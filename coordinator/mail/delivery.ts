@@ -10,7 +10,7 @@ import {
   insertReset,
   invitationById,
   linkInvitation,
-  linkKeeping,
+  writeKeepLink,
   linkSignUp,
   linkVerification,
   userByEmail,
@@ -192,7 +192,7 @@ export function createMailer({
     }
     if (mail.kind === 'e-mail-change') {
       const { address, fingerprint } = await link('e-mail kept', 'keep');
-      const wanted = await linkKeeping(transaction, mail.about.verification, fingerprint);
+      const wanted = await writeKeepLink(transaction, mail.about.verification, fingerprint);
       return wanted === undefined
         ? undefined
         : { to: mail.recipient, words: addressChangeMail(wanted, address) };

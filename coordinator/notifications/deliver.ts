@@ -231,7 +231,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
     await inTransaction(sql, async (transaction) => {
       const channels = await deliveringOf(transaction, [...byChannel.keys()]);
       await writeOutcomes(transaction, outcomes);
-      await hurryOthers(
+      await retryOthersNow(
         transaction,
         outcomes.flatMap(({ verdict, channel }) => (verdict === 'delivered' ? [channel] : [])),
         clock.now(),
@@ -420,7 +420,7 @@ export async function writeOutcomes(sql: Queryable, outcomes: readonly Outcome[]
 }
 
 /** Who takes a message again takes what waits for its next attempt as well. */
-export async function hurryOthers(
+export async function retryOthersNow(
   sql: Queryable,
   channels: readonly string[],
   now: number,
@@ -483,7 +483,7 @@ async function retrySetUp(sql: Queryable, now: number): Promise<void> {
  * What this coordinator is sending: how many messages of which channel, to which host, of which
  * organisation.
  */
-export type OnTheWay = {
+export type InFlight = {
   readonly channel: string;
   readonly host: string;
   readonly organisation: string;
@@ -508,7 +508,7 @@ export function claimMessages(
     readonly forMs: number;
     readonly place: string;
     readonly shares: Shares;
-    readonly onTheWay: readonly OnTheWay[];
+    readonly onTheWay: readonly InFlight[];
   },
 ): Promise<ClaimedMessage[]> {
   const [at, until] = [new Date(now), new Date(now + forMs)];

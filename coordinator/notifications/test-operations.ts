@@ -47,14 +47,14 @@ async function refuseUnasked(
   );
 }
 
-type Tried = OutputOf<typeof api.testChannel>;
+type TestResult = OutputOf<typeof api.testChannel>;
 
 /** Sends before the transaction, because it may take ten seconds. */
 export const testChannel = inSteps({
   before: async (
     early: Early<OrganisationScope>,
     { channel_id: id }: InputOf<typeof api.testChannel>,
-  ): Promise<Tried> => {
+  ): Promise<TestResult> => {
     const { pool, organisation, now, with: instruments } = early;
     const row = orNotFound(await channelById(pool, organisation.id, id, now), 'channel_not_found');
     refuseUnlessTheirs(early, row.user_id);
@@ -76,8 +76,8 @@ export const testChannel = inSteps({
   act: async (
     { note }: InOrganisation,
     _input: InputOf<typeof api.testChannel>,
-    tried: Tried,
-  ): OperationResult<Tried> => {
+    tried: TestResult,
+  ): OperationResult<TestResult> => {
     note({ after: { verdict: tried.verdict } });
     return tried;
   },
@@ -87,7 +87,7 @@ export const tryChannel = inSteps({
   before: async (
     early: Early<OrganisationScope>,
     { kind, config: sent, channel }: InputOf<typeof contract.tryChannel>,
-  ): Promise<Tried> => {
+  ): Promise<TestResult> => {
     const { pool, organisation, now, with: instruments } = early;
     const row =
       channel === null
@@ -131,8 +131,8 @@ export const tryChannel = inSteps({
   act: async (
     { note }: InOrganisation,
     _input: InputOf<typeof contract.tryChannel>,
-    tried: Tried,
-  ): OperationResult<Tried> => {
+    tried: TestResult,
+  ): OperationResult<TestResult> => {
     note({ after: { verdict: tried.verdict } });
     return tried;
   },

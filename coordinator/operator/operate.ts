@@ -1,7 +1,7 @@
 import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import { createBackups } from '../backups/nightly.ts';
-import { readBackup, takeUpRecovered } from '../backups/restore.ts';
+import { readBackup, adoptRecoveredDatabase } from '../backups/restore.ts';
 import { writeBackup } from '../backups/write.ts';
 import { type Config, readConfig } from '../config.ts';
 import { connect, longWork } from '../database/connect.ts';
@@ -80,7 +80,7 @@ export async function operate(
             settings: backupSettingsOf(config),
             warn: streams.err,
           }),
-          takeUp: () => takeUpRecovered(sql),
+          takeUp: () => adoptRecoveredDatabase(sql),
         },
         restore: (file, replace, progress) => readBackup(sql, file, replace, progress),
         keys: keysOf(config),

@@ -202,9 +202,9 @@ export async function endOrganisation(
 const usualBatchSize: BatchSize = { rows: 10_000, monitors: 20 };
 
 /** Mails the owners of organisations that end soon, and deletes those past their date. */
-export type Farewells = { readonly tick: (isTime: () => boolean) => Promise<void> };
+export type OrganisationEndings = { readonly tick: (isTime: () => boolean) => Promise<void> };
 
-export function createFarewells({
+export function createOrganisationEndings({
   sql,
   clock,
   log,
@@ -214,7 +214,7 @@ export function createFarewells({
   readonly clock: Clock;
   readonly log: Log;
   readonly batchSize?: BatchSize;
-}): Farewells {
+}): OrganisationEndings {
   return {
     tick: async (isTime) => {
       const at = new Date(clock.now());

@@ -37,7 +37,7 @@ import {
   writeActiveOrganisation,
 } from './sessions.ts';
 import { beginSession } from './sign-in.ts';
-import { join, notNow, replacePassword } from './sign-up.ts';
+import { join, organisationEnding, replacePassword } from './sign-up.ts';
 
 /**
  * The signed-in user joins, whatever address the invitation was sent to: the inviter gave it to
@@ -58,7 +58,7 @@ export async function acceptInvitation(
   const joined = await join(context, person.user, invitation);
   if (joined === 'gone') throw deadLink();
   const { organisation_id: id, organisation: name, role } = invitation;
-  if (joined === 'ending') throw notNow(invitation);
+  if (joined === 'ending') throw organisationEnding(invitation);
   if (joined === 'member already')
     throw new Refusal('already_member', `You belong to ${name} already.`);
   await writeActiveOrganisation(sql, person.session, id);

@@ -14,7 +14,7 @@ import { postMail } from '../mail/queries.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
 import type * as contract from './contract.ts';
 import {
-  askPasskey,
+  issueChallenge,
   createdPasskey,
   creationOptions,
   deletePasskey,
@@ -70,7 +70,7 @@ export async function beginPasskey(
   const { sql, now, person } = context;
   const place = placeOf(context.with);
   const known = await passkeysOf(sql, person.user);
-  const challenge = await askPasskey(sql, context.with, { purpose: 'add', user: person.user, now });
+  const challenge = await issueChallenge(sql, context.with, { purpose: 'add', user: person.user, now });
   return {
     options: await creationOptions({ place, challenge }, { ...person, id: person.user }, known),
   };
@@ -145,7 +145,7 @@ export async function beginProof(
   const place = placeOf(context.with);
   const own = await passkeysOf(sql, person.user);
   if (own.length === 0) throw unknownPasskey();
-  const challenge = await askPasskey(sql, context.with, {
+  const challenge = await issueChallenge(sql, context.with, {
     purpose: 'prove',
     user: person.user,
     now,

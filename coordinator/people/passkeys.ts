@@ -381,8 +381,7 @@ function stale(): Refusal {
 
 type Asking = { readonly purpose: ChallengePurpose; readonly user: string | null };
 
-/** Issues a new challenge. */
-export async function askPasskey(
+export async function issueChallenge(
   sql: Queryable,
   { accountSecrets }: GateDependencies,
   { purpose, user, now }: Asking & { readonly now: number },

@@ -125,7 +125,7 @@ export async function useVerification(
  * Gives the old mailbox its link. Returns the requested address, or undefined when the change is
  * over.
  */
-export async function linkKeeping(
+export async function writeKeepLink(
   sql: Queryable,
   id: string,
   fingerprint: Buffer,

@@ -1,7 +1,7 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { failuresOf, hostOf, type Tried } from '../gate/attempts.ts';
+import { failuresOf, hostOf, type AttemptLimit } from '../gate/attempts.ts';
 import { inSteps } from '../gate/bind.ts';
 import type { AnonymousCaller } from '../gate/caller.ts';
 import {
@@ -16,7 +16,7 @@ import { deadLink } from '../gate/roles.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
 import type * as contract from './contract.ts';
 import {
-  askPasskey,
+  issueChallenge,
   placeOf,
   requestOptions,
   type Signed,
@@ -226,7 +226,7 @@ async function actBegin(
   context: ByAnonymous,
 ): OperationResult<OutputOf<typeof contract.beginPasskeySignIn>> {
   const place = placeOf(context.with);
-  const challenge = await askPasskey(context.sql, context.with, {
+  const challenge = await issueChallenge(context.sql, context.with, {
     purpose: 'sign in',
     user: null,
     now: context.now,
@@ -256,7 +256,7 @@ async function byPasskeyAct(
 export const signInByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
 
 /** For an account from one host, and for a host at all accounts: this slows down guessing. */
-function triesAt(email: string, { address }: AnonymousCaller): readonly [Tried, Tried] {
+function triesAt(email: string, { address }: AnonymousCaller): readonly [AttemptLimit, AttemptLimit] {
   return [
     { what: `password of ${email.trim().toLowerCase()} from ${hostOf(address)}`, most: 10 },
     { what: `passwords from ${hostOf(address)}`, most: 60 },

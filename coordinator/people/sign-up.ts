@@ -74,7 +74,7 @@ export async function join(
 }
 
 /** The refusal for a user who wants to join it. */
-export function notNow({ organisation }: InvitationRow): Refusal {
+export function organisationEnding({ organisation }: InvitationRow): Refusal {
   return new Refusal(
     'organisation_ending',
     `${organisation} is going to be deleted, so nobody can join it. If its owners keep it, this link is good again.`,
@@ -397,7 +397,7 @@ async function signUpAct(
   if (!invitation) throw closed();
   await insertUser(sql, { id, email, name, password_hash });
   const joined = await join(context, id, invitation);
-  if (joined === 'ending') throw notNow(invitation);
+  if (joined === 'ending') throw organisationEnding(invitation);
   if (joined !== 'joined') throw deadLink();
   note({ organisation: invitation.organisation_id });
   return { session: await beginSession(context, id), must_confirm: false };

@@ -31,7 +31,7 @@ import {
   rowsFrom,
 } from './model.ts';
 import { logoOfPage, rowsOfPage } from './public/queries.ts';
-import { usualPost } from './public/words.ts';
+import { suggestedPost } from './public/words.ts';
 import {
   countStatusPages,
   countSubscribers,
@@ -233,7 +233,7 @@ export async function getStatusPageIncident(
       started_at: started_at.toISOString(),
       resolved_at: resolved_at?.toISOString() ?? null,
     },
-    usual: postKinds.map((kind) => ({ kind, text: usualPost(language, kind, display_name) })),
+    usual: postKinds.map((kind) => ({ kind, text: suggestedPost(language, kind, display_name) })),
   };
 }
 

@@ -15,7 +15,7 @@ import { afterAll, pageOf } from '../gate/cursors.ts';
 import { incidentById } from '../incidents/queries.ts';
 import { postTextFrom, proofRecordName, proofRecordText } from './model.ts';
 import { newPageKey, pageKeyFingerprint } from './public/access.ts';
-import { usualPost } from './public/words.ts';
+import { suggestedPost } from './public/words.ts';
 import {
   countPosts,
   countSubscribers,
@@ -144,7 +144,7 @@ export async function createStatusPagePost(
     );
   const text =
     given === null || given.trim() === ''
-      ? usualPost(shown.language, kind, shown.name)
+      ? suggestedPost(shown.language, kind, shown.name)
       : postTextFrom(given);
   if ((await countPosts(sql, page, incident)) >= maxPosts)
     throw new Refusal('post_invalid', {

@@ -10,7 +10,7 @@ import { cookieNamed, type Sessions, type SignedIn, sessionCookieOf } from '../p
 import { asking, askingOnce, asksOf } from './asking.ts';
 import type { AssetStore } from './assets.ts';
 import { cookie, cookieOf, recentCookie } from './cookies.ts';
-import { failureAnswer, foreignAnswer, notFoundAnswer, nowhereAnswer } from './failures.ts';
+import { failureAnswer, foreignAnswer, notFoundAnswer, noOrganisationAnswer } from './failures.ts';
 import { formFrom, Multipart, noForm } from './form-data.ts';
 import { type FrameData, frameOf, managerOf } from './framing.ts';
 import { asciiOf, safeUrl } from './html.ts';
@@ -149,7 +149,7 @@ function resultOf(
     const askHouse = asking((operation, raw) => gate.executeForOperator(operation, person, raw));
     return page.answer({ ...own, askHouse });
   }
-  if (!caller || !ask) return nowhereAnswer;
+  if (!caller || !ask) return noOrganisationAnswer;
   return page.answer({ ...own, caller, ask, may: (operation) => isAllowed(caller, operation) });
 }
 

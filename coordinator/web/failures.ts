@@ -45,7 +45,7 @@ export const foreignAnswer: ShownPage = saying(
 );
 
 /** For a user who was removed from their last organisation. */
-export const nowhereAnswer: ShownPage = saying(
+export const noOrganisationAnswer: ShownPage = saying(
   403,
   'No organisation',
   'No organisation yet',

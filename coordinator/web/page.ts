@@ -131,7 +131,7 @@ export type Ask = <Op extends Operation>(
 ) => Promise<OutputOf<Op>>;
 
 /** For a public page. `askAsVisitor`: for operations of callers who are not signed in. */
-export type OpenRequest = PageRequest & {
+export type PublicRequest = PageRequest & {
   readonly signedIn: SignedIn | undefined;
   readonly askAsVisitor: Ask;
 };
@@ -273,5 +273,5 @@ export type Page =
        * Its address alone authorises it, never a session: mail services and phones post there, too.
        */
       readonly fromAnywhere?: true;
-      readonly answer: (request: OpenRequest) => Promise<PageAnswer> | PageAnswer;
+      readonly answer: (request: PublicRequest) => Promise<PageAnswer> | PageAnswer;
     });

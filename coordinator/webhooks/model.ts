@@ -30,7 +30,7 @@ export function webhookDescriptionFrom(text: string): string {
 }
 
 /** What others than owners and admins see of the address, which may contain a secret. */
-export function hiddenUrl(url: string): string {
+export function maskedUrl(url: string): string {
   return `${new URL(url).origin}/***`;
 }
 

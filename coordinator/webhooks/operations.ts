@@ -22,7 +22,7 @@ import { mayManage } from '../organisations/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import {
   attempted,
-  hiddenUrl,
+  maskedUrl,
   rotated,
   validSecrets,
   webhookContent,
@@ -64,7 +64,7 @@ async function webhookJson(context: Reading, row: WebhookRow) {
   const { url } = await openWebhook(context.with.secrets, context.sql, row.id, row.secrets);
   return {
     id: row.id,
-    url: seesAll(context) ? url : hiddenUrl(url),
+    url: seesAll(context) ? url : maskedUrl(url),
     description: row.description,
     event_types: row.event_types,
     enabled: row.enabled,
@@ -155,7 +155,7 @@ async function create(
     },
     new Date(now),
   );
-  note({ after: { id, url: hiddenUrl(url.href), description, event_types, enabled } });
+  note({ after: { id, url: maskedUrl(url.href), description, event_types, enabled } });
   return { ...(await webhookJson(context, await existing(context, id))), secret };
 }
 
@@ -209,8 +209,8 @@ async function update(
   if (!enabled) await cancelDeliveries(sql, before.id, new Date(now));
   const { description, event_types } = before;
   note({
-    before: { url: hiddenUrl(stored.url), description, event_types, enabled: before.enabled },
-    after: { url: hiddenUrl(url.href), ...after },
+    before: { url: maskedUrl(stored.url), description, event_types, enabled: before.enabled },
+    after: { url: maskedUrl(url.href), ...after },
   });
   return webhookJson(context, await existing(context, before.id));
 }

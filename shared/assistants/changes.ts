@@ -21,7 +21,7 @@ export function done(sentence: string) {
 }
 
 /** A change of a monitor that the tool's name already says. */
-export function withFixed(fixed: Values): Pick<Row, 'effect' | 'idempotent' | 'without' | 'run'> {
+export function withFixedArguments(fixed: Values): Pick<Row, 'effect' | 'idempotent' | 'without' | 'run'> {
   return {
     effect: 'changes',
     idempotent: true,

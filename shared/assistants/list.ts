@@ -13,7 +13,7 @@ import {
   whole,
   withLength,
 } from './answers.ts';
-import { deletedMonitor, done, tried, withFixed } from './changes.ts';
+import { deletedMonitor, done, tried, withFixedArguments } from './changes.ts';
 import { type Tool, toolOf } from './tools.ts';
 
 /** Tools of the hosted connector beyond those of both forms. A row makes an operation a tool. */
@@ -260,13 +260,13 @@ const rows = {
     title: 'Pause a monitor',
     about:
       'Ends its checks and alerts until it is resumed. For planned work use create_maintenance_window, which goes on checking.',
-    ...withFixed({ enabled: false }),
+    ...withFixedArguments({ enabled: false }),
   },
   resume_monitor: {
     operation: operations.updateMonitor,
     title: 'Resume a monitor',
     about: 'Begins the checks of a paused monitor again.',
-    ...withFixed({ enabled: true }),
+    ...withFixedArguments({ enabled: true }),
   },
   delete_monitor: {
     operation: operations.deleteMonitor,

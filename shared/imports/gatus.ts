@@ -260,7 +260,7 @@ function addChannels(
 }
 
 /** Several files make one configuration; a list of one is added to that of another. */
-export function joined(configs: readonly unknown[]): Raw {
+export function mergeConfigs(configs: readonly unknown[]): Raw {
   const whole: Record<string, unknown> = {};
   for (const config of configs)
     for (const [part, value] of Object.entries(isRecord(config) ? config : {})) {

@@ -1,6 +1,6 @@
 import { importBetterStack } from './better-stack.ts';
 import { importBlackbox } from './blackbox.ts';
-import { importGatus, isGatus, joined } from './gatus.ts';
+import { importGatus, isGatus, mergeConfigs } from './gatus.ts';
 import { importHealthchecks } from './healthchecks.ts';
 import type { Imported } from './result.ts';
 import { parsed } from './rows.ts';
@@ -70,7 +70,7 @@ export function convert(
         : found(importKuma(tables, today), 'it has no monitors.');
     }
     case 'gatus': {
-      const config = joined(documents);
+      const config = mergeConfigs(documents);
       return isGatus(config)
         ? importGatus(config)
         : 'This is no configuration of Gatus: it has no `endpoints`.';

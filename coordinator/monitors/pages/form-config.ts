@@ -401,7 +401,7 @@ export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
  * The field of places sets `continents` and `probe`, too. No probe checks a heartbeat, so locations
  * and timeouts have no effect on it; stored values are kept.
  */
-export const silentKeys: Readonly<Record<Kind, readonly string[]>> = {
+export const hiddenKeys: Readonly<Record<Kind, readonly string[]>> = {
   https: ['continents', 'probe'],
   dns: ['continents', 'probe'],
   tcp: ['continents', 'probe'],

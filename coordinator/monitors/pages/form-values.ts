@@ -22,7 +22,7 @@ export type Widget = {
   readonly write: (stored: unknown) => Fields;
   readonly read: (sent: Sent) => Reading;
   /** null where there is nothing to choose. */
-  readonly draw: (field: Drawn) => Html | null;
+  readonly draw: (field: FieldView) => Html | null;
   /** It needs little room, and is shown in pairs. */
   readonly isShort?: true;
   /** How its value is written, for its help. */
@@ -48,7 +48,7 @@ export type Locations = {
 };
 
 /** A setting as its field shows it. */
-export type Drawn = {
+export type FieldView = {
   readonly name: string;
   readonly label: string;
   readonly state: FormState;
@@ -309,7 +309,7 @@ export const assertions: Widget = {
     }),
 };
 
-function assertionRows({ name, state: { form } }: Drawn): Html {
+function assertionRows({ name, state: { form } }: FieldView): Html {
   const filled = Array.from({ length: maxAssertions }, (_, at) => at).filter(
     (at) => form.value(`${name}.${at}.path`) || form.value(`${name}.${at}.value`),
   );

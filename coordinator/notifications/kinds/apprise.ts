@@ -1,6 +1,6 @@
 import { cut, links, plainBody, subject, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { base, jsonPost, judgeHttp, secretField, textField, urlField, value } from './types.ts';
+import { withoutTrailingSlash, jsonPost, judgeHttp, secretField, textField, urlField, value } from './types.ts';
 
 const types = { bad: 'failure', warning: 'warning', good: 'success', neutral: 'info' } as const;
 
@@ -28,7 +28,7 @@ export const apprise: ChannelKind = {
     },
   },
   message: (notification, config) =>
-    jsonPost(`${base(value(config, 'url'))}/notify/${value(config, 'key')}`, {
+    jsonPost(`${withoutTrailingSlash(value(config, 'url'))}/notify/${value(config, 'key')}`, {
       title: cut(subject(notification), 250),
       body: [
         plainBody(notification, 8_000),

@@ -1,6 +1,6 @@
 import { cut, isUrgent, links, plainBody, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { base, jsonPost, judgeHttp, member, secretField, urlField, value } from './types.ts';
+import { withoutTrailingSlash, jsonPost, judgeHttp, member, secretField, urlField, value } from './types.ts';
 
 export const gotify: ChannelKind = {
   id: 'gotify',
@@ -14,7 +14,7 @@ export const gotify: ChannelKind = {
   message: (notification, config) => {
     const addresses = links(notification).map(({ label, url }) => `${label}: ${url}`);
     return jsonPost(
-      `${base(value(config, 'url'))}/message`,
+      `${withoutTrailingSlash(value(config, 'url'))}/message`,
       {
         title: cut(subject(notification), 250),
         message: [plainBody(notification, 8_000), addresses.join('\n')]

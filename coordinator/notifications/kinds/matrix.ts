@@ -12,7 +12,7 @@ import {
   title,
 } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { base, judgeHttp, member, secretField, textField, urlField, value } from './types.ts';
+import { withoutTrailingSlash, judgeHttp, member, secretField, textField, urlField, value } from './types.ts';
 
 export const matrix: ChannelKind = {
   id: 'matrix',
@@ -63,7 +63,7 @@ export const matrix: ChannelKind = {
     return {
       by: 'https',
       method: 'PUT',
-      url: `${base(value(config, 'url'))}/_matrix/client/v3/rooms/${room}/send/m.room.message/${encodeURIComponent(notification.key)}`,
+      url: `${withoutTrailingSlash(value(config, 'url'))}/_matrix/client/v3/rooms/${room}/send/m.room.message/${encodeURIComponent(notification.key)}`,
       headers: {
         'content-type': 'application/json',
         authorization: `Bearer ${value(config, 'token')}`,

@@ -1,7 +1,7 @@
 import { bytes, cut, isUrgent, plainBody, subject, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
 import {
-  base,
+  withoutTrailingSlash,
   choiceField,
   jsonPost,
   judgeHttp,
@@ -46,7 +46,7 @@ export const ntfy: ChannelKind = {
     const { acknowledge, incident, why } = notification.links;
     const limit = { default: 3, high: 4, urgent: 5 }[config.priority ?? 'high'] ?? 4;
     return jsonPost(
-      base(value(config, 'url')),
+      withoutTrailingSlash(value(config, 'url')),
       {
         topic: value(config, 'topic'),
         title: cut(subject(notification), 250, bytes),

@@ -301,8 +301,8 @@ export function value(config: ChannelConfig, name: string): string {
   return found;
 }
 
-/** An address without its trailing slash, to append a path. */
-export function base(url: string): string {
+/** To append a path. */
+export function withoutTrailingSlash(url: string): string {
   return url.replace(/\/+$/, '');
 }
 

@@ -13,7 +13,7 @@ import {
 } from './text.ts';
 import type { ChannelKind } from './types.ts';
 import {
-  base,
+  withoutTrailingSlash,
   basic,
   formPost,
   judgeHttp,
@@ -83,7 +83,7 @@ export const zulip: ChannelKind = {
     const names = new Set(notification.monitors.map(({ name }) => name));
     const topic = names.size === 1 && only !== undefined ? cut(clean(only.name), 60) : 'Antipode';
     return formPost(
-      `${base(value(config, 'url'))}/api/v1/messages`,
+      `${withoutTrailingSlash(value(config, 'url'))}/api/v1/messages`,
       {
         type: 'stream',
         to: JSON.stringify(value(config, 'channel')),

@@ -28,7 +28,7 @@ import { maxSpans, spanName, spansIn } from './input.ts';
 import { answerText, type Channel, delayText, type Kind, kindMark, mayManage } from './parts.ts';
 import { mailMissingNotice } from './recipients.ts';
 
-export type Tried = OutputOf<typeof tryChannel>;
+export type TestResult = OutputOf<typeof tryChannel>;
 
 /** What the form edits. `channel`: the one to change; without it, the form creates one. */
 export type Subject = {
@@ -229,7 +229,7 @@ function whoseField(request: MembersRequest, { channel }: Subject, state: FormSt
 }
 
 /** The result of a test, beside the form that it was made from. */
-export function triedNotice({ verdict, status, class: kind, words, took_ms }: Tried): Html {
+export function triedNotice({ verdict, status, class: kind, words, took_ms }: TestResult): Html {
   const answer = `(${answerText({ status, class: kind })}, ${durationText(took_ms)})`;
   if (verdict === 'delivered') return notice('up', `Test sent ${answer}. Check that it arrived.`);
   return notice(
@@ -239,7 +239,7 @@ export function triedNotice({ verdict, status, class: kind, words, took_ms }: Tr
   );
 }
 
-function trial(tried: Tried | undefined): Html | null {
+function trial(tried: TestResult | undefined): Html | null {
   return tried === undefined
     ? null
     : html`<div data-trial id="trial" role="status">${triedNotice(tried)}</div>`;
@@ -269,7 +269,7 @@ export function formPage(
   request: MembersRequest,
   subject: Subject,
   state: FormState,
-  tried?: Tried,
+  tried?: TestResult,
 ): PageAnswer {
   const { kind, channel } = subject;
   const zone = request.caller.organisation.time_zone;

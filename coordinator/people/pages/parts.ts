@@ -1,5 +1,5 @@
 import { Refusal } from '../../../shared/base/errors.ts';
-import { isProvenNow } from '../../gate/roles.ts';
+import { isRecentlyProven } from '../../gate/roles.ts';
 import { linkButton } from '../../web/elements.ts';
 import { checkField, type FormState, hiddenField } from '../../web/forms.ts';
 import { type Html, html, type IconName, icon, type Part, safeUrl } from '../../web/html.ts';
@@ -51,7 +51,7 @@ export function isSecure({ with: { baseUrl } }: PageRequest): boolean {
 }
 
 /** Signs in with a new session, and redirects. */
-export function comeIn(
+export function signInAndRedirect(
   request: PageRequest,
   session: string,
   to: string,
@@ -73,7 +73,7 @@ export function proofFirst({
   now,
   address,
 }: PersonsRequest): SeeOther | undefined {
-  return isProvenNow(person, now)
+  return isRecentlyProven(person, now)
     ? undefined
     : seeOther(`/confirm?next=${encodeURIComponent(address)}`);
 }

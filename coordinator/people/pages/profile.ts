@@ -34,7 +34,7 @@ import {
   switchOrganisation as switchOrganisationOperation,
   updateProfile,
 } from '../contract.ts';
-import { alsoEnded, comeIn, proofFirst } from './parts.ts';
+import { alsoEnded, signInAndRedirect, proofFirst } from './parts.ts';
 
 function leaveForm({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer {
   return show({
@@ -289,7 +289,7 @@ export const endOneSession: Page = {
   },
 };
 
-export const endAllOthers: Page = {
+export const endOtherSessionsPage: Page = {
   method: 'POST',
   path: '/profile/sessions',
   needs: 'person',
@@ -566,7 +566,7 @@ export const writeProfilePassword: Page = {
       'password',
     ]);
     if ('refused' in tried) return passwordPage(request, tried.refused);
-    return comeIn(
+    return signInAndRedirect(
       request,
       tried.done.session,
       '/profile',

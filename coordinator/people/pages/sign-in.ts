@@ -12,7 +12,7 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, query, safeUrl } from '../../web/html.ts';
 import {
-  type OpenRequest,
+  type PublicRequest,
   type Page,
   type PageAnswer,
   type PageRequest,
@@ -36,7 +36,7 @@ import {
   signOut as signOutOperation,
 } from '../contract.ts';
 import { endSessionCookie } from '../sessions.ts';
-import { comeIn, entryCard, entryPage, isSecure, nextOf, passkeyForm } from './parts.ts';
+import { signInAndRedirect, entryCard, entryPage, isSecure, nextOf, passkeyForm } from './parts.ts';
 
 function passkeyConfirm(origin: string, next: string): Html {
   return passkeyForm({
@@ -132,7 +132,7 @@ export const confirm: Page = {
 /** A page with a secret in its address must not be cached. */
 const headers = { 'cache-control': 'no-store' } as const;
 
-function dead({ signedIn }: OpenRequest): PageAnswer {
+function dead({ signedIn }: PublicRequest): PageAnswer {
   return entryPage(
     'Link expired',
     entryCard(
@@ -155,10 +155,10 @@ function dead({ signedIn }: OpenRequest): PageAnswer {
   );
 }
 
-async function act(request: OpenRequest): Promise<PageAnswer> {
+async function act(request: PublicRequest): Promise<PageAnswer> {
   try {
     const { session } = await request.askAsVisitor(enter, { secret: request.path.secret });
-    return comeIn(request, session, '/');
+    return signInAndRedirect(request, session, '/');
   } catch (error) {
     if (error instanceof Refusal && error.code === 'link_invalid') return dead(request);
     throw error;
@@ -275,7 +275,7 @@ function page(state: FormState, next: string, isRecovery: boolean): PageAnswer {
   );
 }
 
-function stepOf({ cookies }: OpenRequest): string | undefined {
+function stepOf({ cookies }: PublicRequest): string | undefined {
   return cookieOf(cookies, stepCookie);
 }
 
@@ -320,7 +320,7 @@ export const secondStep: Page = {
     );
     if ('done' in tried) {
       const { session, recovery_codes_left } = tried.done;
-      return comeIn(request, session, next, leftWords(recovery_codes_left), [endOfStep(request)]);
+      return signInAndRedirect(request, session, next, leftWords(recovery_codes_left), [endOfStep(request)]);
     }
     const { status, objections } = tried.refused;
     return status === 404
@@ -342,7 +342,7 @@ function passkeySignIn(origin: string, next: string): Html {
 }
 
 export async function signInWith(
-  { askAsVisitor, query: { next } }: OpenRequest,
+  { askAsVisitor, query: { next } }: PublicRequest,
   state: FormState,
   to = nextOf(next),
 ): Promise<PageAnswer> {
@@ -414,7 +414,7 @@ export const signIn: Page = {
     ]);
     if ('refused' in tried) return signInWith(request, tried.refused, next);
     const { session, second_step } = tried.done;
-    if (session !== null) return comeIn(request, session, next);
+    if (session !== null) return signInAndRedirect(request, session, next);
     return second_step === null
       ? signInWith(request, freshForm(form), next)
       : askForSecondStep(request, second_step, next);
@@ -485,7 +485,7 @@ export const passkeyIn: Page = {
     );
     return 'refused' in tried
       ? signInWith(request, tried.refused, next)
-      : comeIn(request, tried.done.session, next, undefined, [endOfStep(request)]);
+      : signInAndRedirect(request, tried.done.session, next, undefined, [endOfStep(request)]);
   },
 };
 

@@ -11,7 +11,7 @@ import {
   textField,
 } from '../../web/forms.ts';
 import { html, type Part } from '../../web/html.ts';
-import { type OpenRequest, type Page, type PageAnswer, seeOther } from '../../web/page.ts';
+import { type PublicRequest, type Page, type PageAnswer, seeOther } from '../../web/page.ts';
 import {
   acceptInvitation,
   finishSignUp,
@@ -24,7 +24,7 @@ import {
   signUp as signUpOperation,
   verifyEmail,
 } from '../contract.ts';
-import { alsoEnded, comeIn, entryCard, entryPage, orDeadLink } from './parts.ts';
+import { alsoEnded, signInAndRedirect, entryCard, entryPage, orDeadLink } from './parts.ts';
 import { askForSecondStep } from './sign-in.ts';
 
 /** An invitation: a signed-in user joins; it signs no one in. */
@@ -96,7 +96,7 @@ function withoutMail(): PageAnswer {
   );
 }
 
-async function forgotForm({ askAsVisitor }: OpenRequest, state: FormState): Promise<PageAnswer> {
+async function forgotForm({ askAsVisitor }: PublicRequest, state: FormState): Promise<PageAnswer> {
   const { mail } = await askAsVisitor(showSignUpPolicy);
   if (!mail) return withoutMail();
   return entryPage(
@@ -161,7 +161,7 @@ export const forgot: Page = {
   },
 };
 
-function resetForm({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> {
+function resetForm({ askAsVisitor, path }: PublicRequest, state: FormState): Promise<PageAnswer> {
   return orDeadLink(async () => {
     const { email } = await askAsVisitor(showLink, { kind: 'password reset', secret: path.secret });
     if (email === null) return null;
@@ -216,7 +216,7 @@ export const reset: Page = {
         return tried.refused.status === 404 ? null : resetForm(request, tried.refused);
       const { session, second_step } = tried.done;
       if (session !== null)
-        return comeIn(request, session, '/', 'Password changed. You are signed in.');
+        return signInAndRedirect(request, session, '/', 'Password changed. You are signed in.');
       return second_step === null ? null : askForSecondStep(request, second_step, '/');
     }),
 };
@@ -335,7 +335,7 @@ function closed(): PageAnswer {
  * it.
  */
 async function page(
-  { askAsVisitor }: OpenRequest,
+  { askAsVisitor }: PublicRequest,
   state: FormState,
   secret: string | undefined,
 ): Promise<PageAnswer> {
@@ -394,7 +394,7 @@ export const signUp: Page = {
     );
     if ('refused' in tried) return page(request, tried.refused, form.value('invitation_secret'));
     const { session } = tried.done;
-    return session === null ? sent(form.value('email') ?? '') : comeIn(request, session, '/');
+    return session === null ? sent(form.value('email') ?? '') : signInAndRedirect(request, session, '/');
   },
 };
 
@@ -402,7 +402,7 @@ export const signUp: Page = {
  * The link of the mail: GET shows a button, and only the button acts, because mail scanners follow
  * links.
  */
-function finishing({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> {
+function finishing({ askAsVisitor, path }: PublicRequest, state: FormState): Promise<PageAnswer> {
   return orDeadLink(async () => {
     const { email, name, organisation } = await askAsVisitor(showLink, {
       kind: 'sign-up',
@@ -463,7 +463,7 @@ export const finish: Page = {
         ['password'],
       );
       if ('refused' in tried) return finishing(request, tried.refused);
-      return comeIn(request, tried.done.session, '/', 'Account created. Add your first monitor.');
+      return signInAndRedirect(request, tried.done.session, '/', 'Account created. Add your first monitor.');
     }),
 };
 

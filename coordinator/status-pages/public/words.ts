@@ -13,6 +13,6 @@ export const wordsOf: Readonly<Record<PageLanguage, Words>> = {
 };
 
 /** The suggested text of a post, in the language of its page. */
-export function usualPost(language: PageLanguage, kind: PostKind, name: string): string {
+export function suggestedPost(language: PageLanguage, kind: PostKind, name: string): string {
   return wordsOf[language].usual[kind](name);
 }

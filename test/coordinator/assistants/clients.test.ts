@@ -5,21 +5,21 @@ import {
   nameShown,
   redirectFault,
   understood,
-  wayTo,
+  redirectTargetOf,
 } from '../../../coordinator/assistants/oauth.ts';
 
 test('the answer goes to a site, to this machine, or to a program that took a scheme for itself', () => {
-  expect(wayTo('https://claude.ai/api/mcp/auth_callback')).toEqual({
+  expect(redirectTargetOf('https://claude.ai/api/mcp/auth_callback')).toEqual({
     is: 'site',
     host: 'claude.ai',
   });
-  expect(wayTo('https://xn--claue-9ua.example:8443/')).toEqual({
+  expect(redirectTargetOf('https://xn--claue-9ua.example:8443/')).toEqual({
     is: 'site',
     host: 'xn--claue-9ua.example:8443',
   });
   for (const host of ['localhost', '127.0.0.1', '[::1]'])
-    expect(wayTo(`http://${host}:33418/callback`)).toEqual({ is: 'machine', host });
-  expect(wayTo('cursor://anysphere.cursor-mcp/oauth/callback')).toEqual({
+    expect(redirectTargetOf(`http://${host}:33418/callback`)).toEqual({ is: 'machine', host });
+  expect(redirectTargetOf('cursor://anysphere.cursor-mcp/oauth/callback')).toEqual({
     is: 'program',
     host: 'cursor',
   });
@@ -43,7 +43,7 @@ test('the answer goes to a site, to this machine, or to a program that took a sc
     7,
     null,
   ])
-    expect([each, wayTo(each)]).toEqual([each, undefined]);
+    expect([each, redirectTargetOf(each)]).toEqual([each, undefined]);
 });
 
 test('a client has some address to return to, and not too many', () => {

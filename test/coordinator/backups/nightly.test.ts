@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   type Backups,
-  type BackupWishes,
+  type BackupOptions,
   createBackups,
   scratchName,
 } from '../../../coordinator/backups/nightly.ts';
@@ -38,7 +38,7 @@ let now = start;
 let free = 10e9;
 let warned = '';
 
-const wishes = (more: Partial<BackupWishes> = {}): BackupWishes => ({
+const wishes = (more: Partial<BackupOptions> = {}): BackupOptions => ({
   folder,
   keepDays: 3,
   withResults: true,

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { executeAll } from '../../../coordinator/database/connect.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
-import { claimMessages, type OnTheWay } from '../../../coordinator/notifications/deliver.ts';
+import { claimMessages, type InFlight } from '../../../coordinator/notifications/deliver.ts';
 import {
   heldAlerts,
   type Owned,
@@ -138,7 +138,7 @@ describe('gathering', async () => {
 
   describe('shares of the organisations', () => {
     const shares = { all: 20, channel: 2, host: 4, organisation: 8 };
-    const claim = (onTheWay: readonly OnTheWay[] = []) =>
+    const claim = (onTheWay: readonly InFlight[] = []) =>
       claimMessages(sql, { now: bench.now, forMs: 120 * second, place: newId(), shares, onTheWay });
     /** Messages of a channel that are due. */
     const due = async (channel: string, count: number, organisation = bench.organisation) => {

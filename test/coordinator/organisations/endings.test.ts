@@ -3,7 +3,7 @@ import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { insertPingTokens } from '../../../coordinator/monitors/queries.ts';
 import {
   beginEnding,
-  createFarewells,
+  createOrganisationEndings,
   endOrganisation,
   undoEnding,
 } from '../../../coordinator/organisations/deletion.ts';
@@ -129,23 +129,23 @@ describe('an organisation whose days are over', () => {
       'kept_answers',
     ])
       expect([table, (before[table] ?? 0) > 0]).toEqual([table, true]);
-    const farewells = createFarewells({ sql, clock: { now: () => now }, log: testLog(), batchSize });
-    await farewells.tick(always);
+    const endings = createOrganisationEndings({ sql, clock: { now: () => now }, log: testLog(), batchSize });
+    await endings.tick(always);
     expect([await mailsTo(house.owner.email), await rowsOf(house.organisation)]).toEqual([
       [],
       before,
     ]);
 
     now += 6 * day;
-    await farewells.tick(always);
-    await farewells.tick(always);
+    await endings.tick(always);
+    await endings.tick(always);
     expect([await mailsTo(house.owner.email), await rowsOf(house.organisation)]).toEqual([
       ['ends-soon'],
       before,
     ]);
 
     now += day;
-    await farewells.tick(always);
+    await endings.tick(always);
     expect(await isThere(house.organisation)).toBe(true);
     const [probe] =
       await sql`select keys, revoked_at is not null as revoked from probes where organisation_id = ${house.organisation}`;
@@ -159,7 +159,7 @@ describe('an organisation whose days are over', () => {
       deleted: before.monitors,
     });
     await hearAll();
-    await farewells.tick(always);
+    await endings.tick(always);
     expect(await isThere(house.organisation)).toBe(false);
     const { outbox: _, ...left } = await rowsOf(house.organisation);
     expect(Object.entries(left).filter(([, count]) => count > 0)).toEqual([]);

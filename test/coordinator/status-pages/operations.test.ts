@@ -5,7 +5,7 @@ import {
   pageLanguages,
   postKinds,
 } from '../../../coordinator/status-pages/model.ts';
-import { usualPost } from '../../../coordinator/status-pages/public/words.ts';
+import { suggestedPost } from '../../../coordinator/status-pages/public/words.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import {
@@ -239,7 +239,7 @@ describe('model', () => {
 
   test('the usual words name what they are about, in each language and for each kind differently', () => {
     const all = pageLanguages.flatMap((language) =>
-      postKinds.map((kind) => usualPost(language, kind, 'Checkout')),
+      postKinds.map((kind) => suggestedPost(language, kind, 'Checkout')),
     );
     expect(new Set(all).size).toBe(16);
     for (const words of all) expect(words).toContain('Checkout');

@@ -3,7 +3,7 @@ import {
   afterAttempt,
   attempted,
   healthy,
-  hiddenUrl,
+  maskedUrl,
   nextAttempt,
   rotated,
   type SigningSecret,
@@ -33,7 +33,7 @@ describe('the address of a webhook', () => {
   test('is one of https or http without a user; a fragment is left out, and others see its host', () => {
     const url = webhookUrlFrom(' https://hooks.example.com:8443/in?key=s3cret#top ');
     expect(url.href).toBe('https://hooks.example.com:8443/in?key=s3cret');
-    expect(hiddenUrl(url.href)).toBe('https://hooks.example.com:8443/***');
+    expect(maskedUrl(url.href)).toBe('https://hooks.example.com:8443/***');
     expect(codeOf(() => webhookUrlFrom('http://hooks.example.com/'))).toBe('taken');
     for (const text of [
       '',

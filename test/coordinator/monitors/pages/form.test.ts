@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { settingsOf, silentKeys } from '../../../../coordinator/monitors/pages/form-config.ts';
+import { settingsOf, hiddenKeys } from '../../../../coordinator/monitors/pages/form-config.ts';
 import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { httpsKeys } from '../../../../shared/checks/https/keys.ts';
@@ -49,7 +49,7 @@ describe('the form of a new monitor', () => {
 
   test('has a field for every key of every kind, with the labels of the one table', async () => {
     for (const kind of kinds) {
-      expect([...settingsOf(kind).map(({ key }) => key), ...silentKeys[kind]].toSorted()).toEqual(
+      expect([...settingsOf(kind).map(({ key }) => key), ...hiddenKeys[kind]].toSorted()).toEqual(
         Object.keys(configKeys[kind]).toSorted(),
       );
       const { text } = await web.get(`/monitors/new?type=${kind}`, { as: web.house.member });
