@@ -288,7 +288,7 @@ export type Step = {
   readonly not_before: number;
 };
 
-export type Surroundings = {
+export type StepContext = {
   readonly incident: {
     readonly confirmed_at: number;
     readonly ended_at: number | null;
@@ -324,7 +324,7 @@ export type StepOutcome =
   | { readonly is: 'held'; readonly by: HeldBy; readonly until: number }
   | { readonly is: 'dropped'; readonly because: Because };
 
-export function decideStep(step: Step, around: Surroundings, now: number): StepOutcome {
+export function decideStep(step: Step, around: StepContext, now: number): StepOutcome {
   const { incident, channel } = around;
   if (channel.shut !== undefined) return dropped(`channel_${channel.shut}`);
   if (step.event === 'up' || step.event === 'was_down') {
@@ -350,7 +350,7 @@ function dropped(because: Because): StepOutcome {
  * Whether the "down" was due before the incident was over. It is then sent, however late, as one
  * that was down (rule 31). A "down" that was held until the end is never sent.
  */
-function wasDue(step: Step, around: Surroundings, ended_at: number): boolean {
+function wasDue(step: Step, around: StepContext, ended_at: number): boolean {
   return (
     (step.event === 'down' || step.event === 'flapping') &&
     (around.gathered ||
@@ -359,7 +359,7 @@ function wasDue(step: Step, around: Surroundings, ended_at: number): boolean {
 }
 
 /** Decides a step of an incident that is open at `now`. */
-function decideOpenStep(step: Step, around: Surroundings, now: number): StepOutcome {
+function decideOpenStep(step: Step, around: StepContext, now: number): StepOutcome {
   const { incident, channel } = around;
   const isEnded = incident.acknowledged_at !== null;
   // A "down" that is due at once for everyone also goes to a channel planned a moment after someone
@@ -375,7 +375,7 @@ function decideOpenStep(step: Step, around: Surroundings, now: number): StepOutc
 }
 
 /** The first thing that holds a "down". */
-function holdOf(step: Step, around: Surroundings, now: number): StepOutcome {
+function holdOf(step: Step, around: StepContext, now: number): StepOutcome {
   const { incident, channel, cover, muted_until, flapping } = around;
   const holds: [HeldBy, number][] = [];
   if (step.event === 'down') holds.push(['delay', step.due_at + channel.delay_s * 1_000]);

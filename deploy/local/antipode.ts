@@ -1,6 +1,6 @@
-import { runCli, surroundings } from '../../shared/client/cli.ts';
+import { runCli, processContext } from '../../shared/client/cli.ts';
 import { homeOf, localFile } from './home.ts';
 
 // From the checkout, the command uses the service that `npm start` runs, unless configured
 // otherwise.
-process.exitCode = await runCli(surroundings([localFile(homeOf(process.env))]));
+process.exitCode = await runCli(processContext([localFile(homeOf(process.env))]));

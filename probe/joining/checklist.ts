@@ -90,7 +90,7 @@ export type Line = {
   readonly exit: number;
 };
 
-export type Surroundings = {
+export type ChecklistInput = {
   /**
    * By how many milliseconds this host's clock is behind the coordinator's; undefined where no
    * coordinator answered.
@@ -201,7 +201,7 @@ async function checkAddresses(): Promise<Finding> {
   return ill('no way out, neither by IPv4 nor by IPv6. Give this host a default route');
 }
 
-async function checkBus({ entrance }: Surroundings): Promise<Finding> {
+async function checkBus({ entrance }: ChecklistInput): Promise<Finding> {
   try {
     await connectOnce(entrance);
   } catch (error) {
@@ -234,7 +234,7 @@ function reaches(anchor: string): Promise<string | undefined> {
   });
 }
 
-async function checkAnchors({ anchors }: Surroundings): Promise<Finding> {
+async function checkAnchors({ anchors }: ChecklistInput): Promise<Finding> {
   if (anchors.length === 0) return well('none are named; the bus stands for them');
   const faults = await Promise.all(anchors.map(reaches));
   const reached = anchors.filter((_, place) => faults[place] === undefined);
@@ -249,7 +249,7 @@ async function checkAnchors({ anchors }: Surroundings): Promise<Finding> {
 
 const mib = 1_024 * 1_024;
 
-async function checkDisk({ folder, spoolMb }: Surroundings): Promise<Finding> {
+async function checkDisk({ folder, spoolMb }: ChecklistInput): Promise<Finding> {
   const trial = join(folder, 'trial');
   try {
     await writeFile(trial, 'x', { flush: true });
@@ -268,7 +268,7 @@ async function checkDisk({ folder, spoolMb }: Surroundings): Promise<Finding> {
 }
 
 /** Yields every line as soon as its result is known. A failure does not end the others. */
-export async function* checklist(of: Surroundings): AsyncGenerator<Line> {
+export async function* checklist(of: ChecklistInput): AsyncGenerator<Line> {
   const looks: readonly (readonly [
     what: keyof typeof exits,
     look: () => Finding | Promise<Finding>,

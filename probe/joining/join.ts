@@ -17,7 +17,7 @@ import { busEntryFields } from '../../shared/bus/setup.ts';
 import { readIfThere, replaceFile } from '../disk/files.ts';
 import { openOwnCredentials } from '../presence/knowledge.ts';
 import { type Posted, post } from '../presence/signal.ts';
-import { checklist, type Line, type Surroundings, unknownAuthority } from './checklist.ts';
+import { checklist, type Line, type ChecklistInput, unknownAuthority } from './checklist.ts';
 
 /** Why a host did not become a probe, in words, with the exit code for a script. */
 export class JoinFault extends Error {
@@ -231,11 +231,11 @@ const onwards = {
 } as const;
 export type Onwards = keyof typeof onwards;
 
-async function surroundingsOf(
+async function checklistInputOf(
   { seed, enrolled, authorities }: Identity,
   { folder, results, spoolMb, kept }: Room,
   heard?: EnrolmentReply,
-): Promise<Surroundings> {
+): Promise<ChecklistInput> {
   if (enrolled === null)
     throw new JoinFault(exits.misused, `${identityIn(folder)} has not joined yet; run join first`);
   const { nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
@@ -272,7 +272,7 @@ function lineText({ what, well, words }: Line): string {
  * Prints the checklist of this host line by line. @throws JoinFault with the exit code of the first
  * line that fails.
  */
-async function sayChecklist(of: Surroundings, next: Onwards, say: Say): Promise<void> {
+async function sayChecklist(of: ChecklistInput, next: Onwards, say: Say): Promise<void> {
   let first: Line | undefined;
   for await (const line of checklist(of)) {
     say(lineText(line));
@@ -317,7 +317,7 @@ export async function joinAsProbe(
   say(
     `This host is ${enrolled.name} in ${enrolled.continent}, ${whose}. Its key is in ${path} and nowhere else.`,
   );
-  await sayChecklist(await surroundingsOf(identity, of, heard), of.next, say);
+  await sayChecklist(await checklistInputOf(identity, of, heard), of.next, say);
 }
 
 /** The checklist of a host that is already a probe. */
@@ -331,7 +331,7 @@ export async function checkProbe(room: Room, say: Say): Promise<void> {
   });
   if (stored === undefined)
     throw new JoinFault(exits.misused, `there is no ${identityIn(room.folder)}; run join first`);
-  await sayChecklist(await surroundingsOf(parseIdentity(stored), room), 'run', say);
+  await sayChecklist(await checklistInputOf(parseIdentity(stored), room), 'run', say);
 }
 
 function quoted(value: string): string {

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { runCli, surroundings } from './cli.ts';
+import { runCli, processContext } from './cli.ts';
 
-process.exitCode = await runCli(surroundings());
+process.exitCode = await runCli(processContext());

@@ -5,9 +5,9 @@ import { listInWords, nearest } from '../base/text.ts';
 import { alone, flag, inputOf, isTyped, type Line, valuesOf } from './arguments.ts';
 import { everywhere } from './calls.ts';
 import { type Command, commands } from './commands.ts';
-import { clientOf, type Exit, exits, type HttpClient, type Surroundings } from './http.ts';
+import { clientOf, type Exit, exits, type HttpClient, type CommandContext } from './http.ts';
 import { type Item, table } from './output.ts';
-import { harmless, type Paint } from './terminal.ts';
+import { printable, type Paint } from './terminal.ts';
 
 /**
  * `antipode check TARGET`: one check now, from every continent, made for a step of a deploy. It is
@@ -43,7 +43,7 @@ export const checkCommand: Pick<Command, 'words' | 'flags'> = {
 export async function runCheck(
   words: readonly string[],
   line: Line,
-  world: Surroundings,
+  world: CommandContext,
   paint: Paint,
 ): Promise<Exit> {
   const { body, isAwaited, differenceFails } = wantedOf(words, line, world);
@@ -64,7 +64,7 @@ type Wanted = {
   readonly differenceFails: boolean;
 };
 
-function wantedOf([target = '', more]: readonly string[], line: Line, world: Surroundings): Wanted {
+function wantedOf([target = '', more]: readonly string[], line: Line, world: CommandContext): Wanted {
   if (target === '')
     throw new UsageFault('check needs a target, as in antipode check https://shop.example/ --wait');
   if (more !== undefined) throw new UsageFault(`check takes one target, not also "${more}".`);
@@ -138,7 +138,7 @@ function silentOf(test: unknown): readonly Item[] {
   );
 }
 
-function print(test: unknown, asJson: boolean, world: Surroundings, paint: Paint): void {
+function print(test: unknown, asJson: boolean, world: CommandContext, paint: Paint): void {
   if (world.columns === undefined || asJson) {
     world.out(`${JSON.stringify(test)}\n`);
     return;
@@ -172,7 +172,7 @@ function judged(
     ...new Set(
       itemsOf(test, 'answers')
         .filter((answer) => answer.outcome === outcome)
-        .map(({ continent }) => harmless(String(continent))),
+        .map(({ continent }) => printable(String(continent))),
     ),
   ];
   const [passes, fails] = [from('ok'), from('fail')];

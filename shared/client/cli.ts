@@ -30,7 +30,7 @@ import {
   type Exit,
   exits,
   ServiceNotReached,
-  type Surroundings,
+  type CommandContext,
   useProxies,
 } from './http.ts';
 import { NoSuchName } from './ids.ts';
@@ -38,12 +38,12 @@ import { login, loginHelp } from './login.ts';
 import { perform } from './perform.ts';
 import { runHelp, runJob } from './run-job.ts';
 import { readSettings, type Settings, SettingsFault } from './settings.ts';
-import { harmless, painter } from './terminal.ts';
+import { printable, painter } from './terminal.ts';
 
 function faultText(error: CallRefused): string {
-  if (error.faults.length === 0) return `${harmless(error.message)} (${harmless(error.code)})`;
+  if (error.faults.length === 0) return `${printable(error.message)} (${printable(error.code)})`;
   const lines = error.faults.map(
-    ({ loc, msg }) => `  ${harmless(loc.slice(1).join('.') || loc.join('.'))}: ${harmless(msg)}`,
+    ({ loc, msg }) => `  ${printable(loc.slice(1).join('.') || loc.join('.'))}: ${printable(msg)}`,
   );
   return `the service does not accept what was sent (${error.code})\n${lines.join('\n')}`;
 }
@@ -89,8 +89,8 @@ async function hintOf(
     : undefined;
 }
 
-async function printUsage(fault: UsageFault, world: Surroundings): Promise<Exit> {
-  world.err(`antipode: ${harmless(fault.message)}\n`);
+async function printUsage(fault: UsageFault, world: CommandContext): Promise<Exit> {
+  world.err(`antipode: ${printable(fault.message)}\n`);
   if (fault.unknown !== undefined && !fault.unknown.startsWith('--')) {
     let settings: Settings | undefined;
     try {
@@ -99,7 +99,7 @@ async function printUsage(fault: UsageFault, world: Surroundings): Promise<Exit>
       settings = undefined;
     }
     const hint = settings && (await lacks(fault.unknown, settings));
-    if (hint) world.err(`${harmless(hint)}\n`);
+    if (hint) world.err(`${printable(hint)}\n`);
   }
   return exits.usage;
 }
@@ -114,7 +114,7 @@ function helpOfOwn(word: string | undefined): string | undefined {
   return word === 'run' ? runHelp : undefined;
 }
 
-async function dispatch(line: Line, world: Surroundings): Promise<Exit> {
+async function dispatch(line: Line, world: CommandContext): Promise<Exit> {
   const { words, typed } = line;
   const [first, second, third] = words;
   const says = (text: string): Exit => {
@@ -176,7 +176,7 @@ const booleans = booleansOf(
  * id). Nothing is written to standard output unless the call succeeds; the token goes only into the
  * header.
  */
-export async function runCli(world: Surroundings): Promise<number> {
+export async function runCli(world: CommandContext): Promise<number> {
   try {
     // Everything after `run` belongs to another program, including flags.
     if (world.given[0] === 'run') return await runJob(world.given.slice(1), world);
@@ -188,11 +188,11 @@ export async function runCli(world: Surroundings): Promise<number> {
       return error.lacks === 'url' ? exits.usage : exits.token;
     }
     if (error instanceof NoSuchName) {
-      world.err(`antipode: ${harmless(error.message)}\n`);
+      world.err(`antipode: ${printable(error.message)}\n`);
       return exits.refused;
     }
     if (error instanceof ServiceNotReached) {
-      world.err(`antipode: ${harmless(error.message)}\n`);
+      world.err(`antipode: ${printable(error.message)}\n`);
       return exits.notReached;
     }
     if (error instanceof CallRefused) {
@@ -228,11 +228,8 @@ function ask(question: string, secret?: 'secret'): Promise<string | undefined> {
   });
 }
 
-/**
- * The surroundings of a real process. A reader that goes away early (`| head`) ends the command
- * silently.
- */
-export function surroundings(settingsFiles: readonly string[] = []): Surroundings {
+/** That of this process. A reader that closes early (`| head`) ends the command silently. */
+export function processContext(settingsFiles: readonly string[] = []): CommandContext {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
     // The call has been made and only its answer is lost. A user whose disk is full must know.

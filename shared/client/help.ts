@@ -15,7 +15,7 @@ import { checkCommand } from './check.ts';
 import { type Command, commands, usageOf, withPlaceholder } from './commands.ts';
 import { discoverCommand } from './discover/command.ts';
 import { type FileCommand, fileCommands } from './files/run.ts';
-import { harmless, type Paint, padded } from './terminal.ts';
+import { printable, type Paint, padded } from './terminal.ts';
 
 /**
  * Completion in shells. The script that a shell reads in asks this program, with `completion words`
@@ -341,7 +341,7 @@ Exit codes: 0 done, 1 refused by the API, 2 wrong usage, 3 no or no valid token,
 export function commandHelp(command: Command, paint: Paint): string {
   const flags = command.flags.filter((flag) => !(command.paged && flag.key === 'cursor'));
   const described = command.operation.description
-    ? `\n${harmless(command.operation.description.replaceAll('`', ''))}\n`
+    ? `\n${printable(command.operation.description.replaceAll('`', ''))}\n`
     : '';
   const listed = flags.length > 0 ? `\n${paint('Flags', 'bold')}\n${flagLines(flags)}` : '';
   const keys =
@@ -376,7 +376,7 @@ export function flagLines(flags: readonly Flag[]): string {
     ];
     return [flag.hint.replaceAll('`', ''), notes.filter(Boolean).join(', ')]
       .filter(Boolean)
-      .map(harmless)
+      .map(printable)
       .join(' – ');
   };
   return inColumns(flags.map((flag) => [withPlaceholder(flag), hint(flag)]));

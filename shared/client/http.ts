@@ -306,8 +306,8 @@ export const exits = {
 } as const;
 export type Exit = (typeof exits)[keyof typeof exits];
 
-/** The surroundings of a command, which a test can replace. */
-export type Surroundings = {
+/** What a command uses of its process, which a test can replace. */
+export type CommandContext = {
   readonly given: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly settingsFiles?: readonly string[];
@@ -327,7 +327,7 @@ export type Surroundings = {
 };
 
 /** The client that this environment configures, which says on `err` when it waits. */
-export function clientOf(world: Surroundings): HttpClient {
+export function clientOf(world: CommandContext): HttpClient {
   const settings = readSettings(world.environment, world.settingsFiles);
   const obstacle = world.reach?.(settings.url);
   if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);

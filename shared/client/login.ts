@@ -1,9 +1,9 @@
 import { UsageFault } from '../base/env.ts';
 import { memberOf } from '../base/json.ts';
 import { version } from '../base/process.ts';
-import { createHttpClient, type Exit, exits, type Surroundings } from './http.ts';
+import { createHttpClient, type Exit, exits, type CommandContext } from './http.ts';
 import { checkedToken, checkedUrl, readSettings, settingsFile, writeSettings } from './settings.ts';
-import { harmless } from './terminal.ts';
+import { printable } from './terminal.ts';
 
 export const loginHelp = `Write the settings file: where the service is, and your token
 
@@ -18,7 +18,7 @@ Example
   antipode login https://antipode.example
 `;
 
-function knownUrl(world: Surroundings): string | undefined {
+function knownUrl(world: CommandContext): string | undefined {
   try {
     return readSettings({ ...world.environment, ANTIPODE_TOKEN: 'unknown' }, world.settingsFiles)
       .url;
@@ -31,7 +31,7 @@ function knownUrl(world: Surroundings): string | undefined {
 /** Undefined when the user went away. */
 async function address(
   given: string | undefined,
-  world: Surroundings,
+  world: CommandContext,
 ): Promise<string | undefined> {
   if (given !== undefined) return given;
   const known = knownUrl(world);
@@ -48,13 +48,13 @@ async function address(
   return answer === undefined ? undefined : answer.trim() || known || '';
 }
 
-async function tokenFor(url: string, world: Surroundings): Promise<string | undefined> {
+async function tokenFor(url: string, world: CommandContext): Promise<string | undefined> {
   if (!world.attended) return world.readText('-').trim();
   world.err(`Make a token here, then paste it: ${url}/tokens/new\n`);
   return (await world.ask('Token (not shown): ', 'secret'))?.trim();
 }
 
-export async function login(words: readonly string[], world: Surroundings): Promise<Exit> {
+export async function login(words: readonly string[], world: CommandContext): Promise<Exit> {
   if (words.length > 1)
     throw new UsageFault(
       `login does not take "${words[1]}": the token is asked for, never given on the command line.`,
@@ -80,7 +80,7 @@ export async function login(words: readonly string[], world: Surroundings): Prom
   const organisation = memberOf(memberOf(body, 'organisation'), 'name');
   const may = memberOf(body, 'scope') === 'read' ? 'can read' : 'can read and write';
   world.out(
-    `You act in ${harmless(String(organisation))} as ${harmless(String(memberOf(body, 'role')))}; this token ${may}. Written to ${file}\n`,
+    `You act in ${printable(String(organisation))} as ${printable(String(memberOf(body, 'role')))}; this token ${may}. Written to ${file}\n`,
   );
   return exits.done;
 }

@@ -4,7 +4,7 @@ import {
   type Colour,
   cut,
   duration,
-  harmless,
+  printable,
   type Paint,
   padded,
   relative,
@@ -149,12 +149,12 @@ export function plainText(key: string, value: unknown, now: number): string {
   if (Array.isArray(value)) return value.length === 0 ? '–' : String(value.length);
   if (isRecord(value)) {
     const { name, continent, code, message } = value;
-    if (typeof code === 'string' && typeof message === 'string') return harmless(message);
+    if (typeof code === 'string' && typeof message === 'string') return printable(message);
     return typeof name === 'string' && typeof continent === 'string'
-      ? harmless(`${name} (${continent})`)
-      : harmless(JSON.stringify(value));
+      ? printable(`${name} (${continent})`)
+      : printable(JSON.stringify(value));
   }
-  return harmless(String(value));
+  return printable(String(value));
 }
 
 /** Adds the word open or resolved to an incident. */
@@ -250,7 +250,7 @@ function shortIds(ids: readonly string[]): readonly string[] {
 /** The name of a probe without its continent. */
 function placeName(value: unknown): string | undefined {
   return isRecord(value) && typeof value.continent === 'string' && typeof value.name === 'string'
-    ? harmless(value.name)
+    ? printable(value.name)
     : undefined;
 }
 
@@ -489,7 +489,7 @@ function cardLines(
     const text =
       time === undefined
         ? (list ?? plainText(key, value, now))
-        : `${harmless(String(value))} (${relative(time, now)})`;
+        : `${printable(String(value))} (${relative(time, now)})`;
     const [first = '', ...more] = wrapped(text, Math.max(20, inner - width));
     return [
       `${label}${painted(key, first, paint)}`,
@@ -512,6 +512,6 @@ export function render(body: unknown, terminal: Terminal): string {
   const more =
     next === undefined
       ? ''
-      : `\nThere are more: add --all, or --${next.key} ${harmless(next.value)}\n`;
+      : `\nThere are more: add --all, or --${next.key} ${printable(next.value)}\n`;
   return `${table(body.items, terminal)}${more}`;
 }

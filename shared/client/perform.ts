@@ -22,11 +22,11 @@ import {
   exits,
   type HttpClient,
   nextOf,
-  type Surroundings,
+  type CommandContext,
 } from './http.ts';
 import { withIds } from './ids.ts';
 import { type Fields, fieldsOf, missingFields, render, withFields } from './output.ts';
-import { harmless, type Paint } from './terminal.ts';
+import { printable, type Paint } from './terminal.ts';
 
 const clearLine = '\r\u001b[K';
 
@@ -37,12 +37,12 @@ const clearLine = '\r\u001b[K';
 async function nameOfMonitor(client: HttpClient, path: string): Promise<string> {
   const { body } = await client.call({ method: 'GET', path });
   const [name, target] = [memberOf(body, 'name'), memberOf(body, 'target')];
-  return `${harmless(String(name))}${typeof target === 'string' && target !== name ? ` (${harmless(target)})` : ''}`;
+  return `${printable(String(name))}${typeof target === 'string' && target !== name ? ` (${printable(target)})` : ''}`;
 }
 
 /** No call reads a probe: its id is what was typed. */
 async function idOfProbe(_: HttpClient, path: string): Promise<string> {
-  return harmless(path.slice(path.lastIndexOf('/') + 1));
+  return printable(path.slice(path.lastIndexOf('/') + 1));
 }
 
 /** An irreversible command needs a confirmation. */
@@ -75,7 +75,7 @@ async function mayGo(
   { nameOf, question, left }: Deadly,
   client: HttpClient,
   path: string,
-  world: Surroundings,
+  world: CommandContext,
 ): Promise<Exit | undefined> {
   const answer = await world.ask(question(await nameOf(client, path)));
   if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) return undefined;
@@ -104,7 +104,7 @@ function wishesOf(values: readonly Given[]): Wishes {
 function printAnswer(
   body: unknown,
   { json, fields }: Wishes,
-  world: Surroundings,
+  world: CommandContext,
   paint: Paint,
   listed: Command['operation']['columns'],
 ): void {
@@ -117,12 +117,12 @@ function printAnswer(
   const { missing, there } = missingFields(body, fields);
   if (missing.length > 0)
     world.err(
-      `antipode: nothing here has ${harmless(missing.join(', '))}; there are ${harmless(there.join(', '))}\n`,
+      `antipode: nothing here has ${printable(missing.join(', '))}; there are ${printable(there.join(', '))}\n`,
     );
 }
 
 /** A script would take the first page for the whole list without this message. */
-function printMore(body: unknown, call: CommandCall, { json }: Wishes, world: Surroundings): void {
+function printMore(body: unknown, call: CommandCall, { json }: Wishes, world: CommandContext): void {
   const seen = world.columns !== undefined && !json;
   const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
   if (seen || asked || nextOf(body) === undefined || !isRecord(body) || !Array.isArray(body.items))
@@ -135,7 +135,7 @@ function printMore(body: unknown, call: CommandCall, { json }: Wishes, world: Su
 type Sending = {
   readonly client: HttpClient;
   readonly wishes: Wishes;
-  readonly world: Surroundings;
+  readonly world: CommandContext;
   readonly paint: Paint;
   readonly progress: ((count: number) => void) | undefined;
 };
@@ -178,7 +178,7 @@ export async function perform(
   command: Command,
   given: readonly string[],
   line: Line,
-  world: Surroundings,
+  world: CommandContext,
   paint: Paint,
 ): Promise<Exit> {
   const typed = valuesOf(
@@ -226,6 +226,6 @@ export async function perform(
   printAnswer(answer.body, wishes, world, paint, command.operation.columns);
   printMore(answer.body, call, wishes, world);
   for (const warning of configWarnings(call.body, answer.body))
-    world.err(`antipode: ${harmless(warning)} (antipode help config lists what is)\n`);
+    world.err(`antipode: ${printable(warning)} (antipode help config lists what is)\n`);
   return exits.done;
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
 import { UsageFault } from '../base/env.ts';
 import { keptOfOutput, pingHeartbeat } from '../base/heartbeat.ts';
-import { exits, type Surroundings } from './http.ts';
+import { exits, type CommandContext } from './http.ts';
 
 export const runHelp = `Run a job and tell its heartbeat: when it starts, how it ends, and what it said last
 
@@ -22,7 +22,7 @@ const attempts = { start: 2, end: 5 } as const;
 
 type Job = { readonly address: string; readonly command: readonly [string, ...string[]] };
 
-function readJob(given: readonly string[], environment: Surroundings['environment']): Job {
+function readJob(given: readonly string[], environment: CommandContext['environment']): Job {
   const end = given.indexOf('--');
   const [own, [program, ...rest]] =
     end < 0 ? [given, []] : [given.slice(0, end), given.slice(end + 1)];
@@ -104,7 +104,7 @@ function run(
   });
 }
 
-export async function runJob(given: readonly string[], world: Surroundings): Promise<number> {
+export async function runJob(given: readonly string[], world: CommandContext): Promise<number> {
   if (given[0] === '--help' || given[0] === '-h') {
     world.out(runHelp);
     return exits.done;

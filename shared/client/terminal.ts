@@ -1,7 +1,7 @@
 import stringWidth from 'string-width';
 import { createRecentCache } from '../base/async.ts';
 
-/** Terminal output: colours with a meaning, and text of others made harmless. */
+/** Terminal output: colours with a meaning, and text of others made printable. */
 
 export type Paint = (text: string, colour: Colour) => string;
 
@@ -25,7 +25,7 @@ const keptOrSteering = new RegExp(`(${kept})|[\\p{Cc}\\p{Cf}\\u2028\\u2029]`, 'g
  * Removes everything that would control a terminal: text of a target or a colleague is shown, never
  * executed.
  */
-export function harmless(text: string): string {
+export function printable(text: string): string {
   return ascii.test(text)
     ? text
     : text.replaceAll(

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { runCli } from '../../shared/client/cli.ts';
-import { exits, type Surroundings } from '../../shared/client/http.ts';
+import { exits, type CommandContext } from '../../shared/client/http.ts';
 
 export type Ran = {
   readonly code: number;
@@ -35,7 +35,7 @@ export const createCommand = (of: { readonly url: string; readonly token: string
     } = world;
     let [out, err] = ['', ''];
     const asked: string[] = [];
-    const around: Surroundings = {
+    const around: CommandContext = {
       given: line,
       environment: {
         ANTIPODE_URL: url,

@@ -38,8 +38,7 @@ import {
   type Window,
 } from './parts.ts';
 
-/** What the form edits. */
-export type Subject = {
+export type EditedWindow = {
   readonly choices: Choices;
   /** The window to change; without one, the form creates one. */
   readonly window: Window | undefined;
@@ -117,7 +116,7 @@ function repeatFields(state: FormState): Html {
   `;
 }
 
-function whenFields({ window, zone }: Subject, state: FormState): Html {
+function whenFields({ window, zone }: EditedWindow, state: FormState): Html {
   return html`
     ${
       window === undefined &&
@@ -173,7 +172,7 @@ function whenFields({ window, zone }: Subject, state: FormState): Html {
 
 const trail = [{ href: '/maintenance', name: 'Maintenance' }];
 
-function headOf({ window, choices }: Subject): Html {
+function headOf({ window, choices }: EditedWindow): Html {
   if (window === undefined)
     return heading({
       sentence: 'Schedule maintenance',
@@ -188,7 +187,7 @@ function headOf({ window, choices }: Subject): Html {
   });
 }
 
-export function formPage(subject: Subject, state: FormState, ahead: Html): PageAnswer {
+export function formPage(subject: EditedWindow, state: FormState, ahead: Html): PageAnswer {
   const { window, choices, action, tickedFirst } = subject;
   const isNew = window === undefined;
   return show({
@@ -255,7 +254,7 @@ function zoneIn(form: Form): { readonly time_zone?: string } {
 const notYet = 'Choose a start and an end to see the next ten occurrences.';
 
 /** A preview of the occurrences, or the reason why there are none yet. */
-async function previewOf(request: MembersRequest, form: Form, { window }: Subject): Promise<Html> {
+async function previewOf(request: MembersRequest, form: Form, { window }: EditedWindow): Promise<Html> {
   const { starts_at, ends_at, rrule } = timesIn(form, request.now);
   if (starts_at === '' || ends_at === '') return preview(notYet, request);
   try {
@@ -285,7 +284,7 @@ async function previewOf(request: MembersRequest, form: Form, { window }: Subjec
 
 async function shownWith(
   request: MembersRequest,
-  subject: Subject,
+  subject: EditedWindow,
   state: FormState,
 ): Promise<PageAnswer> {
   return formPage(subject, state, await previewOf(request, state.form, subject));
@@ -302,7 +301,7 @@ const fields = [
   'groups',
 ];
 
-async function save({ ask, form, now }: MembersRequest, { window }: Subject): Promise<PageAnswer> {
+async function save({ ask, form, now }: MembersRequest, { window }: EditedWindow): Promise<PageAnswer> {
   const input = inputIn(form, now);
   const { name, ...others } = input;
   if (window !== undefined) {
@@ -324,7 +323,7 @@ async function save({ ask, form, now }: MembersRequest, { window }: Subject): Pr
   });
 }
 
-async function act(request: MembersRequest, subject: Subject): Promise<PageAnswer> {
+async function act(request: MembersRequest, subject: EditedWindow): Promise<PageAnswer> {
   const { form } = request;
   if (form.value('act') === 'look') return shownWith(request, subject, freshForm(form));
   try {
@@ -341,7 +340,7 @@ async function act(request: MembersRequest, subject: Subject): Promise<PageAnswe
   }
 }
 
-async function newSubject(request: MembersRequest): Promise<Subject> {
+async function newSubject(request: MembersRequest): Promise<EditedWindow> {
   refuseUnlessMay(request, createMaintenanceWindow);
   const { address, query } = request;
   const tickedFirst = [query.monitor, query.group].flatMap((ids) => ids?.split(',') ?? []);
@@ -355,7 +354,7 @@ async function newSubject(request: MembersRequest): Promise<Subject> {
   };
 }
 
-async function editSubject(request: MembersRequest): Promise<Subject & { readonly shown: Shown }> {
+async function editSubject(request: MembersRequest): Promise<EditedWindow & { readonly shown: Shown }> {
   const [shown, choices] = await Promise.all([
     request.ask(showMaintenanceWindow, { window_id: request.path.window_id }),
     request.ask(getChannelChoices),

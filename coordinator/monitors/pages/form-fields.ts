@@ -182,8 +182,8 @@ export type Monitor = OutputOf<typeof getMonitor>;
 export type Recipients = OutputOf<typeof listRecipients>['items'];
 export type Channels = OutputOf<typeof listMonitorChannels>['items'];
 
-/** What the form edits. `monitor`: the one to change; without it, the form creates one. */
-export type Subject = {
+/** `monitor`: the one to change; without it, the form creates one. */
+export type EditedMonitor = {
   readonly kind: Kind;
   readonly choices: Choices;
   readonly monitor: Monitor | undefined;
@@ -196,7 +196,7 @@ export type Subject = {
   readonly channels: Channels;
 };
 
-export function locationsOf({ choices, monitor }: Pick<Subject, 'choices' | 'monitor'>): Locations {
+export function locationsOf({ choices, monitor }: Pick<EditedMonitor, 'choices' | 'monitor'>): Locations {
   return locationsFor(choices, monitor?.config);
 }
 
@@ -279,7 +279,7 @@ function shownKind(kind: Kind) {
   return kindsShown.find((each) => each.kind === kind) ?? kindsShown[0];
 }
 
-function kindChips({ kind }: Subject, { form }: FormState): Html {
+function kindChips({ kind }: EditedMonitor, { form }: FormState): Html {
   return chips(
     'Monitor type',
     kindsShown.map((each) => ({
@@ -291,7 +291,7 @@ function kindChips({ kind }: Subject, { form }: FormState): Html {
   );
 }
 
-function targetField({ kind }: Subject, state: FormState): Html {
+function targetField({ kind }: EditedMonitor, state: FormState): Html {
   const { target: label, example: placeholder } = shownKind(kind);
   const common = { name: 'target', label, placeholder, state, autocomplete: 'off' };
   if (kind === 'heartbeat')
@@ -326,7 +326,7 @@ const namePlaceholders: Readonly<Record<Exclude<Kind, 'heartbeat'>, string>> = {
   icmp: 'Defaults to the host',
 };
 
-function nameField({ kind }: Subject, state: FormState): Html {
+function nameField({ kind }: EditedMonitor, state: FormState): Html {
   return kind === 'heartbeat'
     ? textField({
         name: 'name',
@@ -353,7 +353,7 @@ function isAtFault(settings: readonly Setting[], { faults }: FormState): boolean
   );
 }
 
-function groupFields({ choices }: Subject, state: FormState): Html {
+function groupFields({ choices }: EditedMonitor, state: FormState): Html {
   return html`
     <div class="short">
       ${selectField({
@@ -396,7 +396,7 @@ function heldBy(settings: readonly Setting[], { form }: FormState): string | und
     : undefined;
 }
 
-function fold(subject: Subject, { title, holds, settings }: SettingGroup, state: FormState): Html {
+function fold(subject: EditedMonitor, { title, holds, settings }: SettingGroup, state: FormState): Html {
   const { kind } = subject;
   const withGroup = title === alertingTitle;
   const count =
@@ -432,7 +432,7 @@ function fold(subject: Subject, { title, holds, settings }: SettingGroup, state:
 }
 
 /** Keys without effect are kept as they are, and can be corrected. */
-function others({ kind, monitor }: Subject, state: FormState): Part {
+function others({ kind, monitor }: EditedMonitor, state: FormState): Part {
   const unknown = monitor === undefined ? [] : unknownConfigKeys(kind, monitor.config);
   if (unknown.length === 0 && state.form.value(otherName) === undefined) return null;
   return html`
@@ -457,7 +457,7 @@ function others({ kind, monitor }: Subject, state: FormState): Part {
 function planWords({
   choices: { plan, most_monitors: most, monitors, min_interval_s },
   monitor,
-}: Subject): Part {
+}: EditedMonitor): Part {
   if (most === null || monitor !== undefined) return null;
   const words = `The plan ${plan} allows ${most} monitors, at most one check every ${min_interval_s} s each.`;
   return monitors >= most
@@ -469,7 +469,7 @@ function planWords({
     : html`<p class="soft">${words} You have ${monitors}.</p>`;
 }
 
-export function sameWords(same: Subject['same']): string {
+export function sameWords(same: EditedMonitor['same']): string {
   const [first, ...rest] = same.map(({ name }) => name);
   return rest.length === 0
     ? `${first} has the same address.`
@@ -479,7 +479,7 @@ export function sameWords(same: Subject['same']): string {
 /** The name of the boxes of channels. */
 export const channelsName = 'channels[]';
 
-function channelsPart({ told, channels }: Subject, state: FormState): Html {
+function channelsPart({ told, channels }: EditedMonitor, state: FormState): Html {
   // A channel for all monitors is ticked whatever was sent: a disabled box sends nothing.
   const fixed = channels.filter((each) => each.chosen && !each.may_change).map(({ id }) => id);
   const form = formOf({ [channelsName]: [...state.form.values(channelsName), ...fixed] });
@@ -518,7 +518,7 @@ function channelsPart({ told, channels }: Subject, state: FormState): Html {
 /** The anchor of a test: its buttons and its result, or the reason why it was not made. */
 const testId = 'try';
 
-function actions({ kind, monitor }: Subject, { faults, objections }: FormState): Html {
+function actions({ kind, monitor }: EditedMonitor, { faults, objections }: FormState): Html {
   return html`
     <div class="actions"${faults.size + objections.length === 0 && html` id="${testId}"`}>
       ${
@@ -538,7 +538,7 @@ function actions({ kind, monitor }: Subject, { faults, objections }: FormState):
 }
 
 /** The whole form page, except for what a test run shows below it. */
-export function monitorForm(subject: Subject, state: FormState): Html {
+export function monitorForm(subject: EditedMonitor, state: FormState): Html {
   const { kind, monitor, choices } = subject;
   const address = monitor === undefined ? '/monitors/new' : `/monitors/${monitor.id}/edit`;
   const locations = locationsOf(subject);

@@ -33,7 +33,7 @@ import {
   type Monitor,
   monitorForm,
   type Recipients,
-  type Subject,
+  type EditedMonitor,
   sameWords,
 } from './form-fields.ts';
 import { shownAddress } from './heartbeat.ts';
@@ -78,7 +78,7 @@ export function refusedMonitorForm(form: Form, error: unknown, kind: Kind): Form
 
 type Config = Readonly<Record<string, unknown>>;
 
-function answerWith(subject: Subject, state: FormState, pieces?: AsyncIterable<Html>): PageAnswer {
+function answerWith(subject: EditedMonitor, state: FormState, pieces?: AsyncIterable<Html>): PageAnswer {
   return show({
     ...(pieces === undefined ? {} : { later: { pieces, broken: testRunBroken } }),
     title: subject.monitor === undefined ? 'New monitor' : `Edit ${subject.monitor.name}`,
@@ -123,7 +123,7 @@ function common(kind: string, form: Form, config: Config) {
 /** The same form, with every continent's result below it; nothing is saved. */
 async function tryIt(
   { ask, form }: MembersRequest,
-  subject: Subject,
+  subject: EditedMonitor,
   config: Config,
 ): Promise<PageAnswer> {
   const { kind, monitor } = subject;
@@ -142,7 +142,7 @@ async function tryIt(
 /** A form without the boxes leaves channels as they are; one that has them sends an empty value. */
 async function saveChannels(
   { ask, form }: MembersRequest,
-  { channels }: Subject,
+  { channels }: EditedMonitor,
   monitor_id: string,
 ): Promise<void> {
   if (!form.names.includes(channelsName)) return;
@@ -154,7 +154,7 @@ async function saveChannels(
 
 async function create(
   request: MembersRequest,
-  subject: Subject,
+  subject: EditedMonitor,
   config: Config,
 ): Promise<PageAnswer> {
   const { ask, form } = request;
@@ -177,7 +177,7 @@ async function create(
 
 async function change(
   request: MembersRequest,
-  subject: Subject,
+  subject: EditedMonitor,
   monitor: Monitor,
   config: Config,
 ): Promise<PageAnswer> {
@@ -195,7 +195,7 @@ async function change(
 }
 
 /** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
-async function act(request: MembersRequest, subject: Subject): Promise<PageAnswer> {
+async function act(request: MembersRequest, subject: EditedMonitor): Promise<PageAnswer> {
   const { form } = request;
   const { kind, monitor } = subject;
   const asked = form.value('act');
@@ -228,7 +228,7 @@ async function toldOf(
   return (await ask(listRecipients, { monitor: monitor?.id ?? null, group })).items;
 }
 
-async function newSubject(request: MembersRequest, type: string | undefined): Promise<Subject> {
+async function newSubject(request: MembersRequest, type: string | undefined): Promise<EditedMonitor> {
   refuseUnlessMay(request, createMonitor);
   const kind = kindFrom(type);
   const target = targetOf(kind, request.form) || (request.query.target ?? '');
@@ -248,7 +248,7 @@ async function newSubject(request: MembersRequest, type: string | undefined): Pr
 }
 
 /** A new form; `given` are its first values. */
-function filled(subject: Subject, given: Parameters<typeof emptyForm>[2]): Form {
+function filled(subject: EditedMonitor, given: Parameters<typeof emptyForm>[2]): Form {
   return emptyForm(subject.kind, locationsOf(subject), {
     type: subject.kind,
     affects_group_status: 'true',
@@ -296,7 +296,7 @@ function withoutSecrets(config: Config): Config {
 
 async function editSubject(
   request: MembersRequest,
-): Promise<Subject & { readonly monitor: Monitor }> {
+): Promise<EditedMonitor & { readonly monitor: Monitor }> {
   const { ask, path } = request;
   const [monitor, choices, { items: channels }] = await Promise.all([
     ask(getMonitor, { monitor_id: path.monitor_id }),
@@ -349,7 +349,7 @@ const newPosted: Page = {
 
 /** With what is saved. */
 function savedForm(
-  subject: Subject & { readonly monitor: Monitor },
+  subject: EditedMonitor & { readonly monitor: Monitor },
   more: Parameters<typeof formOf>[0] = {},
 ): Form {
   const { kind, monitor, channels } = subject;

@@ -28,7 +28,7 @@ import {
   showMessage,
   tryChannel,
 } from '../contract.ts';
-import { formPage, isFillable, kindPage, type Subject, triedNotice } from './form.ts';
+import { formPage, isFillable, kindPage, type EditedChannel, triedNotice } from './form.ts';
 import { configIn, formOfChannel, inputIn } from './input.ts';
 import {
   alertLines,
@@ -423,7 +423,7 @@ function secretPage(id: string, name: string, secret: string): PageAnswer {
   });
 }
 
-function saidOf({ kind, verified, name }: Channel, { mail, channel }: Subject): string {
+function saidOf({ kind, verified, name }: Channel, { mail, channel }: EditedChannel): string {
   const done = channel === undefined ? 'Channel created.' : 'Channel saved.';
   if (kind === 'email' && !mail) return `${done} ${mailMissingWords}.`;
   return kind === 'email' && !verified
@@ -431,7 +431,7 @@ function saidOf({ kind, verified, name }: Channel, { mail, channel }: Subject): 
     : done;
 }
 
-async function create({ ask, form }: MembersRequest, subject: Subject): Promise<PageAnswer> {
+async function create({ ask, form }: MembersRequest, subject: EditedChannel): Promise<PageAnswer> {
   const { kind } = subject;
   const made = await ask(createChannel, {
     kind: kind.id,
@@ -446,7 +446,7 @@ async function create({ ask, form }: MembersRequest, subject: Subject): Promise<
 
 async function change(
   { ask, form }: MembersRequest,
-  subject: Subject,
+  subject: EditedChannel,
   { id }: Channel,
 ): Promise<PageAnswer> {
   const { kind } = subject;
@@ -461,7 +461,7 @@ async function change(
 }
 
 /** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
-async function act(request: MembersRequest, subject: Subject): Promise<PageAnswer> {
+async function act(request: MembersRequest, subject: EditedChannel): Promise<PageAnswer> {
   const { form, ask } = request;
   const { kind, channel } = subject;
   const asked = form.value('act');
@@ -492,7 +492,7 @@ async function act(request: MembersRequest, subject: Subject): Promise<PageAnswe
 async function newSubject(
   request: MembersRequest,
   id: string | undefined,
-): Promise<Subject | PageAnswer> {
+): Promise<EditedChannel | PageAnswer> {
   refuseUnlessMay(request, createChannel);
   const [{ items, mail }, choices] = await Promise.all([
     request.ask(listChannelKinds),
@@ -504,7 +504,7 @@ async function newSubject(
 
 async function editSubject(
   request: MembersRequest,
-): Promise<Subject & { readonly channel: Channel }> {
+): Promise<EditedChannel & { readonly channel: Channel }> {
   const { ask, path } = request;
   const [channel, { items, mail }, choices] = await Promise.all([
     ask(getChannel, { channel_id: path.channel_id }),

@@ -30,8 +30,8 @@ import { mailMissingNotice } from './recipients.ts';
 
 export type TestResult = OutputOf<typeof tryChannel>;
 
-/** What the form edits. `channel`: the one to change; without it, the form creates one. */
-export type Subject = {
+/** `channel`: the one to change; without it, the form creates one. */
+export type EditedChannel = {
   readonly kind: Kind;
   readonly choices: Choices;
   readonly mail: boolean;
@@ -175,7 +175,7 @@ function hoursFields(state: FormState, zone: string): Html {
   `;
 }
 
-function coverFields(subject: Subject, state: FormState): Html {
+function coverFields(subject: EditedChannel, state: FormState): Html {
   return html`
     <div class="card stack">
       <h2>Monitors</h2>
@@ -197,7 +197,7 @@ function coverFields(subject: Subject, state: FormState): Html {
 }
 
 /** The browser's script adds its own values there, and they stay. */
-function fieldsOf(subject: Subject, state: FormState): Part {
+function fieldsOf(subject: EditedChannel, state: FormState): Part {
   return isFillable(subject.kind)
     ? subject.kind.fields.map((field) => kindField(field, state))
     : html`
@@ -206,7 +206,7 @@ function fieldsOf(subject: Subject, state: FormState): Part {
     `;
 }
 
-function whoseField(request: MembersRequest, { channel }: Subject, state: FormState): Html | null {
+function whoseField(request: MembersRequest, { channel }: EditedChannel, state: FormState): Html | null {
   if (channel !== undefined) return null;
   if (!mayManage(request))
     return html`
@@ -245,7 +245,7 @@ function trial(tried: TestResult | undefined): Html | null {
     : html`<div data-trial id="trial" role="status">${triedNotice(tried)}</div>`;
 }
 
-function headOf({ kind, channel }: Subject): Html {
+function headOf({ kind, channel }: EditedChannel): Html {
   return channel === undefined
     ? heading({
         sentence: `New ${kind.name} channel`,
@@ -267,7 +267,7 @@ function headOf({ kind, channel }: Subject): Html {
 
 export function formPage(
   request: MembersRequest,
-  subject: Subject,
+  subject: EditedChannel,
   state: FormState,
   tried?: TestResult,
 ): PageAnswer {

@@ -74,13 +74,13 @@ function affectedFields({ editor }: Editing, state: FormState): Html | null {
     `;
 }
 
-type Subject = {
+type EditedReport = {
   readonly editing: Editing;
   /** The report to update; without one, the form creates one. */
   readonly report: Report | undefined;
 };
 
-function fields(subject: Subject, state: FormState): Html {
+function fields(subject: EditedReport, state: FormState): Html {
   const { editing, report } = subject;
   const zone = editing.request.caller.organisation.time_zone;
   return html`
@@ -136,7 +136,7 @@ function fields(subject: Subject, state: FormState): Html {
   `;
 }
 
-function updatesCard({ editing, report }: Subject): Html | null {
+function updatesCard({ editing, report }: EditedReport): Html | null {
   return report === undefined || report.updates.length === 0
     ? null
     : card(
@@ -160,7 +160,7 @@ function updatesCard({ editing, report }: Subject): Html | null {
       );
 }
 
-function reportPage(subject: Subject, state: FormState, document: string): PageAnswer {
+function reportPage(subject: EditedReport, state: FormState, document: string): PageAnswer {
   const { editing, report } = subject;
   const { page, request } = editing;
   const action = `/status-pages/${page.id}/reports/${report?.id ?? 'new'}`;
@@ -231,7 +231,7 @@ function timesIn(form: Form): Readonly<Record<string, string>> {
   );
 }
 
-async function shownWith(subject: Subject, state: FormState): Promise<PageAnswer> {
+async function shownWith(subject: EditedReport, state: FormState): Promise<PageAnswer> {
   const { editing, report } = subject;
   const { request, page } = editing;
   const { form } = state;
@@ -261,12 +261,12 @@ function nextKind(last: string | undefined): string {
   return last === 'announcement' || last === 'monitoring' ? last : 'identified';
 }
 
-async function newSubject(request: MembersRequest): Promise<Subject> {
+async function newSubject(request: MembersRequest): Promise<EditedReport> {
   refuseUnlessMay(request, createStatusPageReport);
   return { editing: await editingOf(request), report: undefined };
 }
 
-async function subjectOf(request: MembersRequest): Promise<Subject & { readonly report: Report }> {
+async function subjectOf(request: MembersRequest): Promise<EditedReport & { readonly report: Report }> {
   const { page_id, report_id } = request.path;
   const [editing, report] = await Promise.all([
     editingOf(request),
@@ -277,7 +277,7 @@ async function subjectOf(request: MembersRequest): Promise<Subject & { readonly 
 
 const faultsOf = ['title', 'kind', 'text', 'affected', 'started_at', 'ends_at'];
 
-async function created(request: MembersRequest, subject: Subject): Promise<PageAnswer> {
+async function created(request: MembersRequest, subject: EditedReport): Promise<PageAnswer> {
   const { form, ask } = request;
   const { editing } = subject;
   const input = {
@@ -295,7 +295,7 @@ async function created(request: MembersRequest, subject: Subject): Promise<PageA
 
 async function updated(
   request: MembersRequest,
-  subject: Subject,
+  subject: EditedReport,
   report: Report,
 ): Promise<PageAnswer> {
   const { form, ask } = request;

@@ -2,7 +2,7 @@ import type { PlannedObject } from '../../api/files.ts';
 import { UsageFault } from '../../base/env.ts';
 import { inSlices, type Objects, send } from '../files/calls.ts';
 import { hasChanges, summaryOf } from '../files/plan.ts';
-import type { HttpClient, Surroundings } from '../http.ts';
+import type { HttpClient, CommandContext } from '../http.ts';
 import type { Draft } from './draft.ts';
 
 /** Makes everything as the cluster says, as far as that is safe. */
@@ -34,7 +34,7 @@ type Part = Required<Pick<Objects, 'groups' | 'monitors'>>;
 export async function applyDraft(
   client: HttpClient,
   wanted: Wanted,
-  world: Surroundings,
+  world: CommandContext,
 ): Promise<Applied> {
   const { name, prunesAll } = wanted;
   const accepted = await acceptedPart(client, wanted);

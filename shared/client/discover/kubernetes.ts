@@ -10,9 +10,9 @@ import {
   exits,
   type HttpClient,
   ServiceNotReached,
-  type Surroundings,
+  type CommandContext,
 } from '../http.ts';
-import { harmless } from '../terminal.ts';
+import { printable } from '../terminal.ts';
 import { applyDraft } from './apply.ts';
 import { type Cluster, ClusterFault, clusterOf } from './cluster.ts';
 import { discoverCommand, discoverKinds } from './command.ts';
@@ -31,7 +31,7 @@ type Wishes = {
   readonly prunesAll: boolean;
 };
 
-export async function discover(line: Line, world: Surroundings): Promise<Exit> {
+export async function discover(line: Line, world: CommandContext): Promise<Exit> {
   const wishes = wishesOf(line, world);
   const cluster = clusterOf({ ...wishes, environment: world.environment });
   const ends = new AbortController();
@@ -46,7 +46,7 @@ export async function discover(line: Line, world: Surroundings): Promise<Exit> {
   }
 }
 
-function wishesOf({ words, typed }: Line, world: Surroundings): Wishes {
+function wishesOf({ words, typed }: Line, world: CommandContext): Wishes {
   const [, what, more] = words;
   if (what !== 'kubernetes' || more !== undefined)
     throw new UsageFault(
@@ -117,14 +117,14 @@ function isWhole(all: readonly Kept[]): boolean {
   return all.every(({ state }) => state === 'ready' || state === 'absent');
 }
 
-function say(world: Surroundings, sentence: string): void {
-  world.err(`antipode: ${harmless(sentence)}\n`);
+function say(world: CommandContext, sentence: string): void {
+  world.err(`antipode: ${printable(sentence)}\n`);
 }
 
 async function once(
   { sources, fileName, isDryRun, prunesAll }: Wishes,
   cluster: Cluster,
-  world: Surroundings,
+  world: CommandContext,
   signal: AbortSignal,
 ): Promise<Exit> {
   const all = sources.map(keptOf);
@@ -179,7 +179,7 @@ const usualTimings: Timings = {
 export type Following = {
   readonly cluster: Cluster;
   readonly client: HttpClient;
-  readonly world: Surroundings;
+  readonly world: CommandContext;
   readonly signal: AbortSignal;
   readonly timings?: Timings;
 };

@@ -1,6 +1,6 @@
 import { type FileKind, fileKinds, type PlannedObject, planFile } from '../../api/files.ts';
 import { UsageFault } from '../../base/env.ts';
-import type { HttpClient, Surroundings } from '../http.ts';
+import type { HttpClient, CommandContext } from '../http.ts';
 import type { Raw } from './expand.ts';
 
 /** What is sent to plan and to apply a file. */
@@ -65,7 +65,7 @@ export async function inSlices(
   client: HttpClient,
   { name, objects }: SlicedObjects,
   whole: Objects & { readonly prune: boolean },
-  world: Surroundings,
+  world: CommandContext,
 ): Promise<readonly PlannedObject[]> {
   const monitors = Object.entries(objects.monitors);
   const show = (done: number): void => {

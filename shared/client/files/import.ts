@@ -24,8 +24,8 @@ import {
   unreadable,
 } from '../../imports/sources.ts';
 import { importKuma, kumaTables } from '../../imports/uptime-kuma.ts';
-import { CallRefused, type Exit, exits, ServiceNotReached, type Surroundings } from '../http.ts';
-import { harmless } from '../terminal.ts';
+import { CallRefused, type Exit, exits, ServiceNotReached, type CommandContext } from '../http.ts';
+import { printable } from '../terminal.ts';
 import { readConfiguration } from './configuration.ts';
 import { fileText } from './export.ts';
 
@@ -41,7 +41,7 @@ export type ImportWishes = {
   readonly name: string | undefined;
 };
 
-export async function importFile(wishes: ImportWishes, world: Surroundings): Promise<Exit> {
+export async function importFile(wishes: ImportWishes, world: CommandContext): Promise<Exit> {
   const { source, out, report } = wishes;
   if (source === undefined || !isSource(source))
     throw new UsageFault(
@@ -73,17 +73,17 @@ export async function importFile(wishes: ImportWishes, world: Surroundings): Pro
   );
   const where =
     out === undefined ? '' : ` in ${out}; antipode plan --file ${out} shows what it would do`;
-  world.err(`antipode: ${count === 1 ? '1 object' : `${count} objects`}${harmless(where)}\n`);
+  world.err(`antipode: ${count === 1 ? '1 object' : `${count} objects`}${printable(where)}\n`);
   return exits.done;
 }
 
-function refuse(message: string, world: Surroundings): Exit {
-  world.err(`antipode: ${harmless(message)}\n`);
+function refuse(message: string, world: CommandContext): Exit {
+  world.err(`antipode: ${printable(message)}\n`);
   return exits.refused;
 }
 
 function harmlessLines(text: string): string {
-  return text.split('\n').map(harmless).join('\n');
+  return text.split('\n').map(printable).join('\n');
 }
 
 /** Never over a file that is there. */
@@ -99,14 +99,14 @@ function writeNew(path: string, text: string, flag: string): void {
   }
 }
 
-function today(world: Surroundings): string {
+function today(world: CommandContext): string {
   return new Date(world.now()).toISOString().slice(0, 10);
 }
 
 async function read(
   source: Source,
   wishes: ImportWishes,
-  world: Surroundings,
+  world: CommandContext,
 ): Promise<Imported | string> {
   const { files } = wishes;
   const [first, second] = files;
@@ -133,7 +133,7 @@ async function read(
 function documentIn(
   source: Source,
   file: string,
-  world: Surroundings,
+  world: CommandContext,
 ): { readonly value: unknown } | { readonly fault: string } {
   let text: string;
   try {
@@ -209,7 +209,7 @@ const variables: Readonly<Record<Service, string>> = {
 async function download(
   source: Service,
   { keyFile, url }: ImportWishes,
-  world: Surroundings,
+  world: CommandContext,
 ): Promise<Raw> {
   const variable = variables[source];
   const key = (
@@ -245,7 +245,7 @@ async function download(
 
 const timeoutMs = 30_000;
 
-function reachFrom(world: Surroundings): Reach {
+function reachFrom(world: CommandContext): Reach {
   return async ({ url, method, headers, body }) => {
     const obstacle = world.reach?.(url);
     if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);

@@ -1,5 +1,5 @@
 import { type FileKind, fileKinds, type PlannedObject } from '../../api/files.ts';
-import { harmless, type Paint } from '../terminal.ts';
+import { printable, type Paint } from '../terminal.ts';
 
 /** A plan for people: what would be created, changed and deleted. */
 
@@ -25,10 +25,10 @@ export function planText(
     const { kind, key, result, changes, error } = object;
     if (!isSigned(result)) return [];
     const [sign, colour] = signs[result];
-    const title = `${sign} ${wordOf(kind)} ${harmless(key)}`;
+    const title = `${sign} ${wordOf(kind)} ${printable(key)}`;
     if (error !== null)
       return [
-        `${paint(title, colour)}: ${harmless(error.message)}  ${paint(placeOf(kind, key), 'grey')}`,
+        `${paint(title, colour)}: ${printable(error.message)}  ${paint(placeOf(kind, key), 'grey')}`,
       ];
     if (result === 'kept')
       return [`${paint(title, colour)}: the file has it no more; --prune deletes it`];
@@ -63,7 +63,7 @@ function changeLine(name: string, change: unknown, paint: Paint): string {
 const longest = 200;
 
 function shown(value: unknown): string {
-  const text = harmless(typeof value === 'string' ? value : JSON.stringify(value ?? null));
+  const text = printable(typeof value === 'string' ? value : JSON.stringify(value ?? null));
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 

@@ -6,8 +6,8 @@ import type { FileFault } from '../../imports/document.ts';
 import { alone, flag, inputOf, type Line, valuesOf } from '../arguments.ts';
 import { everywhere } from '../calls.ts';
 import type { Command } from '../commands.ts';
-import { clientOf, type Exit, exits, type HttpClient, type Surroundings } from '../http.ts';
-import { harmless, type Paint } from '../terminal.ts';
+import { clientOf, type Exit, exits, type HttpClient, type CommandContext } from '../http.ts';
+import { printable, type Paint } from '../terminal.ts';
 import { before, inSlices, isRefused, send, without } from './calls.ts';
 import { type Configuration, readConfiguration } from './configuration.ts';
 import type { Outside, Raw } from './expand.ts';
@@ -21,7 +21,7 @@ export type FileCommand = Pick<Command, 'words' | 'flags'> & {
   /** What follows its words, and examples, in its help. */
   readonly usage?: string;
   readonly details?: string;
-  readonly run: (line: Line, world: Surroundings, paint: Paint) => Promise<Exit>;
+  readonly run: (line: Line, world: CommandContext, paint: Paint) => Promise<Exit>;
 };
 
 const usualFile = 'antipode.yaml';
@@ -56,7 +56,7 @@ type Wishes = {
 function wishesOf(
   command: Pick<Command, 'words' | 'flags'>,
   line: Line,
-  world: Surroundings,
+  world: CommandContext,
 ): Wishes {
   const [, more] = line.words;
   if (more !== undefined)
@@ -82,7 +82,7 @@ function wishesOf(
 }
 
 function faultLine({ file, line, column, path, message }: FileFault): string {
-  return harmless(
+  return printable(
     `${file}:${line}:${column}: ${path.length === 0 ? '' : `${path.join('.')}: `}${message}`,
   );
 }
@@ -90,7 +90,7 @@ function faultLine({ file, line, column, path, message }: FileFault): string {
 /** Undefined when it has faults, which are reported then. */
 function readFiles(
   files: readonly string[],
-  world: Surroundings,
+  world: CommandContext,
   isFilled: boolean,
 ): Configuration | undefined {
   const outside: Outside = { environment: world.environment, readText: world.readText };
@@ -119,7 +119,7 @@ const validate: FileCommand = {
     if (read === undefined) return exits.refused;
     const count = fileKinds.reduce((sum, kind) => sum + Object.keys(read.objects[kind]).length, 0);
     world.out(
-      `${harmless(read.name)}: ${count === 1 ? '1 object' : `${count} objects`}, no faults\n`,
+      `${printable(read.name)}: ${count === 1 ? '1 object' : `${count} objects`}, no faults\n`,
     );
     return exits.done;
   },
@@ -146,7 +146,7 @@ const plan: FileCommand = {
       return hasChanges(objects) ? changesExit : exits.done;
     } catch (error) {
       if (!(error instanceof UsageFault)) throw error;
-      world.err(`antipode: ${harmless(error.message)}\n`);
+      world.err(`antipode: ${printable(error.message)}\n`);
       return exits.refused;
     }
   },
@@ -264,7 +264,7 @@ const exporting: FileCommand = {
       world.now(),
     );
     world.out(literalFileText(name, result));
-    for (const note of result.notes) world.err(`antipode: ${harmless(note)}\n`);
+    for (const note of result.notes) world.err(`antipode: ${printable(note)}\n`);
     return exits.done;
   },
 };

@@ -8,13 +8,13 @@ import {
   gather,
   muteFrom,
   reminderFrom,
-  type Surroundings,
+  type StepContext,
 } from '../../../coordinator/notifications/policy.ts';
 import fc from '../../support/random.ts';
 
 describe('step', () => {
   const minute = 60_000;
-  const around: Surroundings = {
+  const around: StepContext = {
     incident: { confirmed_at: 0, ended_at: null, acknowledged_at: null },
     channel: { shut: undefined, delay_s: 0, hours: null },
     cover: [],
@@ -25,11 +25,11 @@ describe('step', () => {
     gathered: false,
   };
   const down = { event: 'down', due_at: 0, not_before: 0 } as const;
-  const incident = (changes: Partial<Surroundings['incident']>): Surroundings => ({
+  const incident = (changes: Partial<StepContext['incident']>): StepContext => ({
     ...around,
     incident: { ...around.incident, ...changes },
   });
-  const channel = (changes: Partial<Surroundings['channel']>): Surroundings => ({
+  const channel = (changes: Partial<StepContext['channel']>): StepContext => ({
     ...around,
     channel: { ...around.channel, ...changes },
   });
@@ -223,7 +223,7 @@ describe('step', () => {
       ).toEqual({ is: 'due' });
     });
     test('rules 25 and 31: is dropped when it was held until then', () => {
-      const held: readonly Surroundings[] = [
+      const held: readonly StepContext[] = [
         { ...over, channel: channel({ delay_s: 61 }).channel },
         { ...over, flapping: 'silent' },
         { ...over, muted_until: 70_000 },

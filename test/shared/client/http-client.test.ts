@@ -11,7 +11,7 @@ import {
   createHttpClient,
   exits,
   ServiceNotReached,
-  type Surroundings,
+  type CommandContext,
 } from '../../../shared/client/http.ts';
 import { openServed, type Served } from '../../support/api.ts';
 import { mint } from '../../support/certificates.ts';
@@ -261,7 +261,7 @@ describe('login', () => {
   ) => {
     const said = { out: '', err: '', questions: [] as (readonly [string, string | undefined])[] };
     const left = [...answers];
-    const world: Surroundings = {
+    const world: CommandContext = {
       given: ['login', ...given],
       environment: { ANTIPODE_SETTINGS },
       out: (text) => {

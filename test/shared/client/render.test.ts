@@ -5,7 +5,7 @@ import { render, type Terminal } from '../../../shared/client/output.ts';
 import {
   cut,
   duration,
-  harmless,
+  printable,
   padded,
   painter,
   relative,
@@ -214,9 +214,9 @@ test.each<[keyof typeof lists, number, string, RegExp]>([
 });
 
 test('joiners stay within emoji and words, and steer nothing elsewhere', () => {
-  for (const text of names) expect(harmless(text)).toBe(text);
-  expect(harmless('\u200dx \u200d-')).toBe('\ufffdx \ufffd-');
-  expect(harmless('a\u2066b\u2069')).toBe('a\ufffdb\ufffd');
+  for (const text of names) expect(printable(text)).toBe(text);
+  expect(printable('\u200dx \u200d-')).toBe('\ufffdx \ufffd-');
+  expect(printable('a\u2066b\u2069')).toBe('a\ufffdb\ufffd');
   expect(padded('שלום', 6)).toBe('שלום\u200e  ');
 });
 
@@ -407,7 +407,7 @@ test('foreign text cannot control the terminal', () => {
     render({ items: [{ ...monitor, name: evil }], next_cursor: null }, terminal) +
     render({ ...monitor, name: evil }, terminal);
   for (const sign of ['\u001b', '\u0007', '\u202e']) expect(text).not.toContain(sign);
-  expect(harmless('a\nb')).toBe('a b');
+  expect(printable('a\nb')).toBe('a b');
 });
 
 test.each([
