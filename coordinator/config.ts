@@ -8,8 +8,8 @@ import { recordReaders } from './health/service-record.ts';
 import { planNames } from './organisations/plans.ts';
 
 /**
- * Connections outside the pool: one listens for changes, two watch whether connected to the
- * database, three are for urgent work, one is for housekeeping.
+ * Connections outside the pool: one listens for changes, two watch whether the database answers,
+ * three are for urgent work, one is for housekeeping.
  */
 export const dedicatedConnections = 7;
 

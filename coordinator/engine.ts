@@ -209,7 +209,7 @@ async function assemble(base: Base): Promise<Engine> {
   };
 }
 
-/** The database is watched, the bus is entered, and its streams are watched. */
+/** Watches the database, connects to the bus, and watches its streams. */
 async function enter(base: Base) {
   const { supervisor, sql, clock, log, timing, kept, figures, untilDatabase } = base;
   watchDatabase({ supervisor, sql, log, onTime: base.databaseClock.observe });
@@ -274,7 +274,7 @@ async function startNetwork(places: Places) {
 
 type WithNetwork = Places & Awaited<ReturnType<typeof startNetwork>>;
 
-/** What the partitions work with; they begin once presence is heard. */
+/** What the partitions work with; they begin once presence is received. */
 async function startPartitions(parts: WithNetwork) {
   const { supervisor, sql, owner, clock, log, timing, kept, figures, untilDatabase } = parts;
   const { directory, roster, ownership, isLeader, bus } = parts;
@@ -325,7 +325,7 @@ async function startPartitions(parts: WithNetwork) {
 
 type WithWork = WithNetwork & Awaited<ReturnType<typeof startPartitions>>;
 
-/** Probes are heard, and with them the partitions begin. */
+/** Receives presence, and starts the partitions. */
 async function startProbes(parts: WithWork) {
   const { supervisor, sql, bus, system, clock, log, timing, nats, signal, untilDatabase } = parts;
   const { directory, assignments, network, testRuns, roster, keys, partitions, isLeader } = parts;

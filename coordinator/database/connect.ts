@@ -21,9 +21,7 @@ export type Statement = PromiseLike<unknown> & {
   readonly describe: () => PromiseLike<unknown>;
 };
 
-/**
- * Sends the statements one behind the other, without waiting in between; they run in this order.
- */
+/** Pipelines the statements; they run in this order. */
 export async function executeAll(statements: readonly Statement[]): Promise<void> {
   await Promise.all(statements.map((statement) => statement.execute()));
 }
@@ -145,8 +143,8 @@ export function createCommitSlot(open: (events: SessionEvents) => Sql): CommitSl
 
 /**
  * The sockets of a pool. When a database moves to another machine, or a router forgets its
- * connections, no one closes them: the system would send into the void for a quarter of an hour.
- * Code that notices has the silent sockets cut.
+ * connections, no one closes them: the system would retransmit for a quarter of an hour. Code that
+ * notices has the silent sockets cut.
  */
 export type DatabaseSockets = {
   /** Begins a connection; the client itself waits for it. */
@@ -164,7 +162,7 @@ export type DatabaseSockets = {
 
 export type LineActivity = ReadonlyMap<DatabaseLine, number>;
 
-/** The client's form of the database's address: several hosts take turns. */
+/** The client's form of the database's address: several hosts are tried in turn. */
 export type DatabaseAddress = {
   readonly path?: string | false;
   readonly host: readonly string[];
@@ -389,7 +387,7 @@ export function connect(url: string, options: ConnectOptions = { name: 'antipode
 /** How a pool reaches its database. */
 type Pool = {
   readonly sockets: DatabaseSockets;
-  /** One connection of its own, to test whether connected to the database. */
+  /** One connection of its own, to test whether the database answers. */
   readonly openAnother: () => Sql;
   /** One connection outside the pool, closed with its sockets. */
   readonly openDedicated: () => Sql;

@@ -106,7 +106,7 @@ const never = new Promise<never>(() => undefined);
 
 /**
  * The same transaction, whose statements fail once its connection is gone. The client would write
- * them to a socket that is no more, which ends the process, or to the next session, outside of any
+ * them to a closed socket, which ends the process, or to the next session, outside of any
  * transaction. Its own rollback to a savepoint is such a statement, so a savepoint of a lost
  * transaction never ends.
  */

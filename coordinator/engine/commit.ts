@@ -62,7 +62,7 @@ export type Unit = {
   readonly alone: readonly Continent[];
   readonly warnings: readonly WarningWrite[];
   readonly certificates: readonly CertificateWrite[];
-  /** Lines of the outbox that this unit applies. */
+  /** Rows of the outbox that this unit applies. */
   readonly done: readonly number[];
   readonly checkpoint: StoredCheckpoint | null;
 };

@@ -78,7 +78,7 @@ export type DecisionBatch = {
   readonly rechecks: RecheckRequest[];
   /** Passes that took the fast path. */
   readonly routine: Passes[];
-  /** What it writes; `done`: lines of the outbox that it completes. */
+  /** What it writes; `done`: rows of the outbox that it completes. */
   readonly rows: {
     readonly [Name in
       | 'results'

@@ -35,12 +35,12 @@ type Move = { readonly partition: number; readonly at: number };
 
 export type Division = { readonly giveUp: readonly number[]; readonly take: readonly number[] };
 
-/** As many change hands at once. */
+/** How many may change hands at once. */
 const batchSize = 8;
 /** A partition that was taken more often than this within the window circles. */
 const usualTakes = 3;
 const windowMs = 300_000;
-/** A partition that was not taken for as long circles no more. */
+/** A partition that was not taken for this long no longer circles. */
 const calmMs = 30_000;
 /** A partition that was given up is left to others for this many leases. */
 const leftLeases = 5;

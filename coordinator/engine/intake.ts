@@ -67,8 +67,8 @@ export function countRefused(
 }
 
 /**
- * Finds the monitors of these results. A probe may receive a change before we do; its line is in
- * the outbox then.
+ * Finds the monitors of these results. A probe may receive a change before we do; its row is in the
+ * outbox then.
  */
 export async function locateAll(
   state: PartitionState,

@@ -31,7 +31,7 @@ export type Timing = {
   readonly alertTickMs: number;
   readonly housekeepMs: number;
   /**
-   * How often a coordinator looks for outbox lines whose notification it may have missed, and reads
+   * How often a coordinator looks for outbox rows whose notification it may have missed, and reads
    * the probes again.
    */
   readonly refreshMs: number;

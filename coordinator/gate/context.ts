@@ -87,7 +87,7 @@ export type ChannelsPart = {
 
 /**
  * What operations may do to probes. Each runs inside the caller's transaction, so that a plan's
- * limit is counted under its lock, and leaves an outbox line; the bus gets it right after the
+ * limit is counted under its lock, and leaves an outbox row; the bus gets it right after the
  * commit. app.ts passes it in, because it needs the keys of the bus.
  */
 export type NewProbe = {

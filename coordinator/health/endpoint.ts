@@ -44,7 +44,7 @@ export type Health = {
     readonly released_on: string | null;
     readonly least_age_days: number | null;
   };
-  /** Whether it has found database and bus; they may be away again by now. */
+  /** Whether it has connected to database and bus; they may be down again. */
   readonly isAtWork: () => boolean;
   /** Whether it was told to end. */
   readonly isLeaving: () => boolean;

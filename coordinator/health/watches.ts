@@ -75,9 +75,9 @@ export function createDatabaseClock(
 }
 
 /**
- * Detects that connected to the database, but not at the other end of the open connections: it
- * moved to another machine, or something in between forgot them. No one closes such connections,
- * and queries on them would wait for a quarter of an hour.
+ * Detects that the database is up, but not at the other end of the open connections: it moved to
+ * another machine, or something in between forgot them. No one closes such connections, and queries
+ * on them would wait for a quarter of an hour.
  *
  * When a query on a connection reserved for this is overdue and a new connection gets an answer,
  * the silent ones are cut. While there is no answer at all the database is down, and nothing is

@@ -99,7 +99,7 @@ export async function followAliases(
   await announceKeys(sql, organisation, [...gone, ...come]);
 }
 
-/** Tells the ping receivers that these monitors are gone, or there again. */
+/** Tells the ping receivers that these monitors are deleted or restored. */
 export async function announceAliases(
   sql: Queryable,
   organisation: string,

@@ -203,7 +203,7 @@ export async function openPingBook({
   };
 
   /**
-   * A line of the outbox only says that something changed; the database's present content is
+   * A row of the outbox only says that something changed; the database's present content is
    * published.
    */
   const drain = async (): Promise<void> => {

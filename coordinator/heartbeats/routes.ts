@@ -50,7 +50,7 @@ export type TakeForwardedPings = (call: {
 
 /** Twice what a ping receiver sends at once, and within the limit of most proxies. */
 const maxBodyBytes = 512 * 1024;
-/** A ping receiver sends it in one go; a stalled sender is none. */
+/** A ping receiver sends it in one go; a stalled sender is not one. */
 const defaultTimeoutMs = 5_000;
 
 /**

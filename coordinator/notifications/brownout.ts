@@ -6,8 +6,8 @@ import type { Results } from '../results/reading.ts';
 import { localClock, lowered } from './message.ts';
 
 /**
- * Of a monitor that goes up and down, what it is told as (rule 37): how many of its checks pass since
- * the first of its outages began. "answers 7 of 10 requests, 3 with status 500, since 09:12 (UTC)"
+ * How a flapping monitor is reported (rule 37): how many of its checks pass since the first of its
+ * outages began. "answers 7 of 10 requests, 3 with status 500, since 09:12 (UTC)"
  */
 export async function ratesOf(
   sql: Queryable,

@@ -419,7 +419,7 @@ export async function writeOutcomes(sql: Queryable, outcomes: readonly Outcome[]
       or m.state in ('waiting', 'failed') and o.state = 'delivered')`;
 }
 
-/** Who takes a message again takes what waits for its next attempt as well. */
+/** Once a channel accepts again, what waits for its next attempt is due. */
 export async function retryOthersNow(
   sql: Queryable,
   channels: readonly string[],

@@ -19,7 +19,7 @@ export type Item = {
   readonly started_at: number;
 };
 
-/** The messages for what is due: one for people, and one for each of it where a program reads. */
+/** The messages for what is due: one for people; for a program, one per event. */
 export function messagesOf<Due extends Item>(
   due: readonly Due[],
   gathers: boolean,
@@ -309,7 +309,7 @@ export function sentenceOf(
   return `${parts.join(', ')}${isOne && withCause.includes(first.event) ? `: ${first.cause}` : ''}.`;
 }
 
-/** Of outages that are over, when they were: nobody shall take them for one of now (rule 4). */
+/** Of outages that are over, when they were: so that nobody takes them for one of now (rule 4). */
 function lateSentence(told: readonly Said[], zone: string): string {
   const [first] = told;
   if (first === undefined) return '';

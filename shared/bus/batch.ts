@@ -113,7 +113,7 @@ export function resultAt(batch: Batch, place: number): Result {
   };
 }
 
-/** Puts a result behind those that are there. */
+/** Appends a result. */
 function add(result: Result, monitors: string[], numbers: number[]): void {
   const { seq, config_version, at, took_ms, phases } = result;
   monitors.push(result.monitor);
@@ -180,8 +180,8 @@ export function batchOfBoth(
 
 /**
  * Reads batches, the one message that comes ten thousand times a second. What plainly has the form
- * that our own reporters write is told by hand, in a tenth of the time; whatever else comes is for
- * the schema to judge. A test holds that the two never disagree.
+ * that our own reporters write is parsed by hand, in a tenth of the time; whatever else comes is
+ * for the schema to judge. A test holds that the two never disagree.
  */
 const id = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

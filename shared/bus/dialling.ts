@@ -16,19 +16,15 @@ import { trustHere } from '../base/network.ts';
 import { keyFromSeed, parseCredentials } from './nkeys.ts';
 
 /**
- * How the client comes to a connection. Of itself it tells nobody why a dial failed, and it takes
- * what the server's greeting says of TLS for the truth, which comes in the clear; so every dial
- * goes through a transport of ours.
+ * How the client connects. By itself it hides why a dial failed, and trusts what the server's
+ * greeting says of TLS, which comes in the clear; so every dial goes through a transport of ours.
  */
 export type BusEntry = {
-  /**
-   * One address, or several with commas. With one of them `tls://` the connection has TLS or is
-   * none.
-   */
+  /** One address, or several with commas. If one of them is `tls://`, TLS is required. */
   readonly url: string;
   /** The text of a credentials file; asked anew for each dial where it may be renewed. */
   readonly credentials: string | (() => string);
-  /** TLS before the server has said a word; it must be set so, too. */
+  /** TLS before the server's greeting; the server must agree. */
   readonly tlsFirst?: boolean | undefined;
   /**
    * Certificates of the authorities that the bus's may be signed by, as PEM, instead of those that
@@ -106,8 +102,8 @@ class Transport extends NodeTransport {
   }
 
   /**
-   * The client comes here with the reason of each dial that failed: of the connection, the
-   * handshake, the login.
+   * The client calls this with the reason of each failed dial: of the connection, the handshake,
+   * the login.
    */
   override async close(why?: Error): Promise<void> {
     if (why) this.#tell?.(this.#server, this.#inWords(why));
@@ -150,7 +146,7 @@ function authenticatorOf(credentials: BusEntry['credentials']): Authenticator {
   };
 }
 
-/** Tries each server once. @throws why the last one did not let us in. */
+/** Tries each server once. @throws the reason of the last one. */
 export function dialOnce(
   entrance: BusEntry,
   more: NodeConnectionOptions,
@@ -172,10 +168,10 @@ export function dialOnce(
 }
 
 const firstWaitMs = 200;
-/** Short enough that all is well within half a minute when the bus is back. */
+/** Short enough to recover within half a minute of the bus. */
 const longestWaitMs = 5_000;
 
-/** The wait before each dial of an absence: it doubles, and no two clients wait the same. */
+/** The wait before each dial while disconnected: exponential, with jitter. */
 function createWaits() {
   let failed = 0;
   const next = (): number =>
@@ -195,7 +191,7 @@ function createWaits() {
 }
 
 /**
- * Dials until it is let in; from then on the client does so by itself. @throws when the signal ends
+ * Dials until connected; from then on the client reconnects by itself. @throws when the signal ends
  * it.
  */
 export async function dialWithRetries(
@@ -284,9 +280,9 @@ export function createRefusals(
 }
 
 /**
- * Says why the bus cannot be reached, and does not fill the disk with it: the first failed dial,
- * then one at growing distances, with how many there were; a reason that this absence has not had
- * yet at once.
+ * Logs why the bus cannot be reached, and does not fill the disk: the first failed dial, then one
+ * at growing distances, with how many there were; a reason that this absence has not had yet at
+ * once.
  */
 export type DialLog = { readonly failed: FailedDial; readonly reached: () => void };
 

@@ -86,7 +86,7 @@ const envelopeMessage = z.object({
 });
 
 export type Envelope = {
-  /** Of which ordinals it says everything. */
+  /** The ordinals that it covers. */
   readonly from: number;
   readonly until: number;
   readonly digest: string;

@@ -3,7 +3,7 @@ import { pause } from '../base/async.ts';
 import { isRecord } from '../base/json.ts';
 import { jsonOf } from './messages.ts';
 
-/** What JetStream answers, and how it says no. */
+/** JetStream's answers, and its errors. */
 
 export class BusRefusal extends Error {
   readonly code: number;
@@ -23,7 +23,7 @@ const errorShape = z.object({
   }),
 });
 
-/** Reads an answer of JetStream. @throws BusRefusal when it is a no. */
+/** Reads an answer of JetStream. @throws BusRefusal for an error. */
 export function readAnswer<Shape extends z.ZodType>(
   data: Uint8Array,
   shape: Shape,
@@ -40,8 +40,8 @@ export function readAnswer<Shape extends z.ZodType>(
 }
 
 /**
- * The first of each line without the holes that were told in 2026; a line that is not named is
- * judged by the last one.
+ * The first of each line without the vulnerabilities of 2026; a line that is not named is judged by
+ * the last one.
  */
 const leastOfLine = { '2.11': 15, '2.12': 6 } as const;
 
@@ -135,9 +135,9 @@ export type StoredValue = {
 export type StreamState = {
   readonly messages: number;
   readonly bytes: number;
-  /** Another time tells that it is another stream, whose numbers began anew. */
+  /** Another time means a recreated stream, numbered from 1. */
   readonly createdAt: number;
-  /** How many servers short of those that are to keep it: gone, behind, or never given. */
+  /** How many of its replicas are missing: gone, behind, or never placed. */
   readonly missing: number;
 };
 
@@ -152,7 +152,7 @@ export type Management = {
    * were refused them.
    */
   readonly refusedStreams: () => readonly string[];
-  /** Whether a server leads it, and it so takes messages and gives them out. */
+  /** Whether it has a leader; else it neither stores nor delivers. */
   readonly isLed: (name: string) => Promise<boolean>;
   readonly deleteStream: (name: string) => Promise<void>;
   readonly streamState: (name: string) => Promise<StreamState | undefined>;
@@ -163,10 +163,10 @@ export type Management = {
     options: ConsumerOptions,
     timeoutMs?: number,
   ) => Promise<void>;
-  /** Removes it, pending polls of others included, and makes it anew. */
+  /** Removes it, pending polls of others included, and recreates it. */
   readonly renewConsumer: (stream: string, options: ConsumerOptions) => Promise<void>;
   readonly deleteConsumer: (stream: string, name: string, timeoutMs?: number) => Promise<void>;
-  /** `acknowledged`: the number in the stream up to which all is. */
+  /** `acknowledged`: the stream sequence up to which all is. */
   readonly consumerState: (
     stream: string,
     name: string,
@@ -194,7 +194,7 @@ const codes = {
   streamNameInUse: 10058,
 } as const;
 
-/** Servers that choose a leader are waited for as long. */
+/** Leader elections are waited for as long. */
 const electionMs = 20_000;
 
 function nanoseconds(ms: number): number {
@@ -244,7 +244,7 @@ const streamConfig = z.looseObject({
   num_replicas: z.number().default(1),
   placement: placementShape.nullish(),
 });
-/** Of a server that stands alone there is no leader to tell of. */
+/** A server without a cluster reports no leader. */
 const streamAsIs = z.object({
   config: streamConfig,
   cluster: z.object({ leader: z.string().optional() }).optional(),
@@ -293,7 +293,7 @@ function headersIn(text: string): (name: string) => string | undefined {
 
 /**
  * Of those that are to keep a stream, how many do not. The leader is not among its replicas; a
- * server that stands alone tells of neither.
+ * server without a cluster reports neither.
  */
 export function missingOf(
   { config, cluster }: Pick<z.infer<typeof streamInfo>, 'config' | 'cluster'>,
@@ -348,7 +348,7 @@ export function updatesOf(
 
 export type ManagementDependencies = {
   readonly keeping?: StreamKeeping | undefined;
-  /** The server would not move or grow a stream, which goes on as it is. */
+  /** The server refused to move or grow a stream, which stays as it is. */
   readonly onRefused: (stream: string, why: BusRefusal) => void;
 };
 
@@ -401,10 +401,7 @@ export function createManagement(
     return cluster === undefined || Boolean(cluster.leader);
   };
 
-  /**
-   * Of a stream that grew or moved the servers choose a leader anew; what is asked meanwhile nobody
-   * answers.
-   */
+  /** A stream that grew or moved elects a leader again; requests get no answer meanwhile. */
   const untilLed = async (name: string): Promise<void> => {
     for (const end = performance.now() + electionMs; performance.now() < end; await pause(100))
       if (await isLed(name).catch(() => false)) return; // Not led is all that a failure says here.

@@ -316,7 +316,7 @@ export const maxForwardedPings = 500;
 
 /**
  * Pings from the disk of a ping receiver that cannot reach the bus, given to the coordinator's own
- * address. `sent_at`: said again much later, it is not heard.
+ * address. `sent_at`: a replay much later is refused.
  */
 export const forwardedPingsMessage = z
   .object({
@@ -369,7 +369,7 @@ export const pingStateMessage = z.object({
 });
 
 /**
- * What a trial came to. It goes the way of presence, which every probe may publish; it is signed,
+ * The outcome of a trial. It goes the way of presence, which every probe may publish; it is signed,
  * and nobody stores it.
  */
 export const testAnswerMessage = z.object({

@@ -37,7 +37,7 @@ import { createStoring, publishAck } from './storing.ts';
  */
 export type Bus = Management & {
   readonly isConnected: () => boolean;
-  /** Of the server that was entered last, as it calls itself. */
+  /** The name of the server connected to last. */
   readonly serverVersion: () => string;
   /** Calls with every change of status, from now on. */
   readonly onStatus: (listener: (status: BusStatus) => void) => Subscription;
@@ -73,7 +73,7 @@ export type Bus = Management & {
   readonly pull: (options: PullOptions) => Pull;
   /** Settles when the server has taken all that was published before. */
   readonly flush: () => Promise<void>;
-  /** Enters anew, as one does with renewed credentials; what waits is sent then. */
+  /** Reconnects, such as with renewed credentials; what waits is sent then. */
   readonly reconnect: () => Promise<void>;
   /**
    * Before it is closed: from now on no answer is waited for longer than a second, so that whoever
@@ -97,7 +97,7 @@ export type BusOptions = BusEntry & {
   readonly keeping?: StreamKeeping;
   /** Ends the waiting for the first connection. */
   readonly signal?: AbortSignal;
-  /** Called once the bus will not let these credentials in again. */
+  /** Called once the bus rejects these credentials for good. */
   readonly onShutOut?: (how: ShutOut) => void;
   /** Signs what a coordinator announces by `publish` and `store`. */
   readonly announce?: Announce;

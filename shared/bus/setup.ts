@@ -68,7 +68,7 @@ const placement = z.string().transform((text, context) => {
 
 export const busFields = {
   NATS_URL: busEntryFields.url,
-  /** TLS before the server's greeting, which must be set so, too. */
+  /** TLS before the server's greeting; the server must agree. */
   NATS_TLS_FIRST: busEntryFields.tlsFirst,
   /**
    * The authorities that may sign the bus's certificate, instead of those that this machine trusts.
@@ -90,8 +90,8 @@ export const busFields = {
 
 /**
  * A bus of one's own, written down: a configuration of nats-server for each of its machines, and
- * the coordinators' settings. Operator mode, TLS before the first word, and streams on every
- * machine. Pure, except for the keys, which are made once and for all.
+ * the coordinators' settings. Operator mode, TLS first, and streams on every machine. Pure, except
+ * for the keys, which are made once and for all.
  */
 export type BusPlan = {
   /** Where clients reach each machine, `tls://host:port`, in their order. */
@@ -106,7 +106,7 @@ export type BusPlan = {
   readonly key: string;
 };
 
-/** What is made once: the bus's own keys, and those that secrets in the database lie under. */
+/** What is made once: the bus's own keys, and those that encrypt secrets in the database. */
 export type SetupKeys = {
   readonly identity: BusIdentity;
   readonly secretKey: string;
