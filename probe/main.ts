@@ -16,7 +16,7 @@ function tell(error: unknown): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Before anything else: the process may begin again. */
+/** Before anything else: the process may restart. */
 export function haveNewestZones(): Promise<void> {
   return useSystemZones(process.env).catch(tell);
 }

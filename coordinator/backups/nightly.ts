@@ -10,9 +10,9 @@ import { backupHeader, readBackup } from './restore.ts';
 import { NoBackup, resultsSpan, writeBackup } from './write.ts';
 
 /**
- * A backup that was never restored is only a hope. The drill restores one into a scratch database,
- * counts its content, finds the age of its newest result, and drops the scratch. Restoring also
- * checks the file's own sum and row count.
+ * A backup is proven only by restoring it. The drill restores one into a scratch database, counts
+ * its content, finds the age of its newest result, and drops the scratch. Restoring also checks the
+ * file's own sum and row count.
  */
 
 export type DrillResult = {

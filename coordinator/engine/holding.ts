@@ -65,7 +65,7 @@ export type HoldingActions<Part extends Held> = {
   readonly end: (part: Part, leaveCheckpoint: boolean) => void;
   /** For the log. */
   readonly gaveUp: (partitions: readonly number[], cutOffMs: number | null) => void;
-  /** Too much stalled here: what all partitions have in common is made anew. */
+  /** Too much stalled here: what all partitions have in common is recreated. */
   readonly startResting: () => void;
 };
 
@@ -242,7 +242,7 @@ export function createHolding<Part extends Held>({
       if (isClosed) return;
       if (now - (stalls.at(-1) ?? Number.NEGATIVE_INFINITY) >= stallMs / 2)
         stalls = [...stalls.filter((at) => now - at < withinTimeouts * stallMs), now];
-      // That it starts anew says nothing about other coordinators.
+      // That it restarts says nothing about other coordinators.
       history = { ...history, takes: history.takes.filter((take) => take.partition !== partition) };
       end(partition, 'abandoned');
       if (stalls.length < maxStalls) return;

@@ -62,7 +62,7 @@ export const PutOut = object('PutOut', {
   ),
 });
 
-/** Groups exactly as they shall be: without an id one is created, or that of the name is taken. */
+/** Replaces groups; without an id, the one of that name, or a new one. */
 export const putGroups = innerOperation({
   id: 'putGroups',
   access: 'write',

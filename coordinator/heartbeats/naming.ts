@@ -85,7 +85,7 @@ export function createNaming({ sql, clock, log, createHeartbeat }: Dependencies)
     const known = await keyOf(sql, ping.key);
     if (known) return known;
     if (isWithin(full.find(organisation.id), fullMs)) return undefined;
-    // Its name came while no coordinator of this version wrote it: it is not created anew.
+    // Its name came while no coordinator of this version wrote it: it is not created again.
     const named = (await monitorsCalled(sql, organisation.id, [external_id])).get(external_id);
     if (named !== undefined) await nameUnderPingKeys(sql, organisation.id, [named]);
     const existing = named === undefined ? undefined : await keyOf(sql, ping.key);

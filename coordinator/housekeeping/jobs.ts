@@ -132,7 +132,9 @@ const convertedAtOnce = 10;
 const daysAtOnce = 100;
 /** How many monitors leave the trash in one transaction. */
 const atOnce = 100;
-/** Monitors without a verdict are rarely many; after a large import a tick looks at so many only. */
+/**
+ * Monitors without a verdict are rarely many; after a large import a tick looks at this many only.
+ */
 const [unseenAtOnce, maxUnseenBatches] = [1_000, 10];
 /** How many monitors lose the checks that their plan keeps no longer in one transaction. */
 const prunedAtOnce = 500;

@@ -364,7 +364,7 @@ export async function listIncidents(
   );
 }
 
-/** A page of few rows may have a next one: each is read from so many incidents at most. */
+/** A page of few rows may have a next one: each is read from this many incidents at most. */
 export async function listFoldedIncidents(
   context: InOrganisation,
   input: InputOf<typeof contract.listFoldedIncidents>,

@@ -122,7 +122,7 @@ function nothingToUndo(): Refusal {
   return new Refusal('nothing_to_undo', 'There is nothing to undo: it was undone, or is too old.');
 }
 
-/** Undone is what this user changed last, if that was a moment ago. */
+/** How recent a change must be to be undone. */
 const undoneWithinMs = 60_000;
 
 /**

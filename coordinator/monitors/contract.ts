@@ -332,7 +332,7 @@ export const listMonitorFigures = innerOperation({
   response: object('MonitorFiguresOut', { items: array(MonitorFigureOut), left_out: integer() }),
 });
 
-/** Monitors exactly as they shall be: without an id one is created. */
+/** Replaces monitors; without an id, one is created. */
 export const putMonitors = innerOperation({
   id: 'putMonitors',
   access: 'write',

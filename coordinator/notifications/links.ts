@@ -150,7 +150,7 @@ async function messageOfKey(sql: Queryable, key: number): Promise<string | undef
 
 /**
  * The mailbox of the channel that a message went to; `is_unmoved`: it was confirmed before the
- * message was written, and every change of its address confirms it anew or asks again.
+ * message was written, and every change of its address confirms it again or asks again.
  */
 async function mailboxOfMessage(
   sql: Queryable,

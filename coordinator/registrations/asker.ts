@@ -25,7 +25,7 @@ import { keepRegistration, registrationsOf } from './queries.ts';
  *   4 The answer is kept. If there is none, a kept one counts for three days; then it is unknown.
  */
 export type Asker = {
-  /** `stranger`: the private probe that asks; each may ask about so many domains a minute. */
+  /** `stranger`: the private probe that asks; each may ask about a few domains a minute. */
   readonly ask: (domain: string, stranger: string | null) => Promise<Registration>;
 };
 

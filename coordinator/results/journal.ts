@@ -65,7 +65,7 @@ export type BehindRow = {
   readonly batch: (JournalBatch & { readonly id: number }) | null;
 };
 
-/** How many batches of each of so many partitions are read at once: about 16 MiB in all. */
+/** How many batches of each of this many partitions are read at once: about 16 MiB in all. */
 export function batchesAtOnce(partitions: number): number {
   return Math.max(50, Math.floor(2_000 / partitions));
 }

@@ -144,7 +144,7 @@ export async function webhookToSend(
 
 export type Settled = {
   readonly id: string;
-  /** The attempt that this came of; another that began later is not touched. */
+  /** The attempt that this resulted from; another that began later is not touched. */
   readonly attempts: number;
   readonly state: 'waiting' | 'delivered' | 'failed' | 'cancelled';
   readonly at: Date;

@@ -288,7 +288,7 @@ export const deleteChannel = operation({
   refusals: ['channel_not_found'],
 });
 
-/** What came of a test message. */
+/** The result of a test message. */
 export const ChannelTriedOut = object('ChannelTriedOut', {
   verdict: string({
     description: '`delivered`, `retry`, or `refused` (it would fail permanently).',

@@ -118,7 +118,7 @@ function missing(place: FieldPath, key: string, enclosing: unknown): Fault {
   };
 }
 
-/** So many faults of an input are told: nobody reads more, and each may repeat what was sent. */
+/** How many faults of an input are told: nobody reads more, and each may repeat what was sent. */
 export const mostFaults = 1_000;
 
 /** Adds faults. @returns whether more are wanted. */

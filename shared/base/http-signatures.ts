@@ -125,8 +125,8 @@ export function signRequest(
 export const directoryPath = '/.well-known/http-message-signatures-directory';
 
 /**
- * A key's own word that it belongs into the directory of this authority, so that no one can show
- * the directory as their own. The probe gives it; the coordinator cannot.
+ * A key's own proof that it belongs in the directory of this authority, so that no one can show the
+ * directory as their own. The probe gives it; the coordinator cannot.
  */
 export type DirectoryProof = {
   readonly x: string;

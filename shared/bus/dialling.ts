@@ -22,7 +22,7 @@ import { keyFromSeed, parseCredentials } from './nkeys.ts';
 export type BusEntry = {
   /** One address, or several with commas. If one of them is `tls://`, TLS is required. */
   readonly url: string;
-  /** The text of a credentials file; asked anew for each dial where it may be renewed. */
+  /** The text of a credentials file; read again for each dial where it may be renewed. */
   readonly credentials: string | (() => string);
   /** TLS before the server's greeting; the server must agree. */
   readonly tlsFirst?: boolean | undefined;

@@ -371,8 +371,8 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
   });
 
   /**
-   * A server that goes away meanwhile ends the sending and not the connection, which would be made
-   * anew.
+   * A server that goes away meanwhile ends the sending and not the connection, which would be
+   * reopened.
    */
   const close = async (): Promise<void> => {
     if (nc.isClosed()) return;

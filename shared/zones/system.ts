@@ -34,9 +34,9 @@ const setting = 'ICU_TIMEZONE_FILES_DIR';
 const prefix = join(tmpdir(), 'antipode-zones-');
 
 /**
- * Has this process begin again with the zones of the machine where they are newer than Node's, which
- * reads its own when it starts. What follows runs with the newest.
- * @throws when those of the machine cannot be used; those of Node go on.
+ * Restarts this process with the zones of the machine where they are newer than Node's, which reads
+ * its own when it starts. What follows runs with the newest. @throws when those of the machine
+ * cannot be used; those of Node go on.
  */
 export async function useSystemZones(
   env: Environment,

@@ -378,7 +378,7 @@ export function isFillable({ fields }: Kind): boolean {
   return !fields.some(({ input }) => input === 'subscription');
 }
 
-/** The first so many of the kinds are what most people use. */
+/** How many kinds, from the first, most people use. */
 const popular = 6;
 
 function kindList(kinds: readonly Kind[]): Html {

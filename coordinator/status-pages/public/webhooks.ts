@@ -43,7 +43,7 @@ export type WebhookSubscription =
   | { readonly is: 'subscribed'; readonly secret: string; readonly leave: string }
   | { readonly is: 'invalid' | 'taken' | 'full' | 'unproved' };
 
-/** A page has so many at most: each update is sent to all of them. */
+/** The most of a page: each update is sent to all of them. */
 const maxWebhooks = 100;
 const maxUrl = 2_000;
 

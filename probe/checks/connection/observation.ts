@@ -34,8 +34,8 @@ export const ownCodes = {
 } as const;
 
 /**
- * What the system says when this machine has no socket, port or leave for a connection: nothing left
- * it.
+ * What the system says when this machine has no socket, port or permission for a connection:
+ * nothing left it.
  */
 const ownSocketCodes: readonly string[] = ['EMFILE', 'ENFILE', 'ENOBUFS', 'EADDRNOTAVAIL', 'EPERM'];
 

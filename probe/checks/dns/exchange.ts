@@ -172,15 +172,11 @@ const evasions: readonly number[] = [2, 4, 5];
 const ednsRefusals: readonly number[] = [1, 4, 16];
 
 /**
- * Each resolver refuses so many datagrams before its port counts as closed: one that is being
- * started anew is back by then.
+ * How often a resolver refuses before its port counts as closed: one that restarts is back by then.
  */
 const refusalsOfClosed = 2;
 
-/**
- * So often nobody answered, and the next go without EDNS: what stands before some resolvers drops
- * it in silence, and before all of them.
- */
+/** After so many timeouts, the next go without EDNS, which middleboxes may drop. */
 const inVainWithEdns = 2;
 
 /** One for all, because most questions are refused by nobody. */

@@ -584,7 +584,7 @@ export function readMessage(
   // ours would have.
   const pointed = questions === 0 ? '.' : question.name;
   const opt: Opt = { isThere: false, rcode: 0, error: null };
-  // Of their full length at once, because an array that grows is made anew.
+  // Of their full length at once, because an array that grows is copied.
   const answers = answerCount === 0 ? none : new Array<DnsRecord>(answerCount);
   const authority = authorityCount === 0 ? none : new Array<DnsRecord>(authorityCount);
   at = readSection(bytes, at, answerCount, pointed, answers, null);

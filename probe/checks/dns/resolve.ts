@@ -207,7 +207,7 @@ const rereadMs = 10_000;
 let readResolvers: { readonly at: number; readonly resolvers: readonly Resolver[] } | undefined;
 
 /**
- * The resolvers of the machine, in its order. Only a new resolver of the library reads them anew,
+ * The resolvers of the machine, in its order. Only a new resolver of the library reads them again,
  * so that is made now and then: a laptop or a container may be given others while it runs.
  */
 export function systemResolvers(): readonly Resolver[] {

@@ -163,7 +163,7 @@ export function resolverSuspected({ outcome }: Exchange, expected: DnsSettings['
   );
 }
 
-/** What came of asking as a fault; null for an answer that is right in all that was asked. */
+/** The outcome of asking as a fault; null for an answer that is right in all that was asked. */
 function faultOf(terms: DnsSettings, { outcome }: Exchange, limit_ms: number): Fault {
   if (outcome.is === 'answer') return judgeAnswer(terms, outcome.message);
   return fault(byOutcome[outcome.is], outcome.is === 'silent' ? { limit_ms } : {});

@@ -16,7 +16,7 @@ export type Echoes = {
   readonly refusal: 'host' | 'network' | null;
 };
 
-/** Sends so many requests to a literal address; undefined when the program did not work. */
+/** Sends this many requests to a literal address; undefined when the program did not work. */
 export type Ping = (
   address: string,
   packets: number,
@@ -25,7 +25,9 @@ export type Ping = (
 
 /** An answer that comes later counts as lost: a silent host must not keep a process for long. */
 const answerWithinS = 2;
-/** The last of it is kept, which has the summary: a stranger decides how many answers come before. */
+/**
+ * The last of it is kept, which has the summary: the target decides how many answers come before.
+ */
 const maxOutput = 16_384;
 /** The summary is printed after this signal, and then the program ends. */
 const lastWordsMs = 250;

@@ -41,7 +41,7 @@ export function without<All extends Objects>(objects: All, refused: readonly Pla
   return { ...objects, ...Object.fromEntries(left) };
 }
 
-/** So many monitors a call: each call is short, and shows how far it is. */
+/** Monitors per call: each call is short, and shows how far it is. */
 const slice = 200;
 
 /** The last call finds the monitors of the calls before it made already. */
