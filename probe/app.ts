@@ -16,7 +16,7 @@ import {
   type TestRunMessage,
   testRunMessage,
 } from '../shared/bus/messages.ts';
-import type { Bus, Message, ShutOut } from '../shared/bus/nats.ts';
+import type { Bus, Message, AccessLost } from '../shared/bus/nats.ts';
 import { openPingSpool } from '../shared/bus/ping-spool.ts';
 import {
   createPingBus,
@@ -82,7 +82,7 @@ export type ProbeApp = {
    */
   readonly displaced: Promise<void>;
   /** Settles when the bus will not let this probe in again. It must then close. */
-  readonly shutOut: Promise<ShutOut>;
+  readonly accessLost: Promise<AccessLost>;
   /** Its long-lived parts, and how often they started again. */
   readonly actors: () => readonly SeenActor[];
   readonly close: () => Promise<void>;
@@ -139,8 +139,8 @@ export async function createProbe(config: Config, overrides: Overrides = {}): Pr
   const supervisor = createSupervisor<ActorName>(log);
   const stopping = new AbortController();
   const displaced = Promise.withResolvers<void>();
-  const shutOut = Promise.withResolvers<ShutOut>();
-  const base = { config, overrides, log, supervisor, stopping, displaced, shutOut };
+  const accessLost = Promise.withResolvers<AccessLost>();
+  const base = { config, overrides, log, supervisor, stopping, displaced, accessLost };
 
   const folder = await openFolder(base);
   const reach = await openReach({ ...base, ...folder });
@@ -184,7 +184,7 @@ export async function createProbe(config: Config, overrides: Overrides = {}): Pr
   return {
     onBus: connectToBus({ ...all, presence }),
     displaced: displaced.promise,
-    shutOut: shutOut.promise,
+    accessLost: accessLost.promise,
     ear: ear?.address ?? null,
     actors: supervisor.seen,
     close: async () => {
@@ -203,7 +203,7 @@ type Base = {
   readonly supervisor: Supervisor<ActorName>;
   readonly stopping: AbortController;
   readonly displaced: PromiseWithResolvers<void>;
-  readonly shutOut: PromiseWithResolvers<ShutOut>;
+  readonly accessLost: PromiseWithResolvers<AccessLost>;
 };
 
 /** What is on disk: who it is, what coordinators said, results that are not committed yet. */
@@ -474,7 +474,7 @@ type WithPresence = All & { readonly presence: Presence };
 
 /** Settles with the first connection; everything that waits for the bus begins then. */
 async function connectToBus(parts: WithPresence): Promise<void> {
-  const { config, log, link, own, stopping, shutOut, announcements, reporter } = parts;
+  const { config, log, link, own, stopping, accessLost, announcements, reporter } = parts;
   const { probe: id, name, organisation } = config.PROBE_CREDENTIALS;
   const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca, authorities } = config;
   const bus = await connectWithRetries({
@@ -488,7 +488,7 @@ async function connectToBus(parts: WithPresence): Promise<void> {
     inboxPrefix: inboxOf(id),
     routeOf: (subject) => (organisation === null ? subject : relayedSubject(id, subject)),
     signal: stopping.signal,
-    onShutOut: shutOut.resolve,
+    onAccessLost: accessLost.resolve,
   });
   if (!bus) return;
   link.bus = bus;

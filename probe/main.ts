@@ -61,7 +61,7 @@ export async function runProbe(): Promise<void> {
       );
     };
     void app.displaced.then(() => stop());
-    void app.shutOut.then((how) => {
+    void app.accessLost.then((how) => {
       process.stderr.write(`antipode-probe: ${sentenceOf[how]}\n`);
       stop(exitOf[how]);
     });

@@ -30,7 +30,7 @@ import {
   watchedOf,
   watermarksOfPartition,
 } from './queries.ts';
-import { noteUnseen, noUnseen } from './rechecks.ts';
+import { notePendingFirstCheck, noPendingFirstChecks } from './rechecks.ts';
 import { type PartitionState, watermarkName } from './state.ts';
 
 export type Loading = Pick<
@@ -92,7 +92,7 @@ export async function loadPartition(
     ),
     nextDue: Number.POSITIVE_INFINITY,
     unpublished: new Set(),
-    unseen: noUnseen(),
+    firstChecks: noPendingFirstChecks(),
     hours,
     sealing: undefined,
   };
@@ -159,7 +159,7 @@ export async function loadPartition(
       const due = nextTick(restored, network) ?? Number.POSITIVE_INFINITY;
       state.monitors.put(restored, { key: row.key, target: targetHash(row), changedAt, due });
       state.nextDue = Math.min(state.nextDue, due);
-      noteUnseen(state.unseen, restored);
+      notePendingFirstCheck(state.firstChecks, restored);
     }
   }
   return state;

@@ -95,8 +95,8 @@ async function readOutbox(
   }
   for (const { id } of changed) {
     // An awaited check of the old config says nothing about the new one.
-    state.unseen.awaited.delete(id);
-    askForFirst(state.unseen, decisions, id, roster(), now);
+    state.firstChecks.awaited.delete(id);
+    askForFirst(state.firstChecks, decisions, id, roster(), now);
   }
   const created = new Set(
     lines

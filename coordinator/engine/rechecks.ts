@@ -31,7 +31,7 @@ import {
   stateOf,
 } from './decision-batch.ts';
 import { type MonitorRow, monitorsById, placedOf } from './queries.ts';
-import type { Unseen } from './state.ts';
+import type { PendingFirstChecks } from './state.ts';
 
 /**
  * Turns requests for rechecks into messages to probes. A lost recheck does no harm: an open
@@ -301,7 +301,7 @@ function createFirstChecks(deps: {
  * check was lost with its probe, the coordinator, or on its way. They are reviewed whenever the
  * roster changes, and when one of them times out, until the monitor has a result.
  */
-export function noUnseen(): Unseen {
+export function noPendingFirstChecks(): PendingFirstChecks {
   return {
     awaited: new Map(),
     epoch: Number.NaN,
@@ -311,49 +311,49 @@ export function noUnseen(): Unseen {
 }
 
 /** Remembers the monitor if it has no result yet. */
-export function noteUnseen(unseen: Unseen, monitor: MonitorState): void {
-  if (isUnseen(monitor)) unseen.awaited.set(monitor.watched.id, undefined);
+export function notePendingFirstCheck(pending: PendingFirstChecks, monitor: MonitorState): void {
+  if (isUnseen(monitor)) pending.awaited.set(monitor.watched.id, undefined);
 }
 
 /**
  * Whether a first check may have to be requested. Those of monitors made from now on are requested
  * at once.
  */
-export function needsFirstChecks(unseen: Unseen, { epoch }: Roster, now: number): boolean {
-  if (unseen.awaited.size === 0) {
-    unseen.epoch = epoch;
-    unseen.left = [];
+export function needsFirstChecks(pending: PendingFirstChecks, { epoch }: Roster, now: number): boolean {
+  if (pending.awaited.size === 0) {
+    pending.epoch = epoch;
+    pending.left = [];
   }
-  return unseen.epoch !== epoch || unseen.left.length > 0 || now >= unseen.nextEnd;
+  return pending.epoch !== epoch || pending.left.length > 0 || now >= pending.nextEnd;
 }
 
 /** With a million new monitors a review of all of them at once would leave time for nothing else. */
 const reviewedAtOnce = 250;
 
-export function askUnseen(
-  unseen: Unseen,
+export function reviewFirstChecks(
+  pending: PendingFirstChecks,
   decisions: DecisionBatch,
   roster: Roster,
   now: number,
 ): void {
-  const isOtherRoster = unseen.epoch !== roster.epoch;
-  if (isOtherRoster || unseen.left.length === 0) {
+  const isOtherRoster = pending.epoch !== roster.epoch;
+  if (isOtherRoster || pending.left.length === 0) {
     // What a review of before did not come to is first.
-    const due = new Set(unseen.left);
-    unseen.epoch = roster.epoch;
-    unseen.nextEnd = Number.POSITIVE_INFINITY;
-    for (const [monitor, awaited] of unseen.awaited) {
+    const due = new Set(pending.left);
+    pending.epoch = roster.epoch;
+    pending.nextEnd = Number.POSITIVE_INFINITY;
+    for (const [monitor, awaited] of pending.awaited) {
       if (isOtherRoster || awaited === undefined || now >= awaited.until) due.add(monitor);
-      else unseen.nextEnd = Math.min(unseen.nextEnd, awaited.until);
+      else pending.nextEnd = Math.min(pending.nextEnd, awaited.until);
     }
-    unseen.left = [...due];
+    pending.left = [...due];
   }
-  const [some, left] = [unseen.left.slice(0, reviewedAtOnce), unseen.left.slice(reviewedAtOnce)];
-  unseen.left = left;
+  const [some, left] = [pending.left.slice(0, reviewedAtOnce), pending.left.slice(reviewedAtOnce)];
+  pending.left = left;
   for (const monitor of some) {
     const known = stateOf(decisions, monitor);
-    if (known && isUnseen(known)) askForFirst(unseen, decisions, monitor, roster, now);
-    else unseen.awaited.delete(monitor);
+    if (known && isUnseen(known)) askForFirst(pending, decisions, monitor, roster, now);
+    else pending.awaited.delete(monitor);
   }
 }
 
@@ -362,7 +362,7 @@ export function askUnseen(
  * has a result.
  */
 export function askForFirst(
-  unseen: Unseen,
+  pending: PendingFirstChecks,
   decisions: DecisionBatch,
   monitor: string,
   roster: Roster,
@@ -373,12 +373,12 @@ export function askForFirst(
   if (!known || key === undefined) return;
   const { awaited, look } = firstCheck(
     { ...known.watched, monitor, ordinal: key },
-    unseen.awaited.get(monitor),
+    pending.awaited.get(monitor),
     roster,
     now,
   );
   if (look) requestFirstCheck(decisions, monitor, look);
   if (!isUnseen(known)) return;
-  unseen.awaited.set(monitor, awaited);
-  if (awaited) unseen.nextEnd = Math.min(unseen.nextEnd, awaited.until);
+  pending.awaited.set(monitor, awaited);
+  if (awaited) pending.nextEnd = Math.min(pending.nextEnd, awaited.until);
 }

@@ -4,7 +4,7 @@ import type { Monitors } from './monitor-memory.ts';
 import type { Lease } from './queries.ts';
 
 /** First checks without an answer yet. */
-export type Unseen = {
+export type PendingFirstChecks = {
   /**
    * Monitors that may have no result yet, and the awaited check of each; undefined when no probe
    * could check, or none has been asked yet.
@@ -27,7 +27,7 @@ export type PartitionState = {
   nextDue: number;
   /** Rows of the outbox that are decided and committed, but not published: the bus was down. */
   readonly unpublished: Set<number>;
-  readonly unseen: Unseen;
+  readonly firstChecks: PendingFirstChecks;
   /** What is committed and in no chunk yet. */
   readonly hours: Hours;
   /** The hour whose chunks are being written. */

@@ -164,13 +164,13 @@ export async function healthOf({
   isResting,
   isCircling,
 }: Dependencies): Promise<Omit<HealthInput, 'database'>> {
-  const standing = movement.standing();
-  const stands = (what: string) => standing.some((name) => name.startsWith(what));
+  const stalled = movement.stalled();
+  const isStalled = (what: string) => stalled.some((name) => name.startsWith(what));
   return {
     bus: bus.isConnected(),
     busFault: serverFault(bus.serverVersion(), entrances),
-    partitions: (await ownedPartitions(sql)) === partitionCount && !stands('partition'),
-    streams: streamWatch.areLed() && !stands('stream'),
+    partitions: (await ownedPartitions(sql)) === partitionCount && !isStalled('partition'),
+    streams: streamWatch.areLed() && !isStalled('stream'),
     resting: isResting(),
     circling: isCircling(),
     probes: roster()

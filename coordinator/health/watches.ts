@@ -144,7 +144,7 @@ export function watchDatabase({ supervisor, sql, log, onTime }: Watched): void {
 export type Watchdog = {
   readonly tick: () => Promise<void>;
   /** The names of stalled parts. */
-  readonly standing: () => readonly string[];
+  readonly stalled: () => readonly string[];
 };
 
 /**
@@ -199,7 +199,7 @@ export function createWatchdog(options: {
         known.isStanding = stands;
       }
     },
-    standing: () => [...seen].filter(([, { isStanding }]) => isStanding).map(([name]) => name),
+    stalled: () => [...seen].filter(([, { isStanding }]) => isStanding).map(([name]) => name),
   };
 }
 

@@ -39,7 +39,7 @@ import {
   removePostMortem,
   removeShare,
   shareOf,
-  toldOf,
+  notificationsOf,
   writeAcknowledgement,
   writeHandBack,
   writeShare,
@@ -279,7 +279,7 @@ export async function getIncidentEvidence(
   ] = await Promise.all([
     incidentEvidence(sql, id),
     samplesOf(sql, results, organisation.id, id),
-    toldOf(sql, organisation.id, id),
+    notificationsOf(sql, organisation.id, id),
     notesOf(sql, organisation.id, id),
     ownersOf(sql, organisation.id, id),
     postMortemOf(sql, organisation.id, id),

@@ -416,7 +416,7 @@ export type NotificationState = {
 };
 
 /** An incident's notifications, sent or held, in order. */
-export function toldOf(
+export function notificationsOf(
   sql: Queryable,
   organisation: string,
   incident: string,

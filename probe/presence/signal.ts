@@ -61,7 +61,7 @@ export async function post(
 }
 
 /**
- * Retries until there is a bus or the probe ends. A refusal ends it only through `onShutOut`: the
+ * Retries until there is a bus or the probe ends. A refusal ends it only through `onAccessLost`: the
  * other side may renew the credentials.
  */
 export async function connectWithRetries(

@@ -155,7 +155,7 @@ export async function openAssignments(options: {
     textOf,
     snapshot: function* () {
       if (roster) yield { roster: { v: 1, ...roster } };
-      for (const one of held.retell(clock.now() - tombstonesKeptMs)) {
+      for (const one of held.snapshot(clock.now() - tombstonesKeptMs)) {
         if (one.is === 'envelope') yield { in: one.place, envelope: one.body, ...one.at };
         else if (one.is === 'put') yield { put: { v: 1, ...one.assignment }, ...one.at };
         else yield { gone: one.monitor, ...one.at };

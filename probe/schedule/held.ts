@@ -34,7 +34,7 @@ export type Held = {
   readonly originOf: (monitor: string, bucket?: Bucket) => Origin | undefined;
   readonly originOfRange: (bucket: Bucket, range: Range) => Origin | undefined;
   /** All that makes up the present state, to be repeated in this order. */
-  readonly retell: (forgetBefore: number) => Iterable<Retold>;
+  readonly snapshot: (forgetBefore: number) => Iterable<SnapshotEntry>;
 };
 
 /** Where a message came from: its number in the stream, and its announcement's revision. */
@@ -44,7 +44,7 @@ export type Bucket = { readonly partition: number; readonly bucket: number };
 export type EnvelopePlace = Bucket & { readonly part: number };
 type Range = Pick<Envelope, 'from' | 'until'>;
 
-export type Retold =
+export type SnapshotEntry =
   | {
       readonly is: 'envelope';
       readonly place: EnvelopePlace;
@@ -217,7 +217,7 @@ export function createHeld(events: {
       return later(singles.get(monitor), bucket && originOfRange(bucket, range));
     },
     originOfRange,
-    retell: function* (forgetBefore) {
+    snapshot: function* (forgetBefore) {
       const parts = [...buckets.values()].flat().toSorted((a, b) => a.at.seq - b.at.seq);
       const enveloped = new Set<string>();
       for (const { place, body, at, monitors } of parts) {

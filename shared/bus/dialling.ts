@@ -239,9 +239,9 @@ export async function dialWithRetries(
  * gives no reason. The latter is believed after much longer: a bus that lost its accounts says the
  * same to all, until somebody fixes it.
  */
-export type ShutOut = 'revoked' | 'refused';
+export type AccessLost = 'revoked' | 'refused';
 
-const believedMs: Readonly<Record<ShutOut, number>> = { revoked: 10_000, refused: 3_600_000 };
+const believedMs: Readonly<Record<AccessLost, number>> = { revoked: 10_000, refused: 3_600_000 };
 
 /**
  * Judges refusals: only those of the credentials that are used now, with nothing else between them.
@@ -266,7 +266,7 @@ export function createRefusals(
       if (/authentication revoked/i.test(why.message)) revoked = last;
     },
     /** A dial failed; undefined unless the bus will not let us in again. */
-    failed: (why: Error): ShutOut | undefined => {
+    failed: (why: Error): AccessLost | undefined => {
       if (!(why instanceof AuthorizationError) || /timeout/i.test(why.message)) {
         since = undefined;
         return undefined;

@@ -14,7 +14,7 @@ import {
   dialOnce,
   dialWithRetries,
   type FailedDial,
-  type ShutOut,
+  type AccessLost,
 } from './dialling.ts';
 import { createFailureLog, type FailureLog } from './failures.ts';
 import { createManagement, type Management, readAnswer, type StreamKeeping } from './jetstream.ts';
@@ -84,7 +84,7 @@ export type Bus = Management & {
   readonly close: () => Promise<void>;
 };
 
-export type { BusStatus, Delivered, Headers, Message, Pull, PullOptions, ShutOut, Subscription };
+export type { BusStatus, Delivered, Headers, Message, Pull, PullOptions, AccessLost, Subscription };
 
 export type BusOptions = BusEntry & {
   readonly name: string;
@@ -98,7 +98,7 @@ export type BusOptions = BusEntry & {
   /** Ends the waiting for the first connection. */
   readonly signal?: AbortSignal;
   /** Called once the bus rejects these credentials for good. */
-  readonly onShutOut?: (how: ShutOut) => void;
+  readonly onAccessLost?: (how: AccessLost) => void;
   /** Signs what a coordinator announces by `publish` and `store`. */
   readonly announce?: Announce;
   /** The subject that stands for another one where we may not publish ourselves. */
@@ -271,7 +271,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
     const how = refusals.failed(why);
     if (how === undefined || isShutOut) return;
     isShutOut = true;
-    options.onShutOut?.(how);
+    options.onAccessLost?.(how);
   });
   const letIn = () => {
     reached();

@@ -17,10 +17,10 @@ import {
 } from '../../../coordinator/engine/decision-batch.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
 import {
-  askUnseen,
+  reviewFirstChecks,
   needsFirstChecks,
-  noteUnseen,
-  noUnseen,
+  notePendingFirstCheck,
+  noPendingFirstChecks,
 } from '../../../coordinator/engine/rechecks.ts';
 import { adopt, decideResults, unitOf } from '../../../coordinator/engine/results.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
@@ -183,7 +183,7 @@ const emptyPartition = (): PartitionState => ({
   watermarks: new Map(),
   nextDue: Number.POSITIVE_INFINITY,
   unpublished: new Set(),
-  unseen: noUnseen(),
+  firstChecks: noPendingFirstChecks(),
   hours: createHours(),
   sealing: undefined,
 });
@@ -215,7 +215,7 @@ describe('a round of a partition', () => {
 
   test('asks for the first checks of many new monitors in several turns, and goes on as probes change', () => {
     const partition = emptyPartition();
-    const { monitors, unseen } = partition;
+    const { monitors, firstChecks } = partition;
     const names = Array.from({ length: 600 }, (_, nth) => `monitor ${nth}`);
     for (const [nth, id] of names.entries()) {
       const made = createState({
@@ -233,25 +233,25 @@ describe('a round of a partition', () => {
         paused_at: null,
       });
       monitors.put(made, { key: nth + 1, target: nth, changedAt: 0, due: Number.MAX_VALUE });
-      noteUnseen(unseen, made);
+      notePendingFirstCheck(firstChecks, made);
     }
     const turn = (roster: Roster, at: number): number => {
       const decisions = beginDecisions(partition, roster, at);
-      askUnseen(unseen, decisions, roster, at);
+      reviewFirstChecks(firstChecks, decisions, roster, at);
       return decisions.rechecks.length;
     };
-    const awaited = () => [...unseen.awaited.values()].filter((each) => each !== undefined).length;
+    const awaited = () => [...firstChecks.awaited.values()].filter((each) => each !== undefined).length;
     turn(network, now);
     expect(awaited()).toBe(250);
     const next = { ...network, epoch: 2 };
     for (let turns = 0; turns < 2; turns += 1) turn(next, now);
     expect(awaited()).toBe(600);
-    while (needsFirstChecks(unseen, next, now)) expect(turn(next, now)).toBe(0);
+    while (needsFirstChecks(firstChecks, next, now)) expect(turn(next, now)).toBe(0);
 
     // All of them are lost, and asked for again, each once.
-    const end = Math.max(...[...unseen.awaited.values()].map((each) => each?.until ?? 0));
+    const end = Math.max(...[...firstChecks.awaited.values()].map((each) => each?.until ?? 0));
     let asked = 0;
-    while (needsFirstChecks(unseen, next, end)) asked += turn(next, end);
+    while (needsFirstChecks(firstChecks, next, end)) asked += turn(next, end);
     expect(asked).toBeGreaterThan(590);
     expect(asked).toBeLessThanOrEqual(600);
   });

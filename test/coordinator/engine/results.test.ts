@@ -5,7 +5,7 @@ import { createState, nextTick } from '../../../coordinator/core/lifecycle.ts';
 import type { MonitorState, SeenResult } from '../../../coordinator/core/types.ts';
 import { countsAs } from '../../../coordinator/core/views.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
-import { noUnseen } from '../../../coordinator/engine/rechecks.ts';
+import { noPendingFirstChecks } from '../../../coordinator/engine/rechecks.ts';
 import { adopt, decideBatches, locate, unitOf } from '../../../coordinator/engine/results.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
 import { usualTiming } from '../../../coordinator/engine/timing.ts';
@@ -122,7 +122,7 @@ describe('a set of batches', () => {
             watermarks: new Map(),
             nextDue: Number.POSITIVE_INFINITY,
             unpublished: new Set(),
-            unseen: noUnseen(),
+            firstChecks: noPendingFirstChecks(),
             hours: createHours(),
             sealing: undefined,
           };

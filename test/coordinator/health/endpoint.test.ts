@@ -142,14 +142,14 @@ describe('watchdog', () => {
     const movement = createWatchdog({ parts: () => parts, log });
     await eventually(async () => {
       await movement.tick();
-      return movement.standing().join() === 'stuck,failing';
+      return movement.stalled().join() === 'stuck,failing';
     });
     const first = answer;
     answer = Promise.withResolvers<boolean>();
     first.resolve(true);
     await eventually(async () => {
       await movement.tick();
-      return movement.standing().join() === 'failing';
+      return movement.stalled().join() === 'failing';
     });
     answer.resolve(true);
   });
@@ -161,11 +161,11 @@ describe('watchdog', () => {
     const movement = createWatchdog({ parts: () => parts, log });
     await eventually(async () => {
       await movement.tick();
-      return movement.standing().length === 1;
+      return movement.stalled().length === 1;
     });
     parts = [];
     await movement.tick();
-    expect(movement.standing()).toEqual([]);
+    expect(movement.stalled()).toEqual([]);
   });
 
   test('a reader moves when it advanced or nothing waits for it', async () => {
