@@ -251,7 +251,7 @@ export type BackupOptions = {
 };
 
 export type Backups = {
-  readonly nightly: (wishes: BackupOptions) => Promise<Nightly>;
+  readonly nightly: (options: BackupOptions) => Promise<Nightly>;
   /** Drills the newest backup in the folder. */
   readonly drillNewest: (
     folder: string,
@@ -341,8 +341,8 @@ export function createBackups({
   };
 
   return {
-    nightly: (wishes) =>
-      told(createHeartbeat(settings.heartbeat, warn), (say) => work(wishes, say)),
+    nightly: (options) =>
+      told(createHeartbeat(settings.heartbeat, warn), (say) => work(options, say)),
     drillNewest: (folder, tells) =>
       told(createHeartbeat(tells ? settings.heartbeat : undefined, warn), async (say) => {
         const [newest] = await listKept(folder);

@@ -1,5 +1,5 @@
 import { ask, type Draft, keepEvidence, progress, put } from './draft.ts';
-import { begun, close, confirm, isSaidByTheJob, notes, open, raise, remember } from './incident.ts';
+import { begun, close, confirm, isReportedByJob, notes, open, raise, remember } from './incident.ts';
 import { cover } from './ledger.ts';
 import { nothingKnown } from './observations.ts';
 import {
@@ -51,7 +51,7 @@ function dateFromRecord(draft: Draft, { fails_at, next_good_at }: SeenPing): voi
     const confirmed =
       confirmed_at === null ? {} : { confirmed_at: Math.max(confirmed_at, fails_at) };
     write(draft, { ...ended, ...confirmed, started_at: fails_at }, 'moved');
-  } else if (!isSaidByTheJob(cause))
+  } else if (!isReportedByJob(cause))
     write(
       draft,
       {
@@ -162,7 +162,7 @@ export function goodThatCameLate(draft: Draft, ping: SeenPing): void {
  */
 export function isNewsTo({ cause }: Incident, at: number): boolean {
   const after = cause?.params[heartbeatParams.after];
-  return !isSaidByTheJob(cause) && (typeof after !== 'number' || after < at);
+  return !isReportedByJob(cause) && (typeof after !== 'number' || after < at);
 }
 
 /** The probe that judged knew a newer ping, which is still on its way to us. */

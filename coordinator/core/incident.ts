@@ -107,7 +107,7 @@ export type SeenByPlaces = {
  * have failed.
  */
 export function scopeOf(cause: Cause | null, { failed, passed, asked }: SeenByPlaces): Scope {
-  if (isSaidByTheJob(cause)) return 'everywhere';
+  if (isReportedByJob(cause)) return 'everywhere';
   if (failed.length <= 1) return 'one_continent';
   return [...asked, ...passed].every((continent) => failed.includes(continent))
     ? 'everywhere'
@@ -117,7 +117,7 @@ export function scopeOf(cause: Cause | null, { failed, passed, asked }: SeenByPl
 /** Reported by the job itself: the same for every continent, and seen from none. */
 const saidByTheJob: readonly string[] = ['heartbeat_failed', 'heartbeat_exit_code'];
 
-export function isSaidByTheJob(cause: Cause | null): boolean {
+export function isReportedByJob(cause: Cause | null): boolean {
   return cause !== null && saidByTheJob.includes(cause.class);
 }
 

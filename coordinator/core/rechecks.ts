@@ -302,9 +302,9 @@ function fill(purse: Purse | undefined, { perSecond, burst }: Allowance, now: nu
 }
 
 /**
- * How often rechecks of one monitor may be requested, whatever the wishes are (rule 13). After any
- * failure the wishes are rebuilt from the database and forget which probes were asked. This record
- * survives that, so that no target pays for our faults.
+ * How often rechecks of one monitor may be requested, whatever is wanted (rule 13). After any
+ * failure the requests are rebuilt from the database and forget which probes were asked. This
+ * record survives that, so that no target pays for our faults.
  */
 export type RecheckBudget = { readonly purse: Purse | undefined; readonly sampled_at: number };
 

@@ -16,7 +16,7 @@ import {
   userByEmail,
 } from '../people/queries.ts';
 import type { AccountSecrets, SecretKind } from '../people/secrets.ts';
-import { linkLives } from '../people/sessions.ts';
+import { linkLifetimes } from '../people/sessions.ts';
 import { optInMail, updateMail } from '../status-pages/mails.ts';
 import { originOf } from '../status-pages/public/snapshot.ts';
 import { linkSubscriber, sentIncident, subscriberOfPage } from '../status-pages/subscribers.ts';
@@ -212,7 +212,7 @@ export function createMailer({
       fingerprint,
       user: user.id,
       at: new Date(now),
-      expires_at: new Date(now + linkLives.passwordReset),
+      expires_at: new Date(now + linkLifetimes.passwordReset),
     });
     // To the account's own address, whatever was typed.
     return { to: user.email, words: passwordResetMail(address) };

@@ -18,7 +18,7 @@ import { withPlaceholder } from '../../shared/client/commands.ts';
 import { configWarnings, flagLines, inColumns } from '../../shared/client/help.ts';
 import type {
   Input,
-  LoneCommand,
+  StandaloneCommand,
   OperatorCommand,
   OperatorDependencies,
   Progress,
@@ -41,7 +41,7 @@ export type Understood<Kind extends OperatorCommand = OperatorCommand> = {
 };
 
 /** Whether it runs on any machine, without an environment. */
-export function isAlone(understood: Understood): understood is Understood<LoneCommand> {
+export function isAlone(understood: Understood): understood is Understood<StandaloneCommand> {
   return 'alone' in understood.command;
 }
 
@@ -193,7 +193,7 @@ async function ended(
 
 /** Runs a command that needs no installation. */
 export function runAlone(
-  { command, input }: Understood<LoneCommand>,
+  { command, input }: Understood<StandaloneCommand>,
   streams: Streams,
 ): Promise<number> {
   return ended(command, streams, async () => {

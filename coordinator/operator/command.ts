@@ -33,7 +33,7 @@ export type OperatorDependencies = {
 
 /** The content of a folder of backups, and the drill that restores them as a test. */
 export type ScheduledBackups = {
-  readonly nightly: (wishes: {
+  readonly nightly: (options: {
     readonly folder: string;
     readonly keepDays: number;
     readonly withResults: boolean;
@@ -83,7 +83,7 @@ export type InstallationCommand = Words & {
 };
 
 /** Needs nothing but the machine it runs on. */
-export type LoneCommand = Words & {
+export type StandaloneCommand = Words & {
   /**
    * @returns the one object that is printed, and its text for people where that differs from the
    * default.
@@ -93,7 +93,7 @@ export type LoneCommand = Words & {
   ) => Promise<{ readonly result: unknown; readonly text?: () => string }>;
 };
 
-export type OperatorCommand = InstallationCommand | LoneCommand;
+export type OperatorCommand = InstallationCommand | StandaloneCommand;
 
 /** A command without its words, made from an operation. */
 export type Action = Omit<InstallationCommand, 'words'>;

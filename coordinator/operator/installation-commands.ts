@@ -16,7 +16,7 @@ import { alone, flag } from '../../shared/client/arguments.ts';
 import {
   type Input,
   type InstallationCommand,
-  type LoneCommand,
+  type StandaloneCommand,
   required,
   textIn,
   textOf,
@@ -87,16 +87,16 @@ async function eachDay(at: string, once: () => Promise<unknown>): Promise<unknow
 }
 
 const nightly: InstallationCommand['run'] = async ({ backups }, input) => {
-  const wishes = {
+  const options = {
     folder: textOf(input, 'folder'),
     keepDays: wholeNumber(input, 'keep-days', 14, [1, 36_500]),
     withResults: input['without-results'] !== true,
     reserveBytes: wholeNumber(input, 'leave-free-mb', 1_024, [0, 1_000_000_000]) * 1_000_000,
   };
   const at = textIn(input, 'at');
-  if (at === undefined) return backups.nightly(wishes);
+  if (at === undefined) return backups.nightly(options);
   untilNext(at, 0);
-  return eachDay(at, () => backups.nightly(wishes));
+  return eachDay(at, () => backups.nightly(options));
 };
 
 export const commandsOfBackups: readonly InstallationCommand[] = [
@@ -177,7 +177,7 @@ const exportKeys: InstallationCommand['run'] = async ({ keys }, input) => {
   return { file, keys: Object.keys(keys) };
 };
 
-const importKeys: LoneCommand['alone'] = async (input) => {
+const importKeys: StandaloneCommand['alone'] = async (input) => {
   const text = await unlock(
     await passphraseOf(input),
     await readFile(textOf(input, 'file'), 'utf8'),
@@ -223,7 +223,7 @@ export const commandsOfKeys = [
     ],
     alone: importKeys,
   },
-] as const satisfies readonly (InstallationCommand | LoneCommand)[];
+] as const satisfies readonly (InstallationCommand | StandaloneCommand)[];
 
 function list(text: string | undefined): readonly string[] {
   return (text ?? '').split(',').flatMap((one) => one.trim() || []);
@@ -297,7 +297,7 @@ async function keysIn(file: string): Promise<SetupKeys> {
   }
 }
 
-const init: LoneCommand['alone'] = async (input) => {
+const init: StandaloneCommand['alone'] = async (input) => {
   const nodes = textIn(input, 'nodes') ?? '1';
   if (nodes !== '1' && nodes !== '3')
     throw new UsageFault('--nodes must be 1 or 3: two have no quorum when one is down.');
@@ -322,7 +322,7 @@ const init: LoneCommand['alone'] = async (input) => {
 };
 
 /** The commands that create a bus. They need no installation, because there is none yet. */
-export const commandsOfTheBus: readonly LoneCommand[] = [
+export const commandsOfTheBus: readonly StandaloneCommand[] = [
   {
     words: ['bus', 'init'],
     what: "Make a bus of your own: nats-server's configuration for each of its machines, and the coordinators' settings",

@@ -43,7 +43,7 @@ import {
   writeRole,
 } from '../people/queries.ts';
 import { hashPassword } from '../people/secrets.ts';
-import { linkLives } from '../people/sessions.ts';
+import { linkLifetimes } from '../people/sessions.ts';
 import { type DayRow, percentilesByHour } from '../results/days.ts';
 import { deleteTokensOf } from '../tokens/queries.ts';
 import { auditSentence, entrySentence, unlistedOperations } from './audit-sentences.ts';
@@ -263,7 +263,7 @@ async function actInvite(
     organisation.plan,
     (await countMembers(sql, organisation.id)) + others.length,
   );
-  const [id, at, expires_at] = [newId(), new Date(now), new Date(now + linkLives.invitation)];
+  const [id, at, expires_at] = [newId(), new Date(now), new Date(now + linkLifetimes.invitation)];
   const link = door.mail ? undefined : await accountSecrets.mint('invitation');
   const row = {
     id,

@@ -32,7 +32,7 @@ import {
   deleteSessions,
   deviceOf,
   isOver,
-  linkLives,
+  linkLifetimes,
   sessionsOf,
   writeActiveOrganisation,
 } from './sessions.ts';
@@ -221,7 +221,7 @@ async function actEmail(
       user: person.user,
       email,
       at: new Date(now),
-      expires_at: new Date(now + linkLives.email),
+      expires_at: new Date(now + linkLifetimes.email),
     });
     await postMail(sql, {
       kind: 'e-mail',

@@ -4,7 +4,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { storable } from '../../shared/base/names.ts';
 import { type Queryable, type Sql, textsLiteral } from '../database/connect.ts';
 import type { Context, GateDependencies } from '../gate/context.ts';
-import { linkLives } from './sessions.ts';
+import { linkLifetimes } from './sessions.ts';
 
 /**
  * The site of passkeys: browsers bind them to a host name, and offer them only over secure
@@ -391,7 +391,7 @@ export async function issueChallenge(
     fingerprint,
     purpose,
     user,
-    expires_at: new Date(now + linkLives.passkey),
+    expires_at: new Date(now + linkLifetimes.passkey),
   });
   return text;
 }

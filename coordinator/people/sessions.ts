@@ -33,7 +33,7 @@ export function isProven(proven_at: number, now: number): boolean {
 }
 
 /** How long links and half-done operations are valid. */
-export const linkLives = {
+export const linkLifetimes = {
   operator: 60 * minute,
   passwordReset: 60 * minute,
   email: 2 * day,

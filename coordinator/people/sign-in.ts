@@ -43,7 +43,7 @@ import {
   takeStep,
 } from './second-factor.ts';
 import { verifyPassword } from './secrets.ts';
-import { deleteSessionOf, insertSession, linkLives } from './sessions.ts';
+import { deleteSessionOf, insertSession, linkLifetimes } from './sessions.ts';
 
 /**
  * The operator vouches for the recipient of the link: it replaces the password and the second step.
@@ -54,7 +54,7 @@ export async function createSignInLink(
 ): OperationResult<OutputOf<typeof contract.createSignInLink>> {
   const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
   const { text, fingerprint } = await accountSecrets.mint('sign-in link');
-  const expires_at = made_for === 'start' ? null : new Date(now + linkLives.operator);
+  const expires_at = made_for === 'start' ? null : new Date(now + linkLifetimes.operator);
   if (made_for === 'start') await deleteStartLinks(sql);
   await insertSignInLink(sql, {
     fingerprint,
@@ -110,7 +110,7 @@ export async function signInAs(
     fingerprint,
     user,
     at: new Date(now),
-    expires_at: new Date(now + linkLives.secondStep),
+    expires_at: new Date(now + linkLifetimes.secondStep),
   });
   note({ user, after: { second_step: 'asked for' } });
   return { session: null, second_step: text };

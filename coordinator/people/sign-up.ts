@@ -47,7 +47,7 @@ import {
 } from './queries.ts';
 import { deleteSecondSteps } from './second-factor.ts';
 import { hashPassword, verifyPassword } from './secrets.ts';
-import { deleteSessions, linkLives } from './sessions.ts';
+import { deleteSessions, linkLifetimes } from './sessions.ts';
 import { beginSession, signInAs } from './sign-in.ts';
 
 type Joined = 'joined' | 'member already' | 'ending' | 'gone';
@@ -389,7 +389,7 @@ async function signUpAct(
       id,
       invitation: invitation?.id ?? null,
       at,
-      expires_at: new Date(now + linkLives.signUp),
+      expires_at: new Date(now + linkLifetimes.signUp),
     });
     await postMail(sql, { kind: 'sign-up', recipient: email, about: { sign_up: id }, at });
     return { session: null, must_confirm: true };

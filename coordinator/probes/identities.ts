@@ -4,7 +4,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { announcementKeys } from '../../shared/bus/announcement.ts';
 import {
-  credentialsLiveMs,
+  credentialsLifetimeMs,
   isEnrolmentProof,
   printProbeCredentials,
   probeLimits,
@@ -66,7 +66,7 @@ export function mintProbe(
     account,
     permissions,
     limits: probeLimits,
-    expiresAt: now + credentialsLiveMs,
+    expiresAt: now + credentialsLifetimeMs,
   };
   return mintUser(user, now);
 }

@@ -29,7 +29,7 @@ import {
   undoMark,
   zoneFrom,
 } from './page.ts';
-import { openerHeaders, securityHeaders, sendAsItComes, sendSmall } from './sending.ts';
+import { openerHeaders, securityHeaders, sendStreamed, sendSmall } from './sending.ts';
 import { timesIn } from './times.ts';
 
 /** What app.ts passes to the pages. */
@@ -275,7 +275,7 @@ async function send(
     if (typeof answer.body === 'string') return sendSmall(request, reply, answer.body);
     return answer.body instanceof Uint8Array
       ? reply.send(answer.body)
-      : sendAsItComes(request, reply, watched(answer.body, web.log));
+      : sendStreamed(request, reply, watched(answer.body, web.log));
   }
   if (answer.is === 'shown') return sendPage(web, answer, request, reply, signedIn, framing);
   if (answer.said !== undefined) {
@@ -331,7 +331,7 @@ async function sendPage(
   }).toString();
   return answer.later === undefined
     ? sendSmall(request, reply, text)
-    : sendAsItComes(request, reply, inPieces(text, answer.later, web.log));
+    : sendStreamed(request, reply, inPieces(text, answer.later, web.log));
 }
 
 /** Logs the error before it cuts the connection. */

@@ -108,7 +108,7 @@ export async function sendSmall(
  * Sends a text in pieces, each as soon as it exists, with the best compression that the browser
  * accepts.
  */
-export function sendAsItComes(
+export function sendStreamed(
   request: FastifyRequest,
   reply: FastifyReply,
   pieces: AsyncIterable<string | Uint8Array>,

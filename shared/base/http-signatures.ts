@@ -82,7 +82,7 @@ function baseOf({ components, keyId, created, expires, tag }: Signing) {
 }
 
 /** How long the signature of a request holds; no verifier that we know wants a shorter life. */
-export const requestLivesS = 300;
+export const requestLifetimeS = 300;
 
 export type SignedRequest = {
   /** The origin whose directory has the key. */
@@ -114,7 +114,7 @@ export function signRequest(
     ],
     keyId: key.id,
     created,
-    expires: created + requestLivesS,
+    expires: created + requestLifetimeS,
     tag: 'web-bot-auth',
   });
   const signature = key.sign(base).toString('base64');

@@ -112,7 +112,7 @@ export type EnrolmentAnswer = Readonly<z.infer<typeof enrolmentAnswer>>;
  * How long the bus admits a probe that made its own key. Presence renews it once two thirds are
  * over.
  */
-export const credentialsLiveMs = 30 * 86_400_000;
+export const credentialsLifetimeMs = 30 * 86_400_000;
 
 /** Early enough for a probe that is off for a week, late enough to keep requests rare. */
 export function isRenewalDue(

@@ -84,14 +84,14 @@ async function mayGo(
 }
 
 /** What the flags of every command wish for. */
-type Wishes = {
+type Options = {
   readonly json: boolean;
   readonly all: boolean;
   readonly yes: boolean;
   readonly fields: Fields | undefined;
 };
 
-function wishesOf(values: readonly Given[]): Wishes {
+function optionsOf(values: readonly Given[]): Options {
   const { json, all, yes, fields } = inputOf(values);
   return {
     json: json === true,
@@ -103,7 +103,7 @@ function wishesOf(values: readonly Given[]): Wishes {
 
 function printAnswer(
   body: unknown,
-  { json, fields }: Wishes,
+  { json, fields }: Options,
   world: CommandContext,
   paint: Paint,
   listed: Command['operation']['columns'],
@@ -122,7 +122,7 @@ function printAnswer(
 }
 
 /** A script would take the first page for the whole list without this message. */
-function printMore(body: unknown, call: CommandCall, { json }: Wishes, world: CommandContext): void {
+function printMore(body: unknown, call: CommandCall, { json }: Options, world: CommandContext): void {
   const seen = world.columns !== undefined && !json;
   const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
   if (seen || asked || nextOf(body) === undefined || !isRecord(body) || !Array.isArray(body.items))
@@ -134,7 +134,7 @@ function printMore(body: unknown, call: CommandCall, { json }: Wishes, world: Co
 
 type Sending = {
   readonly client: HttpClient;
-  readonly wishes: Wishes;
+  readonly options: Options;
   readonly world: CommandContext;
   readonly paint: Paint;
   readonly progress: ((count: number) => void) | undefined;
@@ -152,14 +152,14 @@ function memberCount(body: unknown): number {
 async function sendMany(
   { operation }: Command,
   call: CommandCall,
-  { client, wishes, world, paint, progress }: Sending,
+  { client, options, world, paint, progress }: Sending,
 ): Promise<Exit> {
   const answers: unknown[] = [];
   const tell = (): void => {
     const body = togetherOf(answers);
     if (progress) world.err(clearLine);
-    printAnswer(body, wishes, world, paint, operation.columns);
-    if (world.columns !== undefined && !wishes.json) world.out(`\n${summaryOf(body)}`);
+    printAnswer(body, options, world, paint, operation.columns);
+    if (world.columns !== undefined && !options.json) world.out(`\n${summaryOf(body)}`);
   };
   try {
     for (const body of partsOf(call.body)) {
@@ -187,16 +187,16 @@ export async function perform(
     world.readText,
   );
   const values = withTimes(command, typed, world.now());
-  const wishes = wishesOf(values);
+  const options = optionsOf(values);
   // Reports faults of the line before any request to the service.
   const early = callOf(command, given, values);
   const isOfMany = command.operation.id === 'batchMonitors';
   if (isOfMany) partsOf(early.body);
-  if (wishes.all && !command.paged)
+  if (options.all && !command.paged)
     throw new UsageFault(`${commandName(command)} is not a list: --all has no meaning there.`);
-  if (wishes.all && early.query?.cursor !== undefined)
+  if (options.all && early.query?.cursor !== undefined)
     throw new UsageFault('--all walks from the first page: leave --cursor out.');
-  const asks = wishes.yes ? undefined : deadly[command.operation.id];
+  const asks = options.yes ? undefined : deadly[command.operation.id];
   if (asks && !world.attended) {
     world.err(`${asks.left}: ${asks.because}, and nobody can be asked here. Say it with --yes.\n`);
     return exits.usage;
@@ -210,21 +210,21 @@ export async function perform(
   }
 
   const progress =
-    world.attended && (wishes.all || isOfMany)
+    world.attended && (options.all || isOfMany)
       ? (count: number) => world.err(`\r${count} so far …`)
       : undefined;
   let answer: ApiAnswer;
   try {
-    if (isOfMany) return await sendMany(command, call, { client, wishes, world, paint, progress });
+    if (isOfMany) return await sendMany(command, call, { client, options, world, paint, progress });
     const complete = call.amendments
       ? amendedCall(call, (await client.call({ method: 'GET', path: call.path })).body)
       : call;
-    answer = wishes.all ? await client.callAllPages(call, progress) : await client.call(complete);
+    answer = options.all ? await client.callAllPages(call, progress) : await client.call(complete);
   } finally {
     if (progress) world.err(clearLine);
   }
-  printAnswer(answer.body, wishes, world, paint, command.operation.columns);
-  printMore(answer.body, call, wishes, world);
+  printAnswer(answer.body, options, world, paint, command.operation.columns);
+  printMore(answer.body, call, options, world);
   for (const warning of configWarnings(call.body, answer.body))
     world.err(`antipode: ${printable(warning)} (antipode help config lists what is)\n`);
   return exits.done;

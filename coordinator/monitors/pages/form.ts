@@ -37,7 +37,7 @@ import {
   sameWords,
 } from './form-fields.ts';
 import { shownAddress } from './heartbeat.ts';
-import { hearAll, testRunBroken } from './test-run.ts';
+import { streamTestRun, testRunBroken } from './test-run.ts';
 
 const ownFields = ['type', 'target', 'name', 'interval_s', 'group', 'tags'];
 
@@ -136,7 +136,7 @@ async function tryIt(
     monitor: monitor?.id ?? null,
     wait_s: 0,
   });
-  return answerWith(subject, freshForm(form), hearAll(ask, test));
+  return answerWith(subject, freshForm(form), streamTestRun(ask, test));
 }
 
 /** A form without the boxes leaves channels as they are; one that has them sends an empty value. */

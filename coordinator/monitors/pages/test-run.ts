@@ -237,10 +237,10 @@ export function testRunBroken(): Html {
 }
 
 /**
- * The results of the continents as they come. It says so when the answers cannot be received any
- * more because their coordinator was replaced.
+ * The results of the continents as they come. Says so when the answers cannot be received any more
+ * because their coordinator was replaced.
  */
-export async function* hearAll(ask: Ask, { id, asked }: TestResults): AsyncGenerator<Html> {
+export async function* streamTestRun(ask: Ask, { id, asked }: TestResults): AsyncGenerator<Html> {
   yield testRunBegins(asked);
   let known = 0;
   for (;;) {

@@ -26,7 +26,7 @@ import { createWebhookSubscribing, type WebhookDependencies } from './webhooks.t
 
 const hour = 3_600_000;
 /** How long the confirmation link is valid. */
-export const optInLifeMs = 48 * hour;
+export const optInLifetimeMs = 48 * hour;
 
 /** Subscribes and unsubscribes readers of a page. */
 export type Subscribing = {
@@ -58,7 +58,7 @@ export function createSubscribing(
   const linkOf = async ({ id: page }: ReadPage, secret: string): Promise<ConfirmationLink> => ({
     page,
     fingerprint: await accountSecrets.fingerprint('page opt-in', secret),
-    askedSince: new Date(clock.now() - optInLifeMs),
+    askedSince: new Date(clock.now() - optInLifetimeMs),
   });
   return {
     webhook: createWebhookSubscribing(parts),
@@ -158,7 +158,7 @@ export function startNotifyingSubscribers({
       const now = clock.now();
       await notifySubscribers(sql, { now, hasMail });
       if (now - cleanedAt < hour) return;
-      await forgetUnconfirmed(sql, new Date(now - optInLifeMs));
+      await forgetUnconfirmed(sql, new Date(now - optInLifetimeMs));
       cleanedAt = now;
     },
   });

@@ -1,7 +1,7 @@
 import { createRecentCache } from '../../../shared/base/async.ts';
 import {
   type RequestKey,
-  requestLivesS,
+  requestLifetimeS,
   type SignedRequest,
   signRequest,
 } from '../../../shared/base/http-signatures.ts';
@@ -14,7 +14,7 @@ export type RequestSigner = (request: Omit<SignedRequest, 'agent'>, now: number)
  * most of its life. It covers no path: anyone who could replay it sees the requests of that
  * authority anyway. A minute is left for the request to arrive.
  */
-const reusedMs = (requestLivesS - 60) * 1_000;
+const reusedMs = (requestLifetimeS - 60) * 1_000;
 const maxKept = 1_024;
 
 /** Signs for the origin where the directory of its key lies. */

@@ -6,7 +6,7 @@ import { annotationPrefix } from './exposed.ts';
 
 /** What annotations of an object say of its monitors. */
 
-export type Wishes = {
+export type Options = {
   readonly isIgnored: boolean;
   readonly path: string | undefined;
   readonly scheme: 'http' | 'https' | undefined;
@@ -18,7 +18,7 @@ export type Wishes = {
   readonly notes: readonly string[];
 };
 
-type Reading = Partial<Omit<Wishes, 'fields' | 'notes'>> & { readonly fields?: Raw };
+type Reading = Partial<Omit<Options, 'fields' | 'notes'>> & { readonly fields?: Raw };
 
 /** Undefined when the value cannot be used. */
 type Annotation = {
@@ -108,9 +108,9 @@ function durationMs(text: string): number | undefined {
   return count === '' ? undefined : Number(count) * (unitMs[unit] ?? 1000);
 }
 
-export function wishesIn(given: Readonly<Record<string, string>>): Wishes {
+export function optionsIn(given: Readonly<Record<string, string>>): Options {
   const notes: string[] = [];
-  let wishes: Omit<Wishes, 'notes'> = {
+  let options: Omit<Options, 'notes'> = {
     isIgnored: false,
     path: undefined,
     scheme: undefined,
@@ -133,9 +133,9 @@ export function wishesIn(given: Readonly<Record<string, string>>): Wishes {
         `${annotationPrefix}${key}: "${text.slice(0, 60)}" is left out; give ${annotation.allowed}.`,
       );
     else
-      wishes = { ...wishes, ...reading, fields: fieldsWith(wishes.fields, reading.fields ?? {}) };
+      options = { ...options, ...reading, fields: fieldsWith(options.fields, reading.fields ?? {}) };
   }
-  return { ...wishes, notes };
+  return { ...options, notes };
 }
 
 function fieldsWith(fields: Raw, more: Raw): Raw {

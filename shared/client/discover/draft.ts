@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isFileKey } from '../../api/files.ts';
 import type { Raw } from '../files/expand.ts';
-import { type Wishes, wishesIn } from './annotations.ts';
+import { type Options, optionsIn } from './annotations.ts';
 import type { Exposed, Site } from './exposed.ts';
 
 /** The configuration file of a cluster, as `antipode.yaml` would say it. */
@@ -26,11 +26,11 @@ export function draftOf(file: string, exposed: Iterable<Exposed>): Draft {
   const checked = new Map<string, string>();
   for (const object of [...exposed].toSorted(byIdentity)) {
     const title = `${object.kind} ${object.namespace}/${object.name}`;
-    const wishes = wishesIn(object.annotations);
-    if (wishes.isIgnored) continue;
-    for (const note of [...object.notes, ...wishes.notes]) notes.push(`${title}: ${note}`);
+    const options = optionsIn(object.annotations);
+    if (options.isIgnored) continue;
+    for (const note of [...object.notes, ...options.notes]) notes.push(`${title}: ${note}`);
     for (const site of object.sites) {
-      const target = targetOf(site, wishes);
+      const target = targetOf(site, options);
       if (target === undefined) {
         notes.push(`${title}: ${site.host}${site.path} makes no address.`);
         continue;
@@ -43,7 +43,7 @@ export function draftOf(file: string, exposed: Iterable<Exposed>): Draft {
       checked.set(target, title);
       const key = keyOf(object, target, monitors);
       const { host, pathname } = new URL(target);
-      const group = groupOf(object, wishes);
+      const group = groupOf(object, options);
       if (group !== undefined && isOwnGroup(group))
         groups[group] = { name: `${file}/${group}`.slice(0, 200) };
       const address = { type: 'https', target };
@@ -51,13 +51,13 @@ export function draftOf(file: string, exposed: Iterable<Exposed>): Draft {
       plain[key] = {
         ...address,
         name: ownName.slice(0, 200),
-        ...(wishes.group === undefined && { group }),
+        ...(options.group === undefined && { group }),
       };
       monitors[key] = {
         ...address,
         ...(group !== undefined && { group }),
-        name: nameOf(object, site, wishes, ownName),
-        ...wishes.fields,
+        name: nameOf(object, site, options, ownName),
+        ...options.fields,
       };
     }
   }
@@ -72,10 +72,10 @@ function byIdentity(one: Exposed, other: Exposed): number {
   return (a ?? '') < (b ?? '') ? -1 : 1;
 }
 
-function targetOf({ host, path, isTls }: Site, wishes: Wishes): string | undefined {
-  const scheme = wishes.scheme ?? (isTls ? 'https' : 'http');
+function targetOf({ host, path, isTls }: Site, options: Options): string | undefined {
+  const scheme = options.scheme ?? (isTls ? 'https' : 'http');
   const origin = `${scheme}://${host}`;
-  const address = `${origin}${wishes.path ?? path}`;
+  const address = `${origin}${options.path ?? path}`;
   if (!/^[a-z0-9.-]+$/.test(host) || !URL.canParse(address)) return undefined;
   const url = new URL(address);
   return url.origin === origin && url.href.length <= 2048 ? url.href : undefined;
@@ -104,11 +104,11 @@ function isOwnGroup(group: string): boolean {
   return !group.includes('/') && isFileKey(group);
 }
 
-function groupOf({ namespace }: Exposed, { group }: Wishes): string | undefined {
+function groupOf({ namespace }: Exposed, { group }: Options): string | undefined {
   return group === '' ? undefined : (group ?? namespace);
 }
 
-function nameOf({ sites }: Exposed, { host }: Site, { name }: Wishes, ownName: string): string {
+function nameOf({ sites }: Exposed, { host }: Site, { name }: Options, ownName: string): string {
   if (name === undefined || name.trim() === '') return ownName.slice(0, 200);
   return (sites.length === 1 ? name : `${name} (${host})`).slice(0, 200);
 }

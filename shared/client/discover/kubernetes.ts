@@ -21,7 +21,7 @@ import { follow, type Kept, listInto, type Pauses, pluralOf, type Source } from 
 
 /** `antipode discover kubernetes`: what a cluster exposes becomes monitors, and stays so. */
 
-type Wishes = {
+type Options = {
   readonly sources: readonly Source[];
   readonly fileName: string;
   readonly kubeconfig: string | undefined;
@@ -32,21 +32,21 @@ type Wishes = {
 };
 
 export async function discover(line: Line, world: CommandContext): Promise<Exit> {
-  const wishes = wishesOf(line, world);
-  const cluster = clusterOf({ ...wishes, environment: world.environment });
+  const options = optionsOf(line, world);
+  const cluster = clusterOf({ ...options, environment: world.environment });
   const ends = new AbortController();
   const end = (): void => ends.abort();
   process.on('SIGTERM', end).on('SIGINT', end);
   try {
-    if (wishes.isOnce || wishes.isDryRun) return await once(wishes, cluster, world, ends.signal);
-    await keepFollowing(wishes, { cluster, client: clientOf(world), world, signal: ends.signal });
+    if (options.isOnce || options.isDryRun) return await once(options, cluster, world, ends.signal);
+    await keepFollowing(options, { cluster, client: clientOf(world), world, signal: ends.signal });
     return exits.done;
   } finally {
     process.off('SIGTERM', end).off('SIGINT', end);
   }
 }
 
-function wishesOf({ words, typed }: Line, world: CommandContext): Wishes {
+function optionsOf({ words, typed }: Line, world: CommandContext): Options {
   const [, what, more] = words;
   if (what !== 'kubernetes' || more !== undefined)
     throw new UsageFault(
@@ -122,7 +122,7 @@ function say(world: CommandContext, sentence: string): void {
 }
 
 async function once(
-  { sources, fileName, isDryRun, prunesAll }: Wishes,
+  { sources, fileName, isDryRun, prunesAll }: Options,
   cluster: Cluster,
   world: CommandContext,
   signal: AbortSignal,
@@ -189,7 +189,7 @@ export type Following = {
  * service does not know the token.
  */
 export async function keepFollowing(
-  { sources, fileName, prunesAll }: Pick<Wishes, 'sources' | 'fileName' | 'prunesAll'>,
+  { sources, fileName, prunesAll }: Pick<Options, 'sources' | 'fileName' | 'prunesAll'>,
   { cluster, client, world, signal, timings = usualTimings }: Following,
 ): Promise<void> {
   const all = sources.map(keptOf);

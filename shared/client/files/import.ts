@@ -31,7 +31,7 @@ import { fileText } from './export.ts';
 
 /** `antipode import`: the configuration of another program as a file of ours. */
 
-export type ImportWishes = {
+export type ImportOptions = {
   readonly source: string | undefined;
   readonly files: readonly string[];
   readonly out: string | undefined;
@@ -41,18 +41,18 @@ export type ImportWishes = {
   readonly name: string | undefined;
 };
 
-export async function importFile(wishes: ImportWishes, world: CommandContext): Promise<Exit> {
-  const { source, out, report } = wishes;
+export async function importFile(options: ImportOptions, world: CommandContext): Promise<Exit> {
+  const { source, out, report } = options;
   if (source === undefined || !isSource(source))
     throw new UsageFault(
       `${source === undefined ? 'import needs a source' : `There is no source "${source}"`}; there are: ${sources.join(', ')}.`,
     );
-  const name = wishes.name ?? source;
+  const name = options.name ?? source;
   if (!isFileName(name))
     throw new UsageFault(
       '--name: use small letters and digits, with dashes between them, up to 60.',
     );
-  const imported = await read(source, wishes, world);
+  const imported = await read(source, options, world);
   if (typeof imported === 'string') return refuse(imported, world);
   const text = fileText(name, imported);
   const { faults } = readConfiguration([{ file: 'antipode.yaml', text }], undefined);
@@ -105,14 +105,14 @@ function today(world: CommandContext): string {
 
 async function read(
   source: Source,
-  wishes: ImportWishes,
+  options: ImportOptions,
   world: CommandContext,
 ): Promise<Imported | string> {
-  const { files } = wishes;
+  const { files } = options;
   const [first, second] = files;
   if (first === undefined) {
     if (isService(source)) {
-      const answer = await download(source, wishes, world);
+      const answer = await download(source, options, world);
       return convert(source, [answer], today(world));
     }
     throw new UsageFault(`import ${source} needs a file, as in antipode import ${source} FILE.`);
@@ -208,7 +208,7 @@ const variables: Readonly<Record<Service, string>> = {
 
 async function download(
   source: Service,
-  { keyFile, url }: ImportWishes,
+  { keyFile, url }: ImportOptions,
   world: CommandContext,
 ): Promise<Raw> {
   const variable = variables[source];

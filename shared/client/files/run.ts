@@ -44,7 +44,7 @@ const ofAll = everywhere.filter(({ name }) =>
   ['json', 'yes', 'no-color', 'help', 'version'].includes(name),
 );
 
-type Wishes = {
+type Options = {
   readonly files: readonly string[];
   readonly prune: boolean;
   readonly skip: boolean;
@@ -53,11 +53,11 @@ type Wishes = {
   readonly name: string | undefined;
 };
 
-function wishesOf(
+function optionsOf(
   command: Pick<Command, 'words' | 'flags'>,
   line: Line,
   world: CommandContext,
-): Wishes {
+): Options {
   const [, more] = line.words;
   if (more !== undefined)
     throw new UsageFault(
@@ -114,8 +114,8 @@ const validate: FileCommand = {
   summary: 'Check a configuration file, without a service',
   flags: [flags.file, ...ofAll],
   run: async (line, world) => {
-    const wishes = wishesOf(validate, line, world);
-    const read = readFiles(wishes.files, world, false);
+    const options = optionsOf(validate, line, world);
+    const read = readFiles(options.files, world, false);
     if (read === undefined) return exits.refused;
     const count = fileKinds.reduce((sum, kind) => sum + Object.keys(read.objects[kind]).length, 0);
     world.out(
@@ -132,15 +132,15 @@ const plan: FileCommand = {
   flags: [flags.file, flags.prune, ...ofAll],
   run: async (line, world, paint) => {
     try {
-      const wishes = wishesOf(plan, line, world);
-      const read = readFiles(wishes.files, world, true);
+      const options = optionsOf(plan, line, world);
+      const read = readFiles(options.files, world, true);
       if (read === undefined) return exits.refused;
       const objects = await send(clientOf(world), 'plan', read.name, {
         ...read.objects,
-        prune: wishes.prune,
+        prune: options.prune,
       });
       world.out(
-        wishes.json ? `${JSON.stringify({ objects })}\n` : planText(objects, paint, read.placeOf),
+        options.json ? `${JSON.stringify({ objects })}\n` : planText(objects, paint, read.placeOf),
       );
       if (isRefused(objects)) return exits.refused;
       return hasChanges(objects) ? changesExit : exits.done;
@@ -158,37 +158,37 @@ const apply: FileCommand = {
   summary: 'Make everything as a configuration file says',
   flags: [flags.file, flags.prune, flags.skip, ...ofAll],
   run: async (line, world, paint) => {
-    const wishes = wishesOf(apply, line, world);
-    if (wishes.skip && wishes.prune)
+    const options = optionsOf(apply, line, world);
+    if (options.skip && options.prune)
       throw new UsageFault(
         '--skip-refused does not go with --prune, which would delete what is left out.',
       );
-    const read = readFiles(wishes.files, world, true);
+    const read = readFiles(options.files, world, true);
     if (read === undefined) return exits.refused;
     const client = clientOf(world);
-    const wanted = { ...read.objects, prune: wishes.prune };
+    const wanted = { ...read.objects, prune: options.prune };
     const {
       objects: chosen,
       planned,
       skipped,
-    } = wishes.skip
+    } = options.skip
       ? await accepted(wanted, (some) => send(client, 'plan', read.name, some), without)
       : {
           objects: wanted,
           planned: await send(client, 'plan', read.name, wanted),
           skipped: [],
         };
-    const whole = { ...chosen, prune: wishes.prune };
-    if (!wishes.json) world.out(planText([...planned, ...skipped], paint, read.placeOf));
+    const whole = { ...chosen, prune: options.prune };
+    if (!options.json) world.out(planText([...planned, ...skipped], paint, read.placeOf));
     const tell = (objects: readonly PlannedObject[]): void => {
       const all = [...objects, ...skipped];
       world.out(
-        wishes.json ? `${JSON.stringify({ objects: all })}\n` : `Done: ${summaryOf(all)}\n`,
+        options.json ? `${JSON.stringify({ objects: all })}\n` : `Done: ${summaryOf(all)}\n`,
       );
     };
     const ended = skipped.length === 0 ? exits.done : exits.refused;
     if (isRefused(planned)) {
-      if (wishes.json) tell(planned);
+      if (options.json) tell(planned);
       world.err('antipode: nothing was changed\n');
       return exits.refused;
     }
@@ -196,7 +196,7 @@ const apply: FileCommand = {
       tell(planned);
       return ended;
     }
-    if (!wishes.yes) {
+    if (!options.yes) {
       if (!world.attended) {
         world.err(
           'antipode: nothing was changed, because nobody can be asked here. Say it with --yes.\n',
@@ -229,7 +229,7 @@ const exporting: FileCommand = {
   summary: 'Print everything that there is as a configuration file',
   flags: [flags.name, ...ofAll],
   run: async (line, world) => {
-    const { name = 'main' } = wishesOf(exporting, line, world);
+    const { name = 'main' } = optionsOf(exporting, line, world);
     const client = clientOf(world);
     const get = async (path: string): Promise<unknown> =>
       (await client.call({ method: 'GET', path: `/api/v1/${path}` })).body;

@@ -38,7 +38,7 @@ let now = start;
 let free = 10e9;
 let warned = '';
 
-const wishes = (more: Partial<BackupOptions> = {}): BackupOptions => ({
+const options = (more: Partial<BackupOptions> = {}): BackupOptions => ({
   folder,
   keepDays: 3,
   withResults: true,
@@ -106,7 +106,7 @@ beforeEach(async () => {
 
 describe('a nightly backup', () => {
   test('is written, verified by a restore and reported, and leaves no scratch database', async () => {
-    const done = await backups().nightly(wishes());
+    const done = await backups().nightly(options());
     const [file = ''] = await readdir(folder);
     expect(file).toMatch(/^antipode-\d{8}T\d{6}Z\.backup$/);
     expect(done.drill.newest).toBe(new Date(start - 10_000).toISOString());
@@ -132,13 +132,13 @@ describe('a nightly backup', () => {
     await writeFile(join(folder, 'antipode-of-mine.backup'), 'not ours');
     now = start;
     free = 0;
-    await expect(backups().nightly(wishes())).rejects.toThrow('the disk of');
+    await expect(backups().nightly(options())).rejects.toThrow('the disk of');
     expect(await readdir(folder)).toHaveLength(6);
     expect(paths()).toEqual(['/beat/secret/start', '/beat/secret/fail']);
     expect(heard[1]?.body).toContain('Make room');
     free = 10e9;
     // The newest of the old ones is of 5 days ago.
-    const done = await backups({ tryOut }).nightly(wishes({ keepDays: 6 }));
+    const done = await backups({ tryOut }).nightly(options({ keepDays: 6 }));
     expect(done.dropped).toHaveLength(3);
     expect((await readdir(folder)).toSorted()).toHaveLength(4);
     now = start + 30 * dayMs;
@@ -151,7 +151,7 @@ describe('a nightly backup', () => {
   test('stops when the disk fills meanwhile, with nothing half left', async () => {
     const answers = [10e9, 0.5e9];
     await expect(
-      backups({ free: () => Promise.resolve(answers.shift() ?? 0) }).nightly(wishes()),
+      backups({ free: () => Promise.resolve(answers.shift() ?? 0) }).nightly(options()),
     ).rejects.toThrow('500 MB are free');
     expect(await readdir(folder)).toEqual([]);
     expect(paths()).toEqual(['/beat/secret/start', '/beat/secret/fail']);
@@ -172,7 +172,7 @@ describe('a nightly backup', () => {
         return 10e9;
       },
     });
-    const first = slow.nightly(wishes());
+    const first = slow.nightly(options());
     await writing.promise;
     // As a kill would leave it.
     const [half = ''] = await readdir(folder);
@@ -184,7 +184,7 @@ describe('a nightly backup', () => {
     await first;
     await writeFile(join(folder, half), 'half');
     now += 60_000;
-    await backups({ tryOut }).nightly(wishes());
+    await backups({ tryOut }).nightly(options());
     expect((await readdir(folder)).filter((name) => name.endsWith('.partial'))).toEqual([]);
     expect(heard.at(-1)?.body).toContain(`${half} was left by a run that ended early`);
   });
@@ -194,7 +194,7 @@ describe('a nightly backup', () => {
     await once(nobody, 'listening');
     const { port } = nobody.address() as AddressInfo;
     await new Promise((resolve) => nobody.close(resolve));
-    await backups({ tryOut, heartbeat: `http://127.0.0.1:${port}/beat/secret` }).nightly(wishes());
+    await backups({ tryOut, heartbeat: `http://127.0.0.1:${port}/beat/secret` }).nightly(options());
     expect(await readdir(folder)).toHaveLength(1);
     expect(warned).toContain('the heartbeat could not be told');
     expect(warned).not.toContain('secret');
@@ -203,7 +203,7 @@ describe('a nightly backup', () => {
 
 describe('a drill', () => {
   test('fails on a broken backup, says why, and reports it to the heartbeat; the scratch database is gone', async () => {
-    const { file } = await backups({ tryOut }).nightly(wishes());
+    const { file } = await backups({ tryOut }).nightly(options());
     const whole = await readFile(file);
     const run = async (bytes: Buffer, why: string): Promise<void> => {
       heard = [];
@@ -227,7 +227,7 @@ describe('a drill', () => {
     const [row] = await sql<{ key: number }[]>`select key from monitors where id = ${monitor}`;
     await sql`delete from results`;
     await addResults(row?.key ?? 0, start - 2 * dayMs);
-    await expect(backups().nightly(wishes())).rejects.toThrow('more than a day before it was made');
+    await expect(backups().nightly(options())).rejects.toThrow('more than a day before it was made');
     await sql`delete from results`;
     await addResults(row?.key ?? 0, start);
   });
