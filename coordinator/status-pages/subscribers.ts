@@ -28,7 +28,7 @@ const maxQuestions = 3;
  * The subscriber to ask by mail; undefined: they are subscribed already, or a mail that asks was
  * sent just now.
  */
-export async function askSubscriber(
+export async function insertUnconfirmed(
   sql: Transaction,
   { id, page, email, language, at, notSince }: NewSubscriber,
 ): Promise<string | undefined> {

@@ -240,7 +240,7 @@ const maxTold = 3;
  * The last day as bars, oldest first. Time up is one path; every other stretch is one of its own,
  * which says its time when it is pointed at.
  */
-export function strip(bars: readonly Bar[], downs: readonly Interval[], times: Times): Html {
+export function dayStrip(bars: readonly Bar[], downs: readonly Interval[], times: Times): Html {
   const barMs = 86_400_000 / bars.length;
   const timeOf = (at: number) => times.now - (bars.length - at) * barMs;
   const minuteOf = (at: number) => times.text(timeOf(at), 'minute');

@@ -9,7 +9,7 @@ import { type Around, type Row, type Tool, type ToolAnswer, ToolFault } from './
 type Values = Readonly<Record<string, unknown>>;
 
 /** For operations without an answer: one sentence confirms the success. */
-export function done(sentence: string) {
+export function confirming(sentence: string) {
   return async (
     { ask }: Around,
     input: Values,

@@ -13,7 +13,7 @@ import {
   whole,
   withLength,
 } from './answers.ts';
-import { deletedMonitor, done, tried, withFixedArguments } from './changes.ts';
+import { confirming, deletedMonitor, tried, withFixedArguments } from './changes.ts';
 import { type Tool, toolOf } from './tools.ts';
 
 /** Tools of the hosted connector beyond those of both forms. A row makes an operation a tool. */
@@ -338,7 +338,7 @@ const rows = {
     title: 'Delete a group',
     about: 'Its monitors stay, without a group.',
     effect: 'deletes',
-    run: done('The group is deleted; its monitors are there still.'),
+    run: confirming('The group is deleted; its monitors are there still.'),
   },
   create_maintenance_window: {
     operation: operations.createMaintenanceWindow,
@@ -362,7 +362,7 @@ const rows = {
     title: 'Delete a maintenance window',
     about: 'What it covered until now stays covered; what was to come alerts again.',
     effect: 'deletes',
-    run: done('The maintenance window is deleted. What it covered until now stays covered.'),
+    run: confirming('The maintenance window is deleted. What it covered until now stays covered.'),
   },
   unacknowledge_incident: {
     operation: operations.unacknowledgeIncident,

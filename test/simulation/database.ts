@@ -90,7 +90,7 @@ export const createRecord = (monitors: number): Record => ({
  */
 
 export type Stored = { readonly seen: SeenResult; readonly made: Made };
-export type OutboxLine = { readonly monitor: number; readonly event: MonitorEvent };
+export type OutboxRow = { readonly monitor: number; readonly event: MonitorEvent };
 
 /** What one round wants committed. */
 export type Unit = {
@@ -112,7 +112,7 @@ export type Database = {
   readonly alerts: Map<string, { readonly monitor: number; rows: readonly Alert[] }>;
   /** Incidents with alerts that are held or due. */
   readonly unsettled: Set<string>;
-  readonly outbox: OutboxLine[];
+  readonly outbox: OutboxRow[];
   readonly windows: Window[];
   readonly memberships: { monitor: number; group: string; from: number; to: number | null }[];
   readonly quarantined: Map<number, number>;

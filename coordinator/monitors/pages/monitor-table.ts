@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { briefDuration } from '../../../shared/base/time.ts';
 import { isKind, type Kind } from '../../../shared/checks/kinds.ts';
-import { type Bar, spark, strip } from '../../web/charts.ts';
+import { type Bar, dayStrip, spark } from '../../web/charts.ts';
 import { msText, pager, percentFigure, type State, stateMark, states } from '../../web/elements.ts';
 import { enterButton, hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
@@ -103,7 +103,7 @@ const columns: readonly Column[] = [
   {
     words: 'Last 24 hours',
     className: 'cell-strip',
-    cell: ({ bars, downs }, { request: { times } }) => strip(bars.map(barOf), downs, times),
+    cell: ({ bars, downs }, { request: { times } }) => dayStrip(bars.map(barOf), downs, times),
   },
   {
     words: 'Response',

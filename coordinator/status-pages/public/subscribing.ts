@@ -9,7 +9,7 @@ import { subscriberOf } from '../../notifications/links.ts';
 import { emailFrom } from '../../organisations/model.ts';
 import type { PageLanguage } from '../model.ts';
 import {
-  askSubscriber,
+  insertUnconfirmed,
   type ConfirmationLink,
   confirmSubscriber,
   forgetUnconfirmed,
@@ -74,7 +74,7 @@ export function createSubscribing(
       const now = clock.now();
       const at = new Date(now);
       await inTransaction(sql, async (transaction) => {
-        const subscriber = await askSubscriber(transaction, {
+        const subscriber = await insertUnconfirmed(transaction, {
           id: newId(),
           page,
           email,
