@@ -255,7 +255,7 @@ async function openReach({ config, log, supervisor, folder, link, knowledge }: W
       );
     },
     busRoundTrip: () =>
-      link.bus?.isConnected() ? link.bus.flush() : Promise.reject(new Error('there is no bus')),
+      link.bus?.isConnected() ? link.bus.flush() : Promise.reject(new Error('not connected to the bus')),
   });
   const endpoints = await watchBusEndpoints(url, supervisor, log);
   const known: { roster: Roster | undefined } = { roster: undefined };

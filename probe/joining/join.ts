@@ -99,7 +99,7 @@ export async function enrol(
   } catch (cause) {
     throw new JoinFault(
       exits.unreachable,
-      `${url.origin} cannot be reached: ${reasonOf(cause)}. The token is still unused; try again.`,
+      `${url.origin} cannot be reached: ${reasonOf(cause)}. The token is still valid; try again.`,
       { cause },
     );
   }
