@@ -96,7 +96,7 @@ type Row = {
   readonly supervisor: 'coordinator' | 'engine' | 'leases';
   readonly state: string;
   readonly messages: string;
-  /** What is lost when it fails, and nobody has again. */
+  /** What is lost for good when it fails. */
   readonly loses: string;
 };
 

@@ -159,7 +159,7 @@ const variables = z.object({
       'must be an e-mail address, such as Antipode <antipode@example.org>',
     )
     .optional(),
-  /** Whom to tell of a weakness: an https:// or mailto: address, for `security.txt`. */
+  /** Who is told of vulnerabilities: an https:// or mailto: address, for `security.txt`. */
   SECURITY_CONTACT: z
     .string()
     .regex(/^(?:https:\/\/|mailto:)[\x21-\x7e]+$/, 'must be an https:// or mailto: address')

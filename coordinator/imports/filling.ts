@@ -2,7 +2,7 @@ import { type FileKind, fileKinds } from '../../shared/api/files.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import type { Imported, Omission } from '../../shared/imports/result.ts';
 
-/** What was imported, as it is applied: with its secrets, and without what needs one that lacks. */
+/** What was imported, as it is applied: with its secrets, and without what needs a missing one. */
 
 type Objects = Imported['objects'];
 type Raw = Readonly<Record<string, unknown>>;
@@ -31,7 +31,7 @@ export function filledWith(given: Objects, values: Readonly<Record<string, unkno
       ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fill(each)]))
       : value;
   };
-  /** A monitor is checked without a secret that lacks; what else needs one is nothing without. */
+  /** A monitor is checked without a missing secret; what else needs one is nothing without. */
   const withoutLacking = (kind: FileKind, key: string, object: Raw): Raw | undefined => {
     if (!lacks(object)) return object;
     const { config, ...rest } = object;

@@ -73,7 +73,7 @@ export async function markUndone(
     where organisation_id = ${organisation} and id = ${id}`;
 }
 
-/** Drafts of before, and what can no longer be undone. */
+/** Earlier drafts, and what can no longer be undone. */
 export async function forgetImports(sql: Queryable, before: Date): Promise<void> {
   await sql`delete from imports where coalesce(applied_at, created_at) < ${before}`;
 }

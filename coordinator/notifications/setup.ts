@@ -104,7 +104,7 @@ export function createNotifications({
           connections: mailsAtOnce,
         });
 
-  /** The address that a push service may complain to. */
+  /** The contact for push services. */
   const subject = (): string => {
     const [, address] = /<?([^\s<>]+@[^\s<>]+?)>?$/.exec(config.MAIL_FROM ?? '') ?? [];
     if (address !== undefined) return `mailto:${address}`;

@@ -46,11 +46,11 @@ export type PageDependencies = {
   readonly baseUrl: () => string;
   /** What a shared link shows; undefined when it was ended, or never existed. */
   readonly readShare: Shares['read'];
-  /** The service record; undefined for readers to whom it is not open. */
+  /** The service record; undefined for readers without access. */
   readonly ownRecord: (isSignedIn: boolean) => ServiceRecordRow | undefined;
   /** Whether the lists of public probes are there for anyone. */
   readonly identifiesProbes: boolean;
-  /** Whom to tell of a weakness, as an address. */
+  /** Whom to tell of a vulnerability. */
   readonly securityContact: string | undefined;
   /** Assistants that ask for access. */
   readonly consents: Consents;

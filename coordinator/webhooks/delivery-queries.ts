@@ -54,8 +54,8 @@ export type DueWebhook = {
 };
 
 /**
- * Webhooks that something is due for and that have no turn yet: so many of one organisation and of
- * those that fail, beside those under way, and each as likely as any other.
+ * Webhooks that something is due for and that have no turn yet: at most some of one organisation
+ * and of those that fail, with those under way, and each as likely as any other.
  */
 export function dueWebhooks(
   sql: Queryable,

@@ -229,7 +229,7 @@ export function createWebhookSending(deps: WebhookSendingDependencies): WebhookS
   };
 }
 
-/** What is due is sent within so much, besides being sent at once when a turn ends. */
+/** What is due is sent within this time, besides being sent at once when a turn ends. */
 const everyMs = 1_000;
 
 export function startWebhooks(

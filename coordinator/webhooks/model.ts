@@ -90,7 +90,7 @@ const pauses = [
   20 * hour,
   24 * hour,
 ];
-/** Up to so much is added, so that what failed together does not come back together. */
+/** Jitter, so that what failed together is not retried together. */
 const jitter = 0.1;
 
 /** What became of an attempt. */

@@ -107,7 +107,7 @@ export async function getWebhook(
   return webhookJson(context, await existing(context, id));
 }
 
-/** How often an organisation, and all of them together, may have us knock at an address. */
+/** How often an organisation, and all of them together, may have us test an address. */
 const challengesAnHour = { organisation: 30, host: 60 };
 
 /** Only what its server wants is sent anywhere. @throws Refusal `webhook_unproved`. */

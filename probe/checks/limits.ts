@@ -11,7 +11,7 @@ import { performance } from 'node:perf_hooks';
  * released.
  */
 const anybodys = 65_536;
-/** For how long an organisation that asked for memory is reckoned with. */
+/** For how long an organisation that asked for memory counts. */
 const rememberedMs = 3_600_000;
 
 type Waiting = { readonly share: BodyShare; readonly granted: () => void };

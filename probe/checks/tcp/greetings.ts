@@ -80,7 +80,7 @@ const pop = byLine(/^(?:\+(?:O(?:K|$)|$)|-(?:E(?:R|$)|$)|$)/, (line, _, used) =>
   line.startsWith('+OK') ? right(used) : { is: 'refused' },
 );
 
-/** What OpenSSH says instead of its version when it wants no one in. */
+/** What OpenSSH says instead of its version when it accepts no one. */
 const sshRefusals = ['Exceeded MaxStartups', 'Not allowed at this time'];
 
 /** A server may write other lines before that of its version (RFC 4253). */
@@ -99,7 +99,7 @@ const ssh: Reader = (bytes, from) => {
   }
 };
 
-/** With these a Redis says that it serves nobody now. Others, such as NOAUTH, say that it lives. */
+/** With these a Redis says that it serves nobody now. Others, such as NOAUTH, say that it is up. */
 const redisRefusals = ['LOADING', 'MASTERDOWN', 'CLUSTERDOWN', 'DENIED', 'BUSY', 'MISCONF'];
 
 const redis = byLine(/^(?:\+(?:P(?:O|$)|$)|-(?:[A-Z]|$)|$)/, (line, _, used) => {
@@ -187,7 +187,7 @@ const pluginAuth = 0x80000;
 
 /**
  * A login of nobody. A MySQL that is left after its greeting counts that as a broken handshake, and
- * after a hundred of them it shuts our address out; a wrong login does not count.
+ * after a hundred of them it blocks our address; a wrong login does not count.
  */
 const login = Buffer.concat([
   u32(protocol41 | secureConnection | pluginAuth),

@@ -40,7 +40,7 @@ export class Wire {
     socket.once('error', this.#failed);
   }
 
-  /** Lets go of the socket, for TLS to take it over or for its end. */
+  /** Releases the socket, for TLS to take it over or for its end. */
   release(): void {
     this.#socket
       .off('data', this.#take)
