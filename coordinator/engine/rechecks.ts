@@ -155,9 +155,9 @@ export function createRechecks({
     if (probe && outcome === 'asked') await send(row, recheck, probe);
   };
 
-  const askAll = async (wishes: readonly RecheckRequest[]): Promise<void> => {
-    const rows = await rowsOf(wishes);
-    for (const request of wishes) {
+  const askAll = async (requests: readonly RecheckRequest[]): Promise<void> => {
+    const rows = await rowsOf(requests);
+    for (const request of requests) {
       const row = rows.get(request.monitor);
       if (!row || row.paused_at !== null) continue;
       await Promise.all(request.places.map((place) => sendIf(row, request, place)));
@@ -167,12 +167,12 @@ export function createRechecks({
   return {
     prepare: () => slot.prepare((by) => [monitorsById(by, [])]),
     ask: (all) => {
-      first.wish(all);
-      const wishes = all.filter(({ when }) => typeof when === 'string');
-      if (!bus.isConnected() || wishes.length === 0) return;
-      const asking: Promise<void> = askAll(wishes)
+      first.add(all);
+      const requests = all.filter(({ when }) => typeof when === 'string');
+      if (!bus.isConnected() || requests.length === 0) return;
+      const asking: Promise<void> = askAll(requests)
         .catch((error: unknown) =>
-          log.warn({ err: error, looks: wishes.length }, 'could not request rechecks; retrying'),
+          log.warn({ err: error, rechecks: requests.length }, 'could not request rechecks; retrying'),
         )
         .finally(() => underWay.delete(asking));
       underWay.add(asking);
@@ -195,7 +195,7 @@ export function createRechecks({
  */
 type FirstChecks = {
   /** Takes the first checks among them. */
-  readonly wish: (requests: readonly RecheckRequest[]) => void;
+  readonly add: (requests: readonly RecheckRequest[]) => void;
   readonly close: () => Promise<void>;
 };
 
@@ -275,9 +275,9 @@ function createFirstChecks(deps: {
   });
 
   return {
-    wish: (wishes) => {
+    add: (requests) => {
       let isNew = false;
-      for (const { monitor, look: recheck, places, when } of wishes) {
+      for (const { monitor, look: recheck, places, when } of requests) {
         if (typeof when === 'string') continue;
         // It was requested again, maybe elsewhere, because the roster has changed. Where it waits
         // already it keeps its place.
