@@ -22,8 +22,8 @@ import {
   createTimeouts,
   refuseTransactionPooling,
   unavailable,
-  waitForDatabase,
   type WithTimeout,
+  waitForDatabase,
 } from './database/startup.ts';
 import { type Timing, usualTiming } from './engine/timing.ts';
 import { type Engine, startEngine } from './engine.ts';

@@ -12,7 +12,7 @@ import { keyFromSeed } from '../shared/bus/nkeys.ts';
 import { createPingRecords } from '../shared/bus/pings.ts';
 import { systemZoneVersion } from '../shared/zones/system.ts';
 import type { ActorName } from './actors.ts';
-import { type Sql, timeOf, poolOf } from './database/connect.ts';
+import { poolOf, type Sql, timeOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
 import { outboxChannel } from './database/outbox.ts';
 import type { PartitionDependencies } from './engine/dependencies.ts';
@@ -54,9 +54,9 @@ import { createAnnouncements } from './probes/announcements.ts';
 import { createAssignments, createTombstones } from './probes/assignments.ts';
 import {
   type BusPlace,
+  connectToBus,
   createProbeBusAdmin,
   ensureStreams,
-  connectToBus,
   retryUntilReady,
 } from './probes/bus-keeper.ts';
 import { createDigestCheck } from './probes/digests.ts';
@@ -90,7 +90,9 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   } catch (error) {
     await supervisor
       .close()
-      .catch((failure: unknown) => options.log.warn({ err: failure }, 'the engine did not stop cleanly'));
+      .catch((failure: unknown) =>
+        options.log.warn({ err: failure }, 'the engine did not stop cleanly'),
+      );
     throw error;
   }
 }
@@ -523,7 +525,9 @@ function tickForOperators(parts: All): void {
   supervisor.part('refusals', () =>
     refusals
       .flush()
-      .catch((error: unknown) => log.error({ err: error }, 'could not store the counts of refusals')),
+      .catch((error: unknown) =>
+        log.error({ err: error }, 'could not store the counts of refusals'),
+      ),
   );
   supervisor.ticker('refusals', { everyMs, tick: refusals.flush });
   supervisor.ticker('housekeeper', {

@@ -16,7 +16,7 @@ import {
   type TestRunMessage,
   testRunMessage,
 } from '../shared/bus/messages.ts';
-import type { Bus, Message, AccessLost } from '../shared/bus/nats.ts';
+import type { AccessLost, Bus, Message } from '../shared/bus/nats.ts';
 import { openPingSpool } from '../shared/bus/ping-spool.ts';
 import {
   createPingBus,
@@ -255,7 +255,9 @@ async function openReach({ config, log, supervisor, folder, link, knowledge }: W
       );
     },
     busRoundTrip: () =>
-      link.bus?.isConnected() ? link.bus.flush() : Promise.reject(new Error('not connected to the bus')),
+      link.bus?.isConnected()
+        ? link.bus.flush()
+        : Promise.reject(new Error('not connected to the bus')),
   });
   const endpoints = await watchBusEndpoints(url, supervisor, log);
   const known: { roster: Roster | undefined } = { roster: undefined };

@@ -6,11 +6,11 @@ import { busEntryFields } from '../shared/bus/setup.ts';
 import { askHealth } from './joining/checklist.ts';
 import { install, refuseWithoutRoot, spaceOfService, spaceOfUnit } from './joining/install.ts';
 import {
-  joinAsProbe,
   checkProbe,
   exits,
   identityIn,
   JoinFault,
+  joinAsProbe,
   parseIdentity,
   type Room,
 } from './joining/join.ts';

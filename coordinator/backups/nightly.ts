@@ -224,7 +224,11 @@ export const freeBytes: FreeBytes = async (folder) => {
 };
 
 /** @throws NotEnoughSpace where another backup like the newest would leave less than `reserve`. */
-export async function requireDiskSpace(folder: string, reserve: number, free: FreeBytes): Promise<void> {
+export async function requireDiskSpace(
+  folder: string,
+  reserve: number,
+  free: FreeBytes,
+): Promise<void> {
   const [newest] = await listKept(folder);
   const needed = reserve + (newest === undefined ? 0 : (await stat(newest.file)).size);
   const there = await free(folder);

@@ -13,9 +13,9 @@ import { growEverySealEpoch } from '../secrets/keys.ts';
 import { beginCursors } from '../webhooks/queries.ts';
 import type { BackupSummary, Progress } from './write.ts';
 import {
+  accessTables,
   appliedMigrations,
   type BackupRecord,
-  accessTables,
   NoBackup,
   recordBytes,
   recordsOf,

@@ -1,5 +1,14 @@
 import { ask, type Draft, keepEvidence, progress, put } from './draft.ts';
-import { begun, close, confirm, isReportedByJob, notes, open, raise, remember } from './incident.ts';
+import {
+  begun,
+  close,
+  confirm,
+  isReportedByJob,
+  notes,
+  open,
+  raise,
+  remember,
+} from './incident.ts';
 import { cover } from './ledger.ts';
 import { nothingKnown } from './observations.ts';
 import {

@@ -43,9 +43,7 @@ export async function listenTo(
   );
   asked.catch((error: unknown) => {
     if (isRefusal(error))
-      there.reject(
-        new Error(`the database refuses LISTEN ${channel}`, { cause: error }),
-      );
+      there.reject(new Error(`the database refuses LISTEN ${channel}`, { cause: error }));
     else if (!isRetryable(error)) there.reject(error);
     else
       log.warn(

@@ -2,7 +2,7 @@ import { backoff, pause } from '../../shared/base/async.ts';
 import { codeOf } from '../../shared/base/errors.ts';
 import type { Sql } from './connect.ts';
 import { migrationNames, migrationText } from './migration-files.ts';
-import { takeAdvisoryLock, inTransaction } from './sql.ts';
+import { inTransaction, takeAdvisoryLock } from './sql.ts';
 
 export type MigrationFiles = {
   readonly names: () => readonly string[];

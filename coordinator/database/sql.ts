@@ -1,6 +1,6 @@
 import postgres from 'postgres';
 import { codeOf } from '../../shared/base/errors.ts';
-import { type Queryable, type Sql, type Transaction, poolOf } from './connect.ts';
+import { poolOf, type Queryable, type Sql, type Transaction } from './connect.ts';
 import { LostConnection } from './line.ts';
 
 /** Any numbers will do, as long as they differ and are the same in every version. */

@@ -3,7 +3,7 @@ import { backoff, pause } from '../../shared/base/async.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { codeOf, Refusal } from '../../shared/base/errors.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { isTransient, type Sql, poolOf } from './connect.ts';
+import { isTransient, poolOf, type Sql } from './connect.ts';
 import { LostConnection } from './line.ts';
 import { inTransaction } from './sql.ts';
 

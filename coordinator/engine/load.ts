@@ -30,7 +30,7 @@ import {
   watchedOf,
   watermarksOfPartition,
 } from './queries.ts';
-import { notePendingFirstCheck, noPendingFirstChecks } from './rechecks.ts';
+import { noPendingFirstChecks, notePendingFirstCheck } from './rechecks.ts';
 import { type PartitionState, watermarkName } from './state.ts';
 
 export type Loading = Pick<

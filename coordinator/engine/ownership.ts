@@ -264,7 +264,10 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
         held.actor
           .ask(message)
           .catch((error: unknown) =>
-            log.error({ err: error, partition, is: message.is }, 'a partition could not process a message'),
+            log.error(
+              { err: error, partition, is: message.is },
+              'a partition could not process a message',
+            ),
           );
     },
     reconcile: () => {

@@ -17,7 +17,7 @@ import { loadPartition } from './load.ts';
 import { done, type PartitionAnswer, type PartitionMessage } from './messages.ts';
 import { drainOutbox, retrySetAsideAsked } from './outbox.ts';
 import { Fenced, type Lease, setAside } from './queries.ts';
-import { reviewFirstChecks, needsFirstChecks } from './rechecks.ts';
+import { needsFirstChecks, reviewFirstChecks } from './rechecks.ts';
 import { type ReconcileTurn, takeTurn } from './reconcile.ts';
 import {
   adopt,
@@ -238,7 +238,9 @@ async function tick(state: PartitionState, deps: PartitionDependencies): Promise
   const now = deps.clock.now();
   const roster = deps.roster();
   if (needsFirstChecks(state.firstChecks, roster, now))
-    await decide(state, deps, (decisions) => reviewFirstChecks(state.firstChecks, decisions, roster, now));
+    await decide(state, deps, (decisions) =>
+      reviewFirstChecks(state.firstChecks, decisions, roster, now),
+    );
   if (now < state.nextDue) return;
   const decisions = beginDecisions(state, deps.roster(), now);
   for (const monitor of state.monitors.dueBy(now).slice(0, maxTicks)) {
@@ -275,5 +277,7 @@ async function foldDeltas({ lease }: PartitionState, deps: PartitionDependencies
  * idle coordinator a fifth of its time.
  */
 export function isTickDue(state: PartitionState | undefined, roster: Roster, now: number): boolean {
-  return state === undefined || now >= state.nextDue || needsFirstChecks(state.firstChecks, roster, now);
+  return (
+    state === undefined || now >= state.nextDue || needsFirstChecks(state.firstChecks, roster, now)
+  );
 }

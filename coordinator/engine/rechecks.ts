@@ -20,7 +20,7 @@ import {
   unusedBudget,
 } from '../core/rechecks.ts';
 import type { MonitorState } from '../core/types.ts';
-import { type Sql, poolOf } from '../database/connect.ts';
+import { poolOf, type Sql } from '../database/connect.ts';
 import { type Figures, noFigures, type RecheckOutcome } from '../health/meters.ts';
 import { type Assignments, placeOfProbe } from '../probes/assignments.ts';
 import {
@@ -172,7 +172,10 @@ export function createRechecks({
       if (!bus.isConnected() || requests.length === 0) return;
       const asking: Promise<void> = askAll(requests)
         .catch((error: unknown) =>
-          log.warn({ err: error, rechecks: requests.length }, 'could not request rechecks; retrying'),
+          log.warn(
+            { err: error, rechecks: requests.length },
+            'could not request rechecks; retrying',
+          ),
         )
         .finally(() => underWay.delete(asking));
       underWay.add(asking);
@@ -319,7 +322,11 @@ export function notePendingFirstCheck(pending: PendingFirstChecks, monitor: Moni
  * Whether a first check may have to be requested. Those of monitors made from now on are requested
  * at once.
  */
-export function needsFirstChecks(pending: PendingFirstChecks, { epoch }: Roster, now: number): boolean {
+export function needsFirstChecks(
+  pending: PendingFirstChecks,
+  { epoch }: Roster,
+  now: number,
+): boolean {
   if (pending.awaited.size === 0) {
     pending.epoch = epoch;
     pending.left = [];

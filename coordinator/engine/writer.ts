@@ -1,7 +1,7 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { CommitSlot } from '../database/connect.ts';
-import { isTransient, type Sql, poolOf } from '../database/connect.ts';
+import { isTransient, poolOf, type Sql } from '../database/connect.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
 import { hourOf } from '../results/chunk.ts';
 import { commitUnits, prepareCommits, resultsIn, type Unit } from './commit.ts';

@@ -3,7 +3,7 @@ import type { Log } from '../../shared/base/log.ts';
 import { type Clock, systemClock } from '../../shared/base/time.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/subjects.ts';
-import { answersWithin, type Sql, poolOf } from '../database/connect.ts';
+import { answersWithin, poolOf, type Sql } from '../database/connect.ts';
 
 /**
  * The clock of a coordinator: its machine's, or the database's where the two differ by more than 2

@@ -13,7 +13,7 @@ import { mergePings, withSettings } from '../../shared/checks/heartbeat/state.ts
 import type { Sql } from '../database/connect.ts';
 import { listenTo } from '../database/listen.ts';
 import { markDone, outboxChannel, waitingRows } from '../database/outbox.ts';
-import { takeAdvisoryLock, inTransaction } from '../database/sql.ts';
+import { inTransaction, takeAdvisoryLock } from '../database/sql.ts';
 import type { MonitorRow } from '../engine/queries.ts';
 import type { Announcements } from '../probes/announcements.ts';
 import type { AssignmentChange } from '../probes/assignments.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import { forgetEndedRecords } from '../assistants/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { forgetDone } from '../database/outbox.ts';
-import { takeAdvisoryLock, inTransaction } from '../database/sql.ts';
+import { inTransaction, takeAdvisoryLock } from '../database/sql.ts';
 import { forgetCoordinators, forgetWatermarks } from '../engine/queries.ts';
 import { forgetEvents } from '../events/queries.ts';
 import {
@@ -277,7 +277,9 @@ export function createHousekeeper({
           ),
         );
       await repeat(until, () =>
-        inTransaction(sql, (transaction) => makeDays(transaction, { now, batchSize: daysAtOnce, log })),
+        inTransaction(sql, (transaction) =>
+          makeDays(transaction, { now, batchSize: daysAtOnce, log }),
+        ),
       );
       for (let left = maxUnseenBatches; left > 0; left -= 1) {
         const last = await markSeen(sql, results, unseenAfter, unseenAtOnce);
@@ -310,7 +312,9 @@ export function createHousekeeper({
         );
         await forgetRegistrations(sql, new Date(now - registrationDays * day));
         await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), batchSize));
-        await repeat(until, () => forgetDeliveries(sql, new Date(now - deliveryDays * day), batchSize));
+        await repeat(until, () =>
+          forgetDeliveries(sql, new Date(now - deliveryDays * day), batchSize),
+        );
         forgottenAt = now;
       }
       if (isLeader() && now - lightenedAt >= lightenEveryMs) {
@@ -330,7 +334,9 @@ export function createHousekeeper({
       );
       if (isLeader())
         await repeat(until, () =>
-          inTransaction(sql, (transaction) => dropRollups(transaction, { now, batchSize: daysAtOnce })),
+          inTransaction(sql, (transaction) =>
+            dropRollups(transaction, { now, batchSize: daysAtOnce }),
+          ),
         );
     },
   };

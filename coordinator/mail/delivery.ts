@@ -10,10 +10,10 @@ import {
   insertReset,
   invitationById,
   linkInvitation,
-  writeKeepLink,
   linkSignUp,
   linkVerification,
   userByEmail,
+  writeKeepLink,
 } from '../people/queries.ts';
 import type { AccountSecrets, SecretKind } from '../people/secrets.ts';
 import { linkLifetimes } from '../people/sessions.ts';

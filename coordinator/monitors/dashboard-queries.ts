@@ -1,7 +1,7 @@
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
-import { limited, escapeLike, searchText, wordsOf } from '../database/sql.ts';
+import { escapeLike, limited, searchText, wordsOf } from '../database/sql.ts';
 import { groupChoices } from '../groups/queries.ts';
 import { ms } from '../maintenance/queries.ts';
 import { type MuteColumn, muteColumn } from '../notifications/mute-queries.ts';

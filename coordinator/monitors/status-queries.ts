@@ -2,7 +2,7 @@ import type { Interval } from '../../shared/base/time.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
-import { limited, escapeLike, searchText, utcText, wordsOf } from '../database/sql.ts';
+import { escapeLike, limited, searchText, utcText, wordsOf } from '../database/sql.ts';
 import {
   type CoverRow,
   causedCoverFrom,

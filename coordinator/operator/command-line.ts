@@ -18,10 +18,10 @@ import { withPlaceholder } from '../../shared/client/commands.ts';
 import { configWarnings, flagLines, inColumns } from '../../shared/client/help.ts';
 import type {
   Input,
-  StandaloneCommand,
   OperatorCommand,
   OperatorDependencies,
   Progress,
+  StandaloneCommand,
 } from './command.ts';
 import { commands } from './commands.ts';
 

@@ -16,8 +16,8 @@ import { alone, flag } from '../../shared/client/arguments.ts';
 import {
   type Input,
   type InstallationCommand,
-  type StandaloneCommand,
   required,
+  type StandaloneCommand,
   textIn,
   textOf,
 } from './command.ts';

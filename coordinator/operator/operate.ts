@@ -1,7 +1,7 @@
 import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import { createBackups } from '../backups/nightly.ts';
-import { readBackup, adoptRecoveredDatabase } from '../backups/restore.ts';
+import { adoptRecoveredDatabase, readBackup } from '../backups/restore.ts';
 import { writeBackup } from '../backups/write.ts';
 import { type Config, readConfig } from '../config.ts';
 import { connect, longWork } from '../database/connect.ts';

@@ -14,11 +14,11 @@ import { postMail } from '../mail/queries.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
 import type * as contract from './contract.ts';
 import {
-  issueChallenge,
   createdPasskey,
   creationOptions,
   deletePasskey,
   insertPasskey,
+  issueChallenge,
   passkeyPlace,
   passkeysOf,
   placeOf,
@@ -70,7 +70,11 @@ export async function beginPasskey(
   const { sql, now, person } = context;
   const place = placeOf(context.with);
   const known = await passkeysOf(sql, person.user);
-  const challenge = await issueChallenge(sql, context.with, { purpose: 'add', user: person.user, now });
+  const challenge = await issueChallenge(sql, context.with, {
+    purpose: 'add',
+    user: person.user,
+    now,
+  });
   return {
     options: await creationOptions({ place, challenge }, { ...person, id: person.user }, known),
   };

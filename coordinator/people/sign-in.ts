@@ -1,7 +1,7 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { failuresOf, hostOf, type AttemptLimit } from '../gate/attempts.ts';
+import { type AttemptLimit, failuresOf, hostOf } from '../gate/attempts.ts';
 import { inSteps } from '../gate/bind.ts';
 import type { AnonymousCaller } from '../gate/caller.ts';
 import {
@@ -256,7 +256,10 @@ async function byPasskeyAct(
 export const signInByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
 
 /** For an account from one host, and for a host at all accounts: this slows down guessing. */
-function triesAt(email: string, { address }: AnonymousCaller): readonly [AttemptLimit, AttemptLimit] {
+function triesAt(
+  email: string,
+  { address }: AnonymousCaller,
+): readonly [AttemptLimit, AttemptLimit] {
   return [
     { what: `password of ${email.trim().toLowerCase()} from ${hostOf(address)}`, most: 10 },
     { what: `passwords from ${hostOf(address)}`, most: 60 },

@@ -193,7 +193,10 @@ export async function watchConnections(dependencies: Dependencies): Promise<Disp
     const before = await system
       .request(subject, JSON.stringify({ acc: account, auth: true, limit: 10_000 }))
       .then((message) => listed.safeParse(jsonOf(message.data)))
-      .catch((error: unknown) => void log.info({ err: error }, 'could not list the connections to the bus'));
+      .catch(
+        (error: unknown) =>
+          void log.info({ err: error }, 'could not list the connections to the bus'),
+      );
     if (!before?.success) return;
     const { server, data } = before.data;
     learnt.add(server.id);

@@ -4,7 +4,7 @@ import { ConfigurationFault } from '../../shared/base/env.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { addressesWithoutKey } from '../database/connect.ts';
-import { takeAdvisoryLock, inTransaction } from '../database/sql.ts';
+import { inTransaction, takeAdvisoryLock } from '../database/sql.ts';
 import {
   currentKey,
   deleteOlderKeys,

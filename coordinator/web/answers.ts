@@ -10,7 +10,7 @@ import { cookieNamed, type Sessions, type SignedIn, sessionCookieOf } from '../p
 import { asking, askingOnce, asksOf } from './asking.ts';
 import type { AssetStore } from './assets.ts';
 import { cookie, cookieOf, recentCookie } from './cookies.ts';
-import { failureAnswer, foreignAnswer, notFoundAnswer, noOrganisationAnswer } from './failures.ts';
+import { failureAnswer, foreignAnswer, noOrganisationAnswer, notFoundAnswer } from './failures.ts';
 import { formFrom, Multipart, noForm } from './form-data.ts';
 import { type FrameData, frameOf, managerOf } from './framing.ts';
 import { asciiOf, safeUrl } from './html.ts';
@@ -29,7 +29,7 @@ import {
   undoMark,
   zoneFrom,
 } from './page.ts';
-import { openerHeaders, securityHeaders, sendStreamed, sendSmall } from './sending.ts';
+import { openerHeaders, securityHeaders, sendSmall, sendStreamed } from './sending.ts';
 import { timesIn } from './times.ts';
 
 /** What app.ts passes to the pages. */

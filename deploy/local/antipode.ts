@@ -1,4 +1,4 @@
-import { runCli, processContext } from '../../shared/client/cli.ts';
+import { processContext, runCli } from '../../shared/client/cli.ts';
 import { homeOf, localFile } from './home.ts';
 
 // From the checkout, the command uses the service that `npm start` runs, unless configured

@@ -17,7 +17,7 @@ import { busEntryFields } from '../../shared/bus/setup.ts';
 import { readIfThere, replaceFile } from '../disk/files.ts';
 import { openOwnCredentials } from '../presence/knowledge.ts';
 import { type Posted, post } from '../presence/signal.ts';
-import { checklist, type Line, type ChecklistInput, unknownAuthority } from './checklist.ts';
+import { type ChecklistInput, checklist, type Line, unknownAuthority } from './checklist.ts';
 
 /** Why a host did not become a probe, in words, with the exit code for a script. */
 export class JoinFault extends Error {

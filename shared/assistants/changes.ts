@@ -21,7 +21,9 @@ export function confirming(sentence: string) {
 }
 
 /** A change of a monitor that the tool's name already says. */
-export function withFixedArguments(fixed: Values): Pick<Row, 'effect' | 'idempotent' | 'without' | 'run'> {
+export function withFixedArguments(
+  fixed: Values,
+): Pick<Row, 'effect' | 'idempotent' | 'without' | 'run'> {
   return {
     effect: 'changes',
     idempotent: true,

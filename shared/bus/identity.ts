@@ -51,9 +51,7 @@ export function parseProbeCredentials(text: string): ProbeCredentials {
   try {
     value = JSON.parse(Buffer.from(text.trim(), 'base64url').toString());
   } catch {
-    throw new Error(
-      'are not what "probe create" printed: copy the whole line of base64url',
-    );
+    throw new Error('are not what "probe create" printed: copy the whole line of base64url');
   }
   const parsed = probeCredentials.safeParse(value);
   if (!parsed.success)

@@ -8,13 +8,13 @@ import {
 import type { Log } from '../base/log.ts';
 import { type Announce, type Announcement, isAnnounced } from './announcement.ts';
 import {
+  type AccessLost,
   type BusEntry,
   createDialLog,
   createRefusals,
   dialOnce,
   dialWithRetries,
   type FailedDial,
-  type AccessLost,
 } from './dialling.ts';
 import { createFailureLog, type FailureLog } from './failures.ts';
 import { createManagement, type Management, readAnswer, type StreamKeeping } from './jetstream.ts';
@@ -84,7 +84,7 @@ export type Bus = Management & {
   readonly close: () => Promise<void>;
 };
 
-export type { BusStatus, Delivered, Headers, Message, Pull, PullOptions, AccessLost, Subscription };
+export type { AccessLost, BusStatus, Delivered, Headers, Message, Pull, PullOptions, Subscription };
 
 export type BusOptions = BusEntry & {
   readonly name: string;

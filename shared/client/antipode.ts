@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { runCli, processContext } from './cli.ts';
+import { processContext, runCli } from './cli.ts';
 
 process.exitCode = await runCli(processContext());

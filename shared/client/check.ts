@@ -5,9 +5,9 @@ import { listInWords, nearest } from '../base/text.ts';
 import { alone, flag, inputOf, isTyped, type Line, valuesOf } from './arguments.ts';
 import { everywhere } from './calls.ts';
 import { type Command, commands } from './commands.ts';
-import { clientOf, type Exit, exits, type HttpClient, type CommandContext } from './http.ts';
+import { type CommandContext, clientOf, type Exit, exits, type HttpClient } from './http.ts';
 import { type Item, table } from './output.ts';
-import { printable, type Paint } from './terminal.ts';
+import { type Paint, printable } from './terminal.ts';
 
 /**
  * `antipode check TARGET`: one check now, from every continent, made for a step of a deploy. It is
@@ -64,7 +64,11 @@ type Wanted = {
   readonly differenceFails: boolean;
 };
 
-function wantedOf([target = '', more]: readonly string[], line: Line, world: CommandContext): Wanted {
+function wantedOf(
+  [target = '', more]: readonly string[],
+  line: Line,
+  world: CommandContext,
+): Wanted {
   if (target === '')
     throw new UsageFault('check needs a target, as in antipode check https://shop.example/ --wait');
   if (more !== undefined) throw new UsageFault(`check takes one target, not also "${more}".`);

@@ -27,10 +27,10 @@ import {
 } from './help.ts';
 import {
   CallRefused,
+  type CommandContext,
   type Exit,
   exits,
   ServiceNotReached,
-  type CommandContext,
   useProxies,
 } from './http.ts';
 import { NoSuchName } from './ids.ts';
@@ -38,7 +38,7 @@ import { login, loginHelp } from './login.ts';
 import { perform } from './perform.ts';
 import { runHelp, runJob } from './run-job.ts';
 import { readSettings, type Settings, SettingsFault } from './settings.ts';
-import { printable, painter } from './terminal.ts';
+import { painter, printable } from './terminal.ts';
 
 function faultText(error: CallRefused): string {
   if (error.faults.length === 0) return `${printable(error.message)} (${printable(error.code)})`;

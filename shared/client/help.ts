@@ -15,7 +15,7 @@ import { checkCommand } from './check.ts';
 import { type Command, commands, usageOf, withPlaceholder } from './commands.ts';
 import { discoverCommand } from './discover/command.ts';
 import { type FileCommand, fileCommands } from './files/run.ts';
-import { printable, type Paint, padded } from './terminal.ts';
+import { type Paint, padded, printable } from './terminal.ts';
 
 /**
  * Completion in shells. The script that a shell reads in asks this program, with `completion words`

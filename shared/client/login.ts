@@ -1,7 +1,7 @@
 import { UsageFault } from '../base/env.ts';
 import { memberOf } from '../base/json.ts';
 import { version } from '../base/process.ts';
-import { createHttpClient, type Exit, exits, type CommandContext } from './http.ts';
+import { type CommandContext, createHttpClient, type Exit, exits } from './http.ts';
 import { checkedToken, checkedUrl, readSettings, settingsFile, writeSettings } from './settings.ts';
 import { printable } from './terminal.ts';
 

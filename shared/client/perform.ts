@@ -17,16 +17,16 @@ import { commands } from './commands.ts';
 import { configWarnings } from './help.ts';
 import {
   type ApiAnswer,
+  type CommandContext,
   clientOf,
   type Exit,
   exits,
   type HttpClient,
   nextOf,
-  type CommandContext,
 } from './http.ts';
 import { withIds } from './ids.ts';
 import { type Fields, fieldsOf, missingFields, render, withFields } from './output.ts';
-import { printable, type Paint } from './terminal.ts';
+import { type Paint, printable } from './terminal.ts';
 
 const clearLine = '\r\u001b[K';
 
@@ -122,7 +122,12 @@ function printAnswer(
 }
 
 /** A script would take the first page for the whole list without this message. */
-function printMore(body: unknown, call: CommandCall, { json }: Options, world: CommandContext): void {
+function printMore(
+  body: unknown,
+  call: CommandCall,
+  { json }: Options,
+  world: CommandContext,
+): void {
   const seen = world.columns !== undefined && !json;
   const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
   if (seen || asked || nextOf(body) === undefined || !isRecord(body) || !Array.isArray(body.items))

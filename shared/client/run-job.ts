@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
 import { UsageFault } from '../base/env.ts';
 import { keptOfOutput, pingHeartbeat } from '../base/heartbeat.ts';
-import { exits, type CommandContext } from './http.ts';
+import { type CommandContext, exits } from './http.ts';
 
 export const runHelp = `Run a job and tell its heartbeat: when it starts, how it ends, and what it said last
 

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { runCli } from '../../shared/client/cli.ts';
-import { exits, type CommandContext } from '../../shared/client/http.ts';
+import { type CommandContext, exits } from '../../shared/client/http.ts';
 
 export type Ran = {
   readonly code: number;

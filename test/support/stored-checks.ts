@@ -148,7 +148,9 @@ export const storeEverywhere = async (
     await sql`insert into chunks (monitor_key, at, data)
       values (${key}, ${new Date(at)}, ${Buffer.from(data)})`;
   while (
-    await sql.begin((transaction) => makeDays(transaction, { now: now + hourMs, batchSize: 9, log }))
+    await sql.begin((transaction) =>
+      makeDays(transaction, { now: now + hourMs, batchSize: 9, log }),
+    )
   );
   await sql`insert into rollups
     (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)

@@ -254,7 +254,11 @@ function zoneIn(form: Form): { readonly time_zone?: string } {
 const notYet = 'Choose a start and an end to see the next ten occurrences.';
 
 /** A preview of the occurrences, or the reason why there are none yet. */
-async function previewOf(request: MembersRequest, form: Form, { window }: EditedWindow): Promise<Html> {
+async function previewOf(
+  request: MembersRequest,
+  form: Form,
+  { window }: EditedWindow,
+): Promise<Html> {
   const { starts_at, ends_at, rrule } = timesIn(form, request.now);
   if (starts_at === '' || ends_at === '') return preview(notYet, request);
   try {
@@ -301,7 +305,10 @@ const fields = [
   'groups',
 ];
 
-async function save({ ask, form, now }: MembersRequest, { window }: EditedWindow): Promise<PageAnswer> {
+async function save(
+  { ask, form, now }: MembersRequest,
+  { window }: EditedWindow,
+): Promise<PageAnswer> {
   const input = inputIn(form, now);
   const { name, ...others } = input;
   if (window !== undefined) {
@@ -354,7 +361,9 @@ async function newSubject(request: MembersRequest): Promise<EditedWindow> {
   };
 }
 
-async function editSubject(request: MembersRequest): Promise<EditedWindow & { readonly shown: Shown }> {
+async function editSubject(
+  request: MembersRequest,
+): Promise<EditedWindow & { readonly shown: Shown }> {
   const [shown, choices] = await Promise.all([
     request.ask(showMaintenanceWindow, { window_id: request.path.window_id }),
     request.ask(getChannelChoices),

@@ -196,7 +196,10 @@ export type EditedMonitor = {
   readonly channels: Channels;
 };
 
-export function locationsOf({ choices, monitor }: Pick<EditedMonitor, 'choices' | 'monitor'>): Locations {
+export function locationsOf({
+  choices,
+  monitor,
+}: Pick<EditedMonitor, 'choices' | 'monitor'>): Locations {
   return locationsFor(choices, monitor?.config);
 }
 
@@ -396,7 +399,11 @@ function heldBy(settings: readonly Setting[], { form }: FormState): string | und
     : undefined;
 }
 
-function fold(subject: EditedMonitor, { title, holds, settings }: SettingGroup, state: FormState): Html {
+function fold(
+  subject: EditedMonitor,
+  { title, holds, settings }: SettingGroup,
+  state: FormState,
+): Html {
   const { kind } = subject;
   const withGroup = title === alertingTitle;
   const count =

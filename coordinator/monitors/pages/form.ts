@@ -26,6 +26,7 @@ import {
 import {
   type Choices,
   channelsName,
+  type EditedMonitor,
   firstInterval,
   intervalFrom,
   kindFrom,
@@ -33,7 +34,6 @@ import {
   type Monitor,
   monitorForm,
   type Recipients,
-  type EditedMonitor,
   sameWords,
 } from './form-fields.ts';
 import { shownAddress } from './heartbeat.ts';
@@ -78,7 +78,11 @@ export function refusedMonitorForm(form: Form, error: unknown, kind: Kind): Form
 
 type Config = Readonly<Record<string, unknown>>;
 
-function answerWith(subject: EditedMonitor, state: FormState, pieces?: AsyncIterable<Html>): PageAnswer {
+function answerWith(
+  subject: EditedMonitor,
+  state: FormState,
+  pieces?: AsyncIterable<Html>,
+): PageAnswer {
   return show({
     ...(pieces === undefined ? {} : { later: { pieces, broken: testRunBroken } }),
     title: subject.monitor === undefined ? 'New monitor' : `Edit ${subject.monitor.name}`,
@@ -228,7 +232,10 @@ async function toldOf(
   return (await ask(listRecipients, { monitor: monitor?.id ?? null, group })).items;
 }
 
-async function newSubject(request: MembersRequest, type: string | undefined): Promise<EditedMonitor> {
+async function newSubject(
+  request: MembersRequest,
+  type: string | undefined,
+): Promise<EditedMonitor> {
   refuseUnlessMay(request, createMonitor);
   const kind = kindFrom(type);
   const target = targetOf(kind, request.form) || (request.query.target ?? '');

@@ -1,6 +1,14 @@
 import { cut, links, plainBody, subject, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { withoutTrailingSlash, jsonPost, judgeHttp, secretField, textField, urlField, value } from './types.ts';
+import {
+  jsonPost,
+  judgeHttp,
+  secretField,
+  textField,
+  urlField,
+  value,
+  withoutTrailingSlash,
+} from './types.ts';
 
 const types = { bad: 'failure', warning: 'warning', good: 'success', neutral: 'info' } as const;
 

@@ -1,6 +1,14 @@
 import { cut, isUrgent, links, plainBody, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { withoutTrailingSlash, jsonPost, judgeHttp, member, secretField, urlField, value } from './types.ts';
+import {
+  jsonPost,
+  judgeHttp,
+  member,
+  secretField,
+  urlField,
+  value,
+  withoutTrailingSlash,
+} from './types.ts';
 
 export const gotify: ChannelKind = {
   id: 'gotify',

@@ -12,7 +12,15 @@ import {
   title,
 } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { withoutTrailingSlash, judgeHttp, member, secretField, textField, urlField, value } from './types.ts';
+import {
+  judgeHttp,
+  member,
+  secretField,
+  textField,
+  urlField,
+  value,
+  withoutTrailingSlash,
+} from './types.ts';
 
 export const matrix: ChannelKind = {
   id: 'matrix',

@@ -1,7 +1,6 @@
 import { bytes, cut, isUrgent, plainBody, subject, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
 import {
-  withoutTrailingSlash,
   choiceField,
   jsonPost,
   judgeHttp,
@@ -10,6 +9,7 @@ import {
   textField,
   urlField,
   value,
+  withoutTrailingSlash,
 } from './types.ts';
 
 const tags = {

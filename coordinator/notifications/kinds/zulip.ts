@@ -13,7 +13,6 @@ import {
 } from './text.ts';
 import type { ChannelKind } from './types.ts';
 import {
-  withoutTrailingSlash,
   basic,
   formPost,
   judgeHttp,
@@ -22,6 +21,7 @@ import {
   textField,
   urlField,
   value,
+  withoutTrailingSlash,
 } from './types.ts';
 
 const marks = {

@@ -28,7 +28,7 @@ import {
   showMessage,
   tryChannel,
 } from '../contract.ts';
-import { formPage, isFillable, kindPage, type EditedChannel, triedNotice } from './form.ts';
+import { type EditedChannel, formPage, isFillable, kindPage, triedNotice } from './form.ts';
 import { configIn, formOfChannel, inputIn } from './input.ts';
 import {
   alertLines,

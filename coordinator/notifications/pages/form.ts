@@ -206,7 +206,11 @@ function fieldsOf(subject: EditedChannel, state: FormState): Part {
     `;
 }
 
-function whoseField(request: MembersRequest, { channel }: EditedChannel, state: FormState): Html | null {
+function whoseField(
+  request: MembersRequest,
+  { channel }: EditedChannel,
+  state: FormState,
+): Html | null {
   if (channel !== undefined) return null;
   if (!mayManage(request))
     return html`

@@ -34,7 +34,7 @@ import {
   switchOrganisation as switchOrganisationOperation,
   updateProfile,
 } from '../contract.ts';
-import { alsoEnded, signInAndRedirect, proofFirst } from './parts.ts';
+import { alsoEnded, proofFirst, signInAndRedirect } from './parts.ts';
 
 function leaveForm({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer {
   return show({

@@ -12,11 +12,11 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, query, safeUrl } from '../../web/html.ts';
 import {
-  type PublicRequest,
   type Page,
   type PageAnswer,
   type PageRequest,
   type PersonsRequest,
+  type PublicRequest,
   type SeeOther,
   seeOther,
   send,
@@ -36,7 +36,7 @@ import {
   signOut as signOutOperation,
 } from '../contract.ts';
 import { endSessionCookie } from '../sessions.ts';
-import { signInAndRedirect, entryCard, entryPage, isSecure, nextOf, passkeyForm } from './parts.ts';
+import { entryCard, entryPage, isSecure, nextOf, passkeyForm, signInAndRedirect } from './parts.ts';
 
 function passkeyConfirm(origin: string, next: string): Html {
   return passkeyForm({
@@ -320,7 +320,9 @@ export const secondStep: Page = {
     );
     if ('done' in tried) {
       const { session, recovery_codes_left } = tried.done;
-      return signInAndRedirect(request, session, next, leftWords(recovery_codes_left), [endOfStep(request)]);
+      return signInAndRedirect(request, session, next, leftWords(recovery_codes_left), [
+        endOfStep(request),
+      ]);
     }
     const { status, objections } = tried.refused;
     return status === 404

@@ -11,7 +11,7 @@ import {
   textField,
 } from '../../web/forms.ts';
 import { html, type Part } from '../../web/html.ts';
-import { type PublicRequest, type Page, type PageAnswer, seeOther } from '../../web/page.ts';
+import { type Page, type PageAnswer, type PublicRequest, seeOther } from '../../web/page.ts';
 import {
   acceptInvitation,
   finishSignUp,
@@ -24,7 +24,7 @@ import {
   signUp as signUpOperation,
   verifyEmail,
 } from '../contract.ts';
-import { alsoEnded, signInAndRedirect, entryCard, entryPage, orDeadLink } from './parts.ts';
+import { alsoEnded, entryCard, entryPage, orDeadLink, signInAndRedirect } from './parts.ts';
 import { askForSecondStep } from './sign-in.ts';
 
 /** An invitation: a signed-in user joins; it signs no one in. */
@@ -394,7 +394,9 @@ export const signUp: Page = {
     );
     if ('refused' in tried) return page(request, tried.refused, form.value('invitation_secret'));
     const { session } = tried.done;
-    return session === null ? sent(form.value('email') ?? '') : signInAndRedirect(request, session, '/');
+    return session === null
+      ? sent(form.value('email') ?? '')
+      : signInAndRedirect(request, session, '/');
   },
 };
 
@@ -463,7 +465,12 @@ export const finish: Page = {
         ['password'],
       );
       if ('refused' in tried) return finishing(request, tried.refused);
-      return signInAndRedirect(request, tried.done.session, '/', 'Account created. Add your first monitor.');
+      return signInAndRedirect(
+        request,
+        tried.done.session,
+        '/',
+        'Account created. Add your first monitor.',
+      );
     }),
 };
 

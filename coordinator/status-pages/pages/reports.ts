@@ -266,7 +266,9 @@ async function newSubject(request: MembersRequest): Promise<EditedReport> {
   return { editing: await editingOf(request), report: undefined };
 }
 
-async function subjectOf(request: MembersRequest): Promise<EditedReport & { readonly report: Report }> {
+async function subjectOf(
+  request: MembersRequest,
+): Promise<EditedReport & { readonly report: Report }> {
   const { page_id, report_id } = request.path;
   const [editing, report] = await Promise.all([
     editingOf(request),

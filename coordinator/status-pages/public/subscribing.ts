@@ -9,10 +9,10 @@ import { subscriberOf } from '../../notifications/links.ts';
 import { emailFrom } from '../../organisations/model.ts';
 import type { PageLanguage } from '../model.ts';
 import {
-  insertUnconfirmed,
   type ConfirmationLink,
   confirmSubscriber,
   forgetUnconfirmed,
+  insertUnconfirmed,
   removeSubscriber,
   takeUnsentIncidents,
   takeUnsentPosts,

@@ -133,7 +133,11 @@ export function optionsIn(given: Readonly<Record<string, string>>): Options {
         `${annotationPrefix}${key}: "${text.slice(0, 60)}" is left out; give ${annotation.allowed}.`,
       );
     else
-      options = { ...options, ...reading, fields: fieldsWith(options.fields, reading.fields ?? {}) };
+      options = {
+        ...options,
+        ...reading,
+        fields: fieldsWith(options.fields, reading.fields ?? {}),
+      };
   }
   return { ...options, notes };
 }

@@ -2,7 +2,7 @@ import type { PlannedObject } from '../../api/files.ts';
 import { UsageFault } from '../../base/env.ts';
 import { inSlices, type Objects, send } from '../files/calls.ts';
 import { hasChanges, summaryOf } from '../files/plan.ts';
-import type { HttpClient, CommandContext } from '../http.ts';
+import type { CommandContext, HttpClient } from '../http.ts';
 import type { Draft } from './draft.ts';
 
 /** Makes everything as the cluster says, as far as that is safe. */

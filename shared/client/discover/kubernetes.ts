@@ -5,12 +5,12 @@ import { inputOf, type Line, valuesOf } from '../arguments.ts';
 import { literalFileText } from '../files/export.ts';
 import {
   CallRefused,
+  type CommandContext,
   clientOf,
   type Exit,
   exits,
   type HttpClient,
   ServiceNotReached,
-  type CommandContext,
 } from '../http.ts';
 import { printable } from '../terminal.ts';
 import { applyDraft } from './apply.ts';

@@ -1,6 +1,6 @@
 import { type FileKind, fileKinds, type PlannedObject, planFile } from '../../api/files.ts';
 import { UsageFault } from '../../base/env.ts';
-import type { HttpClient, CommandContext } from '../http.ts';
+import type { CommandContext, HttpClient } from '../http.ts';
 import type { Raw } from './expand.ts';
 
 /** What is sent to plan and to apply a file. */

@@ -24,7 +24,7 @@ import {
   unreadable,
 } from '../../imports/sources.ts';
 import { importKuma, kumaTables } from '../../imports/uptime-kuma.ts';
-import { CallRefused, type Exit, exits, ServiceNotReached, type CommandContext } from '../http.ts';
+import { CallRefused, type CommandContext, type Exit, exits, ServiceNotReached } from '../http.ts';
 import { printable } from '../terminal.ts';
 import { readConfiguration } from './configuration.ts';
 import { fileText } from './export.ts';

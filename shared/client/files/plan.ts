@@ -1,5 +1,5 @@
 import { type FileKind, fileKinds, type PlannedObject } from '../../api/files.ts';
-import { printable, type Paint } from '../terminal.ts';
+import { type Paint, printable } from '../terminal.ts';
 
 /** A plan for people: what would be created, changed and deleted. */
 

@@ -1,4 +1,4 @@
-import { type Sql, poolOf } from '../../../coordinator/database/connect.ts';
+import { poolOf, type Sql } from '../../../coordinator/database/connect.ts';
 import { commitUnits, emptyUnit, type Unit } from '../../../coordinator/engine/commit.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
 import { sealTurn } from '../../../coordinator/engine/sealing.ts';

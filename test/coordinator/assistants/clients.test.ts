@@ -4,8 +4,8 @@ import {
   keepOfClient,
   nameShown,
   redirectFault,
-  understood,
   redirectTargetOf,
+  understood,
 } from '../../../coordinator/assistants/oauth.ts';
 
 test('the answer goes to a site, to this machine, or to a program that took a scheme for itself', () => {

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
-  type Backups,
   type BackupOptions,
+  type Backups,
   createBackups,
   scratchName,
 } from '../../../coordinator/backups/nightly.ts';
@@ -227,7 +227,9 @@ describe('a drill', () => {
     const [row] = await sql<{ key: number }[]>`select key from monitors where id = ${monitor}`;
     await sql`delete from results`;
     await addResults(row?.key ?? 0, start - 2 * dayMs);
-    await expect(backups().nightly(options())).rejects.toThrow('more than a day before it was made');
+    await expect(backups().nightly(options())).rejects.toThrow(
+      'more than a day before it was made',
+    );
     await sql`delete from results`;
     await addResults(row?.key ?? 0, start);
   });

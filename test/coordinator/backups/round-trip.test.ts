@@ -176,7 +176,9 @@ describe('a backup', () => {
     await restored`update stale_days set since = 'epoch'`;
     const log = createLog({ name: 'test', level: 'silent' });
     const now = day + 3 * dayMs;
-    while (await restored.begin((transaction) => makeDays(transaction, { now, batchSize: 10, log })));
+    while (
+      await restored.begin((transaction) => makeDays(transaction, { now, batchSize: 10, log }))
+    );
     for (const days of [2, 100]) expect(await seen(days)).toEqual([...ofBackup, [29, 3]]);
   });
 

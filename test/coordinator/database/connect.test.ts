@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connect, type Sql, poolOf } from '../../../coordinator/database/connect.ts';
+import { connect, poolOf, type Sql } from '../../../coordinator/database/connect.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDatabase, ownDatabase, type TestDatabase } from '../../support/services.ts';

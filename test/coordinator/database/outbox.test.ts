@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   type CommitSlot,
   connect,
-  type Sql,
   poolOf,
+  type Sql,
 } from '../../../coordinator/database/connect.ts';
 import { listenTo } from '../../../coordinator/database/listen.ts';
 import { enqueue, markDone, partitionsWaiting } from '../../../coordinator/database/outbox.ts';

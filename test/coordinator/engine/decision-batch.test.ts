@@ -17,10 +17,10 @@ import {
 } from '../../../coordinator/engine/decision-batch.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
 import {
-  reviewFirstChecks,
   needsFirstChecks,
-  notePendingFirstCheck,
   noPendingFirstChecks,
+  notePendingFirstCheck,
+  reviewFirstChecks,
 } from '../../../coordinator/engine/rechecks.ts';
 import { adopt, decideResults, unitOf } from '../../../coordinator/engine/results.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
@@ -240,7 +240,8 @@ describe('a round of a partition', () => {
       reviewFirstChecks(firstChecks, decisions, roster, at);
       return decisions.rechecks.length;
     };
-    const awaited = () => [...firstChecks.awaited.values()].filter((each) => each !== undefined).length;
+    const awaited = () =>
+      [...firstChecks.awaited.values()].filter((each) => each !== undefined).length;
     turn(network, now);
     expect(awaited()).toBe(250);
     const next = { ...network, epoch: 2 };

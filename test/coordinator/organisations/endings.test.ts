@@ -129,7 +129,12 @@ describe('an organisation whose days are over', () => {
       'kept_answers',
     ])
       expect([table, (before[table] ?? 0) > 0]).toEqual([table, true]);
-    const endings = createOrganisationEndings({ sql, clock: { now: () => now }, log: testLog(), batchSize });
+    const endings = createOrganisationEndings({
+      sql,
+      clock: { now: () => now },
+      log: testLog(),
+      batchSize,
+    });
     await endings.tick(always);
     expect([await mailsTo(house.owner.email), await rowsOf(house.organisation)]).toEqual([
       [],
@@ -212,7 +217,9 @@ describe('an organisation whose days are over', () => {
     const at = new Date(now + 7 * day);
     const [late, kept] = [await ending(now), await ending(now)];
     const step = (of: TestOrganisation) =>
-      inTransaction(sql, (transaction) => endOrganisation(transaction, of.organisation, at, batchSize));
+      inTransaction(sql, (transaction) =>
+        endOrganisation(transaction, of.organisation, at, batchSize),
+      );
     const keep = (of: TestOrganisation, when: Date) =>
       inTransaction(sql, (transaction) => undoEnding(transaction, of.organisation, when));
     expect(await step(late)).toBe('more');

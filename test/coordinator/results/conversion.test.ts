@@ -37,7 +37,9 @@ const writeChunk = async (key: number, hour: number, checks: readonly Check[]) =
 const convert = async (now: number, batchSize = 2): Promise<number> => {
   for (let batches = 0; ; batches += 1)
     if (
-      !(await sql.begin((transaction) => convertResults(transaction, { now, keptFrom, batchSize, log })))
+      !(await sql.begin((transaction) =>
+        convertResults(transaction, { now, keptFrom, batchSize, log }),
+      ))
     )
       return batches;
 };

@@ -184,7 +184,9 @@ describe('rows of days', () => {
     await sql`update chunks set data = substr(data, 1, 40) where at = ${new Date(day)}`;
     const lines: unknown[] = [];
     const now = Date.now() + dayMs;
-    await sql.begin((transaction) => makeDays(transaction, { now, batchSize: 3, log: recorded(lines) }));
+    await sql.begin((transaction) =>
+      makeDays(transaction, { now, batchSize: 3, log: recorded(lines) }),
+    );
     expect(lines).toEqual([
       { monitor_key: 1, at: new Date(day).toISOString(), fault: expect.stringMatching(/^it/) },
     ]);

@@ -8,10 +8,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { runCli } from '../../../shared/client/cli.ts';
 import {
   CallRefused,
+  type CommandContext,
   createHttpClient,
   exits,
   ServiceNotReached,
-  type CommandContext,
 } from '../../../shared/client/http.ts';
 import { openServed, type Served } from '../../support/api.ts';
 import { mint } from '../../support/certificates.ts';

@@ -5,9 +5,9 @@ import { render, type Terminal } from '../../../shared/client/output.ts';
 import {
   cut,
   duration,
-  printable,
   padded,
   painter,
+  printable,
   relative,
   widthOf,
 } from '../../../shared/client/terminal.ts';

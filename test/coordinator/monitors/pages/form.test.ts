@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { settingsOf, hiddenKeys } from '../../../../coordinator/monitors/pages/form-config.ts';
+import { hiddenKeys, settingsOf } from '../../../../coordinator/monitors/pages/form-config.ts';
 import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { httpsKeys } from '../../../../shared/checks/https/keys.ts';
