@@ -105,7 +105,7 @@ function faultsOf({
 
 /**
  * Three endpoints. `/health`: is the installation healthy, for people and monitors. `/readyz`: may
- * this process get requests, for load balancers. `/livez`: does the process make progress, for its
+ * this process get requests, for load balancers. `/livez`: does the process answer, for its
  * supervisor; a restart would help with nothing else.
  */
 export function healthRoutes(web: FastifyInstance, health: Health, beside: SetLimitHeaders): void {
@@ -192,10 +192,7 @@ export type Versions = {
   readonly schema: string;
 };
 
-/**
- * Which versions fit together: shown by `/health` and `--version`, and listed for each release in
- * deploy/CHANGELOG.md.
- */
+/** Which versions fit together: shown by `/health` and `--version`. */
 export function versions(): Versions {
   return {
     program: version,

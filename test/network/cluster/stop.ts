@@ -36,8 +36,8 @@ describe.runIf(hasBinaries())('while no stream has a leader', () => {
     await eventually(async () => !(await areAllWell([coordinator])), 60_000);
     await eventually(
       () =>
-        coordinator.output().includes('starts again from the database') ||
-        coordinator.output().includes('could not be made'),
+        coordinator.output().includes('reloading it from the database') ||
+        coordinator.output().includes('could not be created'),
       60_000,
     );
     expect(await coordinator.stop(), coordinator.output()).toBe(0);
