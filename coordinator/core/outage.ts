@@ -95,8 +95,8 @@ function isWell({ failure }: ProbeView): boolean {
 
 /** How long an answer may take beside its check. */
 const onTheWay = 2_000;
-/** A place from which nothing came for so long is lost, and nobody waits for it (rule 46.3). */
-const lostAfter = 15_000;
+/** A probe that is silent for so long is lost, and nobody waits for its place (rule 46.3). */
+export const lostAfter = 15_000;
 
 function placesOf({ state }: Draft, views: readonly ProbeView[]): readonly Place[] {
   return views.map(({ from }) => vantageOf(state.watched, from));
