@@ -1,5 +1,3 @@
-import { lostAfter } from '../core/outage.ts';
-
 /** Every waiting time of the engine, in milliseconds. Only tests shorten them. */
 export type Timing = {
   /** How long a lease holds without being renewed, and how often it is renewed. */
@@ -57,7 +55,7 @@ export const usualTiming: Timing = {
   leaseMs: 6_000,
   renewMs: 1_500,
   tickMs: 100,
-  lostAfterMs: lostAfter,
+  lostAfterMs: 15_000,
   networkTickMs: 500,
   lateMs: 15_000,
   catchUpMs: 30_000,
