@@ -13,12 +13,12 @@ export type OtherTargetsKnown = {
   /** A check of this host has ended. */
   readonly note: (host: string, check: Checked) => void;
   /**
-   * What is known from the last minute, of checks that began after this host had begun to fail: what
-   * passed before says nothing of a probe that has fallen sick since. Undefined when nothing is.
+   * What is known from the last minute, of checks that began after this target had begun to fail:
+   * what passed before says nothing of a probe that has fallen sick since. Undefined when nothing is.
    */
-  readonly besides: (host: string, failed: Checked) => OtherTargets | undefined;
+  readonly besides: (host: string, failed: Failed) => OtherTargets | undefined;
   /** A few other targets of which nothing is known since, to be checked now: each seldom. */
-  readonly take: (host: string, failed: Checked) => readonly Assignment[];
+  readonly take: (host: string, failed: Failed) => readonly Assignment[];
 };
 
 export type Checked = {
@@ -29,10 +29,11 @@ export type Checked = {
   readonly ended: number;
 };
 
+/** `since`: when the first of its failures in a row began. Others of its host may pass meanwhile. */
+export type Failed = Pick<Checked, 'verdict' | 'ended'> & { readonly since: number };
+
 /** The newest check of a host. */
 type Newest = Checked & {
-  /** When the first of its failures in a row began. */
-  readonly failingSince: number | null;
   /** When it was last taken, to be checked beside its turns. */
   readonly takenAt: number;
 };
@@ -56,9 +57,6 @@ export function createOtherTargets(): OtherTargetsKnown {
   /** The oldest first. */
   const newest = new Map<string, Newest>();
 
-  const sinceOf = (host: string, failed: Checked): number =>
-    Math.max(newest.get(host)?.failingSince ?? failed.began, failed.ended - recentMs);
-
   /** Those that took the same step, or failed in it. */
   const comparable = (host: string, step: Step): readonly (readonly [string, Newest])[] => {
     const isNamed = isIP(host) === 0;
@@ -71,10 +69,10 @@ export function createOtherTargets(): OtherTargetsKnown {
     );
   };
 
-  const besides = (host: string, failed: Checked): OtherTargets | undefined => {
+  const besides = (host: string, failed: Failed): OtherTargets | undefined => {
     const step = failedStep(failed.verdict);
     if (step === undefined) return undefined;
-    const since = sinceOf(host, failed);
+    const since = sinceOf(failed);
     const known = comparable(host, step).filter(([, { began }]) => began >= since);
     const missed = known.filter(([, { verdict }]) => failedStep(verdict) === step).length;
     return known.length === 0 ? undefined : { passed: known.length - missed, failed: missed };
@@ -84,11 +82,9 @@ export function createOtherTargets(): OtherTargetsKnown {
     note: (host, check) => {
       if (check.verdict.outcome === 'unknown') return;
       const { outcome, cause, phases } = check.verdict;
-      const before = newest.get(host);
-      const failingSince = outcome === 'fail' ? (before?.failingSince ?? check.began) : null;
-      const takenAt = before?.takenAt ?? Number.NEGATIVE_INFINITY;
+      const takenAt = newest.get(host)?.takenAt ?? Number.NEGATIVE_INFINITY;
       newest.delete(host);
-      newest.set(host, { ...check, verdict: { outcome, cause, phases }, failingSince, takenAt });
+      newest.set(host, { ...check, verdict: { outcome, cause, phases }, takenAt });
       const [oldest] = newest.keys();
       if (newest.size > maxHosts && oldest !== undefined) newest.delete(oldest);
     },
@@ -97,7 +93,7 @@ export function createOtherTargets(): OtherTargetsKnown {
       const step = failedStep(failed.verdict);
       const known = besides(host, failed);
       if (step === undefined || (known && known.passed + known.failed >= enough)) return [];
-      const since = sinceOf(host, failed);
+      const since = sinceOf(failed);
       const taken = comparable(host, step)
         .filter(
           ([, { began, takenAt, assignment }]) =>
@@ -108,6 +104,10 @@ export function createOtherTargets(): OtherTargetsKnown {
       return taken.map(([, { assignment }]) => assignment);
     },
   };
+}
+
+function sinceOf({ since, ended }: Failed): number {
+  return Math.max(since, ended - recentMs);
 }
 
 /** Only what does no harm is checked beside its turns, and only what needs no secret. */

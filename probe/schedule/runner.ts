@@ -148,7 +148,7 @@ export function createRunner(options: RunnerOptions): Runner {
       if (assignment.kind !== 'heartbeat') others.note(hostOf(assignment), checked);
       const vouched =
         judged.outcome === 'fail' && !run.isTest ? await withOthers(checked, judged) : judged;
-      return end(run, vouched, startedAt, ended - began);
+      return end(run, vouched, startedAt, { began, ended });
     } finally {
       if (busy.get(assignment.monitor) === run) busy.delete(assignment.monitor);
       place.leave();
@@ -163,12 +163,14 @@ export function createRunner(options: RunnerOptions): Runner {
     const { assignment } = checked;
     if (assignment.kind === 'heartbeat') return judged;
     const host = hostOf(assignment);
+    const before = lastChecks.failingSince(assignment.monitor);
+    const failed = { ...checked, since: before ?? checked.began };
     if (askedOthers === undefined) {
-      const taken = others.take(host, checked);
+      const taken = others.take(host, failed);
       if (taken.length > 0) askedOthers = checkOnce(taken);
     }
-    if (askedOthers && lastChecks.isFailing(assignment.monitor)) await askedOthers;
-    const known = others.besides(host, { ...checked, ended: performance.now() });
+    if (askedOthers && before !== undefined) await askedOthers;
+    const known = others.besides(host, { ...failed, ended: performance.now() });
     return known ? { ...judged, others: known } : judged;
   }
 
@@ -191,15 +193,17 @@ export function createRunner(options: RunnerOptions): Runner {
     run: Run,
     verdict: Verdict,
     startedAt: number,
-    lastedMs: number,
+    { began, ended }: Pick<Checked, 'began' | 'ended'>,
   ): Reported | undefined {
     const { kind, monitor } = run.assignment;
     busy.delete(monitor);
     if (mode === 'cut') return undefined;
     tally.count(kind, verdict.outcome);
-    const result = resultOf(run, verdict, startedAt, lastedMs);
-    if (!run.isTest)
-      report(result, lastChecks.note(monitor, verdict.outcome, lastedMs) || result.look !== null);
+    const result = resultOf(run, verdict, startedAt, ended - began);
+    if (!run.isTest) {
+      const isUrgent = lastChecks.note(monitor, verdict.outcome, { began, ended });
+      report(result, isUrgent || result.look !== null);
+    }
     return result;
   }
 }
@@ -412,16 +416,21 @@ function resultOf(
  */
 function createLastChecks() {
   const slow = new Set<string>();
-  const failing = new Set<string>();
+  const failing = new Map<string, number>();
   return {
     isSlow: (monitor: string): boolean => slow.has(monitor),
-    isFailing: (monitor: string): boolean => failing.has(monitor),
+    /** When the first of its failures in a row began. */
+    failingSince: (monitor: string): number | undefined => failing.get(monitor),
     /** @returns whether the outcome is urgent: a failure, or the first pass after failures. */
-    note: (monitor: string, outcome: Outcome, lastedMs: number): boolean => {
-      if (lastedMs > slowAfterMs) slow.add(monitor);
+    note: (
+      monitor: string,
+      outcome: Outcome,
+      { began, ended }: Pick<Checked, 'began' | 'ended'>,
+    ): boolean => {
+      if (ended - began > slowAfterMs) slow.add(monitor);
       else slow.delete(monitor);
       if (outcome === 'fail') {
-        failing.add(monitor);
+        if (!failing.has(monitor)) failing.set(monitor, began);
         return true;
       }
       return outcome === 'ok' && failing.delete(monitor);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Checked, createOtherTargets } from '../../../probe/schedule/other-targets.ts';
+import type { Assignment } from '../../../shared/checks/assignment.ts';
 import type { Cause, Phases } from '../../../shared/checks/result.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
 import { assignmentOf } from '../support/checkers.ts';
@@ -23,10 +24,10 @@ const checked = (
 });
 
 describe('rule 46: how the other targets of a probe fare', () => {
-  const of = (known: readonly Checked[], failed: Checked) => {
+  const of = (known: readonly Checked[], failed: Checked, since = failed.began) => {
     const others = createOtherTargets();
     for (const check of known) others.note(new URL(check.assignment.target).hostname, check);
-    return others.besides(new URL(failed.assignment.target).hostname, failed);
+    return others.besides(new URL(failed.assignment.target).hostname, { ...failed, since });
   };
   const shop = (cause: Cause, phases: Phases = { ...noPhases, dns: 1, tcp: 2 }) =>
     checked('https://shop.example/', cause, phases);
@@ -57,8 +58,7 @@ describe('rule 46: how the other targets of a probe fare', () => {
   test('is what was checked since it began to fail, and for a minute: before, the probe was well', () => {
     const before = checked('https://a.example/', null, whole, 99_999);
     expect(of([before], shop(untrusted))).toBeUndefined();
-    const first = shop(untrusted);
-    const since = checked(
+    const meanwhile = checked(
       'https://a.example/',
       untrusted,
       { ...noPhases, dns: 1, tcp: 2 },
@@ -66,10 +66,9 @@ describe('rule 46: how the other targets of a probe fare', () => {
     );
     const later = (began: number) =>
       checked('https://shop.example/', untrusted, { ...noPhases, dns: 1, tcp: 2 }, began);
-    expect(of([before, first, since], later(101_000))).toEqual({ passed: 0, failed: 1 });
-    expect(of([first, since], later(160_000))).toBeUndefined();
-    const well = checked('https://shop.example/', null, whole, 100_500);
-    expect(of([first, since, well], later(101_000))).toBeUndefined();
+    expect(of([before, meanwhile], later(101_000), 100_000)).toEqual({ passed: 0, failed: 1 });
+    expect(of([meanwhile], later(160_000), 100_000)).toBeUndefined();
+    expect(of([meanwhile], later(101_000))).toBeUndefined();
   });
 
   test('is to be checked of those that took the same step, where it is not known', () => {
@@ -79,9 +78,8 @@ describe('rule 46: how the other targets of a probe fare', () => {
       checked('http://plain.example/', null, { ...whole, tls: null }, 90_000),
     ])
       others.note(new URL(check.assignment.target).hostname, check);
-    expect(others.take('shop.example', shop(untrusted)).map(({ target }) => target)).toEqual([
-      'https://a.example/',
-    ]);
+    const taken = others.take('shop.example', { ...shop(untrusted), since: 100_000 });
+    expect(taken.map(({ target }) => target)).toEqual(['https://a.example/']);
   });
 
   test('is checked seldom, and of different targets, however many fail', () => {
@@ -93,7 +91,7 @@ describe('rule 46: how the other targets of a probe fare', () => {
     const times = new Map<string, number[]>();
     for (let began = 100_000; began < 160_000; began += 50) {
       const failed = checked(`https://${began}.example/`, untrusted, whole, began);
-      for (const { target } of others.take(`${began}.example`, failed)) {
+      for (const { target } of others.take(`${began}.example`, { ...failed, since: began })) {
         const { hostname } = new URL(target);
         note(hostname, began + 10);
         times.set(hostname, [...(times.get(hostname) ?? []), began]);
@@ -111,26 +109,34 @@ describe('rule 46: a runner that knows nothing of its other targets', () => {
   });
   afterEach(() => hand.close());
 
+  const shop = assignmentOf('https://shop.example/');
+  const passed = { ...good, phases: whole };
+  const failed = { ...down, cause: untrusted };
+  const check = async (assignment: Assignment, verdict: typeof good): Promise<void> => {
+    const [started, reported] = [hand.started.length, hand.reported.length];
+    hand.turn(assignment);
+    await hand.untilStarted(started + 1);
+    hand.started[started]?.end(verdict);
+    await hand.untilReported(reported + 1);
+  };
+
   test('says so with the failures of others that it has just checked', async () => {
-    for (const name of ['a', 'b']) {
-      hand.turn(assignmentOf(`https://${name}.example/`));
-      await hand.untilStarted(hand.started.length + 1);
-      hand.started.at(-1)?.end({ ...good, phases: whole });
-    }
-    await hand.untilReported(2);
-    const fail = async (): Promise<void> => {
-      const [started, reported] = [hand.started.length, hand.reported.length];
-      hand.turn(assignmentOf('https://shop.example/'));
-      await hand.untilStarted(started + 1);
-      hand.started[started]?.end({ ...down, cause: untrusted });
-      await hand.untilReported(reported + 1);
-    };
-    await fail();
+    for (const name of ['a', 'b']) await check(assignmentOf(`https://${name}.example/`), passed);
+    await check(shop, failed);
     expect(hand.reported.at(-1)?.result).not.toHaveProperty('others');
     // Both others are checked now.
     await hand.untilStarted(5);
     for (const check of hand.started.slice(3)) check.end({ ...good, phases: whole });
-    await fail();
+    await check(shop, failed);
     expect(hand.reported.at(-1)?.result.others).toEqual({ passed: 2, failed: 0 });
+  });
+
+  test('knows since when a target fails, though another of its host passes in between', async () => {
+    await check(shop, failed);
+    for (const name of ['a', 'b', 'c'])
+      await check(assignmentOf(`https://${name}.example/`), passed);
+    await check(assignmentOf('https://shop.example/about'), passed);
+    await check(shop, failed);
+    expect(hand.reported.at(-1)?.result.others).toEqual({ passed: 3, failed: 0 });
   });
 });
