@@ -79,7 +79,7 @@ function areDoubted(
   const isPast = handed_over || draft.moment.now - at > watched.timeout_ms + onTheWay;
   const askedAt = isPast ? undefined : matrix?.asked_at;
   const answersUntil =
-    (askedAt ?? incident.started_at + draft.reach.turn_ms) + watched.timeout_ms + onTheWay;
+    (askedAt ?? incident.started_at + draft.reach.turn_ms) + watched.timeout_ms + lostAfter;
   const mayAnswer = clock < answersUntil;
   const isAwaited = (place: Place) =>
     mayAnswer && !passed.includes(place) && (isPast || matrix?.waiting.includes(place) !== false);
@@ -95,6 +95,8 @@ function isWell({ failure }: ProbeView): boolean {
 
 /** How long an answer may take beside its check. */
 const onTheWay = 2_000;
+/** A probe that is silent for so long is lost, and nobody waits for its place (rule 46.3). */
+export const lostAfter = 15_000;
 
 function placesOf({ state }: Draft, views: readonly ProbeView[]): readonly Place[] {
   return views.map(({ from }) => vantageOf(state.watched, from));

@@ -1,3 +1,5 @@
+import { lostAfter } from '../core/outage.ts';
+
 /** Every waiting time of the engine, in milliseconds. Only tests shorten them. */
 export type Timing = {
   /** How long a lease holds without being renewed, and how often it is renewed. */
@@ -55,7 +57,7 @@ export const usualTiming: Timing = {
   leaseMs: 6_000,
   renewMs: 1_500,
   tickMs: 100,
-  lostAfterMs: 15_000,
+  lostAfterMs: lostAfter,
   networkTickMs: 500,
   lateMs: 15_000,
   catchUpMs: 30_000,

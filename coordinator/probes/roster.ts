@@ -7,6 +7,7 @@ import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { endsSilenceOfAll, type LatestPresence } from '../core/backlog.ts';
+import { lostAfter } from '../core/outage.ts';
 import { siteOf } from '../core/sides.ts';
 import type { ObservingProbe } from '../core/types.ts';
 import type { Sql } from '../database/connect.ts';
@@ -25,13 +26,6 @@ import { type PresenceRow, type ProbeRow, writeSeen } from './queries.ts';
 import { sitesOf } from './sites.ts';
 
 /**
- * Which probes are lost (rule 7): those that are silent for 15 s. But silence counts only while the
- * coordinator itself was listening. When most fall silent at once it is the bus, and none is lost
- * yet. That benefit of the doubt ends after twice the time if others are heard all the while: then
- * the bus works, and those probes do not.
- */
-const silentAfter = 15_000;
-/**
  * Presence comes every 5 s: probes last heard within one ping of each other fell silent at once.
  */
 const atOnce = 6_000;
@@ -41,6 +35,11 @@ export type LastPresence = { readonly probe: string; readonly at: number };
 export type Silence = { readonly lost: readonly string[]; readonly busAway: boolean };
 
 /**
+ * Which probes are lost (rule 7): those that are silent for 15 s. But silence counts only while the
+ * coordinator itself was listening. When most fall silent at once it is the bus, and none is lost
+ * yet. That benefit of the doubt ends after twice the time if others are heard all the while: then
+ * the bus works, and those probes do not.
+ *
  * `heard`: when each healthy probe was last heard. `listeningSince`: since when the coordinator
  * hears the bus without a break.
  */
@@ -50,7 +49,7 @@ export function judgeSilence(
   now: number,
 ): Silence {
   const silence = ({ at }: LastPresence) => now - Math.max(at, listeningSince);
-  const silent = heard.filter((each) => silence(each) >= silentAfter);
+  const silent = heard.filter((each) => silence(each) >= lostAfter);
   if (silent.length === 0) return { lost: [], busAway: false };
   // A probe that spoke last before the bus failed has been silent for up to a ping less than the
   // others.
@@ -59,7 +58,7 @@ export function judgeSilence(
   const together = fallen.filter(({ at }) => last - Math.max(at, listeningSince) <= atOnce);
   const most = together.length > 1 && together.length * 2 > heard.length;
   const nobodyHeard = fallen.length === heard.length;
-  const doubt = most && (nobodyHeard || together.some((each) => silence(each) < 2 * silentAfter));
+  const doubt = most && (nobodyHeard || together.some((each) => silence(each) < 2 * lostAfter));
   const lost = doubt ? silent.filter((each) => !together.includes(each)) : silent;
   return { lost: lost.map(({ probe }) => probe), busAway: doubt };
 }
@@ -330,7 +329,7 @@ export async function createNetwork(dependencies: Dependencies): Promise<Network
    * Rule 7, by the pure function; a shorter timeout of tests only scales the times that it gets.
    */
   const judge = (now: number) => {
-    const scale = 15_000 / timing.lostAfterMs;
+    const scale = lostAfter / timing.lostAfterMs;
     const well = current.probes.filter(
       ({ id, healthy }) => healthy && directory.byId(id)?.revoked_at === null,
     );

@@ -130,8 +130,9 @@ describe('the verdict', () => {
     const third = row(98_500, 'North America', true);
     const of = [...rows.filter(({ at }) => at < 115_000), third];
     expect(judged([], [short], of)).toMatchObject({ outages: 0, missed: [] });
-    const later = [row(122_000, 'Europe', false), row(123_000, 'Asia', false)];
-    expect(judged([], [outage], [...rows, third, ...later]).missed).toHaveLength(1);
+    const later = [row(131_000, 'Europe', false), row(132_000, 'Asia', false)];
+    const long: Outage = { ...outage, until: 140_000 };
+    expect(judged([], [long], [...rows, third, ...later]).missed).toHaveLength(1);
     const fails = row(104_000, 'North America', false);
     expect(judged([], [short], [...of, fails]).missed).toHaveLength(1);
   });
@@ -293,8 +294,8 @@ describe('times', () => {
     expect(faults(late, silent)).toBe('');
     const answered = [...silent, row(101_050, 'North America', false)];
     expect(faults(late, answered)).toContain('later than by the second continent');
-    const long = [...silent, row(118_000, 'Asia', false), row(121_000, 'Asia', false)];
-    expect(faults({ ...late, confirmed_at: 121_000 }, long)).toContain(
+    const long = [...silent, row(128_500, 'Asia', false), row(129_800, 'Asia', false)];
+    expect(faults({ ...late, confirmed_at: 129_800 }, long)).toContain(
       'later than by the second continent',
     );
   });

@@ -14,8 +14,8 @@ import type { Outage } from './truth.ts';
 
 /** A check that began before the target changed may have been answered after it. */
 const checkMs = 3_000;
-/** How long an answer may take beside its check. */
-const onTheWayMs = 2_000;
+/** How long an answer may take beside its check: then its place is lost. */
+const lostAfterMs = 15_000;
 /** Failures that far apart confirm one another. */
 const togetherMs = 60_000;
 /** Two turns of a continent: a view is no older (see RULES.md). */
@@ -101,7 +101,7 @@ const isDoubt = (row: Row, at: number, failures: readonly Row[]): boolean =>
  * all, a check and what is on its way (rule 46).
  */
 const isAwaited = (rows: readonly Row[], began: number, at: number): boolean => {
-  if (at - began > viewMs / 2 + checkMs + onTheWayMs) return false;
+  if (at - began > viewMs / 2 + checkMs + lostAfterMs) return false;
   const heard = new Set(
     rows.flatMap((row) => (row.at >= began && row.at <= at ? [row.continent] : [])),
   );

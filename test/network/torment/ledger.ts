@@ -400,10 +400,10 @@ const countBy = (
 };
 
 /**
- * A turn of four places, a check and 2 s: for so long two places alone wait for another, where it is
+ * A turn of four places, a check and 15 s: for so long two places alone wait for another, where it is
  * decided late (rule 46.2). All targets are one host, so that no probe is shown to be well by others.
  */
-const awaitedMs = 4 * 3_000 + 2_900 + 2_000;
+const awaitedMs = 4 * 3_000 + 2_900 + 15_000;
 
 const wasSeenByTwo = (outage: Outage, rows: readonly Row[]): boolean => {
   const failing = (from: number) =>

@@ -71,10 +71,4 @@ export const apartMutations = [
     always('reach.regional.size === 0'),
     2,
   ),
-  mutation(
-    'two sick probes vouch for each other',
-    'coordinator/core/quarantine.ts#othersOf',
-    instead('failing.length > asked.length', 'failing.length > 0'),
-    158,
-  ),
 ];
