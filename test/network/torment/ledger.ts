@@ -274,18 +274,20 @@ export const readExpectedMessages = (sql: Sql, placeOf: PlaceOf) =>
         resolved: Date | null;
         is_due: boolean;
         is_late: boolean;
+        is_redated: boolean | null;
       }[]
     >`
       select i.id, i.monitor_id as monitor, i.confirmed_at as confirmed, i.resolved_at as resolved,
         exists (select 1 from alerts a where a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent')) as is_due,
-        exists (select 1 from alerts a where a.incident_id = i.id and a.event = 'was_down') as is_late
+        exists (select 1 from alerts a where a.incident_id = i.id and a.event = 'was_down') as is_late,
+        i.cause->>'class' = 'heartbeat_late' and i.started_at is not distinct from i.confirmed_at as is_redated
       from incidents i order by i.key`;
     const overtaken = await transaction<
       { id: string }[]
     >`select id from messages where state = 'superseded'`;
     return {
       incidents: rows.flatMap(
-        ({ id, monitor, confirmed, resolved, is_due: isDue, is_late: isLate }) => {
+        ({ id, monitor, confirmed, resolved, is_due: isDue, is_late: isLate, is_redated }) => {
           const place = placeOf(monitor);
           const [confirmed_at, resolved_at] = [
             confirmed && Number(confirmed),
@@ -293,7 +295,17 @@ export const readExpectedMessages = (sql: Sql, placeOf: PlaceOf) =>
           ];
           return place === undefined
             ? []
-            : [{ id, place, confirmed_at, resolved_at, isDue, isLate }];
+            : [
+                {
+                  id,
+                  place,
+                  confirmed_at,
+                  resolved_at,
+                  isDue,
+                  isLate,
+                  isRedated: is_redated === true,
+                },
+              ];
         },
       ),
       overtaken: new Set(overtaken.map(({ id }) => id)),

@@ -175,6 +175,11 @@ export type ExpectedMessage = {
   readonly isDue: boolean;
   /** It became known when it was over (rule 4). */
   readonly isLate?: boolean;
+  /**
+   * A ping that came late moved its deadline behind what probes had confirmed (rule 20): it may have
+   * been told before.
+   */
+  readonly isRedated?: boolean;
 };
 
 export type MessagesVerdict = {
@@ -266,7 +271,7 @@ export const judgeMessages = (input: {
         wrong.push(`${tell}, of what became known when it was over`);
       const [down] = events.filter(({ event }) => event === 'down');
       const at = incident?.confirmed_at ?? 0;
-      if (down && down.at < at + 1_000 * delay_s)
+      if (down && !incident?.isRedated && down.at < at + 1_000 * delay_s)
         wrong.push(`${tell}: it was told ${down.at - at} ms after it was confirmed`);
       if (down && incident && (ways.get(id) ?? 'plain') !== 'plain' && down.at < at + 5 * minute)
         wrong.push(`${tell}, of a monitor that flaps`);

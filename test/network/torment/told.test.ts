@@ -123,6 +123,9 @@ describe('faults that torment finds in the messages', () => {
     expect(judged([first], right, { ...everywhere, delay_s: 10 }).wrong).toEqual([
       expect.stringContaining('500 ms after'),
     ]);
+    const early = [got('m1', 400, 'a', 'down'), got('m2', 62_000, 'a', 'up')];
+    expect(judged([first], early).wrong).toEqual([expect.stringContaining('-100 ms after')]);
+    expect(judged([outage('a', 500, { isRedated: true })], early).wrong).toEqual([]);
   });
 
   test('rule 37: a third outage within half an hour is sent as flapping, and then none', () => {
