@@ -62,6 +62,7 @@ type Dependencies = {
 };
 
 const atOnce = 200;
+const redeliverMs = 200;
 const hopelessAfter = 20;
 /**
  * Beyond this a clock is wrong, and its time would hide all pings until then. The time when the bus
@@ -71,6 +72,8 @@ const futureMs = 120_000;
 
 /** As it came, and when the bus received it. */
 type ReceivedPing = { readonly ping: PingMessage; readonly storedAt: number };
+
+type ReadPing = { readonly ping: PingMessage; readonly delivered: Delivered };
 
 /** `wasAhead`: a wrong clock gave its time. */
 type RecognisedPing = {
@@ -203,7 +206,7 @@ export function startPingRelay({
 
   const take = async (deliveries: readonly Delivered[], partition: number): Promise<void> => {
     if (!owns(partition)) throw new Error(`partition ${partition} belongs to another coordinator`);
-    const read: { readonly ping: PingMessage; readonly delivered: Delivered }[] = [];
+    const read: ReadPing[] = [];
     for (const delivered of deliveries) {
       const ping = readPing(delivered);
       if (ping && ping.create === undefined) read.push({ ping, delivered });
@@ -213,27 +216,41 @@ export function startPingRelay({
       }
     }
     try {
-      await relay(
-        read.map(({ ping, delivered: { storedAt } }) => ({ ping, storedAt })),
-        partition,
-      );
+      await relay(read.map(receivedPing), partition);
       for (const { delivered } of read) delivered.ack();
     } catch (error) {
-      const [only] = read;
-      if (isTransient(error) || !owns(partition) || !only) throw error;
-      // One of them may be poison and must not harm the others.
-      if (read.length > 1) for (const { delivered } of read) await take([delivered], partition);
-      else if (only.delivered.deliveries < hopelessAfter) throw error;
-      else {
-        log.error({ err: error }, 'a ping cannot be processed; it is set aside');
-        await setAside(sql, {
-          subject: only.delivered.subject,
-          reason: String(error),
-          data: only.delivered.data,
-        });
-        only.delivered.ack();
-      }
+      const [first, ...others] = read;
+      if (!first) throw error;
+      if (others.length === 0 || isTransient(error) || !owns(partition))
+        await refuse(first.delivered, partition, error);
+      // One of them may be poison and must not harm or delay the others.
+      else for (const one of read) await takeAlone(one, partition);
     }
+  };
+
+  const takeAlone = async (one: ReadPing, partition: number): Promise<void> => {
+    try {
+      await relay([receivedPing(one)], partition);
+      one.delivered.ack();
+    } catch (error) {
+      await refuse(one.delivered, partition, error);
+    }
+  };
+
+  const refuse = async (delivered: Delivered, partition: number, error: unknown): Promise<void> => {
+    if (isTransient(error) || !owns(partition)) throw error;
+    if (delivered.deliveries < hopelessAfter) {
+      log.warn({ err: error }, 'could not process a ping; the bus redelivers it');
+      delivered.nak(redeliverMs);
+      return;
+    }
+    log.error({ err: error }, 'a ping cannot be processed; it is set aside');
+    await setAside(sql, {
+      subject: delivered.subject,
+      reason: String(error),
+      data: delivered.data,
+    });
+    delivered.ack();
   };
 
   const pulls: Pull[] = Array.from({ length: partitionCount }, (_, partition) => {
@@ -254,7 +271,7 @@ export function startPingRelay({
         try {
           await take(deliveries, partition);
         } catch (error) {
-          for (const delivered of deliveries) delivered.nak(200);
+          for (const delivered of deliveries) delivered.nak(redeliverMs);
           throw error;
         }
       },
@@ -266,6 +283,10 @@ export function startPingRelay({
       await Promise.all(pulls.map((pull) => pull.stop()));
     },
   };
+}
+
+function receivedPing({ ping, delivered: { storedAt } }: ReadPing): ReceivedPing {
+  return { ping, storedAt };
 }
 
 function counts(key: PingKeyRow | undefined, ping: PingMessage): key is PingKeyRow {

@@ -374,6 +374,29 @@ describe('pings that were set aside', () => {
   const untilTaken = () =>
     eventually(async () => (await network.sql`select 1 from set_aside`).length === 0);
 
+  test('a ping that the database refuses holds up none that came with it', async () => {
+    const heartbeat = await addHeartbeat(network, {}, 3_600);
+    await network.sql`alter table beats add constraint no_failure check (kind <> 'fail')`;
+    // Both wait on the bus and are taken together.
+    const lock = await network.sql.reserve();
+    await lock`begin`;
+    await lock`lock table beats`;
+    await ping(address, heartbeat);
+    await eventually(
+      async () =>
+        (
+          await network.sql`select 1 from pg_locks where not granted and relation = 'beats'::regclass`
+        ).length > 0,
+    );
+    await ping(address, heartbeat, '/fail');
+    await ping(address, heartbeat);
+    await lock`commit`;
+    lock.release();
+    await pingsWritten(network.sql, heartbeat.monitor, 2);
+    expect(await network.sql`select 1 from set_aside`).toHaveLength(0);
+    await eventually(async () => (await network.sql`select 1 from set_aside`).length === 1, 20_000);
+  });
+
   test('a ping that is retried is written once, with its original time, and closes what had opened before it', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     await ping(address, heartbeat, '/fail');
