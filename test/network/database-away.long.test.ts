@@ -22,7 +22,7 @@ import {
 import type { CoordinatorProcess } from '../support/network.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { type ChildProgram, debianProgram, startChildProgram } from '../support/processes.ts';
-import { freePort, hasBinaries, mayBusStandStill } from '../support/services.ts';
+import { freePort, hasBinaries } from '../support/services.ts';
 import { type MortalServices, startMortalServices } from '../support/services-run.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
@@ -105,15 +105,11 @@ describe('while the database refuses writes', () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     await ping(url, heartbeat);
     await pingsWritten(network.sql, heartbeat.monitor, 1);
-    const takeAgain = await refuseWrites(network.sql, 'beats', "new.kind = 'fail'");
+    await network.sql`create sequence tries`;
+    // A while later it is taken, also where a slow machine brings both in one batch.
+    await refuseWrites(network.sql, 'beats', "new.kind = 'fail' and nextval('tries') <= 5");
     expect((await call(url, `${heartbeat.token}/fail`)).status).toBe(200);
     expect((await call(url, heartbeat.token)).status).toBe(200);
-    await pingsWritten(network.sql, heartbeat.monitor, 2);
-    // Where the bus stands between the two calls, a probe sees the /fail as the last word, and says
-    // so: alone, it confirms nothing.
-    const known = await incidentsOf(network.sql, heartbeat.monitor);
-    expect(mayBusStandStill() ? known.filter(isConfirmed) : known).toEqual([]);
-    await takeAgain();
     const found = await incidentThat(network.sql, heartbeat.monitor, isResolved, 20_000);
     const [, failed, made] = await pingsWritten(network.sql, heartbeat.monitor, 3);
     expect([found.started_at, found.confirmed_at, found.resolved_at].map(Number)).toEqual(
