@@ -88,26 +88,11 @@ export type Overrides = {
   readonly lookedElsewhere?: () => Promise<unknown>;
 };
 
-/** How long open requests have when the coordinator ends; a stalled one is then cut off. */
-const usualLastAnswersMs = 1_000;
-
 /** How often days are counted (each once) and the operator's word on outages is read. */
 const recordEveryMs = 300_000;
 
 /** How long an aborted start has to end what it began. */
 const unwindingMs = 1_000;
-
-async function closeWeb(web: FastifyInstance, lastAnswersMs = usualLastAnswersMs): Promise<void> {
-  const cut = setTimeout(() => web.server.closeAllConnections(), lastAnswersMs);
-  await web.close();
-  clearTimeout(cut);
-}
-
-/** On its own connection: migrations may take long, as no other work may. */
-async function migrateOnce(url: string): Promise<readonly string[]> {
-  const sql = connect(url, { name: 'antipode migrations', connections: 1, patience: longWork });
-  return await migrate(sql).finally(() => sql.end({ timeout: 1 }));
-}
 
 export function createApp(config: Config, overrides: Overrides = {}): App {
   const databaseClock = createDatabaseClock(overrides.hostClock);
@@ -453,4 +438,19 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       await supervisor.close();
     },
   };
+}
+
+/** How long open requests have when the coordinator ends; a stalled one is then cut off. */
+const usualLastAnswersMs = 1_000;
+
+async function closeWeb(web: FastifyInstance, lastAnswersMs = usualLastAnswersMs): Promise<void> {
+  const cut = setTimeout(() => web.server.closeAllConnections(), lastAnswersMs);
+  await web.close();
+  clearTimeout(cut);
+}
+
+/** On its own connection: migrations may take long, as no other work may. */
+async function migrateOnce(url: string): Promise<readonly string[]> {
+  const sql = connect(url, { name: 'antipode migrations', connections: 1, patience: longWork });
+  return await migrate(sql).finally(() => sql.end({ timeout: 1 }));
 }

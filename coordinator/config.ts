@@ -13,33 +13,8 @@ import { planNames } from './organisations/plans.ts';
  */
 export const dedicatedConnections = 7;
 
-function days(fallback: number) {
-  return z.coerce.number().int().min(1).max(36_500).default(fallback);
-}
-
-function isPrivateKey(pem: string): boolean {
-  try {
-    return createPrivateKey(pem).asymmetricKeyType === 'rsa';
-  } catch {
-    return false; // Whatever is wrong, it is no key; the error's text could contain it.
-  }
-}
-
 /** Names that the server knows. */
 const proxyNames = ['loopback', 'linklocal', 'uniquelocal'];
-
-function isProxyRange(text: string): boolean {
-  return proxyNames.includes(text) || parseCidr(text) !== undefined;
-}
-
-/** Trusting everyone would accept an address that a caller makes up for each try. */
-function isEverybody(text: string): boolean {
-  const [network, bits] = parseCidr(text) ?? [];
-  return (
-    bits === 0 ||
-    (bits !== undefined && bits <= 96 && network !== undefined && unmapped(network) !== network)
-  );
-}
 
 /** The variables that the coordinator reads; each also as NAME_FILE, for mounted secrets. */
 const variables = z.object({
@@ -222,6 +197,31 @@ const variables = z.object({
   KEEP_LEDGER_DAYS: days(400),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
+
+function isProxyRange(text: string): boolean {
+  return proxyNames.includes(text) || parseCidr(text) !== undefined;
+}
+
+/** Trusting everyone would accept an address that a caller makes up for each try. */
+function isEverybody(text: string): boolean {
+  const [network, bits] = parseCidr(text) ?? [];
+  return (
+    bits === 0 ||
+    (bits !== undefined && bits <= 96 && network !== undefined && unmapped(network) !== network)
+  );
+}
+
+function isPrivateKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === 'rsa';
+  } catch {
+    return false; // Whatever is wrong, it is no key; the error's text could contain it.
+  }
+}
+
+function days(fallback: number) {
+  return z.coerce.number().int().min(1).max(36_500).default(fallback);
+}
 
 const dkimNames = ['MAIL_DKIM_DOMAIN', 'MAIL_DKIM_SELECTOR', 'MAIL_DKIM_KEY'] as const;
 

@@ -2,6 +2,30 @@ import { ConfigurationFault } from '../shared/base/env.ts';
 import { keepHeapSmall } from '../shared/base/process.ts';
 import { useSystemZones } from '../shared/zones/system.ts';
 
+const usage =
+  'node coordinator/main.ts           runs the coordinator, configured by environment variables\nnode coordinator/main.ts operator  runs a command of the operator\nnode coordinator/main.ts --version prints its versions of API, wire and schema\n';
+
+await run();
+
+async function run(): Promise<void> {
+  try {
+    const [word, ...argv] = process.argv.slice(2);
+    if (word === undefined) await serve();
+    else if (word === 'operator') await operator(argv);
+    else if (word === '--version') process.stdout.write(await told());
+    else if (word === '--help' || word === '-h' || word === 'help') process.stdout.write(usage);
+    else {
+      // A misspelt command must not start a second coordinator.
+      process.stderr.write(`unknown command "${word}"\n${usage}`);
+      process.exitCode = 2;
+    }
+  } catch (error) {
+    if (!(error instanceof ConfigurationFault)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+}
+
 /** `node coordinator/main.ts` serves until it is told to stop. */
 async function serve(): Promise<void> {
   keepHeapSmall({ youngGrows: true });
@@ -66,9 +90,6 @@ async function operator(argv: readonly string[]): Promise<void> {
   process.exitCode = await operate(argv, process.env, streams);
 }
 
-const usage =
-  'node coordinator/main.ts           runs the coordinator, configured by environment variables\nnode coordinator/main.ts operator  runs a command of the operator\nnode coordinator/main.ts --version prints its versions of API, wire and schema\n';
-
 /** The versions that fit together, one on each line. */
 async function told(): Promise<string> {
   const { versions } = await import('./health/endpoint.ts');
@@ -76,24 +97,3 @@ async function told(): Promise<string> {
     .map(([what, version]) => `${what.padEnd(12)} ${version}\n`)
     .join('');
 }
-
-async function run(): Promise<void> {
-  try {
-    const [word, ...argv] = process.argv.slice(2);
-    if (word === undefined) await serve();
-    else if (word === 'operator') await operator(argv);
-    else if (word === '--version') process.stdout.write(await told());
-    else if (word === '--help' || word === '-h' || word === 'help') process.stdout.write(usage);
-    else {
-      // A misspelt command must not start a second coordinator.
-      process.stderr.write(`unknown command "${word}"\n${usage}`);
-      process.exitCode = 2;
-    }
-  } catch (error) {
-    if (!(error instanceof ConfigurationFault)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
-  }
-}
-
-await run();

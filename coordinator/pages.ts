@@ -68,10 +68,6 @@ const files: readonly (readonly object[])[] = [
   [about, small],
 ];
 
-function isPage(value: unknown): value is Page {
-  return isRecord(value) && 'needs' in value && 'path' in value && 'answer' in value;
-}
-
 /** Every page that these files export, by itself or in a list. */
 export const pages: readonly Page[] = [
   ...new Set(
@@ -82,3 +78,7 @@ export const pages: readonly Page[] = [
       .filter(isPage),
   ),
 ];
+
+function isPage(value: unknown): value is Page {
+  return isRecord(value) && 'needs' in value && 'path' in value && 'answer' in value;
+}

@@ -108,31 +108,6 @@ const handOverAtMostMs = 2_500;
  */
 const clockSyncWithinMs = 5_000;
 
-function httpsAbilitiesOf(families: Families): readonly HttpsAbility[] {
-  return httpsAbilities.filter(
-    (ability) => ability !== 'both_families' || (families[4] && families[6]),
-  );
-}
-
-const maxAddresses = 16;
-
-/** Where its requests come from: as its host's administrator says, else its own public addresses. */
-function requestAddresses(named: readonly string[], own: readonly string[]): string[] {
-  return [...new Set(named.length > 0 ? named : own.filter(isPublicAddress))].slice(
-    0,
-    maxAddresses,
-  );
-}
-
-/** When this probe last stopped, by its host's clock; undefined when it was killed. */
-async function takeStopMark(path: string): Promise<number | undefined> {
-  const text = await readIfThere(path);
-  if (text === undefined) return undefined;
-  await rm(path);
-  const at = Number(text);
-  return Number.isFinite(at) ? at : undefined;
-}
-
 export async function createProbe(config: Config, overrides: Overrides = {}): Promise<ProbeApp> {
   const { probe: id, name, continent } = config.PROBE_CREDENTIALS;
   const log = overrides.log ?? createLog({ name: `probe ${name}`, level: config.LOG_LEVEL });
@@ -348,6 +323,15 @@ async function openChecking(parts: WithReach) {
   return { families, udp, view, pinging, runner, schedule, heartbeats, assignments, who: identity };
 }
 
+/** When this probe last stopped, by its host's clock; undefined when it was killed. */
+async function takeStopMark(path: string): Promise<number | undefined> {
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
+  await rm(path);
+  const at = Number(text);
+  return Number.isFinite(at) ? at : undefined;
+}
+
 type WithChecking = WithReach & Awaited<ReturnType<typeof openChecking>>;
 
 /** The heartbeat address of this probe; undefined where it has none. */
@@ -472,6 +456,22 @@ function openPresence(parts: All): Presence {
   });
 }
 
+function httpsAbilitiesOf(families: Families): readonly HttpsAbility[] {
+  return httpsAbilities.filter(
+    (ability) => ability !== 'both_families' || (families[4] && families[6]),
+  );
+}
+
+const maxAddresses = 16;
+
+/** Where its requests come from: as its host's administrator says, else its own public addresses. */
+function requestAddresses(named: readonly string[], own: readonly string[]): string[] {
+  return [...new Set(named.length > 0 ? named : own.filter(isPublicAddress))].slice(
+    0,
+    maxAddresses,
+  );
+}
+
 type WithPresence = All & { readonly presence: Presence };
 
 /** Settles with the first connection; everything that waits for the bus begins then. */
@@ -551,10 +551,6 @@ async function answerTrial(
   bus.publish(subjects.presence(probe), body, signatureOf(key, body));
 }
 
-function isWell({ healthy, quarantined }: RosterProbe): boolean {
-  return healthy && !quarantined;
-}
-
 /**
  * Other probes (public ones, or those of its private place) take this probe's turns before it
  * stops. Where none can, it takes them itself when it is back.
@@ -572,6 +568,10 @@ async function handOver(parts: WithPresence): Promise<void> {
   if (!(await presence.leave())) return;
   while (!schedule.isHandedOver() && performance.now() < until) await pause(20);
   log.info({ handed_over: schedule.isHandedOver() }, 'the probe is stopping');
+}
+
+function isWell({ healthy, quarantined }: RosterProbe): boolean {
+  return healthy && !quarantined;
 }
 
 function stopMarkIn(folder: string): string {

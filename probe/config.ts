@@ -7,21 +7,6 @@ import { busEntryFields } from '../shared/bus/setup.ts';
 import { unreadableRanges } from './checks/guard.ts';
 import { credentialsOf, type Identity, parseIdentity } from './joining/join.ts';
 
-/** A text whose parser says in words what is wrong with it. */
-function readable<Value>(parse: (text: string) => Value) {
-  return z.string().transform((text, context) => {
-    try {
-      return parse(text);
-    } catch (error) {
-      context.addIssue({
-        code: 'custom',
-        message: error instanceof Error ? error.message : String(error),
-      });
-      return z.NEVER;
-    }
-  });
-}
-
 /** The variables that a probe reads. Each also works as NAME_FILE, the way secrets are mounted. */
 const variables = z.object({
   /** The credentials that `probe create` printed. */
@@ -77,6 +62,21 @@ const variables = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
+/** A text whose parser says in words what is wrong with it. */
+function readable<Value>(parse: (text: string) => Value) {
+  return z.string().transform((text, context) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      context.addIssue({
+        code: 'custom',
+        message: error instanceof Error ? error.message : String(error),
+      });
+      return z.NEVER;
+    }
+  });
+}
+
 /** The settings of a host, without the probe's identity and data folder. */
 const settings = variables.omit({
   PROBE_CREDENTIALS: true,
@@ -108,6 +108,23 @@ export type Config = Omit<Variables, 'PROBE_CREDENTIALS' | 'PROBE_IDENTITY'> & {
   readonly authorities?: string;
 };
 
+/** @throws ConfigurationFault, which lists every fault at once. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const read = readEnvironment(variables, environment, (isSet) => {
+    const [word, identity] = [isSet('PROBE_CREDENTIALS'), isSet('PROBE_IDENTITY')];
+    if (word && identity) return ['PROBE_CREDENTIALS and PROBE_IDENTITY are both set; keep one'];
+    return word || identity
+      ? []
+      : [
+          'PROBE_CREDENTIALS: is not set, and neither is PROBE_IDENTITY_FILE, the file that join writes',
+        ];
+  });
+  const { PROBE_CREDENTIALS: credentials, PROBE_IDENTITY: identity } = read;
+  if (identity !== undefined) return Object.freeze(configOfIdentity(read, identity));
+  if (credentials === undefined) throw new ConfigurationFault(['PROBE_CREDENTIALS: is not set']);
+  return Object.freeze({ ...read, PROBE_CREDENTIALS: credentials });
+}
+
 /**
  * The config from the host's own key and the coordinator's answer. The environment takes
  * precedence.
@@ -127,21 +144,4 @@ function configOfIdentity(variables: Variables, { seed, enrolled, authorities }:
       : {}),
     ...(authorities === undefined ? {} : { authorities }),
   };
-}
-
-/** @throws ConfigurationFault, which lists every fault at once. */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
-  const read = readEnvironment(variables, environment, (isSet) => {
-    const [word, identity] = [isSet('PROBE_CREDENTIALS'), isSet('PROBE_IDENTITY')];
-    if (word && identity) return ['PROBE_CREDENTIALS and PROBE_IDENTITY are both set; keep one'];
-    return word || identity
-      ? []
-      : [
-          'PROBE_CREDENTIALS: is not set, and neither is PROBE_IDENTITY_FILE, the file that join writes',
-        ];
-  });
-  const { PROBE_CREDENTIALS: credentials, PROBE_IDENTITY: identity } = read;
-  if (identity !== undefined) return Object.freeze(configOfIdentity(read, identity));
-  if (credentials === undefined) throw new ConfigurationFault(['PROBE_CREDENTIALS: is not set']);
-  return Object.freeze({ ...read, PROBE_CREDENTIALS: credentials });
 }

@@ -2,6 +2,11 @@ import { ConfigurationFault } from '../shared/base/env.ts';
 import { keepHeapSmall } from '../shared/base/process.ts';
 import { useSystemZones } from '../shared/zones/system.ts';
 
+/** Before anything else: the process may restart. */
+export function haveNewestZones(): Promise<void> {
+  return useSystemZones(process.env).catch(tell);
+}
+
 /**
  * Reports why the probe cannot continue: the message for a user's mistake, the stack too for our
  * own.
@@ -14,11 +19,6 @@ function tell(error: unknown): void {
         ? error.stack
         : String(error);
   process.stderr.write(`${text}\n`);
-}
-
-/** Before anything else: the process may restart. */
-export function haveNewestZones(): Promise<void> {
-  return useSystemZones(process.env).catch(tell);
 }
 
 /** A part that does not end must not delay the exit for ever. */

@@ -38,14 +38,7 @@ It may reach public addresses of other machines, and the ranges of PROBE_ALLOW_C
 to /etc/antipode-probe/environment, which the service reads.
 `;
 
-/** The disk limit of results, as the running probe has it. */
-function spoolMb(): number {
-  return Number(process.env.PROBE_SPOOL_MB) || 256;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
+type Line = ReturnType<typeof readLine>;
 
 /** @throws JoinFault for an unknown flag, or one that lacks its value. */
 function readLine(given: readonly string[]) {
@@ -72,33 +65,43 @@ function readLine(given: readonly string[]) {
   }
 }
 
-type Line = ReturnType<typeof readLine>;
+begin().catch((error: unknown) => {
+  const isSaid = error instanceof JoinFault;
+  // A folder that is missing or not ours: a stack would explain nothing.
+  const isOfSystem = error instanceof Error && 'syscall' in error;
+  process.stderr.write(
+    `${isSaid || isOfSystem ? error.message : error instanceof Error ? error.stack : String(error)}\n`,
+  );
+  process.exit(isSaid ? error.exit : 1);
+});
 
-function roomIn(folder: string): Room {
-  return {
-    folder,
-    results: folder,
-    kept: folder,
-    spoolMb: spoolMb(),
-  };
+async function begin(): Promise<void> {
+  const line = readLine(process.argv.slice(2));
+  const { words, flags } = line;
+  const [word] = words;
+  const folder = folderOf(flags);
+  if (word === 'run' || (word === 'join' && !flags.install)) await haveNewestZones();
+  if (flags.version) say(version);
+  else if (word === undefined || word === 'help' || flags.help) process.stdout.write(help);
+  else if (word === 'run') await run(folder, flags);
+  else if (word === 'join') await join(folder, line);
+  else if (word === 'check') await checkProbe(await roomOf(flags), say);
+  else if (word === 'health') {
+    const { exit, words: state } = await askHealth(
+      (await roomOf(flags)).kept,
+      flags.strict === true,
+    );
+    say(state);
+    process.exitCode = exit;
+  } else throw new JoinFault(exits.misused, `Unknown command "${word}".\n\n${help}`);
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
 }
 
 function folderOf(flags: Line['flags']): string {
   return resolve(flags.data ?? process.env.PROBE_DATA_DIR ?? 'antipode-probe');
-}
-
-/**
- * The folder of an existing probe: the one that is named or found here, or that of the service that
- * `join --install` made.
- */
-async function roomOf(flags: Line['flags']): Promise<Room> {
-  const folder = folderOf(flags);
-  const isNamed = flags.data !== undefined || Boolean(process.env.PROBE_DATA_DIR);
-  const ofService =
-    isNamed || existsSync(identityIn(folder))
-      ? undefined
-      : await spaceOfService(spoolMb(), flags.root);
-  return ofService ?? roomIn(folder);
 }
 
 async function run(folder: string, flags: Line['flags']): Promise<void> {
@@ -151,6 +154,20 @@ function authoritiesIn(path: string | undefined): string | undefined {
   }
 }
 
+function roomIn(folder: string): Room {
+  return {
+    folder,
+    results: folder,
+    kept: folder,
+    spoolMb: spoolMb(),
+  };
+}
+
+/** The disk limit of results, as the running probe has it. */
+function spoolMb(): number {
+  return Number(process.env.PROBE_SPOOL_MB) || 256;
+}
+
 async function join(folder: string, { words, flags }: Line): Promise<void> {
   const [, url, token, ...more] = words;
   if (url === undefined || token === undefined || more.length > 0)
@@ -174,33 +191,16 @@ async function join(folder: string, { words, flags }: Line): Promise<void> {
   await install(say, settingsGiven(process.env), root);
 }
 
-async function begin(): Promise<void> {
-  const line = readLine(process.argv.slice(2));
-  const { words, flags } = line;
-  const [word] = words;
+/**
+ * The folder of an existing probe: the one that is named or found here, or that of the service that
+ * `join --install` made.
+ */
+async function roomOf(flags: Line['flags']): Promise<Room> {
   const folder = folderOf(flags);
-  if (word === 'run' || (word === 'join' && !flags.install)) await haveNewestZones();
-  if (flags.version) say(version);
-  else if (word === undefined || word === 'help' || flags.help) process.stdout.write(help);
-  else if (word === 'run') await run(folder, flags);
-  else if (word === 'join') await join(folder, line);
-  else if (word === 'check') await checkProbe(await roomOf(flags), say);
-  else if (word === 'health') {
-    const { exit, words: state } = await askHealth(
-      (await roomOf(flags)).kept,
-      flags.strict === true,
-    );
-    say(state);
-    process.exitCode = exit;
-  } else throw new JoinFault(exits.misused, `Unknown command "${word}".\n\n${help}`);
+  const isNamed = flags.data !== undefined || Boolean(process.env.PROBE_DATA_DIR);
+  const ofService =
+    isNamed || existsSync(identityIn(folder))
+      ? undefined
+      : await spaceOfService(spoolMb(), flags.root);
+  return ofService ?? roomIn(folder);
 }
-
-begin().catch((error: unknown) => {
-  const isSaid = error instanceof JoinFault;
-  // A folder that is missing or not ours: a stack would explain nothing.
-  const isOfSystem = error instanceof Error && 'syscall' in error;
-  process.stderr.write(
-    `${isSaid || isOfSystem ? error.message : error instanceof Error ? error.stack : String(error)}\n`,
-  );
-  process.exit(isSaid ? error.exit : 1);
-});

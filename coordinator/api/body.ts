@@ -2,6 +2,14 @@ import { InvalidInput } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { lossyNumberIn } from '../../shared/base/json.ts';
 
+/** The text without a byte order mark. @throws TypeError when the bytes are not text. */
+export function textOfJson(bytes: Uint8Array): string {
+  const encoding = encodingOf(bytes);
+  const isWide = encoding === 'utf-32le' || encoding === 'utf-32be';
+  const decoder = new TextDecoder(isWide ? 'utf-16le' : encoding, { fatal: true });
+  return decoder.decode(isWide ? narrowed(bytes, encoding === 'utf-32le') : bytes);
+}
+
 /**
  * The Unicode encoding of a JSON text: JSON begins with ASCII characters, so the positions of zero
  * bytes reveal it (as in RFC 4627, and in Python).
@@ -39,19 +47,14 @@ function narrowed(bytes: Uint8Array, isLittle: boolean): Uint8Array {
   return Uint8Array.from(units.flatMap((unit) => [unit & 0xff, unit >> 8]));
 }
 
-/** The text without a byte order mark. @throws TypeError when the bytes are not text. */
-export function textOfJson(bytes: Uint8Array): string {
-  const encoding = encodingOf(bytes);
-  const isWide = encoding === 'utf-32le' || encoding === 'utf-32be';
-  const decoder = new TextDecoder(isWide ? 'utf-16le' : encoding, { fatal: true });
-  return decoder.decode(isWide ? narrowed(bytes, encoding === 'utf-32le') : bytes);
+/** The first fault of a text that is not JSON, with its offset in characters. */
+export function jsonFault(text: string): { readonly at: number; readonly error: string } {
+  const index = faultIndex(text);
+  return {
+    at: [...text.slice(0, index)].length,
+    error: index === text.length ? 'Unexpected end' : 'Unexpected character',
+  };
 }
-
-/** A token of JSON: a mark, a string (complete when it has its closing quote) or another value. */
-const token =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in strings.
-  /([[\]{}:,])|"(?:[^"\\\0-\x1f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*("?)|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-const space = /[ \t\n\r]*/y;
 
 /** The tokens that JSON allows at a place: marks, strings (`"`) and other values (`0`). */
 const allowed = {
@@ -61,6 +64,13 @@ const allowed = {
   'first name': '"}',
   colon: ':',
 } as const;
+
+/** A token of JSON: a mark, a string (complete when it has its closing quote) or another value. */
+const token =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in strings.
+  /([[\]{}:,])|"(?:[^"\\\0-\x1f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*("?)|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+
+const space = /[ \t\n\r]*/y;
 
 /**
  * The index of the first fault in a text that JSON.parse refused; the runtime names it for some
@@ -96,15 +106,6 @@ function faultIndex(text: string): number {
   }
 }
 
-/** The first fault of a text that is not JSON, with its offset in characters. */
-export function jsonFault(text: string): { readonly at: number; readonly error: string } {
-  const index = faultIndex(text);
-  return {
-    at: [...text.slice(0, index)].length,
-    error: index === text.length ? 'Unexpected end' : 'Unexpected character',
-  };
-}
-
 export const bodyLimit = 64 * 1024;
 /** For operations that take many ids or items at once. */
 export const largeBodyLimit = 2 * 1024 * 1024;
@@ -115,13 +116,8 @@ const maxDepth = 500;
 // The byte order mark belongs to a text that is echoed as it came.
 const lenientUtf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/**
- * Whether a Content-Type says JSON: application/json or application/<something>+json, whatever its
- * parameters.
- */
-function isJsonMediaType(header: string | undefined): boolean {
-  const type = (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  return type === 'application/json' || /^application\/[^/\s]*\+json$/.test(type);
+export function isTooDeep(text: string): boolean {
+  return depthOf(text) > maxDepth;
 }
 
 /** How deep brackets nest, without those in strings. */
@@ -135,50 +131,11 @@ function depthOf(text: string): number {
   return deepest;
 }
 
-export function isTooDeep(text: string): boolean {
-  return depthOf(text) > maxDepth;
-}
-
-function unreadable(): Refusal {
-  return new Refusal(
-    'request_malformed',
-    'There was an error parsing the body: it must be JSON in UTF-8, UTF-16 or UTF-32, not nested deeper than any value needs.',
-  );
-}
-
-function decoded(bytes: Uint8Array): string {
-  try {
-    return textOfJson(bytes);
-  } catch (error) {
-    if (error instanceof TypeError) throw unreadable();
-    throw error;
-  }
-}
-
 // The runtime has both; the compiler's library does not yet.
 declare global {
   interface JSON {
     rawJSON(text: string): object;
   }
-}
-
-// As many digits as Python reads of a whole number before it calls the body unreadable.
-const maxDigits = 4300;
-const wholeNumber = /^-?\d+$/;
-
-/**
- * Reads the text of each number, and keeps whole numbers whose digits a JavaScript number would
- * lose.
- */
-function exactly(
-  _key: string,
-  value: unknown,
-  ...[context]: readonly { readonly source?: string }[]
-): unknown {
-  const source = typeof value === 'number' ? context?.source : undefined;
-  if (source === undefined || !wholeNumber.test(source)) return value;
-  if (source.length > maxDigits) throw unreadable();
-  return lossyNumberIn(source) === undefined ? value : BigInt(source);
 }
 
 /** The text of an answer that may echo the input, each whole number with all its digits. */
@@ -213,4 +170,49 @@ export function readBody(bytes: Uint8Array | undefined, mediaType: string | unde
       },
     ]);
   }
+}
+
+/**
+ * Whether a Content-Type says JSON: application/json or application/<something>+json, whatever its
+ * parameters.
+ */
+function isJsonMediaType(header: string | undefined): boolean {
+  const type = (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  return type === 'application/json' || /^application\/[^/\s]*\+json$/.test(type);
+}
+
+function decoded(bytes: Uint8Array): string {
+  try {
+    return textOfJson(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) throw unreadable();
+    throw error;
+  }
+}
+
+function unreadable(): Refusal {
+  return new Refusal(
+    'request_malformed',
+    'There was an error parsing the body: it must be JSON in UTF-8, UTF-16 or UTF-32, not nested deeper than any value needs.',
+  );
+}
+
+const wholeNumber = /^-?\d+$/;
+
+// As many digits as Python reads of a whole number before it calls the body unreadable.
+const maxDigits = 4300;
+
+/**
+ * Reads the text of each number, and keeps whole numbers whose digits a JavaScript number would
+ * lose.
+ */
+function exactly(
+  _key: string,
+  value: unknown,
+  ...[context]: readonly { readonly source?: string }[]
+): unknown {
+  const source = typeof value === 'number' ? context?.source : undefined;
+  if (source === undefined || !wholeNumber.test(source)) return value;
+  if (source.length > maxDigits) throw unreadable();
+  return lossyNumberIn(source) === undefined ? value : BigInt(source);
 }

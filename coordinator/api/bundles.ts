@@ -60,38 +60,6 @@ type Recipe = {
   readonly options: BuildOptions;
 };
 
-/**
- * The reader of YAML is a module of the older kind, and asks for parts of Node by `require`. An
- * older Node must be able to parse the whole file, or it prints that instead of the refusal: the
- * target of the bundle sees to that.
- */
-function clientHead(name: DownloadName): string {
-  return [
-    `// Antipode ${version}: ${name}`,
-    "import { createRequire } from 'node:module';",
-    'const require = createRequire(import.meta.url);',
-    'if (parseInt(process.versions.node, 10) < 20) {',
-    `  process.stderr.write('${name.replace('.mjs', '')} needs Node 20 or newer; this is Node ' + process.versions.node + '.\\nA newer one is at https://nodejs.org/en/download\\n');`,
-    '  process.exit(2);',
-    '}',
-  ].join('\n');
-}
-
-function recipeOfClient(name: DownloadName, entry: string): Recipe {
-  return {
-    entry,
-    rooms: [
-      'shared/client',
-      'shared/imports',
-      'shared/assistants',
-      'shared/api',
-      'shared/checks',
-      'shared/base',
-    ],
-    options: { target: 'node18', format: 'esm', banner: { js: clientHead(name) } },
-  };
-}
-
 const recipes: Readonly<Record<DownloadName, Recipe>> = {
   'antipode.mjs': recipeOfClient('antipode.mjs', 'shared/client/antipode.ts'),
   'antipode-mcp.mjs': recipeOfClient('antipode-mcp.mjs', 'shared/client/antipode-mcp.ts'),
@@ -109,6 +77,38 @@ const recipes: Readonly<Record<DownloadName, Recipe>> = {
     },
   },
 };
+
+function recipeOfClient(name: DownloadName, entry: string): Recipe {
+  return {
+    entry,
+    rooms: [
+      'shared/client',
+      'shared/imports',
+      'shared/assistants',
+      'shared/api',
+      'shared/checks',
+      'shared/base',
+    ],
+    options: { target: 'node18', format: 'esm', banner: { js: clientHead(name) } },
+  };
+}
+
+/**
+ * The reader of YAML is a module of the older kind, and asks for parts of Node by `require`. An
+ * older Node must be able to parse the whole file, or it prints that instead of the refusal: the
+ * target of the bundle sees to that.
+ */
+function clientHead(name: DownloadName): string {
+  return [
+    `// Antipode ${version}: ${name}`,
+    "import { createRequire } from 'node:module';",
+    'const require = createRequire(import.meta.url);',
+    'if (parseInt(process.versions.node, 10) < 20) {',
+    `  process.stderr.write('${name.replace('.mjs', '')} needs Node 20 or newer; this is Node ' + process.versions.node + '.\\nA newer one is at https://nodejs.org/en/download\\n');`,
+    '  process.exit(2);',
+    '}',
+  ].join('\n');
+}
 
 /** The folders that a bundle is made of. */
 export function downloadRooms(name: DownloadName): readonly string[] {
@@ -128,6 +128,29 @@ export function bundling(name: DownloadName): BuildOptions {
     logLevel: 'silent',
     ...recipes[name].options,
   };
+}
+
+/** The text of a download, from the cache when its sources are unchanged. */
+export async function bundleDownload(
+  name: DownloadName,
+  cacheFolder = join(root, 'node_modules/.cache/antipode'),
+): Promise<string> {
+  const file = join(cacheFolder, `${await contentHash(name)}-${name}`);
+  try {
+    return await readFile(file, 'utf8');
+  } catch {
+    // Not cached yet.
+  }
+  const text = await build(name);
+  try {
+    await mkdir(cacheFolder, { recursive: true });
+    const partial = `${file}.${process.pid}`;
+    await writeFile(partial, text);
+    await rename(partial, file);
+  } catch {
+    // A folder that is not writable costs a bundling at each start, nothing more.
+  }
+  return text;
 }
 
 /** All sources of a bundle determine its name, so that a cache is never stale. */
@@ -153,28 +176,5 @@ async function build(name: DownloadName): Promise<string> {
   const { outputFiles } = await bundle({ ...bundling(name), write: false });
   const text = outputFiles[0]?.text;
   if (text === undefined) throw new Error(`${name} could not be bundled`);
-  return text;
-}
-
-/** The text of a download, from the cache when its sources are unchanged. */
-export async function bundleDownload(
-  name: DownloadName,
-  cacheFolder = join(root, 'node_modules/.cache/antipode'),
-): Promise<string> {
-  const file = join(cacheFolder, `${await contentHash(name)}-${name}`);
-  try {
-    return await readFile(file, 'utf8');
-  } catch {
-    // Not cached yet.
-  }
-  const text = await build(name);
-  try {
-    await mkdir(cacheFolder, { recursive: true });
-    const partial = `${file}.${process.pid}`;
-    await writeFile(partial, text);
-    await rename(partial, file);
-  } catch {
-    // A folder that is not writable costs a bundling at each start, nothing more.
-  }
   return text;
 }

@@ -43,16 +43,16 @@ export function countHeaders({ remaining, reset }: Count) {
   };
 }
 
-function say(reply: FastifyReply, count: Count): void {
-  reply.headers(countHeaders(count));
-}
-
 /** @throws Refusal when the call may not pass. */
 export function noteCount(reply: FastifyReply, count: Count): void {
   say(reply, count);
   if (count.allowed) return;
   reply.header('retry-after', String(count.reset));
   throw tooMany;
+}
+
+function say(reply: FastifyReply, count: Count): void {
+  reply.headers(countHeaders(count));
 }
 
 /** Counts a call without a valid token. */

@@ -8,14 +8,14 @@ import { escapeHtml, prose } from './document-words.ts';
 
 /** Descriptions of a monitor's config keys, for the document and its page. */
 
-function line([key, row]: readonly [string, ConfigKey]): string {
-  return `- \`${key}\`: ${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`;
-}
-
 /** Every key of every type, as paragraphs of the document. */
 const everyKey = kinds
   .map((kind) => `Keys of \`${kind}\`:\n\n${Object.entries(configKeys[kind]).map(line).join('\n')}`)
   .join('\n\n');
+
+function line([key, row]: readonly [string, ConfigKey]): string {
+  return `- \`${key}\`: ${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`;
+}
 
 const schemas =
   'As schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type.';
@@ -47,10 +47,6 @@ export function withConfigKeys(name: string, schema: JsonSchema): JsonSchema {
   };
 }
 
-function cells([key, row]: readonly [string, ConfigKey]): string {
-  return `<tr><th scope="row"><code>${escapeHtml(key)}</code></th><td>${prose(row.meaning)}</td><td>${prose(`Give ${row.allowed}.`)}</td><td>${prose(defaultWords(row))}</td><td><code>${escapeHtml(JSON.stringify(row.example))}</code></td></tr>`;
-}
-
 const head = ['Key', 'Meaning', 'Allowed', 'Not given', 'Example']
   .map((words) => `<th scope="col">${words}</th>`)
   .join('');
@@ -66,8 +62,49 @@ export function configChapter(): string {
     .join('')}`;
 }
 
+function cells([key, row]: readonly [string, ConfigKey]): string {
+  return `<tr><th scope="row"><code>${escapeHtml(key)}</code></th><td>${prose(row.meaning)}</td><td>${prose(`Give ${row.allowed}.`)}</td><td>${prose(defaultWords(row))}</td><td><code>${escapeHtml(JSON.stringify(row.example))}</code></td></tr>`;
+}
+
+/**
+ * The content of a config, as an object of the document for each type of monitor and each kind of
+ * channel. `config` itself stays an object with free keys, because clients generated from the
+ * document know it so; `if` and `then`, which they ignore, say which object belongs to which type.
+ *
+ * Every config as a named object.
+ */
+export function configComponents(): readonly (readonly [string, JsonSchema])[] {
+  return [
+    ...kinds.map((kind) => [monitorConfigName(kind), configSchema(kind)] as const),
+    ...channelKinds.map((kind) => [channelConfigName(kind.id), channelSchema(kind)] as const),
+  ];
+}
+
+function monitorConfigName(kind: string): string {
+  return `${pascal(kind)}Config`;
+}
+
 function pascal(name: string): string {
   return name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function channelConfigName(kind: string): string {
+  return `${pascal(kind)}ChannelConfig`;
+}
+
+function channelSchema({ id, about, fields }: ChannelKind): JsonSchema {
+  const required = Object.entries(fields).flatMap(([name, { optional, input }]) =>
+    optional === true || input === 'generated' ? [] : [name],
+  );
+  return {
+    type: 'object',
+    description: `The config of a channel of the kind \`${id}\`. ${about}`,
+    properties: Object.fromEntries(
+      Object.entries(fields).map(([name, field]) => [name, valueSchema(field)]),
+    ),
+    required,
+    additionalProperties: false,
+  };
 }
 
 const longestValue = 2_000;
@@ -99,52 +136,16 @@ function valueSchema({
   };
 }
 
-function channelSchema({ id, about, fields }: ChannelKind): JsonSchema {
-  const required = Object.entries(fields).flatMap(([name, { optional, input }]) =>
-    optional === true || input === 'generated' ? [] : [name],
-  );
-  return {
-    type: 'object',
-    description: `The config of a channel of the kind \`${id}\`. ${about}`,
-    properties: Object.fromEntries(
-      Object.entries(fields).map(([name, field]) => [name, valueSchema(field)]),
-    ),
-    required,
-    additionalProperties: false,
-  };
-}
-
-function monitorConfigName(kind: string): string {
-  return `${pascal(kind)}Config`;
-}
-
-function channelConfigName(kind: string): string {
-  return `${pascal(kind)}ChannelConfig`;
-}
-
-/**
- * The content of a config, as an object of the document for each type of monitor and each kind of
- * channel. `config` itself stays an object with free keys, because clients generated from the
- * document know it so; `if` and `then`, which they ignore, say which object belongs to which type.
- *
- * Every config as a named object.
- */
-export function configComponents(): readonly (readonly [string, JsonSchema])[] {
-  return [
-    ...kinds.map((kind) => [monitorConfigName(kind), configSchema(kind)] as const),
-    ...channelKinds.map((kind) => [channelConfigName(kind.id), channelSchema(kind)] as const),
-  ];
-}
-
-function reference(name: string): JsonSchema {
-  return { $ref: `#/components/schemas/${name}` };
-}
-
 /**
  * Repeated at each part: validators of examples take a part without it for the whole object, and
  * complain about its other members.
  */
 const open = { additionalProperties: true } as const;
+
+const ofMonitors = byMember(
+  'type',
+  kinds.map((kind) => [kind, { anyOf: [reference(monitorConfigName(kind)), { type: 'null' }] }]),
+);
 
 /**
  * "One of these: this member has this value, and the config has that shape." All of it is below
@@ -166,10 +167,9 @@ function byMember(member: string, rows: readonly (readonly [string, JsonSchema])
   };
 }
 
-const ofMonitors = byMember(
-  'type',
-  kinds.map((kind) => [kind, { anyOf: [reference(monitorConfigName(kind)), { type: 'null' }] }]),
-);
+function reference(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
 
 const ofChannels = byMember(
   'kind',

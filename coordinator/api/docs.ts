@@ -15,10 +15,6 @@ import {
 
 /** The chapters beside the operations: first steps, the client, the assistants. */
 
-function settings(baseUrl: string): string {
-  return `export ANTIPODE_URL=${baseUrl} ANTIPODE_TOKEN=svc_…`;
-}
-
 export function beginning(baseUrl: string): string {
   return `<h2 id="begin">Get started</h2>
 <p>Create a token under <strong>API &amp; assistants</strong> in your account. All examples below use these two variables:</p>
@@ -27,10 +23,8 @@ ${copyable('Your first call', 'curl -sS --fail-with-body "$ANTIPODE_URL/api/v1/m
 <p class="faint">Everything is on this page. Your browser’s search finds every operation, field, key and code, also in folded parts.</p>`;
 }
 
-function install(baseUrl: string): string {
-  return `curl -fsS --create-dirs -o ~/.local/bin/antipode.mjs ${baseUrl}/downloads/antipode.mjs
-chmod +x ~/.local/bin/antipode.mjs && ln -sf antipode.mjs ~/.local/bin/antipode
-antipode login ${baseUrl}`;
+function settings(baseUrl: string): string {
+  return `export ANTIPODE_URL=${baseUrl} ANTIPODE_TOKEN=svc_…`;
 }
 
 const uses = `antipode monitors create --type https --target https://shop.example/ --name Shop --interval-s 60
@@ -47,6 +41,23 @@ ${copyable('Use', uses)}
 <p>Wherever an id is expected, you can give an exact name or the end of an id as tables show it. <code>antipode --help</code> lists every command, <code>antipode help config https</code> every key of a config.</p>`;
 }
 
+function install(baseUrl: string): string {
+  return `curl -fsS --create-dirs -o ~/.local/bin/antipode.mjs ${baseUrl}/downloads/antipode.mjs
+chmod +x ~/.local/bin/antipode.mjs && ln -sf antipode.mjs ~/.local/bin/antipode
+antipode login ${baseUrl}`;
+}
+
+export function assistantsChapter(baseUrl: string): string {
+  return `<h2 id="assistants">Assistants</h2>
+<p>Give an assistant that supports the Model Context Protocol (MCP) this address. It asks you to sign in and to approve it. You install nothing and copy no token.</p>
+${copyable('Connect', `${baseUrl}/mcp`)}
+<p>An assistant that supports only local servers reads monitors, incidents, maintenance and groups through one file for Node 20 or later. A token of scope <code>read</code> is enough.</p>
+${copyable('Download', `curl -fsSO ${baseUrl}/downloads/antipode-mcp.mjs`)}
+${copyable('Claude Code', `claude mcp add antipode --env ANTIPODE_URL=${baseUrl} --env ANTIPODE_TOKEN=svc_… -- node /path/to/antipode-mcp.mjs`)}
+${copyable('Claude Desktop, Cursor and others: settings file', server(baseUrl))}
+<p class="faint">In VS Code, write <code>servers</code> instead of <code>mcpServers</code>.</p>`;
+}
+
 function server(baseUrl: string): string {
   return JSON.stringify(
     {
@@ -61,17 +72,6 @@ function server(baseUrl: string): string {
     null,
     2,
   );
-}
-
-export function assistantsChapter(baseUrl: string): string {
-  return `<h2 id="assistants">Assistants</h2>
-<p>Give an assistant that supports the Model Context Protocol (MCP) this address. It asks you to sign in and to approve it. You install nothing and copy no token.</p>
-${copyable('Connect', `${baseUrl}/mcp`)}
-<p>An assistant that supports only local servers reads monitors, incidents, maintenance and groups through one file for Node 20 or later. A token of scope <code>read</code> is enough.</p>
-${copyable('Download', `curl -fsSO ${baseUrl}/downloads/antipode-mcp.mjs`)}
-${copyable('Claude Code', `claude mcp add antipode --env ANTIPODE_URL=${baseUrl} --env ANTIPODE_TOKEN=svc_… -- node /path/to/antipode-mcp.mjs`)}
-${copyable('Claude Desktop, Cursor and others: settings file', server(baseUrl))}
-<p class="faint">In VS Code, write <code>servers</code> instead of <code>mcpServers</code>.</p>`;
 }
 
 /**
@@ -164,10 +164,6 @@ summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
 @media print { nav, .skip { display: none; } .page { display: block; } article { break-inside: avoid; } }
 `;
 
-function hashOf(text: string): string {
-  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-}
-
 /**
  * The page may load nothing, and contain only this style and this script, which their hashes allow.
  */
@@ -180,169 +176,11 @@ export const docsSecurityPolicy = [
   "form-action 'none'",
 ].join('; ');
 
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
+
 type Listed = { readonly method: string; readonly path: string; readonly entry: OperationEntry };
-
-function refersTo(schema: unknown): string | undefined {
-  return isRecord(schema) && typeof schema.$ref === 'string'
-    ? schema.$ref.replace('#/components/schemas/', '')
-    : undefined;
-}
-
-function lengthWords({ minLength, maxLength }: Record<string, unknown>): string {
-  return typeof maxLength !== 'number'
-    ? ''
-    : ` of ${typeof minLength === 'number' ? `${minLength} to` : 'up to'} ${maxLength.toLocaleString('en')}`;
-}
-
-/** A schema in a few words, with links to the objects that it names. */
-function typeWords(schema: unknown): string {
-  const name = refersTo(schema);
-  if (name !== undefined) return `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`;
-  if (!isRecord(schema)) return 'anything';
-  if (Array.isArray(schema.anyOf)) return schema.anyOf.map(typeWords).join(' or ');
-  if (Array.isArray(schema.enum))
-    return schema.enum.map((value) => `<code>${escapeHtml(String(value))}</code>`).join(' or ');
-  if (schema.type === 'array') {
-    const most =
-      typeof schema.maxItems === 'number' ? ` up to ${schema.maxItems.toLocaleString('en')}` : '';
-    return `list of${most} ${typeWords(schema.items)}`;
-  }
-  if (schema.type === 'object' && schema.properties === undefined) return 'object with free keys';
-  const bounds =
-    schema.minimum === undefined
-      ? lengthWords(schema)
-      : ` from ${schema.minimum} to ${schema.maximum}`;
-  return schema.type === undefined
-    ? 'anything'
-    : escapeHtml(`${schema.format ?? schema.type}${bounds}`);
-}
-
-function row(
-  name: string,
-  schema: unknown,
-  required: boolean,
-  description: unknown,
-  hasChapter = false,
-): string {
-  const initial =
-    isRecord(schema) && schema.default !== undefined
-      ? ` Default <code>${escapeHtml(JSON.stringify(schema.default))}</code>.`
-      : '';
-  // Further paragraphs are in a chapter of their own.
-  const [first = ''] = typeof description === 'string' ? description.split('\n\n', 1) : [];
-  const words = `${prose(first)}${hasChapter ? ' <a href="#config">Every key</a>' : ''}`;
-  return `<tr><th scope="row"><code>${escapeHtml(name)}</code></th><td>${typeWords(schema)}</td><td>${required ? 'yes' : 'no'}</td><td>${words}${initial}</td></tr>`;
-}
-
-function table(caption: string, rows: string): string {
-  return `<div class="wide" tabindex="0" role="region" aria-label="${escapeHtml(caption)}"><table><caption>${escapeHtml(caption)}</caption><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Required</th><th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table></div>`;
-}
-
-function parameterTable(
-  parameters: readonly (Parameter & { readonly description?: string })[],
-): string {
-  const shown = parameters.filter(({ in: where }) => where !== 'cookie');
-  return shown.length === 0
-    ? ''
-    : table(
-        'Parameters',
-        shown
-          .map((one) => row(`${one.name} (${one.in})`, one.schema, one.required, one.description))
-          .join(''),
-      );
-}
-
-function example(label: string, value: unknown): string {
-  return `<h4>${escapeHtml(label)}</h4><pre tabindex="0"><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre>`;
-}
-
-function jsonOf(
-  part: { readonly content?: unknown } | undefined,
-): Record<string, unknown> | undefined {
-  const content = part && isRecord(part.content) ? part.content['application/json'] : undefined;
-  return isRecord(content) ? content : undefined;
-}
-
-/** An answer that is not JSON, unchanged. */
-function textExample(part: { readonly content?: unknown } | undefined): string {
-  const media = part && isRecord(part.content) ? Object.values(part.content)[0] : undefined;
-  const text = isRecord(media) && typeof media.example === 'string' ? media.example : undefined;
-  return text === undefined
-    ? ''
-    : `<h4>Example of the answer</h4><pre tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
-}
-
-function requestPart({ requestBody }: OperationEntry): string {
-  const json = jsonOf(requestBody);
-  return json
-    ? `<p>Body: ${typeWords(json.schema)}</p>${example('Example of the body', json.example)}`
-    : '';
-}
-
-/** The body that the examples send; nothing where the operation takes none. */
-function bodyOf({ requestBody }: OperationEntry): { readonly body?: unknown } {
-  const json = jsonOf(requestBody);
-  return json === undefined ? {} : { body: json.example };
-}
-
-function queryOf({ parameters }: OperationEntry): readonly string[] {
-  return parameters
-    .filter(({ in: where, required }) => where === 'query' && required)
-    .map(({ name }) => name);
-}
-
-function successPart(status: string, response: Response): string {
-  const json = jsonOf(response);
-  const what = json ? `, ${typeWords(json.schema)}` : '';
-  return `<p>Answers <strong>${escapeHtml(status)}</strong>${what}. <span class="faint">${prose(response.description)}</span></p>`;
-}
-
-function refusalsPart(responses: readonly (readonly [string, Response])[]): string {
-  return `<details><summary>Refusals</summary><div class="wide" tabindex="0" role="region" aria-label="Refusals"><table><thead><tr><th scope="col">Status</th><th scope="col">Code and meaning</th></tr></thead><tbody>${responses
-    .map(
-      ([status, { description }]) =>
-        `<tr><th scope="row">${escapeHtml(status)}</th><td>${description
-          .split('\n\n')
-          .map((words) => `<p>${prose(words)}</p>`)
-          .join('')}</td></tr>`,
-    )
-    .join('')}</tbody></table></div></details>`;
-}
-
-function operationPart(document: ApiDocument, { method, path, entry }: Listed): string {
-  const responses = Object.entries(entry.responses).map(
-    ([status, response]) => [status, responseIn(document, response)] as const,
-  );
-  const successes = responses.filter(([status]) => status < '300');
-  const answered = successes.map(([status, response]) => successPart(status, response)).join('');
-  const json = jsonOf(successes.at(-1)?.[1]);
-  return `<article aria-labelledby="${entry.operationId}"><h3 id="${entry.operationId}">${escapeHtml(entry.summary)}</h3>
-<p class="route"><span class="method ${method}">${method}</span><code>${escapeHtml(path)}</code> <span class="faint">${entry.operationId}</span></p>
-${entry.description === undefined ? '' : `<p>${prose(entry.description)}</p>`}
-${parameterTable(entry.parameters)}${requestPart(entry)}${callExamples({ method, path, operationId: entry.operationId, query: queryOf(entry), ...bodyOf(entry) })}${answered}${json ? example('Example of the answer', json.example) : textExample(successes.at(-1)?.[1])}
-${refusalsPart(responses.filter(([status]) => status >= '300'))}</article>`;
-}
-
-function componentPart(name: string, schema: unknown): string {
-  if (!isRecord(schema) || !isRecord(schema.properties)) return '';
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  const words = typeof schema.description === 'string' ? `<p>${prose(schema.description)}</p>` : '';
-  const rows = Object.entries(schema.properties).map(([key, field]) =>
-    // A monitor's config has a chapter of its own; a channel's config depends on its kind.
-    row(
-      key,
-      field,
-      required.includes(key),
-      isRecord(field) ? field.description : undefined,
-      key === 'config' && name.startsWith('Monitor'),
-    ),
-  );
-  return `<section id="${escapeHtml(name)}"><h3>${escapeHtml(name)}</h3>${words}${table(`Fields of ${name}`, rows.join(''))}</section>`;
-}
-
-function anchor(tag: string): string {
-  return `tag-${tag.toLowerCase().replaceAll(' ', '-')}`;
-}
 
 /**
  * The API document as one page for people: nothing from elsewhere, and without scripts only the
@@ -391,4 +229,166 @@ export function docsPage(document: ApiDocument, baseUrl: string, isAboutOpen = f
 <nav aria-label="Contents"><p><a href="#begin">Get started</a></p><p><a href="#once">Retries and idempotency</a></p>${contents}<p><a href="#webhooks">Receive webhooks</a></p><p><a href="#config">Keys of a config</a></p><p><a href="#plans">Plans</a></p><p><a href="#client">Command-line client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
 <main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a>.${isAboutOpen ? ' <a href="/about">Service status</a>' : ''}</p>
 ${beginning(baseUrl)}${about}${onceChapter()}${chapters}${webhooksChapter()}${configChapter()}${plansChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
+}
+
+function anchor(tag: string): string {
+  return `tag-${tag.toLowerCase().replaceAll(' ', '-')}`;
+}
+
+function operationPart(document: ApiDocument, { method, path, entry }: Listed): string {
+  const responses = Object.entries(entry.responses).map(
+    ([status, response]) => [status, responseIn(document, response)] as const,
+  );
+  const successes = responses.filter(([status]) => status < '300');
+  const answered = successes.map(([status, response]) => successPart(status, response)).join('');
+  const json = jsonOf(successes.at(-1)?.[1]);
+  return `<article aria-labelledby="${entry.operationId}"><h3 id="${entry.operationId}">${escapeHtml(entry.summary)}</h3>
+<p class="route"><span class="method ${method}">${method}</span><code>${escapeHtml(path)}</code> <span class="faint">${entry.operationId}</span></p>
+${entry.description === undefined ? '' : `<p>${prose(entry.description)}</p>`}
+${parameterTable(entry.parameters)}${requestPart(entry)}${callExamples({ method, path, operationId: entry.operationId, query: queryOf(entry), ...bodyOf(entry) })}${answered}${json ? example('Example of the answer', json.example) : textExample(successes.at(-1)?.[1])}
+${refusalsPart(responses.filter(([status]) => status >= '300'))}</article>`;
+}
+
+function successPart(status: string, response: Response): string {
+  const json = jsonOf(response);
+  const what = json ? `, ${typeWords(json.schema)}` : '';
+  return `<p>Answers <strong>${escapeHtml(status)}</strong>${what}. <span class="faint">${prose(response.description)}</span></p>`;
+}
+
+function jsonOf(
+  part: { readonly content?: unknown } | undefined,
+): Record<string, unknown> | undefined {
+  const content = part && isRecord(part.content) ? part.content['application/json'] : undefined;
+  return isRecord(content) ? content : undefined;
+}
+
+/** A schema in a few words, with links to the objects that it names. */
+function typeWords(schema: unknown): string {
+  const name = refersTo(schema);
+  if (name !== undefined) return `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`;
+  if (!isRecord(schema)) return 'anything';
+  if (Array.isArray(schema.anyOf)) return schema.anyOf.map(typeWords).join(' or ');
+  if (Array.isArray(schema.enum))
+    return schema.enum.map((value) => `<code>${escapeHtml(String(value))}</code>`).join(' or ');
+  if (schema.type === 'array') {
+    const most =
+      typeof schema.maxItems === 'number' ? ` up to ${schema.maxItems.toLocaleString('en')}` : '';
+    return `list of${most} ${typeWords(schema.items)}`;
+  }
+  if (schema.type === 'object' && schema.properties === undefined) return 'object with free keys';
+  const bounds =
+    schema.minimum === undefined
+      ? lengthWords(schema)
+      : ` from ${schema.minimum} to ${schema.maximum}`;
+  return schema.type === undefined
+    ? 'anything'
+    : escapeHtml(`${schema.format ?? schema.type}${bounds}`);
+}
+
+function refersTo(schema: unknown): string | undefined {
+  return isRecord(schema) && typeof schema.$ref === 'string'
+    ? schema.$ref.replace('#/components/schemas/', '')
+    : undefined;
+}
+
+function lengthWords({ minLength, maxLength }: Record<string, unknown>): string {
+  return typeof maxLength !== 'number'
+    ? ''
+    : ` of ${typeof minLength === 'number' ? `${minLength} to` : 'up to'} ${maxLength.toLocaleString('en')}`;
+}
+
+function parameterTable(
+  parameters: readonly (Parameter & { readonly description?: string })[],
+): string {
+  const shown = parameters.filter(({ in: where }) => where !== 'cookie');
+  return shown.length === 0
+    ? ''
+    : table(
+        'Parameters',
+        shown
+          .map((one) => row(`${one.name} (${one.in})`, one.schema, one.required, one.description))
+          .join(''),
+      );
+}
+
+function table(caption: string, rows: string): string {
+  return `<div class="wide" tabindex="0" role="region" aria-label="${escapeHtml(caption)}"><table><caption>${escapeHtml(caption)}</caption><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Required</th><th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+}
+
+function row(
+  name: string,
+  schema: unknown,
+  required: boolean,
+  description: unknown,
+  hasChapter = false,
+): string {
+  const initial =
+    isRecord(schema) && schema.default !== undefined
+      ? ` Default <code>${escapeHtml(JSON.stringify(schema.default))}</code>.`
+      : '';
+  // Further paragraphs are in a chapter of their own.
+  const [first = ''] = typeof description === 'string' ? description.split('\n\n', 1) : [];
+  const words = `${prose(first)}${hasChapter ? ' <a href="#config">Every key</a>' : ''}`;
+  return `<tr><th scope="row"><code>${escapeHtml(name)}</code></th><td>${typeWords(schema)}</td><td>${required ? 'yes' : 'no'}</td><td>${words}${initial}</td></tr>`;
+}
+
+function requestPart({ requestBody }: OperationEntry): string {
+  const json = jsonOf(requestBody);
+  return json
+    ? `<p>Body: ${typeWords(json.schema)}</p>${example('Example of the body', json.example)}`
+    : '';
+}
+
+function example(label: string, value: unknown): string {
+  return `<h4>${escapeHtml(label)}</h4><pre tabindex="0"><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre>`;
+}
+
+function queryOf({ parameters }: OperationEntry): readonly string[] {
+  return parameters
+    .filter(({ in: where, required }) => where === 'query' && required)
+    .map(({ name }) => name);
+}
+
+/** The body that the examples send; nothing where the operation takes none. */
+function bodyOf({ requestBody }: OperationEntry): { readonly body?: unknown } {
+  const json = jsonOf(requestBody);
+  return json === undefined ? {} : { body: json.example };
+}
+
+/** An answer that is not JSON, unchanged. */
+function textExample(part: { readonly content?: unknown } | undefined): string {
+  const media = part && isRecord(part.content) ? Object.values(part.content)[0] : undefined;
+  const text = isRecord(media) && typeof media.example === 'string' ? media.example : undefined;
+  return text === undefined
+    ? ''
+    : `<h4>Example of the answer</h4><pre tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
+}
+
+function refusalsPart(responses: readonly (readonly [string, Response])[]): string {
+  return `<details><summary>Refusals</summary><div class="wide" tabindex="0" role="region" aria-label="Refusals"><table><thead><tr><th scope="col">Status</th><th scope="col">Code and meaning</th></tr></thead><tbody>${responses
+    .map(
+      ([status, { description }]) =>
+        `<tr><th scope="row">${escapeHtml(status)}</th><td>${description
+          .split('\n\n')
+          .map((words) => `<p>${prose(words)}</p>`)
+          .join('')}</td></tr>`,
+    )
+    .join('')}</tbody></table></div></details>`;
+}
+
+function componentPart(name: string, schema: unknown): string {
+  if (!isRecord(schema) || !isRecord(schema.properties)) return '';
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const words = typeof schema.description === 'string' ? `<p>${prose(schema.description)}</p>` : '';
+  const rows = Object.entries(schema.properties).map(([key, field]) =>
+    // A monitor's config has a chapter of its own; a channel's config depends on its kind.
+    row(
+      key,
+      field,
+      required.includes(key),
+      isRecord(field) ? field.description : undefined,
+      key === 'config' && name.startsWith('Monitor'),
+    ),
+  );
+  return `<section id="${escapeHtml(name)}"><h3>${escapeHtml(name)}</h3>${words}${table(`Fields of ${name}`, rows.join(''))}</section>`;
 }

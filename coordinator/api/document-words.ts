@@ -33,33 +33,6 @@ type Call = {
   readonly body?: unknown;
 };
 
-const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
-
-/** A text as one word of a shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-const valuesOfQuery: Readonly<Record<string, string>> = {
-  starts_at: '2027-01-01T02:00',
-  ends_at: '2027-01-01T03:00',
-};
-
-function queryText(names: readonly string[]): string {
-  const pairs = names.map((name) => `${name}=${valuesOfQuery[name] ?? name.toUpperCase()}`);
-  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
-}
-
-function curl({ method, path, query, body }: Call): string {
-  return [
-    `curl -sS --fail-with-body${method === 'GET' ? '' : ` -X ${method}`} "$ANTIPODE_URL${path.replaceAll(/\{\w+\}/g, exampleId)}${queryText(query)}"`,
-    `-H "Authorization: Bearer $ANTIPODE_TOKEN"`,
-    ...(body === undefined
-      ? []
-      : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
-  ].join(' \\\n  ');
-}
-
 const examples: ReadonlyMap<string, string> = new Map(
   commands.map((command) => [command.operation.id, exampleOf(command)]),
 );
@@ -77,6 +50,58 @@ export function callExamples(call: Call): string {
   );
 }
 
+const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
+
+function curl({ method, path, query, body }: Call): string {
+  return [
+    `curl -sS --fail-with-body${method === 'GET' ? '' : ` -X ${method}`} "$ANTIPODE_URL${path.replaceAll(/\{\w+\}/g, exampleId)}${queryText(query)}"`,
+    `-H "Authorization: Bearer $ANTIPODE_TOKEN"`,
+    ...(body === undefined
+      ? []
+      : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
+  ].join(' \\\n  ');
+}
+
+const valuesOfQuery: Readonly<Record<string, string>> = {
+  starts_at: '2027-01-01T02:00',
+  ends_at: '2027-01-01T03:00',
+};
+
+function queryText(names: readonly string[]): string {
+  const pairs = names.map((name) => `${name}=${valuesOfQuery[name] ?? name.toUpperCase()}`);
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+/** A text as one word of a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The schema of a member or parameter, with its limits and with a description. */
+export function told(
+  name: string,
+  { schema, documented: { limits, meaning } }: Field<unknown>,
+): JsonSchema {
+  return {
+    ...(limits === undefined ? schema : bounded(schema, limits)),
+    ...(schema.description === undefined && schema.$ref === undefined
+      ? { description: meaning ?? wordsOf(name) }
+      : {}),
+  };
+}
+
+/** Limits apply to a value, not to null. */
+function bounded(schema: JsonSchema, bounds: JsonSchema): JsonSchema {
+  if (Array.isArray(schema.anyOf))
+    return {
+      ...schema,
+      anyOf: schema.anyOf.map((one) =>
+        isRecord(one) && one.type !== 'null' ? bounded(one, bounds) : one,
+      ),
+    };
+  return { ...bounds, ...schema };
+}
+
 /** Members that mean the same everywhere. */
 const words: Readonly<Record<string, string>> = {
   id: 'The id of this object.',
@@ -92,15 +117,6 @@ const words: Readonly<Record<string, string>> = {
   continent: 'The continent of the probe.',
 };
 
-function idWords(name: string): string {
-  return `The id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')}.`;
-}
-
-/** A name without a description describes itself. */
-function nameWords(name: string): string {
-  return `The ${name.replaceAll('_', ' ')}.`;
-}
-
 function wordsOf(name: string): string {
   return (
     (Object.hasOwn(words, name) ? words[name] : undefined) ??
@@ -108,29 +124,13 @@ function wordsOf(name: string): string {
   );
 }
 
-/** Limits apply to a value, not to null. */
-function bounded(schema: JsonSchema, bounds: JsonSchema): JsonSchema {
-  if (Array.isArray(schema.anyOf))
-    return {
-      ...schema,
-      anyOf: schema.anyOf.map((one) =>
-        isRecord(one) && one.type !== 'null' ? bounded(one, bounds) : one,
-      ),
-    };
-  return { ...bounds, ...schema };
+function idWords(name: string): string {
+  return `The id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')}.`;
 }
 
-/** The schema of a member or parameter, with its limits and with a description. */
-export function told(
-  name: string,
-  { schema, documented: { limits, meaning } }: Field<unknown>,
-): JsonSchema {
-  return {
-    ...(limits === undefined ? schema : bounded(schema, limits)),
-    ...(schema.description === undefined && schema.$ref === undefined
-      ? { description: meaning ?? wordsOf(name) }
-      : {}),
-  };
+/** A name without a description describes itself. */
+function nameWords(name: string): string {
+  return `The ${name.replaceAll('_', ' ')}.`;
 }
 
 /** An object with descriptions of all its members. */

@@ -22,35 +22,6 @@ export function errorBody(code: string, message: string) {
   return { error: { code, message } };
 }
 
-function refused(refusal: Refusal): ErrorAnswer {
-  return {
-    status: statusOf[refusal.kind],
-    body: errorBody(refusal.code, refusal.message),
-    headers: headersOf(refusal),
-  };
-}
-
-function headersOf(refusal: Refusal): ErrorAnswer['headers'] {
-  if (refusal.kind === 'unauthenticated') return { 'www-authenticate': 'Bearer' };
-  if (refusal.code === 'idempotency_key_in_use') return { 'retry-after': '1' };
-  if (refusal.waitS !== undefined) return { 'retry-after': String(refusal.waitS) };
-  return refusal.kind === 'unavailable' ? { 'retry-after': '5' } : {};
-}
-
-function sizeWords(bytes: number): string {
-  return bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`;
-}
-
-/** What Fastify itself refuses: a body over the limit, or one of another length than stated. */
-function fromFramework(error: unknown, mostBody: number): Refusal | undefined {
-  if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined;
-  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new Refusal('body_too_large', `The body is larger than ${sizeWords(mostBody)}.`);
-  if (typeof error.statusCode === 'number' && error.statusCode < 500)
-    return new Refusal('request_malformed', 'The request could not be read.');
-  return undefined;
-}
-
 /** The only place where a failure becomes an HTTP answer. */
 export function answerOf(error: unknown, mostBody = bodyLimit): ErrorAnswer {
   if (error instanceof InvalidInput)
@@ -69,39 +40,40 @@ export function answerOf(error: unknown, mostBody = bodyLimit): ErrorAnswer {
   };
 }
 
+/** What Fastify itself refuses: a body over the limit, or one of another length than stated. */
+function fromFramework(error: unknown, mostBody: number): Refusal | undefined {
+  if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined;
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return new Refusal('body_too_large', `The body is larger than ${sizeWords(mostBody)}.`);
+  if (typeof error.statusCode === 'number' && error.statusCode < 500)
+    return new Refusal('request_malformed', 'The request could not be read.');
+  return undefined;
+}
+
+function sizeWords(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`;
+}
+
+function refused(refusal: Refusal): ErrorAnswer {
+  return {
+    status: statusOf[refusal.kind],
+    body: errorBody(refusal.code, refusal.message),
+    headers: headersOf(refusal),
+  };
+}
+
+function headersOf(refusal: Refusal): ErrorAnswer['headers'] {
+  if (refusal.kind === 'unauthenticated') return { 'www-authenticate': 'Bearer' };
+  if (refusal.code === 'idempotency_key_in_use') return { 'retry-after': '1' };
+  if (refusal.waitS !== undefined) return { 'retry-after': String(refusal.waitS) };
+  return refusal.kind === 'unavailable' ? { 'retry-after': '5' } : {};
+}
+
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
 /** Below this size, compression gains nothing. */
 const leastBytes = 1_000;
-
-/** Weak: an answer is the same in any encoding. */
-function tagOf(bytes: Buffer): string {
-  return `W/"${hash('sha256', bytes, 'base64url').slice(0, 27)}"`;
-}
-
-function opaque(tag: string): string {
-  return tag.trim().replace(/^W\//, '');
-}
-
-function hasIt(known: string | undefined, tag: string): boolean {
-  return (
-    known !== undefined &&
-    (known.trim() === '*' || known.split(',').some((one) => opaque(one) === opaque(tag)))
-  );
-}
-
-/** Whether the caller accepts an encoding: it is named, and its weight is not zero. */
-function takes(accepted: string, encoding: string): boolean {
-  return accepted.split(',').some((part) => {
-    const [name = '', ...parameters] = part.split(';').map((one) => one.trim().toLowerCase());
-    return name === encoding && !parameters.some((one) => /^q=0(?:\.0*)?$/.test(one));
-  });
-}
-
-function isRead({ method }: FastifyRequest): boolean {
-  return method === 'GET' || method === 'HEAD';
-}
 
 /**
  * How an answer is sent: with a tag of its content, not again to a caller who has it, and with the
@@ -153,4 +125,32 @@ export async function send(
   const [encoding, zipping] = small;
   reply.header('content-encoding', encoding).removeHeader('content-length');
   return zipping;
+}
+
+function isRead({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** Weak: an answer is the same in any encoding. */
+function tagOf(bytes: Buffer): string {
+  return `W/"${hash('sha256', bytes, 'base64url').slice(0, 27)}"`;
+}
+
+function hasIt(known: string | undefined, tag: string): boolean {
+  return (
+    known !== undefined &&
+    (known.trim() === '*' || known.split(',').some((one) => opaque(one) === opaque(tag)))
+  );
+}
+
+function opaque(tag: string): string {
+  return tag.trim().replace(/^W\//, '');
+}
+
+/** Whether the caller accepts an encoding: it is named, and its weight is not zero. */
+function takes(accepted: string, encoding: string): boolean {
+  return accepted.split(',').some((part) => {
+    const [name = '', ...parameters] = part.split(';').map((one) => one.trim().toLowerCase());
+    return name === encoding && !parameters.some((one) => /^q=0(?:\.0*)?$/.test(one));
+  });
 }

@@ -213,66 +213,14 @@ export type ApiDocument = {
   };
 };
 
-function header(name: string) {
-  return { $ref: `#/components/headers/${name}` };
-}
-
 const counted = {
   'RateLimit-Remaining': header('RateLimit-Remaining'),
   'RateLimit-Reset': header('RateLimit-Reset'),
   'X-Request-Id': header('X-Request-Id'),
 };
 
-function parametersOf(where: 'path' | 'query', shape: Shape): readonly Parameter[] {
-  return Object.entries(shape).map(([name, field]) => {
-    const { description, ...schema } = told(name, field);
-    return {
-      name,
-      in: where,
-      required: field.absent === undefined,
-      ...(description === undefined ? {} : { description }),
-      schema,
-    };
-  });
-}
-
-const sessionCookie: Parameter & { readonly description: string } = {
-  name: 'svc_session',
-  in: 'cookie',
-  required: false,
-  description: 'Accepted and ignored: only a bearer token authenticates here.',
-  schema: { anyOf: [{ type: 'string' }, { type: 'null' }] },
-};
-
-function successOf(operation: RestOperation): Readonly<Record<string, Response>> {
-  if (!operation.response)
-    return { [operation.success]: { description: 'Done; no body.', headers: counted } };
-  const common = operation.method === 'POST' ? { ...counted, [replayedHeader]: replayed } : counted;
-  const headers = {
-    ...common,
-    ...(operation.method === 'GET' ? { ETag: header('ETag') } : {}),
-    ...(hasPlace(operation) ? { Location: header('Location') } : {}),
-  };
-  const content = {
-    'application/json': {
-      schema: operation.response.schema,
-      example: operation.response.documented.example,
-    },
-  };
-  return {
-    [operation.success]: {
-      description: operation.success === 201 ? 'Created.' : 'Success.',
-      headers,
-      content,
-    },
-    ...(operation.otherSuccess && {
-      [operation.otherSuccess.status]: {
-        description: operation.otherSuccess.when,
-        headers: common,
-        content,
-      },
-    }),
-  };
+function header(name: string) {
+  return { $ref: `#/components/headers/${name}` };
 }
 
 const extraHeaders: Readonly<Record<string, Json>> = {
@@ -282,27 +230,6 @@ const extraHeaders: Readonly<Record<string, Json>> = {
   503: { 'Retry-After': header('Retry-After'), ...counted },
   500: counted,
 };
-
-function refusedWith(codes: readonly RefusalCode[], status: number): Response {
-  return {
-    description: codes.map((code) => `\`${code}\`: ${meaningOf(code)}`).join('\n\n'),
-    headers: {
-      ...(extraHeaders[status] ?? counted),
-      ...(codes.includes('idempotency_key_in_use') ? { 'Retry-After': whileInUse } : {}),
-    },
-    content: {
-      'application/json': {
-        schema: ErrorOut.schema,
-        examples: Object.fromEntries(
-          codes.map((code) => [
-            code,
-            { summary: code, value: { error: { code, message: meaningOf(code) } } },
-          ]),
-        ),
-      },
-    },
-  };
-}
 
 /** An example of a validation failure. */
 const validationExample = {
@@ -317,65 +244,6 @@ const validationExample = {
   ],
 };
 
-const validationFailure: Response = {
-  description:
-    'The path, the query or the body is not of the described form; every fault is named.',
-  headers: counted,
-  content: {
-    'application/json': {
-      schema: { $ref: '#/components/schemas/HTTPValidationError' },
-      example: validationExample,
-    },
-  },
-};
-
-/** Sent before a route is found, so it carries no count. */
-const tooSlow: Response = {
-  ...refusedWith(['request_malformed'], 431),
-  description: '`request_malformed`: The request did not arrive within a minute.',
-};
-
-/** Refusals that many operations share, by code: the document has them once. */
-const shared: Readonly<Record<string, string>> = {
-  'token_missing token_invalid': 'Unauthenticated',
-  'scope_insufficient role_insufficient': 'MayNotWrite',
-  request_malformed: 'Unreadable',
-  body_too_large: 'BodyTooLarge',
-  headers_too_large: 'HeadersTooLarge',
-  rate_limited: 'TooManyCalls',
-  unavailable: 'Unavailable',
-  internal: 'Internal',
-};
-
-function openapiReference(name: string): Reference {
-  return { $ref: `#/components/responses/${name}` };
-}
-
-function refusalsByStatus(
-  operation: RestOperation,
-): Readonly<Record<string, Response | Reference>> {
-  return Object.fromEntries(
-    [...Map.groupBy(refusalsOf(operation), statusOfCode)].map(([status, codes]) => {
-      const name = shared[codes.join(' ')];
-      return [
-        String(status),
-        name === undefined ? refusedWith(codes, status) : openapiReference(name),
-      ];
-    }),
-  );
-}
-
-function sharedResponses(): ApiDocument['components']['responses'] {
-  const refused = restOperations.flatMap((operation) => [
-    ...Map.groupBy(refusalsOf(operation), statusOfCode),
-  ]);
-  const named = refused.flatMap(([status, codes]) => {
-    const name = shared[codes.join(' ')];
-    return name === undefined ? [] : [[name, refusedWith(codes, status)] as const];
-  });
-  return { ...Object.fromEntries(named), TooSlow: tooSlow, ValidationFailure: validationFailure };
-}
-
 /** A response itself, wherever the document defines it. */
 export function responseIn(document: ApiDocument, response: Response | Reference): Response {
   if (!('$ref' in response)) return response;
@@ -384,15 +252,71 @@ export function responseIn(document: ApiDocument, response: Response | Reference
   return found;
 }
 
-function unprocessableOf(operation: RestOperation): Response | Reference {
-  const own = [
-    ...(operation.method === 'POST' ? reusedKey : []),
-    ...refusalsOf(operation).filter((code) => statusOfCode(code) === 422),
-  ];
-  return own.length > 0
-    ? validationOr(validationFailure, own)
-    : openapiReference('ValidationFailure');
+const about = `Monitors targets from several continents and alerts when one fails. What the web interface can do to monitors, incidents,
+maintenance windows, groups and status pages, this API can do with the same roles and the same limits of the plan.
+
+Send a token as \`Authorization: Bearer svc_…\`; \`GET /api/v1/me\` returns its owner. Create a token under API & assistants in your
+account. It acts for one organisation and can do no more than the person who created it: writing needs a \`read_write\` token and a role
+that may write.
+
+Each token may make 120 calls a minute, where the operator of the service did not choose another number. \`RateLimit-Remaining\` and
+\`RateLimit-Reset\` (seconds) stand on every answer below \`/api/v1\`, this document and refusals included; a call without a valid token
+counts for its address. What is only asked on the way there tells that count too, but adds nothing to it and is never refused: what leads
+on to the docs, what a browser asks before a call, \`/health\`, \`/livez\`, \`/readyz\` and addresses where nothing is. Pages for people have
+no such headers, nor has a request that could not be read as HTTP.
+
+Lists come in pages: send \`next_cursor\` back as \`cursor\` until it is null. Ids are UUIDs, date-times are in UTC. A refusal has a body
+\`{"error": {"code", "message"}}\`; branch on the code, which is stable. An unknown route answers 404 \`route_not_found\`, a wrong method
+405 \`method_not_allowed\` with \`Allow\`.
+
+Answers to GET carry an \`ETag\`: sent back as \`If-None-Match\`, what has not changed is answered 304. HEAD is answered wherever GET is. Answers
+come as brotli or gzip to who takes it. \`X-Request-Id\` names each call.
+
+A POST may carry an \`Idempotency-Key\` of your choice: sent again within 24 hours, it is answered as it was the first time and does nothing again.
+So you can safely retry a call whose answer got lost; \`GET /api/v1/docs\` says more, under "Retries and idempotency".
+
+Version 1 only grows: fields may be added, none is removed or changes its type.`;
+
+/** The API document, made from the table of operations alone. */
+export function apiDocument(baseUrl: string): ApiDocument {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Antipode',
+      version: apiVersion,
+      'x-revision': apiRevision,
+      summary: 'Monitoring service HTTP API, version 1',
+      description: about,
+      contact: { name: 'Operator of this installation', url: baseUrl },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: baseUrl }],
+    tags,
+    paths: {
+      ...Object.fromEntries(
+        [...Map.groupBy(restOperations, ({ path }) => path)].map(([path, those]) => [
+          path,
+          Object.fromEntries(
+            those.map((operation) => [operation.method.toLowerCase(), entryOf(operation)]),
+          ),
+        ]),
+      ),
+      [figuresOperation.path]: {
+        get: entryOf(figuresOperation, figuresSuccess({ ...counted, ETag: header('ETag') })),
+      },
+    },
+    webhooks: { event: { post: eventPost } },
+    components: components(),
+  };
 }
+
+const sessionCookie: Parameter & { readonly description: string } = {
+  name: 'svc_session',
+  in: 'cookie',
+  required: false,
+  description: 'Accepted and ignored: only a bearer token authenticates here.',
+  schema: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+};
 
 function entryOf(operation: RestOperation, success = successOf(operation)): OperationEntry {
   return {
@@ -427,41 +351,122 @@ function entryOf(operation: RestOperation, success = successOf(operation)): Oper
   };
 }
 
-/** Every named object that the operations use, and those inside them. */
-function componentsOf(named: readonly NamedSchema[]): readonly (readonly [string, JsonSchema])[] {
-  return named.flatMap((component) => [
-    [
-      component.name,
-      withConfigSchemas(component.name, withConfigKeys(component.name, describedObject(component))),
-    ] as const,
-    ...componentsOf(component.components),
-  ]);
+function successOf(operation: RestOperation): Readonly<Record<string, Response>> {
+  if (!operation.response)
+    return { [operation.success]: { description: 'Done; no body.', headers: counted } };
+  const common = operation.method === 'POST' ? { ...counted, [replayedHeader]: replayed } : counted;
+  const headers = {
+    ...common,
+    ...(operation.method === 'GET' ? { ETag: header('ETag') } : {}),
+    ...(hasPlace(operation) ? { Location: header('Location') } : {}),
+  };
+  const content = {
+    'application/json': {
+      schema: operation.response.schema,
+      example: operation.response.documented.example,
+    },
+  };
+  return {
+    [operation.success]: {
+      description: operation.success === 201 ? 'Created.' : 'Success.',
+      headers,
+      content,
+    },
+    ...(operation.otherSuccess && {
+      [operation.otherSuccess.status]: {
+        description: operation.otherSuccess.when,
+        headers: common,
+        content,
+      },
+    }),
+  };
 }
 
-const about = `Monitors targets from several continents and alerts when one fails. What the web interface can do to monitors, incidents,
-maintenance windows, groups and status pages, this API can do with the same roles and the same limits of the plan.
+function parametersOf(where: 'path' | 'query', shape: Shape): readonly Parameter[] {
+  return Object.entries(shape).map(([name, field]) => {
+    const { description, ...schema } = told(name, field);
+    return {
+      name,
+      in: where,
+      required: field.absent === undefined,
+      ...(description === undefined ? {} : { description }),
+      schema,
+    };
+  });
+}
 
-Send a token as \`Authorization: Bearer svc_…\`; \`GET /api/v1/me\` returns its owner. Create a token under API & assistants in your
-account. It acts for one organisation and can do no more than the person who created it: writing needs a \`read_write\` token and a role
-that may write.
+/** Refusals that many operations share, by code: the document has them once. */
+const shared: Readonly<Record<string, string>> = {
+  'token_missing token_invalid': 'Unauthenticated',
+  'scope_insufficient role_insufficient': 'MayNotWrite',
+  request_malformed: 'Unreadable',
+  body_too_large: 'BodyTooLarge',
+  headers_too_large: 'HeadersTooLarge',
+  rate_limited: 'TooManyCalls',
+  unavailable: 'Unavailable',
+  internal: 'Internal',
+};
 
-Each token may make 120 calls a minute, where the operator of the service did not choose another number. \`RateLimit-Remaining\` and
-\`RateLimit-Reset\` (seconds) stand on every answer below \`/api/v1\`, this document and refusals included; a call without a valid token
-counts for its address. What is only asked on the way there tells that count too, but adds nothing to it and is never refused: what leads
-on to the docs, what a browser asks before a call, \`/health\`, \`/livez\`, \`/readyz\` and addresses where nothing is. Pages for people have
-no such headers, nor has a request that could not be read as HTTP.
+function refusalsByStatus(
+  operation: RestOperation,
+): Readonly<Record<string, Response | Reference>> {
+  return Object.fromEntries(
+    [...Map.groupBy(refusalsOf(operation), statusOfCode)].map(([status, codes]) => {
+      const name = shared[codes.join(' ')];
+      return [
+        String(status),
+        name === undefined ? refusedWith(codes, status) : openapiReference(name),
+      ];
+    }),
+  );
+}
 
-Lists come in pages: send \`next_cursor\` back as \`cursor\` until it is null. Ids are UUIDs, date-times are in UTC. A refusal has a body
-\`{"error": {"code", "message"}}\`; branch on the code, which is stable. An unknown route answers 404 \`route_not_found\`, a wrong method
-405 \`method_not_allowed\` with \`Allow\`.
+function refusedWith(codes: readonly RefusalCode[], status: number): Response {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${meaningOf(code)}`).join('\n\n'),
+    headers: {
+      ...(extraHeaders[status] ?? counted),
+      ...(codes.includes('idempotency_key_in_use') ? { 'Retry-After': whileInUse } : {}),
+    },
+    content: {
+      'application/json': {
+        schema: ErrorOut.schema,
+        examples: Object.fromEntries(
+          codes.map((code) => [
+            code,
+            { summary: code, value: { error: { code, message: meaningOf(code) } } },
+          ]),
+        ),
+      },
+    },
+  };
+}
 
-Answers to GET carry an \`ETag\`: sent back as \`If-None-Match\`, what has not changed is answered 304. HEAD is answered wherever GET is. Answers
-come as brotli or gzip to who takes it. \`X-Request-Id\` names each call.
+function openapiReference(name: string): Reference {
+  return { $ref: `#/components/responses/${name}` };
+}
 
-A POST may carry an \`Idempotency-Key\` of your choice: sent again within 24 hours, it is answered as it was the first time and does nothing again.
-So you can safely retry a call whose answer got lost; \`GET /api/v1/docs\` says more, under "Retries and idempotency".
+const validationFailure: Response = {
+  description:
+    'The path, the query or the body is not of the described form; every fault is named.',
+  headers: counted,
+  content: {
+    'application/json': {
+      schema: { $ref: '#/components/schemas/HTTPValidationError' },
+      example: validationExample,
+    },
+  },
+};
 
-Version 1 only grows: fields may be added, none is removed or changes its type.`;
+function unprocessableOf(operation: RestOperation): Response | Reference {
+  const own = [
+    ...(operation.method === 'POST' ? reusedKey : []),
+    ...refusalsOf(operation).filter((code) => statusOfCode(code) === 422),
+  ];
+  return own.length > 0
+    ? validationOr(validationFailure, own)
+    : openapiReference('ValidationFailure');
+}
 
 function components(): ApiDocument['components'] {
   return {
@@ -511,37 +516,32 @@ function components(): ApiDocument['components'] {
   };
 }
 
-/** The API document, made from the table of operations alone. */
-export function apiDocument(baseUrl: string): ApiDocument {
-  return {
-    openapi: '3.1.1',
-    info: {
-      title: 'Antipode',
-      version: apiVersion,
-      'x-revision': apiRevision,
-      summary: 'Monitoring service HTTP API, version 1',
-      description: about,
-      contact: { name: 'Operator of this installation', url: baseUrl },
-      license: { name: 'MIT', identifier: 'MIT' },
-    },
-    servers: [{ url: baseUrl }],
-    tags,
-    paths: {
-      ...Object.fromEntries(
-        [...Map.groupBy(restOperations, ({ path }) => path)].map(([path, those]) => [
-          path,
-          Object.fromEntries(
-            those.map((operation) => [operation.method.toLowerCase(), entryOf(operation)]),
-          ),
-        ]),
-      ),
-      [figuresOperation.path]: {
-        get: entryOf(figuresOperation, figuresSuccess({ ...counted, ETag: header('ETag') })),
-      },
-    },
-    webhooks: { event: { post: eventPost } },
-    components: components(),
-  };
+/** Every named object that the operations use, and those inside them. */
+function componentsOf(named: readonly NamedSchema[]): readonly (readonly [string, JsonSchema])[] {
+  return named.flatMap((component) => [
+    [
+      component.name,
+      withConfigSchemas(component.name, withConfigKeys(component.name, describedObject(component))),
+    ] as const,
+    ...componentsOf(component.components),
+  ]);
+}
+
+/** Sent before a route is found, so it carries no count. */
+const tooSlow: Response = {
+  ...refusedWith(['request_malformed'], 431),
+  description: '`request_malformed`: The request did not arrive within a minute.',
+};
+
+function sharedResponses(): ApiDocument['components']['responses'] {
+  const refused = restOperations.flatMap((operation) => [
+    ...Map.groupBy(refusalsOf(operation), statusOfCode),
+  ]);
+  const named = refused.flatMap(([status, codes]) => {
+    const name = shared[codes.join(' ')];
+    return name === undefined ? [] : [[name, refusedWith(codes, status)] as const];
+  });
+  return { ...Object.fromEntries(named), TooSlow: tooSlow, ValidationFailure: validationFailure };
 }
 
 const rows: { readonly [K in keyof Plan]: string } = {
@@ -558,22 +558,6 @@ const rows: { readonly [K in keyof Plan]: string } = {
   check_days: 'Days for which single checks are kept, if the installation keeps them as long',
 };
 
-function isLimit(key: string): key is keyof Plan {
-  return Object.hasOwn(rows, key);
-}
-
-/** Limits for all plans, where a plan has no number of its own. */
-const withoutNumber: Partial<Record<keyof Plan, string>> = { min_interval_s: '10' };
-
-function shown(key: keyof Plan, value: number): string {
-  if (value === 0 && withoutNumber[key] !== undefined) return withoutNumber[key];
-  return Number.isFinite(value) ? value.toLocaleString('en') : 'no limit';
-}
-
-function row(key: keyof Plan): string {
-  return `<tr><th scope="row">${escapeHtml(rows[key])}</th>${planNames.map((plan) => `<td>${shown(key, plans[plan][key])}</td>`).join('')}</tr>`;
-}
-
 /** A chapter of the page: the limits of each plan, from the table with the plans' numbers. */
 export function plansChapter(): string {
   return `<h2 id="plans">Plans</h2><p>The limits of an organisation, by plan. <code>GET /api/v1/me</code> returns the plan; only the operator of the installation can change it. Calls beyond a limit are refused with 403 and a code that begins with <code>plan_limit_</code>.</p>
@@ -582,4 +566,20 @@ export function plansChapter(): string {
     .join(
       '',
     )}</tr></thead><tbody>${Object.keys(rows).filter(isLimit).map(row).join('')}</tbody></table></div>`;
+}
+
+function isLimit(key: string): key is keyof Plan {
+  return Object.hasOwn(rows, key);
+}
+
+function row(key: keyof Plan): string {
+  return `<tr><th scope="row">${escapeHtml(rows[key])}</th>${planNames.map((plan) => `<td>${shown(key, plans[plan][key])}</td>`).join('')}</tr>`;
+}
+
+/** Limits for all plans, where a plan has no number of its own. */
+const withoutNumber: Partial<Record<keyof Plan, string>> = { min_interval_s: '10' };
+
+function shown(key: keyof Plan, value: number): string {
+  if (value === 0 && withoutNumber[key] !== undefined) return withoutNumber[key];
+  return Number.isFinite(value) ? value.toLocaleString('en') : 'no limit';
 }

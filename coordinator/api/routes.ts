@@ -82,24 +82,6 @@ export function answeredBeforehand(request: FastifyRequest, reply: FastifyReply)
   return true;
 }
 
-function nothingHere(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  beside: SetLimitHeaders,
-): FastifyReply {
-  beside(request.ip, reply);
-  reply.header('cache-control', 'no-store');
-  const allowed = methodsOf(request.url);
-  if (allowed.length > 0)
-    return reply
-      .code(405)
-      .header('allow', allowed.join(', '))
-      .send(errorBody('method_not_allowed', `This address answers to ${allowed.join(', ')}.`));
-  return reply
-    .code(404)
-    .send(errorBody('route_not_found', 'No such route; the API is described at /api/v1/docs.'));
-}
-
 /** Answers a person with a page. False: a program asks. */
 export type AnswerPerson = (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
 
@@ -130,24 +112,29 @@ export function refuseOutside(
   });
 }
 
+function nothingHere(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  beside: SetLimitHeaders,
+): FastifyReply {
+  beside(request.ip, reply);
+  reply.header('cache-control', 'no-store');
+  const allowed = methodsOf(request.url);
+  if (allowed.length > 0)
+    return reply
+      .code(405)
+      .header('allow', allowed.join(', '))
+      .send(errorBody('method_not_allowed', `This address answers to ${allowed.join(', ')}.`));
+  return reply
+    .code(404)
+    .send(errorBody('route_not_found', 'No such route; the API is described at /api/v1/docs.'));
+}
+
 export type { RestDependencies, TokenCaller } from './caller.ts';
 export { limitHeaders, type SetLimitHeaders } from './caller.ts';
 export { restServerOptions } from './server.ts';
 
-/** `/monitors/{monitor_id}` in the router's syntax. */
-function routePath(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}
-
 const noRoute = 'There is no such route.';
-
-/** Says why nothing answers to this method at this address. */
-function refuseRoute(request: FastifyRequest, reply: FastifyReply): never {
-  const allowed = methodsOf(request.url);
-  if (allowed.length === 0) throw new Refusal('route_not_found', noRoute);
-  reply.header('allow', allowed.join(', '));
-  throw new Refusal('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
-}
 
 const json = 'application/json; charset=utf-8';
 
@@ -305,6 +292,19 @@ export function restRoutes<Caller extends TokenCaller>(
       .header('access-control-allow-origin', '*')
       .send(schema);
   });
+}
+
+/** Says why nothing answers to this method at this address. */
+function refuseRoute(request: FastifyRequest, reply: FastifyReply): never {
+  const allowed = methodsOf(request.url);
+  if (allowed.length === 0) throw new Refusal('route_not_found', noRoute);
+  reply.header('allow', allowed.join(', '));
+  throw new Refusal('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
+}
+
+/** `/monitors/{monitor_id}` in the router's syntax. */
+function routePath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
 async function carry<Caller extends TokenCaller>(

@@ -71,32 +71,6 @@ export async function answerOnce(asked: Promise<Outcome>, reply: FastifyReply): 
   return outcome.answered;
 }
 
-/** A proxy passes on entries of proxies before it; no real request takes more hops than this. */
-const maxHops = 16;
-
-/** The address of an entry; some proxies add the port. Undefined: it is no address. */
-function addressIn(entry: string): string | undefined {
-  const text = entry.trim();
-  const [, inBrackets, withPort] = /^(?:\[(.+)\](?::\d+)?|([\d.]+):\d+)$/.exec(text) ?? [];
-  const address = parseAddress(inBrackets ?? withPort ?? text);
-  return address && unmapped(address).toString();
-}
-
-/**
- * The trusted part of X-Forwarded-For: from the nearest proxy on, as far as there are addresses. An
- * entry that is no address hides all before it; otherwise a caller's own entry would count where a
- * proxy could not name one.
- */
-function soundForwarded(header: string): string | undefined {
-  const sound: string[] = [];
-  for (const entry of header.split(',').slice(-maxHops).toReversed()) {
-    const address = addressIn(entry);
-    if (address === undefined) break;
-    sound.unshift(address);
-  }
-  return sound.length === 0 ? undefined : sound.join(', ');
-}
-
 export type Forwarded = {
   /**
    * For the server: a request's address is the first, counted from us, that is not in this list.
@@ -143,21 +117,36 @@ export function createForwarded(trusted: readonly string[], log: Pick<Log, 'warn
   };
 }
 
+/** A proxy passes on entries of proxies before it; no real request takes more hops than this. */
+const maxHops = 16;
+
+/**
+ * The trusted part of X-Forwarded-For: from the nearest proxy on, as far as there are addresses. An
+ * entry that is no address hides all before it; otherwise a caller's own entry would count where a
+ * proxy could not name one.
+ */
+function soundForwarded(header: string): string | undefined {
+  const sound: string[] = [];
+  for (const entry of header.split(',').slice(-maxHops).toReversed()) {
+    const address = addressIn(entry);
+    if (address === undefined) break;
+    sound.unshift(address);
+  }
+  return sound.length === 0 ? undefined : sound.join(', ');
+}
+
+/** The address of an entry; some proxies add the port. Undefined: it is no address. */
+function addressIn(entry: string): string | undefined {
+  const text = entry.trim();
+  const [, inBrackets, withPort] = /^(?:\[(.+)\](?::\d+)?|([\d.]+):\d+)$/.exec(text) ?? [];
+  const address = parseAddress(inBrackets ?? withPort ?? text);
+  return address && unmapped(address).toString();
+}
+
 /** The path of version 1 of the API. */
 export const prefix = '/api/v1';
 
 const lenient = new TextDecoder('utf-8');
-
-function bytesOf(escapes: string): Uint8Array {
-  return Uint8Array.from(escapes.match(/[0-9a-f]{2}/gi) ?? [], (pair) => Number.parseInt(pair, 16));
-}
-
-/** Percent-decoding that never fails: a stray % stays, invalid UTF-8 becomes U+FFFD. */
-function decode(text: string): string {
-  return text.includes('%')
-    ? text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => lenient.decode(bytesOf(run)))
-    : text;
-}
 
 /**
  * The query of a URL, parsed as form data: + is a space, the last of several values wins, a name
@@ -177,6 +166,17 @@ export function queryOf(url: string): Readonly<Record<string, string>> {
         return [decode(name.replaceAll('+', ' ')), decode(value.replaceAll('+', ' '))];
       }),
   );
+}
+
+/** Percent-decoding that never fails: a stray % stays, invalid UTF-8 becomes U+FFFD. */
+function decode(text: string): string {
+  return text.includes('%')
+    ? text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => lenient.decode(bytesOf(run)))
+    : text;
+}
+
+function bytesOf(escapes: string): Uint8Array {
+  return Uint8Array.from(escapes.match(/[0-9a-f]{2}/gi) ?? [], (pair) => Number.parseInt(pair, 16));
 }
 
 /**
@@ -201,14 +201,6 @@ function soundRun(run: string): string {
 /** Paths without a token. */
 export const openPaths = [`${prefix}/openapi.json`, `${prefix}/docs`] as const;
 
-function pattern(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
-}
-
-function withHead(method: string): readonly string[] {
-  return method === 'GET' ? ['GET', 'HEAD'] : [method];
-}
-
 /** Paths beside the API that clients request on their way to it. */
 const besidePaths = ['/docs', '/docs/', `${prefix}/docs/`, '/health', '/livez', '/readyz'] as const;
 
@@ -222,8 +214,8 @@ const byName: ReadonlyMap<string, readonly string[]> = new Map([
   ),
 ]);
 
-function pathOf(url: string): string {
-  return url.split(/[?#]/, 1)[0] ?? '';
+function withHead(method: string): readonly string[] {
+  return method === 'GET' ? ['GET', 'HEAD'] : [method];
 }
 
 /**
@@ -232,6 +224,10 @@ function pathOf(url: string): string {
  */
 export function isNameAlone(url: string, method: string): boolean {
   return byName.get(pathOf(url))?.includes(method) === false;
+}
+
+function pathOf(url: string): string {
+  return url.split(/[?#]/, 1)[0] ?? '';
 }
 
 /** The methods of a path; none where there is no such route. */
@@ -247,90 +243,16 @@ export function methodsOf(url: string): readonly string[] {
   );
 }
 
+function pattern(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+}
+
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP\/1\.[01]\r?\n/;
 
 /**
  * The rate limit of a caller's address, per server. It is not counted, because no request was read.
  */
 const looks = new WeakMap<Server, RateLimiter['look']>();
-
-function countWords(server: Server, address: string | undefined): Readonly<Record<string, string>> {
-  const look = looks.get(server);
-  if (look === undefined || address === undefined) return {};
-  return countHeaders(look(subjectOfAddress(address)));
-}
-
-type Bare = { readonly status: string; readonly body: unknown; readonly headers?: string };
-
-/** A method that the HTTP parser itself does not know. */
-function unknownMethod(error: Error): Bare | undefined {
-  if (
-    codeOf(error) !== 'HPE_INVALID_METHOD' ||
-    !('rawPacket' in error) ||
-    !Buffer.isBuffer(error.rawPacket)
-  )
-    return undefined;
-  const [, method = '', address] = requestLine.exec(error.rawPacket.toString('latin1')) ?? [];
-  if (address === undefined) return undefined;
-  const allowed = methodsOf(address);
-  // The fault lies in a request behind this one.
-  if (allowed.includes(method)) return undefined;
-  if (allowed.length === 0)
-    return {
-      status: '404 Not Found',
-      body: errorBody('route_not_found', 'There is no such route.'),
-    };
-  const body = errorBody('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
-  return { status: '405 Method Not Allowed', body, headers: `Allow: ${allowed.join(', ')}\r\n` };
-}
-
-function malformed(status: string, message: string): Bare {
-  return {
-    status,
-    body: errorBody('request_malformed', message),
-  };
-}
-
-function unreadable(error: Error): Bare {
-  if (codeOf(error) === 'HPE_HEADER_OVERFLOW')
-    return {
-      status: '431 Request Header Fields Too Large',
-      body: errorBody('headers_too_large', 'The headers are larger than 16 KiB.'),
-    };
-  return codeOf(error) === 'ERR_HTTP_REQUEST_TIMEOUT'
-    ? malformed('408 Request Timeout', 'The request did not arrive in time; send all of it.')
-    : malformed('400 Bad Request', 'The request could not be read.');
-}
-
-function answerBare(
-  socket: Duplex,
-  { status, body, headers = '' }: Bare,
-  count: Readonly<Record<string, string>>,
-): void {
-  const counted = Object.entries(count).map(([name, value]) => `${name}: ${value}\r\n`);
-  const text = JSON.stringify(body);
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${newId()}\r\n${counted.join('')}${headers}Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
-  );
-}
-
-/**
- * Requests that cannot be parsed as HTTP are answered here, on the bare socket: no route has been
- * found yet.
- */
-function refuseUnreadable(
-  this: Pick<FastifyInstance, 'server'>,
-  error: Error,
-  socket: Socket,
-): void {
-  if (codeOf(error) === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else
-    answerBare(
-      socket,
-      unknownMethod(error) ?? unreadable(error),
-      countWords(this.server, socket.remoteAddress),
-    );
-}
 
 /**
  * Replaces Node's own answers, which are sent before any of our code runs, without a reason and
@@ -361,9 +283,31 @@ export function answerInWords(server: Server, { look }: Pick<RateLimiter, 'look'
   });
 }
 
-/** The shapes of the operations validate requests and answers, not the server. */
-function noSchemas(): never {
-  throw new Error('a route has a schema of the server, which has no compiler for it');
+type Bare = { readonly status: string; readonly body: unknown; readonly headers?: string };
+
+function answerBare(
+  socket: Duplex,
+  { status, body, headers = '' }: Bare,
+  count: Readonly<Record<string, string>>,
+): void {
+  const counted = Object.entries(count).map(([name, value]) => `${name}: ${value}\r\n`);
+  const text = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${newId()}\r\n${counted.join('')}${headers}Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+  );
+}
+
+function malformed(status: string, message: string): Bare {
+  return {
+    status,
+    body: errorBody('request_malformed', message),
+  };
+}
+
+function countWords(server: Server, address: string | undefined): Readonly<Record<string, string>> {
+  const look = looks.get(server);
+  if (look === undefined || address === undefined) return {};
+  return countHeaders(look(subjectOfAddress(address)));
 }
 
 /** Options of the server that the API needs; pass them to the Fastify instance. */
@@ -392,3 +336,59 @@ export const restServerOptions = {
   // Without these it would load a hundred modules at every start, for schemas that no route has.
   schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
 } as const satisfies FastifyHttpOptions<Server>;
+
+/**
+ * Requests that cannot be parsed as HTTP are answered here, on the bare socket: no route has been
+ * found yet.
+ */
+function refuseUnreadable(
+  this: Pick<FastifyInstance, 'server'>,
+  error: Error,
+  socket: Socket,
+): void {
+  if (codeOf(error) === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else
+    answerBare(
+      socket,
+      unknownMethod(error) ?? unreadable(error),
+      countWords(this.server, socket.remoteAddress),
+    );
+}
+
+/** A method that the HTTP parser itself does not know. */
+function unknownMethod(error: Error): Bare | undefined {
+  if (
+    codeOf(error) !== 'HPE_INVALID_METHOD' ||
+    !('rawPacket' in error) ||
+    !Buffer.isBuffer(error.rawPacket)
+  )
+    return undefined;
+  const [, method = '', address] = requestLine.exec(error.rawPacket.toString('latin1')) ?? [];
+  if (address === undefined) return undefined;
+  const allowed = methodsOf(address);
+  // The fault lies in a request behind this one.
+  if (allowed.includes(method)) return undefined;
+  if (allowed.length === 0)
+    return {
+      status: '404 Not Found',
+      body: errorBody('route_not_found', 'There is no such route.'),
+    };
+  const body = errorBody('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
+  return { status: '405 Method Not Allowed', body, headers: `Allow: ${allowed.join(', ')}\r\n` };
+}
+
+function unreadable(error: Error): Bare {
+  if (codeOf(error) === 'HPE_HEADER_OVERFLOW')
+    return {
+      status: '431 Request Header Fields Too Large',
+      body: errorBody('headers_too_large', 'The headers are larger than 16 KiB.'),
+    };
+  return codeOf(error) === 'ERR_HTTP_REQUEST_TIMEOUT'
+    ? malformed('408 Request Timeout', 'The request did not arrive in time; send all of it.')
+    : malformed('400 Bad Request', 'The request could not be read.');
+}
+
+/** The shapes of the operations validate requests and answers, not the server. */
+function noSchemas(): never {
+  throw new Error('a route has a schema of the server, which has no compiler for it');
+}

@@ -40,10 +40,6 @@ export type Consents = {
   readonly refuse: (of: ConsentOf) => Promise<string | undefined>;
 };
 
-function read(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
 export function createConsents(provider: () => Promise<Provider>): Consents {
   /** Knowing the address is not enough: what is allowed here goes to the browser that began. */
   const find = async ({ id, cookies }: ConsentOf) => {
@@ -98,4 +94,8 @@ export function createConsents(provider: () => Promise<Provider>): Consents {
       );
     },
   };
+}
+
+function read(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

@@ -37,19 +37,6 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** The local names of one machine are equivalent. */
-function isSameOrigin(origin: string, baseUrl: string): boolean {
-  if (!URL.canParse(origin) || !URL.canParse(baseUrl)) return false;
-  const [theirs, own] = [new URL(origin), new URL(baseUrl)];
-  if (theirs.origin === own.origin) return true;
-  return (
-    loopback.has(own.hostname) &&
-    loopback.has(theirs.hostname) &&
-    theirs.port === own.port &&
-    theirs.protocol === own.protocol
-  );
-}
-
 /**
  * A browser names the page that sends the request. No foreign page may do so; a foreign name that
  * points at this machine counts as foreign.
@@ -72,6 +59,19 @@ export function refuseForeignOrigin(headers: Headers, baseUrl: string): void {
       'origin_foreign',
       `This address is called ${own.host}, not ${host.slice(0, 100)}.`,
     );
+}
+
+/** The local names of one machine are equivalent. */
+function isSameOrigin(origin: string, baseUrl: string): boolean {
+  if (!URL.canParse(origin) || !URL.canParse(baseUrl)) return false;
+  const [theirs, own] = [new URL(origin), new URL(baseUrl)];
+  if (theirs.origin === own.origin) return true;
+  return (
+    loopback.has(own.hostname) &&
+    loopback.has(theirs.hostname) &&
+    theirs.port === own.port &&
+    theirs.protocol === own.protocol
+  );
 }
 
 export function bearerOf(authorization: string | undefined): string | undefined {
@@ -99,32 +99,6 @@ export class ProtocolFault extends Error {
     this.code = code;
     this.id = id;
   }
-}
-
-function textOf(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    if (error instanceof TypeError)
-      throw new ProtocolFault(400, -32700, 'Parse error: the body is not UTF-8');
-    throw error;
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError)
-      throw new ProtocolFault(400, -32700, 'Parse error: the body is not JSON');
-    throw error;
-  }
-}
-
-function idOf(message: unknown): string | number | null {
-  return isRecord(message) && (typeof message.id === 'string' || typeof message.id === 'number')
-    ? message.id
-    : null;
 }
 
 /** The body as JSON, and the number of its calls. @throws ProtocolFault */
@@ -163,4 +137,30 @@ export function readSent(bytes: Uint8Array | undefined): Sent {
       messages.filter((message) => isRecord(message) && message.id !== undefined).length,
     ),
   };
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError)
+      throw new ProtocolFault(400, -32700, 'Parse error: the body is not UTF-8');
+    throw error;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError)
+      throw new ProtocolFault(400, -32700, 'Parse error: the body is not JSON');
+    throw error;
+  }
+}
+
+function idOf(message: unknown): string | number | null {
+  return isRecord(message) && (typeof message.id === 'string' || typeof message.id === 'number')
+    ? message.id
+    : null;
 }

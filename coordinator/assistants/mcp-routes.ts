@@ -66,88 +66,8 @@ export const assistantPath = '/mcp';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
-function missing() {
-  return new Refusal(
-    'token_missing',
-    'Assistants connect to this address: give it to yours, and it will send you here to sign in and to allow it.',
-  );
-}
-
-function invalid() {
-  return new Refusal(
-    'token_invalid',
-    'This assistant is not connected (any more), or its access has to be renewed; connect it again.',
-  );
-}
-
-function ended() {
-  return new Refusal(
-    'token_invalid',
-    'This assistant was disconnected in the meantime. What it did until then stays.',
-  );
-}
-
-function noteCount(reply: FastifyReply, { remaining, reset, allowed }: Count): void {
-  reply.headers({ 'ratelimit-remaining': String(remaining), 'ratelimit-reset': String(reset) });
-  if (allowed) return;
-  reply.header('retry-after', String(reset));
-  throw new Refusal('rate_limited', `Too many calls: this connection may make more in ${reset} s.`);
-}
-
-function faultBody(code: number, message: string, id: string | number | null, data?: unknown) {
-  return {
-    jsonrpc: '2.0',
-    id,
-    error: { code, message, ...(data === undefined ? {} : { data }) },
-  };
-}
-
 /** For refusals before the protocol is spoken. Our own code is in the data. */
 const refusedCode = -32_000;
-
-async function identify(
-  dependencies: AssistantDependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<Asking> {
-  const token = bearerOf(request.headers.authorization);
-  const caller = token === undefined ? undefined : await dependencies.callerOf(token, request.ip);
-  if (token === undefined || caller === undefined) {
-    noteCount(reply, await dependencies.limiter.count(subjectOfAddress(request.ip)));
-    throw token === undefined ? missing() : invalid();
-  }
-  const again = async () => {
-    const now = await dependencies.callerOf(token, request.ip);
-    if (now === undefined) throw ended();
-    return now;
-  };
-  return { caller, again };
-}
-
-async function answer(
-  dependencies: AssistantDependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const asking = await identify(dependencies, request, reply);
-  if (request.method !== 'POST') {
-    reply.header('allow', 'POST');
-    throw new Refusal(
-      'method_not_allowed',
-      'Messages are sent here with POST; there is no session to begin, to listen to or to end.',
-    );
-  }
-  const subject = `connection:${asking.caller.connection.id}`;
-  noteCount(reply, await dependencies.limiter.count(subject));
-  const { body, calls } = readSent(Buffer.isBuffer(request.body) ? request.body : undefined);
-  for (let nth = 1; nth < calls; nth += 1)
-    noteCount(reply, await dependencies.limiter.count(subject));
-  // The protocol's library is large, and most starts have no assistant for a while.
-  const { answered } = await import('./mcp.ts');
-  const response = await answered(dependencies, asking, request.headers, body);
-  // A buffering proxy would hold back the answer.
-  return reply.header('x-accel-buffering', 'no').send(response);
-}
 
 export function assistantRoutes(app: FastifyInstance, dependencies: AssistantDependencies): void {
   app.register(async (face) => {
@@ -197,4 +117,84 @@ export function assistantRoutes(app: FastifyInstance, dependencies: AssistantDep
       handler: (request, reply) => answer(dependencies, request, reply),
     });
   });
+}
+
+function faultBody(code: number, message: string, id: string | number | null, data?: unknown) {
+  return {
+    jsonrpc: '2.0',
+    id,
+    error: { code, message, ...(data === undefined ? {} : { data }) },
+  };
+}
+
+async function answer(
+  dependencies: AssistantDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const asking = await identify(dependencies, request, reply);
+  if (request.method !== 'POST') {
+    reply.header('allow', 'POST');
+    throw new Refusal(
+      'method_not_allowed',
+      'Messages are sent here with POST; there is no session to begin, to listen to or to end.',
+    );
+  }
+  const subject = `connection:${asking.caller.connection.id}`;
+  noteCount(reply, await dependencies.limiter.count(subject));
+  const { body, calls } = readSent(Buffer.isBuffer(request.body) ? request.body : undefined);
+  for (let nth = 1; nth < calls; nth += 1)
+    noteCount(reply, await dependencies.limiter.count(subject));
+  // The protocol's library is large, and most starts have no assistant for a while.
+  const { answered } = await import('./mcp.ts');
+  const response = await answered(dependencies, asking, request.headers, body);
+  // A buffering proxy would hold back the answer.
+  return reply.header('x-accel-buffering', 'no').send(response);
+}
+
+async function identify(
+  dependencies: AssistantDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Asking> {
+  const token = bearerOf(request.headers.authorization);
+  const caller = token === undefined ? undefined : await dependencies.callerOf(token, request.ip);
+  if (token === undefined || caller === undefined) {
+    noteCount(reply, await dependencies.limiter.count(subjectOfAddress(request.ip)));
+    throw token === undefined ? missing() : invalid();
+  }
+  const again = async () => {
+    const now = await dependencies.callerOf(token, request.ip);
+    if (now === undefined) throw ended();
+    return now;
+  };
+  return { caller, again };
+}
+
+function noteCount(reply: FastifyReply, { remaining, reset, allowed }: Count): void {
+  reply.headers({ 'ratelimit-remaining': String(remaining), 'ratelimit-reset': String(reset) });
+  if (allowed) return;
+  reply.header('retry-after', String(reset));
+  throw new Refusal('rate_limited', `Too many calls: this connection may make more in ${reset} s.`);
+}
+
+function missing() {
+  return new Refusal(
+    'token_missing',
+    'Assistants connect to this address: give it to yours, and it will send you here to sign in and to allow it.',
+  );
+}
+
+function invalid() {
+  return new Refusal(
+    'token_invalid',
+    'This assistant is not connected (any more), or its access has to be renewed; connect it again.',
+  );
+}
+
+function ended() {
+  return new Refusal(
+    'token_invalid',
+    'This assistant was disconnected in the meantime. What it did until then stays.',
+  );
 }

@@ -30,10 +30,6 @@ export type OauthDependencies = {
   readonly log: Pick<Log, 'warn' | 'error'>;
 };
 
-function failedAt(code: string): string {
-  return `/connect/failed?why=${encodeURIComponent(code)}`;
-}
-
 const registrationsAnHour = 20;
 const fetchesAnHour = 60;
 const signInsAnHour = 240;
@@ -165,4 +161,8 @@ export function oauthRoutes(app: FastifyInstance, dependencies: OauthDependencie
     }
   });
   return createConsents(provider);
+}
+
+function failedAt(code: string): string {
+  return `/connect/failed?why=${encodeURIComponent(code)}`;
 }

@@ -122,10 +122,6 @@ export function createAssistantSecrets(key: () => Promise<Buffer>) {
 /** For a refusal because the connection ended meanwhile, or a code came twice. */
 export type GrantEnded = (detail: string) => Error;
 
-async function nothing(): Promise<undefined> {
-  return undefined;
-}
-
 /**
  * The assistants' sign-in keeps no sessions: our own session alone identifies the user, who is
  * asked each time.
@@ -139,6 +135,10 @@ const forgetful: Adapter = {
   destroy: nothing,
   revokeByGrantId: nothing,
 };
+
+async function nothing(): Promise<undefined> {
+  return undefined;
+}
 
 /** Stores the library's objects as records of ours. */
 export function adapterFor(records: OauthRecords, ended: GrantEnded) {
@@ -388,22 +388,6 @@ export const paths = {
 export const consentCookie = 'assistant_consent';
 
 /**
- * It warns of every Node that was not LTS when it was written; we test it with ours. All its other
- * warnings are logged.
- */
-async function load() {
-  const { warn } = console;
-  console.warn = (...said: unknown[]) => {
-    if (!String(said[0]).includes('Unsupported runtime')) warn(...said);
-  };
-  try {
-    return await import('oidc-provider');
-  } finally {
-    console.warn = warn;
-  }
-}
-
-/**
  * The rules for assistants to sign in: a code with PKCE for a public client, an opaque token for
  * this one resource, and a user who agrees.
  */
@@ -548,4 +532,20 @@ export async function createProvider(dependencies: ProviderDependencies): Promis
       };
   });
   return provider;
+}
+
+/**
+ * It warns of every Node that was not LTS when it was written; we test it with ours. All its other
+ * warnings are logged.
+ */
+async function load() {
+  const { warn } = console;
+  console.warn = (...said: unknown[]) => {
+    if (!String(said[0]).includes('Unsupported runtime')) warn(...said);
+  };
+  try {
+    return await import('oidc-provider');
+  } finally {
+    console.warn = warn;
+  }
 }

@@ -55,6 +55,22 @@ export async function connectAssistant(
   return { id, scope };
 }
 
+export async function listConnections(
+  context: InOrganisation,
+  input: InputOf<typeof contract.listConnections>,
+): OperationResult<OutputOf<typeof contract.listConnections>> {
+  const { sql, organisation } = context;
+  const of = whose(context);
+  return pageOf(
+    context.with.cursors,
+    ['connections', organisation.id, of],
+    input,
+    (from, limit) =>
+      connectionPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
+    connectionJson(context),
+  );
+}
+
 /** Which connections a caller sees: everyone their own; owners, admins and the operator all. */
 function whose({ caller }: InOrganisation): string | null {
   return mayManage(caller.role) ? null : caller.user;
@@ -85,20 +101,11 @@ function connectionJson({ caller }: InOrganisation) {
   });
 }
 
-export async function listConnections(
+export async function getConnection(
   context: InOrganisation,
-  input: InputOf<typeof contract.listConnections>,
-): OperationResult<OutputOf<typeof contract.listConnections>> {
-  const { sql, organisation } = context;
-  const of = whose(context);
-  return pageOf(
-    context.with.cursors,
-    ['connections', organisation.id, of],
-    input,
-    (from, limit) =>
-      connectionPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
-    connectionJson(context),
-  );
+  { connection_id }: InputOf<typeof contract.getConnection>,
+): OperationResult<OutputOf<typeof contract.getConnection>> {
+  return connectionJson(context)(await theConnection(context, connection_id));
 }
 
 async function theConnection(context: InOrganisation, id: string): Promise<ListedConnection> {
@@ -110,13 +117,6 @@ async function theConnection(context: InOrganisation, id: string): Promise<Liste
     1,
   );
   return orNotFound(row, 'connection_not_found');
-}
-
-export async function getConnection(
-  context: InOrganisation,
-  { connection_id }: InputOf<typeof contract.getConnection>,
-): OperationResult<OutputOf<typeof contract.getConnection>> {
-  return connectionJson(context)(await theConnection(context, connection_id));
 }
 
 /**

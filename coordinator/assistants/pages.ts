@@ -30,37 +30,36 @@ import {
 } from './contract.ts';
 import type { AskedConsent } from './oauth-routes.ts';
 
-type Connection = OutputOf<typeof getConnection>;
-
-function mayText({ may_change, scope }: Connection): Part {
-  return may_change ? 'Read and write' : scope === 'read' ? 'Read' : 'Read (its owner is a viewer)';
-}
-
-function ownerOf({ own, owner }: Connection): Part {
-  return own ? 'you' : owner.name === '' ? owner.email : owner.name;
-}
-
-function usedOf({ last_used_at }: Connection, { times }: MembersRequest): Part {
-  return last_used_at === null ? 'Never' : times.ago(last_used_at);
-}
-
-function rowOf(connection: Connection, request: MembersRequest, manages: boolean): Html {
-  const { id, client, redirect_host, created_at } = connection;
+/** The line to copy for each client. */
+export function clientLines(url: string): Html {
   return html`
-    <tr id="assistant-${id}" data-row>
-      <td data-label="Assistant">
-        <span class="stacked"><b>${client}</b><span class="softer">${redirect_host}</span></span>
-      </td>
-      <td data-label="Access">${mayText(connection)}</td>
-      ${manages && html`<td data-label="Owner">${ownerOf(connection)}</td>`}
-      <td data-label="Last used">${usedOf(connection, request)}</td>
-      <td data-label="Connected">${request.times.moment(created_at)}</td>
-      <td class="number">
-        <a class="button" href="/tokens/assistants/${id}/disconnect">
-          Disconnect<span class="unseen"> ${client}</span>
-        </a>
-      </td>
-    </tr>
+    <section id="connect">
+      <h2>Connect a client</h2>
+      <div class="folds lines">
+        ${clientsOf(url).map(
+          ({ name, words, lines }, at) =>
+            html`
+              <details class="fold" name="client"${at === 0 && html` open`}>
+                <summary>${icon('next')}${name}</summary>
+                <div class="stack fold-lines">
+                  <p>${words}</p>
+                  ${lines.map(
+                    (line) =>
+                      html`
+                        <p class="copyable">
+                          <code>${line}</code>
+                          <button class="button" type="button" data-copy="${line}">
+                            ${icon('copy')}Copy<span class="unseen"> the line for ${name}</span>
+                          </button>
+                        </p>
+                      `,
+                  )}
+                </div>
+              </details>
+            `,
+        )}
+      </div>
+    </section>
   `;
 }
 
@@ -118,39 +117,6 @@ function clientsOf(url: string): readonly Client[] {
   ];
 }
 
-/** The line to copy for each client. */
-export function clientLines(url: string): Html {
-  return html`
-    <section id="connect">
-      <h2>Connect a client</h2>
-      <div class="folds lines">
-        ${clientsOf(url).map(
-          ({ name, words, lines }, at) =>
-            html`
-              <details class="fold" name="client"${at === 0 && html` open`}>
-                <summary>${icon('next')}${name}</summary>
-                <div class="stack fold-lines">
-                  <p>${words}</p>
-                  ${lines.map(
-                    (line) =>
-                      html`
-                        <p class="copyable">
-                          <code>${line}</code>
-                          <button class="button" type="button" data-copy="${line}">
-                            ${icon('copy')}Copy<span class="unseen"> the line for ${name}</span>
-                          </button>
-                        </p>
-                      `,
-                  )}
-                </div>
-              </details>
-            `,
-        )}
-      </div>
-    </section>
-  `;
-}
-
 /** Shown below the tokens. */
 export async function connectedAssistants(request: MembersRequest): Promise<Html> {
   const { ask, may, query: asked } = request;
@@ -194,6 +160,40 @@ export async function connectedAssistants(request: MembersRequest): Promise<Html
       </p>
     </section>
   `;
+}
+
+type Connection = OutputOf<typeof getConnection>;
+
+function rowOf(connection: Connection, request: MembersRequest, manages: boolean): Html {
+  const { id, client, redirect_host, created_at } = connection;
+  return html`
+    <tr id="assistant-${id}" data-row>
+      <td data-label="Assistant">
+        <span class="stacked"><b>${client}</b><span class="softer">${redirect_host}</span></span>
+      </td>
+      <td data-label="Access">${mayText(connection)}</td>
+      ${manages && html`<td data-label="Owner">${ownerOf(connection)}</td>`}
+      <td data-label="Last used">${usedOf(connection, request)}</td>
+      <td data-label="Connected">${request.times.moment(created_at)}</td>
+      <td class="number">
+        <a class="button" href="/tokens/assistants/${id}/disconnect">
+          Disconnect<span class="unseen"> ${client}</span>
+        </a>
+      </td>
+    </tr>
+  `;
+}
+
+function mayText({ may_change, scope }: Connection): Part {
+  return may_change ? 'Read and write' : scope === 'read' ? 'Read' : 'Read (its owner is a viewer)';
+}
+
+function ownerOf({ own, owner }: Connection): Part {
+  return own ? 'you' : owner.name === '' ? owner.email : owner.name;
+}
+
+function usedOf({ last_used_at }: Connection, { times }: MembersRequest): Part {
+  return last_used_at === null ? 'Never' : times.ago(last_used_at);
 }
 
 const trail = [{ href: '/tokens', name: 'API & assistants' }];
@@ -260,9 +260,33 @@ export const disconnect: Page = {
 
 export const connectionPages: readonly Page[] = [disconnectPage, disconnect];
 
-type Own = OutputOf<typeof listOwnOrganisations>['items'][number];
-
 const noStore = { 'cache-control': 'no-store' };
+
+export const connectPage: Page = {
+  method: 'GET',
+  path: '/connect/:secret',
+  needs: 'person',
+  answer: async (request) => {
+    const { askOwn, path, cookies, signedIn, with: instruments } = request;
+    const asked = await instruments.consents.asked({ id: path.secret ?? '', cookies });
+    if (!asked) return over();
+    const { items } = await askOwn(listOwnOrganisations);
+    if (items.length === 0) return nowhere();
+    const organisation_id = signedIn.caller?.organisation.id ?? '';
+    return (
+      proofFirst(request) ??
+      consentPage(request, asked, items, freshForm(formOf({ organisation_id, scope: 'read' })))
+    );
+  },
+};
+
+function over(): ShownPage {
+  return saying(
+    'Request expired',
+    'This request has expired',
+    'It was answered already, is older than an hour, or started in another browser. Start again in your assistant.',
+  );
+}
 
 function saying(title: string, sentence: string, words: Part, status = 404): ShownPage {
   return entryPage(
@@ -281,14 +305,6 @@ function saying(title: string, sentence: string, words: Part, status = 404): Sho
   );
 }
 
-function over(): ShownPage {
-  return saying(
-    'Request expired',
-    'This request has expired',
-    'It was answered already, is older than an hour, or started in another browser. Start again in your assistant.',
-  );
-}
-
 function nowhere(): ShownPage {
   return saying(
     'No organisation',
@@ -298,82 +314,7 @@ function nowhere(): ShownPage {
   );
 }
 
-/** Where the answer goes, which cannot be faked: a name can be anyone's. */
-function destination({ way }: AskedConsent): Html {
-  return way.is === 'site'
-    ? html`<b>${way.host}</b>`
-    : way.is === 'machine'
-      ? html`<b>a program on this computer</b> <span class="note">${way.host}</span>`
-      : html`<b>a program on this device</b> <span class="note">${way.host}:</span>`;
-}
-
-function warning({ way, client }: AskedConsent): Html | false {
-  return (
-    way.is !== 'site' &&
-    notice(
-      'verifying',
-      'Did you start this yourself?',
-      html`Any program on this device can claim to be ${client}. If you did not start it, refuse.`,
-    )
-  );
-}
-
-function mayChange({ role }: Own): boolean {
-  return role !== 'viewer';
-}
-
-function permission(asked: AskedConsent, own: readonly Own[], state: FormState): Html {
-  const offered = asked.wants === 'read_write' && own.some(mayChange);
-  if (!offered) {
-    const why =
-      asked.wants === 'read'
-        ? 'It asks for no more.'
-        : 'You are a viewer, so your assistants can only read.';
-    return html`
-      ${hiddenField('scope', 'read')}
-      <div class="field">
-        <p class="field-label">Access</p>
-        <p>Read monitors, incidents and everything else you can see. ${why}</p>
-      </div>
-    `;
-  }
-  return choiceField({
-    name: 'scope',
-    label: 'Access',
-    state,
-    choices: [
-      {
-        value: 'read',
-        label: 'Read',
-        help: 'Reads monitors, incidents and everything else you can see.',
-      },
-      {
-        value: 'read_write',
-        label: 'Read and write',
-        help: 'Also creates, edits and deletes monitors, groups and maintenance that you can.',
-      },
-    ],
-  });
-}
-
-function place(own: readonly Own[], state: FormState): Html {
-  const [only] = own;
-  if (own.length === 1 && only)
-    return html`
-      ${hiddenField('organisation_id', only.id)}
-      <div class="field">
-        <p class="field-label">Organisation</p>
-        <p>${only.name}</p>
-      </div>
-    `;
-  const named = (each: Own): string => (mayChange(each) ? each.name : `${each.name} (read only)`);
-  return selectField({
-    name: 'organisation_id',
-    label: 'Organisation',
-    state,
-    choices: own.map((each) => ({ value: each.id, label: named(each) })),
-  });
-}
+type Own = OutputOf<typeof listOwnOrganisations>['items'][number];
 
 function consentPage(
   request: PersonsRequest,
@@ -416,39 +357,97 @@ function consentPage(
   );
 }
 
-/**
- * Back to the client, through the address that issues the code. A form may lead only to our own
- * site, and the code goes elsewhere, so a page answers, which goes on by itself.
- */
-function goOn(to: string, sentence: string, words: Part): ShownPage {
-  return entryPage(
-    'Going back',
-    entryCard(
-      sentence,
-      html`
-        <p class="soft">${words}</p>
-        <p class="actions"><a class="button button-main" href="${safeUrl(to)}">Go back</a></p>
-      `,
-    ),
-    { headers: { ...noStore, refresh: `0; url=${to}` } },
+/** Where the answer goes, which cannot be faked: a name can be anyone's. */
+function destination({ way }: AskedConsent): Html {
+  return way.is === 'site'
+    ? html`<b>${way.host}</b>`
+    : way.is === 'machine'
+      ? html`<b>a program on this computer</b> <span class="note">${way.host}</span>`
+      : html`<b>a program on this device</b> <span class="note">${way.host}:</span>`;
+}
+
+function warning({ way, client }: AskedConsent): Html | false {
+  return (
+    way.is !== 'site' &&
+    notice(
+      'verifying',
+      'Did you start this yourself?',
+      html`Any program on this device can claim to be ${client}. If you did not start it, refuse.`,
+    )
   );
 }
 
-export const connectPage: Page = {
-  method: 'GET',
+function place(own: readonly Own[], state: FormState): Html {
+  const [only] = own;
+  if (own.length === 1 && only)
+    return html`
+      ${hiddenField('organisation_id', only.id)}
+      <div class="field">
+        <p class="field-label">Organisation</p>
+        <p>${only.name}</p>
+      </div>
+    `;
+  const named = (each: Own): string => (mayChange(each) ? each.name : `${each.name} (read only)`);
+  return selectField({
+    name: 'organisation_id',
+    label: 'Organisation',
+    state,
+    choices: own.map((each) => ({ value: each.id, label: named(each) })),
+  });
+}
+
+function mayChange({ role }: Own): boolean {
+  return role !== 'viewer';
+}
+
+function permission(asked: AskedConsent, own: readonly Own[], state: FormState): Html {
+  const offered = asked.wants === 'read_write' && own.some(mayChange);
+  if (!offered) {
+    const why =
+      asked.wants === 'read'
+        ? 'It asks for no more.'
+        : 'You are a viewer, so your assistants can only read.';
+    return html`
+      ${hiddenField('scope', 'read')}
+      <div class="field">
+        <p class="field-label">Access</p>
+        <p>Read monitors, incidents and everything else you can see. ${why}</p>
+      </div>
+    `;
+  }
+  return choiceField({
+    name: 'scope',
+    label: 'Access',
+    state,
+    choices: [
+      {
+        value: 'read',
+        label: 'Read',
+        help: 'Reads monitors, incidents and everything else you can see.',
+      },
+      {
+        value: 'read_write',
+        label: 'Read and write',
+        help: 'Also creates, edits and deletes monitors, groups and maintenance that you can.',
+      },
+    ],
+  });
+}
+
+export const connect: Page = {
+  method: 'POST',
   path: '/connect/:secret',
   needs: 'person',
   answer: async (request) => {
-    const { askOwn, path, cookies, signedIn, with: instruments } = request;
-    const asked = await instruments.consents.asked({ id: path.secret ?? '', cookies });
+    const { form, path, cookies, with: instruments } = request;
+    const of = { id: path.secret ?? '', cookies };
+    const asked = await instruments.consents.asked(of);
     if (!asked) return over();
-    const { items } = await askOwn(listOwnOrganisations);
-    if (items.length === 0) return nowhere();
-    const organisation_id = signedIn.caller?.organisation.id ?? '';
-    return (
-      proofFirst(request) ??
-      consentPage(request, asked, items, freshForm(formOf({ organisation_id, scope: 'read' })))
-    );
+    if (form.value('act') === 'allow') return connected(request, asked);
+    const to = await instruments.consents.refuse(of);
+    return to === undefined
+      ? over()
+      : goOn(to, `${asked.client} is not connected`, 'You refused its request.');
   },
 };
 
@@ -485,22 +484,23 @@ async function connected(request: PersonsRequest, asked: AskedConsent): Promise<
       );
 }
 
-export const connect: Page = {
-  method: 'POST',
-  path: '/connect/:secret',
-  needs: 'person',
-  answer: async (request) => {
-    const { form, path, cookies, with: instruments } = request;
-    const of = { id: path.secret ?? '', cookies };
-    const asked = await instruments.consents.asked(of);
-    if (!asked) return over();
-    if (form.value('act') === 'allow') return connected(request, asked);
-    const to = await instruments.consents.refuse(of);
-    return to === undefined
-      ? over()
-      : goOn(to, `${asked.client} is not connected`, 'You refused its request.');
-  },
-};
+/**
+ * Back to the client, through the address that issues the code. A form may lead only to our own
+ * site, and the code goes elsewhere, so a page answers, which goes on by itself.
+ */
+function goOn(to: string, sentence: string, words: Part): ShownPage {
+  return entryPage(
+    'Going back',
+    entryCard(
+      sentence,
+      html`
+        <p class="soft">${words}</p>
+        <p class="actions"><a class="button button-main" href="${safeUrl(to)}">Go back</a></p>
+      `,
+    ),
+    { headers: { ...noStore, refresh: `0; url=${to}` } },
+  );
+}
 
 const failures: Readonly<Record<string, readonly [string, string]>> = {
   invalid_client: [

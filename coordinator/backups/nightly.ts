@@ -22,55 +22,13 @@ export type DrillResult = {
   readonly newest: string | null;
 };
 
-/**
- * Active monitors give results all the time. A backup without a result of the last day is of
- * another database, or of one that stores nothing.
- */
-const maxSilentMs = 86_400_000;
-
-function nameIn(url: string): string {
-  return decodeURIComponent(new URL(url).pathname.slice(1));
-}
-
 /** Beside the database itself, or on the server that is configured for drills. */
 export function scratchName(databaseUrl: string): string {
   return `${nameIn(databaseUrl).slice(0, 45)}_restore_drill`;
 }
 
-async function countAll(sql: Sql, counted: ReadonlyMap<string, number>): Promise<void> {
-  for (const [table, rows] of counted) {
-    const [row] = await sql<{ count: number }[]>`select count(*) as count from ${sql(table)}`;
-    if (row?.count !== rows)
-      throw new NoBackup(`restored, ${table} has ${row?.count ?? 0} rows and not ${rows}`);
-  }
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
-}
-
-/** @returns the time of the newest result, or of the newest hour of results. */
-async function newestOf(
-  sql: Sql,
-  { made_at, results }: Awaited<ReturnType<typeof backupHeader>>,
-): Promise<string | null> {
-  const [row] = await sql<{ hour: Date | null; watched_since: Date | null }[]>`
-    select (select max(hour) from rollups) as hour, (select min(created_at) from monitors where enabled
-        and type <> 'heartbeat') as watched_since`;
-  const result = (await resultsSpan(sql))?.to ?? null;
-  if (results && result !== results.to)
-    throw new NoBackup(
-      `restored, its newest result is of ${result === null ? 'never' : iso(result)} and not of ${iso(results.to)}`,
-    );
-  const newest = result ?? row?.hour?.getTime() ?? null;
-  const since = newest ?? row?.watched_since?.getTime();
-  if (row?.watched_since && since !== undefined && Date.parse(made_at) - since > maxSilentMs)
-    throw new NoBackup(
-      newest === null
-        ? 'monitors are watched, and it holds no result'
-        : `its newest result is of ${iso(newest)}, more than a day before it was made`,
-    );
-  return newest === null ? null : iso(newest);
+function nameIn(url: string): string {
+  return decodeURIComponent(new URL(url).pathname.slice(1));
 }
 
 /** @throws NoBackup with the problem. */
@@ -118,6 +76,48 @@ export async function drill(
   } finally {
     await admin.end({ timeout: 5 });
   }
+}
+
+async function countAll(sql: Sql, counted: ReadonlyMap<string, number>): Promise<void> {
+  for (const [table, rows] of counted) {
+    const [row] = await sql<{ count: number }[]>`select count(*) as count from ${sql(table)}`;
+    if (row?.count !== rows)
+      throw new NoBackup(`restored, ${table} has ${row?.count ?? 0} rows and not ${rows}`);
+  }
+}
+
+/**
+ * Active monitors give results all the time. A backup without a result of the last day is of
+ * another database, or of one that stores nothing.
+ */
+const maxSilentMs = 86_400_000;
+
+/** @returns the time of the newest result, or of the newest hour of results. */
+async function newestOf(
+  sql: Sql,
+  { made_at, results }: Awaited<ReturnType<typeof backupHeader>>,
+): Promise<string | null> {
+  const [row] = await sql<{ hour: Date | null; watched_since: Date | null }[]>`
+    select (select max(hour) from rollups) as hour, (select min(created_at) from monitors where enabled
+        and type <> 'heartbeat') as watched_since`;
+  const result = (await resultsSpan(sql))?.to ?? null;
+  if (results && result !== results.to)
+    throw new NoBackup(
+      `restored, its newest result is of ${result === null ? 'never' : iso(result)} and not of ${iso(results.to)}`,
+    );
+  const newest = result ?? row?.hour?.getTime() ?? null;
+  const since = newest ?? row?.watched_since?.getTime();
+  if (row?.watched_since && since !== undefined && Date.parse(made_at) - since > maxSilentMs)
+    throw new NoBackup(
+      newest === null
+        ? 'monitors are watched, and it holds no result'
+        : `its newest result is of ${iso(newest)}, more than a day before it was made`,
+    );
+  return newest === null ? null : iso(newest);
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
 }
 
 /**
@@ -279,14 +279,6 @@ type Dependencies = {
   readonly tryOut?: typeof drill;
 };
 
-function inMegabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
-}
-
-function saysOf(file: string, { rows, newest }: DrillResult): string {
-  return `${basename(file)} restored on trial: ${rows} rows are there; the newest result is of ${newest ?? 'never'}`;
-}
-
 export function createBackups({
   sql,
   settings,
@@ -356,4 +348,12 @@ export function createBackups({
         return { file: newest.file, ...drilled };
       }),
   };
+}
+
+function inMegabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+function saysOf(file: string, { rows, newest }: DrillResult): string {
+  return `${basename(file)} restored on trial: ${rows} rows are there; the newest result is of ${newest ?? 'never'}`;
 }

@@ -30,47 +30,6 @@ const headerShape = z.object({
   results: z.object({ from: z.number(), to: z.number() }).nullable(),
   journal: z.object({ from: z.number(), to: z.number() }).nullable().default(null),
 });
-const tableShape = z.object({ name: z.string(), columns: z.array(z.string()) });
-const endShape = z.object({ rows: z.number(), sha256: z.string() });
-
-function parsed<Shape extends z.ZodType>(shape: Shape, { content }: BackupRecord): z.infer<Shape> {
-  try {
-    return shape.parse(JSON.parse(content.toString()));
-  } catch (error) {
-    throw new NoBackup(
-      `it is damaged (${error instanceof Error ? error.message.slice(0, 200) : String(error)})`,
-    );
-  }
-}
-
-function unpacked(file: string): Readable {
-  const unzip = createGunzip();
-  // With pipe() alone a reader would wait for ever when the file cannot be read.
-  createReadStream(file)
-    .on('error', (error) => unzip.destroy(error))
-    .pipe(unzip);
-  // The reader gets the error too; this covers the time before the first read.
-  return unzip.on('error', () => undefined);
-}
-
-function isOfZip(error: unknown): boolean {
-  return codeOf(error).startsWith('Z_');
-}
-
-async function refuseAtWork(sql: Transaction): Promise<void> {
-  const alive = await sql`select 1 from coordinators where seen_at > now() - interval '15 seconds'`;
-  if (alive.length > 0) throw new NoBackup('a coordinator works on this database; stop it first');
-}
-
-/** Removes state of the past that must not continue. */
-async function becomeAnother(sql: Transaction): Promise<void> {
-  // The bus may hold messages of the older state; as another installation we do not take them for
-  // ours.
-  await sql`update installation set id = gen_random_uuid()`;
-  // Probes that were revoked after the backup may hold the network's keys of that time.
-  await growEverySealEpoch(sql);
-  await sql`update leases set owner = null, expires_at = 'epoch'`;
-}
 
 /**
  * A database that its own log brought back to an earlier moment (point-in-time recovery) is treated
@@ -89,71 +48,84 @@ export function adoptRecoveredDatabase(sql: Sql): Promise<number> {
   });
 }
 
-async function refuseUnfit(
-  sql: Transaction,
-  tables: readonly Table[],
-  replace: boolean,
-): Promise<void> {
-  await refuseAtWork(sql);
-  const people =
-    await sql`select 1 from organisations union all select 1 from users union all select 1
-      from probes limit 1`;
-  if (people.length > 0 && !replace)
+async function refuseAtWork(sql: Transaction): Promise<void> {
+  const alive = await sql`select 1 from coordinators where seen_at > now() - interval '15 seconds'`;
+  if (alive.length > 0) throw new NoBackup('a coordinator works on this database; stop it first');
+}
+
+/** Removes state of the past that must not continue. */
+async function becomeAnother(sql: Transaction): Promise<void> {
+  // The bus may hold messages of the older state; as another installation we do not take them for
+  // ours.
+  await sql`update installation set id = gen_random_uuid()`;
+  // Probes that were revoked after the backup may hold the network's keys of that time.
+  await growEverySealEpoch(sql);
+  await sql`update leases set owner = null, expires_at = 'epoch'`;
+}
+
+/** A backup's header, without the rest. @throws NoBackup when it is none. */
+export async function backupHeader(file: string): Promise<z.infer<typeof headerShape>> {
+  await access(file, constants.R_OK);
+  const source = unpacked(file);
+  try {
+    const { value: first } = await recordsOf(source).next();
+    if (first?.kind !== 'H') throw new NoBackup('it does not begin with what it is');
+    return parsed(headerShape, first);
+  } catch (error) {
+    throw isOfZip(error) ? new NoBackup('it is damaged, or no backup at all') : error;
+  } finally {
+    source.destroy();
+  }
+}
+
+function unpacked(file: string): Readable {
+  const unzip = createGunzip();
+  // With pipe() alone a reader would wait for ever when the file cannot be read.
+  createReadStream(file)
+    .on('error', (error) => unzip.destroy(error))
+    .pipe(unzip);
+  // The reader gets the error too; this covers the time before the first read.
+  return unzip.on('error', () => undefined);
+}
+
+function parsed<Shape extends z.ZodType>(shape: Shape, { content }: BackupRecord): z.infer<Shape> {
+  try {
+    return shape.parse(JSON.parse(content.toString()));
+  } catch (error) {
     throw new NoBackup(
-      'this database is not empty; give an empty one, or --replace to lose what is in it',
+      `it is damaged (${error instanceof Error ? error.message.slice(0, 200) : String(error)})`,
     );
-  await sql`truncate ${sql(tables.map(({ name }) => name))} cascade`;
-  await becomeAnother(sql);
+  }
+}
+
+function isOfZip(error: unknown): boolean {
+  return codeOf(error).startsWith('Z_');
 }
 
 /**
- * Fills a table by COPY. When the database refuses the rows only at their end, the client does not
- * report it; the next statement of the transaction then fails, which shows it.
+ * Restores a backup into a database with today's schema: all of it, or nothing. @throws NoBackup
+ * when the file or the database is unfit.
  */
-async function copyInto(
-  sql: Transaction,
-  { name, columns }: Table,
-  rows: AsyncIterable<Buffer>,
-): Promise<void> {
-  const into = await sql`copy ${sql(name)} (${sql(columns)}) from stdin`.writable();
-  const refused = Promise.withResolvers<never>();
-  into.once('error', refused.reject);
-  // Caught in the race below; after that no one waits for it.
-  refused.promise.catch(() => undefined);
+export async function readBackup(
+  sql: Sql,
+  file: string,
+  replace: boolean,
+  progress: Progress,
+): Promise<BackupSummary> {
+  await access(file, constants.R_OK);
+  const source = unpacked(file);
   try {
-    for await (const chunk of rows) {
-      const written = new Promise<void>((resolve) => into.write(chunk, () => resolve()));
-      await Promise.race([written, refused.promise]);
-    }
+    return await sql.begin((transaction) => restoreAll(transaction, source, replace, progress));
   } catch (error) {
-    into.destroy(error instanceof Error ? error : new Error(String(error)));
-    throw error;
-  }
-  into.end();
-  // The end of the COPY must be sent before the next statement.
-  await setImmediate();
-  try {
-    await sql`select 1`;
-  } catch (error) {
-    throw new NoBackup(
-      `its rows of ${name} do not fit (${error instanceof Error ? error.message : String(error)})`,
-    );
+    throw isOfZip(error) ? new NoBackup('it is damaged, or no backup at all') : error;
+  } finally {
+    source.destroy();
   }
 }
 
-/** Sequences continue after the highest restored number. */
-async function moveSequences(sql: Transaction): Promise<void> {
-  const rows = await sql<{ table: string; column: string; sequence: string }[]>`
-    select c.relname as table, a.attname as column,
-      pg_get_serial_sequence(c.relname, a.attname) as sequence
-    from pg_attribute a join pg_class c on c.oid = a.attrelid
-    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
-      and case when a.attnum > 0 and not a.attisdropped
-        then pg_get_serial_sequence(c.relname, a.attname) is not null end`;
-  for (const { table, column, sequence } of rows)
-    await sql`select setval(${sequence}::regclass, greatest(coalesce(max(${sql(column)}), 0), 1),
-      count(*) > 0) from ${sql(table)}`;
-}
+const tableShape = z.object({ name: z.string(), columns: z.array(z.string()) });
+
+const endShape = z.object({ rows: z.number(), sha256: z.string() });
 
 async function restoreAll(
   transaction: Transaction,
@@ -220,38 +192,68 @@ async function restoreAll(
   return done;
 }
 
-/** A backup's header, without the rest. @throws NoBackup when it is none. */
-export async function backupHeader(file: string): Promise<z.infer<typeof headerShape>> {
-  await access(file, constants.R_OK);
-  const source = unpacked(file);
-  try {
-    const { value: first } = await recordsOf(source).next();
-    if (first?.kind !== 'H') throw new NoBackup('it does not begin with what it is');
-    return parsed(headerShape, first);
-  } catch (error) {
-    throw isOfZip(error) ? new NoBackup('it is damaged, or no backup at all') : error;
-  } finally {
-    source.destroy();
-  }
+async function refuseUnfit(
+  sql: Transaction,
+  tables: readonly Table[],
+  replace: boolean,
+): Promise<void> {
+  await refuseAtWork(sql);
+  const people =
+    await sql`select 1 from organisations union all select 1 from users union all select 1
+      from probes limit 1`;
+  if (people.length > 0 && !replace)
+    throw new NoBackup(
+      'this database is not empty; give an empty one, or --replace to lose what is in it',
+    );
+  await sql`truncate ${sql(tables.map(({ name }) => name))} cascade`;
+  await becomeAnother(sql);
 }
 
 /**
- * Restores a backup into a database with today's schema: all of it, or nothing. @throws NoBackup
- * when the file or the database is unfit.
+ * Fills a table by COPY. When the database refuses the rows only at their end, the client does not
+ * report it; the next statement of the transaction then fails, which shows it.
  */
-export async function readBackup(
-  sql: Sql,
-  file: string,
-  replace: boolean,
-  progress: Progress,
-): Promise<BackupSummary> {
-  await access(file, constants.R_OK);
-  const source = unpacked(file);
+async function copyInto(
+  sql: Transaction,
+  { name, columns }: Table,
+  rows: AsyncIterable<Buffer>,
+): Promise<void> {
+  const into = await sql`copy ${sql(name)} (${sql(columns)}) from stdin`.writable();
+  const refused = Promise.withResolvers<never>();
+  into.once('error', refused.reject);
+  // Caught in the race below; after that no one waits for it.
+  refused.promise.catch(() => undefined);
   try {
-    return await sql.begin((transaction) => restoreAll(transaction, source, replace, progress));
+    for await (const chunk of rows) {
+      const written = new Promise<void>((resolve) => into.write(chunk, () => resolve()));
+      await Promise.race([written, refused.promise]);
+    }
   } catch (error) {
-    throw isOfZip(error) ? new NoBackup('it is damaged, or no backup at all') : error;
-  } finally {
-    source.destroy();
+    into.destroy(error instanceof Error ? error : new Error(String(error)));
+    throw error;
   }
+  into.end();
+  // The end of the COPY must be sent before the next statement.
+  await setImmediate();
+  try {
+    await sql`select 1`;
+  } catch (error) {
+    throw new NoBackup(
+      `its rows of ${name} do not fit (${error instanceof Error ? error.message : String(error)})`,
+    );
+  }
+}
+
+/** Sequences continue after the highest restored number. */
+async function moveSequences(sql: Transaction): Promise<void> {
+  const rows = await sql<{ table: string; column: string; sequence: string }[]>`
+    select c.relname as table, a.attname as column,
+      pg_get_serial_sequence(c.relname, a.attname) as sequence
+    from pg_attribute a join pg_class c on c.oid = a.attrelid
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
+      and case when a.attnum > 0 and not a.attisdropped
+        then pg_get_serial_sequence(c.relname, a.attname) is not null end`;
+  for (const { table, column, sequence } of rows)
+    await sql`select setval(${sequence}::regclass, greatest(coalesce(max(${sql(column)}), 0), 1),
+      count(*) > 0) from ${sql(table)}`;
 }

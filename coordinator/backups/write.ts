@@ -16,12 +16,6 @@ export const magic = 'antipode backup 1\n';
 export type RecordKind = 'H' | 'T' | 'D' | 'E' | 'Z';
 export type BackupRecord = { readonly kind: RecordKind; readonly content: Buffer };
 
-const kinds: readonly string[] = ['H', 'T', 'D', 'E', 'Z'] satisfies RecordKind[];
-
-function isKind(text: string): text is RecordKind {
-  return kinds.includes(text);
-}
-
 const headLength = 5;
 /** Longer than any chunk that is written: a damaged length must not allocate all memory. */
 const longest = 64 * 1024 * 1024;
@@ -82,6 +76,12 @@ export async function* recordsOf(stream: Readable): AsyncGenerator<BackupRecord>
     if (content === undefined) throw new NoBackup('it ends early');
     yield { kind, content };
   }
+}
+
+const kinds: readonly string[] = ['H', 'T', 'D', 'E', 'Z'] satisfies RecordKind[];
+
+function isKind(text: string): text is RecordKind {
+  return kinds.includes(text);
 }
 
 export type Table = { readonly name: string; readonly columns: readonly string[] };
@@ -171,10 +171,6 @@ export type BackupSummary = { readonly tables: number; readonly rows: number };
 /** Called after every table. */
 export type Progress = (table: string, rows: number) => void;
 
-function json(value: unknown): Buffer {
-  return Buffer.from(JSON.stringify(value));
-}
-
 /**
  * First and last time of the raw results, or of their chunks: a restore creates their days from it.
  */
@@ -184,148 +180,6 @@ export async function resultsSpan(sql: Queryable): Promise<{ from: number; to: n
       greatest((select max(at) from results), (select max(at) from chunks),
         (select max(hour) from journal)) as to`;
   return row?.to ? { from: (row.from ?? row.to).getTime(), to: row.to.getTime() } : null;
-}
-
-/** First and last hour of what is in no chunk yet. */
-async function journalSpan(sql: Queryable): Promise<{ from: number; to: number } | null> {
-  const [row] = await sql<
-    { from: Date | null; to: Date | null }[]
-  >`select min(hour) as from, max(hour) as to from journal`;
-  return row?.from && row.to ? { from: row.from.getTime(), to: row.to.getTime() } : null;
-}
-
-/**
- * How many blocks of a table are read at once: about 8 MiB, plus what is stored beside the rows.
- */
-const slice = 1024;
-
-type Leaf = { readonly name: string; readonly blocks: number };
-
-/**
- * Where the rows of a table are: in the table itself, or in its partitions that this transaction
- * sees.
- */
-function leavesOf(sql: Transaction, table: string): Promise<Leaf[]> {
-  return sql<Leaf[]>`
-  select relid::regclass::text as name,
-    pg_relation_size(relid) / current_setting('block_size')::int as blocks
-  from pg_partition_tree(${table}) where isleaf
-  union all
-  select oid::regclass::text, pg_relation_size(oid) / current_setting('block_size')::int
-  from pg_class where oid = ${table}::regclass and relkind = 'r'`;
-}
-
-/**
- * The whole output of a COPY. The client stops reading from its socket when we read too slowly, and
- * for ever when that happens at the end of a COPY. So a slice is read into memory as it comes, and
- * the next is requested once it is written.
- */
-async function copied(sql: Transaction, statement: string): Promise<Buffer[]> {
-  const stream = await sql.unsafe(statement).readable();
-  const chunks: Buffer[] = [];
-  const done = Promise.withResolvers<void>();
-  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-  stream.once('end', done.resolve);
-  stream.once('error', done.reject);
-  await done.promise;
-  return chunks;
-}
-
-const pieceBytes = 256 * 1024;
-
-/** The client gives a chunk for each row; records are larger. */
-function* inPieces(chunks: readonly Buffer[]): Generator<Buffer> {
-  let held: Buffer[] = [];
-  let size = 0;
-  for (const chunk of chunks) {
-    held.push(chunk);
-    size += chunk.length;
-    if (size < pieceBytes) continue;
-    yield Buffer.concat(held);
-    [held, size] = [[], 0];
-  }
-  if (size > 0) yield Buffer.concat(held);
-}
-
-async function* tableBytes(
-  sql: Transaction,
-  { name, columns }: Table,
-  count: { rows: number },
-): AsyncGenerator<Buffer> {
-  yield recordBytes('T', json({ name, columns }));
-  const list = columns.map((column) => `"${column}"`).join(', ');
-  for (const leaf of await leavesOf(sql, name)) {
-    for (let block = 0; block < Math.max(1, leaf.blocks); block += slice) {
-      // Names and numbers are our own; a COPY takes no parameters. The last slice has no end.
-      const until = block + slice < leaf.blocks ? ` and ctid < '(${block + slice},0)'` : '';
-      const statement = `copy (select ${list} from only ${leaf.name} where ctid >= '(${block},0)'${until}) to stdout`;
-      for (const bytes of inPieces(await copied(sql, statement))) {
-        count.rows += rowsIn(bytes);
-        yield recordBytes('D', bytes);
-      }
-    }
-  }
-  yield recordBytes('E', Buffer.alloc(0));
-}
-
-/**
- * Raw results are most of a backup, and are kept only for days; samples, incidents and uptime need
- * none of them.
- */
-const rawTables = ['results', 'chunks', 'journal'];
-
-type Wanted = { readonly progress: Progress; readonly withResults: boolean };
-
-async function* backupBytes(
-  sql: Transaction,
-  sum: Hash,
-  done: { tables: number; rows: number },
-  { progress, withResults }: Wanted,
-): AsyncGenerator<Buffer> {
-  const tables = (await tablesInOrder(sql)).filter(
-    ({ name }) => withResults || !rawTables.includes(name),
-  );
-  yield Buffer.from(magic);
-  const header = recordBytes(
-    'H',
-    json({
-      made_at: new Date().toISOString(),
-      migrations: await appliedMigrations(sql),
-      results: withResults ? await resultsSpan(sql) : null,
-      journal: withResults ? await journalSpan(sql) : null,
-    }),
-  );
-  sum.update(header);
-  yield header;
-  for (const table of tables) {
-    const count = { rows: 0 };
-    for await (const bytes of tableBytes(sql, table, count)) {
-      sum.update(bytes);
-      yield bytes;
-    }
-    done.tables += 1;
-    done.rows += count.rows;
-    progress(table.name, count.rows);
-  }
-  yield recordBytes('Z', json({ rows: done.rows, sha256: sum.digest('hex') }));
-}
-
-/** How many bytes are written between two checks of the free space. */
-const lookEvery = 16 * 1024 * 1024;
-
-/** Passes everything on, and checks the free space from time to time. */
-function watched(demand: () => Promise<void>) {
-  return async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    let since = lookEvery;
-    for await (const chunk of source) {
-      since += chunk.length;
-      if (since >= lookEvery) {
-        await demand();
-        since = 0;
-      }
-      yield chunk;
-    }
-  };
 }
 
 type How = {
@@ -363,4 +217,150 @@ export async function writeBackup(
     throw error;
   }
   return done;
+}
+
+type Wanted = { readonly progress: Progress; readonly withResults: boolean };
+
+/**
+ * Raw results are most of a backup, and are kept only for days; samples, incidents and uptime need
+ * none of them.
+ */
+const rawTables = ['results', 'chunks', 'journal'];
+
+async function* backupBytes(
+  sql: Transaction,
+  sum: Hash,
+  done: { tables: number; rows: number },
+  { progress, withResults }: Wanted,
+): AsyncGenerator<Buffer> {
+  const tables = (await tablesInOrder(sql)).filter(
+    ({ name }) => withResults || !rawTables.includes(name),
+  );
+  yield Buffer.from(magic);
+  const header = recordBytes(
+    'H',
+    json({
+      made_at: new Date().toISOString(),
+      migrations: await appliedMigrations(sql),
+      results: withResults ? await resultsSpan(sql) : null,
+      journal: withResults ? await journalSpan(sql) : null,
+    }),
+  );
+  sum.update(header);
+  yield header;
+  for (const table of tables) {
+    const count = { rows: 0 };
+    for await (const bytes of tableBytes(sql, table, count)) {
+      sum.update(bytes);
+      yield bytes;
+    }
+    done.tables += 1;
+    done.rows += count.rows;
+    progress(table.name, count.rows);
+  }
+  yield recordBytes('Z', json({ rows: done.rows, sha256: sum.digest('hex') }));
+}
+
+function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** First and last hour of what is in no chunk yet. */
+async function journalSpan(sql: Queryable): Promise<{ from: number; to: number } | null> {
+  const [row] = await sql<
+    { from: Date | null; to: Date | null }[]
+  >`select min(hour) as from, max(hour) as to from journal`;
+  return row?.from && row.to ? { from: row.from.getTime(), to: row.to.getTime() } : null;
+}
+
+/**
+ * How many blocks of a table are read at once: about 8 MiB, plus what is stored beside the rows.
+ */
+const slice = 1024;
+
+async function* tableBytes(
+  sql: Transaction,
+  { name, columns }: Table,
+  count: { rows: number },
+): AsyncGenerator<Buffer> {
+  yield recordBytes('T', json({ name, columns }));
+  const list = columns.map((column) => `"${column}"`).join(', ');
+  for (const leaf of await leavesOf(sql, name)) {
+    for (let block = 0; block < Math.max(1, leaf.blocks); block += slice) {
+      // Names and numbers are our own; a COPY takes no parameters. The last slice has no end.
+      const until = block + slice < leaf.blocks ? ` and ctid < '(${block + slice},0)'` : '';
+      const statement = `copy (select ${list} from only ${leaf.name} where ctid >= '(${block},0)'${until}) to stdout`;
+      for (const bytes of inPieces(await copied(sql, statement))) {
+        count.rows += rowsIn(bytes);
+        yield recordBytes('D', bytes);
+      }
+    }
+  }
+  yield recordBytes('E', Buffer.alloc(0));
+}
+
+type Leaf = { readonly name: string; readonly blocks: number };
+
+/**
+ * Where the rows of a table are: in the table itself, or in its partitions that this transaction
+ * sees.
+ */
+function leavesOf(sql: Transaction, table: string): Promise<Leaf[]> {
+  return sql<Leaf[]>`
+  select relid::regclass::text as name,
+    pg_relation_size(relid) / current_setting('block_size')::int as blocks
+  from pg_partition_tree(${table}) where isleaf
+  union all
+  select oid::regclass::text, pg_relation_size(oid) / current_setting('block_size')::int
+  from pg_class where oid = ${table}::regclass and relkind = 'r'`;
+}
+
+const pieceBytes = 256 * 1024;
+
+/** The client gives a chunk for each row; records are larger. */
+function* inPieces(chunks: readonly Buffer[]): Generator<Buffer> {
+  let held: Buffer[] = [];
+  let size = 0;
+  for (const chunk of chunks) {
+    held.push(chunk);
+    size += chunk.length;
+    if (size < pieceBytes) continue;
+    yield Buffer.concat(held);
+    [held, size] = [[], 0];
+  }
+  if (size > 0) yield Buffer.concat(held);
+}
+
+/**
+ * The whole output of a COPY. The client stops reading from its socket when we read too slowly, and
+ * for ever when that happens at the end of a COPY. So a slice is read into memory as it comes, and
+ * the next is requested once it is written.
+ */
+async function copied(sql: Transaction, statement: string): Promise<Buffer[]> {
+  const stream = await sql.unsafe(statement).readable();
+  const chunks: Buffer[] = [];
+  const done = Promise.withResolvers<void>();
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  stream.once('end', done.resolve);
+  stream.once('error', done.reject);
+  await done.promise;
+  return chunks;
+}
+
+/** How many bytes are written between two checks of the free space. */
+const lookEvery = 16 * 1024 * 1024;
+
+/** Passes everything on, and checks the free space from time to time. */
+function watched(demand: () => Promise<void>) {
+  return async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let since = lookEvery;
+    for await (const chunk of source) {
+      since += chunk.length;
+      if (since >= lookEvery) {
+        await demand();
+        since = 0;
+      }
+      yield chunk;
+    }
+  };
 }

@@ -72,13 +72,6 @@ function dateFromRecord(draft: Draft, { fails_at, next_good_at }: SeenPing): voi
     );
 }
 
-/** The incident without the silence that came before the job's report. */
-function reportAlone(incident: Incident, reported_at: number): Incident {
-  const cause = { class: 'heartbeat_failed', params: {} };
-  const confirmed = { confirmed_at: reported_at, confirmed: null };
-  return { ...incident, ...confirmed, started_at: reported_at, seen: null, cause };
-}
-
 /** An incident that ended for another reason keeps its end. */
 function mayEndSooner({ note }: Incident): boolean {
   return note === null || note === notes.unobserved;
@@ -127,6 +120,13 @@ function good(draft: Draft, ping: SeenPing): void {
     ask(draft, deciding(draft.reach), 'recovery');
     // A probe that had received it may have ended the incident before we did.
   } else goodThatCameLate(draft, ping);
+}
+
+/** The incident without the silence that came before the job's report. */
+function reportAlone(incident: Incident, reported_at: number): Incident {
+  const cause = { class: 'heartbeat_failed', params: {} };
+  const confirmed = { confirmed_at: reported_at, confirmed: null };
+  return { ...incident, ...confirmed, started_at: reported_at, seen: null, cause };
 }
 
 /**

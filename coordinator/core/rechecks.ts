@@ -71,6 +71,16 @@ function notifyAlone(draft: Draft, { continent, place }: ObservingProbe): void {
     draft.effects.push({ is: 'notice', about: 'alone', continent });
 }
 
+/** Rule 13: our own checks must not prolong an outage. */
+export function slowSampling(draft: Draft, { cause }: Pick<SeenResult, 'cause'>): void {
+  const { incident, watched } = draft.state;
+  const wait = leftAlone(watched, cause);
+  const sampling = incident?.progress.sampling;
+  if (!incident || !sampling || sampling.next_at === null || wait === 0) return;
+  const next_at = Math.max(sampling.next_at, draft.moment.now + wait);
+  progressLightly(draft, incident, { sampling: { ...sampling, next_at } });
+}
+
 /** However long a target wants to be left alone, its recovery must be noticed. */
 const leftAloneAtMost = 600_000;
 
@@ -86,16 +96,6 @@ function leftAlone({ interval_ms }: Watched, cause: Cause | null): number {
     cause.class === 'blocked_by_firewall' ||
     (cause.class === 'unexpected_status' && status === 429);
   return isLimited ? Math.min(interval_ms, leftAloneAtMost) : 0;
-}
-
-/** Rule 13: our own checks must not prolong an outage. */
-export function slowSampling(draft: Draft, { cause }: Pick<SeenResult, 'cause'>): void {
-  const { incident, watched } = draft.state;
-  const wait = leftAlone(watched, cause);
-  const sampling = incident?.progress.sampling;
-  if (!incident || !sampling || sampling.next_at === null || wait === 0) return;
-  const next_at = Math.max(sampling.next_at, draft.moment.now + wait);
-  progressLightly(draft, incident, { sampling: { ...sampling, next_at } });
 }
 
 /** Answers take a moment: within it the same recheck is not requested again. */

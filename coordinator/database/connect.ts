@@ -50,15 +50,6 @@ export type CommitSlot = {
 
 type Held = { readonly session: Sql; readonly lost: Promise<never> };
 
-/** A statement after a failed one of the same transaction fails only because of that. */
-function isFollowing(error: unknown): boolean {
-  return codeOf(error) === '25P02';
-}
-
-function lostSlot(): LostConnection {
-  return new LostConnection('the connection to the database was lost', 'CONNECTION_CLOSED');
-}
-
 /** What the client of one session calls. */
 type SessionEvents = {
   /** @throws once the session is over. */
@@ -139,6 +130,15 @@ export function createCommitSlot(open: (events: SessionEvents) => Sql): CommitSl
       await current?.end({ timeout: 1 });
     },
   };
+}
+
+function lostSlot(): LostConnection {
+  return new LostConnection('the connection to the database was lost', 'CONNECTION_CLOSED');
+}
+
+/** A statement after a failed one of the same transaction fails only because of that. */
+function isFollowing(error: unknown): boolean {
+  return codeOf(error) === '25P02';
 }
 
 /**
@@ -240,12 +240,6 @@ type ArrayType<Value> = {
   readonly parse: (text: string) => Value[];
 };
 
-/** An array literal is passed on unchanged. */
-function unlessWritten<Value>(write: (values: readonly Value[]) => string) {
-  return (values: readonly Value[] | string): string =>
-    typeof values === 'string' ? values : write(values);
-}
-
 /** int2, int4, int8, float4, float8: a parameter has the type that the statement gives it. */
 const numbers: ArrayType<number | null> = {
   to: 1_007,
@@ -259,6 +253,12 @@ const numbers: ArrayType<number | null> = {
           .split(',')
           .map((one) => (one === 'NULL' ? null : Number(one))),
 };
+
+/** An array literal is passed on unchanged. */
+function unlessWritten<Value>(write: (values: readonly Value[]) => string) {
+  return (values: readonly Value[] | string): string =>
+    typeof values === 'string' ? values : write(values);
+}
 
 const element = /"((?:[^"\\]|\\.)*)"|([^,]+)/gs;
 
@@ -308,31 +308,11 @@ const maintenanceSettings: StartupTimeout = { statementMs: 600_000, silentMs: 66
  */
 const idleInTransactionMs = 4_000;
 
-function settingsOf({ statementMs }: StartupTimeout): string {
-  return `set statement_timeout = ${statementMs}; set idle_in_transaction_session_timeout = ${idleInTransactionMs}`;
-}
-
 type ConnectOptions = {
   readonly name: string;
   readonly connections?: number;
   readonly patience?: StartupTimeout;
 };
-
-/**
- * The TLS mode that the address asks for, as the client reads it from the address and the
- * environment.
- */
-function tlsOf(url: string): LineOptions['tls'] {
-  const { ssl, sslnegotiation }: { readonly ssl?: unknown; readonly sslnegotiation?: unknown } =
-    postgres(url, { max: 1 }).options;
-  if (!ssl) return null;
-  const isTrusting = ssl === 'require' || ssl === 'allow' || ssl === 'prefer';
-  return {
-    options: isTrusting ? { rejectUnauthorized: false } : {},
-    orPlain: ssl === 'prefer',
-    direct: sslnegotiation === 'direct',
-  };
-}
 
 /**
  * Connects lazily: the first query opens the first connection, and a lost one is opened again.
@@ -382,6 +362,26 @@ export function connect(url: string, options: ConnectOptions = { name: 'antipode
     openLongRunning: () => open(socketsFor(maintenanceSettings), 1),
   });
   return sql;
+}
+
+/**
+ * The TLS mode that the address asks for, as the client reads it from the address and the
+ * environment.
+ */
+function tlsOf(url: string): LineOptions['tls'] {
+  const { ssl, sslnegotiation }: { readonly ssl?: unknown; readonly sslnegotiation?: unknown } =
+    postgres(url, { max: 1 }).options;
+  if (!ssl) return null;
+  const isTrusting = ssl === 'require' || ssl === 'allow' || ssl === 'prefer';
+  return {
+    options: isTrusting ? { rejectUnauthorized: false } : {},
+    orPlain: ssl === 'prefer',
+    direct: sslnegotiation === 'direct',
+  };
+}
+
+function settingsOf({ statementMs }: StartupTimeout): string {
+  return `set statement_timeout = ${statementMs}; set idle_in_transaction_session_timeout = ${idleInTransactionMs}`;
 }
 
 /** How a pool reaches its database. */

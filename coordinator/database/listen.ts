@@ -11,15 +11,6 @@ type More = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The connection stays up, so that the client sees no reason to ask again. */
-function isRefusal(error: unknown): boolean {
-  return (
-    error instanceof postgres.PostgresError &&
-    error.severity !== 'FATAL' &&
-    error.severity !== 'PANIC'
-  );
-}
-
 /**
  * Listens to a channel of the database, from when it settles until `unlisten`, also after its
  * connection was lost. It waits while there is no connection: the client (postgres.js 3.4.9)
@@ -69,4 +60,13 @@ export async function listenTo(
       await (await asked.catch(() => undefined))?.unlisten();
     },
   };
+}
+
+/** The connection stays up, so that the client sees no reason to ask again. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof postgres.PostgresError &&
+    error.severity !== 'FATAL' &&
+    error.severity !== 'PANIC'
+  );
 }

@@ -39,30 +39,6 @@ const lockMs = 3_000;
 const restMs = { first: 250, most: 5_000 };
 const maxTries = 30;
 
-function isLockedOut(error: unknown): boolean {
-  return codeOf(error) === '55P03';
-}
-
-/** Applies one file in its own transaction. False: another coordinator did so meanwhile. */
-function applyOne(sql: Sql, name: string, text: string, wait: number): Promise<boolean> {
-  return inTransaction(sql, async (transaction) => {
-    // Statements that need no answer are sent together. Other migrations are awaited for as long as
-    // they take.
-    const [, , , [known]] = await Promise.all([
-      takeAdvisoryLock(transaction, 'migrations'),
-      transaction.unsafe(`set local lock_timeout = ${wait}`),
-      transaction`create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())`,
-      transaction`select 1 from migrations where name = ${name}`,
-    ]);
-    if (known) return false;
-    await Promise.all([
-      transaction.unsafe(text),
-      transaction`insert into migrations (name) values (${name})`,
-    ]);
-    return true;
-  });
-}
-
 /**
  * Brings the database to this version's schema: each file once, forward only, in its own
  * transaction. Several coordinators may start at once: a lock lets one work, and the others find it
@@ -87,4 +63,28 @@ export async function migrate(
     }
   }
   return applied;
+}
+
+/** Applies one file in its own transaction. False: another coordinator did so meanwhile. */
+function applyOne(sql: Sql, name: string, text: string, wait: number): Promise<boolean> {
+  return inTransaction(sql, async (transaction) => {
+    // Statements that need no answer are sent together. Other migrations are awaited for as long as
+    // they take.
+    const [, , , [known]] = await Promise.all([
+      takeAdvisoryLock(transaction, 'migrations'),
+      transaction.unsafe(`set local lock_timeout = ${wait}`),
+      transaction`create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())`,
+      transaction`select 1 from migrations where name = ${name}`,
+    ]);
+    if (known) return false;
+    await Promise.all([
+      transaction.unsafe(text),
+      transaction`insert into migrations (name) values (${name})`,
+    ]);
+    return true;
+  });
+}
+
+function isLockedOut(error: unknown): boolean {
+  return codeOf(error) === '55P03';
 }

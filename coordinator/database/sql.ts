@@ -90,9 +90,40 @@ export function wordsOf(search: string): readonly string[] {
 
 const attempts = 5;
 
-/** The database rolled back one of two conflicting transactions; it wrote nothing. */
-function isConflict(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.code.startsWith('40');
+const never = new Promise<never>(() => undefined);
+
+/**
+ * One transaction. When its connection is lost, its caller learns so at once. The client never
+ * does: it would send a rollback or a commit to a closed socket, which ends the process. The server
+ * has rolled back by itself.
+ */
+async function once<Result>(
+  sql: Sql,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  const cutOff = Promise.withResolvers<never>();
+  let isGone = false;
+  const lose = (error: unknown): void => {
+    isGone = true;
+    cutOff.reject(error);
+  };
+  const done = sql.begin(async (transaction) => {
+    try {
+      const result = await work(guarded(transaction, () => isGone, lose));
+      return isGone ? await never : { result };
+    } catch (error) {
+      if (!isGone && !isCutOff(error)) throw error;
+      lose(error);
+      return never;
+    }
+  });
+  // The connection may be lost while the work waits for something else, such as the bus; the work
+  // itself would not show it.
+  const watched = done.catch((error: unknown) => {
+    isGone ||= isCutOff(error);
+    throw error;
+  });
+  return (await Promise.race([watched, cutOff.promise])).result;
 }
 
 /** The codes of a lost connection; those of a refusal do not count. */
@@ -101,8 +132,6 @@ function isCutOff(error: unknown): boolean {
     error instanceof LostConnection || /^CONNECTION_(CLOSED|ENDED|DESTROYED)$/.test(codeOf(error))
   );
 }
-
-const never = new Promise<never>(() => undefined);
 
 /**
  * The same transaction, whose statements fail once its connection is gone. The client would write
@@ -180,40 +209,6 @@ function guardQuery<Query>(
 }
 
 /**
- * One transaction. When its connection is lost, its caller learns so at once. The client never
- * does: it would send a rollback or a commit to a closed socket, which ends the process. The server
- * has rolled back by itself.
- */
-async function once<Result>(
-  sql: Sql,
-  work: (transaction: Transaction) => Promise<Result>,
-): Promise<Result> {
-  const cutOff = Promise.withResolvers<never>();
-  let isGone = false;
-  const lose = (error: unknown): void => {
-    isGone = true;
-    cutOff.reject(error);
-  };
-  const done = sql.begin(async (transaction) => {
-    try {
-      const result = await work(guarded(transaction, () => isGone, lose));
-      return isGone ? await never : { result };
-    } catch (error) {
-      if (!isGone && !isCutOff(error)) throw error;
-      lose(error);
-      return never;
-    }
-  });
-  // The connection may be lost while the work waits for something else, such as the bus; the work
-  // itself would not show it.
-  const watched = done.catch((error: unknown) => {
-    isGone ||= isCutOff(error);
-    throw error;
-  });
-  return (await Promise.race([watched, cutOff.promise])).result;
-}
-
-/**
  * One transaction, run again after a conflict. Operations lock their organisation first, but the
  * engine's writer holds rows too, and may take locks in the other order. `work` must do nothing
  * that a rollback does not undo.
@@ -229,6 +224,11 @@ export async function inTransaction<Result>(
       if (attempt >= attempts || !isConflict(error)) throw error;
     }
   }
+}
+
+/** The database rolled back one of two conflicting transactions; it wrote nothing. */
+function isConflict(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code.startsWith('40');
 }
 
 /** A part of a transaction: nothing of it is left when it fails, or unless it `stays`. */

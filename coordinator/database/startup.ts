@@ -12,18 +12,6 @@ import { inTransaction } from './sql.ts';
  * password.
  */
 
-type DatabaseTarget = { readonly at: string; readonly user: string; readonly database: string };
-
-function placeOf(url: string): DatabaseTarget {
-  if (!URL.canParse(url)) return { at: 'that address', user: 'the user', database: 'of that name' };
-  const { host, hostname, port, username, pathname } = new URL(url);
-  return {
-    at: port === '' ? `${host}:5432` : host,
-    user: decodeURIComponent(username) || hostname,
-    database: pathname.slice(1),
-  };
-}
-
 const unreachable = [
   'ECONNREFUSED',
   'CONNECT_TIMEOUT',
@@ -70,6 +58,18 @@ export function whyUnreachable(error: unknown, url: string): string | undefined 
   return undefined;
 }
 
+type DatabaseTarget = { readonly at: string; readonly user: string; readonly database: string };
+
+function placeOf(url: string): DatabaseTarget {
+  if (!URL.canParse(url)) return { at: 'that address', user: 'the user', database: 'of that name' };
+  const { host, hostname, port, username, pathname } = new URL(url);
+  return {
+    at: port === '' ? `${host}:5432` : host,
+    user: decodeURIComponent(username) || hostname,
+    database: pathname.slice(1),
+  };
+}
+
 /** The error to throw for an error at the first use of a database. */
 export function connectionFault(error: unknown, url: string): unknown {
   const why = whyUnreachable(error, url);
@@ -90,17 +90,6 @@ const longestPauseMs = 2_000;
  */
 const firstDistanceMs = 10_000;
 const longestDistanceMs = 600_000;
-
-/** Rejects when the signal aborts. */
-function endedBy(signal: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const end = () => reject(signal.reason);
-  if (signal.aborted) end();
-  else signal.addEventListener('abort', end, { once: true });
-  // It may abort when no one waits any more.
-  promise.catch(() => undefined);
-  return promise;
-}
 
 /**
  * Retries `enter` as long as that may help, from its beginning each time. @throws
@@ -142,6 +131,17 @@ export async function waitForDatabase<Entered>(
   }
 }
 
+/** Rejects when the signal aborts. */
+function endedBy(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const end = () => reject(signal.reason);
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
+  // It may abort when no one waits any more.
+  promise.catch(() => undefined);
+  return promise;
+}
+
 /**
  * How long a caller waits for a database that is silent on all connections. The watch queries it
  * every 3 s, so a database that is only slow with one query is heard meanwhile.
@@ -160,18 +160,6 @@ export function unavailable(): Refusal {
   return new Refusal(
     'unavailable',
     'The database does not answer right now. Try again in a moment; look first whether what you asked for was done all the same.',
-  );
-}
-
-/**
- * Whether the connection failed, or the server is shutting down or starting: the query is not at
- * fault.
- */
-function isAway(error: unknown): boolean {
-  if (error instanceof postgres.PostgresError) return error.code.startsWith('57P0');
-  return (
-    error instanceof LostConnection ||
-    (error instanceof Error && 'code' in error && String(error.code).startsWith('CONNECT'))
   );
 }
 
@@ -236,35 +224,16 @@ export function createTimeouts({
     };
 }
 
-const rounds = 5;
-
 /**
- * The backend that serves a connection, and the backend named when the connection was made: behind
- * a pooler they differ.
+ * Whether the connection failed, or the server is shutting down or starting: the query is not at
+ * fault.
  */
-type Worker = { readonly pid: number; readonly promised: number };
-
-/** In the simple protocol: a prepared statement may be missing in another session. */
-async function workerOf(sql: { readonly unsafe: Sql['unsafe'] }): Promise<Worker> {
-  const answer = await sql.unsafe<{ pid: number }[]>('select pg_backend_pid() as pid');
-  const [row] = answer;
-  if (!row) throw new Error('the database did not say who answers');
-  return { pid: row.pid, promised: answer.state.pid };
-}
-
-async function isShared(one: Sql, other: Sql): Promise<boolean> {
-  for (let round = 0; round < rounds; round += 1) {
-    const before = await workerOf(one);
-    const isFound = await inTransaction(other, async (transaction) => {
-      const busy = await workerOf(transaction);
-      if (busy.pid === before.pid) return true;
-      const after = await workerOf(one);
-      // A connection that was lost and made again has another backend too.
-      return after.promised === before.promised && after.pid !== before.pid;
-    });
-    if (isFound) return true;
-  }
-  return false;
+function isAway(error: unknown): boolean {
+  if (error instanceof postgres.PostgresError) return error.code.startsWith('57P0');
+  return (
+    error instanceof LostConnection ||
+    (error instanceof Error && 'code' in error && String(error.code).startsWith('CONNECT'))
+  );
 }
 
 /**
@@ -288,4 +257,35 @@ export async function refuseTransactionPooling(sql: Sql, url: string): Promise<v
   throw new ConfigurationFault([
     `DATABASE_URL: ${why}: set pool_mode = session there for this database, or name the address of Postgres itself`,
   ]);
+}
+
+/**
+ * The backend that serves a connection, and the backend named when the connection was made: behind
+ * a pooler they differ.
+ */
+type Worker = { readonly pid: number; readonly promised: number };
+
+/** In the simple protocol: a prepared statement may be missing in another session. */
+async function workerOf(sql: { readonly unsafe: Sql['unsafe'] }): Promise<Worker> {
+  const answer = await sql.unsafe<{ pid: number }[]>('select pg_backend_pid() as pid');
+  const [row] = answer;
+  if (!row) throw new Error('the database did not say who answers');
+  return { pid: row.pid, promised: answer.state.pid };
+}
+
+const rounds = 5;
+
+async function isShared(one: Sql, other: Sql): Promise<boolean> {
+  for (let round = 0; round < rounds; round += 1) {
+    const before = await workerOf(one);
+    const isFound = await inTransaction(other, async (transaction) => {
+      const busy = await workerOf(transaction);
+      if (busy.pid === before.pid) return true;
+      const after = await workerOf(one);
+      // A connection that was lost and made again has another backend too.
+      return after.promised === before.promised && after.pid !== before.pid;
+    });
+    if (isFound) return true;
+  }
+  return false;
 }

@@ -250,16 +250,16 @@ export function takeRoutine(batch: DecisionBatch, taken: Passes): void {
   batch.routine.push(taken);
 }
 
+export function addSample(batch: DecisionBatch, row: ResultRow): void {
+  batch.rows.results.push(row);
+  belongsTo(batch, row.at);
+}
+
 /** Neighbours nearly always belong to the same hour. */
 function belongsTo(batch: DecisionBatch, at: number): void {
   if (at >= batch.hour && at < batch.hour + 3_600_000) return;
   batch.hour = hourOf(at);
   batch.hours.add(batch.hour);
-}
-
-export function addSample(batch: DecisionBatch, row: ResultRow): void {
-  batch.rows.results.push(row);
-  belongsTo(batch, row.at);
 }
 
 /** Requests a first check, to be made after the commit as soon as the budget allows. */

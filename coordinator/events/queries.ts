@@ -29,13 +29,6 @@ export function eventJson({ key: _, place: __, at, ...rest }: EventRow) {
   };
 }
 
-function columns(sql: Queryable) {
-  return sql`
-  e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event,
-  e.monitor_id as monitor, e.incident_id as incident,
-  e.group_id as "group", e.window_id as "window", e.warning, e.name`;
-}
-
 /**
  * Events after a row, in order. Transactions get their numbers when they begin to write, and end in
  * any order. Only events before the oldest open transaction are returned, so that none can later
@@ -60,6 +53,13 @@ export function eventsAfter(
     and (e.written_by, e.id) > (${after.place}::text::xid8, ${after.key})
     and e.written_by < pg_snapshot_xmin(pg_current_snapshot()) ${monitor === null ? sql`` : sql`and e.monitor_id = ${monitor}`}
   order by e.written_by, e.id limit ${limit}`;
+}
+
+function columns(sql: Queryable) {
+  return sql`
+  e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event,
+  e.monitor_id as monitor, e.incident_id as incident,
+  e.group_id as "group", e.window_id as "window", e.warning, e.name`;
 }
 
 /** Those of these events that are still kept. */

@@ -153,10 +153,6 @@ type Work = {
   readonly outcomes: Outcome[];
 };
 
-function nameOf(kind: FileKind, key: string): string {
-  return `${kind} ${key}`;
-}
-
 /** Finds the objects that exist: those the file made, those it adopts by id, and by external id. */
 async function begin(context: InOrganisation, file: string, input: Input): Promise<Work> {
   const { sql, organisation } = context;
@@ -215,6 +211,10 @@ async function begin(context: InOrganisation, file: string, input: Input): Promi
   };
 }
 
+function nameOf(kind: FileKind, key: string): string {
+  return `${kind} ${key}`;
+}
+
 /** Texts by which objects of the file name others. */
 function referencesIn(input: Input): readonly string[] {
   const texts = new Set<string>();
@@ -265,25 +265,6 @@ function refused(
   return { kind, key, id, result: 'refused', changes: {}, error: { code, message } };
 }
 
-function conclude({ outcomes, refused: all }: Work, outcome: Outcome): void {
-  outcomes.push(outcome);
-  if (outcome.result === 'refused') all.add(nameOf(outcome.kind, outcome.key));
-}
-
-function resolveIn({ known, refused }: Work): Resolve {
-  return (kind, key) => {
-    const thing = known.get(nameOf(kind, key));
-    if (thing) return thing;
-    const one = kind === 'groups' ? 'group' : 'monitor';
-    if (refused.has(nameOf(kind, key)))
-      throw new Refusal('reference_unknown', `the ${one} "${key}" is refused itself.`);
-    throw new Refusal(
-      'reference_unknown',
-      `there is no ${one} "${key}" in the file, and none has it as its external id.`,
-    );
-  };
-}
-
 const anyId = uuid();
 
 /** As its field reads it; every object was judged by it when the input was read. */
@@ -316,6 +297,11 @@ async function makeOne(work: Work, kind: SingleKind, key: string, raw: Raw): Pro
   }
 }
 
+function conclude({ outcomes, refused: all }: Work, outcome: Outcome): void {
+  outcomes.push(outcome);
+  if (outcome.result === 'refused') all.add(nameOf(outcome.kind, outcome.key));
+}
+
 /** That the file manages it from now on is a change too. */
 function adopting({ owned, file }: Work, outcome: Outcome): Outcome {
   if (owned.has(nameOf(outcome.kind, outcome.key)) || !/^(?:un)?changed$/.test(outcome.result))
@@ -334,6 +320,20 @@ function stepsOf(work: Work, kind: SingleKind, key: string, raw: Raw): Steps {
     case 'status_pages':
       return statusPageSteps(key, read(fileObjects.status_pages, raw), resolve);
   }
+}
+
+function resolveIn({ known, refused }: Work): Resolve {
+  return (kind, key) => {
+    const thing = known.get(nameOf(kind, key));
+    if (thing) return thing;
+    const one = kind === 'groups' ? 'group' : 'monitor';
+    if (refused.has(nameOf(kind, key)))
+      throw new Refusal('reference_unknown', `the ${one} "${key}" is refused itself.`);
+    throw new Refusal(
+      'reference_unknown',
+      `there is no ${one} "${key}" in the file, and none has it as its external id.`,
+    );
+  };
 }
 
 /** The first step creates the object, unless there is one; the others change it. */

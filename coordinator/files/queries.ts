@@ -8,21 +8,6 @@ export type Managed = { readonly kind: FileKind; readonly key: string; readonly 
 /** An object of any kind, as files refer to it. */
 export type Thing = { readonly kind: FileKind; readonly id: string; readonly name: string };
 
-/** Everything of an organisation that a file can manage. */
-function things(sql: Queryable, organisation: string) {
-  return sql`
-  select 'groups' as kind, id, name, external_id, null as type from groups
-    where organisation_id = ${organisation}
-  union all select 'monitors', id, name, external_id, type from monitors
-    where organisation_id = ${organisation}
-  union all select 'channels', id, name, null, kind from channels
-    where organisation_id = ${organisation} and deleted_at is null and user_id is null
-  union all select 'maintenance', id, coalesce(name, ''), null, null from maintenance_windows
-    where organisation_id = ${organisation} and deleted_at is null
-  union all select 'status_pages', id, name, null, null from status_pages
-    where organisation_id = ${organisation}`;
-}
-
 /**
  * What a file manages, of what still exists. Each object is looked up by its id: a join of as many
  * rows as a file has just written would be planned for one.
@@ -67,6 +52,21 @@ export function thingsWithFile(
     select t.kind, t.id, t.name, t.type, f.file from (${things(sql, organisation)}) t
     left join file_objects f on f.organisation_id = ${organisation} and f.object_id = t.id
     where t.id = any(${[...ids]}::uuid[])`;
+}
+
+/** Everything of an organisation that a file can manage. */
+function things(sql: Queryable, organisation: string) {
+  return sql`
+  select 'groups' as kind, id, name, external_id, null as type from groups
+    where organisation_id = ${organisation}
+  union all select 'monitors', id, name, external_id, type from monitors
+    where organisation_id = ${organisation}
+  union all select 'channels', id, name, null, kind from channels
+    where organisation_id = ${organisation} and deleted_at is null and user_id is null
+  union all select 'maintenance', id, coalesce(name, ''), null, null from maintenance_windows
+    where organisation_id = ${organisation} and deleted_at is null
+  union all select 'status_pages', id, name, null, null from status_pages
+    where organisation_id = ${organisation}`;
 }
 
 /** Groups and monitors by their external ids. */

@@ -3,10 +3,6 @@ import type { Clock } from '../../shared/base/time.ts';
 import { type Queryable, type Sql, textsLiteral } from '../database/connect.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
 
-function hexOf(subjects: readonly Buffer[]): string {
-  return textsLiteral(subjects.map((subject) => subject.toString('hex')));
-}
-
 /**
  * Counts one attempt per subject, in one statement. Returns each subject's count and the start of
  * its window. A window that began by `since` is over.
@@ -28,6 +24,10 @@ export async function countAttempts(
         when a.began_at <= t.since then excluded.began_at else a.began_at end
       from tried t where t.subject = excluded.subject)
     returning subject, tries, began_at`;
+}
+
+function hexOf(subjects: readonly Buffer[]): string {
+  return textsLiteral(subjects.map((subject) => subject.toString('hex')));
 }
 
 /** A proven attempt was not a guess, so it does not count. */

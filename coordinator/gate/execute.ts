@@ -36,21 +36,6 @@ export type Actor = Pick<
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** What a step changed; undefined when its states before and after are the same. */
-function changesOf({ before, after }: AuditDetails, sent: unknown): Performed['changed'] {
-  if (before === undefined && after === undefined)
-    return { before: undefined, after: isRecord(sent) ? { sent: redact(sent) } : {} };
-  const changed = differences(before, after);
-  const isSame = [changed.before, changed.after].every(
-    (part) => isRecord(part) && Object.keys(part).length === 0,
-  );
-  return isSame ? undefined : changed;
-}
-
-function idIn(body: unknown): Values {
-  return isRecord(body) && typeof body.id === 'string' ? { id: body.id } : {};
-}
-
 /**
  * Writes the audit entry of one operation. The handler's own before and after take precedence over
  * the input. Neither contains secrets.
@@ -80,6 +65,10 @@ export async function writeAudit(
       ...(isNoted ? differences(noted.before, noted.after) : { sent: redact(sent) }),
     },
   });
+}
+
+function idIn(body: unknown): Values {
+  return isRecord(body) && typeof body.id === 'string' ? { id: body.id } : {};
 }
 
 /** The one way to every operation, for the API, the pages, the command line and assistants. */
@@ -138,25 +127,6 @@ function named<Own>(
   return bound;
 }
 
-const through = {
-  token: 'api',
-  session: 'page',
-  connector: 'assistant',
-  operator: 'operator',
-} as const satisfies Record<Caller['is'], string>;
-
-function actorOf({ is, organisation, user, token, connection, address }: Caller): Actor {
-  return {
-    organisation: organisation.id,
-    user,
-    through: through[is],
-    // A ping key belongs to nobody.
-    who: is === 'operator' ? 'operator' : user === null ? (token?.name ?? '') : '',
-    token_name: token?.name ?? connection?.client ?? null,
-    address: address ?? null,
-  };
-}
-
 const atPage = { organisation: null, through: 'page', token_name: null } as const;
 const operator: Actor = {
   organisation: null,
@@ -167,15 +137,7 @@ const operator: Actor = {
   address: null,
 };
 
-function nothingHere(): Refusal {
-  return new Refusal('route_not_found', 'No such route.');
-}
-
 const ignored = (): void => undefined;
-
-function noSteps(): Promise<never> {
-  return Promise.reject(new Refusal('internal', 'only an operation of an organisation has steps'));
-}
 
 /**
  * permission → read the input → work before the transaction → transaction with the organisation as
@@ -343,4 +305,42 @@ export function createGate({ sql, clock, instruments, handlers }: Dependencies):
       return inTransaction(sql, (transaction) => run(transaction));
     },
   };
+}
+
+function noSteps(): Promise<never> {
+  return Promise.reject(new Refusal('internal', 'only an operation of an organisation has steps'));
+}
+
+/** What a step changed; undefined when its states before and after are the same. */
+function changesOf({ before, after }: AuditDetails, sent: unknown): Performed['changed'] {
+  if (before === undefined && after === undefined)
+    return { before: undefined, after: isRecord(sent) ? { sent: redact(sent) } : {} };
+  const changed = differences(before, after);
+  const isSame = [changed.before, changed.after].every(
+    (part) => isRecord(part) && Object.keys(part).length === 0,
+  );
+  return isSame ? undefined : changed;
+}
+
+const through = {
+  token: 'api',
+  session: 'page',
+  connector: 'assistant',
+  operator: 'operator',
+} as const satisfies Record<Caller['is'], string>;
+
+function actorOf({ is, organisation, user, token, connection, address }: Caller): Actor {
+  return {
+    organisation: organisation.id,
+    user,
+    through: through[is],
+    // A ping key belongs to nobody.
+    who: is === 'operator' ? 'operator' : user === null ? (token?.name ?? '') : '',
+    token_name: token?.name ?? connection?.client ?? null,
+    address: address ?? null,
+  };
+}
+
+function nothingHere(): Refusal {
+  return new Refusal('route_not_found', 'No such route.');
 }

@@ -231,27 +231,6 @@ class Overtaken extends Error {}
  */
 const maxTries = 3;
 
-function inUse(): Refusal {
-  return new Refusal(
-    'idempotency_key_in_use',
-    'Another call with this Idempotency-Key is being worked on; send it again in a moment, and you get its answer.',
-  );
-}
-
-function reused(): Refusal {
-  return new Refusal(
-    'idempotency_key_reused',
-    'This Idempotency-Key was sent with another request within the last 24 hours; give each request a key of its own, and send the same request only when you repeat it.',
-  );
-}
-
-function tooLarge(at: number): Refusal {
-  return new Refusal(
-    'idempotency_answer_too_large',
-    `This call was answered on ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC, and nothing was done now. Its answer is not kept: it was larger than ${maxRecordBytes / 1024} KiB, or it is older than the newest ${maxRecordsOfOrganisation / 1024 / 1024} MiB of answers to your organisation. Read what there is.`,
-  );
-}
-
 /**
  * Does a call with a key at most once in 24 hours. The transaction that does the work also writes
  * the answer, so a killed process leaves both or neither. A lock of that transaction marks the call
@@ -336,4 +315,25 @@ export function createOnce({ sql, clock, secrets, accountSecrets }: Dependencies
       working.delete(named.call);
     }
   };
+}
+
+function tooLarge(at: number): Refusal {
+  return new Refusal(
+    'idempotency_answer_too_large',
+    `This call was answered on ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC, and nothing was done now. Its answer is not kept: it was larger than ${maxRecordBytes / 1024} KiB, or it is older than the newest ${maxRecordsOfOrganisation / 1024 / 1024} MiB of answers to your organisation. Read what there is.`,
+  );
+}
+
+function reused(): Refusal {
+  return new Refusal(
+    'idempotency_key_reused',
+    'This Idempotency-Key was sent with another request within the last 24 hours; give each request a key of its own, and send the same request only when you repeat it.',
+  );
+}
+
+function inUse(): Refusal {
+  return new Refusal(
+    'idempotency_key_in_use',
+    'Another call with this Idempotency-Key is being worked on; send it again in a moment, and you get its answer.',
+  );
 }

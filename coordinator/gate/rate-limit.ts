@@ -95,14 +95,6 @@ type Dependencies = {
   readonly patience?: number;
 };
 
-async function inTime(settling: Promise<void>, ms: number): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), ms);
-  const isSettled = await Promise.race([settling.then(() => true), late.promise]);
-  clearTimeout(timer);
-  return isSettled;
-}
-
 /**
  * `calls` counts the known calls of all coordinators; `unsettled` is the part that the others do
  * not know, `told` the part that is being sent to them now.
@@ -279,4 +271,12 @@ export function createRateLimiter({
       timer = undefined;
     },
   };
+}
+
+async function inTime(settling: Promise<void>, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), ms);
+  const isSettled = await Promise.race([settling.then(() => true), late.promise]);
+  clearTimeout(timer);
+  return isSettled;
 }

@@ -30,6 +30,38 @@ export function refuseUnlessProven(
   throw new Refusal('proof_needed', 'Confirm your password to continue.');
 }
 
+/**
+ * An organisation awaiting deletion is read-only, so that it can be restored. @throws Refusal
+ * `organisation_ending`.
+ */
+export function refuseWhileEnding(
+  organisation: Pick<Organisation, 'name' | 'ends_at'>,
+  asked: AccessRule,
+): void {
+  const refusal = endingRefusal(organisation, asked);
+  if (refusal) throw refusal;
+}
+
+function endingRefusal(
+  { name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>,
+  asked: AccessRule,
+): Refusal | undefined {
+  if (ends_at === null || asked.whileEnding === true || isReadOnly(asked)) return undefined;
+  const when = new Date(ends_at).toISOString().slice(0, 16).replace('T', ' ');
+  return new Refusal(
+    'organisation_ending',
+    `${name} is going to be deleted on ${when} UTC, so nothing in it can be changed. An owner can still keep it, on its page.`,
+  );
+}
+
+/** For a page that hides what its reader may not do. */
+export function isAllowed(caller: Caller, asked: AccessRule): boolean {
+  return (
+    roleRefusal(caller, asked) === undefined &&
+    endingRefusal(caller.organisation, asked) === undefined
+  );
+}
+
 function roleRefusal(caller: Caller, { access }: Pick<Operation, 'access'>): Refusal | undefined {
   if (caller.is === 'operator' || access === 'read') return undefined;
   if (caller.is === 'connector' && caller.scope !== 'read_write' && mayWrite(caller.role))
@@ -55,38 +87,6 @@ function roleRefusal(caller: Caller, { access }: Pick<Operation, 'access'>): Ref
   if (access === 'own' && caller.role !== 'owner')
     return new Refusal('role_insufficient', 'Only an owner of this organisation may do this.');
   return undefined;
-}
-
-function endingRefusal(
-  { name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>,
-  asked: AccessRule,
-): Refusal | undefined {
-  if (ends_at === null || asked.whileEnding === true || isReadOnly(asked)) return undefined;
-  const when = new Date(ends_at).toISOString().slice(0, 16).replace('T', ' ');
-  return new Refusal(
-    'organisation_ending',
-    `${name} is going to be deleted on ${when} UTC, so nothing in it can be changed. An owner can still keep it, on its page.`,
-  );
-}
-
-/**
- * An organisation awaiting deletion is read-only, so that it can be restored. @throws Refusal
- * `organisation_ending`.
- */
-export function refuseWhileEnding(
-  organisation: Pick<Organisation, 'name' | 'ends_at'>,
-  asked: AccessRule,
-): void {
-  const refusal = endingRefusal(organisation, asked);
-  if (refusal) throw refusal;
-}
-
-/** For a page that hides what its reader may not do. */
-export function isAllowed(caller: Caller, asked: AccessRule): boolean {
-  return (
-    roleRefusal(caller, asked) === undefined &&
-    endingRefusal(caller.organisation, asked) === undefined
-  );
 }
 
 /**

@@ -47,52 +47,15 @@ export function countsText(group: GroupStatus): string {
   return parts.length === 0 ? 'no monitors yet' : parts.join(', ');
 }
 
-function rowOf(group: Listed['items'][number]): Html {
-  return html`
-    <tr id="group-${group.id}" data-row>
-      <td data-label="Status">${stateMark(groupState(group.status))}</td>
-      <td data-label="Group">
-        <span>
-          <a class="row-link" href="/groups/${group.id}">${group.name}</a>
-          ${group.description !== null && html`<span class="note">${group.description}</span>`}
-        </span>
-      </td>
-      <td data-label="Monitors" class="number">${group.monitors}</td>
-      <td data-label="By status">${countsText(group)}</td>
-    </tr>
-  `;
-}
-
-function sentenceOf({ items, matching }: Listed): string {
-  const down = items.filter(({ status }) => status === 'down');
-  const [first] = down;
-  if (first)
-    return down.length === 1
-      ? `${first.name} is down.`
-      : `${first.name} and ${down.length - 1} more groups are down.`;
-  const verifying = items.find(({ status }) => status === 'verifying');
-  if (verifying) return `In ${verifying.name} a failure is being verified.`;
-  return matching === 1 ? 'Your group is not down.' : `None of your ${matching} groups is down.`;
-}
-
 const below =
   'A group has the worst status of the monitors that count in it. Channels, maintenance and status pages can be for a whole group.';
 
-function makeForm(state: FormState, isFirst: boolean): Html {
-  return html`
-    ${formSummary(state)}
-    <form class="card begin" method="post" action="/groups">
-      ${textField({
-        name: 'name',
-        label: isFirst ? 'Name of the first group' : 'New group',
-        state,
-        autocomplete: 'off',
-        placeholder: 'Shop',
-      })}
-      <button class="button button-main">${icon('add')}Create group</button>
-    </form>
-  `;
-}
+const listPage: Page = {
+  method: 'GET',
+  path: '/groups',
+  needs: 'member',
+  answer: (request) => pageOf(request, freshForm(request.form)),
+};
 
 async function pageOf(request: MembersRequest, state: FormState): Promise<PageAnswer> {
   const { ask, may, query } = request;
@@ -155,12 +118,49 @@ async function pageOf(request: MembersRequest, state: FormState): Promise<PageAn
   });
 }
 
-const listPage: Page = {
-  method: 'GET',
-  path: '/groups',
-  needs: 'member',
-  answer: (request) => pageOf(request, freshForm(request.form)),
-};
+function makeForm(state: FormState, isFirst: boolean): Html {
+  return html`
+    ${formSummary(state)}
+    <form class="card begin" method="post" action="/groups">
+      ${textField({
+        name: 'name',
+        label: isFirst ? 'Name of the first group' : 'New group',
+        state,
+        autocomplete: 'off',
+        placeholder: 'Shop',
+      })}
+      <button class="button button-main">${icon('add')}Create group</button>
+    </form>
+  `;
+}
+
+function sentenceOf({ items, matching }: Listed): string {
+  const down = items.filter(({ status }) => status === 'down');
+  const [first] = down;
+  if (first)
+    return down.length === 1
+      ? `${first.name} is down.`
+      : `${first.name} and ${down.length - 1} more groups are down.`;
+  const verifying = items.find(({ status }) => status === 'verifying');
+  if (verifying) return `In ${verifying.name} a failure is being verified.`;
+  return matching === 1 ? 'Your group is not down.' : `None of your ${matching} groups is down.`;
+}
+
+function rowOf(group: Listed['items'][number]): Html {
+  return html`
+    <tr id="group-${group.id}" data-row>
+      <td data-label="Status">${stateMark(groupState(group.status))}</td>
+      <td data-label="Group">
+        <span>
+          <a class="row-link" href="/groups/${group.id}">${group.name}</a>
+          ${group.description !== null && html`<span class="note">${group.description}</span>`}
+        </span>
+      </td>
+      <td data-label="Monitors" class="number">${group.monitors}</td>
+      <td data-label="By status">${countsText(group)}</td>
+    </tr>
+  `;
+}
 
 /** If a group of that name exists, redirects to it. */
 const make: Page = {
@@ -180,68 +180,7 @@ const make: Page = {
 
 export const groupListPages: readonly Page[] = [listPage, make];
 
-type GroupDetail = OutputOf<typeof showGroup>;
-type Group = OutputOf<typeof getGroup>;
-
 const trail = [{ href: '/groups', name: 'Groups' }];
-
-function trailTo({ id, name }: Pick<Group, 'id' | 'name'>) {
-  return [...trail, { href: `/groups/${id}`, name }];
-}
-
-function groupSentenceOf({ name, status, monitors, paused }: GroupDetail): string {
-  if (monitors === 0) return `${name} has no monitors yet.`;
-  if (status === 'down') return `${name} is down.`;
-  if (status === 'verifying') return `In ${name} a failure is being verified.`;
-  if (status === 'paused')
-    return monitors === paused
-      ? `All of ${name} is paused.`
-      : `Every monitor that counts in ${name} is paused.`;
-  return status === 'pending' ? `${name} waits for its first checks.` : `${name} is up.`;
-}
-
-function actionsOf({ id }: GroupDetail, { may }: MembersRequest): Html | null {
-  return may(updateGroup)
-    ? html`
-      ${linkButton(`/groups/${id}/add`, 'Add monitors', { main: true, symbol: 'add' })}
-      ${
-        may(createMaintenanceWindow) &&
-        linkButton(`/maintenance/new?when=now&group=${id}`, 'Maintenance', {
-          symbol: 'maintenance',
-        })
-      }
-      ${linkButton(`/groups/${id}/edit`, 'Rename', { symbol: 'edit' })}
-      ${linkButton(`/groups/${id}/delete`, 'Delete', { symbol: 'delete' })}
-    `
-    : null;
-}
-
-function named(items: GroupDetail['windows'], folder: string): readonly Part[] {
-  return joined(
-    items.map(
-      ({ id, name }) =>
-        html`<a href="${safeUrl(`/${folder}/${id}`)}">${name ?? 'unnamed window'}</a>`,
-    ),
-    ', ',
-  );
-}
-
-/** What uses the group as a whole, in sentences. */
-function usesOf({ windows, channels, pages }: GroupDetail): Html | null {
-  return windows.length + channels.length + pages.length === 0
-    ? null
-    : html`
-      <section class="card stack">
-        <h2>Used by</h2>
-        ${windows.length > 0 && html`<p>Maintenance: ${named(windows, 'maintenance')}.</p>`}
-        ${channels.length > 0 && html`<p>Channels: ${named(channels, 'alerts')}.</p>`}
-        ${
-          pages.length > 0 &&
-          html`<p>On status pages: ${pages.map(({ name }) => name ?? '').join(', ')}.</p>`
-        }
-      </section>
-    `;
-}
 
 const groupPage: Page = {
   method: 'GET',
@@ -291,6 +230,84 @@ const groupPage: Page = {
     });
   },
 };
+
+type GroupDetail = OutputOf<typeof showGroup>;
+
+function groupSentenceOf({ name, status, monitors, paused }: GroupDetail): string {
+  if (monitors === 0) return `${name} has no monitors yet.`;
+  if (status === 'down') return `${name} is down.`;
+  if (status === 'verifying') return `In ${name} a failure is being verified.`;
+  if (status === 'paused')
+    return monitors === paused
+      ? `All of ${name} is paused.`
+      : `Every monitor that counts in ${name} is paused.`;
+  return status === 'pending' ? `${name} waits for its first checks.` : `${name} is up.`;
+}
+
+function actionsOf({ id }: GroupDetail, { may }: MembersRequest): Html | null {
+  return may(updateGroup)
+    ? html`
+      ${linkButton(`/groups/${id}/add`, 'Add monitors', { main: true, symbol: 'add' })}
+      ${
+        may(createMaintenanceWindow) &&
+        linkButton(`/maintenance/new?when=now&group=${id}`, 'Maintenance', {
+          symbol: 'maintenance',
+        })
+      }
+      ${linkButton(`/groups/${id}/edit`, 'Rename', { symbol: 'edit' })}
+      ${linkButton(`/groups/${id}/delete`, 'Delete', { symbol: 'delete' })}
+    `
+    : null;
+}
+
+/** What uses the group as a whole, in sentences. */
+function usesOf({ windows, channels, pages }: GroupDetail): Html | null {
+  return windows.length + channels.length + pages.length === 0
+    ? null
+    : html`
+      <section class="card stack">
+        <h2>Used by</h2>
+        ${windows.length > 0 && html`<p>Maintenance: ${named(windows, 'maintenance')}.</p>`}
+        ${channels.length > 0 && html`<p>Channels: ${named(channels, 'alerts')}.</p>`}
+        ${
+          pages.length > 0 &&
+          html`<p>On status pages: ${pages.map(({ name }) => name ?? '').join(', ')}.</p>`
+        }
+      </section>
+    `;
+}
+
+function named(items: GroupDetail['windows'], folder: string): readonly Part[] {
+  return joined(
+    items.map(
+      ({ id, name }) =>
+        html`<a href="${safeUrl(`/${folder}/${id}`)}">${name ?? 'unnamed window'}</a>`,
+    ),
+    ', ',
+  );
+}
+
+const addPage: Page = {
+  method: 'GET',
+  path: '/groups/:group_id/add',
+  needs: 'member',
+  answer: async (request) => {
+    const { group, items } = await addSubject(request);
+    return addForm(group, items, freshForm(request.form));
+  },
+};
+
+async function addSubject(request: MembersRequest) {
+  const { ask, path } = request;
+  const [group, { items }] = await Promise.all([
+    ask(getGroup, { group_id: path.group_id }),
+    ask(listMonitorsOutside, { group_id: path.group_id }),
+  ]);
+  refuseUnlessMay(request, changeMonitors);
+  return { group, items };
+}
+
+type Group = OutputOf<typeof getGroup>;
 
 function addForm(
   group: Group,
@@ -343,25 +360,9 @@ function addForm(
   });
 }
 
-async function addSubject(request: MembersRequest) {
-  const { ask, path } = request;
-  const [group, { items }] = await Promise.all([
-    ask(getGroup, { group_id: path.group_id }),
-    ask(listMonitorsOutside, { group_id: path.group_id }),
-  ]);
-  refuseUnlessMay(request, changeMonitors);
-  return { group, items };
+function trailTo({ id, name }: Pick<Group, 'id' | 'name'>) {
+  return [...trail, { href: `/groups/${id}`, name }];
 }
-
-const addPage: Page = {
-  method: 'GET',
-  path: '/groups/:group_id/add',
-  needs: 'member',
-  answer: async (request) => {
-    const { group, items } = await addSubject(request);
-    return addForm(group, items, freshForm(request.form));
-  },
-};
 
 const addPosted: Page = {
   method: 'POST',
@@ -383,6 +384,25 @@ const addPosted: Page = {
     });
   },
 };
+
+const editPage: Page = {
+  method: 'GET',
+  path: '/groups/:group_id/edit',
+  needs: 'member',
+  answer: async (request) => {
+    const group = await groupTo(request, updateGroup);
+    return editForm(group, freshForm(formOf({ name: group.name, description: group.description })));
+  },
+};
+
+async function groupTo(
+  request: MembersRequest,
+  operation: Parameters<typeof refuseUnlessMay>[1],
+): Promise<Group> {
+  const group = await request.ask(getGroup, { group_id: request.path.group_id });
+  refuseUnlessMay(request, operation);
+  return group;
+}
 
 function editForm(group: Group, state: FormState): PageAnswer {
   return show({
@@ -408,25 +428,6 @@ function editForm(group: Group, state: FormState): PageAnswer {
   });
 }
 
-async function groupTo(
-  request: MembersRequest,
-  operation: Parameters<typeof refuseUnlessMay>[1],
-): Promise<Group> {
-  const group = await request.ask(getGroup, { group_id: request.path.group_id });
-  refuseUnlessMay(request, operation);
-  return group;
-}
-
-const editPage: Page = {
-  method: 'GET',
-  path: '/groups/:group_id/edit',
-  needs: 'member',
-  answer: async (request) => {
-    const group = await groupTo(request, updateGroup);
-    return editForm(group, freshForm(formOf({ name: group.name, description: group.description })));
-  },
-};
-
 const editPosted: Page = {
   method: 'POST',
   path: '/groups/:group_id/edit',
@@ -442,6 +443,28 @@ const editPosted: Page = {
     const tried = await attempt(form, () => ask(updateGroup, input), ['name', 'description']);
     if ('refused' in tried) return editForm(group, tried.refused);
     return seeOther(`/groups/${group.id}`, { said: 'Group saved.' });
+  },
+};
+
+const deletePage: Page = {
+  method: 'GET',
+  path: '/groups/:group_id/delete',
+  needs: 'member',
+  answer: async (request) => {
+    const group = await request.ask(showGroup, { group_id: request.path.group_id });
+    refuseUnlessMay(request, deleteGroup);
+    return show({
+      title: `Delete ${group.name}`,
+      place: 'groups',
+      main: html`
+        ${heading({ sentence: `Delete the group ${group.name}?`, trail: trailTo(group) })}
+        <div class="card">${goneWith(group)}</div>
+        <form class="actions after" method="post">
+          <button class="button button-danger">${icon('delete')}Delete group</button>
+          ${linkButton(`/groups/${group.id}`, 'Cancel')}
+        </form>
+      `,
+    });
   },
 };
 
@@ -487,28 +510,6 @@ function goneWith({ monitors, windows, channels, pages }: GroupDetail): Html {
     </ul>
   `;
 }
-
-const deletePage: Page = {
-  method: 'GET',
-  path: '/groups/:group_id/delete',
-  needs: 'member',
-  answer: async (request) => {
-    const group = await request.ask(showGroup, { group_id: request.path.group_id });
-    refuseUnlessMay(request, deleteGroup);
-    return show({
-      title: `Delete ${group.name}`,
-      place: 'groups',
-      main: html`
-        ${heading({ sentence: `Delete the group ${group.name}?`, trail: trailTo(group) })}
-        <div class="card">${goneWith(group)}</div>
-        <form class="actions after" method="post">
-          <button class="button button-danger">${icon('delete')}Delete group</button>
-          ${linkButton(`/groups/${group.id}`, 'Cancel')}
-        </form>
-      `,
-    });
-  },
-};
 
 const deletePosted: Page = {
   method: 'POST',

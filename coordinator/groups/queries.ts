@@ -109,10 +109,6 @@ export type GroupSettings = Pick<GroupRow, 'name' | 'description' | 'external_id
 
 export type WrittenGroup = GroupSettings & Pick<GroupRow, 'id'>;
 
-function recordOf(group: WrittenGroup) {
-  return { ...group, name_folded: folded(group.name) };
-}
-
 export function insertGroups(
   sql: Queryable,
   organisation: string,
@@ -125,6 +121,10 @@ export function insertGroups(
     organisation,
     groups.map(recordOf),
   );
+}
+
+function recordOf(group: WrittenGroup) {
+  return { ...group, name_folded: folded(group.name) };
 }
 
 export function updateGroups(

@@ -17,15 +17,6 @@ const nothing = show({
   `,
 });
 
-function figure(label: string, value: Part, note: Part): Html {
-  return html`
-    <div class="setting">
-      <dt>${label}</dt>
-      <dd>${value}<span class="note">${note}</span></dd>
-    </div>
-  `;
-}
-
 /** The figures are of ninety days; a row for each would be long to scroll on a phone. */
 const tableDays = 30;
 
@@ -162,3 +153,12 @@ export const about: Page = {
     });
   },
 };
+
+function figure(label: string, value: Part, note: Part): Html {
+  return html`
+    <div class="setting">
+      <dt>${label}</dt>
+      <dd>${value}<span class="note">${note}</span></dd>
+    </div>
+  `;
+}

@@ -68,33 +68,6 @@ export function ownPlaces({
   ];
 }
 
-const dialMs = 5_000;
-
-/**
- * Nothing is sent, so the certificate need not be trusted: an expired one has a date all the same.
- */
-async function endOf({ host, port, greetsFirst }: OwnPlace): Promise<number> {
-  const signal = AbortSignal.timeout(dialMs);
-  let socket: Socket | TLSSocket = dial({ host, port });
-  try {
-    await once(socket, 'connect', { signal });
-    if (greetsFirst) await once(socket, 'data', { signal });
-    const plain = socket;
-    const secured = shakeHands({
-      socket: plain,
-      rejectUnauthorized: false,
-      ...(/[a-z]/i.test(host) ? { servername: host } : {}),
-    });
-    socket = secured;
-    await once(secured, 'secureConnect', { signal });
-    const shown = secured.getPeerX509Certificate();
-    if (shown === undefined) throw new Error('no certificate was shown');
-    return shown.validToDate.getTime();
-  } finally {
-    socket.destroy();
-  }
-}
-
 const againMs = 600_000;
 
 type CertificatesDependencies = {
@@ -134,4 +107,31 @@ export function createCertificates({
     },
     close: () => looking,
   };
+}
+
+const dialMs = 5_000;
+
+/**
+ * Nothing is sent, so the certificate need not be trusted: an expired one has a date all the same.
+ */
+async function endOf({ host, port, greetsFirst }: OwnPlace): Promise<number> {
+  const signal = AbortSignal.timeout(dialMs);
+  let socket: Socket | TLSSocket = dial({ host, port });
+  try {
+    await once(socket, 'connect', { signal });
+    if (greetsFirst) await once(socket, 'data', { signal });
+    const plain = socket;
+    const secured = shakeHands({
+      socket: plain,
+      rejectUnauthorized: false,
+      ...(/[a-z]/i.test(host) ? { servername: host } : {}),
+    });
+    socket = secured;
+    await once(secured, 'secureConnect', { signal });
+    const shown = secured.getPeerX509Certificate();
+    if (shown === undefined) throw new Error('no certificate was shown');
+    return shown.validToDate.getTime();
+  } finally {
+    socket.destroy();
+  }
 }

@@ -67,42 +67,6 @@ export function obstacles({
   ];
 }
 
-/** Why the installation is unhealthy. */
-function faultsOf({
-  database,
-  bus,
-  streams,
-  partitions,
-  probes,
-  resting,
-  circling,
-  busFault,
-}: HealthInput): readonly string[] {
-  return [
-    ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
-    ...(bus ? [] : ['The bus cannot be reached.']),
-    ...(bus && !streams
-      ? ['Streams of the bus have no leader, or what waits in them is not read.']
-      : []),
-    ...(partitions ? [] : ['Not every partition is worked on.']),
-    ...(resting
-      ? [
-          'This coordinator leaves its partitions to others for a while: work on them stood again and again.',
-        ]
-      : []),
-    ...(circling
-      ? [
-          'Coordinators take the same partitions from each other again and again: results come late.',
-        ]
-      : []),
-    // However healthy the rest is, nothing is checked then.
-    ...(probes.some(({ present }) => present)
-      ? []
-      : ['No public probe is heard: nothing is checked.']),
-    ...(busFault === undefined ? [] : [busFault]),
-  ];
-}
-
 /**
  * Three endpoints. `/health`: is the installation healthy, for people and monitors. `/readyz`: may
  * this process get requests, for load balancers. `/livez`: does the process answer, for its
@@ -139,6 +103,42 @@ export function healthRoutes(web: FastifyInstance, health: Health, beside: SetLi
       why,
     });
   });
+}
+
+/** Why the installation is unhealthy. */
+function faultsOf({
+  database,
+  bus,
+  streams,
+  partitions,
+  probes,
+  resting,
+  circling,
+  busFault,
+}: HealthInput): readonly string[] {
+  return [
+    ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
+    ...(bus ? [] : ['The bus cannot be reached.']),
+    ...(bus && !streams
+      ? ['Streams of the bus have no leader, or what waits in them is not read.']
+      : []),
+    ...(partitions ? [] : ['Not every partition is worked on.']),
+    ...(resting
+      ? [
+          'This coordinator leaves its partitions to others for a while: work on them stood again and again.',
+        ]
+      : []),
+    ...(circling
+      ? [
+          'Coordinators take the same partitions from each other again and again: results come late.',
+        ]
+      : []),
+    // However healthy the rest is, nothing is checked then.
+    ...(probes.some(({ present }) => present)
+      ? []
+      : ['No public probe is heard: nothing is checked.']),
+    ...(busFault === undefined ? [] : [busFault]),
+  ];
 }
 
 type Dependencies = {

@@ -215,10 +215,6 @@ const storedGauges = {
   },
 } as const;
 
-function isStored(name: string): name is keyof typeof storedGauges {
-  return Object.hasOwn(storedGauges, name);
-}
-
 /** What is only looked up on demand. */
 export function createSeen(registry: Registry): (seen: Snapshot) => void {
   const registers = [registry];
@@ -387,4 +383,8 @@ export function createSeen(registry: Registry): (seen: Snapshot) => void {
       else one.gauge?.set({ [one.label]: label }, value);
     }
   };
+}
+
+function isStored(name: string): name is keyof typeof storedGauges {
+  return Object.hasOwn(storedGauges, name);
 }

@@ -45,12 +45,6 @@ type Dependencies = {
   readonly actors: () => readonly SeenActor[];
 };
 
-/** The disk that a folder is on; undefined while the folder is missing. */
-async function diskOf(folder: string): Promise<Snapshot['disk']> {
-  const { bsize, blocks, bavail } = await statfs(folder);
-  return { size: blocks * bsize, free: bavail * bsize };
-}
-
 export function createMetricsEndpoint({
   config,
   sql,
@@ -119,4 +113,10 @@ export function createMetricsEndpoint({
       await certificates?.close();
     },
   };
+}
+
+/** The disk that a folder is on; undefined while the folder is missing. */
+async function diskOf(folder: string): Promise<Snapshot['disk']> {
+  const { bsize, blocks, bavail } = await statfs(folder);
+  return { size: blocks * bsize, free: bavail * bsize };
 }

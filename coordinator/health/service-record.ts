@@ -36,15 +36,6 @@ export type ServiceSum = {
   readonly p95_ms: number | null;
 };
 
-function middle(values: readonly number[]): number | null {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
-}
-
-function present(values: readonly (number | null)[]): readonly number[] {
-  return values.filter((value) => value !== null);
-}
-
 export function sumOf(days: readonly ServiceDay[]): ServiceSum {
   const all = (of: (day: ServiceDay) => number): number =>
     days.reduce((sum, day) => sum + of(day), 0);
@@ -58,6 +49,15 @@ export function sumOf(days: readonly ServiceDay[]): ServiceSum {
     p50_ms: middle(present(days.map(({ p50_ms }) => p50_ms))),
     p95_ms: middle(present(days.map(({ p95_ms }) => p95_ms))),
   };
+}
+
+function middle(values: readonly number[]): number | null {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
+}
+
+function present(values: readonly (number | null)[]): readonly number[] {
+  return values.filter((value) => value !== null);
 }
 
 const dayMs = 86_400_000;

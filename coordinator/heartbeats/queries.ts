@@ -37,6 +37,13 @@ export type PingRow = {
 /** How many pings of each monitor are kept for its page. */
 export const keptPings = 100;
 
+/** The key, whatever `until` says, or undefined. */
+export async function pingKey(sql: Queryable, key: string): Promise<PingKeyRow | undefined> {
+  const [row] = await sql<PingKeyRow[]>`
+    ${keyRows(sql, sql`fingerprint = ${Buffer.from(key, 'hex')}`)}`;
+  return row;
+}
+
 /** Every key that a ping receiver knows: of tokens and aliases, and those of ping keys. */
 function keyRows(sql: Queryable, which: ReturnType<Queryable>) {
   return sql`
@@ -52,13 +59,6 @@ function keyRows(sql: Queryable, which: ReturnType<Queryable>) {
     select a.fingerprint, a.organisation_id, a.monitor_id, null from ping_aliases a
       join monitors m on m.id = a.monitor_id
   ) keys where ${which}`;
-}
-
-/** The key, whatever `until` says, or undefined. */
-export async function pingKey(sql: Queryable, key: string): Promise<PingKeyRow | undefined> {
-  const [row] = await sql<PingKeyRow[]>`
-    ${keyRows(sql, sql`fingerprint = ${Buffer.from(key, 'hex')}`)}`;
-  return row;
 }
 
 export function pingKeysByFingerprint(

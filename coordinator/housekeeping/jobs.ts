@@ -57,10 +57,6 @@ export async function forgetEnded(sql: Queryable, now: number): Promise<void> {
   await sql`delete from attempts where began_at <= ${new Date(now - day)}`;
 }
 
-function isOver(sql: Queryable) {
-  return sql`not exists (select 1 from incidents i where i.id = t.incident_id and i.resolved_at is null)`;
-}
-
 /**
  * Notifications and their steps (rule 40) are deleted after their time, except those of open
  * incidents, whose end is still to be notified.
@@ -103,6 +99,10 @@ export async function deleteSentAlerts(
         limit ${limit})`,
   ];
   return deleted.some(({ count }) => count === limit);
+}
+
+function isOver(sql: Queryable) {
+  return sql`not exists (select 1 from incidents i where i.id = t.incident_id and i.resolved_at is null)`;
 }
 
 /**
@@ -154,13 +154,13 @@ const lightenEveryMs = 300_000;
 /** How long a tick works at most, so that it never delays a shutdown. */
 const maxMs = 20_000;
 
-function daysBefore(now: number, days: number): number {
-  return Math.floor(now / day) * day - days * day;
-}
-
 /** Results that started before this are kept for nobody. */
 export function oldestKept(kept: RetentionDays, now: number): number {
   return daysBefore(now, kept.rawDays);
+}
+
+function daysBefore(now: number, days: number): number {
+  return Math.floor(now / day) * day - days * day;
 }
 
 /**
@@ -169,13 +169,6 @@ export function oldestKept(kept: RetentionDays, now: number): number {
  */
 export function oldestAccepted(kept: RetentionDays, now: number): number {
   return daysBefore(now, Math.min(kept.rawDays, leastCheckDays));
-}
-
-/** Plans that keep checks for a shorter time than the installation. */
-function planEnds(kept: RetentionDays, now: number): readonly PlanEnd[] {
-  return planNames
-    .filter((plan) => plans[plan].check_days < kept.rawDays)
-    .map((plan) => ({ plan, before: daysBefore(now, plans[plan].check_days) }));
 }
 
 export function createHousekeeper({
@@ -340,4 +333,11 @@ export function createHousekeeper({
         );
     },
   };
+}
+
+/** Plans that keep checks for a shorter time than the installation. */
+function planEnds(kept: RetentionDays, now: number): readonly PlanEnd[] {
+  return planNames
+    .filter((plan) => plans[plan].check_days < kept.rawDays)
+    .map((plan) => ({ plan, before: daysBefore(now, plans[plan].check_days) }));
 }

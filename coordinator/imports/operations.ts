@@ -40,10 +40,6 @@ import { readImport } from './reading.ts';
 type Output = OutputOf<typeof contract.showImport>;
 type Preview = InputOf<typeof contract.previewImport>;
 
-function invalid(message: string): Refusal {
-  return new Refusal('import_invalid', message);
-}
-
 const triesAnHour = 20;
 const mostObjects = 10_000;
 const kindNames: Readonly<Record<FileKind, string>> = {
@@ -53,6 +49,28 @@ const kindNames: Readonly<Record<FileKind, string>> = {
   maintenance: 'maintenance windows',
   status_pages: 'status pages',
 };
+
+export const previewImport = inSteps({
+  before: read,
+  act: async (
+    context: InOrganisation,
+    { source }: Preview,
+    imported: Imported,
+  ): OperationResult<Output> => {
+    const { sql, organisation, now, note } = context;
+    const id = newId();
+    const draft = await draftOf(context, source, imported);
+    await insertDraft(
+      sql,
+      context.with.secrets,
+      organisation.id,
+      { id, source, ...draft },
+      new Date(now),
+    );
+    note({ after: { source } });
+    return importJson(await rowOf(context, id), now);
+  },
+});
 
 /** Other services are asked before the transaction; what they say is kept without their key. */
 async function read(
@@ -76,14 +94,8 @@ async function read(
   return imported;
 }
 
-function documentOf(text: string): string {
-  if (text.startsWith('SQLite format 3'))
-    throw invalid(
-      'document: this is a database. The command line reads it: antipode import uptime-kuma kuma.db',
-    );
-  if (Buffer.byteLength(text) > contract.maxDocumentBytes)
-    throw invalid('document: the file is larger than 2 MiB; use the command line for it.');
-  return text;
+function invalid(message: string): Refusal {
+  return new Refusal('import_invalid', message);
 }
 
 function serviceOf(
@@ -99,6 +111,16 @@ function serviceOf(
   if (url !== null && !(/^https:\/\/[^/]/.test(url) && URL.canParse(url)))
     throw invalid('url: enter a valid address that begins with https://.');
   return { key: key.trim(), host: url ?? undefined };
+}
+
+function documentOf(text: string): string {
+  if (text.startsWith('SQLite format 3'))
+    throw invalid(
+      'document: this is a database. The command line reads it: antipode import uptime-kuma kuma.db',
+    );
+  if (Buffer.byteLength(text) > contract.maxDocumentBytes)
+    throw invalid('document: the file is larger than 2 MiB; use the command line for it.');
+  return text;
 }
 
 /** What a plan refuses is left out and named, so that the rest can be applied. */
@@ -128,20 +150,6 @@ async function draftOf(
   return { objects, omissions, variables };
 }
 
-function omissionsOf(refused: readonly PlannedObject[]): readonly Omission[] {
-  return refused.map(({ key, error }) => ({ why: error?.message ?? '', of: [key] }));
-}
-
-/** Then nothing is changed, and it can be tried again. */
-function refusalOf(refused: readonly PlannedObject[]): Refusal {
-  return invalid(
-    refused
-      .slice(0, 10)
-      .map(({ key, error }) => `${key}: ${error?.message}`)
-      .join(' '),
-  );
-}
-
 async function plan(
   { perform }: InOrganisation,
   operation: Operation,
@@ -154,27 +162,9 @@ async function plan(
   return answer.value.objects;
 }
 
-export const previewImport = inSteps({
-  before: read,
-  act: async (
-    context: InOrganisation,
-    { source }: Preview,
-    imported: Imported,
-  ): OperationResult<Output> => {
-    const { sql, organisation, now, note } = context;
-    const id = newId();
-    const draft = await draftOf(context, source, imported);
-    await insertDraft(
-      sql,
-      context.with.secrets,
-      organisation.id,
-      { id, source, ...draft },
-      new Date(now),
-    );
-    note({ after: { source } });
-    return importJson(await rowOf(context, id), now);
-  },
-});
+function omissionsOf(refused: readonly PlannedObject[]): readonly Omission[] {
+  return refused.map(({ key, error }) => ({ why: error?.message ?? '', of: [key] }));
+}
 
 export async function showImport(
   context: InOrganisation,
@@ -224,6 +214,16 @@ export async function applyImport(
   await markApplied(sql, context.with.secrets, organisation.id, done);
   note({ after: { source: row.source, created: made.length } });
   return importJson(done, now);
+}
+
+/** Then nothing is changed, and it can be tried again. */
+function refusalOf(refused: readonly PlannedObject[]): Refusal {
+  return invalid(
+    refused
+      .slice(0, 10)
+      .map(({ key, error }) => `${key}: ${error?.message}`)
+      .join(' '),
+  );
 }
 
 export async function undoImport(

@@ -102,12 +102,6 @@ export const importPages: readonly Page[] = [
   undoIt,
 ];
 
-function sourceFrom({ query: asked }: MembersRequest): Source {
-  return isSource(asked.from ?? '')
-    ? (sources.find((one) => one === asked.from) ?? sources[0])
-    : sources[0];
-}
-
 async function preview(
   request: MembersRequest,
   input: { readonly document?: string; readonly key?: string; readonly url?: string | null },
@@ -120,6 +114,12 @@ async function preview(
     'url',
   ]);
   return 'refused' in tried ? choose(request, tried.refused) : seeOther(`/import/${tried.done.id}`);
+}
+
+function sourceFrom({ query: asked }: MembersRequest): Source {
+  return isSource(asked.from ?? '')
+    ? (sources.find((one) => one === asked.from) ?? sources[0])
+    : sources[0];
 }
 
 const files: Readonly<Record<Source, { readonly label: string; readonly help: string }>> = {
@@ -251,14 +251,6 @@ const kindNames: Readonly<Record<string, readonly [one: string, many: string]>> 
   status_pages: ['status page', 'status pages'],
 };
 
-function countWords(objects: Import['objects']): string {
-  return Object.entries(kindNames)
-    .map(([kind, words]) => [objects.filter((one) => one.kind === kind).length, words] as const)
-    .filter(([count]) => count > 0)
-    .map(([count, [one, many]]) => `${count} ${count === 1 ? one : many}`)
-    .join(', ');
-}
-
 function shown(
   found: Import,
   { times }: Pick<MembersRequest, 'times'>,
@@ -308,6 +300,14 @@ function shown(
       ${objects.length > 0 && is !== 'undone' && objectTable(found)}
     `,
   });
+}
+
+function countWords(objects: Import['objects']): string {
+  return Object.entries(kindNames)
+    .map(([kind, words]) => [objects.filter((one) => one.kind === kind).length, words] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, [one, many]]) => `${count} ${count === 1 ? one : many}`)
+    .join(', ');
 }
 
 function applyForm({ id, variables }: Import, state: FormState): Html {

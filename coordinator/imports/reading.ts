@@ -22,20 +22,6 @@ const budget = { requests: 100, bytes: 8 * 1_024 * 1_024, ms: 60_000, waitS: 5 }
 const threads = { document: pLimit(1), key: pLimit(2) };
 const mostWaiting = 10;
 
-function invalid(message: string): Refusal {
-  return new Refusal('import_invalid', message);
-}
-
-function tooMuch(): Refusal {
-  return invalid('It is too large or too tangled to be read here; use the command line for it.');
-}
-
-function tooLong(): Refusal {
-  return invalid(
-    'The service answers with more than can be read here; use the command line for it.',
-  );
-}
-
 type World = {
   readonly reach: Reach;
   /** Aborts when nobody waits for it any more. */
@@ -48,6 +34,10 @@ export function readImport(wanted: Wanted, world: World): Promise<Imported> {
   if (inTurn.pendingCount >= mostWaiting)
     throw invalid('Others import at the moment; try again in a minute.');
   return inTurn(() => readAlone(wanted, world));
+}
+
+function invalid(message: string): Refusal {
+  return new Refusal('import_invalid', message);
 }
 
 async function readAlone(wanted: Wanted, { reach, gone }: World): Promise<Imported> {
@@ -81,11 +71,21 @@ async function overworked(thread: Worker, end: AbortSignal): Promise<never> {
   }
 }
 
+function tooMuch(): Refusal {
+  return invalid('It is too large or too tangled to be read here; use the command line for it.');
+}
+
 function overtime(ms: number, end: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const timer = setTimeout(() => reject(tooLong()), ms);
     end.addEventListener('abort', () => clearTimeout(timer));
   });
+}
+
+function tooLong(): Refusal {
+  return invalid(
+    'The service answers with more than can be read here; use the command line for it.',
+  );
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

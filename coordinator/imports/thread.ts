@@ -50,19 +50,8 @@ const wanted = z.object({
   }),
 });
 
-function documentOf(source: Source, text: string): unknown {
-  if (isYaml(source)) {
-    const { value, faults } = readDocument('file', text);
-    const [fault] = faults;
-    if (fault)
-      throw new SourceRefused('unreadable', `document: line ${fault.line}: ${fault.message}`);
-    return value;
-  }
-  const value = readAnswer(source, text);
-  if (value === undefined)
-    throw new SourceRefused('unreadable', `document: the file ${unreadable(source)}`);
-  return value;
-}
+// An error that nobody foresaw ends the thread, and whoever started it hears of it.
+if (parentPort) void work(parentPort, workerData);
 
 async function work(port: NonNullable<typeof parentPort>, given: unknown): Promise<void> {
   const { source, today, document, key = '', host } = wanted.parse(given).importing;
@@ -96,5 +85,16 @@ async function work(port: NonNullable<typeof parentPort>, given: unknown): Promi
   }
 }
 
-// An error that nobody foresaw ends the thread, and whoever started it hears of it.
-if (parentPort) void work(parentPort, workerData);
+function documentOf(source: Source, text: string): unknown {
+  if (isYaml(source)) {
+    const { value, faults } = readDocument('file', text);
+    const [fault] = faults;
+    if (fault)
+      throw new SourceRefused('unreadable', `document: line ${fault.line}: ${fault.message}`);
+    return value;
+  }
+  const value = readAnswer(source, text);
+  if (value === undefined)
+    throw new SourceRefused('unreadable', `document: the file ${unreadable(source)}`);
+  return value;
+}

@@ -12,6 +12,19 @@ export type IncidentFilter = {
   readonly since: number;
 };
 
+export function incidentPage(
+  sql: Queryable,
+  organisation: string,
+  filter: IncidentFilter,
+  before: number,
+  limit: number,
+): Promise<IncidentRow[]> {
+  return sql<IncidentRow[]>`
+    select ${incidentColumns(sql)} from incidents i join monitors m on m.id = i.monitor_id
+    where ${matching(sql, organisation, filter, before)}
+    order by i.key desc limit ${limit}`;
+}
+
 /** Of the incidents `i`. */
 function matching(
   sql: Queryable,
@@ -27,19 +40,6 @@ function matching(
   ${layer === null ? sql`` : sql`and i.layer = ${layer}`}
   ${acknowledged === null ? sql`` : sql`and (i.acknowledged_at is not null) = ${acknowledged}`}
   ${acknowledged_by === null ? sql`` : sql`and i.acknowledged_as = ${searchText(acknowledged_by)}`}`;
-}
-
-export function incidentPage(
-  sql: Queryable,
-  organisation: string,
-  filter: IncidentFilter,
-  before: number,
-  limit: number,
-): Promise<IncidentRow[]> {
-  return sql<IncidentRow[]>`
-    select ${incidentColumns(sql)} from incidents i join monitors m on m.id = i.monitor_id
-    where ${matching(sql, organisation, filter, before)}
-    order by i.key desc limit ${limit}`;
 }
 
 /** How many incidents one page of folded ones is read from. */

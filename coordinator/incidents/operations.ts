@@ -48,6 +48,23 @@ import { samplesOf } from './sample-queries.ts';
 import { newShareText, shareFingerprint } from './shared-link.ts';
 import { sidesFrom, sidesJson } from './sides.ts';
 
+/** The first acknowledgement counts (rule 34). */
+export async function acknowledgeIncident(
+  context: InOrganisation,
+  { incident_id: id }: InputOf<typeof api.acknowledgeIncident>,
+): OperationResult<OutputOf<typeof api.acknowledgeIncident>> {
+  const { sql, organisation, caller, now } = context;
+  orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
+  await writeAcknowledgement(sql, {
+    incidents: [id],
+    organisation: organisation.id,
+    user: caller.user,
+    as: await nameOf(context),
+    now,
+  });
+  return acknowledgementJson(context, id);
+}
+
 async function nameOf({ sql, caller }: InOrganisation): Promise<string> {
   return caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
 }
@@ -68,23 +85,6 @@ async function acknowledgementJson(
     acknowledged_at: acknowledged.at.toISOString(),
     acknowledged_by: acknowledged.as,
   };
-}
-
-/** The first acknowledgement counts (rule 34). */
-export async function acknowledgeIncident(
-  context: InOrganisation,
-  { incident_id: id }: InputOf<typeof api.acknowledgeIncident>,
-): OperationResult<OutputOf<typeof api.acknowledgeIncident>> {
-  const { sql, organisation, caller, now } = context;
-  orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
-  await writeAcknowledgement(sql, {
-    incidents: [id],
-    organisation: organisation.id,
-    user: caller.user,
-    as: await nameOf(context),
-    now,
-  });
-  return acknowledgementJson(context, id);
 }
 
 /** In place of whoever has it. */
@@ -142,15 +142,6 @@ export async function unacknowledgeIncident(
 
 const maxNotes = 200;
 
-function noteJson({ id, written_by: by, written_at, text }: NoteRow) {
-  return {
-    id,
-    by,
-    at: written_at.toISOString(),
-    text,
-  };
-}
-
 export async function addIncidentNote(
   { sql, organisation, caller, now }: InOrganisation,
   { incident_id: incident, text: given }: InputOf<typeof api.addIncidentNote>,
@@ -172,6 +163,15 @@ export async function addIncidentNote(
     at: new Date(now),
   });
   return noteJson(orNotFound(note, 'incident_not_found'));
+}
+
+function noteJson({ id, written_by: by, written_at, text }: NoteRow) {
+  return {
+    id,
+    by,
+    at: written_at.toISOString(),
+    text,
+  };
 }
 
 export async function writePostMortem(
@@ -218,12 +218,6 @@ export function listIncidentChoices(
   return incidentChoices(sql, organisation.id, windowOf(days, now).from);
 }
 
-function probeRef(name: string | null, continent: string | null, at: ProbePlace | null) {
-  return name === null || continent === null
-    ? null
-    : { name, continent, region: at?.region ?? null, place: at?.place ?? null };
-}
-
 /**
  * An incident as answers show it now; its cause is a sentence of our own list, never text of the
  * target.
@@ -252,8 +246,10 @@ export function incidentJson(row: IncidentRow, now: number) {
   };
 }
 
-function record(json: Json | null) {
-  return typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null;
+function probeRef(name: string | null, continent: string | null, at: ProbePlace | null) {
+  return name === null || continent === null
+    ? null
+    : { name, continent, region: at?.region ?? null, place: at?.place ?? null };
 }
 
 /** The effect covers as many days as a monitor's figures, back from the end of the incident. */
@@ -319,6 +315,10 @@ export async function getIncidentEvidence(
   };
 }
 
+function record(json: Json | null) {
+  return typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null;
+}
+
 export async function getIncident(
   { sql, organisation, now }: InOrganisation,
   { incident_id }: InputOf<typeof api.getIncident>,
@@ -327,20 +327,6 @@ export async function getIncident(
     orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'),
     now,
   );
-}
-
-type ListInput = Omit<InputOf<typeof api.listIncidents>, 'limit' | 'cursor'>;
-
-/** The filter of a list, and the names that its cursors are bound to. */
-async function filterOf({ sql, organisation, now }: InOrganisation, input: ListInput) {
-  const { state, monitor, layer, acknowledged, acknowledged_by, days } = input;
-  if (monitor !== null && !(await monitorsAmong(sql, organisation.id, [monitor])).has(monitor))
-    throw notFound('monitor_not_found');
-  const since = windowOf(days, now).from;
-  return {
-    filter: { state, monitor, layer, acknowledged, acknowledged_by, since },
-    names: [organisation.id, state, monitor, layer, acknowledged, acknowledged_by, days],
-  };
 }
 
 /** Newest first; open ones whatever `days` says, the others when they touch the window. */
@@ -362,6 +348,20 @@ export async function listIncidents(
     (from, limit) => incidentPage(sql, organisation.id, filter, from ?? afterAll, limit),
     (row) => incidentJson(row, now),
   );
+}
+
+type ListInput = Omit<InputOf<typeof api.listIncidents>, 'limit' | 'cursor'>;
+
+/** The filter of a list, and the names that its cursors are bound to. */
+async function filterOf({ sql, organisation, now }: InOrganisation, input: ListInput) {
+  const { state, monitor, layer, acknowledged, acknowledged_by, days } = input;
+  if (monitor !== null && !(await monitorsAmong(sql, organisation.id, [monitor])).has(monitor))
+    throw notFound('monitor_not_found');
+  const since = windowOf(days, now).from;
+  return {
+    filter: { state, monitor, layer, acknowledged, acknowledged_by, since },
+    names: [organisation.id, state, monitor, layer, acknowledged, acknowledged_by, days],
+  };
 }
 
 /** A page of few rows may have a next one: each is read from this many incidents at most. */

@@ -339,6 +339,15 @@ export function continentsOf(sql: Queryable) {
     'asked', i.progress -> 'progress' -> 'asked') end`;
 }
 
+export function incidentColumns(sql: Queryable) {
+  return sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at,
+    i.confirmed_at, i.resolved_at,
+  i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope,
+    i.layer, i.acknowledged_at, i.acknowledged_as, ${continentsOf(sql)} as continents,
+    ${sidesOf(sql)} as sides, ${probePlaceOf(sql, 'seen')} as seen_in,
+    ${probePlaceOf(sql, 'confirmed')} as confirmed_in`;
+}
+
 /** Null of most: neither a region nor a private place is known. */
 function probePlaceOf(sql: Queryable, part: 'seen' | 'confirmed') {
   const [name, continent, place] = [
@@ -351,15 +360,6 @@ function probePlaceOf(sql: Queryable, part: 'seen' | 'confirmed') {
     else (select json_build_object('region', p.region, 'place', null) from probes p
       where p.name = ${name} and p.continent = ${continent} and p.organisation_id is null
         and p.region is not null limit 1) end`;
-}
-
-export function incidentColumns(sql: Queryable) {
-  return sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at,
-    i.confirmed_at, i.resolved_at,
-  i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope,
-    i.layer, i.acknowledged_at, i.acknowledged_as, ${continentsOf(sql)} as continents,
-    ${sidesOf(sql)} as sides, ${probePlaceOf(sql, 'seen')} as seen_in,
-    ${probePlaceOf(sql, 'confirmed')} as confirmed_in`;
 }
 
 export async function incidentById(

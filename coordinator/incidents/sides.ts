@@ -30,15 +30,6 @@ export function sidesOf(sql: Queryable) {
       where l.organisation_id = i.organisation_id)) end`;
 }
 
-/** What failed once counts as failing, as for the scope (rule 15). */
-function seenBy({ failed, passed }: SideOfPlaces, names: StoredSides['names']): SideSeen {
-  const called = (place: string): string => names?.[place] ?? place;
-  return {
-    failing: failed.map(called),
-    passing: passed.filter((place) => !failed.includes(place)).map(called),
-  };
-}
-
 /** With the verdict in words. */
 export function describeSides(sides: Sides, outsideIsDown: boolean): DescribedSides {
   const verdict = verdictOfSides(sides, outsideIsDown);
@@ -55,6 +46,15 @@ export function sidesFrom(stored: StoredSides | null, isConfirmed: boolean): Des
   return is_outside
     ? describeSides({ outside: mine, inside: other }, isConfirmed)
     : describeSides({ outside: other, inside: mine }, other.failing.length >= enough);
+}
+
+/** What failed once counts as failing, as for the scope (rule 15). */
+function seenBy({ failed, passed }: SideOfPlaces, names: StoredSides['names']): SideSeen {
+  const called = (place: string): string => names?.[place] ?? place;
+  return {
+    failing: failed.map(called),
+    passing: passed.filter((place) => !failed.includes(place)).map(called),
+  };
 }
 
 /** For readers outside the organisation, who learn of private places that there are some. */

@@ -96,11 +96,6 @@ export function jsonText(value: unknown): string {
 
 export type EvidenceWrite = { readonly incident: string; readonly row: EvidenceRow };
 
-/** Part of a key, so not null: the continent, and behind it the private place. */
-function keyOf({ continent, place }: EvidenceRow): string {
-  return place === undefined ? (continent ?? '') : `${continent}/${place}`;
-}
-
 /** Inserts or replaces evidence; the seeing and the confirming check have one row each. */
 export function writeEvidence(sql: Queryable, writes: readonly EvidenceWrite[]): Statement[] {
   if (writes.length === 0) return [];
@@ -141,6 +136,11 @@ export function writeEvidence(sql: Queryable, writes: readonly EvidenceWrite[]):
       took_ms = excluded.took_ms, cause = excluded.cause, phases = excluded.phases,
         evidence = excluded.evidence`;
   return [drop, put];
+}
+
+/** Part of a key, so not null: the continent, and behind it the private place. */
+function keyOf({ continent, place }: EvidenceRow): string {
+  return place === undefined ? (continent ?? '') : `${continent}/${place}`;
 }
 
 export type LedgerWrite = {

@@ -56,17 +56,13 @@ type Dependencies = {
 export type Mailer = { readonly tick: () => Promise<void> };
 
 const second = 1_000;
-const hour = 3_600 * second;
+
 /** How long a claimed mail belongs to one coordinator; longer than the server's timeout. */
 const takenMs = 120 * second;
 const atOnce = 2;
 const pauses = [1 * second, 5 * second, 30 * second, 120 * second, 600 * second] as const;
 /** Including hourly attempts for a day. */
 const maxAttempts = pauses.length + 24;
-
-function pauseAfter(attempts: number): number {
-  return pauses[attempts - 1] ?? hour;
-}
 
 type Addressed = {
   readonly to: string;
@@ -256,6 +252,12 @@ export function createMailer({
       }
     },
   };
+}
+
+const hour = 3_600 * second;
+
+function pauseAfter(attempts: number): number {
+  return pauses[attempts - 1] ?? hour;
 }
 
 /** Sends waiting mails, at once when one arrives and every few seconds besides. */

@@ -2,16 +2,6 @@ import { z } from 'zod';
 import { newId } from '../../shared/base/crypto.ts';
 import type { Queryable } from '../database/connect.ts';
 
-function mail<const Kind extends string, About extends z.ZodType>(kind: Kind, about: About) {
-  return z.object({
-    id: z.uuid(),
-    recipient: z.string(),
-    attempts: z.number(),
-    kind: z.literal(kind),
-    about,
-  });
-}
-
 /** The subject of a mail, by its kind: enough to write it when it is sent. */
 const mailShape = z.discriminatedUnion('kind', [
   mail('sign-up', z.object({ sign_up: z.uuid() })),
@@ -61,6 +51,16 @@ const mailShape = z.discriminatedUnion('kind', [
     }),
   ),
 ]);
+
+function mail<const Kind extends string, About extends z.ZodType>(kind: Kind, about: About) {
+  return z.object({
+    id: z.uuid(),
+    recipient: z.string(),
+    attempts: z.number(),
+    kind: z.literal(kind),
+    about,
+  });
+}
 
 export type Mail = z.infer<typeof mailShape>;
 export type MailKind = Mail['kind'];

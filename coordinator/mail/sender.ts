@@ -46,34 +46,6 @@ export type MailSender = {
 
 const secondsMs = 1_000;
 
-/** Defaults, where the address sets nothing else. */
-const defaults = {
-  pool: 'true',
-  connectionTimeout: String(10 * secondsMs),
-  greetingTimeout: String(10 * secondsMs),
-  socketTimeout: String(30 * secondsMs),
-} as const;
-
-function pooled(url: string, connections: number): string {
-  const address = new URL(url);
-  for (const [name, value] of Object.entries({ ...defaults, maxConnections: String(connections) }))
-    if (!address.searchParams.has(name)) address.searchParams.set(name, value);
-  return address.href;
-}
-
-/**
- * A final refusal of this recipient or this text; refusals of us (a wrong password, too much at
- * once) may change.
- */
-function isDefinite(error: unknown): error is Error {
-  return (
-    error instanceof Error &&
-    ['EENVELOPE', 'EMESSAGE'].includes(codeOf(error)) &&
-    (!('responseCode' in error) ||
-      (typeof error.responseCode === 'number' && error.responseCode >= 500))
-  );
-}
-
 export function createMailSender(parts: {
   readonly url: string;
   readonly from: string;
@@ -122,4 +94,32 @@ export function createMailSender(parts: {
     },
     close: () => void transport?.then((made) => made.close()),
   };
+}
+
+/** Defaults, where the address sets nothing else. */
+const defaults = {
+  pool: 'true',
+  connectionTimeout: String(10 * secondsMs),
+  greetingTimeout: String(10 * secondsMs),
+  socketTimeout: String(30 * secondsMs),
+} as const;
+
+function pooled(url: string, connections: number): string {
+  const address = new URL(url);
+  for (const [name, value] of Object.entries({ ...defaults, maxConnections: String(connections) }))
+    if (!address.searchParams.has(name)) address.searchParams.set(name, value);
+  return address.href;
+}
+
+/**
+ * A final refusal of this recipient or this text; refusals of us (a wrong password, too much at
+ * once) may change.
+ */
+function isDefinite(error: unknown): error is Error {
+  return (
+    error instanceof Error &&
+    ['EENVELOPE', 'EMESSAGE'].includes(codeOf(error)) &&
+    (!('responseCode' in error) ||
+      (typeof error.responseCode === 'number' && error.responseCode >= 500))
+  );
 }

@@ -13,15 +13,6 @@ export type Words = {
   readonly because: string;
 };
 
-function html(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
-}
-
 export function asText({ sentences, action, because }: Words): string {
   return [
     ...sentences,
@@ -56,6 +47,15 @@ export function asHtml({
         ]),
     `<p style="${paragraph};font-size:13px;color:#505a66">${html(because)}</p></div></body></html>`,
   ].join('\n');
+}
+
+function html(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 }
 
 const ignore = 'If this was not you, ignore this e-mail.';
@@ -140,12 +140,6 @@ export function passwordResetMail(address: string): Words {
   };
 }
 
-function listed(names: readonly string[], count: number): string {
-  return count > names.length
-    ? `${names.join(', ')} and ${count - names.length} more`
-    : names.join(', ');
-}
-
 export function lastResortMail(names: readonly string[], count: number, address: string): Words {
   return {
     subject:
@@ -160,6 +154,12 @@ export function lastResortMail(names: readonly string[], count: number, address:
     because:
       'You get this because you own the organisation. Once a channel delivers again, alerts go only there.',
   };
+}
+
+function listed(names: readonly string[], count: number): string {
+  return count > names.length
+    ? `${names.join(', ')} and ${count - names.length} more`
+    : names.join(', ');
 }
 
 export function notDeliveringMail(name: string, failure: string, address: string): Words {
@@ -267,10 +267,6 @@ export function noticeMail(what: keyof typeof notices, detail: string, signIn: s
   };
 }
 
-function moment(iso: string, zone: string): string {
-  return `${new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: zone }).format(new Date(iso))} (${zone})`;
-}
-
 const because = 'You get this because you own the organisation.';
 
 /** To owners, about an organisation that will be deleted. */
@@ -317,4 +313,8 @@ export function organisationMail(
     ],
     because: 'You get this because you owned the organisation. Your account stays as it is.',
   };
+}
+
+function moment(iso: string, zone: string): string {
+  return `${new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: zone }).format(new Date(iso))} (${zone})`;
 }

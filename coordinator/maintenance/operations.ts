@@ -74,8 +74,14 @@ export async function coveredFrom(
   return { monitors, groups };
 }
 
-function localText(local: number): string {
-  return new Date(local).toISOString().slice(0, 19);
+/** How it repeats, and its next occurrences. */
+export function upcomingJson(schedule: Schedule, now: number, cut_at: number | null = null) {
+  return {
+    time_zone: schedule.time_zone,
+    repeats:
+      schedule.rrule === null ? null : ruleWords(ruleFrom(schedule.rrule), schedule.local_start),
+    next_occurrences: occurrencesAhead(schedule, now, { cut_at }).map(occurrenceJson),
+  };
 }
 
 function occurrenceJson({ from, to, local_from, local_to, notes }: UpcomingWindow) {
@@ -88,14 +94,8 @@ function occurrenceJson({ from, to, local_from, local_to, notes }: UpcomingWindo
   };
 }
 
-/** How it repeats, and its next occurrences. */
-export function upcomingJson(schedule: Schedule, now: number, cut_at: number | null = null) {
-  return {
-    time_zone: schedule.time_zone,
-    repeats:
-      schedule.rrule === null ? null : ruleWords(ruleFrom(schedule.rrule), schedule.local_start),
-    next_occurrences: occurrencesAhead(schedule, now, { cut_at }).map(occurrenceJson),
-  };
+function localText(local: number): string {
+  return new Date(local).toISOString().slice(0, 19);
 }
 
 export function windowJson(row: WindowRow, now: number) {
@@ -132,13 +132,6 @@ export function windowNoted({ name, starts_at, ends_at, rrule, monitors, groups 
   };
 }
 
-function zoneFrom(
-  { time_zone }: { readonly time_zone: string | null },
-  organisation: { readonly time_zone: string },
-): string {
-  return time_zone === null ? organisation.time_zone : timeZoneFrom(time_zone);
-}
-
 /** The window keeps the time zone in which it was created. */
 export async function createMaintenanceWindow(
   context: InOrganisation,
@@ -156,6 +149,13 @@ export async function createMaintenanceWindow(
     orNotFound(await windowById(sql, organisation.id, id), 'maintenance_window_not_found'),
     now,
   );
+}
+
+function zoneFrom(
+  { time_zone }: { readonly time_zone: string | null },
+  organisation: { readonly time_zone: string },
+): string {
+  return time_zone === null ? organisation.time_zone : timeZoneFrom(time_zone);
 }
 
 /**
@@ -212,17 +212,16 @@ export async function getMaintenanceWindow(
   );
 }
 
-/** A window whose next occurrence is months away has none stored yet. */
-function timeOf(row: WindowByTime, now: number): { readonly from: number; readonly to: number } {
-  if (row.began_at !== null && row.ended_at !== null)
-    return { from: row.began_at.getTime(), to: row.ended_at.getTime() };
-  const schedule = scheduleFrom(row);
-  return (
-    occurrencesAhead(schedule, now, { most: 1 })[0] ?? {
-      from: schedule.starts_at,
-      to: schedule.ends_at,
-    }
-  );
+export async function listMaintenanceByTime(
+  { sql, organisation, now }: InOrganisation,
+  { over, page }: InputOf<typeof contract.listMaintenanceByTime>,
+): OperationResult<OutputOf<typeof contract.listMaintenanceByTime>> {
+  const place = { over, now, offset: (page - 1) * maintenanceRows, most: maintenanceRows };
+  const [counts, rows] = await Promise.all([
+    countByTime(sql, organisation.id, now),
+    windowsByTime(sql, organisation.id, place),
+  ]);
+  return { ...counts, items: rows.map((row) => rowJson(row, now)) };
 }
 
 function rowJson(row: WindowByTime, now: number) {
@@ -241,16 +240,17 @@ function rowJson(row: WindowByTime, now: number) {
   };
 }
 
-export async function listMaintenanceByTime(
-  { sql, organisation, now }: InOrganisation,
-  { over, page }: InputOf<typeof contract.listMaintenanceByTime>,
-): OperationResult<OutputOf<typeof contract.listMaintenanceByTime>> {
-  const place = { over, now, offset: (page - 1) * maintenanceRows, most: maintenanceRows };
-  const [counts, rows] = await Promise.all([
-    countByTime(sql, organisation.id, now),
-    windowsByTime(sql, organisation.id, place),
-  ]);
-  return { ...counts, items: rows.map((row) => rowJson(row, now)) };
+/** A window whose next occurrence is months away has none stored yet. */
+function timeOf(row: WindowByTime, now: number): { readonly from: number; readonly to: number } {
+  if (row.began_at !== null && row.ended_at !== null)
+    return { from: row.began_at.getTime(), to: row.ended_at.getTime() };
+  const schedule = scheduleFrom(row);
+  return (
+    occurrencesAhead(schedule, now, { most: 1 })[0] ?? {
+      from: schedule.starts_at,
+      to: schedule.ends_at,
+    }
+  );
 }
 
 export function listMaintenanceWindows(

@@ -44,28 +44,11 @@ const scheduleColumns = {
 /** What a past version of it keeps. */
 const copiedColumns = { name: 'text', ...scheduleColumns, created_at: 'timestamptz' } as const;
 
-function scheduleRecord(schedule: Schedule) {
-  return {
-    starts_at: instant(schedule.starts_at),
-    ends_at: instant(schedule.ends_at),
-    local_start: instant(schedule.local_start).slice(0, -1),
-    local_end: instant(schedule.local_end).slice(0, -1),
-    rrule: schedule.rrule,
-    time_zone: schedule.time_zone,
-  };
-}
-
 type Row = Omit<WindowRow, 'schedule' | 'cut_at'> & {
   readonly local_start: string;
   readonly local_end: string;
   readonly cut_at: Date | null;
 };
-
-function localTimes(sql: Queryable) {
-  const format = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"';
-  return sql`to_char(w.local_start, ${format}) as local_start,
-    to_char(coalesce(w.local_end, w.local_start + (w.ends_at - w.starts_at)), ${format}) as local_end`;
-}
 
 export function scheduleFrom(row: Pick<Row, keyof typeof scheduleColumns>): Schedule {
   return {
@@ -78,12 +61,17 @@ export function scheduleFrom(row: Pick<Row, keyof typeof scheduleColumns>): Sche
   };
 }
 
-function shownFrom(row: Row): WindowRow {
-  return {
-    ...row,
-    schedule: scheduleFrom(row),
-    cut_at: row.cut_at?.getTime() ?? null,
-  };
+export async function windowPage(
+  sql: Queryable,
+  organisation: string,
+  before: number,
+  limit: number,
+): Promise<WindowRow[]> {
+  const rows = await sql<Row[]>`
+    select ${shown(sql)} from maintenance_windows w
+    where w.organisation_id = ${organisation} and w.deleted_at is null and w.key < ${before}
+    order by w.key desc limit ${limit}`;
+  return rows.map(shownFrom);
 }
 
 /**
@@ -99,17 +87,18 @@ function shown(sql: Queryable) {
     where g.window_id = w.id order by g.group_id) as groups`;
 }
 
-export async function windowPage(
-  sql: Queryable,
-  organisation: string,
-  before: number,
-  limit: number,
-): Promise<WindowRow[]> {
-  const rows = await sql<Row[]>`
-    select ${shown(sql)} from maintenance_windows w
-    where w.organisation_id = ${organisation} and w.deleted_at is null and w.key < ${before}
-    order by w.key desc limit ${limit}`;
-  return rows.map(shownFrom);
+function localTimes(sql: Queryable) {
+  const format = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"';
+  return sql`to_char(w.local_start, ${format}) as local_start,
+    to_char(coalesce(w.local_end, w.local_start + (w.ends_at - w.starts_at)), ${format}) as local_end`;
+}
+
+function shownFrom(row: Row): WindowRow {
+  return {
+    ...row,
+    schedule: scheduleFrom(row),
+    cut_at: row.cut_at?.getTime() ?? null,
+  };
 }
 
 export async function windowById(
@@ -197,6 +186,17 @@ export async function insertWindow(
   );
   await writeOccurrences(sql, id, occurrences);
   await writeCovered(sql, id, monitors, groups);
+}
+
+function scheduleRecord(schedule: Schedule) {
+  return {
+    starts_at: instant(schedule.starts_at),
+    ends_at: instant(schedule.ends_at),
+    local_start: instant(schedule.local_start).slice(0, -1),
+    local_end: instant(schedule.local_end).slice(0, -1),
+    rrule: schedule.rrule,
+    time_zone: schedule.time_zone,
+  };
 }
 
 /** What a window names. */
@@ -289,6 +289,19 @@ export type WindowByTime = {
   readonly groups: number;
 };
 
+export async function countByTime(
+  sql: Queryable,
+  organisation: string,
+  now: number,
+): Promise<{ readonly running: number; readonly coming: number; readonly over: number }> {
+  const [row] = await sql<{ running: number; coming: number; over: number }[]>`
+    with placed as (${placed(sql, organisation, now)})
+    select count(*) filter (where state = 'running') as running, count(*)
+    filter (where state = 'coming') as coming,
+      count(*) filter (where state = 'over') as over from placed`;
+  return row ?? { running: 0, coming: 0, over: 0 };
+}
+
 /**
  * Each window with the occurrence that determines its state: running before upcoming before past.
  */
@@ -306,19 +319,6 @@ function placed(sql: Queryable, organisation: string, now: number) {
     order by x.ended_at <= ${instant(now)}, case
       when x.ended_at > ${instant(now)} then x.began_at end, x.began_at desc limit 1) o on true
   where w.organisation_id = ${organisation} and w.deleted_at is null`;
-}
-
-export async function countByTime(
-  sql: Queryable,
-  organisation: string,
-  now: number,
-): Promise<{ readonly running: number; readonly coming: number; readonly over: number }> {
-  const [row] = await sql<{ running: number; coming: number; over: number }[]>`
-    with placed as (${placed(sql, organisation, now)})
-    select count(*) filter (where state = 'running') as running, count(*)
-    filter (where state = 'coming') as coming,
-      count(*) filter (where state = 'over') as over from placed`;
-  return row ?? { running: 0, coming: 0, over: 0 };
 }
 
 export function windowsByTime(
@@ -399,36 +399,6 @@ export async function lockedWindow(
   return windowById(sql, organisation, id);
 }
 
-/**
- * What it covered until now becomes a past window; if it covered no time yet, there is nothing to
- * keep.
- */
-async function keepPast(sql: Queryable, id: string, now: number): Promise<void> {
-  const version = newId();
-  const kept = await sql`
-    insert into maintenance_windows (id, organisation_id, ${sql.unsafe(namesOf(copiedColumns))},
-      deleted_at, version_of)
-    select ${version}, organisation_id, ${sql.unsafe(namesOf(copiedColumns))}, ${instant(now)}, id
-    from maintenance_windows w
-    where id = ${id} and created_at < ${instant(now)} and exists (
-      select 1 from maintenance_occurrences o where o.window_id = w.id
-        and o.began_at < ${instant(now)} and o.ended_at > w.created_at)`;
-  if (kept.count === 0) return;
-  await sql`insert into maintenance_occurrences (window_id, began_at, ended_at)
-    select ${version}, o.began_at, o.ended_at from maintenance_occurrences o
-    join maintenance_windows w on w.id = o.window_id
-    where w.id = ${id} and o.began_at < ${instant(now)} and o.ended_at > w.created_at`;
-  await sql`insert into maintenance_monitors (window_id, monitor_id) select ${version}, monitor_id
-    from maintenance_monitors where window_id = ${id}`;
-  await sql`insert into maintenance_groups (window_id, group_id) select ${version}, group_id
-    from maintenance_groups where window_id = ${id}`;
-}
-
-function sameIds(a: readonly string[], b: readonly string[]): boolean {
-  const others = new Set(b);
-  return a.length === b.length && a.every((each) => others.has(each));
-}
-
 export type ChangedWindow = {
   readonly draft: WindowDraft;
   readonly monitors: readonly string[];
@@ -476,6 +446,36 @@ export async function changeWindow(
     await sql`delete from maintenance_groups where window_id = ${id}`;
     await writeCovered(sql, id, monitors, groups);
   }
+}
+
+function sameIds(a: readonly string[], b: readonly string[]): boolean {
+  const others = new Set(b);
+  return a.length === b.length && a.every((each) => others.has(each));
+}
+
+/**
+ * What it covered until now becomes a past window; if it covered no time yet, there is nothing to
+ * keep.
+ */
+async function keepPast(sql: Queryable, id: string, now: number): Promise<void> {
+  const version = newId();
+  const kept = await sql`
+    insert into maintenance_windows (id, organisation_id, ${sql.unsafe(namesOf(copiedColumns))},
+      deleted_at, version_of)
+    select ${version}, organisation_id, ${sql.unsafe(namesOf(copiedColumns))}, ${instant(now)}, id
+    from maintenance_windows w
+    where id = ${id} and created_at < ${instant(now)} and exists (
+      select 1 from maintenance_occurrences o where o.window_id = w.id
+        and o.began_at < ${instant(now)} and o.ended_at > w.created_at)`;
+  if (kept.count === 0) return;
+  await sql`insert into maintenance_occurrences (window_id, began_at, ended_at)
+    select ${version}, o.began_at, o.ended_at from maintenance_occurrences o
+    join maintenance_windows w on w.id = o.window_id
+    where w.id = ${id} and o.began_at < ${instant(now)} and o.ended_at > w.created_at`;
+  await sql`insert into maintenance_monitors (window_id, monitor_id) select ${version}, monitor_id
+    from maintenance_monitors where window_id = ${id}`;
+  await sql`insert into maintenance_groups (window_id, group_id) select ${version}, group_id
+    from maintenance_groups where window_id = ${id}`;
 }
 
 /** Ends the running occurrence now; the window goes on with its next occurrence. */
@@ -560,6 +560,10 @@ export type CoverRow = {
   readonly memberships: readonly MembershipJson[];
 };
 
+export function coverFrom({ windows, memberships }: CoverRow): Interval[] {
+  return coverOf(windows.map(windowFrom), membershipsFrom(memberships));
+}
+
 function windowFrom([
   created_at,
   deleted_at,
@@ -578,10 +582,6 @@ function windowFrom([
 
 function membershipsFrom(memberships: readonly MembershipJson[]): Membership[] {
   return memberships.map(([group, from, to]) => ({ group, from, to }));
-}
-
-export function coverFrom({ windows, memberships }: CoverRow): Interval[] {
-  return coverOf(windows.map(windowFrom), membershipsFrom(memberships));
 }
 
 /** Like coverFrom(), each stretch with its window. */

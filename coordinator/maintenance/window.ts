@@ -35,18 +35,30 @@ export type Occurrences = {
   readonly ended: boolean;
 };
 
-/** How long an occurrence lasts on a day without a clock change. */
-function lengthOf({ local_start, local_end }: Schedule): number {
-  return local_end - local_start;
-}
+/** An occurrence with the local time that it follows from. */
+export type Planned = Interval & { readonly local: number };
 
-function longestOf(schedule: Schedule): number {
-  return Math.max(schedule.ends_at - schedule.starts_at, lengthOf(schedule));
-}
-
-/** When UNTIL has passed for certain, whatever the zone. */
-function endOf({ until }: Rule): number {
-  return until === null ? Number.POSITIVE_INFINITY : until.local ? until.at + margin : until.at;
+/** The occurrences that begin in the range, in order and each once. */
+export function plannedIn(
+  schedule: Schedule,
+  range: Interval,
+): { readonly planned: readonly Planned[]; readonly ended: boolean } {
+  const { starts_at, ends_at, local_start, rrule } = schedule;
+  const first =
+    starts_at >= range.from && starts_at < range.to ? [{ at: starts_at, local: local_start }] : [];
+  const { begins, ended } =
+    rrule === null
+      ? { begins: [], ended: starts_at < range.to }
+      : repeated(schedule, ruleFrom(rrule), range);
+  // Two local times within the same gap can be the same instant.
+  const unique = new Map([...first, ...begins].map(({ at, local }) => [at, local]));
+  const inOrder = [...unique].toSorted(([a], [b]) => a - b);
+  const planned = inOrder.map(([at, local]) => ({
+    from: at,
+    to: at === starts_at ? ends_at : at + lengthOf(schedule),
+    local,
+  }));
+  return { planned, ended };
 }
 
 /**
@@ -81,30 +93,14 @@ function repeated(
   return { begins, ended: (rule.count !== null && counted >= rule.count) || endOf(rule) < to };
 }
 
-/** An occurrence with the local time that it follows from. */
-export type Planned = Interval & { readonly local: number };
+/** When UNTIL has passed for certain, whatever the zone. */
+function endOf({ until }: Rule): number {
+  return until === null ? Number.POSITIVE_INFINITY : until.local ? until.at + margin : until.at;
+}
 
-/** The occurrences that begin in the range, in order and each once. */
-export function plannedIn(
-  schedule: Schedule,
-  range: Interval,
-): { readonly planned: readonly Planned[]; readonly ended: boolean } {
-  const { starts_at, ends_at, local_start, rrule } = schedule;
-  const first =
-    starts_at >= range.from && starts_at < range.to ? [{ at: starts_at, local: local_start }] : [];
-  const { begins, ended } =
-    rrule === null
-      ? { begins: [], ended: starts_at < range.to }
-      : repeated(schedule, ruleFrom(rrule), range);
-  // Two local times within the same gap can be the same instant.
-  const unique = new Map([...first, ...begins].map(({ at, local }) => [at, local]));
-  const inOrder = [...unique].toSorted(([a], [b]) => a - b);
-  const planned = inOrder.map(([at, local]) => ({
-    from: at,
-    to: at === starts_at ? ends_at : at + lengthOf(schedule),
-    local,
-  }));
-  return { planned, ended };
+/** How long an occurrence lasts on a day without a clock change. */
+function lengthOf({ local_start, local_end }: Schedule): number {
+  return local_end - local_start;
 }
 
 /** The occurrences in the range without their local times. */
@@ -126,6 +122,10 @@ export function latestBegun(schedule: Schedule, now: number): Planned | undefine
     }).planned.at(-1);
     if (last || back >= lasts) return last;
   }
+}
+
+function longestOf(schedule: Schedule): number {
+  return Math.max(schedule.ends_at - schedule.starts_at, lengthOf(schedule));
 }
 
 /**
@@ -157,6 +157,40 @@ export function occurrencesToCome(
 }
 
 /**
+ * A rule must occur within this time after its start, or it is taken to never occur. A year of
+ * minutes is as much work as thirty years of days.
+ */
+export const searched = {
+  YEARLY: 30,
+  MONTHLY: 30,
+  WEEKLY: 30,
+  DAILY: 30,
+  HOURLY: 9,
+  MINUTELY: 1,
+} as const;
+const maxInYear = 20_000;
+
+/**
+ * The most occurrences of a window within any 90 days of its first year: as many as are stored at a
+ * time.
+ */
+export function maxWrittenAhead(schedule: Schedule): number {
+  if (schedule.rrule === null) return 1;
+  const rule = ruleFrom(schedule.rrule);
+  const times: number[] = [];
+  for (const time of untilEnd(rule, schedule, 1)) {
+    times.push(time);
+    if (times.length >= Math.min(maxInYear, rule.count ?? maxInYear)) break;
+  }
+  let [first, limit] = [0, 1];
+  for (const [last, time] of times.entries()) {
+    while ((times[first] ?? time) <= time - expandedAhead) first += 1;
+    limit = Math.max(limit, last - first + 1);
+  }
+  return limit;
+}
+
+/**
  * The local times from the start on at which the rule occurs until UNTIL. Both are compared in the
  * same clock, whichever UNTIL is in.
  */
@@ -180,19 +214,67 @@ function* untilEnd(
     if (until === null || (until.local ? local : instant(local)) <= until.at) yield local;
 }
 
+/** The validated content of a window. */
+export type WindowDraft = { readonly name: string | null; readonly schedule: Schedule };
+
+type WindowInput = {
+  readonly name: string | null;
+  readonly starts_at: Moment;
+  readonly ends_at: Moment;
+  readonly rrule: string | null;
+};
+
+/** The beginning or the end of the first occurrence; `isLocal`: given as a local time. */
+type Edge = { readonly at: number; readonly local: number; readonly isLocal: boolean };
+
 /**
- * A rule must occur within this time after its start, or it is taken to never occur. A year of
- * minutes is as much work as thirty years of days.
+ * A window in the organisation's time zone. @throws Refusal `name_invalid`, `window_invalid` or
+ * `rrule_invalid`.
  */
-export const searched = {
-  YEARLY: 30,
-  MONTHLY: 30,
-  WEEKLY: 30,
-  DAILY: 30,
-  HOURLY: 9,
-  MINUTELY: 1,
-} as const;
-const maxInYear = 20_000;
+export function draftWindow(input: WindowInput, time_zone: string): WindowDraft {
+  const name = input.name === null ? null : nameFrom(input.name);
+  const first = firstOf(edgeOf(input.starts_at, time_zone), edgeOf(input.ends_at, time_zone));
+  const rrule = input.rrule === null ? null : ruleValue(input.rrule);
+  return { name, schedule: checked({ ...first, rrule, time_zone }) };
+}
+
+/**
+ * From local times follows the length that everyone reads there, whatever the clock does that
+ * night; from instants their real distance. An end that a moved beginning has overtaken moves with
+ * it.
+ */
+function firstOf(starts: Edge, ends: Edge) {
+  const isRead = starts.isLocal && ends.isLocal;
+  const lasts = isRead ? ends.local - starts.local : ends.at - starts.at;
+  return {
+    starts_at: starts.at,
+    ends_at: ends.at > starts.at ? ends.at : starts.at + lasts,
+    local_start: starts.local,
+    local_end: starts.local + lasts,
+  };
+}
+
+function edgeOf(moment: Moment, zone: string): Edge {
+  const at = epochOf(moment, zone);
+  return moment.is === 'local'
+    ? { at, local: Date.parse(`${moment.local}Z`), isLocal: true }
+    : { at, local: localOf(at, zone), isLocal: false };
+}
+
+const earliest = Date.UTC(1970, 0, 2);
+
+const latest = Date.UTC(2900, 0, 1);
+
+function checked(schedule: Schedule): Schedule {
+  const { starts_at, ends_at, local_start, local_end, rrule } = schedule;
+  for (const [key, value] of Object.entries({ starts_at, ends_at }))
+    if (!(value >= earliest && value <= latest))
+      throw new Refusal('window_invalid', { [key]: 'must lie between the years 1970 and 2900.' });
+  if (local_end <= local_start)
+    throw new Refusal('window_invalid', { ends_at: 'must be after starts_at.' });
+  if (rrule !== null) refuseUseless(schedule, ruleFrom(rrule));
+  return schedule;
+}
 
 /** Longer occurrences would overlap without end. */
 const longestRepeated = 366 * day;
@@ -223,87 +305,6 @@ function refuseUseless(schedule: Schedule, rule: Rule): void {
     throw refuseRule(
       `occurs more than ${maxInYear} times a year; choose a longer step, or one longer window.`,
     );
-}
-
-/**
- * The most occurrences of a window within any 90 days of its first year: as many as are stored at a
- * time.
- */
-export function maxWrittenAhead(schedule: Schedule): number {
-  if (schedule.rrule === null) return 1;
-  const rule = ruleFrom(schedule.rrule);
-  const times: number[] = [];
-  for (const time of untilEnd(rule, schedule, 1)) {
-    times.push(time);
-    if (times.length >= Math.min(maxInYear, rule.count ?? maxInYear)) break;
-  }
-  let [first, limit] = [0, 1];
-  for (const [last, time] of times.entries()) {
-    while ((times[first] ?? time) <= time - expandedAhead) first += 1;
-    limit = Math.max(limit, last - first + 1);
-  }
-  return limit;
-}
-
-/** The validated content of a window. */
-export type WindowDraft = { readonly name: string | null; readonly schedule: Schedule };
-
-type WindowInput = {
-  readonly name: string | null;
-  readonly starts_at: Moment;
-  readonly ends_at: Moment;
-  readonly rrule: string | null;
-};
-
-const earliest = Date.UTC(1970, 0, 2);
-const latest = Date.UTC(2900, 0, 1);
-
-/** The beginning or the end of the first occurrence; `isLocal`: given as a local time. */
-type Edge = { readonly at: number; readonly local: number; readonly isLocal: boolean };
-
-function edgeOf(moment: Moment, zone: string): Edge {
-  const at = epochOf(moment, zone);
-  return moment.is === 'local'
-    ? { at, local: Date.parse(`${moment.local}Z`), isLocal: true }
-    : { at, local: localOf(at, zone), isLocal: false };
-}
-
-/**
- * From local times follows the length that everyone reads there, whatever the clock does that
- * night; from instants their real distance. An end that a moved beginning has overtaken moves with
- * it.
- */
-function firstOf(starts: Edge, ends: Edge) {
-  const isRead = starts.isLocal && ends.isLocal;
-  const lasts = isRead ? ends.local - starts.local : ends.at - starts.at;
-  return {
-    starts_at: starts.at,
-    ends_at: ends.at > starts.at ? ends.at : starts.at + lasts,
-    local_start: starts.local,
-    local_end: starts.local + lasts,
-  };
-}
-
-function checked(schedule: Schedule): Schedule {
-  const { starts_at, ends_at, local_start, local_end, rrule } = schedule;
-  for (const [key, value] of Object.entries({ starts_at, ends_at }))
-    if (!(value >= earliest && value <= latest))
-      throw new Refusal('window_invalid', { [key]: 'must lie between the years 1970 and 2900.' });
-  if (local_end <= local_start)
-    throw new Refusal('window_invalid', { ends_at: 'must be after starts_at.' });
-  if (rrule !== null) refuseUseless(schedule, ruleFrom(rrule));
-  return schedule;
-}
-
-/**
- * A window in the organisation's time zone. @throws Refusal `name_invalid`, `window_invalid` or
- * `rrule_invalid`.
- */
-export function draftWindow(input: WindowInput, time_zone: string): WindowDraft {
-  const name = input.name === null ? null : nameFrom(input.name);
-  const first = firstOf(edgeOf(input.starts_at, time_zone), edgeOf(input.ends_at, time_zone));
-  const rrule = input.rrule === null ? null : ruleValue(input.rrule);
-  return { name, schedule: checked({ ...first, rrule, time_zone }) };
 }
 
 /** Null leaves a value as it is; an empty text removes it. */
@@ -354,8 +355,45 @@ export type UpcomingWindow = {
   readonly notes: readonly string[];
 };
 
-function clockText(local: number): string {
-  return new Date(local).toISOString().slice(11, 16);
+/**
+ * The next occurrences that are not over. What began before `cut_at` ended there, because someone
+ * ended it; the rule does not know that.
+ */
+export function occurrencesAhead(
+  schedule: Schedule,
+  now: number,
+  { most: limit = 10, cut_at = null }: Limits = {},
+): readonly UpcomingWindow[] {
+  const clock = clockOf(schedule.time_zone);
+  // One more than requested, because the running one may have been ended.
+  const planned = plannedAhead(schedule, now, limit).slice(0, limit + 1);
+  return planned
+    .flatMap((one, index) => {
+      const to = cut_at !== null && one.from <= cut_at ? Math.min(one.to, cut_at) : one.to;
+      if (to <= now) return [];
+      const notes = notesOn(one, planned[index - 1], clock);
+      return [
+        { from: one.from, to, local_from: clock.local(one.from), local_to: clock.local(to), notes },
+      ];
+    })
+    .slice(0, limit);
+}
+
+/** The occurrences that began last and begin next, within the time in which a rule must occur. */
+function plannedAhead(schedule: Schedule, now: number, limit: number): readonly Planned[] {
+  const found: Planned[] = [];
+  const begun = latestBegun(schedule, now);
+  if (begun) found.push(begun);
+  const years = schedule.rrule === null ? 1 : searched[ruleFrom(schedule.rrule).freq];
+  const begin = Math.max(now + 1, schedule.starts_at);
+  let from = begin;
+  for (let step = 7 * day; from < begin + years * 366 * day && found.length <= limit; step *= 4) {
+    const { planned, ended } = plannedIn(schedule, { from, to: from + step });
+    found.push(...planned);
+    if (ended) break;
+    from += step;
+  }
+  return found;
 }
 
 /**
@@ -389,45 +427,8 @@ function notesOn(
   return notes;
 }
 
-/** The occurrences that began last and begin next, within the time in which a rule must occur. */
-function plannedAhead(schedule: Schedule, now: number, limit: number): readonly Planned[] {
-  const found: Planned[] = [];
-  const begun = latestBegun(schedule, now);
-  if (begun) found.push(begun);
-  const years = schedule.rrule === null ? 1 : searched[ruleFrom(schedule.rrule).freq];
-  const begin = Math.max(now + 1, schedule.starts_at);
-  let from = begin;
-  for (let step = 7 * day; from < begin + years * 366 * day && found.length <= limit; step *= 4) {
-    const { planned, ended } = plannedIn(schedule, { from, to: from + step });
-    found.push(...planned);
-    if (ended) break;
-    from += step;
-  }
-  return found;
-}
-
-/**
- * The next occurrences that are not over. What began before `cut_at` ended there, because someone
- * ended it; the rule does not know that.
- */
-export function occurrencesAhead(
-  schedule: Schedule,
-  now: number,
-  { most: limit = 10, cut_at = null }: Limits = {},
-): readonly UpcomingWindow[] {
-  const clock = clockOf(schedule.time_zone);
-  // One more than requested, because the running one may have been ended.
-  const planned = plannedAhead(schedule, now, limit).slice(0, limit + 1);
-  return planned
-    .flatMap((one, index) => {
-      const to = cut_at !== null && one.from <= cut_at ? Math.min(one.to, cut_at) : one.to;
-      if (to <= now) return [];
-      const notes = notesOn(one, planned[index - 1], clock);
-      return [
-        { from: one.from, to, local_from: clock.local(one.from), local_to: clock.local(to), notes },
-      ];
-    })
-    .slice(0, limit);
+function clockText(local: number): string {
+  return new Date(local).toISOString().slice(11, 16);
 }
 
 /**

@@ -8,14 +8,6 @@ const day = 86_400_000;
  */
 export const margin = 26 * 3_600_000;
 
-function zoned(at: number, zone: string): Temporal.ZonedDateTime {
-  return Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
-}
-
-function offsetAt(at: number, zone: string): number {
-  return Math.round(zoned(at, zone).offsetNanoseconds / 1_000_000);
-}
-
 /**
  * A local time that does not exist moves forward by the gap; of one that exists twice, the first
  * counts: what Temporal calls compatible.
@@ -32,19 +24,13 @@ export function instantOf(local: number, zone: string): number {
 /** A stretch of instants within which a zone's offset does not change. */
 type Steady = { readonly from: number; readonly to: number; readonly offset: number };
 
-function measured(at: number, zone: string): Steady {
-  // A change at this very moment began the stretch, so the search starts a moment later.
-  const began = zoned(at + 1, zone).getTimeZoneTransition('previous');
-  const ends = zoned(at, zone).getTimeZoneTransition('next');
-  return {
-    from: began?.epochMilliseconds ?? Number.NEGATIVE_INFINITY,
-    to: ends?.epochMilliseconds ?? Number.POSITIVE_INFINITY,
-    offset: offsetAt(at, zone),
-  };
+export function localOf(at: number, zone: string): number {
+  return at + steadyAround(at, zone).offset;
 }
 
 /** Caches the calendar's answers: it is slow, and its answers never change. */
 const zoneClockKnown = new Map<string, Steady[]>();
+
 const maxKept = 200;
 
 function steadyAround(at: number, zone: string): Steady {
@@ -56,8 +42,23 @@ function steadyAround(at: number, zone: string): Steady {
   return steady;
 }
 
-export function localOf(at: number, zone: string): number {
-  return at + steadyAround(at, zone).offset;
+function measured(at: number, zone: string): Steady {
+  // A change at this very moment began the stretch, so the search starts a moment later.
+  const began = zoned(at + 1, zone).getTimeZoneTransition('previous');
+  const ends = zoned(at, zone).getTimeZoneTransition('next');
+  return {
+    from: began?.epochMilliseconds ?? Number.NEGATIVE_INFINITY,
+    to: ends?.epochMilliseconds ?? Number.POSITIVE_INFINITY,
+    offset: offsetAt(at, zone),
+  };
+}
+
+function zoned(at: number, zone: string): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
+}
+
+function offsetAt(at: number, zone: string): number {
+  return Math.round(zoned(at, zone).offsetNanoseconds / 1_000_000);
 }
 
 /**
@@ -74,15 +75,6 @@ export function instantsIn(zone: string): (local: number) => number {
     if (!steady || at < steady.from || at >= steady.to) steady = steadyAround(at, zone);
     return at;
   };
-}
-
-/** Whether this local time exists twice because the clock is set back over it. */
-function isShownTwice(local: number, zone: string): boolean {
-  const first = instantOf(local, zone);
-  const later = Temporal.PlainDateTime.from(
-    new Date(local).toISOString().slice(0, -1),
-  ).toZonedDateTime(zone, { disambiguation: 'later' });
-  return localOf(first, zone) === local && later.epochMilliseconds !== first;
 }
 
 /**
@@ -105,6 +97,15 @@ export function clockOf(zone: string): {
       return (at - day < from || at + day >= to) && isShownTwice(local, zone);
     },
   };
+}
+
+/** Whether this local time exists twice because the clock is set back over it. */
+function isShownTwice(local: number, zone: string): boolean {
+  const first = instantOf(local, zone);
+  const later = Temporal.PlainDateTime.from(
+    new Date(local).toISOString().slice(0, -1),
+  ).toZonedDateTime(zone, { disambiguation: 'later' });
+  return localOf(first, zone) === local && later.epochMilliseconds !== first;
 }
 
 /**

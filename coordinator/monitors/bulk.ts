@@ -72,11 +72,6 @@ export async function nameMonitors(
   };
 }
 
-/** As the audit log names them. */
-function namesOf(found: readonly AtOnce[], ids?: readonly string[]): string[] {
-  return found.flatMap(({ id, name }) => (ids === undefined || ids.includes(id) ? [name] : []));
-}
-
 /** What is muted already gets the new end; what is not is not unmuted again. */
 async function muteAll(
   { sql, organisation, caller, now, note }: InOrganisation,
@@ -108,6 +103,11 @@ async function muteAll(
   return ids.length;
 }
 
+/** As the audit log names them. */
+function namesOf(found: readonly AtOnce[], ids?: readonly string[]): string[] {
+  return found.flatMap(({ id, name }) => (ids === undefined || ids.includes(id) ? [name] : []));
+}
+
 async function trash(context: InOrganisation, found: readonly AtOnce[]): Promise<number> {
   const { sql, organisation, note } = context;
   await trashMonitors(sql, organisation.id, found, await deleterOf(context));
@@ -116,10 +116,6 @@ async function trash(context: InOrganisation, found: readonly AtOnce[]): Promise
     after: { deleted: found.map(({ id }) => id) },
   });
   return found.length;
-}
-
-function nothingToUndo(): Refusal {
-  return new Refusal('nothing_to_undo', 'There is nothing to undo: it was undone, or is too old.');
 }
 
 /** How recent a change must be to be undone. */
@@ -171,6 +167,10 @@ export async function undoChange(context: InOrganisation): OperationResult<Outpu
         ? await switchAll(context, found, after.paused !== undefined)
         : await retag(context, found, tag, after.removed !== undefined),
   };
+}
+
+function nothingToUndo(): Refusal {
+  return new Refusal('nothing_to_undo', 'There is nothing to undo: it was undone, or is too old.');
 }
 
 async function muteBack(

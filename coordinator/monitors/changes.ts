@@ -17,14 +17,6 @@ import { type MonitorWithStatus, monitorWithStatus } from './status-queries.ts';
 /** Clients that poll a list get the same times again and again. */
 const written = createRecentCache<number, string>(20_000);
 
-function iso(at: number): string {
-  const known = written.find(at);
-  if (known !== undefined) return known;
-  const made = new Date(at).toISOString();
-  written.keep(at, made);
-  return made;
-}
-
 /** A monitor with its status at this moment. */
 export function monitorNow(row: MonitorWithStatus, now: number) {
   return {
@@ -41,6 +33,14 @@ function monitorStatusJson(row: StoredStatus, now: number) {
     since: iso(since),
     last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
   };
+}
+
+function iso(at: number): string {
+  const known = written.find(at);
+  if (known !== undefined) return known;
+  const made = new Date(at).toISOString();
+  written.keep(at, made);
+  return made;
 }
 
 /**
@@ -100,10 +100,6 @@ export async function changeMonitor(
 
 type Input = InputOf<typeof api.createMonitor>;
 
-function unless(text: string, nothing: string): string | null {
-  return text.trim() === nothing ? null : text;
-}
-
 /** What a create call changes when its monitor already exists: everything that was sent. */
 export function patchOf(input: Input): MonitorPatch {
   return {
@@ -114,6 +110,10 @@ export function patchOf(input: Input): MonitorPatch {
     enabled: null,
     ungroup: false,
   };
+}
+
+function unless(text: string, nothing: string): string | null {
+  return text.trim() === nothing ? null : text;
 }
 
 export function typeDiffers({

@@ -47,34 +47,6 @@ export type DashboardPlace = {
   readonly since: number;
 };
 
-function matching(
-  sql: Queryable,
-  organisation: string,
-  { status, kind, search, group, tags, warning }: DashboardFilter,
-  covered: readonly string[],
-) {
-  const isCovered = sql`s.monitor_id = any(${[...covered]}::uuid[])`;
-  const ofStatus =
-    status === null
-      ? sql``
-      : status === 'maintenance'
-        ? sql`and ${isCovered}`
-        : covered.length === 0
-          ? sql`and s.status = ${status}`
-          : sql`and s.status = ${status} and not ${isCovered}`;
-  const ofRow =
-    kind === null && tags.length === 0 && warning === null
-      ? sql``
-      : sql`and s.monitor_id in (select id from monitors m where organisation_id = ${organisation}
-          ${warning === null ? sql`` : sql`and ${isWarned(sql, warning)}`}
-          ${kind === null ? sql`` : sql`and type = ${kind}`}
-          ${tags.length === 0 ? sql`` : sql`and tags @> ${tags.map(searchText)}::text[]`})`;
-  const ofWords = wordsOf(search).map((word) => sql`and s.words like ${`%${escapeLike(word)}%`}`);
-  return sql`s.organisation_id = ${organisation} ${ofStatus}
-    ${group === null ? sql`` : sql`and s.group_id = ${group}`} ${ofRow}
-    ${ofWords.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
-}
-
 export type FailingMonitor = {
   readonly id: string;
   readonly name: string;
@@ -157,6 +129,34 @@ export async function dashboardFigures(
   return { ...row, counts: { ...counts, maintenance: covered.length, up } };
 }
 
+function matching(
+  sql: Queryable,
+  organisation: string,
+  { status, kind, search, group, tags, warning }: DashboardFilter,
+  covered: readonly string[],
+) {
+  const isCovered = sql`s.monitor_id = any(${[...covered]}::uuid[])`;
+  const ofStatus =
+    status === null
+      ? sql``
+      : status === 'maintenance'
+        ? sql`and ${isCovered}`
+        : covered.length === 0
+          ? sql`and s.status = ${status}`
+          : sql`and s.status = ${status} and not ${isCovered}`;
+  const ofRow =
+    kind === null && tags.length === 0 && warning === null
+      ? sql``
+      : sql`and s.monitor_id in (select id from monitors m where organisation_id = ${organisation}
+          ${warning === null ? sql`` : sql`and ${isWarned(sql, warning)}`}
+          ${kind === null ? sql`` : sql`and type = ${kind}`}
+          ${tags.length === 0 ? sql`` : sql`and tags @> ${tags.map(searchText)}::text[]`})`;
+  const ofWords = wordsOf(search).map((word) => sql`and s.words like ${`%${escapeLike(word)}%`}`);
+  return sql`s.organisation_id = ${organisation} ${ofStatus}
+    ${group === null ? sql`` : sql`and s.group_id = ${group}`} ${ofRow}
+    ${ofWords.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
+}
+
 /** A filter that a list offers, and how many monitors it would leave. */
 export type Facet = {
   readonly facet: 'kind' | 'tag' | 'group';
@@ -219,6 +219,32 @@ export type FoundMonitor = {
   readonly group: string | null;
 };
 
+/** The monitors of one page, in order. */
+export async function dashboardPage(
+  sql: Queryable,
+  organisation: string,
+  filter: DashboardFilter,
+  covered: readonly string[],
+  place: DashboardPlace,
+): Promise<readonly FoundMonitor[]> {
+  const { sort, offset, most: limit } = place;
+  const where = matching(sql, organisation, filter, covered);
+  const page = pageOf(sql, offset, limit);
+  if (sort === 'group')
+    return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
+    order by s.place ${page}`;
+  if (sort === 'state') return byState(sql, organisation, filter, covered, place);
+  if (sort === 'downtime') return byDowntime(sql, organisation, filter, covered, place);
+  if (sort === 'response')
+    return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
+    order by s.response_ms desc nulls last, s.place ${page}`;
+  if (sort === 'changed')
+    return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
+    order by s.since desc, s.monitor_id ${page}`;
+  return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
+  order by s.name_folded, s.monitor_id ${page}`;
+}
+
 /** The first page, which is requested most, has no parameter that a shared plan cannot know. */
 function pageOf(sql: Queryable, offset: number, limit: number) {
   return offset === 0 ? limited(sql, limit) : sql`offset ${offset} ${limited(sql, limit)}`;
@@ -276,32 +302,6 @@ function byDowntime(
     on d.monitor_id = s.monitor_id
   where ${matching(sql, organisation, filter, covered)}
   order by d.down desc nulls last, s.place ${pageOf(sql, offset, limit)}`;
-}
-
-/** The monitors of one page, in order. */
-export async function dashboardPage(
-  sql: Queryable,
-  organisation: string,
-  filter: DashboardFilter,
-  covered: readonly string[],
-  place: DashboardPlace,
-): Promise<readonly FoundMonitor[]> {
-  const { sort, offset, most: limit } = place;
-  const where = matching(sql, organisation, filter, covered);
-  const page = pageOf(sql, offset, limit);
-  if (sort === 'group')
-    return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
-    order by s.place ${page}`;
-  if (sort === 'state') return byState(sql, organisation, filter, covered, place);
-  if (sort === 'downtime') return byDowntime(sql, organisation, filter, covered, place);
-  if (sort === 'response')
-    return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
-    order by s.response_ms desc nulls last, s.place ${page}`;
-  if (sort === 'changed')
-    return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
-    order by s.since desc, s.monitor_id ${page}`;
-  return sql<FoundMonitor[]>`select ${foundColumns(sql)} from monitor_status s where ${where}
-  order by s.name_folded, s.monitor_id ${page}`;
 }
 
 export type DashboardRow = ListedRow & {

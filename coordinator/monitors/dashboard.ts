@@ -32,114 +32,11 @@ import {
 import { coveredNow, monitorHistories } from './status-queries.ts';
 
 const uptimeDays = 30;
-const bars = 48;
+
 /** As many as a strip above the list has room for; more groups are reached by a monitor's form. */
 const most = { failing: 12, groups: 100, probes: 24 } as const;
 
 type Out = OutputOf<typeof contract.listDashboard>;
-
-function latestOf(values: readonly (number | null)[]): number | null {
-  return values.findLast((value) => value !== null) ?? null;
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
-}
-
-function flappingJson({ outages }: DashboardRow, now: number) {
-  const flapping = flappingNow(outages ?? [], now);
-  return flapping && { times: flapping.times, since: iso(flapping.since) };
-}
-
-function rowJson(row: DashboardRow, history: MonitorHistory, now: number): Out['items'][number] {
-  const { status, since, last_checked_at } = statusOf(history, now);
-  const cover = history.cover.find(({ from, to }) => from <= now && now < to);
-  const isCovered = cover !== undefined && status !== 'paused';
-  const verifying =
-    history.incident && history.incident.confirmed_at === null ? history.incident.started_at : null;
-  const day = windowOf(1, now);
-  const stretches = stretchesOf(history, day);
-  const response = row.hours ?? row.looks ?? [];
-  return {
-    ...listedJson(row),
-    status: isCovered ? 'maintenance' : status,
-    since: iso(isCovered ? cover.from : since),
-    cause: row.cause === null ? null : causeSentence(row.cause),
-    incident: row.incident,
-    seen_from: row.seen_continent,
-    covered_until: isCovered ? iso(cover.to) : null,
-    bars: barsOf(stretches, day, bars, verifying),
-    downs: stretches.flatMap(({ state, from, to }) => (state === 'down' ? [{ from, to }] : [])),
-    response,
-    response_ms: latestOf(response),
-    percent:
-      now - history.created_at < minUptimeMs
-        ? null
-        : uptimeOf(history, windowOf(uptimeDays, now)).percent,
-    last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
-    flapping: flappingJson(row, now),
-    muted:
-      row.muted === null
-        ? null
-        : mutedJson({
-            ...row.muted,
-            until: row.muted.until === null ? null : new Date(row.muted.until),
-          }),
-    owner:
-      row.acknowledged_as === null || row.acknowledged_at === null
-        ? null
-        : { name: row.acknowledged_as, since: row.acknowledged_at.toISOString() },
-    warnings: (row.warnings ?? []).map((warning) => warningJson(warning, now)),
-  };
-}
-
-function groupsJson(
-  rows: readonly DashboardRow[],
-  standings: readonly GroupWithStatus[],
-): Out['groups'] {
-  const names = new Map(
-    rows.flatMap(({ group_id, group_name }) =>
-      group_id === null ? [] : [[group_id, group_name ?? '']],
-    ),
-  );
-  return [...names].map(([id, name]) => {
-    const own = standings.find((standing) => standing.id === id);
-    const { count = 0, failing = 0 } = own ?? {};
-    return { id, name, status: groupStatus(own?.members ?? []), monitors: count, failing };
-  });
-}
-
-function countsJson({ counts, warned }: DashboardFigures): Out['counts'] {
-  const { down = 0, verifying = 0, up = 0, maintenance = 0, pending = 0, paused = 0 } = counts;
-  return {
-    all: down + verifying + up + maintenance + pending + paused,
-    down,
-    verifying,
-    up,
-    maintenance,
-    pending,
-    paused,
-    warned,
-  };
-}
-
-function filterOf({
-  status,
-  kind,
-  q,
-  group,
-  tag,
-  warning,
-}: InputOf<typeof contract.listFilters>): DashboardFilter {
-  return {
-    status,
-    kind,
-    search: q,
-    group,
-    tags: tagsIn(tag ?? ''),
-    warning,
-  };
-}
 
 /**
  * Counted, filtered and sorted by the status that the database keeps of each monitor; what a row
@@ -203,6 +100,111 @@ export async function listDashboard(
     group_choices: [...figures.groups],
     probes: [...figures.probes],
   };
+}
+
+function filterOf({
+  status,
+  kind,
+  q,
+  group,
+  tag,
+  warning,
+}: InputOf<typeof contract.listFilters>): DashboardFilter {
+  return {
+    status,
+    kind,
+    search: q,
+    group,
+    tags: tagsIn(tag ?? ''),
+    warning,
+  };
+}
+
+function countsJson({ counts, warned }: DashboardFigures): Out['counts'] {
+  const { down = 0, verifying = 0, up = 0, maintenance = 0, pending = 0, paused = 0 } = counts;
+  return {
+    all: down + verifying + up + maintenance + pending + paused,
+    down,
+    verifying,
+    up,
+    maintenance,
+    pending,
+    paused,
+    warned,
+  };
+}
+
+const bars = 48;
+
+function rowJson(row: DashboardRow, history: MonitorHistory, now: number): Out['items'][number] {
+  const { status, since, last_checked_at } = statusOf(history, now);
+  const cover = history.cover.find(({ from, to }) => from <= now && now < to);
+  const isCovered = cover !== undefined && status !== 'paused';
+  const verifying =
+    history.incident && history.incident.confirmed_at === null ? history.incident.started_at : null;
+  const day = windowOf(1, now);
+  const stretches = stretchesOf(history, day);
+  const response = row.hours ?? row.looks ?? [];
+  return {
+    ...listedJson(row),
+    status: isCovered ? 'maintenance' : status,
+    since: iso(isCovered ? cover.from : since),
+    cause: row.cause === null ? null : causeSentence(row.cause),
+    incident: row.incident,
+    seen_from: row.seen_continent,
+    covered_until: isCovered ? iso(cover.to) : null,
+    bars: barsOf(stretches, day, bars, verifying),
+    downs: stretches.flatMap(({ state, from, to }) => (state === 'down' ? [{ from, to }] : [])),
+    response,
+    response_ms: latestOf(response),
+    percent:
+      now - history.created_at < minUptimeMs
+        ? null
+        : uptimeOf(history, windowOf(uptimeDays, now)).percent,
+    last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
+    flapping: flappingJson(row, now),
+    muted:
+      row.muted === null
+        ? null
+        : mutedJson({
+            ...row.muted,
+            until: row.muted.until === null ? null : new Date(row.muted.until),
+          }),
+    owner:
+      row.acknowledged_as === null || row.acknowledged_at === null
+        ? null
+        : { name: row.acknowledged_as, since: row.acknowledged_at.toISOString() },
+    warnings: (row.warnings ?? []).map((warning) => warningJson(warning, now)),
+  };
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
+
+function latestOf(values: readonly (number | null)[]): number | null {
+  return values.findLast((value) => value !== null) ?? null;
+}
+
+function flappingJson({ outages }: DashboardRow, now: number) {
+  const flapping = flappingNow(outages ?? [], now);
+  return flapping && { times: flapping.times, since: iso(flapping.since) };
+}
+
+function groupsJson(
+  rows: readonly DashboardRow[],
+  standings: readonly GroupWithStatus[],
+): Out['groups'] {
+  const names = new Map(
+    rows.flatMap(({ group_id, group_name }) =>
+      group_id === null ? [] : [[group_id, group_name ?? '']],
+    ),
+  );
+  return [...names].map(([id, name]) => {
+    const own = standings.find((standing) => standing.id === id);
+    const { count = 0, failing = 0 } = own ?? {};
+    return { id, name, status: groupStatus(own?.members ?? []), monitors: count, failing };
+  });
 }
 
 export async function listFilters(

@@ -149,19 +149,6 @@ function placesWords(organisation: string, checkers: readonly Checker[]): string
   return `there are ${names.slice(0, mostListed).join(', ')}${more}`;
 }
 
-function hasOwn(organisation: string, checkers: readonly Checker[]): boolean {
-  return checkers.some((checker) => checker.organisation === organisation);
-}
-
-/** Why this probe cannot be chosen. */
-function unfitProbe(isPublic: boolean, has: boolean): string {
-  if (isPublic)
-    return 'is a public probe, and only a private one can be named; choose places by `places` or `continents`, or leave all out.';
-  return has
-    ? 'is no private probe of this organisation; give the id of one, or leave it out.'
-    : 'this organisation has no private probe that could be named; leave it out, or set up one first.';
-}
-
 /** A probe that is called so, or whose place is. */
 function namedBy(id: string, checkers: readonly Checker[]): Checker | undefined {
   const called = id.toLowerCase();
@@ -172,6 +159,30 @@ function namingPlace(config: Config, checkers: readonly Checker[]): Config {
   if (typeof config.probe !== 'string') return config;
   const place = namedBy(config.probe, checkers)?.place ?? config.probe;
   return place === config.probe ? config : { ...config, probe: place };
+}
+
+type Wanted = {
+  readonly kind: Kind;
+  readonly target: string;
+  readonly config: Config;
+  readonly places: readonly string[] | null;
+  readonly organisation: string;
+};
+
+/**
+ * Refuses at once what no probe could ever check: locations without a probe, or an address that no
+ * chosen probe may reach. Of several places each must be able to.
+ * @throws Refusal `nobody_can_check` or `target_forbidden`.
+ */
+export function refuseUnreachable(monitor: Wanted, checkers: readonly Checker[]): void {
+  const { config, places, organisation } = monitor;
+  if (places === null) {
+    const near = chosen(config, organisation, checkers);
+    const isPlace = typeof config.probe === 'string';
+    refuseAmong(monitor, near, { nobody: 'no probe that could check it', isPlace }, checkers);
+    return;
+  }
+  for (const place of places) refuseAt(place, monitor, checkers);
 }
 
 /**
@@ -204,6 +215,31 @@ function chosen(
   });
 }
 
+/** Why this probe cannot be chosen. */
+function unfitProbe(isPublic: boolean, has: boolean): string {
+  if (isPublic)
+    return 'is a public probe, and only a private one can be named; choose places by `places` or `continents`, or leave all out.';
+  return has
+    ? 'is no private probe of this organisation; give the id of one, or leave it out.'
+    : 'this organisation has no private probe that could be named; leave it out, or set up one first.';
+}
+
+function hasOwn(organisation: string, checkers: readonly Checker[]): boolean {
+  return checkers.some((checker) => checker.organisation === organisation);
+}
+
+/** The same about one of its places. */
+export function refuseAt(place: string, monitor: Wanted, checkers: readonly Checker[]): void {
+  const near = probesAt(place, monitor.organisation, checkers);
+  const name = nameOf(place, monitor);
+  if (near.length === 0)
+    throw new Refusal('nobody_can_check', {
+      'config.places': `${name} has no probe any more; leave it out, or choose another place.`,
+    });
+  const words = { nobody: `no probe of ${name}`, isPlace: isPrivatePlace(place), name };
+  refuseAmong(monitor, near, words, checkers);
+}
+
 /** Those of one chosen place. */
 function probesAt(
   place: string,
@@ -218,60 +254,6 @@ function probesAt(
         checker.continent === at.continent &&
         (at.region === null || checker.region === at.region),
   );
-}
-
-function unable(special: Kind | HttpsAbility, nobody: string): Remedies {
-  if (special === 'both_families')
-    return {
-      'config.ip_family': `${nobody} has both IPv4 and IPv6; choose one family, or other places.`,
-    };
-  if (special === 'icmp')
-    return {
-      type: `${nobody} has a \`ping\` that works; install iputils-ping there, or choose other places.`,
-    };
-  return special === 'client_certificate'
-    ? {
-        'config.client_certificate': `${nobody} can show one; bring one to this version, or choose other places.`,
-      }
-    : {
-        type: `${nobody} makes ${special} checks; bring one to this version, or choose other places.`,
-      };
-}
-
-type Wanted = {
-  readonly kind: Kind;
-  readonly target: string;
-  readonly config: Config;
-  readonly places: readonly string[] | null;
-  readonly organisation: string;
-};
-
-/**
- * Refuses at once what no probe could ever check: locations without a probe, or an address that no
- * chosen probe may reach. Of several places each must be able to.
- * @throws Refusal `nobody_can_check` or `target_forbidden`.
- */
-export function refuseUnreachable(monitor: Wanted, checkers: readonly Checker[]): void {
-  const { config, places, organisation } = monitor;
-  if (places === null) {
-    const near = chosen(config, organisation, checkers);
-    const isPlace = typeof config.probe === 'string';
-    refuseAmong(monitor, near, { nobody: 'no probe that could check it', isPlace }, checkers);
-    return;
-  }
-  for (const place of places) refuseAt(place, monitor, checkers);
-}
-
-/** The same about one of its places. */
-export function refuseAt(place: string, monitor: Wanted, checkers: readonly Checker[]): void {
-  const near = probesAt(place, monitor.organisation, checkers);
-  const name = nameOf(place, monitor);
-  if (near.length === 0)
-    throw new Refusal('nobody_can_check', {
-      'config.places': `${name} has no probe any more; leave it out, or choose another place.`,
-    });
-  const words = { nobody: `no probe of ${name}`, isPlace: isPrivatePlace(place), name };
-  refuseAmong(monitor, near, words, checkers);
 }
 
 /** As its config names it, which is in the order of its places. */
@@ -317,4 +299,22 @@ function refuseAmong(
   throw new Refusal('target_forbidden', {
     [inside.key]: `${inside.host} is not a public address, and ${who} may reach it; ${remedy}.`,
   });
+}
+
+function unable(special: Kind | HttpsAbility, nobody: string): Remedies {
+  if (special === 'both_families')
+    return {
+      'config.ip_family': `${nobody} has both IPv4 and IPv6; choose one family, or other places.`,
+    };
+  if (special === 'icmp')
+    return {
+      type: `${nobody} has a \`ping\` that works; install iputils-ping there, or choose other places.`,
+    };
+  return special === 'client_certificate'
+    ? {
+        'config.client_certificate': `${nobody} can show one; bring one to this version, or choose other places.`,
+      }
+    : {
+        type: `${nobody} makes ${special} checks; bring one to this version, or choose other places.`,
+      };
 }

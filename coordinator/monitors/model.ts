@@ -20,34 +20,41 @@ import { mayCheckEvery, type PlanName, plans } from '../organisations/plans.ts';
 import { domainFault, type Registries } from '../registrations/model.ts';
 import { type Checker, locate, refuseUnreachable } from './locations.ts';
 
-function originOf(target: string): string | undefined {
-  try {
-    return new URL(target).origin;
-  } catch {
-    return undefined; // An invalid address is refused as an address, with its own words.
-  }
-}
+/**
+ * A config and its secrets, separated: `open` is shown and stored, with a mask in place of each
+ * secret.
+ */
+export type SplitConfig = { readonly open: Config; readonly secrets: Secrets };
+
+type About = { readonly kind: Kind; readonly target: string; readonly interval_s: number };
+
+/** Why a mask cannot represent a secret. */
+const nothingStored = `there is no stored secret that ${mask} could keep; send the secret itself`;
+const belongsElsewhere =
+  'a secret belongs to the host that it was given for, and the target has another scheme, host or port now; send the secret again, or leave it out';
 
 /**
- * Whether a stored secret of a monitor may go to another target: it belongs to its origin, and
- * never goes to another scheme, host or port.
+ * Validates a config as it was sent; masks keep the stored secrets. `from`: the target that they
+ * were given for, if the target may change. @throws Refusal `config_invalid`, naming every key.
  */
-function isSameHost(kind: Kind, before: string, after: string): boolean {
-  // Of a heartbeat the target is a note, and its only secret is an address of its own.
-  if (kind === 'heartbeat') return true;
-  if (kind === 'tcp') return sameEndpoint(before, after);
-  if (kind !== 'https') return before === after;
-  const origin = originOf(before.trim());
-  return origin !== undefined && origin === originOf(after.trim());
-}
-
-function sameEndpoint(before: string, after: string): boolean {
-  const [from, to] = [before, after].map((target) => hostAndPort('tcp', target.trim()));
-  return from !== undefined && from.host === to?.host && from.port === to.port;
-}
-
-function refuse(key: string, remedy: string): Refusal {
-  return refusedConfig([{ key, remedy }]);
+export function configFrom(
+  given: Readonly<Record<string, unknown>>,
+  about: About,
+  stored: Secrets,
+  from: string = about.target,
+): SplitConfig {
+  const { kind, target, interval_s } = about;
+  const config = Object.fromEntries(
+    Object.entries(given).map(([key, value]) => [key, jsonFrom(value, key)]),
+  );
+  if (!Object.keys(config).every(storable))
+    throw refuse('config', 'a key holds a NUL or a broken character');
+  const faults = configFaults(kind, target, config, interval_s);
+  if (faults.length > 0) throw refusedConfig(faults);
+  const isOfHost = from === target || isSameHost(kind, from, target);
+  const { open, secrets, unknown } = splitSecrets(kind, config, isOfHost ? stored : {});
+  if (unknown.length > 0) throw refuseMasks(unknown, isOfHost ? nothingStored : belongsElsewhere);
+  return { open, secrets };
 }
 
 /**
@@ -84,18 +91,35 @@ function jsonFrom(value: unknown, place: string, depth = 0): Json {
   );
 }
 
+function refuse(key: string, remedy: string): Refusal {
+  return refusedConfig([{ key, remedy }]);
+}
+
 /**
- * A config and its secrets, separated: `open` is shown and stored, with a mask in place of each
- * secret.
+ * Whether a stored secret of a monitor may go to another target: it belongs to its origin, and
+ * never goes to another scheme, host or port.
  */
-export type SplitConfig = { readonly open: Config; readonly secrets: Secrets };
+function isSameHost(kind: Kind, before: string, after: string): boolean {
+  // Of a heartbeat the target is a note, and its only secret is an address of its own.
+  if (kind === 'heartbeat') return true;
+  if (kind === 'tcp') return sameEndpoint(before, after);
+  if (kind !== 'https') return before === after;
+  const origin = originOf(before.trim());
+  return origin !== undefined && origin === originOf(after.trim());
+}
 
-type About = { readonly kind: Kind; readonly target: string; readonly interval_s: number };
+function sameEndpoint(before: string, after: string): boolean {
+  const [from, to] = [before, after].map((target) => hostAndPort('tcp', target.trim()));
+  return from !== undefined && from.host === to?.host && from.port === to.port;
+}
 
-/** Why a mask cannot represent a secret. */
-const nothingStored = `there is no stored secret that ${mask} could keep; send the secret itself`;
-const belongsElsewhere =
-  'a secret belongs to the host that it was given for, and the target has another scheme, host or port now; send the secret again, or leave it out';
+function originOf(target: string): string | undefined {
+  try {
+    return new URL(target).origin;
+  } catch {
+    return undefined; // An invalid address is refused as an address, with its own words.
+  }
+}
 
 function refuseMasks(places: readonly string[], remedy: string): Refusal {
   return new Refusal(
@@ -103,30 +127,6 @@ function refuseMasks(places: readonly string[], remedy: string): Refusal {
     Object.fromEntries(places.map((place) => [`config.${place}`, remedy])),
     { message: `\`${places.join('`, `')}\` cannot be used: ${remedy}` },
   );
-}
-
-/**
- * Validates a config as it was sent; masks keep the stored secrets. `from`: the target that they
- * were given for, if the target may change. @throws Refusal `config_invalid`, naming every key.
- */
-export function configFrom(
-  given: Readonly<Record<string, unknown>>,
-  about: About,
-  stored: Secrets,
-  from: string = about.target,
-): SplitConfig {
-  const { kind, target, interval_s } = about;
-  const config = Object.fromEntries(
-    Object.entries(given).map(([key, value]) => [key, jsonFrom(value, key)]),
-  );
-  if (!Object.keys(config).every(storable))
-    throw refuse('config', 'a key holds a NUL or a broken character');
-  const faults = configFaults(kind, target, config, interval_s);
-  if (faults.length > 0) throw refusedConfig(faults);
-  const isOfHost = from === target || isSameHost(kind, from, target);
-  const { open, secrets, unknown } = splitSecrets(kind, config, isOfHost ? stored : {});
-  if (unknown.length > 0) throw refuseMasks(unknown, isOfHost ? nothingStored : belongsElsewhere);
-  return { open, secrets };
 }
 
 /**
@@ -151,6 +151,15 @@ export function refuseUnfit(
  */
 const aside = ['continents', 'probe', 'places', 'inside_counts', 'alert_after_s', 'ping_alias'];
 
+/** Whether two JSON values are equal, whatever the order of their keys. */
+export function sameJson(a: Json, b: Json): boolean {
+  return text(a) === text(b);
+}
+
+function text(json: Json): string {
+  return JSON.stringify(sorted(json));
+}
+
 function sorted(json: Json): Json {
   if (typeof json !== 'object' || json === null) return json;
   if (Array.isArray(json)) return json.map(sorted);
@@ -159,15 +168,6 @@ function sorted(json: Json): Json {
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, inside]) => [key, sorted(inside)]),
   );
-}
-
-function text(json: Json): string {
-  return JSON.stringify(sorted(json));
-}
-
-/** Whether two JSON values are equal, whatever the order of their keys. */
-export function sameJson(a: Json, b: Json): boolean {
-  return text(a) === text(b);
 }
 
 /**
@@ -189,18 +189,6 @@ export function checksTheSame(kind: Kind, a: SplitConfig, b: SplitConfig): boole
 export type Labels = { readonly external_id: string | null; readonly tags: readonly string[] };
 
 const maxTags = 20;
-const longestTag = 50;
-// Includes the comma, which separates tags wherever several are written.
-const unfit = /[,\s]/;
-
-/** Same rule as for names, with a refusal of its own. */
-function oneLine(text: string, refusal: (error: Refusal) => Refusal, key = 'external_id'): string {
-  try {
-    return nameFrom(text, key);
-  } catch (error) {
-    throw error instanceof Refusal ? refusal(error) : error;
-  }
-}
 
 /**
  * One line of up to 200 characters; an empty one counts as none. @throws Refusal
@@ -212,16 +200,13 @@ export function externalIdFrom(text: string): string | null {
     : oneLine(text, (error) => new Refusal('external_id_invalid', error.remedies));
 }
 
-function noTag(text: string): Refusal {
-  return new Refusal('tags_invalid', {
-    tags: `${JSON.stringify(text.slice(0, longestTag))} is no tag; each is 1 to ${longestTag} characters without blanks and commas.`,
-  });
-}
-
-function tagFrom(text: string): string {
-  const tag = oneLine(text, () => noTag(text), 'tags').toLowerCase();
-  if ([...tag].length > longestTag || unfit.test(tag)) throw noTag(tag);
-  return tag;
+/** Same rule as for names, with a refusal of its own. */
+function oneLine(text: string, refusal: (error: Refusal) => Refusal, key = 'external_id'): string {
+  try {
+    return nameFrom(text, key);
+  } catch (error) {
+    throw error instanceof Refusal ? refusal(error) : error;
+  }
 }
 
 /** In lower case, without duplicates, sorted. @throws Refusal `tags_invalid`. */
@@ -232,6 +217,23 @@ export function tagsFrom(given: readonly string[]): readonly string[] {
       tags: `there are ${tags.length}; ${maxTags} are the most.`,
     });
   return tags;
+}
+
+const longestTag = 50;
+
+// Includes the comma, which separates tags wherever several are written.
+const unfit = /[,\s]/;
+
+function tagFrom(text: string): string {
+  const tag = oneLine(text, () => noTag(text), 'tags').toLowerCase();
+  if ([...tag].length > longestTag || unfit.test(tag)) throw noTag(tag);
+  return tag;
+}
+
+function noTag(text: string): Refusal {
+  return new Refusal('tags_invalid', {
+    tags: `${JSON.stringify(text.slice(0, longestTag))} is no tag; each is 1 to ${longestTag} characters without blanks and commas.`,
+  });
 }
 
 /** @throws Refusal `external_id_invalid` or `tags_invalid`. */
@@ -283,17 +285,6 @@ export const unsaved = {
   tags: null,
 } as const;
 
-const bounds = {
-  https: [10, 86_400],
-  dns: [10, 86_400],
-  tcp: [10, 86_400],
-  tls: [10, 86_400],
-  websocket: [10, 86_400],
-  grpc: [10, 86_400],
-  heartbeat: [30, 31_536_000],
-  domain: [3_600, 604_800],
-  icmp: [10, 86_400],
-} as const satisfies Record<Kind, unknown>;
 export const usualIntervals: Readonly<Record<Kind, number>> = {
   https: 60,
   dns: 60,
@@ -309,48 +300,6 @@ export const usualIntervals: Readonly<Record<Kind, number>> = {
 export function kindFrom(type: string): Kind {
   if (isKind(type)) return type;
   throw new Refusal('monitor_type_unknown', { type: `must be one of ${kinds.join(', ')}.` });
-}
-
-function targetFrom(kind: Kind, text: string, registries: Registries): string {
-  const target = text.trim();
-  const fault = storable(target)
-    ? targetFault(kind, target)
-    : 'must not contain NUL or broken characters';
-  if (fault !== undefined)
-    throw new Refusal(
-      'target_invalid',
-      { target: `${fault}.` },
-      { message: `\`target\` ${fault}.` },
-    );
-  const domain = kind === 'domain' ? domainOf(target) : undefined;
-  const unwatched = domain === undefined ? undefined : domainFault(registries, domain);
-  if (unwatched !== undefined)
-    throw new Refusal(
-      'target_invalid',
-      { target: `${unwatched}.` },
-      { message: `\`target\`: ${unwatched}.` },
-    );
-  return target;
-}
-
-function intervalFrom(kind: Kind, interval_s: number, plan: PlanName): number {
-  const [least, most] = bounds[kind];
-  if (!(interval_s >= least && interval_s <= most))
-    throw new Refusal('interval_out_of_range', {
-      interval_s: `must be from ${least} to ${most} seconds for ${kind} monitors.`,
-    });
-  mayCheckEvery(interval_s, plan);
-  return interval_s;
-}
-
-function monitorName(kind: Kind, text: string, target: string): string {
-  if (text.trim() !== '') return nameFrom(text);
-  const host = defaultName(kind, target);
-  if (host === undefined)
-    throw new Refusal('name_invalid', {
-      name: `a ${kind} monitor needs one, as it has no host to be called by.`,
-    });
-  return nameFrom(host);
 }
 
 /** The default name with the path of the address, where there is one. */
@@ -404,6 +353,60 @@ export function draftMonitor(
     affects_group_status: input.affects_group_status ?? true,
     config_version: 1,
   };
+}
+
+function targetFrom(kind: Kind, text: string, registries: Registries): string {
+  const target = text.trim();
+  const fault = storable(target)
+    ? targetFault(kind, target)
+    : 'must not contain NUL or broken characters';
+  if (fault !== undefined)
+    throw new Refusal(
+      'target_invalid',
+      { target: `${fault}.` },
+      { message: `\`target\` ${fault}.` },
+    );
+  const domain = kind === 'domain' ? domainOf(target) : undefined;
+  const unwatched = domain === undefined ? undefined : domainFault(registries, domain);
+  if (unwatched !== undefined)
+    throw new Refusal(
+      'target_invalid',
+      { target: `${unwatched}.` },
+      { message: `\`target\`: ${unwatched}.` },
+    );
+  return target;
+}
+
+function monitorName(kind: Kind, text: string, target: string): string {
+  if (text.trim() !== '') return nameFrom(text);
+  const host = defaultName(kind, target);
+  if (host === undefined)
+    throw new Refusal('name_invalid', {
+      name: `a ${kind} monitor needs one, as it has no host to be called by.`,
+    });
+  return nameFrom(host);
+}
+
+const bounds = {
+  https: [10, 86_400],
+  dns: [10, 86_400],
+  tcp: [10, 86_400],
+  tls: [10, 86_400],
+  websocket: [10, 86_400],
+  grpc: [10, 86_400],
+  heartbeat: [30, 31_536_000],
+  domain: [3_600, 604_800],
+  icmp: [10, 86_400],
+} as const satisfies Record<Kind, unknown>;
+
+function intervalFrom(kind: Kind, interval_s: number, plan: PlanName): number {
+  const [least, most] = bounds[kind];
+  if (!(interval_s >= least && interval_s <= most))
+    throw new Refusal('interval_out_of_range', {
+      interval_s: `must be from ${least} to ${most} seconds for ${kind} monitors.`,
+    });
+  mayCheckEvery(interval_s, plan);
+  return interval_s;
 }
 
 export type Amendment = {

@@ -28,18 +28,6 @@ export function muteFor(
 
 const statusDays = 30;
 
-async function named(
-  { sql, organisation, note }: InOrganisation,
-  id: string,
-  before: readonly MonitorMute[],
-): Promise<void> {
-  const { name } = orNotFound(
-    await monitorForChange(sql, organisation.id, id),
-    'monitor_not_found',
-  );
-  note({ before: { name, muted: before.length > 0 } });
-}
-
 export async function muteMonitor(
   context: InOrganisation,
   { monitor_id: id, ...input }: InputOf<typeof api.muteMonitor>,
@@ -52,6 +40,18 @@ export async function muteMonitor(
   await muteMonitors(sql, { organisation: of, user: caller.user, at }, [{ monitor: id, ...mute }]);
   note({ after: { muted: true, ...input } });
   return getMonitorStatus(context, { monitor_id: id, days: statusDays });
+}
+
+async function named(
+  { sql, organisation, note }: InOrganisation,
+  id: string,
+  before: readonly MonitorMute[],
+): Promise<void> {
+  const { name } = orNotFound(
+    await monitorForChange(sql, organisation.id, id),
+    'monitor_not_found',
+  );
+  note({ before: { name, muted: before.length > 0 } });
 }
 
 export async function unmuteMonitor(

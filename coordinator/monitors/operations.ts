@@ -53,19 +53,6 @@ import { monitorFigures, monitorHistories, monitorWithStatus } from './status-qu
 
 type Input = InputOf<typeof api.createMonitor>;
 
-async function changeExisting(
-  context: InOrganisation,
-  id: string,
-  input: Input,
-): OperationResult<OutputOf<typeof api.createMonitor>> {
-  const row = orNotFound(
-    await monitorForChange(context.sql, context.organisation.id, id),
-    'monitor_not_found',
-  );
-  if (row.type !== input.type) throw typeDiffers(row);
-  return new AlternateStatus(200, await changeMonitor(context, row, patchOf(input)));
-}
-
 /**
  * The model decides what a monitor may be, the plan how many there may be. A heartbeat gets a token
  * of its own.
@@ -121,6 +108,19 @@ export async function createMonitor(
   return monitorNow(row, now);
 }
 
+async function changeExisting(
+  context: InOrganisation,
+  id: string,
+  input: Input,
+): OperationResult<OutputOf<typeof api.createMonitor>> {
+  const row = orNotFound(
+    await monitorForChange(context.sql, context.organisation.id, id),
+    'monitor_not_found',
+  );
+  if (row.type !== input.type) throw typeDiffers(row);
+  return new AlternateStatus(200, await changeMonitor(context, row, patchOf(input)));
+}
+
 /** Read before a form is shown, so that the form offers what will be accepted. */
 export async function getMonitorChoices({
   sql,
@@ -169,17 +169,6 @@ export async function findSameTarget(
 /** More stretches than anyone reads, and too few to make a page slow. */
 const maxStretches = 1_000;
 
-function stretchJson({ from, to, state, cause }: Stretch) {
-  return {
-    from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
-    state,
-    incident: cause?.is === 'incident' ? cause.id : null,
-    window: cause?.is === 'window' ? cause.id : null,
-    window_name: cause?.is === 'window' ? cause.name : null,
-  };
-}
-
 /** Rule 43. The sum and its stretches come from one reading of the ledger, so they always agree. */
 export async function getMonitorLedger(
   { sql, organisation, now, with: { results } }: InOrganisation,
@@ -197,6 +186,17 @@ export async function getMonitorLedger(
   };
 }
 
+function stretchJson({ from, to, state, cause }: Stretch) {
+  return {
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    state,
+    incident: cause?.is === 'incident' ? cause.id : null,
+    window: cause?.is === 'window' ? cause.id : null,
+    window_name: cause?.is === 'window' ? cause.name : null,
+  };
+}
+
 const hour = 3_600;
 const day = 24 * hour;
 
@@ -207,10 +207,6 @@ const windows = {
   '30d': { long_s: 30 * day, step_s: 4 * hour, source: 'hourly' },
   '1y': { long_s: 365 * day, step_s: day, source: 'hourly' },
 } as const;
-
-function rounded(ms: number | null): number | null {
-  return ms === null ? null : Math.round(ms * 10) / 10;
-}
 
 export async function getMonitorResults(
   { sql, organisation, now, with: { results } }: InOrganisation,
@@ -262,6 +258,10 @@ export async function getMonitorResults(
     percentiles: percentilesJson(whole),
     deploys: deploys.map(({ at, name }) => ({ at: at.toISOString(), name })),
   };
+}
+
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms * 10) / 10;
 }
 
 /** Null for checks that have no phase besides the whole. */
@@ -343,11 +343,6 @@ export async function getPingAddress(
 /** An organisation with more than this reads its lists page by page. */
 const maxOfAll = 10_000;
 
-/** An outage that was not confirmed does not count (rule 11). */
-function isUp(status: Status): boolean | null {
-  return status === 'pending' || status === 'paused' ? null : status !== 'down';
-}
-
 export async function listMonitorFigures({
   sql,
   organisation,
@@ -374,6 +369,11 @@ export async function listMonitorFigures({
     })),
     left_out: (rows[0]?.count ?? 0) - rows.length,
   };
+}
+
+/** An outage that was not confirmed does not count (rule 11). */
+function isUp(status: Status): boolean | null {
+  return status === 'pending' || status === 'paused' ? null : status !== 'down';
 }
 
 export async function listMonitors(

@@ -301,11 +301,6 @@ export async function insertPingTokens(
   );
 }
 
-function shown(sql: Queryable) {
-  return sql`m.xmin as version, m.key, ${sql.unsafe(shownNames)},
-    ${utcText(sql, 'm.created_at')} as created_at`;
-}
-
 export async function monitorById(
   sql: Queryable,
   organisation: string,
@@ -318,9 +313,9 @@ export async function monitorById(
   return row;
 }
 
-function stored(sql: Queryable) {
-  return sql`${shown(sql)}, m.partition, m.places, m.secrets,
-  m.config_version`;
+function shown(sql: Queryable) {
+  return sql`m.xmin as version, m.key, ${sql.unsafe(shownNames)},
+    ${utcText(sql, 'm.created_at')} as created_at`;
 }
 
 /** Under the organisation's lock, so that no one else changes it meanwhile. */
@@ -333,6 +328,11 @@ export async function monitorForChange(
     select ${stored(sql)} from monitors m where m.organisation_id = ${organisation}
       and m.id = ${id}`;
   return row;
+}
+
+function stored(sql: Queryable) {
+  return sql`${shown(sql)}, m.partition, m.places, m.secrets,
+  m.config_version`;
 }
 
 /** Like monitorForChange(), for several. */

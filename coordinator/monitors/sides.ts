@@ -4,14 +4,37 @@ import type { Queryable } from '../database/connect.ts';
 import { describeSides } from '../incidents/sides.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
 
-/** A view counts for two of its place's turns, and for some time on its way to us. */
-const turnsThatCount = 2;
-const onItsWayMs = 60_000;
-
 type Checked = MonitorKey & {
   readonly interval_s: number;
   readonly places: readonly Place[];
 };
+
+/** What both sides of a monitor see now; null where one side checks. `isDown`: an outage is open. */
+export async function sidesNow(
+  sql: Queryable,
+  results: Results,
+  organisation: string,
+  monitor: string,
+  { isDown, now }: { readonly isDown: boolean; readonly now: number },
+): Promise<DescribedSides | null> {
+  const [row] = await sql<(Omit<Checked, 'places'> & { places: readonly Place[] | null })[]>`
+    select key, partition, interval_s, places from monitors
+    where organisation_id = ${organisation} and id = ${monitor} and places is not null`;
+  if (!row?.places || !haveBothSides(row.places)) return null;
+  const sides = await newestByPlace(
+    sql,
+    results,
+    organisation,
+    { ...row, places: row.places },
+    now,
+  );
+  return describeSides(sides, isDown && isOutsideDown(sides));
+}
+
+/** A view counts for two of its place's turns, and for some time on its way to us. */
+const turnsThatCount = 2;
+
+const onItsWayMs = 60_000;
 
 /** The newest result of each continent and private place; what one monitor's page can afford. */
 async function newestByPlace(
@@ -54,28 +77,6 @@ async function newestByPlace(
     passing: named(isInside, false),
   });
   return { inside: side(true), outside: side(false) };
-}
-
-/** What both sides of a monitor see now; null where one side checks. `isDown`: an outage is open. */
-export async function sidesNow(
-  sql: Queryable,
-  results: Results,
-  organisation: string,
-  monitor: string,
-  { isDown, now }: { readonly isDown: boolean; readonly now: number },
-): Promise<DescribedSides | null> {
-  const [row] = await sql<(Omit<Checked, 'places'> & { places: readonly Place[] | null })[]>`
-    select key, partition, interval_s, places from monitors
-    where organisation_id = ${organisation} and id = ${monitor} and places is not null`;
-  if (!row?.places || !haveBothSides(row.places)) return null;
-  const sides = await newestByPlace(
-    sql,
-    results,
-    organisation,
-    { ...row, places: row.places },
-    now,
-  );
-  return describeSides(sides, isDown && isOutsideDown(sides));
 }
 
 /** The open incident may be of the inside alone, where that counts. */

@@ -111,80 +111,6 @@ type Row = CoverRow &
     readonly begins_anew_at: number | null;
   };
 
-function lasting(stretches: readonly Stretch[], now: number): Interval[] {
-  return stretches.map(([from, to]) => ({ from, to: to ?? now }));
-}
-
-function historyFrom(row: Row, now: number): MonitorHistory {
-  const {
-    id,
-    type,
-    interval_s,
-    config,
-    last_result_at,
-    last_fail_at,
-    last_beat_at,
-    last_resolved_at,
-    last_gap_ended_at,
-    resumed_at,
-  } = row;
-  const of = (wanted: 'paused' | 'unknown'): Stretch[] =>
-    row.ledger.flatMap(([kind, from, to]) => (kind === wanted ? [[from, to]] : []));
-  const paused_at = row.paused_at?.getTime() ?? null;
-  const [unknown, open] = [of('unknown'), row.incidents.find(([, to]) => to === null)];
-  return {
-    id,
-    kind: type,
-    interval_s,
-    config,
-    last_result_at,
-    last_covering_at: type === 'heartbeat' ? last_fail_at : last_result_at,
-    last_beat_at,
-    last_resolved_at,
-    last_gap_ended_at,
-    resumed_at,
-    created_at: row.created_at.getTime(),
-    paused_at,
-    // The monitor's row has a pause before the ledger does.
-    paused: lasting(paused_at === null ? of('paused') : [...of('paused'), [paused_at, null]], now),
-    cover: coverFrom(row),
-    causedCover: causedCoverFrom(row),
-    begins_anew_at: row.begins_anew_at,
-    down: row.incidents.flatMap(([from, to, confirmed_at, incident]) =>
-      to === null && confirmed_at === null ? [] : [{ from, to: to ?? now, incident }],
-    ),
-    unknown: lasting(unknown, now),
-    incident: open ? { started_at: open[0], confirmed_at: open[2] } : null,
-    gap_since: unknown.find(([, to]) => to === null)?.[0] ?? null,
-  };
-}
-
-/**
- * A single monitor is compared by `=`. For an array, the database expects ten rows, so it considers
- * a new plan for every call cheaper than a shared one, and planning takes three times as long as
- * the call.
- */
-function among(sql: Queryable, monitors: readonly string[]) {
-  const [one] = monitors;
-  return one !== undefined && monitors.length === 1
-    ? sql`w.id = ${one}`
-    : sql`w.id = any(${[...monitors]}::uuid[])`;
-}
-
-/** The newest check of each may be in no row. Heartbeats have pings instead of checks. */
-async function withNewest<
-  Row extends MonitorKey & { readonly type: Kind; readonly last_result_at: number | null },
->(sql: Queryable, results: Results, rows: readonly Row[]): Promise<readonly Row[]> {
-  const newest = await results.newestAt(
-    sql,
-    rows.filter(({ type }) => type !== 'heartbeat'),
-  );
-  return rows.map((row) => ({
-    ...row,
-    last_result_at: newest.get(row.key) ?? row.last_result_at,
-  }));
-}
-
 /**
  * The histories of some monitors of an organisation since `from`, in one statement and therefore of
  * one moment. Of single checks only the newest is read; they reach back as long as they are stored.
@@ -235,6 +161,80 @@ export async function monitorHistories(
   return (await withNewest(sql, results, rows)).map((row) => historyFrom(row, now));
 }
 
+/**
+ * A single monitor is compared by `=`. For an array, the database expects ten rows, so it considers
+ * a new plan for every call cheaper than a shared one, and planning takes three times as long as
+ * the call.
+ */
+function among(sql: Queryable, monitors: readonly string[]) {
+  const [one] = monitors;
+  return one !== undefined && monitors.length === 1
+    ? sql`w.id = ${one}`
+    : sql`w.id = any(${[...monitors]}::uuid[])`;
+}
+
+/** The newest check of each may be in no row. Heartbeats have pings instead of checks. */
+async function withNewest<
+  Row extends MonitorKey & { readonly type: Kind; readonly last_result_at: number | null },
+>(sql: Queryable, results: Results, rows: readonly Row[]): Promise<readonly Row[]> {
+  const newest = await results.newestAt(
+    sql,
+    rows.filter(({ type }) => type !== 'heartbeat'),
+  );
+  return rows.map((row) => ({
+    ...row,
+    last_result_at: newest.get(row.key) ?? row.last_result_at,
+  }));
+}
+
+function historyFrom(row: Row, now: number): MonitorHistory {
+  const {
+    id,
+    type,
+    interval_s,
+    config,
+    last_result_at,
+    last_fail_at,
+    last_beat_at,
+    last_resolved_at,
+    last_gap_ended_at,
+    resumed_at,
+  } = row;
+  const of = (wanted: 'paused' | 'unknown'): Stretch[] =>
+    row.ledger.flatMap(([kind, from, to]) => (kind === wanted ? [[from, to]] : []));
+  const paused_at = row.paused_at?.getTime() ?? null;
+  const [unknown, open] = [of('unknown'), row.incidents.find(([, to]) => to === null)];
+  return {
+    id,
+    kind: type,
+    interval_s,
+    config,
+    last_result_at,
+    last_covering_at: type === 'heartbeat' ? last_fail_at : last_result_at,
+    last_beat_at,
+    last_resolved_at,
+    last_gap_ended_at,
+    resumed_at,
+    created_at: row.created_at.getTime(),
+    paused_at,
+    // The monitor's row has a pause before the ledger does.
+    paused: lasting(paused_at === null ? of('paused') : [...of('paused'), [paused_at, null]], now),
+    cover: coverFrom(row),
+    causedCover: causedCoverFrom(row),
+    begins_anew_at: row.begins_anew_at,
+    down: row.incidents.flatMap(([from, to, confirmed_at, incident]) =>
+      to === null && confirmed_at === null ? [] : [{ from, to: to ?? now, incident }],
+    ),
+    unknown: lasting(unknown, now),
+    incident: open ? { started_at: open[0], confirmed_at: open[2] } : null,
+    gap_since: unknown.find(([, to]) => to === null)?.[0] ?? null,
+  };
+}
+
+function lasting(stretches: readonly Stretch[], now: number): Interval[] {
+  return stretches.map(([from, to]) => ({ from, to: to ?? now }));
+}
+
 /** What was observed since the row was written. */
 type Observation = Pick<StoredStatus, 'last_result_at' | 'begins_anew_at'> & {
   readonly warnings: readonly OpenWarning[] | null;
@@ -248,11 +248,6 @@ export type ObservedMonitor = Observation &
   Pick<MonitorWithStatus, 'id' | 'type' | 'version' | 'place'>;
 
 const noBeats: HeartbeatRow = { last_fail_at: null, last_beat_at: null };
-
-/** The same as columns: nearly all rows stay as they come. */
-function withoutBeats(sql: Queryable) {
-  return sql`null::float8 as last_fail_at, null::float8 as last_beat_at`;
-}
 
 /** Adds the present state of their pings and judgements. */
 export async function withBeats<
@@ -310,30 +305,6 @@ export type MonitorList = {
   readonly most: number;
 };
 
-/**
- * Times written by the database's clock have fractions of a millisecond, which are dropped wherever
- * they are read as a Date.
- */
-function whole(sql: Queryable, column: string) {
-  return ms(sql, `date_trunc('milliseconds', ${column})`);
-}
-
-function version(sql: Queryable) {
-  return sql`m.xmin::text || ' ' || s.xmin::text as version`;
-}
-
-function settings(sql: Queryable) {
-  return sql`${version(sql)}, m.key, m.partition, ${sql.unsafe(shownNames)},
-  ${utcText(sql, 'm.created_at')} as created_at,
-  s.status, s.seen, ${whole(sql, 's.since')} as since, ${whole(sql, 'm.created_at')} as created`;
-}
-
-function sighting(sql: Queryable) {
-  return sql`
-  ${newestRowAt(sql, 'm.key')} as last_result_at,
-  ${ms(sql, 'again.at')} as begins_anew_at, ${warningsColumn(sql)}`;
-}
-
 /** A partition's undecided changes are usually none, and read once for all rows. */
 function from(sql: Queryable, organisation: string) {
   return sql`
@@ -342,6 +313,77 @@ function from(sql: Queryable, organisation: string) {
     where o.done_at is null and o.topic = 'monitor' and o.organisation_id = ${organisation}
       and (o.payload->>'change' = 'resumed' or o.payload->>'what_is_checked_changed' = 'true')
     group by 1) again on again.monitor = m.id::text`;
+}
+
+export async function monitorStatusPage(
+  sql: Queryable,
+  results: Results,
+  list: MonitorList,
+): Promise<readonly MonitorWithStatus[]> {
+  const rows = await sql<MonitorWithStatus[]>`
+    select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)},
+      ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
+  return withBeats(sql, list.organisation, await withNewest(sql, results, rows));
+}
+
+function settings(sql: Queryable) {
+  return sql`${version(sql)}, m.key, m.partition, ${sql.unsafe(shownNames)},
+  ${utcText(sql, 'm.created_at')} as created_at,
+  s.status, s.seen, ${whole(sql, 's.since')} as since, ${whole(sql, 'm.created_at')} as created`;
+}
+
+function version(sql: Queryable) {
+  return sql`m.xmin::text || ' ' || s.xmin::text as version`;
+}
+
+/**
+ * Times written by the database's clock have fractions of a millisecond, which are dropped wherever
+ * they are read as a Date.
+ */
+function whole(sql: Queryable, column: string) {
+  return ms(sql, `date_trunc('milliseconds', ${column})`);
+}
+
+function sighting(sql: Queryable) {
+  return sql`
+  ${newestRowAt(sql, 'm.key')} as last_result_at,
+  ${ms(sql, 'again.at')} as begins_anew_at, ${warningsColumn(sql)}`;
+}
+
+/** The same as columns: nearly all rows stay as they come. */
+function withoutBeats(sql: Queryable) {
+  return sql`null::float8 as last_fail_at, null::float8 as last_beat_at`;
+}
+
+function place(sql: Queryable, sort: MonitorSort) {
+  return sort === 'name'
+    ? sql`s.name_folded as place`
+    : sort === 'changed'
+      ? sql`s.since::text as place`
+      : sql`null::text as place`;
+}
+
+function rest(sql: Queryable, list: MonitorList) {
+  const { sort, after, most: limit, filter } = list;
+  if (sort === 'name') {
+    const further =
+      after === null
+        ? sql``
+        : sql`and (s.name_folded, s.monitor_key) > (${after.place}, ${after.key})`;
+    return sql`where ${matchingMonitors(sql, list)} ${further}
+      order by s.name_folded, s.monitor_key ${limited(sql, limit)}`;
+  }
+  if (sort === 'changed') {
+    const further =
+      after === null
+        ? sql``
+        : sql`and (s.since, s.monitor_key) < (${after.place}::text::timestamptz, ${after.key})`;
+    return sql`where ${matchingMonitors(sql, list)} ${further}
+      order by s.since desc, s.monitor_key desc ${limited(sql, limit)}`;
+  }
+  const key = keyOf(sql, filter);
+  return sql`where ${matchingMonitors(sql, list)} and ${key} > ${after?.key ?? 0}
+    order by ${key} ${limited(sql, limit)}`;
 }
 
 function matchingMonitors(sql: Queryable, { organisation, filter }: MonitorList) {
@@ -371,48 +413,6 @@ function matchingMonitors(sql: Queryable, { organisation, filter }: MonitorList)
  */
 function keyOf(sql: Queryable, { status, enabled }: MonitorFilter) {
   return status !== null || enabled === false ? sql`s.monitor_key` : sql`m.key`;
-}
-
-function rest(sql: Queryable, list: MonitorList) {
-  const { sort, after, most: limit, filter } = list;
-  if (sort === 'name') {
-    const further =
-      after === null
-        ? sql``
-        : sql`and (s.name_folded, s.monitor_key) > (${after.place}, ${after.key})`;
-    return sql`where ${matchingMonitors(sql, list)} ${further}
-      order by s.name_folded, s.monitor_key ${limited(sql, limit)}`;
-  }
-  if (sort === 'changed') {
-    const further =
-      after === null
-        ? sql``
-        : sql`and (s.since, s.monitor_key) < (${after.place}::text::timestamptz, ${after.key})`;
-    return sql`where ${matchingMonitors(sql, list)} ${further}
-      order by s.since desc, s.monitor_key desc ${limited(sql, limit)}`;
-  }
-  const key = keyOf(sql, filter);
-  return sql`where ${matchingMonitors(sql, list)} and ${key} > ${after?.key ?? 0}
-    order by ${key} ${limited(sql, limit)}`;
-}
-
-function place(sql: Queryable, sort: MonitorSort) {
-  return sort === 'name'
-    ? sql`s.name_folded as place`
-    : sort === 'changed'
-      ? sql`s.since::text as place`
-      : sql`null::text as place`;
-}
-
-export async function monitorStatusPage(
-  sql: Queryable,
-  results: Results,
-  list: MonitorList,
-): Promise<readonly MonitorWithStatus[]> {
-  const rows = await sql<MonitorWithStatus[]>`
-    select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)},
-      ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
-  return withBeats(sql, list.organisation, await withNewest(sql, results, rows));
 }
 
 /** The rows of a page, their versions, and what was observed since. */

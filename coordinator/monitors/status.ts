@@ -39,10 +39,6 @@ export type StatusNow = {
   readonly last_checked_at: number | null;
 };
 
-function latestTime(...times: (number | null)[]): number {
-  return Math.max(...times.filter((time) => time !== null));
-}
-
 /** Rule 18: the first status that applies, and when it began. */
 export function statusNow(input: StatusInput): StatusNow {
   const {
@@ -73,6 +69,10 @@ export function statusNow(input: StatusInput): StatusNow {
     since: latestTime(created_at, last_resolved_at, last_gap_ended_at, resumed_at),
     last_checked_at,
   };
+}
+
+function latestTime(...times: (number | null)[]): number {
+  return Math.max(...times.filter((time) => time !== null));
 }
 
 /** Everything that a monitor's status and uptime are computed from, as it was at one moment. */
@@ -168,17 +168,17 @@ export function statusOf(history: MonitorHistory, now: number): StatusNow {
   });
 }
 
+export function uptimeOf(history: MonitorHistory, window: Interval): Uptime {
+  const { created_at, paused, cover, down } = history;
+  return uptime({ window, created_at, paused, cover, down, unknown: unknownIn(history, window) });
+}
+
 /**
  * Silence that the ledger does not hold yet, as after an absence of the coordinator, is unknown
  * too.
  */
 function unknownIn(history: MonitorHistory, window: Interval): Interval[] {
   return [...history.unknown, { from: coveredUntil(history), to: window.to }];
-}
-
-export function uptimeOf(history: MonitorHistory, window: Interval): Uptime {
-  const { created_at, paused, cover, down } = history;
-  return uptime({ window, created_at, paused, cover, down, unknown: unknownIn(history, window) });
 }
 
 /** The uptime as if this incident had not been. */
@@ -228,12 +228,6 @@ export type StoredStatus = {
   readonly begins_anew_at: number | null;
 };
 
-/** The incident behind the kept status. */
-function incidentOf({ status, since }: StoredStatus) {
-  if (status === 'down') return { started_at: since, confirmed_at: since };
-  return status === 'verifying' ? { started_at: since, confirmed_at: null } : null;
-}
-
 /**
  * Rule 18, with the same functions as statusOf(): the kept status is turned into the one fact that
  * caused it. Only silence that was not noticed yet is missing from the row.
@@ -273,6 +267,12 @@ export function currentStatus(stored: StoredStatus, now: number): StatusNow {
     last_gap_ended_at: null,
     resumed_at: null,
   });
+}
+
+/** The incident behind the kept status. */
+function incidentOf({ status, since }: StoredStatus) {
+  if (status === 'down') return { started_at: since, confirmed_at: since };
+  return status === 'verifying' ? { started_at: since, confirmed_at: null } : null;
 }
 
 /** As people see it: maintenance takes precedence over the status that it covers. */

@@ -10,9 +10,6 @@ export const trashDays = 7;
 /** What is encrypted in a row, by table: it is kept apart, where a rotation of keys finds it. */
 const boxes: Readonly<Record<string, string>> = { monitors: 'secrets', beat_tokens: 'token' };
 
-/** Counted and kept by the database itself, from the others. */
-const derived: readonly string[] = ['monitor_status'];
-
 type Key = {
   readonly columns: readonly string[];
   readonly of: string;
@@ -29,38 +26,6 @@ type Part = {
   readonly columns: readonly string[];
   readonly keys: readonly Key[];
 };
-
-/**
- * Read from the catalogue, so that a table that comes later is kept too. Those that others refer to
- * come first.
- */
-function partsOfMonitors(sql: Queryable): Promise<Part[]> {
-  return sql<Part[]>`
-  with recursive keys as (
-    select k.conrelid as child, k.confrelid as parent, k.confdeltype = 'c' as cascades,
-      array(select a.attname::text from unnest(k.conkey) with ordinality n (number, nth)
-        join pg_attribute a on a.attrelid = k.conrelid and a.attnum = n.number order by nth) as own,
-      array(select a.attname::text from unnest(k.confkey) with ordinality n (number, nth)
-        join pg_attribute a on a.attrelid = k.confrelid and a.attnum = n.number
-        order by nth) as other,
-      array(select a.attname::text from unnest(coalesce(k.confdelsetcols, k.conkey)) n (number)
-        join pg_attribute a on a.attrelid = k.conrelid and a.attnum = n.number) as cleared
-    from pg_constraint k where k.contype = 'f'
-      and k.connamespace = current_schema()::regnamespace),
-  tree as (
-    select 'monitors'::regclass::oid as source, 'monitors r0' collate "C" as from, 0 as depth
-    union all
-    select k.child, format('%s join %s r%s on r%s.%I = r%s.%I', t.from, k.child::regclass,
-      t.depth + 1, t.depth + 1, k.own[1], t.depth, k.other[1]), t.depth + 1
-    from tree t join keys k on k.parent = t.source and k.cascades and cardinality(k.own) = 1)
-  select distinct on (t.depth, t.source) t.source::regclass::text as source, t.from, t.depth,
-    array(select quote_ident(a.attname) from pg_attribute a where a.attrelid = t.source
-      and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum) as columns,
-    coalesce((select jsonb_agg(jsonb_build_object('columns', k.own, 'of', k.parent::regclass::text,
-        'referenced', k.other, 'cleared', case when not k.cascades then k.cleared end))
-      from keys k where k.child = t.source), '[]') as keys
-  from tree t where t.source::regclass::text <> all(${[...derived]}) order by t.depth, t.source`;
-}
 
 /**
  * Moves monitors of an organisation with all their rows into the trash. Their ping addresses end,
@@ -95,6 +60,41 @@ export async function trashMonitors(
     and id = any(${ids}::uuid[])`;
 }
 
+/** Counted and kept by the database itself, from the others. */
+const derived: readonly string[] = ['monitor_status'];
+
+/**
+ * Read from the catalogue, so that a table that comes later is kept too. Those that others refer to
+ * come first.
+ */
+function partsOfMonitors(sql: Queryable): Promise<Part[]> {
+  return sql<Part[]>`
+  with recursive keys as (
+    select k.conrelid as child, k.confrelid as parent, k.confdeltype = 'c' as cascades,
+      array(select a.attname::text from unnest(k.conkey) with ordinality n (number, nth)
+        join pg_attribute a on a.attrelid = k.conrelid and a.attnum = n.number order by nth) as own,
+      array(select a.attname::text from unnest(k.confkey) with ordinality n (number, nth)
+        join pg_attribute a on a.attrelid = k.confrelid and a.attnum = n.number
+        order by nth) as other,
+      array(select a.attname::text from unnest(coalesce(k.confdelsetcols, k.conkey)) n (number)
+        join pg_attribute a on a.attrelid = k.conrelid and a.attnum = n.number) as cleared
+    from pg_constraint k where k.contype = 'f'
+      and k.connamespace = current_schema()::regnamespace),
+  tree as (
+    select 'monitors'::regclass::oid as source, 'monitors r0' collate "C" as from, 0 as depth
+    union all
+    select k.child, format('%s join %s r%s on r%s.%I = r%s.%I', t.from, k.child::regclass,
+      t.depth + 1, t.depth + 1, k.own[1], t.depth, k.other[1]), t.depth + 1
+    from tree t join keys k on k.parent = t.source and k.cascades and cardinality(k.own) = 1)
+  select distinct on (t.depth, t.source) t.source::regclass::text as source, t.from, t.depth,
+    array(select quote_ident(a.attname) from pg_attribute a where a.attrelid = t.source
+      and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum) as columns,
+    coalesce((select jsonb_agg(jsonb_build_object('columns', k.own, 'of', k.parent::regclass::text,
+        'referenced', k.other, 'cleared', case when not k.cascades then k.cleared end))
+      from keys k where k.child = t.source), '[]') as keys
+  from tree t where t.source::regclass::text <> all(${[...derived]}) order by t.depth, t.source`;
+}
+
 export type DeletedMonitor = {
   readonly id: string;
   readonly key: number;
@@ -106,12 +106,6 @@ export type DeletedMonitor = {
   readonly deleted_by: string;
 };
 
-function shown(sql: Queryable) {
-  return sql`d.monitor_id as id, d.key, d.name, d.type, d.target,
-  d.deleted_at, d.deleted_by, (select r.row ->> 'external_id' from deleted_rows r
-    where r.monitor_id = d.monitor_id and r.source = 'monitors') as external_id`;
-}
-
 /** The one that was deleted last comes first. */
 export function deletedMonitors(
   sql: Queryable,
@@ -122,6 +116,12 @@ export function deletedMonitors(
   return sql<DeletedMonitor[]>`
   select ${shown(sql)} from deleted_monitors d where d.organisation_id = ${organisation}
     and d.key < ${before} order by d.key desc limit ${limit}`;
+}
+
+function shown(sql: Queryable) {
+  return sql`d.monitor_id as id, d.key, d.name, d.type, d.target,
+  d.deleted_at, d.deleted_by, (select r.row ->> 'external_id' from deleted_rows r
+    where r.monitor_id = d.monitor_id and r.source = 'monitors') as external_id`;
 }
 
 /** Those of these that are in the trash; nobody else restores or purges them meanwhile. */
@@ -271,6 +271,18 @@ async function announceRestored(
   await announceKeys(sql, organisation, tokens);
 }
 
+export function purgeMonitors(
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<number> {
+  return purge(
+    sql,
+    sql`select monitor_id from deleted_monitors where organisation_id = ${organisation}
+      and monitor_id = any(${[...ids]}::uuid[])`,
+  );
+}
+
 /**
  * Deletes them for ever. Results and rollups are marked to be deleted in small batches. Returns how
  * many there were.
@@ -284,18 +296,6 @@ async function purge(sql: Queryable, which: ReturnType<Queryable>): Promise<numb
       insert into forgotten_monitors (monitor_key, monitor_id)
       select monitor_key, monitor_id from gone`
   ).count;
-}
-
-export function purgeMonitors(
-  sql: Queryable,
-  organisation: string,
-  ids: readonly string[],
-): Promise<number> {
-  return purge(
-    sql,
-    sql`select monitor_id from deleted_monitors where organisation_id = ${organisation}
-      and monitor_id = any(${[...ids]}::uuid[])`,
-  );
 }
 
 /** Some that an organisation has in the trash. */

@@ -44,16 +44,6 @@ export async function deleterOf({ sql, caller }: InOrganisation): Promise<string
   return caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
 }
 
-const trashMs = trashDays * 86_400_000;
-
-function deletedJson({ key: _key, deleted_at, ...row }: DeletedMonitor) {
-  return {
-    ...row,
-    deleted_at: deleted_at.toISOString(),
-    deleted_for_ever_at: new Date(deleted_at.getTime() + trashMs).toISOString(),
-  };
-}
-
 export function listDeletedMonitors(
   { sql, organisation, with: { cursors } }: InOrganisation,
   asked: InputOf<typeof trashApi.listDeletedMonitors>,
@@ -65,6 +55,16 @@ export function listDeletedMonitors(
     (from, most) => deletedMonitors(sql, organisation.id, from ?? afterAll, most),
     deletedJson,
   );
+}
+
+const trashMs = trashDays * 86_400_000;
+
+function deletedJson({ key: _key, deleted_at, ...row }: DeletedMonitor) {
+  return {
+    ...row,
+    deleted_at: deleted_at.toISOString(),
+    deleted_for_ever_at: new Date(deleted_at.getTime() + trashMs).toISOString(),
+  };
 }
 
 export async function restoreMonitor(

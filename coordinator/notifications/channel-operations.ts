@@ -168,14 +168,6 @@ export function isKnownMailbox(
   );
 }
 
-function refuseWithoutMail(mail: boolean): void {
-  if (!mail)
-    throw new Refusal('mail_missing', {
-      'config.address':
-        'mail is not set up on this installation, so other addresses cannot be confirmed. Use your own.',
-    });
-}
-
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const verificationMs = dayMs;
@@ -216,6 +208,14 @@ export async function askByMail(
   });
 }
 
+function refuseWithoutMail(mail: boolean): void {
+  if (!mail)
+    throw new Refusal('mail_missing', {
+      'config.address':
+        'mail is not set up on this installation, so other addresses cannot be confirmed. Use your own.',
+    });
+}
+
 export function channelJson(
   channels: ChannelsPart,
   row: ChannelRow,
@@ -252,36 +252,6 @@ export function channelJson(
   };
 }
 
-/** For the audit log: what people set. */
-function channelNoted(
-  row: Pick<
-    ChannelRow,
-    | 'name'
-    | 'enabled'
-    | 'covers'
-    | 'monitors'
-    | 'groups'
-    | 'delay_s'
-    | 'reminder_s'
-    | 'hours'
-    | 'warnings'
-  >,
-  config: ChannelConfig,
-) {
-  return {
-    name: row.name,
-    config,
-    enabled: row.enabled,
-    covers: row.covers,
-    monitors: row.monitors.toSorted(),
-    groups: row.groups.toSorted(),
-    delay_s: row.delay_s,
-    reminder_s: row.reminder_s,
-    hours: row.hours,
-    warnings: row.warnings,
-  };
-}
-
 /** Secrets are decrypted, because a secret address is shown as its host. */
 export async function channelRow(
   context: Pick<InOrganisation, 'sql' | 'with' | 'now'>,
@@ -310,10 +280,29 @@ export async function askMailbox(
   return { address };
 }
 
+/** Generates a secret, which is shown once. */
+export const createChannel = inSteps({ before: prepare, act });
+
 type Input = InputOf<typeof api.createChannel>;
 
 /** The config as it will be saved, and the secret that we generated for it. */
 type Prepared = { readonly config: ChannelConfig; readonly secret: string | null };
+
+/**
+ * Runs before the transaction, because a test may take ten seconds. Only a config that could be
+ * saved is tested.
+ */
+async function prepare(early: Early<OrganisationScope>, input: Input): Promise<Prepared> {
+  const { sql, organisation, with: instruments } = early;
+  refuseUnlessTheirs(early, ownerOf(early, input.personal));
+  const prepared = preparedFrom(instruments.channels, input);
+  if (!input.try || !canBeTried(instruments.channels, input.kind)) return prepared;
+  if (!(await mayBeRecipient(early, sql, input.kind, prepared.config))) return prepared;
+  enforceLimit('channels', organisation.plan, await countChannels(sql, organisation.id));
+  await refuseUnknown({ sql, organisation }, input);
+  await tryIt(early, input, prepared.config);
+  return prepared;
+}
 
 function ownerOf({ caller }: Pick<InOrganisation, 'caller'>, personal: boolean): string | null {
   if (personal && caller.user === null)
@@ -338,6 +327,16 @@ function preparedFrom(channels: ChannelsPart, { kind, config }: Input): Prepared
   };
 }
 
+/**
+ * A request made for a browser cannot see whether that browser shows anything, so the browser's own
+ * page runs the test.
+ */
+function canBeTried(channels: ChannelsPart, kind: string): boolean {
+  return !channels.kinds
+    .find(({ id }) => id === kind)
+    ?.fields.some(({ input }) => input === 'subscription');
+}
+
 /** True for the caller's own mailbox, which wants alerts, and for channels that are no mailbox. */
 async function mayBeRecipient(
   context: Pick<InOrganisation, 'caller' | 'organisation'>,
@@ -354,16 +353,6 @@ async function mayBeRecipient(
     ) &&
     !(kind === 'email' && (await isSuppressed(sql, context.organisation.id, config.address ?? '')))
   );
-}
-
-/**
- * A request made for a browser cannot see whether that browser shows anything, so the browser's own
- * page runs the test.
- */
-function canBeTried(channels: ChannelsPart, kind: string): boolean {
-  return !channels.kinds
-    .find(({ id }) => id === kind)
-    ?.fields.some(({ input }) => input === 'subscription');
 }
 
 /** @throws Refusal when the receiver does not accept the message. */
@@ -387,22 +376,6 @@ async function tryIt(
     'channel_test_failed',
     `Test not delivered: ${why}. Nothing was saved. Use \`try: false\` to save anyway.`,
   );
-}
-
-/**
- * Runs before the transaction, because a test may take ten seconds. Only a config that could be
- * saved is tested.
- */
-async function prepare(early: Early<OrganisationScope>, input: Input): Promise<Prepared> {
-  const { sql, organisation, with: instruments } = early;
-  refuseUnlessTheirs(early, ownerOf(early, input.personal));
-  const prepared = preparedFrom(instruments.channels, input);
-  if (!input.try || !canBeTried(instruments.channels, input.kind)) return prepared;
-  if (!(await mayBeRecipient(early, sql, input.kind, prepared.config))) return prepared;
-  enforceLimit('channels', organisation.plan, await countChannels(sql, organisation.id));
-  await refuseUnknown({ sql, organisation }, input);
-  await tryIt(early, input, prepared.config);
-  return prepared;
 }
 
 async function act(
@@ -452,9 +425,6 @@ async function act(
     secret,
   };
 }
-
-/** Generates a secret, which is shown once. */
-export const createChannel = inSteps({ before: prepare, act });
 
 export async function deleteChannel(
   context: InOrganisation,
@@ -605,4 +575,34 @@ export async function updateChannel(
     context,
     orNotFound(await channelById(sql, organisation.id, before.id, now), 'channel_not_found'),
   );
+}
+
+/** For the audit log: what people set. */
+function channelNoted(
+  row: Pick<
+    ChannelRow,
+    | 'name'
+    | 'enabled'
+    | 'covers'
+    | 'monitors'
+    | 'groups'
+    | 'delay_s'
+    | 'reminder_s'
+    | 'hours'
+    | 'warnings'
+  >,
+  config: ChannelConfig,
+) {
+  return {
+    name: row.name,
+    config,
+    enabled: row.enabled,
+    covers: row.covers,
+    monitors: row.monitors.toSorted(),
+    groups: row.groups.toSorted(),
+    delay_s: row.delay_s,
+    reminder_s: row.reminder_s,
+    hours: row.hours,
+    warnings: row.warnings,
+  };
 }

@@ -26,20 +26,6 @@ type ChannelRow = {
   readonly chosen: boolean;
 };
 
-function channelsFor(
-  sql: Queryable,
-  organisation: string,
-  monitor: string | null,
-): Promise<ChannelRow[]> {
-  return sql<ChannelRow[]>`
-  select c.id, c.name, c.kind, c.delay_s, c.user_id, u.email as owner, c.covers,
-    exists (select from channel_monitors m
-      where m.channel_id = c.id and m.monitor_id = ${monitor}) as chosen
-  from channels c left join users u on u.id = c.user_id
-  where c.organisation_id = ${organisation} and c.deleted_at is null
-  order by c.delay_s, c.name, c.id`;
-}
-
 export async function listMonitorChannels(
   context: InOrganisation,
   { monitor }: InputOf<typeof contract.listMonitorChannels>,
@@ -56,6 +42,20 @@ export async function listMonitorChannels(
       may_change: covers === 'chosen' && isTheirs(context, user_id),
     })),
   };
+}
+
+function channelsFor(
+  sql: Queryable,
+  organisation: string,
+  monitor: string | null,
+): Promise<ChannelRow[]> {
+  return sql<ChannelRow[]>`
+  select c.id, c.name, c.kind, c.delay_s, c.user_id, u.email as owner, c.covers,
+    exists (select from channel_monitors m
+      where m.channel_id = c.id and m.monitor_id = ${monitor}) as chosen
+  from channels c left join users u on u.id = c.user_id
+  where c.organisation_id = ${organisation} and c.deleted_at is null
+  order by c.delay_s, c.name, c.id`;
 }
 
 /** Channels for all monitors, and those that the caller may not change, stay as they are. */

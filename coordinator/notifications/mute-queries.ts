@@ -16,10 +16,6 @@ export function muteEnd(sql: Queryable) {
       and i.resolved_at >= u.began_at) end)`;
 }
 
-function byName(sql: Queryable) {
-  return sql`coalesce(nullif(p.name, ''), p.email)`;
-}
-
 /** The mute of an organisation, if there is one; also for statements. */
 export function muteOf(sql: Queryable, organisation: string, at: Date) {
   return sql<{ readonly until: Date; readonly by: string | null }[]>`
@@ -27,6 +23,10 @@ export function muteOf(sql: Queryable, organisation: string, at: Date) {
   where u.organisation_id = ${organisation} and u.monitor_id is null and u.ended_at is null
     and u.until > ${at}
   order by u.until desc limit 1`;
+}
+
+function byName(sql: Queryable) {
+  return sql`coalesce(nullif(p.name, ''), p.email)`;
 }
 
 /** Of a mute that lasts until someone ends it. */
@@ -40,13 +40,6 @@ export type MonitorMute = {
   readonly by: string | null;
 };
 
-/** Of those that mute a monitor now; there is at most one of each. */
-function ofMutedMonitors(sql: Queryable, at: Date) {
-  return sql`
-  from mutes u left join users p on p.id = u.muted_by
-  where u.until > ${at} and u.ended_at is null and ${muteEnd(sql)} > ${at}`;
-}
-
 /** Of a monitor `m`, in a statement; `until` in milliseconds. */
 export type MuteColumn = Omit<MonitorMute, 'monitor' | 'until'> & { readonly until: number | null };
 
@@ -55,6 +48,13 @@ export function muteColumn(sql: Queryable, at: Date) {
   select json_build_object('until', case when u.until < ${never} then ${ms(sql, 'u.until')} end,
     'until_resolved', u.until_resolved, 'by', ${byName(sql)})
   ${ofMutedMonitors(sql, at)} and u.monitor_id = m.id limit 1) as muted`;
+}
+
+/** Of those that mute a monitor now; there is at most one of each. */
+function ofMutedMonitors(sql: Queryable, at: Date) {
+  return sql`
+  from mutes u left join users p on p.id = u.muted_by
+  where u.until > ${at} and u.ended_at is null and ${muteEnd(sql)} > ${at}`;
 }
 
 /** Those of these monitors that are muted by themselves. */
@@ -90,12 +90,6 @@ export function mutedJson({ until, until_resolved, by }: Omit<MonitorMute, 'moni
   };
 }
 
-function ofMonitors(sql: Queryable, monitors: readonly string[] | null) {
-  return monitors === null
-    ? sql`monitor_id is null`
-    : sql`monitor_id = any(${[...monitors]}::uuid[])`;
-}
-
 /**
  * There is one mute at a time of an organisation, and of each monitor: a new one replaces it. Held
  * steps are decided again. `monitors`: null for that of the organisation.
@@ -113,6 +107,12 @@ export async function endMute(
     ${monitors === null ? sql`` : sql`and ${ofMonitors(sql, monitors)}`}
     and state = 'held' and holds -> -1 ->> 0 = 'mute'
     and look_at > ${at}`;
+}
+
+function ofMonitors(sql: Queryable, monitors: readonly string[] | null) {
+  return monitors === null
+    ? sql`monitor_id is null`
+    : sql`monitor_id = any(${[...monitors]}::uuid[])`;
 }
 
 export type NewMute = {

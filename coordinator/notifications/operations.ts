@@ -113,24 +113,6 @@ export function storyOfChannel(
   }));
 }
 
-function outcomeOf(steps: readonly StepRow[]): 'notified' | 'waiting' | 'not_notified' {
-  if (steps.some(({ message }) => message?.state === 'delivered')) return 'notified';
-  return steps.some(({ state, message }) => state === 'held' || message?.state === 'waiting')
-    ? 'waiting'
-    : 'not_notified';
-}
-
-/** The latency of the first accepted message. */
-function tookOf(steps: readonly StepRow[]): number | null {
-  const delivered = steps.find(({ message }) => message?.state === 'delivered');
-  const settled = delivered?.message?.settled_at ?? null;
-  if (delivered === undefined || settled === null) return null;
-  return Math.max(
-    0,
-    settled - Math.max(delivered.due_at.getTime(), ...delivered.holds.map(([, , until]) => until)),
-  );
-}
-
 /** Messages of one incident that are listed. */
 const most = 100;
 
@@ -193,19 +175,25 @@ async function storyOfIncident(
   };
 }
 
-/** Anyone who has a message may do what its links say (rule 34). */
-
-async function messageOf(
-  { sql, with: { channels } }: ByAnonymous,
-  what: AlertLinkFor,
-  secret: string,
-): Promise<LinkedMessage> {
-  const id = await channels.links.read(what, secret);
-  const message = id === undefined ? undefined : await messageOfLink(sql, id);
-  if (!message) throw deadLink();
-  return message;
+function outcomeOf(steps: readonly StepRow[]): 'notified' | 'waiting' | 'not_notified' {
+  if (steps.some(({ message }) => message?.state === 'delivered')) return 'notified';
+  return steps.some(({ state, message }) => state === 'held' || message?.state === 'waiting')
+    ? 'waiting'
+    : 'not_notified';
 }
 
+/** The latency of the first accepted message. */
+function tookOf(steps: readonly StepRow[]): number | null {
+  const delivered = steps.find(({ message }) => message?.state === 'delivered');
+  const settled = delivered?.message?.settled_at ?? null;
+  if (delivered === undefined || settled === null) return null;
+  return Math.max(
+    0,
+    settled - Math.max(delivered.due_at.getTime(), ...delivered.holds.map(([, , until]) => until)),
+  );
+}
+
+/** Anyone who has a message may do what its links say (rule 34). */
 export async function showAcknowledgement(
   context: ByAnonymous,
   { secret }: InputOf<typeof contract.showAcknowledgement>,
@@ -223,6 +211,17 @@ export async function showAcknowledgement(
     open: open > 0,
     acknowledged_by: acknowledged_as,
   };
+}
+
+async function messageOf(
+  { sql, with: { channels } }: ByAnonymous,
+  what: AlertLinkFor,
+  secret: string,
+): Promise<LinkedMessage> {
+  const id = await channels.links.read(what, secret);
+  const message = id === undefined ? undefined : await messageOfLink(sql, id);
+  if (!message) throw deadLink();
+  return message;
 }
 
 export async function acknowledgeByLink(
@@ -358,6 +357,17 @@ export async function listMessages(
   );
 }
 
+export async function listNotified(
+  context: InOrganisation,
+  { monitor_id: id }: InputOf<typeof contract.listNotified>,
+): OperationResult<OutputOf<typeof contract.listNotified>> {
+  const monitor = orNotFound(
+    await monitorById(context.sql, context.organisation.id, id),
+    'monitor_not_found',
+  );
+  return toldOf(context, { id, group: monitor.group_id });
+}
+
 /** The channels that cover a monitor, as it is or as it would be, in order. */
 async function toldOf(
   { sql, organisation, now, with: { door } }: InOrganisation,
@@ -406,17 +416,6 @@ async function toldOf(
         },
       ),
   };
-}
-
-export async function listNotified(
-  context: InOrganisation,
-  { monitor_id: id }: InputOf<typeof contract.listNotified>,
-): OperationResult<OutputOf<typeof contract.listNotified>> {
-  const monitor = orNotFound(
-    await monitorById(context.sql, context.organisation.id, id),
-    'monitor_not_found',
-  );
-  return toldOf(context, { id, group: monitor.group_id });
 }
 
 /**

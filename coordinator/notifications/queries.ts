@@ -42,24 +42,6 @@ export type ChannelRow = {
   readonly p95_ms: number | null;
 };
 
-const weekMs = 7 * 86_400_000;
-
-/**
- * A channel with a delay of 5 min, or with active hours, is not slow: a step's wait is not part of
- * its message's latency. A reminder waits by itself.
- */
-function p95(sql: Queryable, now: number) {
-  return sql`
-  (select percentile_cont(0.95) within group (order by greatest(0,
-    extract(epoch from m.settled_at) * 1000 - greatest(
-      extract(epoch from m.due_at) * 1000,
-      (select min(coalesce((select max((hold ->> 2)::float8)
-        from jsonb_array_elements(s.holds) as hold), extract(epoch from s.due_at) * 1000))
-        from alert_steps s where s.message_id = m.id)))) from messages m
-    where m.channel_id = c.id and m.state = 'delivered' and m.event <> 'reminder'
-      and m.created_at > ${new Date(now - weekMs)})::float8`;
-}
-
 /** What people set, by column, with its type in the database. Exports show all of it. */
 const settingColumns = {
   name: 'text',
@@ -85,16 +67,6 @@ export const shownNames = namesOf(
   'c',
 );
 
-function columns(sql: Queryable) {
-  return sql`
-  c.key, ${sql.unsafe(shownNames)}, c.organisation_id, u.email as owner_email, c.secrets,
-    c.verified_at, c.unsubscribed_at,
-  c.created_at, c.failing_since, c.refused_at, c.failure, c.last_delivered_at, c.deleted_at,
-  array(select monitor_id from channel_monitors where channel_id = c.id
-    order by monitor_id) as monitors,
-  array(select group_id from channel_groups where channel_id = c.id order by group_id) as groups`;
-}
-
 export function channelPage(
   sql: Queryable,
   organisation: string,
@@ -108,6 +80,34 @@ export function channelPage(
     on u.id = c.user_id
     where c.organisation_id = ${organisation} and c.deleted_at is null and c.key > ${after}
     order by c.key limit ${limit}`;
+}
+
+function columns(sql: Queryable) {
+  return sql`
+  c.key, ${sql.unsafe(shownNames)}, c.organisation_id, u.email as owner_email, c.secrets,
+    c.verified_at, c.unsubscribed_at,
+  c.created_at, c.failing_since, c.refused_at, c.failure, c.last_delivered_at, c.deleted_at,
+  array(select monitor_id from channel_monitors where channel_id = c.id
+    order by monitor_id) as monitors,
+  array(select group_id from channel_groups where channel_id = c.id order by group_id) as groups`;
+}
+
+const weekMs = 7 * 86_400_000;
+
+/**
+ * A channel with a delay of 5 min, or with active hours, is not slow: a step's wait is not part of
+ * its message's latency. A reminder waits by itself.
+ */
+function p95(sql: Queryable, now: number) {
+  return sql`
+  (select percentile_cont(0.95) within group (order by greatest(0,
+    extract(epoch from m.settled_at) * 1000 - greatest(
+      extract(epoch from m.due_at) * 1000,
+      (select min(coalesce((select max((hold ->> 2)::float8)
+        from jsonb_array_elements(s.holds) as hold), extract(epoch from s.due_at) * 1000))
+        from alert_steps s where s.message_id = m.id)))) from messages m
+    where m.channel_id = c.id and m.state = 'delivered' and m.event <> 'reminder'
+      and m.created_at > ${new Date(now - weekMs)})::float8`;
 }
 
 export async function channelById(
@@ -166,6 +166,11 @@ export type ChannelWrite = Pick<
   readonly host: string | null;
 };
 
+export async function insertChannel(sql: Queryable, channel: ChannelWrite): Promise<void> {
+  await insertRows(sql, 'channels', insertedColumns, channel.organisation, [recordOf(channel)]);
+  await writeChosen(sql, channel);
+}
+
 function recordOf(channel: ChannelWrite) {
   return {
     ...channel,
@@ -186,34 +191,6 @@ async function writeChosen(
   await sql`insert into channel_groups (channel_id, group_id)
     select ${id}, id from groups where organisation_id = ${organisation}
       and id = any(${[...groups]}::uuid[])`;
-}
-
-export async function insertChannel(sql: Queryable, channel: ChannelWrite): Promise<void> {
-  await insertRows(sql, 'channels', insertedColumns, channel.organisation, [recordOf(channel)]);
-  await writeChosen(sql, channel);
-}
-
-/**
- * Held steps may now wait for something else, so they are decided again. Reminders keep their time.
- */
-async function askAgain(sql: Queryable, channel: string, at: Date): Promise<void> {
-  await sql`update alert_steps set look_at = ${at} where channel_id = ${channel} and state = 'held'
-    and event <> 'reminder' and look_at > ${at}`;
-}
-
-/** Messages to channels that get none any more are not tried again. */
-async function endWaiting(
-  sql: Queryable,
-  channels: ReturnType<Queryable>,
-  at: Date,
-): Promise<void> {
-  await sql`
-    update messages m set state = 'failed', settled_at = ${at},
-      words = case when not c.enabled then 'The channel was turned off.'
-        when c.unsubscribed_at is not null then 'The mailbox unsubscribed.'
-        else 'The mailbox has not confirmed that it wants alerts.' end
-    from channels c where c.id = m.channel_id and m.state = 'waiting' and ${channels}
-      and (not c.enabled or c.unsubscribed_at is not null or c.verified_at is null)`;
 }
 
 export async function updateChannel(
@@ -237,6 +214,29 @@ export async function updateChannel(
   await writeChosen(sql, channel);
   await endWaiting(sql, sql`c.id = ${channel.id}`, at);
   await askAgain(sql, channel.id, at);
+}
+
+/** Messages to channels that get none any more are not tried again. */
+async function endWaiting(
+  sql: Queryable,
+  channels: ReturnType<Queryable>,
+  at: Date,
+): Promise<void> {
+  await sql`
+    update messages m set state = 'failed', settled_at = ${at},
+      words = case when not c.enabled then 'The channel was turned off.'
+        when c.unsubscribed_at is not null then 'The mailbox unsubscribed.'
+        else 'The mailbox has not confirmed that it wants alerts.' end
+    from channels c where c.id = m.channel_id and m.state = 'waiting' and ${channels}
+      and (not c.enabled or c.unsubscribed_at is not null or c.verified_at is null)`;
+}
+
+/**
+ * Held steps may now wait for something else, so they are decided again. Reminders keep their time.
+ */
+async function askAgain(sql: Queryable, channel: string, at: Date): Promise<void> {
+  await sql`update alert_steps set look_at = ${at} where channel_id = ${channel} and state = 'held'
+    and event <> 'reminder' and look_at > ${at}`;
 }
 
 /** The history of its notifications stays; its address and secrets are deleted. */
@@ -428,21 +428,6 @@ export type MessageRow = {
   readonly attempts: readonly AttemptRow[];
 };
 
-function attempts(sql: Queryable) {
-  return sql`
-  coalesce((select json_agg(json_build_object('at', (extract(epoch from a.at) * 1000)::bigint,
-    'took_ms', a.took_ms, 'status', a.status,
-    'class', a.class, 'verdict', a.verdict, 'words', a.words) order by a.attempt)
-    from message_attempts a where a.message_id = m.id), '[]')`;
-}
-
-function messageColumns(sql: Queryable) {
-  return sql`
-  m.key, m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence,
-    m.state, m.due_at, m.created_at, m.settled_at,
-  m.next_at, m.words, m.told -> 'monitors' as monitors, ${attempts(sql)} as attempts`;
-}
-
 /** Those with a smaller running number, of one channel or of all, newest first. */
 export function lastMessages(
   sql: Queryable,
@@ -458,6 +443,21 @@ export function lastMessages(
     where m.organisation_id = ${organisation} and m.key < ${before}
       ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
     order by m.key desc limit ${most}`;
+}
+
+function messageColumns(sql: Queryable) {
+  return sql`
+  m.key, m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence,
+    m.state, m.due_at, m.created_at, m.settled_at,
+  m.next_at, m.words, m.told -> 'monitors' as monitors, ${attempts(sql)} as attempts`;
+}
+
+function attempts(sql: Queryable) {
+  return sql`
+  coalesce((select json_agg(json_build_object('at', (extract(epoch from a.at) * 1000)::bigint,
+    'took_ms', a.took_ms, 'status', a.status,
+    'class', a.class, 'verdict', a.verdict, 'words', a.words) order by a.attempt)
+    from message_attempts a where a.message_id = m.id), '[]')`;
 }
 
 /** The newest messages that say something of an incident. */

@@ -20,33 +20,6 @@ import {
 import type * as contract from './contract.ts';
 import { channelById, countTry, isSuppressed, ownMailbox } from './queries.ts';
 
-/**
- * A mailbox gets nothing, not even a test, before someone has confirmed from it that it is theirs
- * (rule 30). @throws Refusal.
- */
-async function refuseUnasked(
-  early: Early<OrganisationScope>,
-  kind: string,
-  config: ChannelConfig,
-  verified: boolean,
-): Promise<void> {
-  if (kind !== 'email' || verified) return;
-  const { pool, caller, organisation } = early;
-  const own = caller.user === null ? undefined : await ownMailbox(pool, caller.user);
-  if (
-    isKnownMailbox(early, kind, config, own) &&
-    !(await isSuppressed(pool, organisation.id, config.address ?? ''))
-  )
-    return;
-  throw new Refusal(
-    'channel_invalid',
-    { 'config.address': 'is not confirmed yet. Save the channel to send a confirmation mail.' },
-    {
-      message: 'config.address is not confirmed yet. Save the channel to send a confirmation mail.',
-    },
-  );
-}
-
 type TestResult = OutputOf<typeof api.testChannel>;
 
 /** Sends before the transaction, because it may take ten seconds. */
@@ -82,6 +55,33 @@ export const testChannel = inSteps({
     return tried;
   },
 });
+
+/**
+ * A mailbox gets nothing, not even a test, before someone has confirmed from it that it is theirs
+ * (rule 30). @throws Refusal.
+ */
+async function refuseUnasked(
+  early: Early<OrganisationScope>,
+  kind: string,
+  config: ChannelConfig,
+  verified: boolean,
+): Promise<void> {
+  if (kind !== 'email' || verified) return;
+  const { pool, caller, organisation } = early;
+  const own = caller.user === null ? undefined : await ownMailbox(pool, caller.user);
+  if (
+    isKnownMailbox(early, kind, config, own) &&
+    !(await isSuppressed(pool, organisation.id, config.address ?? ''))
+  )
+    return;
+  throw new Refusal(
+    'channel_invalid',
+    { 'config.address': 'is not confirmed yet. Save the channel to send a confirmation mail.' },
+    {
+      message: 'config.address is not confirmed yet. Save the channel to send a confirmation mail.',
+    },
+  );
+}
 
 export const tryChannel = inSteps({
   before: async (

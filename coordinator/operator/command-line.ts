@@ -54,7 +54,7 @@ const everywhere = [
 const booleans = booleansOf([...everywhere, ...commands.flatMap(({ flags }) => flags)]);
 
 const done = 0;
-const failed = 1;
+
 const misused = 2;
 
 /**
@@ -114,9 +114,8 @@ export function shown(text: string): string {
   );
 }
 
-function plain(value: unknown): string {
-  if (typeof value === 'string') return shown(value);
-  return Array.isArray(value) && value.length === 0 ? 'none' : JSON.stringify(value);
+export function asText(result: unknown): string {
+  return isRecord(result) ? lines(result, '').join('\n') : plain(result);
 }
 
 function lines(record: Readonly<Record<string, unknown>>, indent: string): string[] {
@@ -139,34 +138,26 @@ function lines(record: Readonly<Record<string, unknown>>, indent: string): strin
   });
 }
 
-export function asText(result: unknown): string {
-  return isRecord(result) ? lines(result, '').join('\n') : plain(result);
+function plain(value: unknown): string {
+  if (typeof value === 'string') return shown(value);
+  return Array.isArray(value) && value.length === 0 ? 'none' : JSON.stringify(value);
 }
 
-/** Each fault, after the flag that its value came from. */
-function faultsOf({ flags }: OperatorCommand, { faults }: InvalidInput): string {
-  return faults
-    .map(({ loc, msg }) => {
-      const key = String(loc.at(-1) ?? '');
-      const name = flags.find((one) => one.key === key)?.name;
-      return `${name === undefined ? key : `--${name}`}: ${msg}`;
-    })
-    .join('\n');
-}
-
-/** A file or a host that is unreachable: a stack would explain nothing. */
-function isOfSystem(error: Error): boolean {
-  return 'syscall' in error || codeOf(error) === 'CONNECT_TIMEOUT';
+/** Runs a command that needs no installation. */
+export function runAlone(
+  { command, input }: Understood<StandaloneCommand>,
+  streams: Streams,
+): Promise<number> {
+  return ended(command, streams, async () => {
+    const { result, text } = await command.alone(input);
+    print(result, input, streams, text);
+  });
 }
 
 /** What backups refuse, in words. */
 const ownFaults: readonly string[] = ['NoBackup', 'NotEnoughSpace'];
 
-/** Prints the result in the requested form. */
-function print(result: unknown, input: Input, { out, err }: Streams, text = asText): void {
-  out(`${input.json === true ? JSON.stringify(result) : text(result)}\n`);
-  for (const warning of configWarnings(result, result)) err(`${shown(warning)}\n`);
-}
+const failed = 1;
 
 /** Returns the exit code. Errors of our own are thrown. */
 async function ended(
@@ -191,15 +182,26 @@ async function ended(
   }
 }
 
-/** Runs a command that needs no installation. */
-export function runAlone(
-  { command, input }: Understood<StandaloneCommand>,
-  streams: Streams,
-): Promise<number> {
-  return ended(command, streams, async () => {
-    const { result, text } = await command.alone(input);
-    print(result, input, streams, text);
-  });
+/** Each fault, after the flag that its value came from. */
+function faultsOf({ flags }: OperatorCommand, { faults }: InvalidInput): string {
+  return faults
+    .map(({ loc, msg }) => {
+      const key = String(loc.at(-1) ?? '');
+      const name = flags.find((one) => one.key === key)?.name;
+      return `${name === undefined ? key : `--${name}`}: ${msg}`;
+    })
+    .join('\n');
+}
+
+/** A file or a host that is unreachable: a stack would explain nothing. */
+function isOfSystem(error: Error): boolean {
+  return 'syscall' in error || codeOf(error) === 'CONNECT_TIMEOUT';
+}
+
+/** Prints the result in the requested form. */
+function print(result: unknown, input: Input, { out, err }: Streams, text = asText): void {
+  out(`${input.json === true ? JSON.stringify(result) : text(result)}\n`);
+  for (const warning of configWarnings(result, result)) err(`${shown(warning)}\n`);
 }
 
 /** Runs a parsed command. Returns its exit code. */

@@ -53,14 +53,6 @@ import {
 } from './contract.ts';
 import { commandsOfBackups, commandsOfKeys, commandsOfTheBus } from './installation-commands.ts';
 
-function command(words: string, action: Action, what = action.what): InstallationCommand {
-  return {
-    ...action,
-    words: words.split(' '),
-    what,
-  };
-}
-
 const optionalOrganisation = flag(
   'organisation',
   'id or name of the organisation; the probe checks only its monitors',
@@ -238,6 +230,14 @@ export const commands: readonly OperatorCommand[] = [
   },
 ];
 
+function command(words: string, action: Action, what = action.what): InstallationCommand {
+  return {
+    ...action,
+    words: words.split(' '),
+    what,
+  };
+}
+
 /** Says that something is so, or with --take-back that it is not. */
 function unlessTakenBack(
   operation: typeof trustProbe | typeof sayOutageFalse,
@@ -260,12 +260,6 @@ function unlessTakenBack(
   };
 }
 
-/** The host's own shell expands its home; a name that begins like a flag is excluded. */
-function shellWord(path: string): string {
-  const plain = path.startsWith('-') ? `./${path}` : path;
-  return /^~?[\w./-]+$/.test(plain) ? plain : `'${plain.replaceAll("'", "'\\''")}'`;
-}
-
 /** The command for a host that knows our certificate authority only from a file. */
 function naming(invited: unknown, ca: string | undefined): unknown {
   if (ca === undefined || !isRecord(invited) || typeof invited.command !== 'string') return invited;
@@ -276,4 +270,10 @@ function naming(invited: unknown, ca: string | undefined): unknown {
       .replace('curl ', `curl --cacert ${file} `)
       .replace(' join ', ` join --ca ${file} `),
   };
+}
+
+/** The host's own shell expands its home; a name that begins like a flag is excluded. */
+function shellWord(path: string): string {
+  const plain = path.startsWith('-') ? `./${path}` : path;
+  return /^~?[\w./-]+$/.test(plain) ? plain : `'${plain.replaceAll("'", "'\\''")}'`;
 }

@@ -24,19 +24,6 @@ import {
 
 /** Backups of the database, and their restoration. */
 
-function wholeNumber(
-  input: Input,
-  name: string,
-  fallback: number,
-  [least, limit]: readonly [number, number],
-): number {
-  const text = textIn(input, name) ?? String(fallback);
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || number < least || number > limit)
-    throw new UsageFault(`--${name}: "${text}" must be a number from ${least} to ${limit}.`);
-  return number;
-}
-
 const folder = required('folder', 'the folder of the backups');
 const withoutResults = flag(
   'without-results',
@@ -51,6 +38,32 @@ export function untilNext(at: string, now: number): number {
     throw new UsageFault(`--at: "${at}" must be a time of the day in UTC, such as 03:17.`);
   const next = new Date(now).setUTCHours(Number(hours), Number(minutes), 0, 0);
   return next > now ? next - now : next + 86_400_000 - now;
+}
+
+const nightly: InstallationCommand['run'] = async ({ backups }, input) => {
+  const options = {
+    folder: textOf(input, 'folder'),
+    keepDays: wholeNumber(input, 'keep-days', 14, [1, 36_500]),
+    withResults: input['without-results'] !== true,
+    reserveBytes: wholeNumber(input, 'leave-free-mb', 1_024, [0, 1_000_000_000]) * 1_000_000,
+  };
+  const at = textIn(input, 'at');
+  if (at === undefined) return backups.nightly(options);
+  untilNext(at, 0);
+  return eachDay(at, () => backups.nightly(options));
+};
+
+function wholeNumber(
+  input: Input,
+  name: string,
+  fallback: number,
+  [least, limit]: readonly [number, number],
+): number {
+  const text = textIn(input, name) ?? String(fallback);
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < least || number > limit)
+    throw new UsageFault(`--${name}: "${text}" must be a number from ${least} to ${limit}.`);
+  return number;
 }
 
 /**
@@ -85,19 +98,6 @@ async function eachDay(at: string, once: () => Promise<unknown>): Promise<unknow
     isWorking = false;
   }
 }
-
-const nightly: InstallationCommand['run'] = async ({ backups }, input) => {
-  const options = {
-    folder: textOf(input, 'folder'),
-    keepDays: wholeNumber(input, 'keep-days', 14, [1, 36_500]),
-    withResults: input['without-results'] !== true,
-    reserveBytes: wholeNumber(input, 'leave-free-mb', 1_024, [0, 1_000_000_000]) * 1_000_000,
-  };
-  const at = textIn(input, 'at');
-  if (at === undefined) return backups.nightly(options);
-  untilNext(at, 0);
-  return eachDay(at, () => backups.nightly(options));
-};
 
 export const commandsOfBackups: readonly InstallationCommand[] = [
   {
@@ -153,16 +153,6 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
   },
 ];
 
-/** Not on the command line: other users of the machine would see it. */
-async function passphraseOf(input: Input): Promise<string> {
-  const text = (await readFile(textOf(input, 'passphrase-file'), 'utf8')).trim();
-  if (text.length < shortestPassphrase)
-    throw new UsageFault(
-      `--passphrase-file: the passphrase must have at least ${shortestPassphrase} characters.`,
-    );
-  return text;
-}
-
 const passphraseFile = required(
   'passphrase-file',
   'a file that holds the passphrase and nothing else',
@@ -176,6 +166,16 @@ const exportKeys: InstallationCommand['run'] = async ({ keys }, input) => {
   await writeFile(file, await lock(await passphraseOf(input), text), { mode: 0o600, flag: 'wx' });
   return { file, keys: Object.keys(keys) };
 };
+
+/** Not on the command line: other users of the machine would see it. */
+async function passphraseOf(input: Input): Promise<string> {
+  const text = (await readFile(textOf(input, 'passphrase-file'), 'utf8')).trim();
+  if (text.length < shortestPassphrase)
+    throw new UsageFault(
+      `--passphrase-file: the passphrase must have at least ${shortestPassphrase} characters.`,
+    );
+  return text;
+}
 
 const importKeys: StandaloneCommand['alone'] = async (input) => {
   const text = await unlock(
@@ -225,77 +225,7 @@ export const commandsOfKeys = [
   },
 ] as const satisfies readonly (InstallationCommand | StandaloneCommand)[];
 
-function list(text: string | undefined): readonly string[] {
-  return (text ?? '').split(',').flatMap((one) => one.trim() || []);
-}
-
 const hostAndPort = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
-
-function addressesOf(input: Input, count: number): readonly string[] {
-  const addresses = list(textIn(input, 'url'));
-  for (const address of addresses)
-    if (!address.startsWith('tls://') || !hostAndPort.test(address.slice('tls://'.length)))
-      throw new UsageFault(
-        `--url: "${address}" must be such as tls://bus.example.org:443; a public bus needs TLS.`,
-      );
-  if (addresses.length !== count)
-    throw new UsageFault(
-      `--url names ${addresses.length} of ${count} machines; name each, with commas, such as tls://bus-1.example.org:443,tls://bus-2…`,
-    );
-  return addresses.map((address) => (/:\d+$/.test(address) ? address : `${address}:443`));
-}
-
-function routesOf(input: Input, addresses: readonly string[]): readonly string[] {
-  const named = list(textIn(input, 'routes'));
-  if (named.length === 0)
-    return addresses.map((address) => address.replace('tls://', '').replace(/:\d+$/, ':6222'));
-  const wrong = named.find((route) => !hostAndPort.test(route));
-  if (wrong !== undefined)
-    throw new UsageFault(`--routes: "${wrong}" must be such as 10.0.0.1:6222.`);
-  if (named.length !== addresses.length)
-    throw new UsageFault(
-      `--routes names ${named.length} machines and --url ${addresses.length}; name each in both.`,
-    );
-  return named.map((route) => (/:\d+$/.test(route) ? route : `${route}:6222`));
-}
-
-/**
- * Existing files are never overwritten: keys that a newer bus's replaced would be lost for good.
- */
-async function write(folder: string, files: readonly SetupFile[]): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  for (const { file } of files) {
-    const isThere = await lstat(join(folder, file)).then(
-      () => true,
-      (error: unknown) => {
-        if (codeOf(error) === 'ENOENT') return false;
-        throw error;
-      },
-    );
-    if (isThere)
-      throw new UsageFault(
-        `--folder: ${join(folder, file)} is there already; this makes a new bus, so name an empty folder.`,
-      );
-  }
-  for (const { file, text } of files)
-    await writeFile(join(folder, file), text, { mode: 0o600, flag: 'wx' });
-}
-
-/** Each file unchanged after its name: the reader splits the text at these lines. */
-function asOne(files: readonly SetupFile[]): string {
-  return files.map(({ file, text }) => `# ======== ${file}\n${text}`).join('\n');
-}
-
-async function keysIn(file: string): Promise<SetupKeys> {
-  const settings = parseEnv(await readFile(file, 'utf8'));
-  try {
-    return setupKeysIn(settings);
-  } catch (error) {
-    throw new UsageFault(
-      `--keys: ${file} does not hold the keys of a bus. ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
-}
 
 const init: StandaloneCommand['alone'] = async (input) => {
   const nodes = textIn(input, 'nodes') ?? '1';
@@ -320,6 +250,76 @@ const init: StandaloneCommand['alone'] = async (input) => {
     'Bring each nats-N.conf to its machine, fill in coordinator.env, and keep a copy of that where the machines are not.';
   return { result: { folder, files: files.map(({ file }) => file), next } };
 };
+
+function addressesOf(input: Input, count: number): readonly string[] {
+  const addresses = list(textIn(input, 'url'));
+  for (const address of addresses)
+    if (!address.startsWith('tls://') || !hostAndPort.test(address.slice('tls://'.length)))
+      throw new UsageFault(
+        `--url: "${address}" must be such as tls://bus.example.org:443; a public bus needs TLS.`,
+      );
+  if (addresses.length !== count)
+    throw new UsageFault(
+      `--url names ${addresses.length} of ${count} machines; name each, with commas, such as tls://bus-1.example.org:443,tls://bus-2…`,
+    );
+  return addresses.map((address) => (/:\d+$/.test(address) ? address : `${address}:443`));
+}
+
+function list(text: string | undefined): readonly string[] {
+  return (text ?? '').split(',').flatMap((one) => one.trim() || []);
+}
+
+function routesOf(input: Input, addresses: readonly string[]): readonly string[] {
+  const named = list(textIn(input, 'routes'));
+  if (named.length === 0)
+    return addresses.map((address) => address.replace('tls://', '').replace(/:\d+$/, ':6222'));
+  const wrong = named.find((route) => !hostAndPort.test(route));
+  if (wrong !== undefined)
+    throw new UsageFault(`--routes: "${wrong}" must be such as 10.0.0.1:6222.`);
+  if (named.length !== addresses.length)
+    throw new UsageFault(
+      `--routes names ${named.length} machines and --url ${addresses.length}; name each in both.`,
+    );
+  return named.map((route) => (/:\d+$/.test(route) ? route : `${route}:6222`));
+}
+
+async function keysIn(file: string): Promise<SetupKeys> {
+  const settings = parseEnv(await readFile(file, 'utf8'));
+  try {
+    return setupKeysIn(settings);
+  } catch (error) {
+    throw new UsageFault(
+      `--keys: ${file} does not hold the keys of a bus. ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+/** Each file unchanged after its name: the reader splits the text at these lines. */
+function asOne(files: readonly SetupFile[]): string {
+  return files.map(({ file, text }) => `# ======== ${file}\n${text}`).join('\n');
+}
+
+/**
+ * Existing files are never overwritten: keys that a newer bus's replaced would be lost for good.
+ */
+async function write(folder: string, files: readonly SetupFile[]): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const { file } of files) {
+    const isThere = await lstat(join(folder, file)).then(
+      () => true,
+      (error: unknown) => {
+        if (codeOf(error) === 'ENOENT') return false;
+        throw error;
+      },
+    );
+    if (isThere)
+      throw new UsageFault(
+        `--folder: ${join(folder, file)} is there already; this makes a new bus, so name an empty folder.`,
+      );
+  }
+  for (const { file, text } of files)
+    await writeFile(join(folder, file), text, { mode: 0o600, flag: 'wx' });
+}
 
 /** The commands that create a bus. They need no installation, because there is none yet. */
 export const commandsOfTheBus: readonly StandaloneCommand[] = [

@@ -11,29 +11,6 @@ import { createOrganisationLookup } from '../gate/lookups.ts';
 import { createGateSetup } from '../setup.ts';
 import { isAlone, runAlone, runUnderstood, type Streams, understand } from './command-line.ts';
 
-/** What no backup contains, and no one could create again. */
-function keysOf(config: Config): Readonly<Record<string, string>> {
-  return {
-    SECRET_KEY: config.SECRET_KEY,
-    ...(config.SECRET_KEY_PREVIOUS === undefined
-      ? {}
-      : { SECRET_KEY_PREVIOUS: config.SECRET_KEY_PREVIOUS }),
-    NATS_ACCOUNT_PUBLIC: config.NATS_ACCOUNT_PUBLIC,
-    NATS_ACCOUNT_SEED: config.NATS_ACCOUNT_SEED,
-    NATS_OPERATOR_SEED: config.NATS_OPERATOR_SEED,
-    NATS_CREDENTIALS: config.NATS_CREDENTIALS,
-    NATS_SYSTEM_CREDENTIALS: config.NATS_SYSTEM_CREDENTIALS,
-  };
-}
-
-function backupSettingsOf(config: Config) {
-  return {
-    databaseUrl: config.DATABASE_URL,
-    trialUrl: config.BACKUP_TRIAL_URL,
-    heartbeat: config.BACKUP_HEARTBEAT_URL,
-  };
-}
-
 /**
  * `node coordinator/main.ts operator …`: one of the operator's commands, on the coordinator's
  * machine and in its environment. Its exit code: 0 done, 1 refused, 2 unknown command. @throws
@@ -97,4 +74,27 @@ export async function operate(
     await notifications.close();
     await sql.end({ timeout: 5 });
   }
+}
+
+function backupSettingsOf(config: Config) {
+  return {
+    databaseUrl: config.DATABASE_URL,
+    trialUrl: config.BACKUP_TRIAL_URL,
+    heartbeat: config.BACKUP_HEARTBEAT_URL,
+  };
+}
+
+/** What no backup contains, and no one could create again. */
+function keysOf(config: Config): Readonly<Record<string, string>> {
+  return {
+    SECRET_KEY: config.SECRET_KEY,
+    ...(config.SECRET_KEY_PREVIOUS === undefined
+      ? {}
+      : { SECRET_KEY_PREVIOUS: config.SECRET_KEY_PREVIOUS }),
+    NATS_ACCOUNT_PUBLIC: config.NATS_ACCOUNT_PUBLIC,
+    NATS_ACCOUNT_SEED: config.NATS_ACCOUNT_SEED,
+    NATS_OPERATOR_SEED: config.NATS_OPERATOR_SEED,
+    NATS_CREDENTIALS: config.NATS_CREDENTIALS,
+    NATS_SYSTEM_CREDENTIALS: config.NATS_SYSTEM_CREDENTIALS,
+  };
 }

@@ -163,6 +163,8 @@ export async function listOrganisations(
   );
 }
 
+export const markOperator = marking(true);
+
 function marking(is_operator: boolean) {
   return async (
     { sql }: Context,
@@ -173,8 +175,6 @@ function marking(is_operator: boolean) {
     return { ...user, is_operator };
   };
 }
-
-export const markOperator = marking(true);
 
 /** It takes effect with their next request: the mark is read for each. */
 export const unmarkOperator = marking(false);

@@ -135,47 +135,67 @@ export const retrySetAsidePage: Page = {
   },
 };
 
-type Notices = OutputOf<typeof listNotices>;
-type Organisations = OutputOf<typeof listOrganisations>;
-type Probe = OutputOf<typeof listAllProbes>['items'][number];
-
 /** For lists that can grow long; the commands show all. */
 const maxRows = 50;
 
-function section(title: string, ...parts: readonly Part[]): Html {
-  return html`<section class="after"><h2>${title}</h2>${parts}</section>`;
+const kinds: Readonly<Record<Kind, string>> = {
+  https: 'https',
+  dns: 'DNS',
+  tcp: 'TCP',
+  tls: 'TLS',
+  websocket: 'WebSocket',
+  grpc: 'gRPC',
+  heartbeat: 'heartbeats',
+  domain: 'domains',
+  icmp: 'ping',
+};
+
+/** What the operator wants to know about the installation, urgent things first. */
+export const operatorPage: Page = {
+  method: 'GET',
+  path: '/operator',
+  needs: 'operator',
+  answer: async (request) => {
+    const { askHouse, query: asked } = request;
+    const [notices, figures, organisations, probes, refused, aside] = await Promise.all([
+      askHouse(listNotices),
+      askHouse(showFigures),
+      askHouse(listOrganisations, asked.cursor === undefined ? {} : { cursor: asked.cursor }),
+      askHouse(listAllProbes),
+      askHouse(listRefused),
+      askHouse(listSetAside),
+    ]);
+    return show({
+      title: notices.open > 0 ? `${notices.open} open · Operator` : 'Operator',
+      place: 'operator',
+      main: html`
+        ${heading({
+          sentence: sentenceOf(notices.open, aside.count),
+          below: 'The whole installation. Only operators see this page.',
+          actions:
+            request.with.ownRecord(true) !== undefined && linkButton('/about', 'Service status'),
+        })}
+        ${noticesOf(notices, request)}
+        ${figuresOf(figures, request)}
+        ${organisationsOf(organisations, request)}
+        ${probesOf(probes.items, request)}
+        ${refusedOf(refused, request)}
+        ${setAsideOf(aside, request)}
+      `,
+    });
+  },
+};
+
+function sentenceOf(open: number, aside: number): string {
+  const parts = [
+    ...(open > 0 ? [open === 1 ? 'One notice is open' : `${open} notices are open`] : []),
+    ...(aside > 0 ? [aside === 1 ? 'one message failed' : `${aside} messages failed`] : []),
+  ];
+  if (parts.length === 0) return 'Nothing needs your attention';
+  return parts.join(', and ').replace(/^./, (letter) => letter.toUpperCase());
 }
 
-function none(words: string): Html {
-  return html`<p class="soft">${words}</p>`;
-}
-
-function table(columns: readonly string[], rows: readonly Html[]): Html {
-  return html`
-    <div class="table-card">
-      <table class="cards">
-        <thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
-        <tbody>${rows}</tbody>
-      </table>
-    </div>
-  `;
-}
-
-/** The shown rows of a list, and how to see the others. */
-function shortTable(columns: readonly string[], rows: readonly Html[], command: string): Html {
-  return html`
-    ${table(columns, rows.slice(0, maxRows))}
-    ${
-      rows.length > maxRows &&
-      html`
-        <p class="soft">
-          These are the
-          first ${maxRows} of ${countText(rows.length)}. <code>${command}</code> prints all.
-        </p>
-      `
-    }
-  `;
-}
+type Notices = OutputOf<typeof listNotices>;
 
 function noticesOf({ items }: Notices, { times }: OperatorsRequest): Html {
   const open = items.filter(({ ended_at }) => ended_at === null);
@@ -211,32 +231,39 @@ function noticesOf({ items }: Notices, { times }: OperatorsRequest): Html {
   );
 }
 
-const kinds: Readonly<Record<Kind, string>> = {
-  https: 'https',
-  dns: 'DNS',
-  tcp: 'TCP',
-  tls: 'TLS',
-  websocket: 'WebSocket',
-  grpc: 'gRPC',
-  heartbeat: 'heartbeats',
-  domain: 'domains',
-  icmp: 'ping',
-};
+function section(title: string, ...parts: readonly Part[]): Html {
+  return html`<section class="after"><h2>${title}</h2>${parts}</section>`;
+}
 
-function zonesText({
-  version,
-  released_on,
-  least_age_days: days,
-}: OutputOf<typeof showFigures>['time_zone_data']): Part {
-  if (version === null) return 'unknown';
-  const age =
-    days === null
-      ? null
-      : `${released_on === null ? 'at least ' : ''}${days === 1 ? '1 day' : `${countText(days)} days`} old`;
-  const note = [released_on === null ? null : `of ${released_on}`, age].filter(
-    (part) => part !== null,
-  );
-  return html`${version}<span class="note">${note.join(', ')}</span>`;
+function none(words: string): Html {
+  return html`<p class="soft">${words}</p>`;
+}
+
+/** The shown rows of a list, and how to see the others. */
+function shortTable(columns: readonly string[], rows: readonly Html[], command: string): Html {
+  return html`
+    ${table(columns, rows.slice(0, maxRows))}
+    ${
+      rows.length > maxRows &&
+      html`
+        <p class="soft">
+          These are the
+          first ${maxRows} of ${countText(rows.length)}. <code>${command}</code> prints all.
+        </p>
+      `
+    }
+  `;
+}
+
+function table(columns: readonly string[], rows: readonly Html[]): Html {
+  return html`
+    <div class="table-card">
+      <table class="cards">
+        <thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+        <tbody>${rows}</tbody>
+      </table>
+    </div>
+  `;
 }
 
 function figuresOf(figures: OutputOf<typeof showFigures>, { times }: OperatorsRequest): Html {
@@ -284,6 +311,24 @@ function figuresOf(figures: OutputOf<typeof showFigures>, { times }: OperatorsRe
   );
 }
 
+function zonesText({
+  version,
+  released_on,
+  least_age_days: days,
+}: OutputOf<typeof showFigures>['time_zone_data']): Part {
+  if (version === null) return 'unknown';
+  const age =
+    days === null
+      ? null
+      : `${released_on === null ? 'at least ' : ''}${days === 1 ? '1 day' : `${countText(days)} days`} old`;
+  const note = [released_on === null ? null : `of ${released_on}`, age].filter(
+    (part) => part !== null,
+  );
+  return html`${version}<span class="note">${note.join(', ')}</span>`;
+}
+
+type Organisations = OutputOf<typeof listOrganisations>;
+
 function organisationsOf({ items, next_cursor }: Organisations, { times }: OperatorsRequest): Html {
   return section(
     'Organisations',
@@ -317,11 +362,7 @@ function organisationsOf({ items, next_cursor }: Organisations, { times }: Opera
   );
 }
 
-function stateOf({ quarantined, location, last_seen_at }: Probe): readonly [State, string] {
-  if (location === 'doubted') return ['verifying', 'Location doubtful'];
-  if (quarantined) return ['verifying', 'Quarantined'];
-  return last_seen_at === null ? ['pending', 'Never connected'] : ['up', 'Trusted'];
-}
+type Probe = OutputOf<typeof listAllProbes>['items'][number];
 
 function probesOf(items: readonly Probe[], { times }: OperatorsRequest): Html {
   const inUse = items.filter(({ revoked_at }) => revoked_at === null);
@@ -361,6 +402,12 @@ function probesOf(items: readonly Probe[], { times }: OperatorsRequest): Html {
           'probe list',
         ),
   );
+}
+
+function stateOf({ quarantined, location, last_seen_at }: Probe): readonly [State, string] {
+  if (location === 'doubted') return ['verifying', 'Location doubtful'];
+  if (quarantined) return ['verifying', 'Quarantined'];
+  return last_seen_at === null ? ['pending', 'Never connected'] : ['up', 'Trusted'];
 }
 
 function refusedOf({ items }: OutputOf<typeof listRefused>, { times }: OperatorsRequest): Html {
@@ -423,48 +470,3 @@ function setAsideOf({ items }: OutputOf<typeof listSetAside>, { times }: Operato
         ),
   );
 }
-
-function sentenceOf(open: number, aside: number): string {
-  const parts = [
-    ...(open > 0 ? [open === 1 ? 'One notice is open' : `${open} notices are open`] : []),
-    ...(aside > 0 ? [aside === 1 ? 'one message failed' : `${aside} messages failed`] : []),
-  ];
-  if (parts.length === 0) return 'Nothing needs your attention';
-  return parts.join(', and ').replace(/^./, (letter) => letter.toUpperCase());
-}
-
-/** What the operator wants to know about the installation, urgent things first. */
-export const operatorPage: Page = {
-  method: 'GET',
-  path: '/operator',
-  needs: 'operator',
-  answer: async (request) => {
-    const { askHouse, query: asked } = request;
-    const [notices, figures, organisations, probes, refused, aside] = await Promise.all([
-      askHouse(listNotices),
-      askHouse(showFigures),
-      askHouse(listOrganisations, asked.cursor === undefined ? {} : { cursor: asked.cursor }),
-      askHouse(listAllProbes),
-      askHouse(listRefused),
-      askHouse(listSetAside),
-    ]);
-    return show({
-      title: notices.open > 0 ? `${notices.open} open · Operator` : 'Operator',
-      place: 'operator',
-      main: html`
-        ${heading({
-          sentence: sentenceOf(notices.open, aside.count),
-          below: 'The whole installation. Only operators see this page.',
-          actions:
-            request.with.ownRecord(true) !== undefined && linkButton('/about', 'Service status'),
-        })}
-        ${noticesOf(notices, request)}
-        ${figuresOf(figures, request)}
-        ${organisationsOf(organisations, request)}
-        ${probesOf(probes.items, request)}
-        ${refusedOf(refused, request)}
-        ${setAsideOf(aside, request)}
-      `,
-    });
-  },
-};

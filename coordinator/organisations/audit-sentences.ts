@@ -175,16 +175,6 @@ export function auditSentence(operation: string): string {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** What a change of several monitors did, by what it wrote down. */
-function bulkVerb(after: Values): string | undefined {
-  if ('muted' in after) return after.muted === true ? 'Muted' : 'Unmuted';
-  const verbs = {
-    ...{ paused: 'Paused', resumed: 'Resumed', deleted: 'Deleted' },
-    ...{ added: 'Tagged', removed: 'Untagged', group: 'Moved' },
-  };
-  return Object.entries(verbs).find(([key]) => key in after)?.[1];
-}
-
 /** What an entry says. */
 export function entrySentence(
   operation: string,
@@ -195,6 +185,16 @@ export function entrySentence(
   return verb === undefined || !Array.isArray(names)
     ? auditSentence(operation)
     : `${verb} ${names.length === 1 ? 'monitor' : `${names.length} monitors`}`;
+}
+
+/** What a change of several monitors did, by what it wrote down. */
+function bulkVerb(after: Values): string | undefined {
+  if ('muted' in after) return after.muted === true ? 'Muted' : 'Unmuted';
+  const verbs = {
+    ...{ paused: 'Paused', resumed: 'Resumed', deleted: 'Deleted' },
+    ...{ added: 'Tagged', removed: 'Untagged', group: 'Moved' },
+  };
+  return Object.entries(verbs).find(([key]) => key in after)?.[1];
 }
 
 /** What people are not shown. */

@@ -29,20 +29,6 @@ type Ending = {
   readonly ends_at: Date;
 };
 
-async function mailOwners(
-  sql: Queryable,
-  { id, name, time_zone, ends_at }: Ending,
-  what: 'ends-soon' | 'gone',
-  at: Date,
-): Promise<void> {
-  const owners = (await ownersOf(sql, [id])).get(id) ?? [];
-  const about = { what, organisation: name, by: null, ends_at: ends_at.toISOString(), time_zone };
-  await postMails(
-    sql,
-    owners.map((recipient) => ({ kind: 'organisation', recipient, about, at })),
-  );
-}
-
 /**
  * Mails the owners of one organisation a last time before its deletion. Returns false when all were
  * notified.
@@ -59,6 +45,20 @@ export async function warnOfEnd(sql: Queryable, at: Date, endsBefore: Date): Pro
   return true;
 }
 
+async function mailOwners(
+  sql: Queryable,
+  { id, name, time_zone, ends_at }: Ending,
+  what: 'ends-soon' | 'gone',
+  at: Date,
+): Promise<void> {
+  const owners = (await ownersOf(sql, [id])).get(id) ?? [];
+  const about = { what, organisation: name, by: null, ends_at: ends_at.toISOString(), time_zone };
+  await postMails(
+    sql,
+    owners.map((recipient) => ({ kind: 'organisation', recipient, about, at })),
+  );
+}
+
 /** Organisations past their deletion date, the longest first. */
 export async function organisationsToEnd(sql: Queryable, at: Date): Promise<string[]> {
   return (
@@ -66,6 +66,34 @@ export async function organisationsToEnd(sql: Queryable, at: Date): Promise<stri
       { id: string }[]
     >`select id from organisations where ends_at <= ${at} order by ends_at, id limit 100`
   ).map(({ id }) => id);
+}
+
+export type BatchSize = { readonly rows: number; readonly monitors: number };
+
+/**
+ * The next batch of an organisation. `more`: there is more to do now; `later`: others must receive
+ * announcements first; `gone`: nothing is left.
+ */
+export async function endOrganisation(
+  sql: Queryable,
+  id: string,
+  at: Date,
+  { rows, monitors }: BatchSize,
+): Promise<'more' | 'later' | 'gone'> {
+  const [ending] = await sql<Ending[]>`
+    select id, name, time_zone, ends_at from organisations where id = ${id}
+      and ends_at <= ${at} for no key update skip locked`;
+  if (!ending) return 'later';
+  if (await shut(sql, id, at)) return 'more';
+  if (await forgetRows(sql, id, rows)) return 'more';
+  if (await letGo(sql, ending, at)) return 'more';
+  if (await removeMonitors(sql, id, monitors)) return 'more';
+  if (await endPingKeysOf(sql, id)) return 'more';
+  if (await revokeOneProbe(sql, id)) return 'more';
+  if (await isStillNotified(sql, id)) return 'later';
+  if (await forgetLog(sql, id, rows)) return 'more';
+  await removeLast(sql, ending, at);
+  return 'gone';
 }
 
 /** From here on nothing can be undone, and no program or probe gets access. */
@@ -165,34 +193,6 @@ async function removeLast(sql: Queryable, { id, name }: Ending, at: Date): Promi
     operation: 'endOrganisation',
     changed: { about: { id }, before: { name } },
   });
-}
-
-export type BatchSize = { readonly rows: number; readonly monitors: number };
-
-/**
- * The next batch of an organisation. `more`: there is more to do now; `later`: others must receive
- * announcements first; `gone`: nothing is left.
- */
-export async function endOrganisation(
-  sql: Queryable,
-  id: string,
-  at: Date,
-  { rows, monitors }: BatchSize,
-): Promise<'more' | 'later' | 'gone'> {
-  const [ending] = await sql<Ending[]>`
-    select id, name, time_zone, ends_at from organisations where id = ${id}
-      and ends_at <= ${at} for no key update skip locked`;
-  if (!ending) return 'later';
-  if (await shut(sql, id, at)) return 'more';
-  if (await forgetRows(sql, id, rows)) return 'more';
-  if (await letGo(sql, ending, at)) return 'more';
-  if (await removeMonitors(sql, id, monitors)) return 'more';
-  if (await endPingKeysOf(sql, id)) return 'more';
-  if (await revokeOneProbe(sql, id)) return 'more';
-  if (await isStillNotified(sql, id)) return 'later';
-  if (await forgetLog(sql, id, rows)) return 'more';
-  await removeLast(sql, ending, at);
-  return 'gone';
 }
 
 /**

@@ -16,14 +16,6 @@ type Part = {
   readonly where: string;
 };
 
-function of(table: string): string {
-  return `${table}.organisation_id = $1`;
-}
-
-function many(columns: string, from: string, order: string): string {
-  return `(select coalesce(json_agg(to_jsonb(x) order by x.${order}), '[]') from (select ${columns} from ${from}) x)`;
-}
-
 /** Of a deleted monitor, without fingerprints of what lets in. */
 const restorable = [
   'monitors',
@@ -175,6 +167,14 @@ const parts = {
     where: of('a'),
   },
 } as const satisfies Record<string, Part>;
+
+function of(table: string): string {
+  return `${table}.organisation_id = $1`;
+}
+
+function many(columns: string, from: string, order: string): string {
+  return `(select coalesce(json_agg(to_jsonb(x) order by x.${order}), '[]') from (select ${columns} from ${from}) x)`;
+}
 
 export type ExportPart = keyof typeof parts;
 

@@ -7,6 +7,23 @@ import { muteOf } from '../notifications/mute-queries.ts';
 import { obstacleOf } from '../notifications/policy.ts';
 import type * as contract from './contract.ts';
 
+export async function showFrame({
+  sql,
+  organisation,
+  now,
+  with: { door },
+}: InOrganisation): OperationResult<OutputOf<typeof contract.showFrame>> {
+  const row = await readFrame(sql, organisation.id, new Date(now));
+  return {
+    open_incidents: row.open,
+    mute:
+      row.mute === null
+        ? { until: null, by: null }
+        : { until: new Date(row.mute.until).toISOString(), by: row.mute.by },
+    delivery: deliveryOf(row, door.mail, now),
+  };
+}
+
 type FrameRow = {
   readonly open: number;
   /** As text: it comes from JSON. */
@@ -65,22 +82,5 @@ function deliveryOf(
     can_deliver:
       !isNeeded || open.some(({ obstacle, is_verified }) => is_verified && obstacle === undefined),
     failing,
-  };
-}
-
-export async function showFrame({
-  sql,
-  organisation,
-  now,
-  with: { door },
-}: InOrganisation): OperationResult<OutputOf<typeof contract.showFrame>> {
-  const row = await readFrame(sql, organisation.id, new Date(now));
-  return {
-    open_incidents: row.open,
-    mute:
-      row.mute === null
-        ? { until: null, by: null }
-        : { until: new Date(row.mute.until).toISOString(), by: row.mute.by },
-    delivery: deliveryOf(row, door.mail, now),
   };
 }

@@ -54,15 +54,15 @@ export const keptMs = 7 * day;
 /** How long before the end its owners are mailed for the last time. */
 export const lastWordMs = day;
 
+export function isSameName(typed: string, name: string): boolean {
+  return asTyped(typed) === asTyped(name);
+}
+
 /**
  * As people see and type it: invisible blanks and different encodings of one letter do not count.
  */
 function asTyped(name: string): string {
   return name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
-}
-
-export function isSameName(typed: string, name: string): boolean {
-  return asTyped(typed) === asTyped(name);
 }
 
 const roles = ['owner', 'admin', 'member', 'viewer'] as const;
@@ -71,24 +71,24 @@ export type Role = (typeof roles)[number];
 const scopes = ['read', 'read_write'] as const;
 export type Scope = (typeof scopes)[number];
 
-function isRole(text: string): text is Role {
-  return roles.some((role) => role === text);
-}
-
-function isScope(text: string): text is Scope {
-  return scopes.some((scope) => scope === text);
-}
-
 /** @throws Refusal `role_unknown`. */
 export function roleFrom(text: string): Role {
   if (isRole(text)) return text;
   throw new Refusal('role_unknown', { role: `must be one of ${roles.join(', ')}.` });
 }
 
+function isRole(text: string): text is Role {
+  return roles.some((role) => role === text);
+}
+
 /** @throws Refusal `scope_unknown`. */
 export function scopeFrom(text: string): Scope {
   if (isScope(text)) return text;
   throw new Refusal('scope_unknown', { scope: `must be one of ${scopes.join(', ')}.` });
+}
+
+function isScope(text: string): text is Scope {
+  return scopes.some((scope) => scope === text);
 }
 
 /** Viewers may only read; all others may change what the organisation monitors. */

@@ -116,20 +116,6 @@ export async function createUser(
 }
 
 /**
- * Ends the invitations that the member may not make any more: one of their own, to another mailbox,
- * would give the role back.
- */
-async function endInvitations(
-  { sql, organisation }: InOrganisation,
-  { user_id, role }: MemberRow,
-  next: Role | null,
-): Promise<void> {
-  if (next === 'owner' || !mayManage(role)) return;
-  const ofOwners = next !== null && mayManage(next);
-  await deleteInvitationsBy(sql, organisation.id, user_id, { ofOwners });
-}
-
-/**
  * The member's own things in the organisation are deleted: tokens, assistants, their own channels.
  */
 export async function leaveOrganisation(
@@ -145,6 +131,20 @@ export async function leaveOrganisation(
   await deleteMember(sql, organisation.id, member.user_id);
   await endInvitations(context, member, null);
   return { id: organisation.id };
+}
+
+/**
+ * Ends the invitations that the member may not make any more: one of their own, to another mailbox,
+ * would give the role back.
+ */
+async function endInvitations(
+  { sql, organisation }: InOrganisation,
+  { user_id, role }: MemberRow,
+  next: Role | null,
+): Promise<void> {
+  if (next === 'owner' || !mayManage(role)) return;
+  const ofOwners = next !== null && mayManage(next);
+  await deleteInvitationsBy(sql, organisation.id, user_id, { ofOwners });
 }
 
 export async function removeMember(
@@ -227,6 +227,8 @@ export async function listInvitations({
   };
 }
 
+export const inviteMember = inSteps({ before: beforeInvite, act: actInvite });
+
 /**
  * Limits mails in our name to addresses that someone else chose: few per mailbox, and few per
  * organisation.
@@ -280,8 +282,6 @@ async function actInvite(
   return { id, email, role, address, expires_at: expires_at.toISOString() };
 }
 
-export const inviteMember = inSteps({ before: beforeInvite, act: actInvite });
-
 export async function withdrawInvitation(
   { sql, organisation }: InOrganisation,
   { invitation_id }: InputOf<typeof contract.withdrawInvitation>,
@@ -304,21 +304,6 @@ export async function listMembers({
       joined_at: created_at.toISOString(),
     })),
   };
-}
-
-/** All owners are notified, whoever did it. */
-async function mailOwners(
-  { sql, organisation: { id, name, time_zone }, caller, now }: InOrganisation,
-  what: 'ends' | 'kept',
-  endsAt: Date,
-): Promise<void> {
-  const by = caller.user === null ? null : ((await ownName(sql, caller.user)) ?? null);
-  const about = { what, organisation: name, by, ends_at: endsAt.toISOString(), time_zone };
-  const owners = (await ownersOf(sql, [id])).get(id) ?? [];
-  await postMails(
-    sql,
-    owners.map((recipient) => ({ kind: 'organisation', recipient, about, at: new Date(now) })),
-  );
 }
 
 /**
@@ -344,6 +329,21 @@ export async function endOrganisation(
   await mailOwners(context, 'ends', endsAt);
   note({ before: { ends_at: null }, after: { ends_at: endsAt.toISOString(), paused } });
   return { id: organisation.id, ends_at: endsAt.toISOString(), paused };
+}
+
+/** All owners are notified, whoever did it. */
+async function mailOwners(
+  { sql, organisation: { id, name, time_zone }, caller, now }: InOrganisation,
+  what: 'ends' | 'kept',
+  endsAt: Date,
+): Promise<void> {
+  const by = caller.user === null ? null : ((await ownName(sql, caller.user)) ?? null);
+  const about = { what, organisation: name, by, ends_at: endsAt.toISOString(), time_zone };
+  const owners = (await ownersOf(sql, [id])).get(id) ?? [];
+  await postMails(
+    sql,
+    owners.map((recipient) => ({ kind: 'organisation', recipient, about, at: new Date(now) })),
+  );
 }
 
 export async function keepOrganisation(
@@ -417,6 +417,22 @@ export async function beginExport({
   };
 }
 
+export async function readExport(
+  { sql, organisation, with: dependencies }: InOrganisation,
+  input: InputOf<typeof contract.readExport>,
+): OperationResult<OutputOf<typeof contract.readExport>> {
+  const { part } = input;
+  if (!isExportPart(part))
+    throw new Refusal('request_malformed', { part: `must be one of ${exportParts.join(', ')}.` });
+  return pageOf(
+    dependencies.cursors,
+    ['export', organisation.id, part],
+    { ...input, limit: maxRowsOf(part, input.limit) },
+    (from, limit) => exportPage(sql, organisation.id, part, from ?? beforeAll, limit),
+    (row) => masked(dependencies, part, row),
+  );
+}
+
 /**
  * A secret that was stored before its field counted as secret is masked, too. The columns are those
  * of `organisations/export.ts`.
@@ -441,24 +457,27 @@ function masked(
   return row;
 }
 
-export async function readExport(
-  { sql, organisation, with: dependencies }: InOrganisation,
-  input: InputOf<typeof contract.readExport>,
-): OperationResult<OutputOf<typeof contract.readExport>> {
-  const { part } = input;
-  if (!isExportPart(part))
-    throw new Refusal('request_malformed', { part: `must be one of ${exportParts.join(', ')}.` });
+export async function listAudit(
+  { sql, organisation, with: { cursors } }: InOrganisation,
+  input: InputOf<typeof api.listAudit>,
+): OperationResult<OutputOf<typeof api.listAudit>> {
+  const { who, operation } = input;
+  const at = (moment: typeof input.from): number | null =>
+    moment === null ? null : epochOf(moment, organisation.time_zone);
+  const filter = {
+    who,
+    operation,
+    from: at(input.from),
+    until: at(input.until),
+    without: unlistedOperations,
+  };
   return pageOf(
-    dependencies.cursors,
-    ['export', organisation.id, part],
-    { ...input, limit: maxRowsOf(part, input.limit) },
-    (from, limit) => exportPage(sql, organisation.id, part, from ?? beforeAll, limit),
-    (row) => masked(dependencies, part, row),
+    cursors,
+    ['audit', organisation.id, who, operation, filter.from, filter.until],
+    input,
+    (from, limit) => auditPage(sql, organisation.id, filter, from ?? afterAll, limit),
+    entryJson,
   );
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> | null {
-  return isRecord(value) ? value : null;
 }
 
 function entryJson({
@@ -490,27 +509,8 @@ function entryJson({
   };
 }
 
-export async function listAudit(
-  { sql, organisation, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof api.listAudit>,
-): OperationResult<OutputOf<typeof api.listAudit>> {
-  const { who, operation } = input;
-  const at = (moment: typeof input.from): number | null =>
-    moment === null ? null : epochOf(moment, organisation.time_zone);
-  const filter = {
-    who,
-    operation,
-    from: at(input.from),
-    until: at(input.until),
-    without: unlistedOperations,
-  };
-  return pageOf(
-    cursors,
-    ['audit', organisation.id, who, operation, filter.from, filter.until],
-    input,
-    (from, limit) => auditPage(sql, organisation.id, filter, from ?? afterAll, limit),
-    entryJson,
-  );
+function record(value: unknown): Readonly<Record<string, unknown>> | null {
+  return isRecord(value) ? value : null;
 }
 
 export async function getAuditChoices({

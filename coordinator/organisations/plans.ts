@@ -90,14 +90,14 @@ export const planNames = [
 /** Checks that are older are accepted for nobody. */
 export const leastCheckDays = Math.min(...Object.values(plans).map(({ check_days }) => check_days));
 
-function isPlanName(text: string): text is PlanName {
-  return Object.hasOwn(plans, text);
-}
-
 /** The plan of this name. @throws Refusal when there is none. */
 export function planNamed(text: string): PlanName {
   if (isPlanName(text)) return text;
   throw new Refusal('plan_unknown', { plan: `must be one of ${Object.keys(plans).join(', ')}.` });
+}
+
+function isPlanName(text: string): text is PlanName {
+  return Object.hasOwn(plans, text);
 }
 
 const counted = {

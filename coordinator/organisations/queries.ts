@@ -41,12 +41,6 @@ export type AuditFilter = {
   readonly without: readonly string[];
 };
 
-function idIn(sql: Queryable, key: string) {
-  return sql`
-  case when changed->'about'->>${key} ~ '^[0-9a-f-]{36}$'
-    then (changed->'about'->>${key})::uuid end`;
-}
-
 /** The audit log of an organisation, newest first. */
 export function auditPage(
   sql: Queryable,
@@ -79,6 +73,12 @@ export function auditPage(
     order by key desc limit ${limit}`;
 }
 
+function idIn(sql: Queryable, key: string) {
+  return sql`
+  case when changed->'about'->>${key} ~ '^[0-9a-f-]{36}$'
+    then (changed->'about'->>${key})::uuid end`;
+}
+
 /** The actors and operations that occur in the log. */
 export async function auditChoices(
   sql: Queryable,
@@ -107,10 +107,6 @@ export type OrganisationRow = NewOrganisation & {
   readonly ends_at: number | null;
 };
 
-function columns(sql: Queryable) {
-  return sql`o.id, o.name, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at`;
-}
-
 export async function insertOrganisation(
   sql: Queryable,
   { id, name, plan, time_zone }: NewOrganisation,
@@ -127,6 +123,10 @@ export async function organisationById(
     OrganisationRow[]
   >`select ${columns(sql)} from organisations o where o.id = ${id}`;
   return row;
+}
+
+function columns(sql: Queryable) {
+  return sql`o.id, o.name, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at`;
 }
 
 /**

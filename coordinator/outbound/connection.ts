@@ -28,11 +28,6 @@ export class UnknownName extends Error {
 /** All addresses of a name. @throws UnknownName. */
 export type Lookup = (name: string) => Promise<readonly string[]>;
 
-/** Error codes that mean: the name, or an address of the kind, does not exist. */
-function isAbsent(error: unknown): boolean {
-  return ['ENOTFOUND', 'ENODATA', 'EBADNAME'].includes(codeOf(error));
-}
-
 /**
  * Asks the machine's resolvers without the four threads of getaddrinfo, which foreign names could
  * block for all. Single labels, and names that the resolvers do not know, may be the machine's own
@@ -66,6 +61,11 @@ export function createLookup(): Lookup {
       throw new UnknownName({ cause: error });
     }
   };
+}
+
+/** Error codes that mean: the name, or an address of the kind, does not exist. */
+function isAbsent(error: unknown): boolean {
+  return ['ENOTFOUND', 'ENODATA', 'EBADNAME'].includes(codeOf(error));
 }
 
 /**

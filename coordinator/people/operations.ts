@@ -192,6 +192,8 @@ export async function updateProfile(
   return { name };
 }
 
+export const changeEmail = inSteps({ before: beforeEmail, act: actEmail });
+
 async function beforeEmail(
   { person, with: { attempts, door } }: Early<OwnScope>,
   input: InputOf<typeof contract.changeEmail>,
@@ -243,7 +245,7 @@ async function actEmail(
   return { email, must_confirm: false };
 }
 
-export const changeEmail = inSteps({ before: beforeEmail, act: actEmail });
+export const changePassword = inSteps({ before: beforePassword, act: actPassword });
 
 function beforePassword(
   _: Early<OwnScope>,
@@ -262,5 +264,3 @@ async function actPassword(
   await replacePassword(context, { user, email }, password_hash, also);
   return { session: await beginSession({ ...context, visitor: from }, user) };
 }
-
-export const changePassword = inSteps({ before: beforePassword, act: actPassword });

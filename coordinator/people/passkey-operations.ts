@@ -80,6 +80,8 @@ export async function beginPasskey(
   };
 }
 
+export const addPasskey = inSteps({ before, act });
+
 async function before(
   { with: instruments }: Early<OwnScope>,
   { name, answer }: InputOf<typeof contract.addPasskey>,
@@ -109,8 +111,6 @@ async function act(
   return { id, name };
 }
 
-export const addPasskey = inSteps({ before, act });
-
 export async function removePasskey(
   { sql, note, person }: ByPerson,
   { passkey_id: id }: InputOf<typeof contract.removePasskey>,
@@ -119,6 +119,8 @@ export async function removePasskey(
   note({ before: { passkey: name } });
   return { id, name };
 }
+
+export const proveAgain = inSteps({ before: proveAgainBefore, act: proveAgainAct });
 
 async function proveAgainBefore(
   { pool, person, with: { attempts } }: Early<OwnScope>,
@@ -140,8 +142,6 @@ async function proveAgainAct({
   return { proven: true };
 }
 
-export const proveAgain = inSteps({ before: proveAgainBefore, act: proveAgainAct });
-
 export async function beginProof(
   context: ByPerson,
 ): OperationResult<OutputOf<typeof contract.beginProof>> {
@@ -156,6 +156,8 @@ export async function beginProof(
   });
   return { options: await requestOptions({ place, challenge }, own) };
 }
+
+export const proveByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
 
 /** Another user's passkey does not prove who signed in here. */
 async function byPasskeyBefore(
@@ -179,19 +181,6 @@ async function byPasskeyAct(
   return { proven: true };
 }
 
-export const proveByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
-
-function isOn(): Refusal {
-  return new Refusal(
-    'second_factor_on',
-    'Two-step verification is already on. Turn it off first to set it up again.',
-  );
-}
-
-function isOff(): Refusal {
-  return new Refusal('second_factor_off', 'Signing in takes no second step.');
-}
-
 export async function showSecondFactor({
   sql,
   person,
@@ -211,10 +200,11 @@ export async function proposeSecondFactor({
   return { secret: newTotpSecret() };
 }
 
-async function newCodes({ sql, person, with: { accountSecrets } }: ByPerson): Promise<string[]> {
-  const { shown, fingerprints } = await mintRecoveryCodes(accountSecrets, person.user);
-  await replaceCodes(sql, person.user, fingerprints);
-  return [...shown];
+function isOn(): Refusal {
+  return new Refusal(
+    'second_factor_on',
+    'Two-step verification is already on. Turn it off first to set it up again.',
+  );
 }
 
 /**
@@ -241,11 +231,21 @@ export async function startSecondFactor(
   return { recovery_codes: await newCodes(context) };
 }
 
+async function newCodes({ sql, person, with: { accountSecrets } }: ByPerson): Promise<string[]> {
+  const { shown, fingerprints } = await mintRecoveryCodes(accountSecrets, person.user);
+  await replaceCodes(sql, person.user, fingerprints);
+  return [...shown];
+}
+
 export async function replaceRecoveryCodes(
   context: ByPerson,
 ): OperationResult<OutputOf<typeof contract.replaceRecoveryCodes>> {
   if (!(await hasSecondFactor(context.sql, context.person.user))) throw isOff();
   return { recovery_codes: await newCodes(context) };
+}
+
+function isOff(): Refusal {
+  return new Refusal('second_factor_off', 'Signing in takes no second step.');
 }
 
 export async function endSecondFactor({

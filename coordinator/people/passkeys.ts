@@ -147,11 +147,6 @@ export async function useChallenge(
   );
 }
 
-/** Loaded only when someone uses a passkey: it knows every kind of certificate there is. */
-function library() {
-  return import('@simplewebauthn/server');
-}
-
 type Transport = NonNullable<WebAuthnCredential['transports']>[number];
 
 const transports = [
@@ -163,10 +158,6 @@ const transports = [
   'smart-card',
   'usb',
 ] as const satisfies Transport[];
-
-function transportsIn(given: readonly string[]): Transport[] {
-  return transports.filter((each) => given.includes(each));
-}
 
 const envelope = { id: z.string(), rawId: z.string(), type: z.literal('public-key') };
 
@@ -188,42 +179,10 @@ const signedShape = z.object({
   }),
 });
 
-function refused(cause?: unknown): Refusal {
-  return Object.assign(
-    new Refusal(
-      'passkey_refused',
-      'The answer of the passkey is not one to what was asked; try again.',
-    ),
-    { cause },
-  );
-}
-
-function read<Shape extends z.ZodType>(shape: Shape, text: string): z.infer<Shape> {
-  try {
-    return shape.parse(JSON.parse(text));
-  } catch (error) {
-    throw refused(error);
-  }
-}
-
-/** The signed data contains its challenge; the database knows whether we issued it. */
-function challengeIn({
-  response,
-}: {
-  readonly response: { readonly clientDataJSON: string };
-}): string {
-  const text = Buffer.from(response.clientDataJSON, 'base64url').toString();
-  return read(z.object({ challenge: z.string() }), text).challenge;
-}
-
 /** Ed25519, P-256 and RSA: what every device supports, whatever else this Node could do. */
 const supportedAlgorithmIDs = [-8, -7, -257];
 
 type PasskeyChallenge = { readonly place: PasskeyPlace; readonly challenge: string };
-
-function bytesOf(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(Buffer.from(text, 'base64url'));
-}
 
 /**
  * Options for passkeys, and verification of their answers (WebAuthn, level 3). Answers have the
@@ -253,6 +212,15 @@ export async function creationOptions(
   return JSON.stringify(options);
 }
 
+/** Loaded only when someone uses a passkey: it knows every kind of certificate there is. */
+function library() {
+  return import('@simplewebauthn/server');
+}
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(Buffer.from(text, 'base64url'));
+}
+
 /** For `navigator.credentials.get`: any passkey for this site, or one of these. */
 export async function requestOptions(
   { place, challenge }: PasskeyChallenge,
@@ -270,6 +238,10 @@ export async function requestOptions(
     ...(of.length === 0 ? {} : { allowCredentials }),
   });
   return JSON.stringify(options);
+}
+
+function transportsIn(given: readonly string[]): Transport[] {
+  return transports.filter((each) => given.includes(each));
 }
 
 export type NewPasskey = Pick<
@@ -313,6 +285,34 @@ export async function createdPasskey(
     transports: transportsIn(response.transports),
     is_synced,
   };
+}
+
+function read<Shape extends z.ZodType>(shape: Shape, text: string): z.infer<Shape> {
+  try {
+    return shape.parse(JSON.parse(text));
+  } catch (error) {
+    throw refused(error);
+  }
+}
+
+function refused(cause?: unknown): Refusal {
+  return Object.assign(
+    new Refusal(
+      'passkey_refused',
+      'The answer of the passkey is not one to what was asked; try again.',
+    ),
+    { cause },
+  );
+}
+
+/** The signed data contains its challenge; the database knows whether we issued it. */
+function challengeIn({
+  response,
+}: {
+  readonly response: { readonly clientDataJSON: string };
+}): string {
+  const text = Buffer.from(response.clientDataJSON, 'base64url').toString();
+  return read(z.object({ challenge: z.string() }), text).challenge;
 }
 
 /**
@@ -375,10 +375,6 @@ export function unknownPasskey(): Refusal {
   return new Refusal('passkey_unknown', 'This passkey is not known here, or was removed.');
 }
 
-function stale(): Refusal {
-  return new Refusal('passkey_refused', 'This took too long, or was done already; try again.');
-}
-
 type Asking = { readonly purpose: ChallengePurpose; readonly user: string | null };
 
 export async function issueChallenge(
@@ -404,6 +400,10 @@ export async function takeAnswer(
 ): Promise<void> {
   const fingerprint = await accountSecrets.fingerprint('passkey challenge', challenge);
   if (!(await useChallenge(sql, { ...asking, fingerprint, now: new Date(now) }))) throw stale();
+}
+
+function stale(): Refusal {
+  return new Refusal('passkey_refused', 'This took too long, or was done already; try again.');
 }
 
 export type Signed = { readonly passkey: PasskeyRow; readonly use: PasskeyUse };

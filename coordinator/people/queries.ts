@@ -279,14 +279,6 @@ export type InvitationRow = {
   readonly expires_at: Date;
 };
 
-function invitations(sql: Queryable) {
-  return sql`
-  select i.id, i.email, i.role, i.organisation_id, o.name as organisation, u.email as inviter,
-    i.created_at, i.expires_at
-  from invitations i join organisations o on o.id = i.organisation_id left join users u
-    on u.id = i.invited_by`;
-}
-
 export async function invitationBy(
   sql: Queryable,
   fingerprint: Buffer,
@@ -296,6 +288,14 @@ export async function invitationBy(
     InvitationRow[]
   >`${invitations(sql)} where i.fingerprint = ${fingerprint} and i.expires_at > ${now}`;
   return row;
+}
+
+function invitations(sql: Queryable) {
+  return sql`
+  select i.id, i.email, i.role, i.organisation_id, o.name as organisation, u.email as inviter,
+    i.created_at, i.expires_at
+  from invitations i join organisations o on o.id = i.organisation_id left join users u
+    on u.id = i.invited_by`;
 }
 
 export async function invitationById(

@@ -8,12 +8,39 @@ import type { AccountSecrets } from './secrets.ts';
  */
 
 const count = 10;
+
+/** Ten codes as they are shown, and what is stored of them. */
+export async function mintRecoveryCodes(
+  secrets: AccountSecrets,
+  user: string,
+): Promise<{ readonly shown: readonly string[]; readonly fingerprints: readonly Buffer[] }> {
+  const codes = Array.from({ length: count }, one);
+  return {
+    shown: codes.map((code) => `${code.slice(0, 5)}-${code.slice(5)}`),
+    fingerprints: await Promise.all(codes.map((code) => fingerprint(secrets, user, code))),
+  };
+}
+
+const length = 10;
+
 /** No letter that is mistaken for another: 50 bits in ten. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
-const length = 10;
 
 function one(): string {
   return Array.from({ length }, () => alphabet.charAt(randomInt(alphabet.length))).join('');
+}
+
+function fingerprint(secrets: AccountSecrets, user: string, code: string): Promise<Buffer> {
+  return secrets.fingerprint('recovery code', `${user} ${code}`);
+}
+
+export async function recoveryFingerprint(
+  secrets: AccountSecrets,
+  user: string,
+  typed: string,
+): Promise<Buffer | undefined> {
+  const code = read(typed);
+  return code === undefined ? undefined : fingerprint(secrets, user, code);
 }
 
 /**
@@ -31,31 +58,6 @@ function read(typed: string): string | undefined {
     : undefined;
 }
 
-function fingerprint(secrets: AccountSecrets, user: string, code: string): Promise<Buffer> {
-  return secrets.fingerprint('recovery code', `${user} ${code}`);
-}
-
-/** Ten codes as they are shown, and what is stored of them. */
-export async function mintRecoveryCodes(
-  secrets: AccountSecrets,
-  user: string,
-): Promise<{ readonly shown: readonly string[]; readonly fingerprints: readonly Buffer[] }> {
-  const codes = Array.from({ length: count }, one);
-  return {
-    shown: codes.map((code) => `${code.slice(0, 5)}-${code.slice(5)}`),
-    fingerprints: await Promise.all(codes.map((code) => fingerprint(secrets, user, code))),
-  };
-}
-
-export async function recoveryFingerprint(
-  secrets: AccountSecrets,
-  user: string,
-  typed: string,
-): Promise<Buffer | undefined> {
-  const code = read(typed);
-  return code === undefined ? undefined : fingerprint(secrets, user, code);
-}
-
 const stepMs = 30_000;
 const secretBytes = 20;
 /**
@@ -63,6 +65,11 @@ const secretBytes = 20;
  * too.
  */
 const nearby = [0, -1, 1];
+
+/** 160 random bits, as apps expect. */
+export function newTotpSecret(): string {
+  return base32(randomBytes(secretBytes));
+}
 
 const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
@@ -72,18 +79,6 @@ function base32(bytes: Uint8Array): string {
   return (bits.match(/.{1,5}/g) ?? [])
     .map((five) => base32Alphabet.charAt(Number.parseInt(five.padEnd(5, '0'), 2)))
     .join('');
-}
-
-function bytesOf(text: string): Buffer {
-  const bits = [...text]
-    .map((letter) => base32Alphabet.indexOf(letter).toString(2).padStart(5, '0'))
-    .join('');
-  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
-}
-
-/** 160 random bits, as apps expect. */
-export function newTotpSecret(): string {
-  return base32(randomBytes(secretBytes));
 }
 
 /** Whether newTotpSecret() could have made it. */
@@ -103,6 +98,13 @@ export function codeOf(secret: string, step: number): string {
   const tag = createHmac('sha1', bytesOf(secret)).update(counter).digest();
   const at = tag.readUInt8(tag.length - 1) & 15;
   return String((tag.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, '0');
+}
+
+function bytesOf(text: string): Buffer {
+  const bits = [...text]
+    .map((letter) => base32Alphabet.indexOf(letter).toString(2).padStart(5, '0'))
+    .join('');
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
 
 export function stepAt(now: number): number {

@@ -58,12 +58,23 @@ export function createAccountSecrets(sql: Sql, keys: MasterKeys): AccountSecrets
  * concurrent ones is limited.
  */
 const cost = { memory: 19_456, passes: 2, parallelism: 1 } as const;
-const tagLength = 32;
+
+/**
+ * In the usual text form, so that the cost can be raised later without asking for passwords again.
+ */
+export async function hashPassword(password: string): Promise<string> {
+  const nonce = randomBytes(16);
+  const tag = await hash(password, nonce, cost);
+  return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${plain(nonce)}$${plain(tag)}`;
+}
+
+type Cost = { readonly memory: number; readonly passes: number; readonly parallelism: number };
+
 const atOnce = pLimit(2);
 
 const derive = promisify(argon2);
 
-type Cost = { readonly memory: number; readonly passes: number; readonly parallelism: number };
+const tagLength = 32;
 
 function hash(
   password: string,
@@ -84,15 +95,6 @@ function hash(
 
 function plain(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('=', '');
-}
-
-/**
- * In the usual text form, so that the cost can be raised later without asking for passwords again.
- */
-export async function hashPassword(password: string): Promise<string> {
-  const nonce = randomBytes(16);
-  const tag = await hash(password, nonce, cost);
-  return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${plain(nonce)}$${plain(tag)}`;
 }
 
 const shape = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;

@@ -54,13 +54,13 @@ export function sessionCookieOf(isSecure: boolean): string {
   return isSecure ? `__Host-${sessionCookie}` : sessionCookie;
 }
 
-function attributes(isSecure: boolean): string {
-  return `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
-}
-
 /** The value of a Set-Cookie header. */
 export function setSessionCookie(text: string, isSecure: boolean): string {
   return `${sessionCookieOf(isSecure)}=${text}; Max-Age=${oldestMs / 1000}; ${attributes(isSecure)}`;
+}
+
+function attributes(isSecure: boolean): string {
+  return `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
 }
 
 export function endSessionCookie(isSecure: boolean): string {
@@ -301,10 +301,6 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-function named(rows: typeof browsers, text: string): string | undefined {
-  return rows.find(([sign]) => sign.test(text))?.[1];
-}
-
 /** For example "Firefox on Linux". */
 export function deviceOf(userAgent: string): string {
   const browser = named(browsers, userAgent);
@@ -312,4 +308,8 @@ export function deviceOf(userAgent: string): string {
   if (browser === undefined && system === undefined) return 'An unknown device';
   if (system === undefined) return browser ?? '';
   return `${browser ?? 'A browser'} on ${system}`;
+}
+
+function named(rows: typeof browsers, text: string): string | undefined {
+  return rows.find(([sign]) => sign.test(text))?.[1];
 }

@@ -134,41 +134,16 @@ export async function enter(
   return { session: await beginSession(context, user) };
 }
 
+export const finishSignIn = inSteps({ before, act });
+
 type Code = { readonly step: number } | { readonly recovery: Buffer };
+
 type Prepared = {
   readonly user: string;
   readonly fingerprint: Buffer;
   readonly code: Code;
   readonly left: number;
 };
-
-function over(): Refusal {
-  return new Refusal('second_step_over', 'This took too long or was already done. Sign in again.');
-}
-
-function wrong(): Refusal {
-  return new Refusal('code_invalid', { code: 'is wrong, or was used already.' });
-}
-
-async function codeFrom(
-  { pool, now, with: { accountSecrets, secrets } }: Early<SignedOut>,
-  user: string,
-  typed: string,
-): Promise<{ readonly code: Code; readonly left: number } | undefined> {
-  const there = await secondFactorOf(pool, user);
-  if (!there) throw over();
-  const step = stepOfCode(
-    await secrets.open(pool, there.secret, codeSecretOf(user)),
-    typed.replaceAll(/\s/g, ''),
-    now,
-  );
-  const left = there.recovery_codes_left;
-  if (step !== undefined) return step > there.last_step ? { code: { step }, left } : undefined;
-  const recovery = await recoveryFingerprint(accountSecrets, user, typed);
-  return recovery && (await hasRecoveryCode(pool, user, recovery))
-    ? { code: { recovery }, left }
-    : undefined;
-}
 
 /**
  * Counted per account, from all hosts: a guesser here has the password already, and six digits are
@@ -194,6 +169,34 @@ async function before(
   return { user, fingerprint, ...found };
 }
 
+function over(): Refusal {
+  return new Refusal('second_step_over', 'This took too long or was already done. Sign in again.');
+}
+
+async function codeFrom(
+  { pool, now, with: { accountSecrets, secrets } }: Early<SignedOut>,
+  user: string,
+  typed: string,
+): Promise<{ readonly code: Code; readonly left: number } | undefined> {
+  const there = await secondFactorOf(pool, user);
+  if (!there) throw over();
+  const step = stepOfCode(
+    await secrets.open(pool, there.secret, codeSecretOf(user)),
+    typed.replaceAll(/\s/g, ''),
+    now,
+  );
+  const left = there.recovery_codes_left;
+  if (step !== undefined) return step > there.last_step ? { code: { step }, left } : undefined;
+  const recovery = await recoveryFingerprint(accountSecrets, user, typed);
+  return recovery && (await hasRecoveryCode(pool, user, recovery))
+    ? { code: { recovery }, left }
+    : undefined;
+}
+
+function wrong(): Refusal {
+  return new Refusal('code_invalid', { code: 'is wrong, or was used already.' });
+}
+
 async function act(
   context: ByAnonymous,
   _input: InputOf<typeof contract.finishSignIn>,
@@ -212,7 +215,7 @@ async function act(
   };
 }
 
-export const finishSignIn = inSteps({ before, act });
+export const beginPasskeySignIn = inSteps({ before: beforeBegin, act: actBegin });
 
 /**
  * A signature cannot be guessed; but each challenge is stored until it is answered, and no one
@@ -234,7 +237,7 @@ async function actBegin(
   return { options: await requestOptions({ place, challenge }) };
 }
 
-export const beginPasskeySignIn = inSteps({ before: beforeBegin, act: actBegin });
+export const signInByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
 
 function byPasskeyBefore(
   { pool, with: instruments }: Early<SignedOut>,
@@ -253,18 +256,7 @@ async function byPasskeyAct(
   return { session: await beginSession(context, signed.passkey.user_id) };
 }
 
-export const signInByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
-
-/** For an account from one host, and for a host at all accounts: this slows down guessing. */
-function triesAt(
-  email: string,
-  { address }: AnonymousCaller,
-): readonly [AttemptLimit, AttemptLimit] {
-  return [
-    { what: `password of ${email.trim().toLowerCase()} from ${hostOf(address)}`, most: 10 },
-    { what: `passwords from ${hostOf(address)}`, most: 60 },
-  ];
-}
+export const signIn = inSteps({ before: signInBefore, act: signInAct });
 
 /** The same answer after the same work, whether the account exists or not. */
 async function signInBefore(
@@ -288,6 +280,17 @@ async function signInBefore(
   return user.id;
 }
 
+/** For an account from one host, and for a host at all accounts: this slows down guessing. */
+function triesAt(
+  email: string,
+  { address }: AnonymousCaller,
+): readonly [AttemptLimit, AttemptLimit] {
+  return [
+    { what: `password of ${email.trim().toLowerCase()} from ${hostOf(address)}`, most: 10 },
+    { what: `passwords from ${hostOf(address)}`, most: 60 },
+  ];
+}
+
 function signInAct(
   context: ByAnonymous,
   _input: InputOf<typeof contract.signIn>,
@@ -295,5 +298,3 @@ function signInAct(
 ): OperationResult<OutputOf<typeof contract.signIn>> {
   return signInAs(context, user);
 }
-
-export const signIn = inSteps({ before: signInBefore, act: signInAct });

@@ -88,10 +88,6 @@ export type AlsoEnded = {
   readonly end_assistants: boolean;
 };
 
-function listed(words: readonly string[]): string {
-  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
-}
-
 /**
  * A new password ends everything that was open under the old one, including changes of address; the
  * user is notified of this, and of what stays.
@@ -133,6 +129,12 @@ export async function replacePassword(
       at: new Date(now),
     });
 }
+
+function listed(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+}
+
+export const finishSignUp = inSteps({ before, act });
 
 /**
  * Anyone may sign up with an address, but finishing requires the password: no account gets a
@@ -199,7 +201,7 @@ async function act(
   return { session: await beginSession(context, user) };
 }
 
-export const finishSignUp = inSteps({ before, act });
+export const requestPasswordReset = inSteps({ before: beforeRequest, act: actRequest });
 
 async function beforeRequest(
   { visitor, with: { attempts, door } }: Early<SignedOut>,
@@ -235,7 +237,7 @@ async function actRequest(
   return { sent: true };
 }
 
-export const requestPasswordReset = inSteps({ before: beforeRequest, act: actRequest });
+export const resetPassword = inSteps({ before: beforeReset, act: actReset });
 
 async function beforeReset(
   { visitor, with: { attempts } }: Early<SignedOut>,
@@ -274,8 +276,6 @@ async function actReset(
   return signInAs(context, user);
 }
 
-export const resetPassword = inSteps({ before: beforeReset, act: actReset });
-
 export async function showLink(
   { sql, now, with: { accountSecrets } }: ByAnonymous,
   { kind, secret }: InputOf<typeof contract.showLink>,
@@ -311,6 +311,8 @@ export async function showSignUpPolicy({
   };
 }
 
+export const signUp = inSteps({ before: signUpBefore, act: signUpAct });
+
 type Prepared = {
   readonly email: string;
   readonly name: string;
@@ -319,13 +321,6 @@ type Prepared = {
   readonly password_hash: string;
   readonly invitation: InvitationRow | undefined;
 };
-
-function closed(): Refusal {
-  return new Refusal(
-    'sign_up_closed',
-    'Sign-up is by invitation only. Ask the operator of this installation for one.',
-  );
-}
 
 /**
  * Validates everything before the address is looked up, and hashes the password whether the account
@@ -360,6 +355,13 @@ async function signUpBefore(
     { what: `sign-ups from ${hostOf(visitor.address)}`, most: 20 },
   ]);
   return { email, name, ...own, password_hash: await hashPassword(password), invitation };
+}
+
+function closed(): Refusal {
+  return new Refusal(
+    'sign_up_closed',
+    'Sign-up is by invitation only. Ask the operator of this installation for one.',
+  );
 }
 
 /**
@@ -402,8 +404,6 @@ async function signUpAct(
   note({ organisation: invitation.organisation_id });
   return { session: await beginSession(context, id), must_confirm: false };
 }
-
-export const signUp = inSteps({ before: signUpBefore, act: signUpAct });
 
 /**
  * Proves a mailbox, only for the signed-in user who requested it. If it replaces another address,

@@ -24,10 +24,6 @@ export type AssignmentPlace =
   | { readonly is: 'continent'; readonly continent: Continent }
   | { readonly is: 'private'; readonly place: string };
 
-function placeName(place: AssignmentPlace): string {
-  return place.is === 'continent' ? place.continent : place.place;
-}
-
 /** Where a probe of the roster gets what it checks. */
 export function placeOfProbe({
   organisation: place,
@@ -319,6 +315,10 @@ export function createAssignments({
     sealedFor: (row) =>
       row.secrets === null || row.paused_at !== null ? [] : placesOf(row).map(placeName),
   };
+}
+
+function placeName(place: AssignmentPlace): string {
+  return place.is === 'continent' ? place.continent : place.place;
 }
 
 function nameOfBucket({ monitor, key }: AssignmentChange): string | undefined {

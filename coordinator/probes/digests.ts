@@ -38,35 +38,11 @@ type Dependencies = {
 
 type AssignmentPlace = Continent | string;
 
-function digestsByPlace(): (place: AssignmentPlace) => Digest {
-  const places = new Map<AssignmentPlace, Digest>();
-  return (place) => {
-    const known = places.get(place);
-    if (known) return known;
-    const made = createDigest();
-    places.set(place, made);
-    return made;
-  };
-}
-
 /**
  * A hundred thousand monitors take half a second to read. That must never be more than a hundredth
  * of our time, however slow the machine is.
  */
 const restForRowMs = 0.5;
-
-function assignedOf(row: AssignedRow): Assigned {
-  return {
-    monitor: row.id,
-    config_version: row.config_version,
-    interval_ms: row.interval_s * 1_000,
-    ordinal: row.key,
-    continents: row.continents?.filter(isContinent) ?? null,
-    probe: row.probe,
-    places: row.places,
-    key: null,
-  };
-}
 
 /** For which difference everything was sent again, how often, and until when not once more. */
 type Sent = { readonly signature: string; readonly times: number; readonly until: number };
@@ -76,28 +52,6 @@ type Sent = { readonly signature: string; readonly times: number; readonly until
  * ever less often, down to once in about 18 minutes.
  */
 const maxRests = 64;
-
-/**
- * How what a probe holds differs from what is wanted; undefined: not at all. Other changes leave it
- * as it is once they are delivered: on a busy installation the two never stay the same themselves.
- */
-function differenceOf(
-  wanted: Digest,
-  { count, digest: held, roster_epoch }: Present['message']['assignments'],
-  epoch: number,
-): string | undefined {
-  const wants = assignmentsDigest(wanted);
-  const missing = wanted.count() - count;
-  const late = roster_epoch < epoch ? `${epoch} ${roster_epoch}` : '';
-  // Of digests of another form only the counts can be compared.
-  if (!isComparable(held))
-    return missing === 0 && late === '' ? undefined : `${missing} ${held} ${late}`;
-  if (missing === 0 && wants === held && late === '') return undefined;
-  const difference = createDigest();
-  difference.addAll(wanted.count(), wants);
-  difference.removeAll(count, held);
-  return `${missing} ${difference.text()} ${late}`;
-}
 
 export function createDigestCheck({
   sql,
@@ -192,4 +146,50 @@ export function createDigestCheck({
       }
     },
   };
+}
+
+function digestsByPlace(): (place: AssignmentPlace) => Digest {
+  const places = new Map<AssignmentPlace, Digest>();
+  return (place) => {
+    const known = places.get(place);
+    if (known) return known;
+    const made = createDigest();
+    places.set(place, made);
+    return made;
+  };
+}
+
+function assignedOf(row: AssignedRow): Assigned {
+  return {
+    monitor: row.id,
+    config_version: row.config_version,
+    interval_ms: row.interval_s * 1_000,
+    ordinal: row.key,
+    continents: row.continents?.filter(isContinent) ?? null,
+    probe: row.probe,
+    places: row.places,
+    key: null,
+  };
+}
+
+/**
+ * How what a probe holds differs from what is wanted; undefined: not at all. Other changes leave it
+ * as it is once they are delivered: on a busy installation the two never stay the same themselves.
+ */
+function differenceOf(
+  wanted: Digest,
+  { count, digest: held, roster_epoch }: Present['message']['assignments'],
+  epoch: number,
+): string | undefined {
+  const wants = assignmentsDigest(wanted);
+  const missing = wanted.count() - count;
+  const late = roster_epoch < epoch ? `${epoch} ${roster_epoch}` : '';
+  // Of digests of another form only the counts can be compared.
+  if (!isComparable(held))
+    return missing === 0 && late === '' ? undefined : `${missing} ${held} ${late}`;
+  if (missing === 0 && wants === held && late === '') return undefined;
+  const difference = createDigest();
+  difference.addAll(wanted.count(), wants);
+  difference.removeAll(count, held);
+  return `${missing} ${difference.text()} ${late}`;
 }

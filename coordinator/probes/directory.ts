@@ -88,13 +88,6 @@ export type Intake =
 
 const maxBytes = 1024 * 1024;
 
-function isSigned(probe: ProbeRow, message: Signed, now: number): boolean {
-  return isSignedBy(
-    probe.keys.filter(({ until }) => until === null || until > now).map(({ key }) => key),
-    message,
-  );
-}
-
 export type SenderFault = Extract<RefusedReason, 'unknown_probe' | 'revoked_probe' | 'not_signed'>;
 
 /** The registered probe that signed this message, if any. */
@@ -114,26 +107,11 @@ export async function senderOf(
   return known && isSigned(known, message, now) ? known : { refused: 'not_signed' };
 }
 
-function parse(data: Uint8Array): unknown {
-  try {
-    return strictJsonOf(data);
-  } catch {
-    return undefined; // An unreadable message is refused as malformed, like one of the wrong form.
-  }
-}
-
-function isOfOtherVersion(body: unknown): boolean {
-  return isRecord(body) && 'v' in body && body.v !== batchVersion;
-}
-
-function rises(batch: Batch): boolean {
-  let last = batch.after ?? 0;
-  for (let place = 0; place < batch.monitors.length; place += 1) {
-    const seq = seqAt(batch, place);
-    if (seq <= last) return false;
-    last = seq;
-  }
-  return true;
+function isSigned(probe: ProbeRow, message: Signed, now: number): boolean {
+  return isSignedBy(
+    probe.keys.filter(({ until }) => until === null || until > now).map(({ key }) => key),
+    message,
+  );
 }
 
 /**
@@ -159,4 +137,26 @@ export async function judge(
   if (batch.partition !== partition) return refuse('wrong_partition');
   if (!rises(batch)) return refuse('malformed');
   return { is: 'accepted', accepted: { delivered, probe, batch } };
+}
+
+function parse(data: Uint8Array): unknown {
+  try {
+    return strictJsonOf(data);
+  } catch {
+    return undefined; // An unreadable message is refused as malformed, like one of the wrong form.
+  }
+}
+
+function isOfOtherVersion(body: unknown): boolean {
+  return isRecord(body) && 'v' in body && body.v !== batchVersion;
+}
+
+function rises(batch: Batch): boolean {
+  let last = batch.after ?? 0;
+  for (let place = 0; place < batch.monitors.length; place += 1) {
+    const seq = seqAt(batch, place);
+    if (seq <= last) return false;
+    last = seq;
+  }
+  return true;
 }

@@ -99,12 +99,7 @@ export function enrolmentRoute(
  */
 const maxTries = 60;
 
-function invalid(): Refusal {
-  return new Refusal('join_token_invalid', {
-    token:
-      'is no join token of this service, or was taken back; ask for a new one, and copy it whole.',
-  });
-}
+export const enrolProbe = inSteps({ before, act });
 
 /** What can be counted and refused without a transaction. */
 async function before(
@@ -116,18 +111,11 @@ async function before(
   return accountSecrets.fingerprint('join token', token);
 }
 
-function withoutId({ name, continent, organisation }: NamedProbe): NamedProbe {
-  return {
-    name,
-    continent,
-    organisation,
-  };
-}
-
-/** Its token is valid again if the organisation is kept. */
-async function refuseIfEnding(sql: Queryable, organisation: string | null): Promise<void> {
-  const owner = organisation === null ? undefined : await organisationById(sql, organisation);
-  if (owner) refuseWhileEnding(owner, enrolProbeContract);
+function invalid(): Refusal {
+  return new Refusal('join_token_invalid', {
+    token:
+      'is no join token of this service, or was taken back; ask for a new one, and copy it whole.',
+  });
 }
 
 /**
@@ -210,48 +198,38 @@ async function act(
   return answer(id);
 }
 
-export const enrolProbe = inSteps({ before, act });
-
-/** How long a join token is valid. */
-const livesMs = 3_600_000;
-
-function stateOf({ used_at, expires_at }: InvitationRow, now: number): 'open' | 'used' | 'expired' {
-  if (used_at !== null) return 'used';
-  return expires_at.getTime() <= now ? 'expired' : 'open';
-}
-
-function invitationJson(now: number) {
-  return (row: InvitationRow) => {
-    const { id, name, continent, region, place_id, shown, probe_id, last_seen_at } = row;
-    return {
-      id,
-      name,
-      continent,
-      region,
-      place: place_id,
-      shown,
-      state: stateOf(row, now),
-      probe: probe_id,
-      last_seen_at: last_seen_at?.toISOString() ?? null,
-      created_at: row.created_at.toISOString(),
-      expires_at: row.expires_at.toISOString(),
-    };
+function withoutId({ name, continent, organisation }: NamedProbe): NamedProbe {
+  return {
+    name,
+    continent,
+    organisation,
   };
 }
 
-function continentFrom(given: string | null, joins: NamedPlace | null): Continent {
-  if (joins && (given === null || given === joins.continent)) return joins.continent;
-  if (joins)
-    throw new Refusal('continent_unknown', {
-      continent: `the place "${joins.name}" is in ${joins.continent}; leave it out, or join another place.`,
-    });
-  if (given !== null && isContinent(given)) return given;
-  throw new Refusal('continent_unknown', {
-    continent:
-      given === null
-        ? 'is missing; say on which continent the probe is, or which place it joins.'
-        : `must be one of ${continents.join(', ')}.`,
-  });
+/** Its token is valid again if the organisation is kept. */
+async function refuseIfEnding(sql: Queryable, organisation: string | null): Promise<void> {
+  const owner = organisation === null ? undefined : await organisationById(sql, organisation);
+  if (owner) refuseWhileEnding(owner, enrolProbeContract);
+}
+
+/**
+ * A private one. The organisation is locked, so that two invitations do not both take the last
+ * place of the plan.
+ */
+export async function inviteProbe(
+  context: InOrganisation,
+  input: InputOf<typeof api.inviteProbe>,
+): OperationResult<OutputOf<typeof api.inviteProbe>> {
+  const { sql, organisation, now } = context;
+  enforceLimit(
+    'private_probes',
+    organisation.plan,
+    await countPrivateProbes(sql, organisation.id, new Date(now)),
+  );
+  const { place } = input;
+  const joins =
+    place === null ? null : await placeCalled(sql, organisation.id, place, new Date(now));
+  return inviteInto(context, organisation.id, input, joins);
 }
 
 /** By its id or its name. */
@@ -276,6 +254,9 @@ async function placeCalled(
     place: `there is no place "${called.slice(0, 200)}" and no open invitation of that name; ${known === '' ? 'leave it out: you have no private probe yet' : `you have ${known}`}.`,
   });
 }
+
+/** How long a join token is valid. */
+const livesMs = 3_600_000;
 
 async function inviteInto(
   { sql, now, note, with: { accountSecrets, baseUrl } }: Context,
@@ -325,24 +306,43 @@ async function inviteInto(
   return { ...invitationJson(now)(made), token, command };
 }
 
-/**
- * A private one. The organisation is locked, so that two invitations do not both take the last
- * place of the plan.
- */
-export async function inviteProbe(
-  context: InOrganisation,
-  input: InputOf<typeof api.inviteProbe>,
-): OperationResult<OutputOf<typeof api.inviteProbe>> {
-  const { sql, organisation, now } = context;
-  enforceLimit(
-    'private_probes',
-    organisation.plan,
-    await countPrivateProbes(sql, organisation.id, new Date(now)),
-  );
-  const { place } = input;
-  const joins =
-    place === null ? null : await placeCalled(sql, organisation.id, place, new Date(now));
-  return inviteInto(context, organisation.id, input, joins);
+function continentFrom(given: string | null, joins: NamedPlace | null): Continent {
+  if (joins && (given === null || given === joins.continent)) return joins.continent;
+  if (joins)
+    throw new Refusal('continent_unknown', {
+      continent: `the place "${joins.name}" is in ${joins.continent}; leave it out, or join another place.`,
+    });
+  if (given !== null && isContinent(given)) return given;
+  throw new Refusal('continent_unknown', {
+    continent:
+      given === null
+        ? 'is missing; say on which continent the probe is, or which place it joins.'
+        : `must be one of ${continents.join(', ')}.`,
+  });
+}
+
+function invitationJson(now: number) {
+  return (row: InvitationRow) => {
+    const { id, name, continent, region, place_id, shown, probe_id, last_seen_at } = row;
+    return {
+      id,
+      name,
+      continent,
+      region,
+      place: place_id,
+      shown,
+      state: stateOf(row, now),
+      probe: probe_id,
+      last_seen_at: last_seen_at?.toISOString() ?? null,
+      created_at: row.created_at.toISOString(),
+      expires_at: row.expires_at.toISOString(),
+    };
+  };
+}
+
+function stateOf({ used_at, expires_at }: InvitationRow, now: number): 'open' | 'used' | 'expired' {
+  if (used_at !== null) return 'used';
+  return expires_at.getTime() <= now ? 'expired' : 'open';
 }
 
 export function invitePublicProbe(

@@ -23,8 +23,6 @@ import {
 import { type Html, html, icon } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
 
-type Invitation = OutputOf<typeof listProbeInvitations>['items'][number];
-
 const trail = [{ href: '/probes', name: 'Probes' }];
 
 /** Invitations that can still be used; a host that has joined is listed among the probes. */
@@ -73,28 +71,18 @@ export async function openInvitations(request: MembersRequest): Promise<Html | n
   `;
 }
 
+export const invitePage: Page = {
+  method: 'GET',
+  path: '/probes/invite',
+  needs: 'member',
+  answer: async (request) => {
+    refuseUnlessMay(request, inviteProbe);
+    const blank = freshForm(formOf({ name: '', place: '', continent: 'Europe' }));
+    return proofFirst(request) ?? probeInvitationsForm(await placesFrom(request), blank);
+  },
+};
+
 type Place = OutputOf<typeof getMonitorChoices>['places'][number];
-
-async function placesFrom(request: MembersRequest): Promise<readonly Place[]> {
-  return (await request.ask(getMonitorChoices)).places;
-}
-
-/** A second probe in a place is its spare. */
-function placeField(places: readonly Place[], state: FormState): Html | false {
-  return (
-    places.length > 0 &&
-    selectField({
-      name: 'place',
-      label: 'Place',
-      choices: [
-        { value: '', label: 'A new place of its own name' },
-        ...places.map(({ id, name }) => ({ value: id, label: name })),
-      ],
-      help: 'The probes of a place share its monitors, and check for one another when one is offline.',
-      state,
-    })
-  );
-}
 
 function probeInvitationsForm(places: readonly Place[], state: FormState): PageAnswer {
   return show({
@@ -137,51 +125,86 @@ function probeInvitationsForm(places: readonly Place[], state: FormState): PageA
   });
 }
 
-export const invitePage: Page = {
-  method: 'GET',
+/** A second probe in a place is its spare. */
+function placeField(places: readonly Place[], state: FormState): Html | false {
+  return (
+    places.length > 0 &&
+    selectField({
+      name: 'place',
+      label: 'Place',
+      choices: [
+        { value: '', label: 'A new place of its own name' },
+        ...places.map(({ id, name }) => ({ value: id, label: name })),
+      ],
+      help: 'The probes of a place share its monitors, and check for one another when one is offline.',
+      state,
+    })
+  );
+}
+
+async function placesFrom(request: MembersRequest): Promise<readonly Place[]> {
+  return (await request.ask(getMonitorChoices)).places;
+}
+
+export const invite: Page = {
+  method: 'POST',
   path: '/probes/invite',
   needs: 'member',
   answer: async (request) => {
-    refuseUnlessMay(request, inviteProbe);
-    const blank = freshForm(formOf({ name: '', place: '', continent: 'Europe' }));
-    return proofFirst(request) ?? probeInvitationsForm(await placesFrom(request), blank);
+    const { form: sent, ask } = request;
+    const place = sent.value('place') || null;
+    const where = place === null ? { continent: sent.value('continent') ?? '' } : { place };
+    const input = { name: sent.value('name') ?? '', ...where };
+    const tried = await attempt(sent, () => ask(inviteProbe, input), [
+      'name',
+      'place',
+      'continent',
+    ]);
+    return 'refused' in tried
+      ? probeInvitationsForm(await placesFrom(request), tried.refused)
+      : made(request, tried.done);
   },
 };
 
-type Step = { readonly done: boolean; readonly words: string };
-
-/** Its progress so far, as steps and in one sentence. */
-async function standing(
+/** The command, shown only once, and its progress as it happens. */
+async function made(
   request: MembersRequest,
-  invitation: Invitation,
-): Promise<{ readonly sentence: string; readonly steps: readonly Step[] }> {
-  const { name, state, probe, last_seen_at } = invitation;
-  const { items } =
-    probe === null ? { items: [] } : await request.ask(listProbes, { limit: '200' });
-  const hasChecked = items.some(({ id, has_checked }) => id === probe && has_checked);
-  const steps = [
-    { done: true, words: 'Invited' },
-    {
-      done: probe !== null,
-      words: probe === null ? 'Run the command on the host' : 'Joined with its own key',
-    },
-    {
-      done: last_seen_at !== null,
-      words: last_seen_at === null ? 'Connected' : 'Connected: clock, keys and addresses exchanged',
-    },
-    {
-      done: hasChecked,
-      words: hasChecked ? 'First check done' : 'First check, once a monitor uses it',
-    },
-  ];
-  if (hasChecked) return { sentence: `${name} is checking`, steps };
-  if (last_seen_at !== null) return { sentence: `${name} is connected`, steps };
-  if (probe !== null) return { sentence: `${name} has joined`, steps };
-  return {
-    sentence: state === 'expired' ? `The invitation of ${name} has expired` : `Waiting for ${name}`,
-    steps,
-  };
+  invitation: OutputOf<typeof inviteProbe>,
+): Promise<PageAnswer> {
+  const { id, name, command } = invitation;
+  const { sentence, came } = await whatCame(request, invitation);
+  return show({
+    title: `Waiting for ${name}`,
+    place: 'probes',
+    live: `/probes/invitations/${id}`,
+    headers: { 'cache-control': 'no-store' },
+    main: html`
+      ${heading({ sentence, below: 'Run this command on the host. This page updates by itself.', trail })}
+      <div class="card stack" id="join-line" data-kept>
+        <p class="copyable">
+          <code>${command}</code>
+          <button class="button" type="button" data-copy="${command}">
+            ${icon('copy')}Copy<span class="unseen"> the command for ${name}</span>
+          </button>
+        </p>
+        ${notice(
+          'information',
+          'You see this command only once. It works once, within one hour.',
+          html`
+            The first host that runs it becomes the probe and sees what your monitors check.
+            Append <code>--install</code> as root to install a system service.
+            Put <code>PROBE_ALLOW_CIDRS=10.0.0.0/8</code> before <code>node</code> to check private
+            addresses.
+          `,
+        )}
+      </div>
+      ${came}
+      <p class="actions after">${linkButton('/probes', 'All probes')}</p>
+    `,
+  });
 }
+
+type Invitation = OutputOf<typeof listProbeInvitations>['items'][number];
 
 async function whatCame(
   request: MembersRequest,
@@ -222,63 +245,40 @@ async function whatCame(
   return { sentence, came };
 }
 
-/** The command, shown only once, and its progress as it happens. */
-async function made(
-  request: MembersRequest,
-  invitation: OutputOf<typeof inviteProbe>,
-): Promise<PageAnswer> {
-  const { id, name, command } = invitation;
-  const { sentence, came } = await whatCame(request, invitation);
-  return show({
-    title: `Waiting for ${name}`,
-    place: 'probes',
-    live: `/probes/invitations/${id}`,
-    headers: { 'cache-control': 'no-store' },
-    main: html`
-      ${heading({ sentence, below: 'Run this command on the host. This page updates by itself.', trail })}
-      <div class="card stack" id="join-line" data-kept>
-        <p class="copyable">
-          <code>${command}</code>
-          <button class="button" type="button" data-copy="${command}">
-            ${icon('copy')}Copy<span class="unseen"> the command for ${name}</span>
-          </button>
-        </p>
-        ${notice(
-          'information',
-          'You see this command only once. It works once, within one hour.',
-          html`
-            The first host that runs it becomes the probe and sees what your monitors check.
-            Append <code>--install</code> as root to install a system service.
-            Put <code>PROBE_ALLOW_CIDRS=10.0.0.0/8</code> before <code>node</code> to check private
-            addresses.
-          `,
-        )}
-      </div>
-      ${came}
-      <p class="actions after">${linkButton('/probes', 'All probes')}</p>
-    `,
-  });
-}
+type Step = { readonly done: boolean; readonly words: string };
 
-export const invite: Page = {
-  method: 'POST',
-  path: '/probes/invite',
-  needs: 'member',
-  answer: async (request) => {
-    const { form: sent, ask } = request;
-    const place = sent.value('place') || null;
-    const where = place === null ? { continent: sent.value('continent') ?? '' } : { place };
-    const input = { name: sent.value('name') ?? '', ...where };
-    const tried = await attempt(sent, () => ask(inviteProbe, input), [
-      'name',
-      'place',
-      'continent',
-    ]);
-    return 'refused' in tried
-      ? probeInvitationsForm(await placesFrom(request), tried.refused)
-      : made(request, tried.done);
-  },
-};
+/** Its progress so far, as steps and in one sentence. */
+async function standing(
+  request: MembersRequest,
+  invitation: Invitation,
+): Promise<{ readonly sentence: string; readonly steps: readonly Step[] }> {
+  const { name, state, probe, last_seen_at } = invitation;
+  const { items } =
+    probe === null ? { items: [] } : await request.ask(listProbes, { limit: '200' });
+  const hasChecked = items.some(({ id, has_checked }) => id === probe && has_checked);
+  const steps = [
+    { done: true, words: 'Invited' },
+    {
+      done: probe !== null,
+      words: probe === null ? 'Run the command on the host' : 'Joined with its own key',
+    },
+    {
+      done: last_seen_at !== null,
+      words: last_seen_at === null ? 'Connected' : 'Connected: clock, keys and addresses exchanged',
+    },
+    {
+      done: hasChecked,
+      words: hasChecked ? 'First check done' : 'First check, once a monitor uses it',
+    },
+  ];
+  if (hasChecked) return { sentence: `${name} is checking`, steps };
+  if (last_seen_at !== null) return { sentence: `${name} is connected`, steps };
+  if (probe !== null) return { sentence: `${name} has joined`, steps };
+  return {
+    sentence: state === 'expired' ? `The invitation of ${name} has expired` : `Waiting for ${name}`,
+    steps,
+  };
+}
 
 export const invitationPage: Page = {
   method: 'GET',

@@ -211,34 +211,9 @@ type Round = {
 const everyMs = 3_600_000;
 /** The least distance of rounds, even where probes come and go all the time. */
 const leastEveryMs = 60_000;
-const timeoutMs = 3_000;
+
 /** After a failure a probe first checks whether it is at fault itself. */
 const roundMs = 20_000;
-/** Of no organisation. */
-const noOne = '00000000-0000-0000-0000-000000000000';
-
-function lookAt(address: string): TestRunMessage {
-  const id = newId();
-  return {
-    v: 1,
-    trial: id,
-    assignment: {
-      v: 1,
-      monitor: id,
-      organisation: noOne,
-      kind: 'https',
-      interval_ms: 60_000,
-      timeout_ms: timeoutMs,
-      target: `https://${address.includes(':') ? `[${address}]` : address}/`,
-      config: { method: 'HEAD', follow_redirects: false, verify_tls: false },
-      sealed: null,
-      config_version: 1,
-      ordinal: 0,
-      continents: null,
-      probe: null,
-    },
-  };
-}
 
 export function createLocationCheck(dependencies: Dependencies): LocationCheck {
   const { sql, bus, clock, log, directory, roster, isLeader, addressOf } = dependencies;
@@ -350,6 +325,34 @@ export function createLocationCheck(dependencies: Dependencies): LocationCheck {
       const over = round;
       round = undefined;
       await judge(over);
+    },
+  };
+}
+
+/** Of no organisation. */
+const noOne = '00000000-0000-0000-0000-000000000000';
+
+const timeoutMs = 3_000;
+
+function lookAt(address: string): TestRunMessage {
+  const id = newId();
+  return {
+    v: 1,
+    trial: id,
+    assignment: {
+      v: 1,
+      monitor: id,
+      organisation: noOne,
+      kind: 'https',
+      interval_ms: 60_000,
+      timeout_ms: timeoutMs,
+      target: `https://${address.includes(':') ? `[${address}]` : address}/`,
+      config: { method: 'HEAD', follow_redirects: false, verify_tls: false },
+      sealed: null,
+      config_version: 1,
+      ordinal: 0,
+      continents: null,
+      probe: null,
     },
   };
 }

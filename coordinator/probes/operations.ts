@@ -61,6 +61,13 @@ export async function createProbe(
   return probes.createProbe(sql, { name, continent, organisation, region });
 }
 
+export async function showOwnProbe(
+  context: InOrganisation,
+  { probe_id }: InputOf<typeof contract.showOwnProbe>,
+): OperationResult<OutputOf<typeof contract.showOwnProbe>> {
+  return shown(context, await ownProbe(context, probe_id));
+}
+
 async function shown({ sql, organisation }: InOrganisation, probe: OwnProbe) {
   return {
     id: probe.id,
@@ -74,13 +81,6 @@ async function ownProbe({ sql, organisation }: InOrganisation, id: string): Prom
   return orNotFound(await lockedOwnProbe(sql, organisation.id, id), 'probe_not_found');
 }
 
-export async function showOwnProbe(
-  context: InOrganisation,
-  { probe_id }: InputOf<typeof contract.showOwnProbe>,
-): OperationResult<OutputOf<typeof contract.showOwnProbe>> {
-  return shown(context, await ownProbe(context, probe_id));
-}
-
 /** The operator removes a probe: its keys are void, and the bus learns of it with the commit. */
 export async function endProbe(
   context: InOrganisation,
@@ -92,19 +92,6 @@ export async function endProbe(
   const ended = await shown(context, probe);
   await dependencies.probes.revokeProbe(sql, probe.id);
   return ended;
-}
-
-/**
- * Nothing proves that a probe is where it claims. It can only be shown that it is not, or the
- * operator knows better.
- */
-function locationOf({
-  doubted_at,
-  place_trusted_as,
-  continent,
-}: ProbeTrust): 'doubted' | 'trusted' | 'not_proven' {
-  if (doubted_at !== null) return 'doubted';
-  return place_trusted_as === continent ? 'trusted' : 'not_proven';
 }
 
 /** What anyone who relies on a probe may know. */
@@ -127,6 +114,19 @@ export function trustJson(row: ProbeTrust, shares: ReadonlyMap<string, Contradic
     refuted: share?.refuted ?? 0,
     targets: share?.targets ?? null,
   };
+}
+
+/**
+ * Nothing proves that a probe is where it claims. It can only be shown that it is not, or the
+ * operator knows better.
+ */
+function locationOf({
+  doubted_at,
+  place_trusted_as,
+  continent,
+}: ProbeTrust): 'doubted' | 'trusted' | 'not_proven' {
+  if (doubted_at !== null) return 'doubted';
+  return place_trusted_as === continent ? 'trusted' : 'not_proven';
 }
 
 /** Reasons not to trust it come before whether it is heard. */

@@ -17,35 +17,41 @@ import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from 
 import { showOwnProbe } from './contract.ts';
 import { openInvitations } from './invitation-pages.ts';
 
-type Probe = OutputOf<typeof showOwnProbe>;
-
 /** At most this many are named; owners of more know what they are. */
 const mostNamed = 10;
 
-function left({ monitors, monitor_count }: Probe): Html {
-  if (monitor_count === 0)
-    return notice('information', 'No monitor uses it', 'All monitors stay checked without it.');
-  const named = monitors.slice(0, mostNamed);
-  const more = monitor_count - named.length;
-  const title =
-    monitor_count === 1
-      ? 'One monitor will no longer be checked'
-      : `${countText(monitor_count)} monitors will no longer be checked`;
-  return notice(
-    'verifying',
-    title,
-    html`
-      Only this probe
-      checks ${named.map(
-        ({ id, name }, at) =>
-          html`${at > 0 && ', '}<a href="${safeUrl(`/monitors/${id}`)}">${name}</a>`,
-      )}
-      ${more > 0 && ` and ${countText(more)} more`}. You get no alerts
-      for ${monitor_count === 1 ? 'it' : 'them'} until you
-      choose ${monitor_count === 1 ? 'its' : 'their'} locations again.
-    `,
-  );
-}
+const path = '/probes/:probe_id/end';
+
+export const probeEndPages: readonly Page[] = [
+  {
+    method: 'GET',
+    path,
+    needs: 'member',
+    answer: async (request) => form(await probeOf(request), freshForm(request.form)),
+  },
+  {
+    method: 'POST',
+    path,
+    needs: 'member',
+    answer: async (request) => {
+      const probe = await probeOf(request);
+      const { form: sent, ask } = request;
+      if (typed(sent.value('name') ?? '') !== typed(probe.name))
+        return form(probe, {
+          form: sent,
+          faults: new Map([['name', 'The name does not match.']]),
+          objections: [],
+          status: 400,
+        });
+      await ask(endProbe, { probe_id: probe.id });
+      return seeOther('/probes', {
+        said: `Probe ${probe.name} deleted.`,
+      });
+    },
+  },
+];
+
+type Probe = OutputOf<typeof showOwnProbe>;
 
 function form(probe: Probe, state: FormState): PageAnswer {
   return show({
@@ -80,41 +86,35 @@ function form(probe: Probe, state: FormState): PageAnswer {
   });
 }
 
+function left({ monitors, monitor_count }: Probe): Html {
+  if (monitor_count === 0)
+    return notice('information', 'No monitor uses it', 'All monitors stay checked without it.');
+  const named = monitors.slice(0, mostNamed);
+  const more = monitor_count - named.length;
+  const title =
+    monitor_count === 1
+      ? 'One monitor will no longer be checked'
+      : `${countText(monitor_count)} monitors will no longer be checked`;
+  return notice(
+    'verifying',
+    title,
+    html`
+      Only this probe
+      checks ${named.map(
+        ({ id, name }, at) =>
+          html`${at > 0 && ', '}<a href="${safeUrl(`/monitors/${id}`)}">${name}</a>`,
+      )}
+      ${more > 0 && ` and ${countText(more)} more`}. You get no alerts
+      for ${monitor_count === 1 ? 'it' : 'them'} until you
+      choose ${monitor_count === 1 ? 'its' : 'their'} locations again.
+    `,
+  );
+}
+
 async function probeOf(request: MembersRequest): Promise<Probe> {
   refuseUnlessMay(request, endProbe);
   return request.ask(showOwnProbe, { probe_id: request.path.probe_id });
 }
-
-const path = '/probes/:probe_id/end';
-
-export const probeEndPages: readonly Page[] = [
-  {
-    method: 'GET',
-    path,
-    needs: 'member',
-    answer: async (request) => form(await probeOf(request), freshForm(request.form)),
-  },
-  {
-    method: 'POST',
-    path,
-    needs: 'member',
-    answer: async (request) => {
-      const probe = await probeOf(request);
-      const { form: sent, ask } = request;
-      if (typed(sent.value('name') ?? '') !== typed(probe.name))
-        return form(probe, {
-          form: sent,
-          faults: new Map([['name', 'The name does not match.']]),
-          objections: [],
-          status: 400,
-        });
-      await ask(endProbe, { probe_id: probe.id });
-      return seeOther('/probes', {
-        said: `Probe ${probe.name} deleted.`,
-      });
-    },
-  },
-];
 
 type Checker = OutputOf<typeof listProbes>['items'][number];
 
@@ -125,11 +125,6 @@ const marks: Readonly<Record<string, readonly [state: State, words: string]>> = 
   quarantined: ['verifying', 'Quarantined'],
   unseen: ['pending', 'Never connected'],
 };
-
-function markOf({ state }: Checker): Html {
-  const [shape, words] = marks[state] ?? ['unknown', state];
-  return stateMark(shape, words);
-}
 
 /** The error of its host's clock. It is corrected, so it is no fault, only worth knowing. */
 export function clockText(offset_ms: number | null): string {
@@ -143,132 +138,11 @@ export function refutedText({ refuted, targets }: Pick<Checker, 'refuted' | 'tar
   return `${refuted} of ${targets} hosts (${Math.round((100 * refuted) / Math.max(1, targets))} %)`;
 }
 
-function checkedText({ monitors, checks }: Checker): string {
-  return monitors === 0
-    ? 'None'
-    : `${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} checks`;
-}
-
 const locationWords: Readonly<Record<string, string>> = {
   not_proven: 'Unverified',
   doubted: 'Doubtful',
   trusted: 'Confirmed by the operator',
 };
-
-/** A private probe checks for people who know where it is. */
-function locationText({ private: isPrivate, location }: Checker): string {
-  return isPrivate ? 'Private' : (locationWords[location] ?? location);
-}
-
-/** Where a private probe is named after its place, the place needs no second mention. */
-function placeText({ name, place }: Checker): string {
-  return place === null || place.name === name ? 'private' : `private, in ${place.name}`;
-}
-
-function rowOf(checker: Checker, { times, may }: MembersRequest): Html {
-  const { id, name, version, last_seen_at, quarantine_reason, doubt, state, clock_offset_ms } =
-    checker;
-  return html`
-    <tr id="probe-${id}" data-row>
-      <td data-label="State">
-        <span>
-          ${markOf(checker)}
-          ${
-            (state === 'quarantined' || state === 'doubted') &&
-            html`
-              <span class="note">
-                ${(state === 'doubted' ? doubt : quarantine_reason) ?? 'Quarantined'}.
-                Its results count as unknown.
-              </span>
-            `
-          }
-        </span>
-      </td>
-      <td data-label="Probe">
-        <span>
-          <b>${name}</b>
-          ${
-            checker.private &&
-            html`
-              ${' '}
-              <span class="softer">
-                · ${placeText(checker)}${
-                  may(endProbe) &&
-                  html`
-                    ${' '}· <a href="/probes/${id}/end">
-                      delete<span class="unseen"> the probe ${name}</span>
-                    </a>
-                  `
-                }
-              </span>
-            `
-          }
-        </span>
-      </td>
-      <td data-label="Continent">
-        <span>
-          ${checker.continent}${checker.region !== null && html`<span class="note">${checker.region}</span>`}
-        </span>
-      </td>
-      <td data-label="Location">${locationText(checker)}</td>
-      <td data-label="Your checks">${checkedText(checker)}</td>
-      <td data-label="Contradicted">${refutedText(checker)}</td>
-      <td data-label="Clock">${clockText(clock_offset_ms)}</td>
-      <td data-label="Version">${version ?? '–'}</td>
-      <td data-label="Last seen" class="number">
-        ${last_seen_at === null ? 'Never' : times.ago(last_seen_at)}
-      </td>
-    </tr>
-  `;
-}
-
-function byContinent(items: readonly Checker[]): ReadonlyMap<string, readonly Checker[]> {
-  const found = new Map<string, Checker[]>();
-  for (const item of items) found.set(item.continent, [...(found.get(item.continent) ?? []), item]);
-  return found;
-}
-
-function isWell({ state }: Checker): boolean {
-  return state === 'well';
-}
-
-function sentenceOf(items: readonly Checker[], continents: number): string {
-  const [ill, ...others] = items.filter((each) => !isWell(each) && each.state !== 'unseen');
-  if (ill) {
-    const words =
-      ill.state === 'lost'
-        ? 'is offline'
-        : ill.state === 'doubted'
-          ? 'has a doubtful location'
-          : 'is quarantined';
-    return others.length === 0
-      ? `${ill.name} ${words}`
-      : `${ill.name} ${words}; ${others.length} more ${others.length === 1 ? 'probe has' : 'probes have'} problems`;
-  }
-  const open = items.filter((each) => isWell(each) && !each.private).length;
-  const own = items.filter((each) => isWell(each) && each.private).length;
-  if (open === 0 && own === 0) return 'No probe has connected yet';
-  if (open === 0) return `${begun(own)} of your own probes ${own === 1 ? 'checks' : 'check'}`;
-  const from = `from ${countInWords(continents)} ${continents === 1 ? 'continent' : 'continents'}`;
-  const beside = own === 0 ? '' : `, and ${countInWords(own)} of your own`;
-  return `${begun(open)} ${open === 1 ? 'probe checks' : 'probes check'} ${from}${beside}`;
-}
-
-function begun(count: number): string {
-  return countInWords(count).replace(/^./, (letter) => letter.toUpperCase());
-}
-
-function pointsOf(continents: ReadonlyMap<string, readonly Checker[]>): readonly MapPoint[] {
-  return [...continents].map(([continent, items]) => {
-    const well = items.filter(isWell).length;
-    return {
-      continent,
-      outcome: well > 0 ? 'ok' : 'unknown',
-      label: continent,
-      below: well === items.length ? `${well} healthy` : `${well} of ${items.length} healthy`,
-    };
-  });
-}
 
 /** One page of the list. */
 const mostProbes = '200';
@@ -383,3 +257,129 @@ export const probesPage: Page = {
     });
   },
 };
+
+function byContinent(items: readonly Checker[]): ReadonlyMap<string, readonly Checker[]> {
+  const found = new Map<string, Checker[]>();
+  for (const item of items) found.set(item.continent, [...(found.get(item.continent) ?? []), item]);
+  return found;
+}
+
+function isWell({ state }: Checker): boolean {
+  return state === 'well';
+}
+
+function sentenceOf(items: readonly Checker[], continents: number): string {
+  const [ill, ...others] = items.filter((each) => !isWell(each) && each.state !== 'unseen');
+  if (ill) {
+    const words =
+      ill.state === 'lost'
+        ? 'is offline'
+        : ill.state === 'doubted'
+          ? 'has a doubtful location'
+          : 'is quarantined';
+    return others.length === 0
+      ? `${ill.name} ${words}`
+      : `${ill.name} ${words}; ${others.length} more ${others.length === 1 ? 'probe has' : 'probes have'} problems`;
+  }
+  const open = items.filter((each) => isWell(each) && !each.private).length;
+  const own = items.filter((each) => isWell(each) && each.private).length;
+  if (open === 0 && own === 0) return 'No probe has connected yet';
+  if (open === 0) return `${begun(own)} of your own probes ${own === 1 ? 'checks' : 'check'}`;
+  const from = `from ${countInWords(continents)} ${continents === 1 ? 'continent' : 'continents'}`;
+  const beside = own === 0 ? '' : `, and ${countInWords(own)} of your own`;
+  return `${begun(open)} ${open === 1 ? 'probe checks' : 'probes check'} ${from}${beside}`;
+}
+
+function begun(count: number): string {
+  return countInWords(count).replace(/^./, (letter) => letter.toUpperCase());
+}
+
+function pointsOf(continents: ReadonlyMap<string, readonly Checker[]>): readonly MapPoint[] {
+  return [...continents].map(([continent, items]) => {
+    const well = items.filter(isWell).length;
+    return {
+      continent,
+      outcome: well > 0 ? 'ok' : 'unknown',
+      label: continent,
+      below: well === items.length ? `${well} healthy` : `${well} of ${items.length} healthy`,
+    };
+  });
+}
+
+function rowOf(checker: Checker, { times, may }: MembersRequest): Html {
+  const { id, name, version, last_seen_at, quarantine_reason, doubt, state, clock_offset_ms } =
+    checker;
+  return html`
+    <tr id="probe-${id}" data-row>
+      <td data-label="State">
+        <span>
+          ${markOf(checker)}
+          ${
+            (state === 'quarantined' || state === 'doubted') &&
+            html`
+              <span class="note">
+                ${(state === 'doubted' ? doubt : quarantine_reason) ?? 'Quarantined'}.
+                Its results count as unknown.
+              </span>
+            `
+          }
+        </span>
+      </td>
+      <td data-label="Probe">
+        <span>
+          <b>${name}</b>
+          ${
+            checker.private &&
+            html`
+              ${' '}
+              <span class="softer">
+                · ${placeText(checker)}${
+                  may(endProbe) &&
+                  html`
+                    ${' '}· <a href="/probes/${id}/end">
+                      delete<span class="unseen"> the probe ${name}</span>
+                    </a>
+                  `
+                }
+              </span>
+            `
+          }
+        </span>
+      </td>
+      <td data-label="Continent">
+        <span>
+          ${checker.continent}${checker.region !== null && html`<span class="note">${checker.region}</span>`}
+        </span>
+      </td>
+      <td data-label="Location">${locationText(checker)}</td>
+      <td data-label="Your checks">${checkedText(checker)}</td>
+      <td data-label="Contradicted">${refutedText(checker)}</td>
+      <td data-label="Clock">${clockText(clock_offset_ms)}</td>
+      <td data-label="Version">${version ?? '–'}</td>
+      <td data-label="Last seen" class="number">
+        ${last_seen_at === null ? 'Never' : times.ago(last_seen_at)}
+      </td>
+    </tr>
+  `;
+}
+
+function markOf({ state }: Checker): Html {
+  const [shape, words] = marks[state] ?? ['unknown', state];
+  return stateMark(shape, words);
+}
+
+/** Where a private probe is named after its place, the place needs no second mention. */
+function placeText({ name, place }: Checker): string {
+  return place === null || place.name === name ? 'private' : `private, in ${place.name}`;
+}
+
+/** A private probe checks for people who know where it is. */
+function locationText({ private: isPrivate, location }: Checker): string {
+  return isPrivate ? 'Private' : (locationWords[location] ?? location);
+}
+
+function checkedText({ monitors, checks }: Checker): string {
+  return monitors === 0
+    ? 'None'
+    : `${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} checks`;
+}

@@ -17,15 +17,64 @@ import { recentChecks } from './recent-checks.ts';
 
 /** Places as programs see them: what public probes and the organisation's own make together. */
 
+export async function listPlaces(
+  context: InOrganisation,
+  { limit, cursor }: InputOf<typeof api.listPlaces>,
+): OperationResult<OutputOf<typeof api.listPlaces>> {
+  const all = await allPlaces(context);
+  return placedPageOf(
+    context.with.cursors,
+    ['places', context.organisation.id],
+    { limit, cursor },
+    async (after, most) =>
+      all.filter(({ place }) => after === null || place > (after.place ?? '')).slice(0, most),
+    ({ json }) => json,
+  );
+}
+
 type Json = OutputOf<typeof api.getPlace>;
-type Described = Pick<Json, 'id' | 'name' | 'continent' | 'region' | 'owner'>;
+
+type PlacedJson = { readonly key: number; readonly place: string; readonly json: Json };
 
 /** More probes than any installation has. */
 const mostProbes = 100_000;
 
+type Described = Pick<Json, 'id' | 'name' | 'continent' | 'region' | 'owner'>;
+
+type Ranked = Described & { readonly rank: number };
+
+async function allPlaces({
+  sql,
+  organisation,
+  now,
+  with: { results, identifiesProbes },
+}: InOrganisation): Promise<readonly PlacedJson[]> {
+  const since = now - countedMinutes * 60_000;
+  const recent = await recentChecks(sql, results, organisation.id, { since, now });
+  const [rows, monitors] = await Promise.all([
+    checkersFor(sql, organisation.id, recent, { after: null, most: mostProbes }),
+    monitorsByPlace(sql, recent),
+  ]);
+  const found = new Map<string, { readonly ranked: Ranked; readonly rows: CheckerRow[] }>();
+  for (const row of rows)
+    for (const ranked of placesWith(row)) {
+      const known = found.get(ranked.id);
+      if (known) known.rows.push(row);
+      else found.set(ranked.id, { ranked, rows: [row] });
+    }
+  const placeOfList = ({ continent, rank, name, id }: Ranked) =>
+    `${continent}/${rank}/${name}/${id}`;
+  return [...found.values()]
+    .map(({ ranked, rows: probes }) => ({
+      key: 0,
+      place: placeOfList(ranked),
+      json: placeJson(ranked, probes, monitors, identifiesProbes),
+    }))
+    .toSorted((a, b) => (a.place < b.place ? -1 : 1));
+}
+
 /** Ranks of places on one continent. */
 const [wide, regional, own] = [0, 1, 2];
-type Ranked = Described & { readonly rank: number };
 
 /** The places that a probe belongs to. */
 function placesWith({ continent, region, in_place }: CheckerRow): readonly Ranked[] {
@@ -62,51 +111,11 @@ function placeJson(
   };
 }
 
-type PlacedJson = { readonly key: number; readonly place: string; readonly json: Json };
-
-async function allPlaces({
-  sql,
-  organisation,
-  now,
-  with: { results, identifiesProbes },
-}: InOrganisation): Promise<readonly PlacedJson[]> {
-  const since = now - countedMinutes * 60_000;
-  const recent = await recentChecks(sql, results, organisation.id, { since, now });
-  const [rows, monitors] = await Promise.all([
-    checkersFor(sql, organisation.id, recent, { after: null, most: mostProbes }),
-    monitorsByPlace(sql, recent),
-  ]);
-  const found = new Map<string, { readonly ranked: Ranked; readonly rows: CheckerRow[] }>();
-  for (const row of rows)
-    for (const ranked of placesWith(row)) {
-      const known = found.get(ranked.id);
-      if (known) known.rows.push(row);
-      else found.set(ranked.id, { ranked, rows: [row] });
-    }
-  const placeOfList = ({ continent, rank, name, id }: Ranked) =>
-    `${continent}/${rank}/${name}/${id}`;
-  return [...found.values()]
-    .map(({ ranked, rows: probes }) => ({
-      key: 0,
-      place: placeOfList(ranked),
-      json: placeJson(ranked, probes, monitors, identifiesProbes),
-    }))
-    .toSorted((a, b) => (a.place < b.place ? -1 : 1));
-}
-
-export async function listPlaces(
+export async function getPlace(
   context: InOrganisation,
-  { limit, cursor }: InputOf<typeof api.listPlaces>,
-): OperationResult<OutputOf<typeof api.listPlaces>> {
-  const all = await allPlaces(context);
-  return placedPageOf(
-    context.with.cursors,
-    ['places', context.organisation.id],
-    { limit, cursor },
-    async (after, most) =>
-      all.filter(({ place }) => after === null || place > (after.place ?? '')).slice(0, most),
-    ({ json }) => json,
-  );
+  { place_id }: InputOf<typeof api.getPlace>,
+): OperationResult<OutputOf<typeof api.getPlace>> {
+  return placeCalled(context, place_id);
 }
 
 async function placeCalled(context: InOrganisation, id: string): Promise<Json> {
@@ -114,13 +123,6 @@ async function placeCalled(context: InOrganisation, id: string): Promise<Json> {
     (await allPlaces(context)).find(({ json }) => json.id === id),
     'place_not_found',
   ).json;
-}
-
-export async function getPlace(
-  context: InOrganisation,
-  { place_id }: InputOf<typeof api.getPlace>,
-): OperationResult<OutputOf<typeof api.getPlace>> {
-  return placeCalled(context, place_id);
 }
 
 export async function updatePlace(

@@ -62,14 +62,6 @@ type Dependencies = {
   readonly onTrialAnswer: (answer: TestAnswerMessage) => void;
 };
 
-function isOfOtherWire(said: unknown): boolean {
-  return isRecord(said) && typeof said.v === 'number' && said.v !== wireVersion;
-}
-
-function otherWire(name: string): string {
-  return `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the version of the probe that it knew. It goes on checking, and keeps what it sees on its disk.`;
-}
-
 /** Receives and answers presence. Every coordinator does so, because it may be the only one. */
 export function receivePresence(dependencies: Dependencies): Subscription {
   const { sql, bus, clock, log, directory, refusals, keyOf } = dependencies;
@@ -159,6 +151,14 @@ export function receivePresence(dependencies: Dependencies): Subscription {
   return bus.subscribe(subjects.allPresence, hear);
 }
 
+function isOfOtherWire(said: unknown): boolean {
+  return isRecord(said) && typeof said.v === 'number' && said.v !== wireVersion;
+}
+
+function otherWire(name: string): string {
+  return `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the version of the probe that it knew. It goes on checking, and keeps what it sees on its disk.`;
+}
+
 /**
  * Results that probes dropped because no one fetched them (rule 6: counted and reported). A probe
  * counts from its start on. The database stores the reported count, so that another leader does not
@@ -221,15 +221,6 @@ export type Receipts = {
 
 const gatherMs = 100;
 
-/** The later receipt of a partition wins. */
-function merged(before: ReceiptMessage, after: ReceiptMessage): ReceiptMessage {
-  return {
-    ...after,
-    committed: { ...before.committed, ...after.committed },
-    again: [...before.again.filter((partition) => !(partition in after.committed)), ...after.again],
-  };
-}
-
 export function createReceipts({ bus }: { readonly bus: Pick<Bus, 'publish'> }): Receipts {
   let gathered = new Map<string, readonly [subject: string, receipt: ReceiptMessage]>();
   let timer: NodeJS.Timeout | undefined;
@@ -250,5 +241,14 @@ export function createReceipts({ bus }: { readonly bus: Pick<Bus, 'publish'> }):
       timer ??= setTimeout(tell, gatherMs);
     },
     close: tell,
+  };
+}
+
+/** The later receipt of a partition wins. */
+function merged(before: ReceiptMessage, after: ReceiptMessage): ReceiptMessage {
+  return {
+    ...after,
+    committed: { ...before.committed, ...after.committed },
+    again: [...before.again.filter((partition) => !(partition in after.committed)), ...after.again],
   };
 }

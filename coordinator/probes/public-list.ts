@@ -28,37 +28,6 @@ type PublicDocument = {
   readonly headers: Readonly<Record<string, string>>;
 };
 
-function documentOf(
-  type: string,
-  body: string,
-  headers: PublicDocument['headers'] = {},
-): PublicDocument {
-  return {
-    type,
-    body,
-    etag: `"${hash('sha256', [body, ...Object.values(headers)].join('\n'), 'base64url')}"`,
-    headers,
-  };
-}
-
-function authorityOf(baseUrl: string): string | undefined {
-  return URL.parse(baseUrl)?.host;
-}
-
-/** Its key, if the key itself says that it belongs here. */
-function proofOf(
-  { request_key: proof }: ProbeRow,
-  authority: string | undefined,
-  now: number,
-): DirectoryProof | undefined {
-  return proof &&
-    proof.authority === authority &&
-    proof.expires * 1_000 > now &&
-    isDirectoryProof(proof)
-    ? proof
-    : undefined;
-}
-
 export function publicListsOf(
   rows: readonly ProbeRow[],
   baseUrl: string,
@@ -94,6 +63,37 @@ export function publicListsOf(
       keys.text,
       keys.headers,
     ),
+  };
+}
+
+function authorityOf(baseUrl: string): string | undefined {
+  return URL.parse(baseUrl)?.host;
+}
+
+/** Its key, if the key itself says that it belongs here. */
+function proofOf(
+  { request_key: proof }: ProbeRow,
+  authority: string | undefined,
+  now: number,
+): DirectoryProof | undefined {
+  return proof &&
+    proof.authority === authority &&
+    proof.expires * 1_000 > now &&
+    isDirectoryProof(proof)
+    ? proof
+    : undefined;
+}
+
+function documentOf(
+  type: string,
+  body: string,
+  headers: PublicDocument['headers'] = {},
+): PublicDocument {
+  return {
+    type,
+    body,
+    etag: `"${hash('sha256', [body, ...Object.values(headers)].join('\n'), 'base64url')}"`,
+    headers,
   };
 }
 

@@ -244,6 +244,27 @@ export async function insertProbe(
   });
 }
 
+/** Adds a key; the older ones end at `until`. @throws Refusal `probe_not_found`. */
+export async function addProbeKey(
+  sql: Queryable,
+  id: string,
+  issue: (of: { name: string; continent: Continent; organisation: string | null }) => string,
+  until: number,
+): Promise<void> {
+  const { name, continent, organisation_id, keys } = await lockedProbe(sql, id);
+  const next: ProbeKey[] = [
+    ...keys.map(({ key, until: before }) => ({ key, until: Math.min(before ?? until, until) })),
+    { key: issue({ name, continent, organisation: organisation_id }), until: null },
+  ];
+  await sql`update probes set keys = ${JSON.stringify(next)}::text::jsonb where id = ${id}`;
+  await enqueue(sql, {
+    topic: 'probe',
+    payload: { probe: id, change: 'rotated' },
+    partition: null,
+    organisation: organisation_id,
+  });
+}
+
 async function lockedProbe(
   sql: Queryable,
   id: string,
@@ -269,22 +290,14 @@ async function lockedProbe(
   return { ...row, keys: keysShape.parse(row.keys) };
 }
 
-/** Adds a key; the older ones end at `until`. @throws Refusal `probe_not_found`. */
-export async function addProbeKey(
-  sql: Queryable,
-  id: string,
-  issue: (of: { name: string; continent: Continent; organisation: string | null }) => string,
-  until: number,
-): Promise<void> {
-  const { name, continent, organisation_id, keys } = await lockedProbe(sql, id);
-  const next: ProbeKey[] = [
-    ...keys.map(({ key, until: before }) => ({ key, until: Math.min(before ?? until, until) })),
-    { key: issue({ name, continent, organisation: organisation_id }), until: null },
-  ];
-  await sql`update probes set keys = ${JSON.stringify(next)}::text::jsonb where id = ${id}`;
+/** Removes every key for good. @throws Refusal `probe_not_found`. */
+export async function revokeProbe(sql: Queryable, id: string): Promise<void> {
+  const { organisation_id, keys, ...of } = await lockedProbe(sql, id);
+  await voidKeys(sql, of, keys);
+  await sql`update probes set keys = '[]', revoked_at = now() where id = ${id}`;
   await enqueue(sql, {
     topic: 'probe',
-    payload: { probe: id, change: 'rotated' },
+    payload: { probe: id, change: 'revoked' },
     partition: null,
     organisation: organisation_id,
   });
@@ -301,17 +314,14 @@ async function voidKeys(
   await growSealEpoch(sql, place_id ?? continent);
 }
 
-/** Removes every key for good. @throws Refusal `probe_not_found`. */
-export async function revokeProbe(sql: Queryable, id: string): Promise<void> {
-  const { organisation_id, keys, ...of } = await lockedProbe(sql, id);
-  await voidKeys(sql, of, keys);
-  await sql`update probes set keys = '[]', revoked_at = now() where id = ${id}`;
-  await enqueue(sql, {
-    topic: 'probe',
-    payload: { probe: id, change: 'revoked' },
-    partition: null,
-    organisation: organisation_id,
-  });
+/** Removes expired rotated-out keys. True when there were any. */
+export async function endOldKeys(sql: Sql, now: number): Promise<boolean> {
+  const probes = (await allProbes(sql)).filter(({ keys }) =>
+    keys.some(({ until }) => until !== null && until <= now),
+  );
+  for (const { id } of probes)
+    await inTransaction(sql, (transaction) => endOldKeysOf(transaction, id, now));
+  return probes.length > 0;
 }
 
 async function endOldKeysOf(sql: Transaction, id: string, now: number): Promise<void> {
@@ -323,16 +333,6 @@ async function endOldKeysOf(sql: Transaction, id: string, now: number): Promise<
     set keys = ${JSON.stringify(keys.filter((key) => !over.includes(key)))}::text::jsonb
     where id = ${id}`;
   await sql`select pg_notify(${outboxChannel}, 'probe')`;
-}
-
-/** Removes expired rotated-out keys. True when there were any. */
-export async function endOldKeys(sql: Sql, now: number): Promise<boolean> {
-  const probes = (await allProbes(sql)).filter(({ keys }) =>
-    keys.some(({ until }) => until !== null && until <= now),
-  );
-  for (const { id } of probes)
-    await inTransaction(sql, (transaction) => endOldKeysOf(transaction, id, now));
-  return probes.length > 0;
 }
 
 /** Key → when it was revoked, for all revoked keys. */

@@ -20,65 +20,6 @@ type Dependencies = {
   readonly keysOf: (organisation: string) => number;
 };
 
-/** Monitors that were made or deleted a moment ago may have records, but no keys. */
-const maxWithoutKeys = 100;
-const maxRecordBytes = 16_384;
-
-/**
- * Records of last pings stay for good. An organisation may have no more of them than monitors, so
- * that none fills the bus's disk for everyone.
- */
-function createRecordLimit(keysOf: Dependencies['keysOf']) {
-  const written = new Map<string, Set<string>>();
-  return ({ organisation_id }: ProbeRow, subject: string, bytes: number): boolean => {
-    if (organisation_id === null || !covers(subjects.allLastPings, subject)) return true;
-    if (bytes > maxRecordBytes) return false;
-    const own = written.get(organisation_id) ?? new Set();
-    written.set(organisation_id, own);
-    if (!own.has(subject) && own.size >= keysOf(organisation_id) + maxWithoutKeys) return false;
-    own.add(subject);
-    return true;
-  };
-}
-
-/** No other header is passed on, because it could ask something of the server. */
-const passedOn = [
-  'Signature',
-  'Signed',
-  'Nats-Msg-Id',
-  'Nats-Expected-Last-Subject-Sequence',
-] as const;
-
-function headersOf({ header }: Message): Headers {
-  return Object.fromEntries(
-    passedOn.flatMap((name) => {
-      const value = header(name);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-}
-
-/**
- * No one reads or removes messages of a nonexistent partition: they would fill the stream for
- * everyone.
- */
-function isRead(subject: string): boolean {
-  const [kind, , partition = ''] = subject.split('.');
-  return (
-    (kind !== 'result' && kind !== 'beat') ||
-    (/^(0|[1-9]\d?)$/.test(partition) && Number(partition) < partitionCount)
-  );
-}
-
-function mayPublish({ id, continent, organisation_id }: ProbeRow, subject: string): boolean {
-  return (
-    isRead(subject) &&
-    answeredSubjects({ probe: id, continent, organisation: organisation_id }).some((permission) =>
-      covers(permission, subject),
-    )
-  );
-}
-
 export function serveRelay({ bus, directory, refusals, keysOf }: Dependencies): Subscription {
   const isWithin = createRecordLimit(keysOf);
   return bus.subscribe(
@@ -97,5 +38,65 @@ export function serveRelay({ bus, directory, refusals, keysOf }: Dependencies): 
       bus.relay(subject, message.data, { reply, headers: headersOf(message) });
     },
     'relay',
+  );
+}
+
+const maxRecordBytes = 16_384;
+
+/** Monitors that were made or deleted a moment ago may have records, but no keys. */
+const maxWithoutKeys = 100;
+
+/**
+ * Records of last pings stay for good. An organisation may have no more of them than monitors, so
+ * that none fills the bus's disk for everyone.
+ */
+function createRecordLimit(keysOf: Dependencies['keysOf']) {
+  const written = new Map<string, Set<string>>();
+  return ({ organisation_id }: ProbeRow, subject: string, bytes: number): boolean => {
+    if (organisation_id === null || !covers(subjects.allLastPings, subject)) return true;
+    if (bytes > maxRecordBytes) return false;
+    const own = written.get(organisation_id) ?? new Set();
+    written.set(organisation_id, own);
+    if (!own.has(subject) && own.size >= keysOf(organisation_id) + maxWithoutKeys) return false;
+    own.add(subject);
+    return true;
+  };
+}
+
+function mayPublish({ id, continent, organisation_id }: ProbeRow, subject: string): boolean {
+  return (
+    isRead(subject) &&
+    answeredSubjects({ probe: id, continent, organisation: organisation_id }).some((permission) =>
+      covers(permission, subject),
+    )
+  );
+}
+
+/**
+ * No one reads or removes messages of a nonexistent partition: they would fill the stream for
+ * everyone.
+ */
+function isRead(subject: string): boolean {
+  const [kind, , partition = ''] = subject.split('.');
+  return (
+    (kind !== 'result' && kind !== 'beat') ||
+    (/^(0|[1-9]\d?)$/.test(partition) && Number(partition) < partitionCount)
+  );
+}
+
+/** No other header is passed on, because it could ask something of the server. */
+const passedOn = [
+  'Signature',
+  'Signed',
+  'Nats-Msg-Id',
+  'Nats-Expected-Last-Subject-Sequence',
+] as const;
+
+function headersOf({ header }: Message): Headers {
+  return Object.fromEntries(
+    passedOn.flatMap((name) => {
+      const value = header(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
   );
 }

@@ -127,40 +127,6 @@ const writeEveryMs = 5_000;
 /** A tick this late shows that the process stood still: it could not hear anything meanwhile. */
 const stallMs = 3_000;
 
-function same(a: Roster, b: Roster): boolean {
-  return JSON.stringify(a.probes) === JSON.stringify(b.probes);
-}
-
-/**
- * The roster of another coordinator, if this is one. A time beyond our clock means a forgery or a
- * wrong clock.
- */
-function rosterIn(
-  message: Pick<Message, 'data' | 'header'>,
-  announcements: Pick<Announcements, 'read' | 'refuse'>,
-  now: number,
-): RosterMessage | undefined {
-  if (!announcements.read(message, subjects.roster)) return undefined;
-  const read = rosterMessage.safeParse(jsonIn(message.data));
-  if (!read.success) return undefined;
-  if (read.data.epoch <= now + maxAheadMs) return read.data;
-  announcements.refuse(subjects.roster, 'ahead');
-  return undefined;
-}
-
-/** Nothing of a private probe is shown to anyone. */
-function identificationOf(
-  { probe, message: { request_key, addresses = [] } }: Present,
-  address: string | undefined,
-): Pick<PresenceRow, 'request_key' | 'addresses'> {
-  if (probe.organisation_id !== null) return { request_key: null, addresses: [] };
-  const all = [...addresses, ...(address === undefined ? [] : [address])];
-  return {
-    request_key: request_key ?? null,
-    addresses: [...new Set(all.filter(isPublicAddress))].toSorted(),
-  };
-}
-
 export async function createNetwork(dependencies: Dependencies): Promise<Network> {
   const { sql, bus, clock, log, timing, directory, announcements, isLeader } = dependencies;
   let onChange: (() => void) | undefined;
@@ -492,5 +458,39 @@ export async function createNetwork(dependencies: Dependencies): Promise<Network
       status.stop();
       rosters.stop();
     },
+  };
+}
+
+/**
+ * The roster of another coordinator, if this is one. A time beyond our clock means a forgery or a
+ * wrong clock.
+ */
+function rosterIn(
+  message: Pick<Message, 'data' | 'header'>,
+  announcements: Pick<Announcements, 'read' | 'refuse'>,
+  now: number,
+): RosterMessage | undefined {
+  if (!announcements.read(message, subjects.roster)) return undefined;
+  const read = rosterMessage.safeParse(jsonIn(message.data));
+  if (!read.success) return undefined;
+  if (read.data.epoch <= now + maxAheadMs) return read.data;
+  announcements.refuse(subjects.roster, 'ahead');
+  return undefined;
+}
+
+function same(a: Roster, b: Roster): boolean {
+  return JSON.stringify(a.probes) === JSON.stringify(b.probes);
+}
+
+/** Nothing of a private probe is shown to anyone. */
+function identificationOf(
+  { probe, message: { request_key, addresses = [] } }: Present,
+  address: string | undefined,
+): Pick<PresenceRow, 'request_key' | 'addresses'> {
+  if (probe.organisation_id !== null) return { request_key: null, addresses: [] };
+  const all = [...addresses, ...(address === undefined ? [] : [address])];
+  return {
+    request_key: request_key ?? null,
+    addresses: [...new Set(all.filter(isPublicAddress))].toSorted(),
   };
 }

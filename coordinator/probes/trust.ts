@@ -86,92 +86,6 @@ export async function clearProbeTrust(
     and probe_id = any(${[...probes]}::uuid[])`;
 }
 
-/**
- * Several coordinators judge a probe by what all of them know (rule 16). One that knows of a
- * refuted failure shares it through the database, and the others share what they know of that
- * probe. While nothing is refuted nothing is written.
- */
-type PooledRefutations = {
-  /** Whether no other coordinator is alive that may know more. */
-  readonly isAlone: () => boolean;
-  /** Writes our shares and reads the others. `refuted`: what we hold against each probe. */
-  readonly exchange: (refuted: ReadonlyMap<string, ReadonlyMap<number, number>>) => Promise<void>;
-  /** The merged knowledge of this probe; undefined while some shares are missing. */
-  readonly of: (
-    probe: string,
-  ) => { readonly targets: number; readonly refuted: number } | undefined;
-};
-
-type PoolDependencies = {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly owner: string;
-  /** A coordinator that has not reported for this long is not alive. */
-  readonly aliveMs: number;
-  /** The hosts that we know this probe to check, in the form of a share. */
-  readonly hostsOf: (probe: string) => readonly number[];
-};
-
-/** A coordinator that has shared nothing about a probe by then is not awaited. */
-const answerMs = 5_000;
-
-function createPooledRefutations({
-  sql,
-  clock,
-  owner,
-  aliveMs,
-  hostsOf,
-}: PoolDependencies): PooledRefutations {
-  let others: readonly CoordinatorShares[] | undefined;
-  let own: ReadonlyMap<string, Share> = new Map();
-  /**
-   * When we first shared each of the probes that we share now, by performance.now() like all
-   * waiting times.
-   */
-  let toldAt = new Map<string, number>();
-
-  return {
-    isAlone: () => others?.length === 0,
-    exchange: async (refuted) => {
-      const all = await sharedProbeTrust(sql, owner, aliveMs);
-      const now = clock.now();
-      const written =
-        all.find(({ coordinator }) => coordinator === owner)?.shares ?? new Map<string, Share>();
-      const heard = all.filter(({ coordinator }) => coordinator !== owner);
-      const theirs = heard.flatMap(({ shares }) =>
-        [...shares].map(([probe, share]) => [probe, share.refuted] as const),
-      );
-      const doubted = [...refuted, ...theirs].filter(([, existing]) =>
-        [...existing.values()].some((until) => until > now),
-      );
-      const probes = new Set(heard.length === 0 ? [] : doubted.map(([probe]) => probe));
-      const told = new Map(
-        [...probes].map((probe) => [
-          probe,
-          shareOf(hostsOf(probe), refuted.get(probe) ?? new Map(), now),
-        ]),
-      );
-      const news = new Map(
-        [...told].filter(([probe, share]) => !isSameShare(share, written.get(probe))),
-      );
-      const over = [...written.keys()].filter((probe) => !told.has(probe));
-      await shareProbeTrust(sql, owner, news);
-      await clearProbeTrust(sql, owner, over);
-      toldAt = new Map([...probes].map((probe) => [probe, toldAt.get(probe) ?? performance.now()]));
-      [others, own] = [heard, told];
-    },
-    of: (probe) => {
-      const ours = own.get(probe);
-      if (!others || !ours) return undefined;
-      const theirs = others.flatMap(({ shares }) => shares.get(probe) ?? []);
-      const isWhole =
-        theirs.length === others.length ||
-        performance.now() - (toldAt.get(probe) ?? performance.now()) > answerMs;
-      return isWhole ? together([ours, ...theirs], clock.now()) : undefined;
-    },
-  };
-}
-
 /** The state after the result, of the result's monitor; valid during the call only. */
 export type ObservedState = {
   /** Tells distinct targets apart. */
@@ -326,6 +240,92 @@ export function createProbeTrust({
       }
       await directory.refresh();
       for (const [probe, now] of settling) if (changed.get(probe) === now) changed.delete(probe);
+    },
+  };
+}
+
+type PoolDependencies = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly owner: string;
+  /** A coordinator that has not reported for this long is not alive. */
+  readonly aliveMs: number;
+  /** The hosts that we know this probe to check, in the form of a share. */
+  readonly hostsOf: (probe: string) => readonly number[];
+};
+
+/**
+ * Several coordinators judge a probe by what all of them know (rule 16). One that knows of a
+ * refuted failure shares it through the database, and the others share what they know of that
+ * probe. While nothing is refuted nothing is written.
+ */
+type PooledRefutations = {
+  /** Whether no other coordinator is alive that may know more. */
+  readonly isAlone: () => boolean;
+  /** Writes our shares and reads the others. `refuted`: what we hold against each probe. */
+  readonly exchange: (refuted: ReadonlyMap<string, ReadonlyMap<number, number>>) => Promise<void>;
+  /** The merged knowledge of this probe; undefined while some shares are missing. */
+  readonly of: (
+    probe: string,
+  ) => { readonly targets: number; readonly refuted: number } | undefined;
+};
+
+/** A coordinator that has shared nothing about a probe by then is not awaited. */
+const answerMs = 5_000;
+
+function createPooledRefutations({
+  sql,
+  clock,
+  owner,
+  aliveMs,
+  hostsOf,
+}: PoolDependencies): PooledRefutations {
+  let others: readonly CoordinatorShares[] | undefined;
+  let own: ReadonlyMap<string, Share> = new Map();
+  /**
+   * When we first shared each of the probes that we share now, by performance.now() like all
+   * waiting times.
+   */
+  let toldAt = new Map<string, number>();
+
+  return {
+    isAlone: () => others?.length === 0,
+    exchange: async (refuted) => {
+      const all = await sharedProbeTrust(sql, owner, aliveMs);
+      const now = clock.now();
+      const written =
+        all.find(({ coordinator }) => coordinator === owner)?.shares ?? new Map<string, Share>();
+      const heard = all.filter(({ coordinator }) => coordinator !== owner);
+      const theirs = heard.flatMap(({ shares }) =>
+        [...shares].map(([probe, share]) => [probe, share.refuted] as const),
+      );
+      const doubted = [...refuted, ...theirs].filter(([, existing]) =>
+        [...existing.values()].some((until) => until > now),
+      );
+      const probes = new Set(heard.length === 0 ? [] : doubted.map(([probe]) => probe));
+      const told = new Map(
+        [...probes].map((probe) => [
+          probe,
+          shareOf(hostsOf(probe), refuted.get(probe) ?? new Map(), now),
+        ]),
+      );
+      const news = new Map(
+        [...told].filter(([probe, share]) => !isSameShare(share, written.get(probe))),
+      );
+      const over = [...written.keys()].filter((probe) => !told.has(probe));
+      await shareProbeTrust(sql, owner, news);
+      await clearProbeTrust(sql, owner, over);
+      toldAt = new Map([...probes].map((probe) => [probe, toldAt.get(probe) ?? performance.now()]));
+      [others, own] = [heard, told];
+    },
+    of: (probe) => {
+      const ours = own.get(probe);
+      if (!others || !ours) return undefined;
+      const theirs = others.flatMap(({ shares }) => shares.get(probe) ?? []);
+      const isWhole =
+        theirs.length === others.length ||
+        performance.now() - (toldAt.get(probe) ?? performance.now()) > answerMs;
+      return isWhole ? together([ours, ...theirs], clock.now()) : undefined;
     },
   };
 }

@@ -35,6 +35,14 @@ export function registriesFrom(list: unknown): Registries | undefined {
   return { publication, servers };
 }
 
+/** The newer of the shipped list and one that was read later. */
+export function newestRegistries(read: Registries | undefined): Registries {
+  const own = ownRegistries();
+  return read !== undefined && Date.parse(read.publication) > Date.parse(own.publication)
+    ? read
+    : own;
+}
+
 let shippedRegistries: Registries | undefined;
 
 /** Read when the first domain is judged: most commands and many installations need none. */
@@ -42,14 +50,6 @@ function ownRegistries(): Registries {
   shippedRegistries ??= registriesFrom(shipped);
   if (shippedRegistries === undefined) throw new Error('registries.json is no list of registries');
   return shippedRegistries;
-}
-
-/** The newer of the shipped list and one that was read later. */
-export function newestRegistries(read: Registries | undefined): Registries {
-  const own = ownRegistries();
-  return read !== undefined && Date.parse(read.publication) > Date.parse(own.publication)
-    ? read
-    : own;
 }
 
 /** The server of the registry of a domain: that of its longest suffix in the list. */

@@ -154,37 +154,7 @@ function viewOf(data: Uint8Array): DataView {
   return new DataView(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** What a probe's checks before let expect of its next one. */
-type Expected = {
-  at: number;
-  step: number;
-  /** Of the shape: outcome, phases and whether the total is what it took. */
-  head: number;
-  cause: string | null;
-  took: number;
-  /** Tenths of dns, tcp, tls, first byte, and of what the total has beyond them. */
-  readonly phases: number[];
-  /** In order of their first use. */
-  readonly causes: string[];
-};
-
-function expectedFrom(at: number): Expected {
-  return {
-    at,
-    step: 0,
-    head: -1,
-    cause: null,
-    took: 0,
-    phases: [0, 0, 0, 0, 0],
-    causes: [],
-  };
-}
-
 const total = phaseNames.indexOf('total');
-
-function bitOf(phase: number): number {
-  return 4 << phase;
-}
 
 const tookBit = 0x80;
 
@@ -221,6 +191,36 @@ function bodyOf(start: number, checks: readonly Check[]): number[] {
     Object.assign(expected, { at, step, head, cause });
   }
   return bytes;
+}
+
+/** What a probe's checks before let expect of its next one. */
+type Expected = {
+  at: number;
+  step: number;
+  /** Of the shape: outcome, phases and whether the total is what it took. */
+  head: number;
+  cause: string | null;
+  took: number;
+  /** Tenths of dns, tcp, tls, first byte, and of what the total has beyond them. */
+  readonly phases: number[];
+  /** In order of their first use. */
+  readonly causes: string[];
+};
+
+function expectedFrom(at: number): Expected {
+  return {
+    at,
+    step: 0,
+    head: -1,
+    cause: null,
+    took: 0,
+    phases: [0, 0, 0, 0, 0],
+    causes: [],
+  };
+}
+
+function bitOf(phase: number): number {
+  return 4 << phase;
 }
 
 /** 0 for none, else its place among the causes; the text itself at its first use. */

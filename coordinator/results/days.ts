@@ -38,11 +38,6 @@ const settledMs = hourMs;
 /** A monitor whose results arrive late gets its row again at most this often. */
 const againMs = 600_000;
 
-/** The UTC day of a time, as the database reads it. */
-function dateOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
-}
-
 type Mark = { readonly day: Date; readonly monitor_key: number };
 type ChunkRow = { readonly monitor_key: number; readonly at: Date; readonly data: Uint8Array };
 
@@ -68,6 +63,11 @@ export async function makeDays(
       log,
     );
   return marks.length > 0;
+}
+
+/** The UTC day of a time, as the database reads it. */
+function dateOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
 }
 
 async function makeDay(

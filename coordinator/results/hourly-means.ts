@@ -26,23 +26,6 @@ const newest = 2;
 /** Some megabytes. */
 const mostKept = 20_000;
 
-async function read(
-  sql: Queryable,
-  monitors: readonly number[],
-  from: number,
-  to: number,
-): Promise<ReadonlyMap<number, Means>> {
-  if (monitors.length === 0) return new Map();
-  const rows = await sql<{ key: number; means: Means }[]>`
-    select monitor_key as key, array_agg(mean order by hour) as means from (
-      select monitor_key, hour, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups
-      where monitor_key = any(${[...monitors]}::bigint[])
-        and hour >= ${new Date(from)} and hour < ${new Date(to)}
-      group by monitor_key, hour) each_hour
-    group by monitor_key`;
-  return new Map(rows.map(({ key, means }) => [key, means]));
-}
-
 export function createHourlyMeans(): HourlyMeans {
   /** What is kept of each monitor, and up to which hour. */
   const kept = new Map<number, { readonly to: number; readonly means: Means }>();
@@ -79,4 +62,21 @@ export function createHourlyMeans(): HourlyMeans {
       return found;
     },
   };
+}
+
+async function read(
+  sql: Queryable,
+  monitors: readonly number[],
+  from: number,
+  to: number,
+): Promise<ReadonlyMap<number, Means>> {
+  if (monitors.length === 0) return new Map();
+  const rows = await sql<{ key: number; means: Means }[]>`
+    select monitor_key as key, array_agg(mean order by hour) as means from (
+      select monitor_key, hour, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups
+      where monitor_key = any(${[...monitors]}::bigint[])
+        and hour >= ${new Date(from)} and hour < ${new Date(to)}
+      group by monitor_key, hour) each_hour
+    group by monitor_key`;
+  return new Map(rows.map(({ key, means }) => [key, means]));
 }

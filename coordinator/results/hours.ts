@@ -126,13 +126,13 @@ export function beginRound(hours: Hours, endedBefore: number): void {
   for (const each of hours.held) if (each.arena.hour + hourMs <= endedBefore) each.mode = 'due';
 }
 
-function dueIn({ held }: Hours): Held[] {
-  return held.filter(({ mode }) => mode === 'due');
-}
-
 /** Whether hours of the round are left. */
 export function hasDue(hours: Hours): boolean {
   return dueIn(hours).length > 0;
+}
+
+function dueIn({ held }: Hours): Held[] {
+  return held.filter(({ mode }) => mode === 'due');
 }
 
 /** Begins with the oldest hour that is due; undefined when there is none. */

@@ -96,13 +96,6 @@ function faultOf(data: Uint8Array): string | null {
   return form === forms.numbers || form === forms.text ? null : `its form ${form} is unknown`;
 }
 
-function sealed(bytes: Bytes): Uint8Array {
-  const data = bytes.data.slice(0, bytes.at + 4);
-  const sum = crc32(data.subarray(0, bytes.at));
-  new DataView(data.buffer).setUint32(bytes.at, sum);
-  return data;
-}
-
 const idBytes = 16;
 /** Nine numbers of up to eight bytes, and an id. */
 const passBytes = width * 8 + idBytes;
@@ -158,6 +151,13 @@ function packNumbers(
   for (const place of whole.keys()) writeVarint(bytes, keys[place] ?? 0);
   if (whole.size > 0) add(bytes, deflateRawSync(others));
   return sealed(bytes);
+}
+
+function sealed(bytes: Bytes): Uint8Array {
+  const data = bytes.data.slice(0, bytes.at + 4);
+  const sum = crc32(data.subarray(0, bytes.at));
+  new DataView(data.buffer).setUint32(bytes.at, sum);
+  return data;
 }
 
 function areMultiples({ numbers, whole }: Batch, scale: number): boolean {

@@ -261,20 +261,6 @@ function phasesOf(phases: PackedCheck[5]): Phases | null {
   return isEmpty ? null : { dns, tcp, tls, first_byte, total };
 }
 
-function packedRows(sql: Queryable) {
-  return sql`json_agg(json_build_array(r.probe_key,
-  (date_part('epoch', r.at) * 1000)::bigint, r.took_ms, r.outcome, r.cause_class, r.phases))`;
-}
-
-function packedChunks(sql: Queryable) {
-  return sql`json_agg(json_build_array(
-  (date_part('epoch', c.at) * 1000)::bigint, encode(c.data, 'base64')))`;
-}
-
-function timeOf(sql: Queryable, column: string) {
-  return sql`to_timestamp(${sql.unsafe(column)} / 1000.0)`;
-}
-
 function rowsWithin(sql: Queryable, windows: readonly MonitorWindow[]): Promise<StoredRow[]> {
   return sql<StoredRow[]>`
     select w.key,
@@ -290,9 +276,18 @@ function rowsWithin(sql: Queryable, windows: readonly MonitorWindow[]): Promise<
     order by w.nth`;
 }
 
-/** A literal of the statement: with a parameter it would be planned again each time. */
-function limited(sql: Queryable, limit: number) {
-  return sql`limit ${sql.unsafe(String(limit))}`;
+function packedRows(sql: Queryable) {
+  return sql`json_agg(json_build_array(r.probe_key,
+  (date_part('epoch', r.at) * 1000)::bigint, r.took_ms, r.outcome, r.cause_class, r.phases))`;
+}
+
+function timeOf(sql: Queryable, column: string) {
+  return sql`to_timestamp(${sql.unsafe(column)} / 1000.0)`;
+}
+
+function packedChunks(sql: Queryable) {
+  return sql`json_agg(json_build_array(
+  (date_part('epoch', c.at) * 1000)::bigint, encode(c.data, 'base64')))`;
 }
 
 /** The checks that have rows, for those who make chunks of them. */
@@ -336,6 +331,11 @@ function newestRows(
         from (select * from chunks c where c.monitor_key = w.key
           and c.at > coalesce(n.last, ${timeOf(sql, 'w.after')}) - interval '1 hour'
           order by c.at desc ${limited(sql, chunks)}) c) h`;
+}
+
+/** A literal of the statement: with a parameter it would be planned again each time. */
+function limited(sql: Queryable, limit: number) {
+  return sql`limit ${sql.unsafe(String(limit))}`;
 }
 
 /** What is damaged is read often, and reported once. */

@@ -27,20 +27,6 @@ import { type MembersRequest, type Page, show } from '../web/page.ts';
 import type { Times } from '../web/times.ts';
 import { listRecent, search } from './contract.ts';
 
-type Item = OutputOf<typeof search>['items'][number];
-
-function inside(symbol: Part, name: string, more: Part): Html {
-  return html`
-    ${symbol}
-    <span class="found-name">${name}</span>
-    <span class="found-more">${more}</span>
-  `;
-}
-
-function link(href: string, symbol: Part, name: string, more: Part): Html {
-  return html`<li><a href="${safeUrl(href)}">${inside(symbol, name, more)}</a></li>`;
-}
-
 const kinds: Readonly<
   Record<string, { readonly symbol: IconName; readonly href: (id: string) => string }>
 > = {
@@ -51,27 +37,6 @@ const kinds: Readonly<
   member: { symbol: 'members', href: () => '/members' },
   tag: { symbol: 'monitors', href: (tag) => `/${queryOf({ tag })}` },
 };
-
-function moreOf({ kind, detail }: Item, times: Times): Part {
-  return kind === 'incident'
-    ? html`Incident of ${times.moment(detail)}`
-    : kind === 'tag'
-      ? `Tag, ${detail}`
-      : detail;
-}
-
-function itemLink(item: Item, times: Times): Html {
-  const { kind, id, name, detail, status } = item;
-  const of = kinds[kind];
-  if (of) return link(of.href(id), icon(of.symbol), name, moreOf(item, times));
-  const state = states.find((each) => each === status) ?? 'unknown';
-  return link(
-    `/monitors/${id}`,
-    html`<span class="state state-${state}">${icon(state)}</span>`,
-    name,
-    html`<span class="unseen">${stateMark(state)}</span>${detail}`,
-  );
-}
 
 type Verb = {
   readonly name: string;
@@ -163,50 +128,7 @@ const verbs: readonly Verb[] = [
   { name: 'Sign out', symbol: 'leave', href: '/sign-out', also: 'log out' },
 ];
 
-function matches(q: string, text: string): boolean {
-  const inText = text.toLowerCase();
-  return q
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => inText.includes(word));
-}
-
 const muteMinutes = '60';
-
-/** Muting is done at once: the palette says for how long, and every page how to end it. */
-async function muteVerb({ ask, may }: MembersRequest, q: string): Promise<readonly Html[]> {
-  if (!may(muteAlerts)) return [];
-  const isMuted = (await ask(showMute)).until !== null;
-  const [name, path, symbol, needs] = isMuted
-    ? (['Unmute alerts', '/alerts/unmute', 'play', unmuteAlerts] as const)
-    : (['Mute all alerts for 1 hour', '/alerts/mute', 'pause', muteAlerts] as const);
-  if (!may(needs) || !matches(q, `${name} silence`)) return [];
-  return [
-    html`
-      <li>
-        <form method="post" action="${safeUrl(path)}">
-          ${!isMuted && hiddenField('minutes', muteMinutes)}
-          <button>${inside(icon(symbol), name, 'Command')}</button>
-        </form>
-      </li>
-    `,
-  ];
-}
-
-async function verbsFor(request: MembersRequest, q: string): Promise<readonly Html[]> {
-  return [
-    ...verbs
-      .filter(
-        ({ name, also = '', needs }) => matches(q, `${name} ${also}`) && mayAll(request, needs),
-      )
-      .map(({ name, symbol, href }) => link(href, icon(symbol), name, 'Command')),
-    ...(await muteVerb(request, q)),
-  ];
-}
-
-function mayAll({ may }: MembersRequest, needs: AccessRule | undefined): boolean {
-  return needs === undefined || may(needs);
-}
 
 type Act = {
   readonly verb: string;
@@ -221,63 +143,6 @@ const acts: readonly Act[] = [
   { verb: 'Resume', symbol: 'play', path: 'resume', fits: (status) => status === 'paused' },
   { verb: 'Edit', symbol: 'edit', path: 'edit', fits: () => true },
 ];
-
-function actLink({ verb, symbol, path }: Act, { id, name, detail }: Item): Html {
-  return link(`/monitors/${id}/${path}`, icon(symbol), `${verb} ${name}`, detail);
-}
-
-/** "pause shop": the verb, and the monitors whose words follow it. */
-async function actsFor(request: MembersRequest, q: string): Promise<readonly Html[]> {
-  const [, typed = '', rest = ''] = /^(\p{L}{3,})(?:\s+(.*))?$/u.exec(q.trim()) ?? [];
-  const meant = acts.filter(({ verb }) => verb.toLowerCase().startsWith(typed.toLowerCase()));
-  if (typed === '' || meant.length === 0 || !request.may(updateMonitor)) return [];
-  const { items } =
-    rest === ''
-      ? await request.ask(listRecent, { ids: recentOf(request.cookies).join('.') })
-      : await request.ask(search, { q: rest });
-  const links = items
-    .filter(({ kind }) => kind === 'monitor')
-    .flatMap((item) =>
-      meant.filter(({ fits }) => fits(item.status)).map((each) => actLink(each, item)),
-    );
-  return links.length > 0 || rest !== ''
-    ? links
-    : [html`<li class="nothing">Type the name of a monitor</li>`];
-}
-
-/** Where one monitor is meant, what can be done to it follows. */
-function actsOfOnly({ may }: MembersRequest, items: readonly Item[]): readonly Html[] {
-  const [only, ...others] = items.filter(({ kind }) => kind === 'monitor');
-  return only && others.length === 0 && may(updateMonitor)
-    ? acts.filter(({ fits }) => fits(only.status)).map((each) => actLink(each, only))
-    : [];
-}
-
-/** Pages of the account whose names contain the words. */
-function placesFor(q: string): readonly Html[] {
-  return entries
-    .filter(({ name }) => matches(q, `go to ${name}`))
-    .map((entry) => link(entry.href, icon(entry.icon), `Go to ${entry.name}`, 'Page'));
-}
-
-async function found(request: MembersRequest, q: string): Promise<readonly Html[]> {
-  const { ask, times, cookies } = request;
-  const ids = recentOf(cookies);
-  const [{ items }, recent] = await Promise.all([
-    ask(search, { q }),
-    q === '' && ids.length > 0 ? ask(listRecent, { ids: ids.join('.') }) : { items: [] },
-  ]);
-  const first = new Set(recent.items.map(({ id }) => id));
-  return [
-    ...(await actsFor(request, q)),
-    ...[...recent.items, ...items.filter(({ id }) => !first.has(id))].map((item) =>
-      itemLink(item, times),
-    ),
-    ...(q === '' ? [] : actsOfOnly(request, items)),
-    ...(await verbsFor(request, q)),
-    ...placesFor(q),
-  ];
-}
 
 /** The search dialog of all pages, as a page of its own. */
 export const searchPage: Page = {
@@ -318,3 +183,138 @@ export const searchPage: Page = {
     });
   },
 };
+
+async function found(request: MembersRequest, q: string): Promise<readonly Html[]> {
+  const { ask, times, cookies } = request;
+  const ids = recentOf(cookies);
+  const [{ items }, recent] = await Promise.all([
+    ask(search, { q }),
+    q === '' && ids.length > 0 ? ask(listRecent, { ids: ids.join('.') }) : { items: [] },
+  ]);
+  const first = new Set(recent.items.map(({ id }) => id));
+  return [
+    ...(await actsFor(request, q)),
+    ...[...recent.items, ...items.filter(({ id }) => !first.has(id))].map((item) =>
+      itemLink(item, times),
+    ),
+    ...(q === '' ? [] : actsOfOnly(request, items)),
+    ...(await verbsFor(request, q)),
+    ...placesFor(q),
+  ];
+}
+
+/** "pause shop": the verb, and the monitors whose words follow it. */
+async function actsFor(request: MembersRequest, q: string): Promise<readonly Html[]> {
+  const [, typed = '', rest = ''] = /^(\p{L}{3,})(?:\s+(.*))?$/u.exec(q.trim()) ?? [];
+  const meant = acts.filter(({ verb }) => verb.toLowerCase().startsWith(typed.toLowerCase()));
+  if (typed === '' || meant.length === 0 || !request.may(updateMonitor)) return [];
+  const { items } =
+    rest === ''
+      ? await request.ask(listRecent, { ids: recentOf(request.cookies).join('.') })
+      : await request.ask(search, { q: rest });
+  const links = items
+    .filter(({ kind }) => kind === 'monitor')
+    .flatMap((item) =>
+      meant.filter(({ fits }) => fits(item.status)).map((each) => actLink(each, item)),
+    );
+  return links.length > 0 || rest !== ''
+    ? links
+    : [html`<li class="nothing">Type the name of a monitor</li>`];
+}
+
+type Item = OutputOf<typeof search>['items'][number];
+
+function actLink({ verb, symbol, path }: Act, { id, name, detail }: Item): Html {
+  return link(`/monitors/${id}/${path}`, icon(symbol), `${verb} ${name}`, detail);
+}
+
+function link(href: string, symbol: Part, name: string, more: Part): Html {
+  return html`<li><a href="${safeUrl(href)}">${inside(symbol, name, more)}</a></li>`;
+}
+
+function inside(symbol: Part, name: string, more: Part): Html {
+  return html`
+    ${symbol}
+    <span class="found-name">${name}</span>
+    <span class="found-more">${more}</span>
+  `;
+}
+
+function itemLink(item: Item, times: Times): Html {
+  const { kind, id, name, detail, status } = item;
+  const of = kinds[kind];
+  if (of) return link(of.href(id), icon(of.symbol), name, moreOf(item, times));
+  const state = states.find((each) => each === status) ?? 'unknown';
+  return link(
+    `/monitors/${id}`,
+    html`<span class="state state-${state}">${icon(state)}</span>`,
+    name,
+    html`<span class="unseen">${stateMark(state)}</span>${detail}`,
+  );
+}
+
+function moreOf({ kind, detail }: Item, times: Times): Part {
+  return kind === 'incident'
+    ? html`Incident of ${times.moment(detail)}`
+    : kind === 'tag'
+      ? `Tag, ${detail}`
+      : detail;
+}
+
+/** Where one monitor is meant, what can be done to it follows. */
+function actsOfOnly({ may }: MembersRequest, items: readonly Item[]): readonly Html[] {
+  const [only, ...others] = items.filter(({ kind }) => kind === 'monitor');
+  return only && others.length === 0 && may(updateMonitor)
+    ? acts.filter(({ fits }) => fits(only.status)).map((each) => actLink(each, only))
+    : [];
+}
+
+async function verbsFor(request: MembersRequest, q: string): Promise<readonly Html[]> {
+  return [
+    ...verbs
+      .filter(
+        ({ name, also = '', needs }) => matches(q, `${name} ${also}`) && mayAll(request, needs),
+      )
+      .map(({ name, symbol, href }) => link(href, icon(symbol), name, 'Command')),
+    ...(await muteVerb(request, q)),
+  ];
+}
+
+function mayAll({ may }: MembersRequest, needs: AccessRule | undefined): boolean {
+  return needs === undefined || may(needs);
+}
+
+function matches(q: string, text: string): boolean {
+  const inText = text.toLowerCase();
+  return q
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => inText.includes(word));
+}
+
+/** Muting is done at once: the palette says for how long, and every page how to end it. */
+async function muteVerb({ ask, may }: MembersRequest, q: string): Promise<readonly Html[]> {
+  if (!may(muteAlerts)) return [];
+  const isMuted = (await ask(showMute)).until !== null;
+  const [name, path, symbol, needs] = isMuted
+    ? (['Unmute alerts', '/alerts/unmute', 'play', unmuteAlerts] as const)
+    : (['Mute all alerts for 1 hour', '/alerts/mute', 'pause', muteAlerts] as const);
+  if (!may(needs) || !matches(q, `${name} silence`)) return [];
+  return [
+    html`
+      <li>
+        <form method="post" action="${safeUrl(path)}">
+          ${!isMuted && hiddenField('minutes', muteMinutes)}
+          <button>${inside(icon(symbol), name, 'Command')}</button>
+        </form>
+      </li>
+    `,
+  ];
+}
+
+/** Pages of the account whose names contain the words. */
+function placesFor(q: string): readonly Html[] {
+  return entries
+    .filter(({ name }) => matches(q, `go to ${name}`))
+    .map((entry) => link(entry.href, icon(entry.icon), `Go to ${entry.name}`, 'Page'));
+}

@@ -109,29 +109,6 @@ const boundTo = {
 const idLength = 16;
 const batch = 200;
 
-function idBytes(id: string): Buffer {
-  return Buffer.from(id.replaceAll('-', ''), 'hex');
-}
-
-function idOf(box: Uint8Array): string {
-  return Buffer.from(box)
-    .subarray(0, idLength)
-    .toString('hex')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
-
-/** A coordinator that knows only the previous key could read nothing after the replacement. */
-async function refuseLeavingBehind(sql: Queryable, secretKey: string): Promise<void> {
-  const addresses = await addressesWithoutKey(sql, markOf(secretKey));
-  if (addresses.length === 0) return;
-  const remedy =
-    'restart each with it, and with the one before as SECRET_KEY_PREVIOUS, then run this again.';
-  throw new Refusal(
-    'secret_key_unknown',
-    `Coordinators at ${addresses.join(', ')} do not know this SECRET_KEY: ${remedy}`,
-  );
-}
-
 export function createSecretsAtRest(secretKey: string, previousKey?: string): SecretsAtRest {
   const keys: MasterKeys = { secretKey, previousKey };
   const existing = new Map<string, Buffer>();
@@ -247,4 +224,27 @@ export function createSecretsAtRest(secretKey: string, previousKey?: string): Se
       }
     },
   };
+}
+
+function idBytes(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex');
+}
+
+function idOf(box: Uint8Array): string {
+  return Buffer.from(box)
+    .subarray(0, idLength)
+    .toString('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** A coordinator that knows only the previous key could read nothing after the replacement. */
+async function refuseLeavingBehind(sql: Queryable, secretKey: string): Promise<void> {
+  const addresses = await addressesWithoutKey(sql, markOf(secretKey));
+  if (addresses.length === 0) return;
+  const remedy =
+    'restart each with it, and with the one before as SECRET_KEY_PREVIOUS, then run this again.';
+  throw new Refusal(
+    'secret_key_unknown',
+    `Coordinators at ${addresses.join(', ')} do not know this SECRET_KEY: ${remedy}`,
+  );
 }

@@ -161,6 +161,11 @@ export async function writeKeptKey(
  */
 export type MasterKeys = { readonly secretKey: string; readonly previousKey?: string | undefined };
 
+/** Tells master keys apart without revealing them. */
+export function markOf(secretKey: string): string {
+  return derivedKey(secretKey, 'mark').toString('hex').slice(0, 12);
+}
+
 /**
  * A key for one purpose, derived from the installation's SECRET_KEY, so that no two purposes share
  * bytes.
@@ -169,17 +174,12 @@ function derivedKey(secretKey: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secretKey, '', `antipode ${purpose}`, 32));
 }
 
-function wrappingOf(secretKey: string): Buffer {
-  return derivedKey(secretKey, 'keys of secrets');
-}
-
-/** Tells master keys apart without revealing them. */
-export function markOf(secretKey: string): string {
-  return derivedKey(secretKey, 'mark').toString('hex').slice(0, 12);
-}
-
 export function wrap(secretKey: string, bytes: Uint8Array, about: string): Buffer {
   return encrypt(wrappingOf(secretKey), bytes, about);
+}
+
+function wrappingOf(secretKey: string): Buffer {
+  return derivedKey(secretKey, 'keys of secrets');
 }
 
 /** The unwrapped key and the master key that wrapped it. @throws when it is neither of both. */
@@ -227,13 +227,6 @@ const keptPurposes = [
 ] as const;
 type Purpose = (typeof keptPurposes)[number];
 
-async function keptOrDerived(sql: Queryable, keys: MasterKeys, purpose: Purpose): Promise<Buffer> {
-  const wrapped = await keptKey(sql, purpose);
-  return wrapped
-    ? unwrap(keys, wrapped, purpose).bytes
-    : derivedKey(keys.previousKey ?? keys.secretKey, purpose);
-}
-
 /** Read once: the key of a purpose never changes, only its wrapping does. */
 export function createKeptKey(
   sql: Queryable,
@@ -248,6 +241,13 @@ export function createKeptKey(
     });
     return key;
   };
+}
+
+async function keptOrDerived(sql: Queryable, keys: MasterKeys, purpose: Purpose): Promise<Buffer> {
+  const wrapped = await keptKey(sql, purpose);
+  return wrapped
+    ? unwrap(keys, wrapped, purpose).bytes
+    : derivedKey(keys.previousKey ?? keys.secretKey, purpose);
 }
 
 /** Wraps the kept keys under SECRET_KEY. */

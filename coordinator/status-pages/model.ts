@@ -20,11 +20,6 @@ import { dnsName } from '../../shared/checks/dns/values.ts';
 
 const white = '#ffffff';
 
-/** Rounded down: a ratio just below the limit must not appear as the limit. */
-function ratio(value: number): string {
-  return (Math.floor(value * 10) / 10).toFixed(1);
-}
-
 /**
  * An accent colour that is readable on white; an empty one counts as none. @throws Refusal
  * `accent_invalid`, which says what is valid.
@@ -45,13 +40,14 @@ export function accentFrom(text: string): string | null {
   });
 }
 
+/** Rounded down: a ratio just below the limit must not appear as the limit. */
+function ratio(value: number): string {
+  return (Math.floor(value * 10) / 10).toFixed(1);
+}
+
 export const largestLogo = 102_400;
 
 export type LogoType = 'image/png' | 'image/jpeg' | 'image/webp';
-
-function begins(bytes: Uint8Array, at: number, with_: readonly number[]): boolean {
-  return with_.every((byte, index) => bytes[at + index] === byte);
-}
 
 /** Determined by the bytes: a file may have any name, and SVG could contain a script. */
 export function logoTypeOf(bytes: Uint8Array): LogoType | undefined {
@@ -60,6 +56,10 @@ export function logoTypeOf(bytes: Uint8Array): LogoType | undefined {
   if (begins(bytes, 0, [0x52, 0x49, 0x46, 0x46]) && begins(bytes, 8, [0x57, 0x45, 0x42, 0x50]))
     return 'image/webp';
   return undefined;
+}
+
+function begins(bytes: Uint8Array, at: number, with_: readonly number[]): boolean {
+  return with_.every((byte, index) => bytes[at + index] === byte);
 }
 
 /** @throws Refusal `logo_invalid`. */
@@ -84,14 +84,6 @@ export function logoFrom(bytes: Uint8Array): {
 const longest = 240;
 const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 
-function refuse(fault: string): Refusal {
-  return new Refusal('domain_invalid', { domain: fault });
-}
-
-function hostOf(baseUrl: string): string | undefined {
-  return URL.canParse(baseUrl) ? new URL(baseUrl).hostname : undefined;
-}
-
 /**
  * A page's own domain, as DNS and browsers write it: lower case, punycode. @throws Refusal
  * `domain_invalid`: also for the address of the installation, where people sign in.
@@ -114,6 +106,14 @@ export function pageDomainFrom(text: string, baseUrl: string): string {
   if (name === hostOf(baseUrl))
     throw refuse('is where this service itself is; give another name, such as status.example.com.');
   return name;
+}
+
+function refuse(fault: string): Refusal {
+  return new Refusal('domain_invalid', { domain: fault });
+}
+
+function hostOf(baseUrl: string): string | undefined {
+  return URL.canParse(baseUrl) ? new URL(baseUrl).hostname : undefined;
 }
 
 /**

@@ -389,6 +389,8 @@ export async function updateStatusPageGroup(
   );
 }
 
+export const updateStatusPage = inSteps({ before, act });
+
 type Input = InputOf<typeof api.updateStatusPage>;
 
 /**
@@ -434,5 +436,3 @@ async function act(
   });
   return pageJson(after);
 }
-
-export const updateStatusPage = inSteps({ before, act });

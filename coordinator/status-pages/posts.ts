@@ -31,12 +31,6 @@ import {
 } from './queries.ts';
 import { domainJson, type PostRow, postJson, type WholePage } from './row.ts';
 
-function claimed({ domain }: WholePage): string {
-  if (domain === null)
-    throw new Refusal('domain_missing', 'The page has no domain; give it one first.');
-  return domain;
-}
-
 /** DNS is queried before the transaction, because it may take seconds. */
 export const checkStatusPageDomain = inSteps({
   before: async (
@@ -74,6 +68,12 @@ export const checkStatusPageDomain = inSteps({
   },
 });
 
+function claimed({ domain }: WholePage): string {
+  if (domain === null)
+    throw new Refusal('domain_missing', 'The page has no domain; give it one first.');
+  return domain;
+}
+
 /** The link contains the only copy of its secret. */
 export async function renewStatusPageLink(
   { sql, organisation, with: { baseUrl } }: InOrganisation,
@@ -95,14 +95,6 @@ export async function renewStatusPageLink(
 
 const maxPosts = 100;
 
-async function refuseForeignPage(
-  { sql, organisation }: InOrganisation,
-  page: string,
-): Promise<void> {
-  if (!(await statusPageExists(sql, organisation.id, page)))
-    throw notFound('status_page_not_found');
-}
-
 export async function listStatusPagePosts(
   context: InOrganisation,
   input: InputOf<typeof api.listStatusPagePosts>,
@@ -118,6 +110,14 @@ export async function listStatusPagePosts(
       postPage(sql, { organisation: organisation.id, page, incident }, from ?? afterAll, limit),
     (row: PostRow) => postJson(row),
   );
+}
+
+async function refuseForeignPage(
+  { sql, organisation }: InOrganisation,
+  page: string,
+): Promise<void> {
+  if (!(await statusPageExists(sql, organisation.id, page)))
+    throw notFound('status_page_not_found');
 }
 
 /**

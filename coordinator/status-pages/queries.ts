@@ -13,11 +13,6 @@ import {
   type WholePage,
 } from './row.ts';
 
-function post(sql: Queryable) {
-  return sql`o.key, o.id, o.incident_id, o.kind, o.text, u.email as written_by, o.written_at
-  from status_page_posts o left join users u on u.id = o.written_by`;
-}
-
 export function postPage(
   sql: Queryable,
   {
@@ -34,6 +29,11 @@ export function postPage(
     and o.key < ${before}
     and (${incident}::uuid is null or o.incident_id = ${incident}) order by o.key desc
     limit ${limit}`;
+}
+
+function post(sql: Queryable) {
+  return sql`o.key, o.id, o.incident_id, o.kind, o.text, u.email as written_by, o.written_at
+  from status_page_posts o left join users u on u.id = o.written_by`;
 }
 
 export async function insertPost(
@@ -113,16 +113,6 @@ export async function countSubscribers(
 
 type Posted = Omit<PostRow, 'key' | 'written_at'> & { readonly written_at: string };
 
-function postsJson(sql: Queryable, page: 'p.id' | 'm.page_id') {
-  return sql`(
-  select coalesce(json_agg(json_build_object('id', o.id, 'incident_id', o.incident_id, 'kind',
-    o.kind, 'text', o.text, 'written_by', u.email,
-      'written_at', to_char(o.written_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-      order by o.key desc), '[]')
-  from status_page_posts o left join users u on u.id = o.written_by
-  where o.page_id = ${sql(page)} and o.incident_id = i.id) as posts`;
-}
-
 export type PublishedIncident = {
   readonly id: string;
   readonly display_name: string;
@@ -144,6 +134,16 @@ export function publishedIncidents(
     where m.page_id = ${page} and i.confirmed_at is not null
       and (i.resolved_at is null or i.resolved_at > ${since})
     order by i.resolved_at is null desc, i.key desc limit ${limit}`;
+}
+
+function postsJson(sql: Queryable, page: 'p.id' | 'm.page_id') {
+  return sql`(
+  select coalesce(json_agg(json_build_object('id', o.id, 'incident_id', o.incident_id, 'kind',
+    o.kind, 'text', o.text, 'written_by', u.email,
+      'written_at', to_char(o.written_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+      order by o.key desc), '[]')
+  from status_page_posts o left join users u on u.id = o.written_by
+  where o.page_id = ${sql(page)} and o.incident_id = i.id) as posts`;
 }
 
 export type IncidentPage = {
@@ -285,6 +285,19 @@ export async function countStatusPages(sql: Queryable, organisation: string): Pr
   return row?.count ?? 0;
 }
 
+export function insertStatusPage(
+  sql: Queryable,
+  organisation: string,
+  id: string,
+  settings: PageSettings,
+): Promise<void> {
+  return refusingWhatIsTaken(settings, () =>
+    insertRows(sql, 'status_pages', { id: 'uuid', ...settingColumns }, organisation, [
+      { id, ...settings },
+    ]),
+  );
+}
+
 /**
  * Slugs and domains of pages are shared by all organisations. @throws Refusal `slug_taken`,
  * `domain_taken`.
@@ -304,19 +317,6 @@ async function refusingWhatIsTaken(
       });
     throw error;
   }
-}
-
-export function insertStatusPage(
-  sql: Queryable,
-  organisation: string,
-  id: string,
-  settings: PageSettings,
-): Promise<void> {
-  return refusingWhatIsTaken(settings, () =>
-    insertRows(sql, 'status_pages', { id: 'uuid', ...settingColumns }, organisation, [
-      { id, ...settings },
-    ]),
-  );
 }
 
 export function updateStatusPage(

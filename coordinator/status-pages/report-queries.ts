@@ -24,6 +24,18 @@ export type ReportRow = {
   readonly updates: readonly UpdateRow[];
 };
 
+type OfPage = { readonly organisation: string; readonly page: string };
+
+export function reportPage(
+  sql: Queryable,
+  { organisation, page }: OfPage,
+  before: number,
+  limit: number,
+): Promise<ReportRow[]> {
+  return sql<ReportRow[]>`select ${report(sql)} where r.organisation_id = ${organisation}
+    and r.page_id = ${page} and r.key < ${before} order by r.key desc limit ${limit}`;
+}
+
 function report(sql: Queryable) {
   return sql`r.key, r.id, r.title, r.started_at, r.ends_at,
   (select coalesce(json_agg(json_build_object('monitor', m.monitor_id, 'impact', m.impact)
@@ -36,18 +48,6 @@ function report(sql: Queryable) {
     from status_page_report_updates o left join users u on u.id = o.written_by
     where o.report_id = r.id) as updates
   from status_page_reports r`;
-}
-
-type OfPage = { readonly organisation: string; readonly page: string };
-
-export function reportPage(
-  sql: Queryable,
-  { organisation, page }: OfPage,
-  before: number,
-  limit: number,
-): Promise<ReportRow[]> {
-  return sql<ReportRow[]>`select ${report(sql)} where r.organisation_id = ${organisation}
-    and r.page_id = ${page} and r.key < ${before} order by r.key desc limit ${limit}`;
 }
 
 /** Reports that are open, and those that ended since a moment; open ones first. */

@@ -34,37 +34,6 @@ import { reportJson } from './row.ts';
 
 const maxUpdates = 100;
 
-type OfPage = { readonly organisation: string; readonly page: string };
-
-async function pageOfReport({ sql, organisation }: InOrganisation, page: string): Promise<OfPage> {
-  if (!(await statusPageExists(sql, organisation.id, page)))
-    throw notFound('status_page_not_found');
-  return { organisation: organisation.id, page };
-}
-
-async function reportFrom({ sql }: InOrganisation, of: OfPage, id: string): Promise<ReportRow> {
-  return orNotFound(await reportById(sql, of, id), 'status_page_report_not_found');
-}
-
-/** A monitor that is named twice has the last impact. */
-async function affect(
-  { sql }: InOrganisation,
-  page: string,
-  report: string,
-  given: readonly Affected[],
-): Promise<void> {
-  const affected = [...new Map(given.map((each) => [each.monitor, each])).values()];
-  if ((await writeAffected(sql, page, report, affected)) < affected.length)
-    throw notFound('status_page_monitor_not_found');
-}
-
-function dateOf(
-  moment: Moment | null,
-  { organisation: { time_zone } }: InOrganisation,
-): Date | null {
-  return moment === null ? null : new Date(epochOf(moment, time_zone));
-}
-
 export async function listStatusPageReports(
   context: InOrganisation,
   input: InputOf<typeof api.listStatusPageReports>,
@@ -81,6 +50,14 @@ export async function listStatusPageReports(
     (from, limit) => reportPage(sql, of, from ?? afterAll, limit),
     reportJson,
   );
+}
+
+type OfPage = { readonly organisation: string; readonly page: string };
+
+async function pageOfReport({ sql, organisation }: InOrganisation, page: string): Promise<OfPage> {
+  if (!(await statusPageExists(sql, organisation.id, page)))
+    throw notFound('status_page_not_found');
+  return { organisation: organisation.id, page };
 }
 
 export async function createStatusPageReport(
@@ -103,6 +80,29 @@ export async function createStatusPageReport(
   await affect(context, of.page, row.id, input.affected);
   await insertUpdate(sql, row.id, { id: newId(), kind: input.kind, text, user: caller.user, at });
   return reportJson(await reportFrom(context, of, row.id));
+}
+
+function dateOf(
+  moment: Moment | null,
+  { organisation: { time_zone } }: InOrganisation,
+): Date | null {
+  return moment === null ? null : new Date(epochOf(moment, time_zone));
+}
+
+/** A monitor that is named twice has the last impact. */
+async function affect(
+  { sql }: InOrganisation,
+  page: string,
+  report: string,
+  given: readonly Affected[],
+): Promise<void> {
+  const affected = [...new Map(given.map((each) => [each.monitor, each])).values()];
+  if ((await writeAffected(sql, page, report, affected)) < affected.length)
+    throw notFound('status_page_monitor_not_found');
+}
+
+async function reportFrom({ sql }: InOrganisation, of: OfPage, id: string): Promise<ReportRow> {
+  return orNotFound(await reportById(sql, of, id), 'status_page_report_not_found');
 }
 
 export async function getStatusPageReport(

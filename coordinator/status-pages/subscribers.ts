@@ -98,18 +98,6 @@ export type ConfirmationLink = {
   readonly askedSince: Date;
 };
 
-/**
- * The mailbox and the organisation that a confirmation link is for; no row: it is invalid or
- * expired.
- */
-function linked(sql: Queryable, { page, fingerprint, askedSince }: ConfirmationLink) {
-  return sql`
-  select s.email, p.organisation_id, s.page_id from status_page_subscribers s join status_pages p
-    on p.id = s.page_id
-  where s.page_id = ${page} and s.confirm_fingerprint = ${fingerprint} and s.confirmed_at is null
-    and s.asked_at > ${askedSince}`;
-}
-
 export type WaitingPage = { readonly slug: string; readonly title: string };
 
 /** The pages of the organisation that wait for an answer of the same mailbox. */
@@ -121,6 +109,18 @@ export function waitingPages(sql: Queryable, link: ConfirmationLink): Promise<Wa
     join status_page_subscribers s on s.page_id = p.id and lower(s.email) = lower(l.email)
   where s.confirmed_at is null and s.asked_at > ${link.askedSince}
   order by p.id <> l.page_id, p.name, p.id`;
+}
+
+/**
+ * The mailbox and the organisation that a confirmation link is for; no row: it is invalid or
+ * expired.
+ */
+function linked(sql: Queryable, { page, fingerprint, askedSince }: ConfirmationLink) {
+  return sql`
+  select s.email, p.organisation_id, s.page_id from status_page_subscribers s join status_pages p
+    on p.id = s.page_id
+  where s.page_id = ${page} and s.confirm_fingerprint = ${fingerprint} and s.confirmed_at is null
+    and s.asked_at > ${askedSince}`;
 }
 
 /**

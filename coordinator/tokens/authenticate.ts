@@ -20,6 +20,12 @@ const randomLength = 34;
 const checksumLength = 6;
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
+export function newTokenText(kind: TokenKind = 'api'): string {
+  const prefix = prefixes[kind];
+  const random = Array.from({ length: randomLength }, () => base62[randomInt(62)]).join('');
+  return `${prefix}${random}${checksumOf(`${prefix}${random}`)}`;
+}
+
 function checksumOf(text: string): string {
   let rest = crc32(text);
   let digits = '';
@@ -28,12 +34,6 @@ function checksumOf(text: string): string {
     rest = Math.floor(rest / 62);
   }
   return digits;
-}
-
-export function newTokenText(kind: TokenKind = 'api'): string {
-  const prefix = prefixes[kind];
-  const random = Array.from({ length: randomLength }, () => base62[randomInt(62)]).join('');
-  return `${prefix}${random}${checksumOf(`${prefix}${random}`)}`;
 }
 
 export function looksLikeToken(text: string): boolean {
@@ -84,17 +84,6 @@ type Dependencies = MasterKeys & {
   readonly log: Pick<Log, 'warn'>;
 };
 
-function missing(): Refusal {
-  return new Refusal('token_missing', 'Send your API token as `Authorization: Bearer svc_…`.');
-}
-
-function invalid(): Refusal {
-  return new Refusal(
-    'token_invalid',
-    'This token is unknown, or it was revoked, or has ended; make a new one.',
-  );
-}
-
 export function createTokens({ sql, secretKey, previousKey, clock, log }: Dependencies): Tokens {
   const key = createKeptKey(sql, { secretKey, previousKey }, 'token fingerprint');
   const lookup = createGatheredLookup((fingerprints) => tokenHolders(sql, fingerprints));
@@ -133,4 +122,15 @@ export function createTokens({ sql, secretKey, previousKey, clock, log }: Depend
     flush: uses.flush,
     close: uses.flush,
   };
+}
+
+function missing(): Refusal {
+  return new Refusal('token_missing', 'Send your API token as `Authorization: Bearer svc_…`.');
+}
+
+function invalid(): Refusal {
+  return new Refusal(
+    'token_invalid',
+    'This token is unknown, or it was revoked, or has ended; make a new one.',
+  );
 }

@@ -69,6 +69,22 @@ export async function createToken(
   return { id, name, scope, token };
 }
 
+export async function listTokens(
+  context: InOrganisation,
+  input: InputOf<typeof contract.listTokens>,
+): OperationResult<OutputOf<typeof contract.listTokens>> {
+  const { sql, organisation } = context;
+  const of = whose(context);
+  return pageOf(
+    context.with.cursors,
+    ['tokens', organisation.id, of],
+    input,
+    (from, limit) =>
+      tokenPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
+    tokenJson(context),
+  );
+}
+
 /** Which tokens a caller sees: everyone their own; owners, admins and the operator all. */
 function whose({ caller }: InOrganisation): string | null {
   return mayManage(caller.role) ? null : caller.user;
@@ -99,22 +115,6 @@ function tokenJson({ caller, now }: InOrganisation) {
     over: expires_at !== null && expires_at.getTime() <= now,
     last_used_at: last_used_at?.toISOString() ?? null,
   });
-}
-
-export async function listTokens(
-  context: InOrganisation,
-  input: InputOf<typeof contract.listTokens>,
-): OperationResult<OutputOf<typeof contract.listTokens>> {
-  const { sql, organisation } = context;
-  const of = whose(context);
-  return pageOf(
-    context.with.cursors,
-    ['tokens', organisation.id, of],
-    input,
-    (from, limit) =>
-      tokenPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
-    tokenJson(context),
-  );
 }
 
 export async function getToken(

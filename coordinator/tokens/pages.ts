@@ -17,58 +17,6 @@ import { type Html, html, icon, type Part, query } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
 import { createToken, getToken, listTokens, revokeToken } from './contract.ts';
 
-type Token = OutputOf<typeof getToken>;
-
-function scopeText(scope: string): string {
-  return scope === 'read' ? 'Read' : 'Read and write';
-}
-
-function ownerOf({ own, owner }: Token): Part {
-  return own ? 'you' : owner.name === '' ? owner.email : owner.name;
-}
-
-function endOf({ expires_at, over }: Token, { times }: MembersRequest): Part {
-  return expires_at === null
-    ? 'Never'
-    : over
-      ? html`<span>Expired ${times.moment(expires_at)}</span>`
-      : times.moment(expires_at);
-}
-
-function usedOf({ last_used_at }: Token, { times }: MembersRequest): Part {
-  return last_used_at === null ? 'Never' : times.ago(last_used_at);
-}
-
-function manages({ may }: MembersRequest): boolean {
-  return may({ access: 'manage', whileEnding: true });
-}
-
-function rowOf(token: Token, request: MembersRequest): Html {
-  const { id, name, shown, over } = token;
-  return html`
-    <tr id="token-${id}" data-row>
-      <td data-label="Name">
-        <span class="stacked">
-          <b>${name}</b>
-          <span class="softer"><code>${shown}…</code></span>
-        </span>
-      </td>
-      <td data-label="Access">
-        ${over ? stateMark('unknown', 'Expired') : scopeText(token.scope)}
-      </td>
-      ${manages(request) && html`<td data-label="Owner">${ownerOf(token)}</td>`}
-      <td data-label="Last used">${usedOf(token, request)}</td>
-      <td data-label="Expires">${endOf(token, request)}</td>
-      <td class="number">
-        <a class="button" href="/tokens/${id}/revoke">
-          ${over ? 'Remove' : 'Revoke'}
-          <span class="unseen"> ${name}</span>
-        </a>
-      </td>
-    </tr>
-  `;
-}
-
 const nothing = html`
   <div class="card">
     <div class="nothing">
@@ -141,6 +89,58 @@ export const tokensPage: Page = {
   },
 };
 
+function manages({ may }: MembersRequest): boolean {
+  return may({ access: 'manage', whileEnding: true });
+}
+
+type Token = OutputOf<typeof getToken>;
+
+function rowOf(token: Token, request: MembersRequest): Html {
+  const { id, name, shown, over } = token;
+  return html`
+    <tr id="token-${id}" data-row>
+      <td data-label="Name">
+        <span class="stacked">
+          <b>${name}</b>
+          <span class="softer"><code>${shown}…</code></span>
+        </span>
+      </td>
+      <td data-label="Access">
+        ${over ? stateMark('unknown', 'Expired') : scopeText(token.scope)}
+      </td>
+      ${manages(request) && html`<td data-label="Owner">${ownerOf(token)}</td>`}
+      <td data-label="Last used">${usedOf(token, request)}</td>
+      <td data-label="Expires">${endOf(token, request)}</td>
+      <td class="number">
+        <a class="button" href="/tokens/${id}/revoke">
+          ${over ? 'Remove' : 'Revoke'}
+          <span class="unseen"> ${name}</span>
+        </a>
+      </td>
+    </tr>
+  `;
+}
+
+function scopeText(scope: string): string {
+  return scope === 'read' ? 'Read' : 'Read and write';
+}
+
+function ownerOf({ own, owner }: Token): Part {
+  return own ? 'you' : owner.name === '' ? owner.email : owner.name;
+}
+
+function usedOf({ last_used_at }: Token, { times }: MembersRequest): Part {
+  return last_used_at === null ? 'Never' : times.ago(last_used_at);
+}
+
+function endOf({ expires_at, over }: Token, { times }: MembersRequest): Part {
+  return expires_at === null
+    ? 'Never'
+    : over
+      ? html`<span>Expired ${times.moment(expires_at)}</span>`
+      : times.moment(expires_at);
+}
+
 const trail = [{ href: '/tokens', name: 'API & assistants' }];
 
 const day = 86_400_000;
@@ -151,13 +151,13 @@ const lives = [
   [365, '1 year'],
 ] as const;
 
-/**
- * A day in the organisation's time zone, at whose beginning the token ends: the same all day long,
- * so that a form that is shown again still has it.
- */
-function dateIn(zone: string, at: number): string {
-  return new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(at);
-}
+export const newTokenPage: Page = {
+  method: 'GET',
+  path: '/tokens/new',
+  needs: 'member',
+  answer: (request) =>
+    proofFirst(request) ?? form(request, freshForm(formOf({ scope: 'read', expires_at: '' }))),
+};
 
 function form(request: MembersRequest, state: FormState): PageAnswer {
   const { caller, now, times } = request;
@@ -219,13 +219,13 @@ function form(request: MembersRequest, state: FormState): PageAnswer {
   });
 }
 
-export const newTokenPage: Page = {
-  method: 'GET',
-  path: '/tokens/new',
-  needs: 'member',
-  answer: (request) =>
-    proofFirst(request) ?? form(request, freshForm(formOf({ scope: 'read', expires_at: '' }))),
-};
+/**
+ * A day in the organisation's time zone, at whose beginning the token ends: the same all day long,
+ * so that a form that is shown again still has it.
+ */
+function dateIn(zone: string, at: number): string {
+  return new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(at);
+}
 
 /** Shown once: only a fingerprint is stored. */
 function shown(

@@ -195,8 +195,8 @@ function signInFor(url: string): string {
   return url === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(url)}`;
 }
 
-function isSecure({ instruments }: Answering): boolean {
-  return instruments.baseUrl().startsWith('https:');
+function signedInBy(web: Answering, request: FastifyRequest): Promise<SignedIn | undefined> {
+  return web.authenticate(fromOf(web, request));
 }
 
 function fromOf(web: Answering, { ip, headers }: FastifyRequest): AnonymousCaller {
@@ -207,8 +207,8 @@ function fromOf(web: Answering, { ip, headers }: FastifyRequest): AnonymousCalle
   };
 }
 
-function signedInBy(web: Answering, request: FastifyRequest): Promise<SignedIn | undefined> {
-  return web.authenticate(fromOf(web, request));
+function isSecure({ instruments }: Answering): boolean {
+  return instruments.baseUrl().startsWith('https:');
 }
 
 function asked(

@@ -28,19 +28,6 @@ export type Assets = {
   readonly font: string;
 };
 
-const types: Readonly<Record<string, string>> = {
-  '.css': 'text/css; charset=utf-8',
-  // A script that names no charset has that of its page.
-  '.js': 'text/javascript',
-  '.svg': 'image/svg+xml',
-  '.woff2': 'font/woff2',
-  '.json': 'application/speculationrules+json',
-};
-
-function hashOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('base64url').slice(0, 10);
-}
-
 const drawn = new Map<string, Uint8Array>();
 
 /**
@@ -53,19 +40,37 @@ export function drawing(file: string): string {
   return `/assets/${name}`;
 }
 
-const brotli = promisify(brotliCompress);
-
-async function assetOf(name: string, bytes: Uint8Array): Promise<Asset> {
-  const extension = extname(name);
-  const smallest = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
-  return {
-    type: types[extension] ?? 'application/octet-stream',
-    bytes,
-    brotli: extension === '.woff2' ? null : await brotli(bytes, smallest),
-  };
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('base64url').slice(0, 10);
 }
 
 type Built = { readonly addresses: Assets; readonly files: ReadonlyMap<string, Asset> };
+
+export type AssetStore = {
+  readonly addresses: () => Promise<Assets>;
+  readonly find: (name: string) => Promise<Asset | undefined>;
+};
+
+/**
+ * Built on the first request for a page, because a start has more urgent work. After a failure, the
+ * next request tries again.
+ */
+export function createAssetStore(): AssetStore {
+  let begun: Promise<Built> | undefined;
+  const built = (): Promise<Built> => {
+    if (begun) return begun;
+    const started = build();
+    begun = started;
+    started.catch(() => {
+      if (begun === started) begun = undefined;
+    });
+    return started;
+  };
+  return {
+    addresses: async () => (await built()).addresses,
+    find: async (name) => (await built()).files.get(name),
+  };
+}
 
 async function build(): Promise<Built> {
   const built = await builtFiles();
@@ -98,28 +103,23 @@ async function build(): Promise<Built> {
   };
 }
 
-export type AssetStore = {
-  readonly addresses: () => Promise<Assets>;
-  readonly find: (name: string) => Promise<Asset | undefined>;
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  // A script that names no charset has that of its page.
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+  '.json': 'application/speculationrules+json',
 };
 
-/**
- * Built on the first request for a page, because a start has more urgent work. After a failure, the
- * next request tries again.
- */
-export function createAssetStore(): AssetStore {
-  let begun: Promise<Built> | undefined;
-  const built = (): Promise<Built> => {
-    if (begun) return begun;
-    const started = build();
-    begun = started;
-    started.catch(() => {
-      if (begun === started) begun = undefined;
-    });
-    return started;
-  };
+const brotli = promisify(brotliCompress);
+
+async function assetOf(name: string, bytes: Uint8Array): Promise<Asset> {
+  const extension = extname(name);
+  const smallest = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
   return {
-    addresses: async () => (await built()).addresses,
-    find: async (name) => (await built()).files.get(name),
+    type: types[extension] ?? 'application/octet-stream',
+    bytes,
+    brotli: extension === '.woff2' ? null : await brotli(bytes, smallest),
   };
 }

@@ -57,17 +57,6 @@ export type LaneSample = {
 const laneWidth = 1_000;
 const laneHeight = 26;
 
-function markOf(outcome: string, x: number, y: number): string {
-  if (outcome === 'fail') return `M${x} ${y}v16`;
-  return outcome === 'ok' ? `M${x} ${y + 6}v10` : `M${x} ${y + 11}v5`;
-}
-
-function countWords(samples: readonly LaneSample[]): string {
-  const failed = samples.filter(({ outcome }) => outcome === 'fail').length;
-  const passed = samples.filter(({ outcome }) => outcome === 'ok').length;
-  return `${failed} failed, ${passed} passed`;
-}
-
 /**
  * What every continent observed over time, one lane each: failures are tall, passes short, and
  * results that a probe cannot vouch for shorter.
@@ -126,6 +115,17 @@ export function sampleLanes(samples: readonly LaneSample[], times: Times): Html 
   `;
 }
 
+function countWords(samples: readonly LaneSample[]): string {
+  const failed = samples.filter(({ outcome }) => outcome === 'fail').length;
+  const passed = samples.filter(({ outcome }) => outcome === 'ok').length;
+  return `${failed} failed, ${passed} passed`;
+}
+
+function markOf(outcome: string, x: number, y: number): string {
+  if (outcome === 'fail') return `M${x} ${y}v16`;
+  return outcome === 'ok' ? `M${x} ${y + 6}v10` : `M${x} ${y + 11}v5`;
+}
+
 /**
  * About pixels; horizontally one per value. A page has fifty of these, and repeated whole numbers
  * compress well.
@@ -171,67 +171,9 @@ export function spark(values: readonly (number | null)[], words: string): Html |
 /** A state, or `none` for a time before there was anything. */
 export type Bar = State | 'none';
 
-/**
- * How tall a bar of each state is, out of 24: states differ even without colour. The style has the
- * same heights, for bars drawn as dashes.
- */
-const heights: Readonly<Record<State, number>> = {
-  down: 24,
-  verifying: 20,
-  up: 16,
-  maintenance: 16,
-  unknown: 8,
-  paused: 3,
-  pending: 3,
-};
-
 const [step, gap] = [10, 2.4];
 
 type Run = { readonly state: State; readonly at: number; readonly length: number };
-
-/** Verifying has a notch, maintenance is hatched. */
-function isPlain(state: State): boolean {
-  return state !== 'verifying' && state !== 'maintenance';
-}
-
-function barPath(at: number, state: State): string {
-  const [x, y, width] = [at * step, 24 - heights[state], step - gap];
-  if (state === 'verifying')
-    return `M${x} ${y}h${(width / 2).toFixed(1)}v5h${(width / 2).toFixed(1)}v${heights[state] - 5}h-${width.toFixed(1)}z`;
-  return [0, 4, 8, 12]
-    .map((down) => `M${x} ${y + down + 2.6}l${width.toFixed(1)}-2.6v2.4l-${width.toFixed(1)} 2.6z`)
-    .join('');
-}
-
-/** Plain bars are a dashed line as wide as they are tall: it weighs a fiftieth of them. */
-function runPath({ state, at, length }: Run): string {
-  return isPlain(state)
-    ? `M${at * step} ${24 - heights[state] / 2}h${(length * step - gap).toFixed(1)}`
-    : Array.from({ length }, (_, nth) => barPath(at + nth, state)).join('');
-}
-
-function runsPath(state: State, d: string, title?: string): Html {
-  const tone = state === 'pending' ? 'paused' : state;
-  return html`
-    <path class="${isPlain(state) ? `dashes-${tone}` : `fill-${tone}`}" d="${d}">
-      ${title !== undefined && html`<title>${title}</title>`}
-    </path>
-  `;
-}
-
-/** Neighbouring bars of one state. */
-function runsOf(bars: readonly Bar[]): readonly Run[] {
-  const runs: Run[] = [];
-  let at = 0;
-  while (at < bars.length) {
-    const state = bars[at] ?? 'none';
-    let end = at + 1;
-    while (end < bars.length && bars[end] === state) end += 1;
-    if (state !== 'none') runs.push({ state, at, length: end - at });
-    at = end;
-  }
-  return runs;
-}
 
 /** Screen readers read only the newest exceptions. */
 const maxTold = 3;
@@ -273,4 +215,62 @@ export function dayStrip(bars: readonly Bar[], downs: readonly Interval[], times
       ${others.map((run) => runsPath(run.state, runPath(run), said(run)))}
     </svg>
   `;
+}
+
+/** Neighbouring bars of one state. */
+function runsOf(bars: readonly Bar[]): readonly Run[] {
+  const runs: Run[] = [];
+  let at = 0;
+  while (at < bars.length) {
+    const state = bars[at] ?? 'none';
+    let end = at + 1;
+    while (end < bars.length && bars[end] === state) end += 1;
+    if (state !== 'none') runs.push({ state, at, length: end - at });
+    at = end;
+  }
+  return runs;
+}
+
+function runsPath(state: State, d: string, title?: string): Html {
+  const tone = state === 'pending' ? 'paused' : state;
+  return html`
+    <path class="${isPlain(state) ? `dashes-${tone}` : `fill-${tone}`}" d="${d}">
+      ${title !== undefined && html`<title>${title}</title>`}
+    </path>
+  `;
+}
+
+/** Verifying has a notch, maintenance is hatched. */
+function isPlain(state: State): boolean {
+  return state !== 'verifying' && state !== 'maintenance';
+}
+
+/**
+ * How tall a bar of each state is, out of 24: states differ even without colour. The style has the
+ * same heights, for bars drawn as dashes.
+ */
+const heights: Readonly<Record<State, number>> = {
+  down: 24,
+  verifying: 20,
+  up: 16,
+  maintenance: 16,
+  unknown: 8,
+  paused: 3,
+  pending: 3,
+};
+
+/** Plain bars are a dashed line as wide as they are tall: it weighs a fiftieth of them. */
+function runPath({ state, at, length }: Run): string {
+  return isPlain(state)
+    ? `M${at * step} ${24 - heights[state] / 2}h${(length * step - gap).toFixed(1)}`
+    : Array.from({ length }, (_, nth) => barPath(at + nth, state)).join('');
+}
+
+function barPath(at: number, state: State): string {
+  const [x, y, width] = [at * step, 24 - heights[state], step - gap];
+  if (state === 'verifying')
+    return `M${x} ${y}h${(width / 2).toFixed(1)}v5h${(width / 2).toFixed(1)}v${heights[state] - 5}h-${width.toFixed(1)}z`;
+  return [0, 4, 8, 12]
+    .map((down) => `M${x} ${y + down + 2.6}l${width.toFixed(1)}-2.6v2.4l-${width.toFixed(1)} 2.6z`)
+    .join('');
 }

@@ -10,13 +10,6 @@ export type Choices = OutputOf<typeof getChannelChoices>;
 
 type Item = Choices['groups'][number] & { readonly words?: string };
 
-function sorted(items: readonly Item[], first: readonly string[]): readonly Item[] {
-  return [
-    ...items.filter(({ id }) => first.includes(id)),
-    ...items.filter(({ id }) => !first.includes(id)),
-  ];
-}
-
 /**
  * Groups and monitors to tick. `first`: the ids that were ticked when the form was opened; they
  * come first, because no one reads a long list to its end. Every answer of the form keeps that
@@ -52,6 +45,13 @@ export function chosenFields(
       ${list('monitors[]', 'Monitors', 'Filter by name, group or tag', monitors)}
     </div>
   `;
+}
+
+function sorted(items: readonly Item[], first: readonly string[]): readonly Item[] {
+  return [
+    ...items.filter(({ id }) => first.includes(id)),
+    ...items.filter(({ id }) => !first.includes(id)),
+  ];
 }
 
 /**

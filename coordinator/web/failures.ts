@@ -5,6 +5,19 @@ import { heading, linkButton } from './elements.ts';
 import { html, type Part } from './html.ts';
 import { type ShownPage, show } from './page.ts';
 
+export const notFoundAnswer: ShownPage = saying(
+  404,
+  'Page not found',
+  'Page not found',
+  'The address may be mistyped, its content deleted, or it belongs to another of your organisations.',
+  html`
+    <form class="card row tight search-form" action="/search" role="search">
+      <input type="search" name="q" aria-label="Search" placeholder="Search" autocomplete="off">
+      <button class="button">Search</button>
+    </form>
+  `,
+);
+
 /** A page that says what is not possible, and offers a way on. */
 function saying(
   status: number,
@@ -24,19 +37,6 @@ function saying(
   });
 }
 
-export const notFoundAnswer: ShownPage = saying(
-  404,
-  'Page not found',
-  'Page not found',
-  'The address may be mistyped, its content deleted, or it belongs to another of your organisations.',
-  html`
-    <form class="card row tight search-form" action="/search" role="search">
-      <input type="search" name="q" aria-label="Search" placeholder="Search" autocomplete="off">
-      <button class="button">Search</button>
-    </form>
-  `,
-);
-
 export const foreignAnswer: ShownPage = saying(
   403,
   'Blocked',
@@ -52,25 +52,12 @@ export const noOrganisationAnswer: ShownPage = saying(
   'Ask an owner or admin to invite you, then open the link in the invitation.',
 );
 
-function unreadable(status: number): ShownPage {
-  return saying(
-    status,
-    'Invalid request',
-    'Invalid request',
-    'The form is too long, or not one of this service.',
-  );
-}
-
 const unavailable: ShownPage = saying(
   503,
   'Unavailable',
   'The database does not answer',
   'Your request is fine. Try again in a moment. If you changed something, check first whether it was saved.',
 );
-
-function forbidden(refusal: Refusal): ShownPage {
-  return saying(403, 'Not allowed', 'You cannot do this', refusal.message);
-}
 
 /**
  * A failure as a page. `hidden` is set for an error of our own: it goes to the log, under the id
@@ -106,4 +93,17 @@ export function failureAnswer(error: unknown): {
     `,
   );
   return { shown, hidden: { request_id, error } };
+}
+
+function forbidden(refusal: Refusal): ShownPage {
+  return saying(403, 'Not allowed', 'You cannot do this', refusal.message);
+}
+
+function unreadable(status: number): ShownPage {
+  return saying(
+    status,
+    'Invalid request',
+    'Invalid request',
+    'The form is too long, or not one of this service.',
+  );
 }

@@ -43,14 +43,6 @@ export function formOf(
   return formFrom(all.toString());
 }
 
-function own(into: Record<string, unknown>, name: string): Record<string, unknown> {
-  const there = into[name];
-  if (isRecord(there)) return there;
-  const made: Record<string, unknown> = {};
-  into[name] = made;
-  return made;
-}
-
 /**
  * The input of an operation from a form: `config.timeout_s` becomes a key of `config`, a name that
  * ends in `[]` a list. An empty field is left out, unless it is named in `kept`, where empty has a
@@ -78,17 +70,15 @@ export function inputOf(
   return input;
 }
 
-const maxParts = 64;
-
-function boundaryOf(type: string): string | undefined {
-  try {
-    return new MIMEType(type).params.get('boundary') ?? undefined;
-  } catch (error) {
-    // An invalid content type names no boundary.
-    if (error instanceof TypeError) return undefined;
-    throw error;
-  }
+function own(into: Record<string, unknown>, name: string): Record<string, unknown> {
+  const there = into[name];
+  if (isRecord(there)) return there;
+  const made: Record<string, unknown> = {};
+  into[name] = made;
+  return made;
 }
+
+const maxParts = 64;
 
 /** A form with files, unparsed; it is parsed when a file is read. */
 export class Multipart {
@@ -128,5 +118,15 @@ export class Multipart {
     return value === null || value === undefined || typeof value === 'string'
       ? undefined
       : new Uint8Array(await value.arrayBuffer());
+  }
+}
+
+function boundaryOf(type: string): string | undefined {
+  try {
+    return new MIMEType(type).params.get('boundary') ?? undefined;
+  } catch (error) {
+    // An invalid content type names no boundary.
+    if (error instanceof TypeError) return undefined;
+    throw error;
   }
 }

@@ -45,27 +45,6 @@ export function freshForm(form: Form): FormState {
   };
 }
 
-/** As a sentence, without the field's name: the reader sees the field. */
-function sentence(text: string): string {
-  const plain = text.replace(/^Value error, /, '').trim();
-  const first = plain.charAt(0).toUpperCase() + plain.slice(1);
-  return /[.!?…]$/.test(first) ? first : `${first}.`;
-}
-
-/** The field of a key, or of what contains it: `json[0].path` belongs to `config.json`. */
-function fieldOf(key: string, isField: (name: string) => boolean): string | undefined {
-  for (let at = key; at !== ''; at = at.replace(/(?:^|\.|\[)[^.[]*$/, '')) {
-    const name = [at, `config.${at}`].find(isField);
-    if (name !== undefined) return name;
-  }
-  return undefined;
-}
-
-/** Not about the form: the whole page redirects first. */
-function isOfSession({ code }: Refusal): boolean {
-  return code === 'proof_needed' || code === 'session_missing';
-}
-
 /** Where and how the faults of one form are shown. */
 type Shown = {
   readonly fields?: readonly string[];
@@ -111,6 +90,27 @@ export function refusedForm(
   return { form, faults, objections, status: statusOf[error.kind] };
 }
 
+/** The field of a key, or of what contains it: `json[0].path` belongs to `config.json`. */
+function fieldOf(key: string, isField: (name: string) => boolean): string | undefined {
+  for (let at = key; at !== ''; at = at.replace(/(?:^|\.|\[)[^.[]*$/, '')) {
+    const name = [at, `config.${at}`].find(isField);
+    if (name !== undefined) return name;
+  }
+  return undefined;
+}
+
+/** As a sentence, without the field's name: the reader sees the field. */
+function sentence(text: string): string {
+  const plain = text.replace(/^Value error, /, '').trim();
+  const first = plain.charAt(0).toUpperCase() + plain.slice(1);
+  return /[.!?…]$/.test(first) ? first : `${first}.`;
+}
+
+/** Not about the form: the whole page redirects first. */
+function isOfSession({ code }: Refusal): boolean {
+  return code === 'proof_needed' || code === 'session_missing';
+}
+
 /** Runs what a form asks for. A refusal is expected: it returns the form to show again. */
 export async function attempt<T>(
   form: Form,
@@ -124,16 +124,16 @@ export async function attempt<T>(
   }
 }
 
-function idOf(name: string): string {
-  return `field-${name.replaceAll(/[^a-zA-Z0-9]+/g, '-')}`;
-}
-
 /**
  * The id of one box of a field: when a page replaces another, boxes are paired by it, wherever they
  * are in their list.
  */
 export function boxId(name: string, value: string): string {
   return idOf(`${name} ${value}`);
+}
+
+function idOf(name: string): string {
+  return `field-${name.replaceAll(/[^a-zA-Z0-9]+/g, '-')}`;
 }
 
 /**
@@ -170,41 +170,6 @@ type FieldParts = {
   readonly help?: Part;
   readonly required?: boolean;
 };
-
-type Described = { readonly id: string; readonly marks: Html; readonly below: Part };
-
-/** Connects a field with its help and its fault. */
-function described({ name, state, help, required }: FieldParts): Described {
-  const id = idOf(name);
-  const fault = state.faults.get(name.replace(/\[\]$/, ''));
-  const by = [help ? `${id}-help` : '', fault === undefined ? '' : `${id}-fault`]
-    .filter((each) => each !== '')
-    .join(' ');
-  return {
-    id,
-    marks: html`
-      ${required && html` required`}
-      ${fault !== undefined && html` aria-invalid="true"`}
-      ${by !== '' && html` aria-describedby="${by}"`}
-    `,
-    below: html`
-      ${help && html`<p class="field-help" id="${id}-help">${help}</p>`}
-      ${
-        fault !== undefined &&
-        html`<p class="field-fault" id="${id}-fault">${icon('down')}${fault}</p>`
-      }
-    `,
-  };
-}
-
-function labelled(label: string, id: string, required: boolean | undefined): Html {
-  return html`
-    <label for="${id}">
-      ${label}
-      ${required === false && html` <span class="softer">optional</span>`}
-    </label>
-  `;
-}
 
 export type TextField = FieldParts & {
   readonly type?:
@@ -274,6 +239,41 @@ export function textField(field: TextField): Html {
   `;
 }
 
+type Described = { readonly id: string; readonly marks: Html; readonly below: Part };
+
+/** Connects a field with its help and its fault. */
+function described({ name, state, help, required }: FieldParts): Described {
+  const id = idOf(name);
+  const fault = state.faults.get(name.replace(/\[\]$/, ''));
+  const by = [help ? `${id}-help` : '', fault === undefined ? '' : `${id}-fault`]
+    .filter((each) => each !== '')
+    .join(' ');
+  return {
+    id,
+    marks: html`
+      ${required && html` required`}
+      ${fault !== undefined && html` aria-invalid="true"`}
+      ${by !== '' && html` aria-describedby="${by}"`}
+    `,
+    below: html`
+      ${help && html`<p class="field-help" id="${id}-help">${help}</p>`}
+      ${
+        fault !== undefined &&
+        html`<p class="field-fault" id="${id}-fault">${icon('down')}${fault}</p>`
+      }
+    `,
+  };
+}
+
+function labelled(label: string, id: string, required: boolean | undefined): Html {
+  return html`
+    <label for="${id}">
+      ${label}
+      ${required === false && html` <span class="softer">optional</span>`}
+    </label>
+  `;
+}
+
 export function textArea(
   field: FieldParts & {
     readonly rows?: number;
@@ -310,17 +310,6 @@ export type Choice = {
   readonly words?: string;
 };
 
-/** An option's value is its text: hundreds of time zones need not say it twice. */
-function option({ value, label, disabled }: Choice, isChosen: boolean): Html {
-  if (value === label && !disabled)
-    return isChosen ? html`<option selected>${label}</option>` : html`<option>${label}</option>`;
-  return html`
-    <option value="${value}"${isChosen && html` selected`}${disabled && html` disabled`}>
-      ${label}
-    </option>
-  `;
-}
-
 /** With more choices than these, scripts offer a filter. */
 const manyChoices = 12;
 
@@ -336,6 +325,17 @@ export function selectField(field: FieldParts & { readonly choices: readonly Cho
       </select>
       ${below}
     </div>
+  `;
+}
+
+/** An option's value is its text: hundreds of time zones need not say it twice. */
+function option({ value, label, disabled }: Choice, isChosen: boolean): Html {
+  if (value === label && !disabled)
+    return isChosen ? html`<option selected>${label}</option>` : html`<option>${label}</option>`;
+  return html`
+    <option value="${value}"${isChosen && html` selected`}${disabled && html` disabled`}>
+      ${label}
+    </option>
   `;
 }
 

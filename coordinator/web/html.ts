@@ -33,37 +33,8 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** NUL is not a character of HTML: parsers turn it into U+FFFD, and so do we. */
-function escaped(text: string): string {
-  return /[&<>"'\0]/.test(text)
-    ? text.replaceAll(/[&<>"'\0]/g, (mark) => entities[mark] ?? '\uFFFD')
-    : text;
-}
-
-function textOf(part: Part): string {
-  if (typeof part === 'string') return escaped(part);
-  if (part instanceof Html) return part.toString();
-  if (typeof part === 'number') return String(part);
-  if (part === null || part === undefined || part === false) return '';
-  let text = '';
-  for (const each of part) text += textOf(each);
-  return text;
-}
-
 /** White space with a line break in it: how the source is laid out. */
 const lineBreaks = /\s*\n\s*/g;
-
-/** With NUL for a hole, which no template contains. */
-function withoutLayout(texts: readonly string[]): readonly string[] {
-  return texts
-    .join('\0')
-    .replace(/<[a-z!/](?:"[^"]*"|[^">])*>/gi, (tag) =>
-      tag.replace(/\s*\n\s*(\/?>)$/, '$1').replace(lineBreaks, ' '),
-    )
-    .replace(/(?<=^|[>\0])\s*\n\s*|\s*\n\s*(?=$|[<\0])/g, '')
-    .replace(lineBreaks, ' ')
-    .split('\0');
-}
 
 /** Each template is read once, the first time it is used. */
 const read = new WeakMap<TemplateStringsArray, readonly string[]>();
@@ -81,6 +52,35 @@ export function html(template: TemplateStringsArray, ...parts: readonly Part[]):
   let text = texts[0] ?? '';
   for (let at = 0; at < parts.length; at += 1) text += textOf(parts[at]) + (texts[at + 1] ?? '');
   return new Html(text, byTemplate);
+}
+
+/** With NUL for a hole, which no template contains. */
+function withoutLayout(texts: readonly string[]): readonly string[] {
+  return texts
+    .join('\0')
+    .replace(/<[a-z!/](?:"[^"]*"|[^">])*>/gi, (tag) =>
+      tag.replace(/\s*\n\s*(\/?>)$/, '$1').replace(lineBreaks, ' '),
+    )
+    .replace(/(?<=^|[>\0])\s*\n\s*|\s*\n\s*(?=$|[<\0])/g, '')
+    .replace(lineBreaks, ' ')
+    .split('\0');
+}
+
+function textOf(part: Part): string {
+  if (typeof part === 'string') return escaped(part);
+  if (part instanceof Html) return part.toString();
+  if (typeof part === 'number') return String(part);
+  if (part === null || part === undefined || part === false) return '';
+  let text = '';
+  for (const each of part) text += textOf(each);
+  return text;
+}
+
+/** NUL is not a character of HTML: parsers turn it into U+FFFD, and so do we. */
+function escaped(text: string): string {
+  return /[&<>"'\0]/.test(text)
+    ? text.replaceAll(/[&<>"'\0]/g, (mark) => entities[mark] ?? '\uFFFD')
+    : text;
 }
 
 /** A list with a separator between each two items. */

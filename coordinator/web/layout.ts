@@ -13,29 +13,6 @@ type Delivery = OutputOf<typeof showFrame>['delivery'];
 /** The same words wherever an address that cannot be mailed is shown. */
 export const mailMissingWords = 'Cannot deliver: e-mail is not set up';
 
-const maxNames = 3;
-
-function named(names: readonly string[]): string {
-  const shown =
-    names.length > maxNames
-      ? [...names.slice(0, maxNames), `${names.length - maxNames} more`]
-      : names;
-  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
-}
-
-function reasons({ channels, failing }: Delivery): readonly string[] {
-  const unmailed = failing.filter(({ obstacle }) => obstacle === 'mail_missing');
-  const refused = failing.filter(({ obstacle }) => obstacle === 'failing').map(({ name }) => name);
-  if (channels === 0) return ['No channels yet.'];
-  if (failing.length === 0) return ['All channels are off, unsubscribed or not confirmed.'];
-  return [
-    ...(unmailed.length > 0
-      ? [`${mailMissingWords} (${named(unmailed.map(({ name }) => name))}).`]
-      : []),
-    ...(refused.length > 0 ? [`${named(refused)} cannot deliver alerts.`] : []),
-  ];
-}
-
 /**
  * Says on every page that alerts cannot be delivered, before one is lost: red while no channel can
  * deliver, amber while one of several cannot.
@@ -57,6 +34,29 @@ export function deliveryBar(delivery: Delivery | undefined): Html | null {
       <a class="button" href="/alerts">Channels</a>
     </div>
   `;
+}
+
+function reasons({ channels, failing }: Delivery): readonly string[] {
+  const unmailed = failing.filter(({ obstacle }) => obstacle === 'mail_missing');
+  const refused = failing.filter(({ obstacle }) => obstacle === 'failing').map(({ name }) => name);
+  if (channels === 0) return ['No channels yet.'];
+  if (failing.length === 0) return ['All channels are off, unsubscribed or not confirmed.'];
+  return [
+    ...(unmailed.length > 0
+      ? [`${mailMissingWords} (${named(unmailed.map(({ name }) => name))}).`]
+      : []),
+    ...(refused.length > 0 ? [`${named(refused)} cannot deliver alerts.`] : []),
+  ];
+}
+
+const maxNames = 3;
+
+function named(names: readonly string[]): string {
+  const shown =
+    names.length > maxNames
+      ? [...names.slice(0, maxNames), `${names.length - maxNames} more`]
+      : names;
+  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
 }
 
 type Entry = {
@@ -108,18 +108,6 @@ export const entries: readonly Entry[] = [
   },
 ];
 
-/** For operators only. */
-const operatorsEntry: Entry = {
-  place: 'operator',
-  href: '/operator',
-  name: 'Operator',
-  icon: 'globe',
-};
-
-function entriesFor({ person }: SignedIn): readonly Entry[] {
-  return person.is_operator ? [...entries, operatorsEntry] : entries;
-}
-
 /** The data of a page's frame. */
 export type Frame = {
   readonly assets: Assets;
@@ -151,50 +139,93 @@ const brand = html`
   </a>
 `;
 
-function head({ title, passkeys, charts, push }: ShownPage, { assets }: Frame): Html {
-  return html`
-  <head>
-    <meta charset="utf-8">
-    <title>${title} · Antipode</title>
-    <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
-    <meta name="color-scheme" content="light dark">
-    <link rel="icon" href="/favicon.svg" type="image/svg+xml">
-    <link rel="preload" href="${safeUrl(assets.font)}" as="font" type="font/woff2" crossorigin>
-    <link rel="stylesheet" href="${safeUrl(assets.style)}">
-    <script src="${safeUrl(assets.script)}" defer></script>
-    ${passkeys && html`<script src="${safeUrl(assets.passkeys)}" defer></script>`}
-    ${charts && html`<script src="${safeUrl(assets.chart)}" defer></script>`}
-    ${
-      push &&
-      html`
-        <link rel="manifest" href="/manifest.webmanifest">
-        <script src="${safeUrl(assets.push)}" defer></script>
-      `
-    }
-  </head>
+/** For the script, which keeps a form until the service answers. */
+const unsentBar = html`
+  <div class="notice notice-verifying row offline" id="unsent" role="alert" hidden>
+    ${icon('verifying')}
+    <p class="notice-title">Antipode did not answer. Nothing is lost.</p>
+    <button class="button" type="button">Try again</button>
+  </div>
 `;
-}
 
-function entryLink(entry: Entry, place: Section | undefined, openIncidents: number): Html {
-  return html`
-  <li>
-    <a
-      href="${safeUrl(entry.href)}"${
-        entry.place === place && html` aria-current="page"`
-      }${entry.key !== undefined && html` data-key="${entry.key}"`}
-    >
-      ${icon(entry.icon)}
-      <span>${entry.name}</span>
-      ${
-        entry.place === 'incidents' &&
-        openIncidents > 0 &&
-        html`<span class="count">${
-          openIncidents > 999 ? '999+' : openIncidents
-        }<span class="unseen"> open</span></span>`
-      }
-    </a>
-  </li>
+/** Opened by the script; without it, the search is a page. */
+const palette = html`
+  <dialog class="palette" id="palette" aria-label="Search">
+    <form action="/search" role="search">
+      <input
+        type="search"
+        name="q"
+        aria-label="Search or type a command"
+        placeholder="Search or type a command"
+        autocomplete="off"
+        data-palette-input
+      >
+    </form>
+    <div data-palette-found></div>
+  </dialog>
 `;
+
+/**
+ * Marks where later content belongs in the document. No text can contain it, because texts are
+ * escaped.
+ */
+export const laterMark = '<template id="later"></template>';
+
+/** The whole document. */
+export function documentOf(shown: ShownPage, frame: Frame): Html {
+  const { signedIn, said, since } = frame;
+  const isLive = shown.live !== undefined && shown.live !== false;
+  const caller = shown.frame === 'bare' ? null : signedIn?.caller;
+  const body =
+    signedIn && caller
+      ? html`
+        <body
+          class="whole"${
+            isLive &&
+            html`
+              ${' '}data-live="${shown.live === true ? '' : shown.live}"${
+                since !== undefined && html` data-since="${since}"`
+              }
+            `
+          }
+          data-now="${frame.request.now}"
+        >
+          <a class="skip button button-main" href="#main">Skip to content</a>
+          ${rail(shown, signedIn, caller, frame)}
+          <div class="beside">
+            ${unsentBar}
+            ${isLive && offlineBar(frame)}
+            <main id="main" tabindex="-1">
+              ${ends(frame)}
+              ${frame.managedBy !== null && managedNotice(frame.managedBy)}
+              ${muted(frame)}
+              ${deliveryBar(frame.delivery)}
+              ${message(said, frame.request.address)}
+              ${shown.main}
+              ${later(shown)}
+            </main>
+            ${foot(frame)}
+          </div>
+          ${palette}
+        </body>
+      `
+      : html`
+        <body class="bare">
+          <header class="bare-head">${brand}</header>
+          ${unsentBar}
+          <main id="main">${message(said, frame.request.address)}${shown.main}${later(shown)}</main>
+          ${bareFoot(frame)}
+        </body>
+      `;
+  return html`
+    <!doctype html>
+    <html
+      lang="en"${frame.request.theme !== undefined && html` data-theme="${frame.request.theme}"`}
+    >
+      ${head(shown, frame)}
+      ${body}
+    </html>
+  `;
 }
 
 /**
@@ -263,136 +294,39 @@ function account({ person }: SignedIn, { organisation }: Caller): Html {
 `;
 }
 
-/** Time zone and theme. Only the browser knows the reader's own zone, so the script offers it. */
-function preferences({ request: { times, theme, address }, signedIn }: Frame): Html {
-  const own = signedIn?.caller?.organisation.time_zone ?? 'UTC';
-  const zones = [...new Set([own, 'UTC', times.zone])];
-  const light = (value: string, label: string) =>
-    html`
-      <button
-        class="button button-quiet"
-        name="theme"
-        value="${value}"
-        aria-pressed="${(theme ?? '') === value ? 'true' : 'false'}"
-      >
-        ${label}
-      </button>
-    `;
+/** For operators only. */
+const operatorsEntry: Entry = {
+  place: 'operator',
+  href: '/operator',
+  name: 'Operator',
+  icon: 'globe',
+};
+
+function entriesFor({ person }: SignedIn): readonly Entry[] {
+  return person.is_operator ? [...entries, operatorsEntry] : entries;
+}
+
+function entryLink(entry: Entry, place: Section | undefined, openIncidents: number): Html {
   return html`
-    <form class="row preferences" method="post" action="/preferences" id="preferences">
-      ${hiddenField('back', address)}
-      <fieldset class="row">
-        <legend>Time zone</legend>
-        ${zones.map(
-          (zone) =>
-            html`
-              <button
-                class="button button-quiet"
-                name="zone"
-                value="${zone === own ? '' : zone}"
-                aria-pressed="${times.zone === zone ? 'true' : 'false'}"
-              >
-                ${zone}
-              </button>
-            `,
-        )}
-        <button class="button button-quiet" name="zone" value="" data-own-zone hidden aria-pressed="false"></button>
-      </fieldset>
-      <fieldset class="row">
-        <legend>Theme</legend>
-        ${light('', 'System')}
-        ${light('light', 'Light')}
-        ${light('dark', 'Dark')}
-      </fieldset>
-    </form>
-  `;
-}
-
-/** The page about the installation, for readers to whom the operator opened it. */
-function aboutLink({ request, signedIn }: Frame): Html | false {
-  return (
-    request.with.ownRecord(signedIn !== undefined) !== undefined &&
-    html`<a href="/about">Service status</a>`
-  );
-}
-
-function foot(frame: Frame): Html {
-  const about = aboutLink(frame);
-  return html`
-    <footer class="row foot">
-      ${preferences(frame)}
-      <p>
-        ${about && html`${about} · `}<a href="/api/v1/docs">API docs</a> ·${' '}
-        <a href="/shortcuts" data-key="?">Keyboard shortcuts</a>
-      </p>
-    </footer>
-  `;
-}
-
-function bareFoot(frame: Frame): Html {
-  const about = aboutLink(frame);
-  const isAbout = /^\/about\b/.test(frame.request.address);
-  return html`
-    <footer class="row foot">
-      <p>${!isAbout && about && html`${about} · `}<a href="/api/v1/docs">API docs</a></p>
-    </footer>
-  `;
-}
-
-function message(said: string | undefined, address: string): Html | null {
-  return said === undefined
-    ? null
-    : html`
-      <div class="notice notice-up row" role="status" id="said">
-        ${icon('up')}
-        <p>${said.trimEnd()}</p>
-        ${
-          said.endsWith(undoMark) &&
-          html`
-            <form class="undo" method="post" action="/monitors/undo">
-              ${hiddenField('back', address)}
-              <button class="button">Undo</button>
-            </form>
-          `
-        }
-      </div>
-    `;
-}
-
-/** No one is notified: every page says so, lest people forget it (rule 36). */
-function muted({ mute, request: { times } }: Frame): Html | null {
-  return mute === undefined
-    ? null
-    : html`
-      <div class="notice notice-verifying row" id="muted">
-        ${icon('pause')}
-        <div>
-          <p class="notice-title">All alerts are muted until ${times.moment(mute.until)}</p>
-          <p>
-            ${mute.by !== null && `By ${mute.by}. `}Alerts are held until then, and sent if the
-            problem still lasts.
-          </p>
-        </div>
-        ${
-          mute.mayEnd &&
-          html`
-            <form method="post" action="/alerts/unmute">
-              <button class="button">${icon('play')}Unmute</button>
-            </form>
-          `
-        }
-      </div>
-    `;
-}
-
-/** For the script, which keeps a form until the service answers. */
-const unsentBar = html`
-  <div class="notice notice-verifying row offline" id="unsent" role="alert" hidden>
-    ${icon('verifying')}
-    <p class="notice-title">Antipode did not answer. Nothing is lost.</p>
-    <button class="button" type="button">Try again</button>
-  </div>
+  <li>
+    <a
+      href="${safeUrl(entry.href)}"${
+        entry.place === place && html` aria-current="page"`
+      }${entry.key !== undefined && html` data-key="${entry.key}"`}
+    >
+      ${icon(entry.icon)}
+      <span>${entry.name}</span>
+      ${
+        entry.place === 'incidents' &&
+        openIncidents > 0 &&
+        html`<span class="count">${
+          openIncidents > 999 ? '999+' : openIncidents
+        }<span class="unseen"> open</span></span>`
+      }
+    </a>
+  </li>
 `;
+}
 
 /** For the script, which shows it when the page is stale and cannot be refreshed. */
 function offlineBar({ request: { times } }: Frame): Html {
@@ -439,86 +373,152 @@ function ends({ ending, request: { times } }: Frame): Html | null {
     `;
 }
 
-/** Opened by the script; without it, the search is a page. */
-const palette = html`
-  <dialog class="palette" id="palette" aria-label="Search">
-    <form action="/search" role="search">
-      <input
-        type="search"
-        name="q"
-        aria-label="Search or type a command"
-        placeholder="Search or type a command"
-        autocomplete="off"
-        data-palette-input
-      >
-    </form>
-    <div data-palette-found></div>
-  </dialog>
-`;
+/** No one is notified: every page says so, lest people forget it (rule 36). */
+function muted({ mute, request: { times } }: Frame): Html | null {
+  return mute === undefined
+    ? null
+    : html`
+      <div class="notice notice-verifying row" id="muted">
+        ${icon('pause')}
+        <div>
+          <p class="notice-title">All alerts are muted until ${times.moment(mute.until)}</p>
+          <p>
+            ${mute.by !== null && `By ${mute.by}. `}Alerts are held until then, and sent if the
+            problem still lasts.
+          </p>
+        </div>
+        ${
+          mute.mayEnd &&
+          html`
+            <form method="post" action="/alerts/unmute">
+              <button class="button">${icon('play')}Unmute</button>
+            </form>
+          `
+        }
+      </div>
+    `;
+}
 
-/**
- * Marks where later content belongs in the document. No text can contain it, because texts are
- * escaped.
- */
-export const laterMark = '<template id="later"></template>';
+function message(said: string | undefined, address: string): Html | null {
+  return said === undefined
+    ? null
+    : html`
+      <div class="notice notice-up row" role="status" id="said">
+        ${icon('up')}
+        <p>${said.trimEnd()}</p>
+        ${
+          said.endsWith(undoMark) &&
+          html`
+            <form class="undo" method="post" action="/monitors/undo">
+              ${hiddenField('back', address)}
+              <button class="button">Undo</button>
+            </form>
+          `
+        }
+      </div>
+    `;
+}
 
 function later(shown: ShownPage): Html | false {
   return shown.later !== undefined && html`<template id="later"></template>`;
 }
 
-/** The whole document. */
-export function documentOf(shown: ShownPage, frame: Frame): Html {
-  const { signedIn, said, since } = frame;
-  const isLive = shown.live !== undefined && shown.live !== false;
-  const caller = shown.frame === 'bare' ? null : signedIn?.caller;
-  const body =
-    signedIn && caller
-      ? html`
-        <body
-          class="whole"${
-            isLive &&
-            html`
-              ${' '}data-live="${shown.live === true ? '' : shown.live}"${
-                since !== undefined && html` data-since="${since}"`
-              }
-            `
-          }
-          data-now="${frame.request.now}"
-        >
-          <a class="skip button button-main" href="#main">Skip to content</a>
-          ${rail(shown, signedIn, caller, frame)}
-          <div class="beside">
-            ${unsentBar}
-            ${isLive && offlineBar(frame)}
-            <main id="main" tabindex="-1">
-              ${ends(frame)}
-              ${frame.managedBy !== null && managedNotice(frame.managedBy)}
-              ${muted(frame)}
-              ${deliveryBar(frame.delivery)}
-              ${message(said, frame.request.address)}
-              ${shown.main}
-              ${later(shown)}
-            </main>
-            ${foot(frame)}
-          </div>
-          ${palette}
-        </body>
-      `
-      : html`
-        <body class="bare">
-          <header class="bare-head">${brand}</header>
-          ${unsentBar}
-          <main id="main">${message(said, frame.request.address)}${shown.main}${later(shown)}</main>
-          ${bareFoot(frame)}
-        </body>
-      `;
+function foot(frame: Frame): Html {
+  const about = aboutLink(frame);
   return html`
-    <!doctype html>
-    <html
-      lang="en"${frame.request.theme !== undefined && html` data-theme="${frame.request.theme}"`}
-    >
-      ${head(shown, frame)}
-      ${body}
-    </html>
+    <footer class="row foot">
+      ${preferences(frame)}
+      <p>
+        ${about && html`${about} · `}<a href="/api/v1/docs">API docs</a> ·${' '}
+        <a href="/shortcuts" data-key="?">Keyboard shortcuts</a>
+      </p>
+    </footer>
   `;
+}
+
+/** The page about the installation, for readers to whom the operator opened it. */
+function aboutLink({ request, signedIn }: Frame): Html | false {
+  return (
+    request.with.ownRecord(signedIn !== undefined) !== undefined &&
+    html`<a href="/about">Service status</a>`
+  );
+}
+
+/** Time zone and theme. Only the browser knows the reader's own zone, so the script offers it. */
+function preferences({ request: { times, theme, address }, signedIn }: Frame): Html {
+  const own = signedIn?.caller?.organisation.time_zone ?? 'UTC';
+  const zones = [...new Set([own, 'UTC', times.zone])];
+  const light = (value: string, label: string) =>
+    html`
+      <button
+        class="button button-quiet"
+        name="theme"
+        value="${value}"
+        aria-pressed="${(theme ?? '') === value ? 'true' : 'false'}"
+      >
+        ${label}
+      </button>
+    `;
+  return html`
+    <form class="row preferences" method="post" action="/preferences" id="preferences">
+      ${hiddenField('back', address)}
+      <fieldset class="row">
+        <legend>Time zone</legend>
+        ${zones.map(
+          (zone) =>
+            html`
+              <button
+                class="button button-quiet"
+                name="zone"
+                value="${zone === own ? '' : zone}"
+                aria-pressed="${times.zone === zone ? 'true' : 'false'}"
+              >
+                ${zone}
+              </button>
+            `,
+        )}
+        <button class="button button-quiet" name="zone" value="" data-own-zone hidden aria-pressed="false"></button>
+      </fieldset>
+      <fieldset class="row">
+        <legend>Theme</legend>
+        ${light('', 'System')}
+        ${light('light', 'Light')}
+        ${light('dark', 'Dark')}
+      </fieldset>
+    </form>
+  `;
+}
+
+function bareFoot(frame: Frame): Html {
+  const about = aboutLink(frame);
+  const isAbout = /^\/about\b/.test(frame.request.address);
+  return html`
+    <footer class="row foot">
+      <p>${!isAbout && about && html`${about} · `}<a href="/api/v1/docs">API docs</a></p>
+    </footer>
+  `;
+}
+
+function head({ title, passkeys, charts, push }: ShownPage, { assets }: Frame): Html {
+  return html`
+  <head>
+    <meta charset="utf-8">
+    <title>${title} · Antipode</title>
+    <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+    <meta name="color-scheme" content="light dark">
+    <link rel="icon" href="/favicon.svg" type="image/svg+xml">
+    <link rel="preload" href="${safeUrl(assets.font)}" as="font" type="font/woff2" crossorigin>
+    <link rel="stylesheet" href="${safeUrl(assets.style)}">
+    <script src="${safeUrl(assets.script)}" defer></script>
+    ${passkeys && html`<script src="${safeUrl(assets.passkeys)}" defer></script>`}
+    ${charts && html`<script src="${safeUrl(assets.chart)}" defer></script>`}
+    ${
+      push &&
+      html`
+        <link rel="manifest" href="/manifest.webmanifest">
+        <script src="${safeUrl(assets.push)}" defer></script>
+      `
+    }
+  </head>
+`;
 }

@@ -82,13 +82,6 @@ export const choosePreferences: Page = {
   },
 };
 
-function shortcut(keys: readonly string[], what: string): Html {
-  return html`
-    <dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt>
-    <dd>${what}</dd>
-  `;
-}
-
 export const shortcuts: Page = {
   method: 'GET',
   path: '/shortcuts',
@@ -112,3 +105,10 @@ export const shortcuts: Page = {
       `,
     }),
 };
+
+function shortcut(keys: readonly string[], what: string): Html {
+  return html`
+    <dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt>
+    <dd>${what}</dd>
+  `;
+}

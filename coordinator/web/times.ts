@@ -30,6 +30,15 @@ export type Times = {
   ) => string;
 };
 
+export function isZone(zone: string): boolean {
+  try {
+    return formatsOf(zone) !== undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
 type Formats = {
   readonly [form in
     | 'weekday'
@@ -64,20 +73,6 @@ function formatsOf(zone: string): Formats {
   };
   made.set(zone, formats);
   return formats;
-}
-
-export function isZone(zone: string): boolean {
-  try {
-    return formatsOf(zone) !== undefined;
-  } catch (error) {
-    if (error instanceof RangeError) return false;
-    throw error;
-  }
-}
-
-/** To the second: a page has fifty of these, and the rest of them is noise that weighs. */
-function machineText(at: number | string): string {
-  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 export function timesIn(zone: string, now: number): Times {
@@ -126,4 +121,9 @@ export function timesIn(zone: string, now: number): Times {
         </time>
       `,
   };
+}
+
+/** To the second: a page has fifty of these, and the rest of them is noise that weighs. */
+function machineText(at: number | string): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -106,11 +106,16 @@ export type Attempted = {
   readonly after_s: number | undefined;
 };
 
-const keptOfAnswer = 1_024;
-
-/** What a database takes, whatever the receiver sent. */
-function beginningOf(body: string): string {
-  return Buffer.from(body).subarray(0, keptOfAnswer).toString().replaceAll('\0', '\ufffd');
+export function attempted(outcome: SendOutcome): Attempted {
+  return outcome.is === 'answer'
+    ? ofAnswer(outcome)
+    : {
+        is: 'failed',
+        status: null,
+        failure: outcome.is === 'failure' ? outcome.failure : 'broken_off',
+        answer: null,
+        after_s: undefined,
+      };
 }
 
 function ofAnswer(answer: HttpAnswer): Attempted {
@@ -128,16 +133,11 @@ function ofAnswer(answer: HttpAnswer): Attempted {
   };
 }
 
-export function attempted(outcome: SendOutcome): Attempted {
-  return outcome.is === 'answer'
-    ? ofAnswer(outcome)
-    : {
-        is: 'failed',
-        status: null,
-        failure: outcome.is === 'failure' ? outcome.failure : 'broken_off',
-        answer: null,
-        after_s: undefined,
-      };
+const keptOfAnswer = 1_024;
+
+/** What a database takes, whatever the receiver sent. */
+function beginningOf(body: string): string {
+  return Buffer.from(body).subarray(0, keptOfAnswer).toString().replaceAll('\0', '\ufffd');
 }
 
 /**

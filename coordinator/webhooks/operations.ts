@@ -48,40 +48,6 @@ import {
 } from './queries.ts';
 import { openWebhook, sealWebhook } from './secrets.ts';
 
-/** Only owners and admins see the whole address, and what its server answers. */
-function seesAll({ caller }: Pick<OrganisationScope, 'caller'>): boolean {
-  return caller.is === 'operator' || mayManage(caller.role);
-}
-
-type Reading = Pick<Context, 'sql' | 'with'> & OrganisationScope;
-
-function iso(at: Date | null): string | null {
-  return at?.toISOString() ?? null;
-}
-
-/** Keys of secrets are cached, so this makes no database query. */
-async function webhookJson(context: Reading, row: WebhookRow) {
-  const { url } = await openWebhook(context.with.secrets, context.sql, row.id, row.secrets);
-  return {
-    id: row.id,
-    url: seesAll(context) ? url : maskedUrl(url),
-    description: row.description,
-    event_types: row.event_types,
-    enabled: row.enabled,
-    disabled_because: row.disabled_because,
-    failing_since: iso(row.failing_since),
-    last_delivered_at: iso(row.last_delivered_at),
-    created_at: row.created_at.toISOString(),
-  };
-}
-
-async function existing(
-  { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
-  id: string,
-): Promise<WebhookRow> {
-  return orNotFound(await webhookById(sql, organisation.id, id), 'webhook_not_found');
-}
-
 export async function listWebhooks(
   context: InOrganisation,
   input: InputOf<typeof api.listWebhooks>,
@@ -100,6 +66,33 @@ export async function listWebhooks(
   };
 }
 
+type Reading = Pick<Context, 'sql' | 'with'> & OrganisationScope;
+
+/** Keys of secrets are cached, so this makes no database query. */
+async function webhookJson(context: Reading, row: WebhookRow) {
+  const { url } = await openWebhook(context.with.secrets, context.sql, row.id, row.secrets);
+  return {
+    id: row.id,
+    url: seesAll(context) ? url : maskedUrl(url),
+    description: row.description,
+    event_types: row.event_types,
+    enabled: row.enabled,
+    disabled_because: row.disabled_because,
+    failing_since: iso(row.failing_since),
+    last_delivered_at: iso(row.last_delivered_at),
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+/** Only owners and admins see the whole address, and what its server answers. */
+function seesAll({ caller }: Pick<OrganisationScope, 'caller'>): boolean {
+  return caller.is === 'operator' || mayManage(caller.role);
+}
+
+function iso(at: Date | null): string | null {
+  return at?.toISOString() ?? null;
+}
+
 export async function getWebhook(
   context: InOrganisation,
   { webhook_id: id }: InputOf<typeof api.getWebhook>,
@@ -107,29 +100,31 @@ export async function getWebhook(
   return webhookJson(context, await existing(context, id));
 }
 
+async function existing(
+  { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
+  id: string,
+): Promise<WebhookRow> {
+  return orNotFound(await webhookById(sql, organisation.id, id), 'webhook_not_found');
+}
+
 /** How often an organisation, and all of them together, may have us test an address. */
 const challengesAnHour = { organisation: 30, host: 60 };
 
-/** Only what its server wants is sent anywhere. @throws Refusal `webhook_unproved`. */
-async function prove(
-  { organisation, now, with: { attempts, channels } }: Early<OrganisationScope>,
-  to: { readonly url: URL; readonly id: string; readonly secrets: readonly string[] },
-): Promise<void> {
-  await attempts.count([
-    hourly(`webhook challenges of ${organisation.id}`, challengesAnHour.organisation),
-    hourly(`webhook challenges of ${to.url.host} from everywhere`, challengesAnHour.host),
-  ]);
-  const refused = await challenge(channels.sendEvent, {
-    ...to,
-    url: to.url.href,
-    now,
-    type: 'webhook.challenge',
-  });
-  if (refused !== undefined)
-    throw new Refusal('webhook_unproved', {
-      url: `the address must answer a POST of the type webhook.challenge with 2xx and the text of data.challenge. It did not: ${refused}.`,
-    });
-}
+export const createWebhook = inSteps({
+  before: async (
+    early: Early<OrganisationScope>,
+    input: InputOf<typeof api.createWebhook>,
+  ): Promise<Parameters<typeof create>[2]> => {
+    const { pool, organisation } = early;
+    const url = webhookUrlFrom(input.url);
+    webhookDescriptionFrom(input.description);
+    enforceLimit('webhooks', organisation.plan, await countWebhooks(pool, organisation.id));
+    const [id, secret] = [newId(), newSigningSecret()];
+    await prove(early, { url, id, secrets: [secret] });
+    return { url, id, secret };
+  },
+  act: create,
+});
 
 async function create(
   context: InOrganisation,
@@ -159,20 +154,42 @@ async function create(
   return { ...(await webhookJson(context, await existing(context, id))), secret };
 }
 
-export const createWebhook = inSteps({
+/** Only what its server wants is sent anywhere. @throws Refusal `webhook_unproved`. */
+async function prove(
+  { organisation, now, with: { attempts, channels } }: Early<OrganisationScope>,
+  to: { readonly url: URL; readonly id: string; readonly secrets: readonly string[] },
+): Promise<void> {
+  await attempts.count([
+    hourly(`webhook challenges of ${organisation.id}`, challengesAnHour.organisation),
+    hourly(`webhook challenges of ${to.url.host} from everywhere`, challengesAnHour.host),
+  ]);
+  const refused = await challenge(channels.sendEvent, {
+    ...to,
+    url: to.url.href,
+    now,
+    type: 'webhook.challenge',
+  });
+  if (refused !== undefined)
+    throw new Refusal('webhook_unproved', {
+      url: `the address must answer a POST of the type webhook.challenge with 2xx and the text of data.challenge. It did not: ${refused}.`,
+    });
+}
+
+export const updateWebhook = inSteps({
   before: async (
     early: Early<OrganisationScope>,
-    input: InputOf<typeof api.createWebhook>,
-  ): Promise<Parameters<typeof create>[2]> => {
-    const { pool, organisation } = early;
-    const url = webhookUrlFrom(input.url);
-    webhookDescriptionFrom(input.description);
-    enforceLimit('webhooks', organisation.plan, await countWebhooks(pool, organisation.id));
-    const [id, secret] = [newId(), newSigningSecret()];
-    await prove(early, { url, id, secrets: [secret] });
-    return { url, id, secret };
+    { webhook_id: id, url: given, description }: InputOf<typeof api.updateWebhook>,
+  ): Promise<void> => {
+    if (given === null) return;
+    const { pool: sql, organisation, now, with: dependencies } = early;
+    const row = await existing({ sql, organisation }, id);
+    const stored = await openWebhook(dependencies.secrets, sql, id, row.secrets);
+    const url = webhookUrlFrom(given);
+    if (description !== null) webhookDescriptionFrom(description);
+    const secrets = validSecrets(stored.secrets, now).map(({ secret }) => secret);
+    if (url.href !== stored.url) await prove(early, { url, id: newId(), secrets });
   },
-  act: create,
+  act: update,
 });
 
 async function update(
@@ -214,23 +231,6 @@ async function update(
   });
   return webhookJson(context, await existing(context, before.id));
 }
-
-export const updateWebhook = inSteps({
-  before: async (
-    early: Early<OrganisationScope>,
-    { webhook_id: id, url: given, description }: InputOf<typeof api.updateWebhook>,
-  ): Promise<void> => {
-    if (given === null) return;
-    const { pool: sql, organisation, now, with: dependencies } = early;
-    const row = await existing({ sql, organisation }, id);
-    const stored = await openWebhook(dependencies.secrets, sql, id, row.secrets);
-    const url = webhookUrlFrom(given);
-    if (description !== null) webhookDescriptionFrom(description);
-    const secrets = validSecrets(stored.secrets, now).map(({ secret }) => secret);
-    if (url.href !== stored.url) await prove(early, { url, id: newId(), secrets });
-  },
-  act: update,
-});
 
 export async function deleteWebhook(
   context: InOrganisation,
@@ -307,23 +307,6 @@ export const testWebhook = inSteps({
   },
 });
 
-function deliveryJson(scope: Pick<OrganisationScope, 'caller'>, row: DeliveryRow) {
-  return {
-    id: row.id,
-    event_id: row.event_id,
-    event: row.event,
-    state: row.state,
-    attempts: row.attempts,
-    next_attempt_at: row.state === 'waiting' ? row.next_at.toISOString() : null,
-    attempted_at: iso(row.attempted_at),
-    status: row.status,
-    failure: row.class,
-    answer: seesAll(scope) ? row.answer : null,
-    took_ms: row.took_ms,
-    created_at: row.created_at.toISOString(),
-  };
-}
-
 export async function listWebhookDeliveries(
   context: InOrganisation,
   input: InputOf<typeof api.listWebhookDeliveries>,
@@ -341,6 +324,37 @@ export async function listWebhookDeliveries(
   );
 }
 
+function deliveryJson(scope: Pick<OrganisationScope, 'caller'>, row: DeliveryRow) {
+  return {
+    id: row.id,
+    event_id: row.event_id,
+    event: row.event,
+    state: row.state,
+    attempts: row.attempts,
+    next_attempt_at: row.state === 'waiting' ? row.next_at.toISOString() : null,
+    attempted_at: iso(row.attempted_at),
+    status: row.status,
+    failure: row.class,
+    answer: seesAll(scope) ? row.answer : null,
+    took_ms: row.took_ms,
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+const resendsAnHour = 60;
+const replaysAnHour = 10;
+
+export const resendWebhookDelivery = inSteps({
+  before: async (
+    { pool: sql, organisation, with: { attempts } }: Early<OrganisationScope>,
+    { webhook_id: id }: InputOf<typeof api.resendWebhookDelivery>,
+  ): Promise<void> => {
+    await existingOn({ sql, organisation }, id);
+    await attempts.count([hourly(`resends of ${organisation.id}`, resendsAnHour)]);
+  },
+  act: resend,
+});
+
 async function existingOn(
   scope: Pick<InOrganisation, 'sql' | 'organisation'>,
   id: string,
@@ -349,9 +363,6 @@ async function existingOn(
   if (!enabled)
     throw new Refusal('webhook_disabled', 'This webhook is turned off. Turn it on first.');
 }
-
-const resendsAnHour = 60;
-const replaysAnHour = 10;
 
 async function resend(
   context: InOrganisation,
@@ -366,15 +377,17 @@ async function resend(
   return deliveryJson(context, row);
 }
 
-export const resendWebhookDelivery = inSteps({
+export const replayWebhook = inSteps({
   before: async (
     { pool: sql, organisation, with: { attempts } }: Early<OrganisationScope>,
-    { webhook_id: id }: InputOf<typeof api.resendWebhookDelivery>,
+    { webhook_id: id }: InputOf<typeof api.replayWebhook>,
   ): Promise<void> => {
     await existingOn({ sql, organisation }, id);
-    await attempts.count([hourly(`resends of ${organisation.id}`, resendsAnHour)]);
+    // One after the other: what the first refuses takes none of the hour's.
+    await attempts.count([{ what: `replays of webhook ${id}`, most: 1, withinMs: 60_000 }]);
+    await attempts.count([hourly(`replays of ${organisation.id}`, replaysAnHour)]);
   },
-  act: resend,
+  act: replay,
 });
 
 async function replay(
@@ -397,16 +410,3 @@ async function replay(
   note({ after: { events } });
   return { events };
 }
-
-export const replayWebhook = inSteps({
-  before: async (
-    { pool: sql, organisation, with: { attempts } }: Early<OrganisationScope>,
-    { webhook_id: id }: InputOf<typeof api.replayWebhook>,
-  ): Promise<void> => {
-    await existingOn({ sql, organisation }, id);
-    // One after the other: what the first refuses takes none of the hour's.
-    await attempts.count([{ what: `replays of webhook ${id}`, most: 1, withinMs: 60_000 }]);
-    await attempts.count([hourly(`replays of ${organisation.id}`, replaysAnHour)]);
-  },
-  act: replay,
-});

@@ -18,12 +18,6 @@ export type WebhookRow = {
   readonly disabled_because: 'gone' | 'failing' | null;
 };
 
-function columns(sql: Queryable) {
-  return sql`
-  w.key, w.id, w.description, w.host, w.secrets, w.event_types, w.enabled, w.created_at,
-  w.last_delivered_at, w.failing_since, w.disabled_because`;
-}
-
 export function webhookPage(
   sql: Queryable,
   organisation: string,
@@ -33,6 +27,12 @@ export function webhookPage(
   return sql<WebhookRow[]>`
   select ${columns(sql)} from webhooks w
   where w.organisation_id = ${organisation} and w.key > ${after} order by w.key limit ${limit}`;
+}
+
+function columns(sql: Queryable) {
+  return sql`
+  w.key, w.id, w.description, w.host, w.secrets, w.event_types, w.enabled, w.created_at,
+  w.last_delivered_at, w.failing_since, w.disabled_because`;
 }
 
 export async function webhookById(
@@ -140,12 +140,6 @@ export type DeliveryRow = {
   readonly answer: string | null;
 };
 
-function deliveryColumns(sql: Queryable) {
-  return sql`
-  d.key, d.id, d.event_id, d.event, d.state, d.created_at, d.next_at, d.attempts, d.attempted_at,
-  d.status, d.class, d.took_ms, d.answer`;
-}
-
 /** Newest first. */
 export function deliveryPage(
   sql: Queryable,
@@ -159,6 +153,12 @@ export function deliveryPage(
   where d.organisation_id = ${organisation} and d.webhook_id = ${webhook} and d.key < ${before}
     ${state === null ? sql`` : sql`and d.state = ${state}`}
   order by d.key desc limit ${limit}`;
+}
+
+function deliveryColumns(sql: Queryable) {
+  return sql`
+  d.key, d.id, d.event_id, d.event, d.state, d.created_at, d.next_at, d.attempts, d.attempted_at,
+  d.status, d.class, d.took_ms, d.answer`;
 }
 
 /** Has an event sent again, from the first attempt on. */

@@ -11,10 +11,85 @@ import { styleText } from '../../coordinator/status-pages/public/style.ts';
 import { builtFiles, drawingNames, fileBytes } from '../../coordinator/web/asset-files.ts';
 import { version } from '../../shared/base/process.ts';
 
+/**
+ * Node's modules are required, not imported. On an older Node, importing a missing name would end
+ * the process with a stack before the version check at the head of the file runs.
+ */
+const requiredOfNode: Plugin = {
+  name: 'required of node',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^node:/ }, ({ path, namespace, kind }) =>
+      namespace === 'of-node' || kind === 'require-call'
+        ? { path, external: true }
+        : { path, namespace: 'of-node' },
+    );
+    onLoad({ filter: /.*/, namespace: 'of-node' }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)});`,
+      loader: 'js',
+    }));
+  },
+};
+
+/** Packages written for require() find it, and their own location, as in a CommonJS module. */
+const head = [
+  `// Antipode ${version}: antipode-coordinator.mjs`,
+  "import { createRequire as createRequireOfAntipode } from 'node:module';",
+  'const require = createRequireOfAntipode(import.meta.url);',
+  'if (parseInt(process.versions.node, 10) < 26) {',
+  "  const said = ['antipode-coordinator needs Node 26; this is Node', process.versions.node];",
+  "  process.stderr.write(said.join(' ') + '.\\nA newer one is at https://nodejs.org/en/download\\n');",
+  '  process.exit(1);',
+  '}',
+  'const __filename = import.meta.filename, __dirname = import.meta.dirname;',
+].join('\n');
+
+/** A thread that is started from its text cannot be a module. */
+export function bundleImportThread(): Promise<string> {
+  return bundled('coordinator/imports/thread.ts', { format: 'cjs' });
+}
+
 const root = resolve(import.meta.dirname, '../..');
 
-function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64');
+async function bundled(entry: string, own: BuildOptions): Promise<string> {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: [join(root, entry)],
+    bundle: true,
+    platform: 'node',
+    // Compiles to syntax that an older Node can parse, so the version check at the head runs.
+    target: 'node20',
+    minify: true,
+    // Logs show the names of errors and classes.
+    keepNames: true,
+    charset: 'utf8',
+    legalComments: 'inline',
+    logLevel: 'silent',
+    ...own,
+    write: false,
+  });
+  const text = outputFiles[0]?.text;
+  if (text === undefined) throw new Error(`${entry} could not be bundled`);
+  return text;
+}
+
+export async function bundleCoordinator(): Promise<string> {
+  return bundled('coordinator/main.ts', {
+    format: 'esm',
+    banner: { js: head },
+    plugins: [requiredOfNode, inTheirPlaces(await inPlaces())],
+  });
+}
+
+function inTheirPlaces(places: ReadonlyMap<string, string>): Plugin {
+  return {
+    name: 'in their places',
+    setup: ({ onLoad }) => {
+      onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        const contents = places.get(path.slice(root.length + 1));
+        return contents === undefined ? undefined : { contents, loader: 'js', resolveDir: root };
+      });
+    },
+  };
 }
 
 /** The replacements of the modules that read files. */
@@ -59,81 +134,6 @@ async function inPlaces(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-function inTheirPlaces(places: ReadonlyMap<string, string>): Plugin {
-  return {
-    name: 'in their places',
-    setup: ({ onLoad }) => {
-      onLoad({ filter: /\.ts$/ }, ({ path }) => {
-        const contents = places.get(path.slice(root.length + 1));
-        return contents === undefined ? undefined : { contents, loader: 'js', resolveDir: root };
-      });
-    },
-  };
-}
-
-/**
- * Node's modules are required, not imported. On an older Node, importing a missing name would end
- * the process with a stack before the version check at the head of the file runs.
- */
-const requiredOfNode: Plugin = {
-  name: 'required of node',
-  setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^node:/ }, ({ path, namespace, kind }) =>
-      namespace === 'of-node' || kind === 'require-call'
-        ? { path, external: true }
-        : { path, namespace: 'of-node' },
-    );
-    onLoad({ filter: /.*/, namespace: 'of-node' }, ({ path }) => ({
-      contents: `module.exports = require(${JSON.stringify(path)});`,
-      loader: 'js',
-    }));
-  },
-};
-
-/** Packages written for require() find it, and their own location, as in a CommonJS module. */
-const head = [
-  `// Antipode ${version}: antipode-coordinator.mjs`,
-  "import { createRequire as createRequireOfAntipode } from 'node:module';",
-  'const require = createRequireOfAntipode(import.meta.url);',
-  'if (parseInt(process.versions.node, 10) < 26) {',
-  "  const said = ['antipode-coordinator needs Node 26; this is Node', process.versions.node];",
-  "  process.stderr.write(said.join(' ') + '.\\nA newer one is at https://nodejs.org/en/download\\n');",
-  '  process.exit(1);',
-  '}',
-  'const __filename = import.meta.filename, __dirname = import.meta.dirname;',
-].join('\n');
-
-async function bundled(entry: string, own: BuildOptions): Promise<string> {
-  const { outputFiles } = await build({
-    absWorkingDir: root,
-    entryPoints: [join(root, entry)],
-    bundle: true,
-    platform: 'node',
-    // Compiles to syntax that an older Node can parse, so the version check at the head runs.
-    target: 'node20',
-    minify: true,
-    // Logs show the names of errors and classes.
-    keepNames: true,
-    charset: 'utf8',
-    legalComments: 'inline',
-    logLevel: 'silent',
-    ...own,
-    write: false,
-  });
-  const text = outputFiles[0]?.text;
-  if (text === undefined) throw new Error(`${entry} could not be bundled`);
-  return text;
-}
-
-/** A thread that is started from its text cannot be a module. */
-export function bundleImportThread(): Promise<string> {
-  return bundled('coordinator/imports/thread.ts', { format: 'cjs' });
-}
-
-export async function bundleCoordinator(): Promise<string> {
-  return bundled('coordinator/main.ts', {
-    format: 'esm',
-    banner: { js: head },
-    plugins: [requiredOfNode, inTheirPlaces(await inPlaces())],
-  });
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
 }

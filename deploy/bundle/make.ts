@@ -18,6 +18,8 @@ export async function bundles(): Promise<ReadonlyMap<string, string>> {
   return made;
 }
 
+if (import.meta.main) await run();
+
 async function run(): Promise<void> {
   const [folder] = process.argv.slice(2);
   if (folder === undefined) {
@@ -32,5 +34,3 @@ async function run(): Promise<void> {
   for (const [name, text] of made)
     process.stdout.write(`${name}  ${Math.ceil(Buffer.byteLength(text) / 1024)} KiB\n`);
 }
-
-if (import.meta.main) await run();

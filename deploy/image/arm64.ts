@@ -9,8 +9,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 
-const run = promisify(execFile);
-
 /** What an image contains besides its program. */
 export type ImageDependencies = {
   readonly architecture: string;
@@ -34,8 +32,30 @@ const libraries = [
   'libnss_dns.so.2',
   'libnss_files.so.2',
 ];
-const strip = 'aarch64-linux-gnu-strip';
+
 const places = ['lib/aarch64-linux-gnu', 'usr/lib/aarch64-linux-gnu'];
+
+export async function obtainArm64(scratch: string): Promise<ImageDependencies> {
+  const [node, unpacked] = [
+    await fetchNode(scratch),
+    await fetchFromDebian(scratch, 'arm64', packages),
+  ];
+  const found = new Map<string, string>();
+  for (const place of places)
+    for (const name of await readdir(join(unpacked, place)))
+      if (libraries.includes(name))
+        found.set(`/lib/aarch64-linux-gnu/${name}`, await realpath(join(unpacked, place, name)));
+  const loader = 'ld-linux-aarch64.so.1';
+  found.set(`/lib/${loader}`, await realpath(join(unpacked, places[0] ?? '', loader)));
+  const missing = libraries.filter((name) => !found.has(`/lib/aarch64-linux-gnu/${name}`));
+  if (missing.length > 0) throw new Error(`Debian's packages lack ${missing.join(', ')}`);
+  return {
+    architecture: 'arm64',
+    node,
+    libraries: [...found].map(([at, from]) => ({ at, from })),
+    strip: await obtainStrip(scratch),
+  };
+}
 
 const lockShape = z.object({
   packages: z.record(
@@ -43,6 +63,8 @@ const lockShape = z.object({
     z.looseObject({ version: z.string().optional(), integrity: z.string().optional() }),
   ),
 });
+
+const run = promisify(execFile);
 
 /** Fetches npm's package and verifies it with the lockfile's checksum. */
 async function fetchNode(scratch: string): Promise<string> {
@@ -99,6 +121,8 @@ async function fetchFromDebian(
   return unpacked;
 }
 
+const strip = 'aarch64-linux-gnu-strip';
+
 /**
  * The program that strips symbols of arm64 programs: this machine's own, or Debian's. Debian's
  * brings libraries that nothing else here needs.
@@ -119,26 +143,4 @@ async function obtainStrip(scratch: string): Promise<string> {
     },
   );
   return program;
-}
-
-export async function obtainArm64(scratch: string): Promise<ImageDependencies> {
-  const [node, unpacked] = [
-    await fetchNode(scratch),
-    await fetchFromDebian(scratch, 'arm64', packages),
-  ];
-  const found = new Map<string, string>();
-  for (const place of places)
-    for (const name of await readdir(join(unpacked, place)))
-      if (libraries.includes(name))
-        found.set(`/lib/aarch64-linux-gnu/${name}`, await realpath(join(unpacked, place, name)));
-  const loader = 'ld-linux-aarch64.so.1';
-  found.set(`/lib/${loader}`, await realpath(join(unpacked, places[0] ?? '', loader)));
-  const missing = libraries.filter((name) => !found.has(`/lib/aarch64-linux-gnu/${name}`));
-  if (missing.length > 0) throw new Error(`Debian's packages lack ${missing.join(', ')}`);
-  return {
-    architecture: 'arm64',
-    node,
-    libraries: [...found].map(([at, from]) => ({ at, from })),
-    strip: await obtainStrip(scratch),
-  };
 }

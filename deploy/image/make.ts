@@ -42,40 +42,14 @@ export function architecture(): string {
   return name;
 }
 
-/** The libraries that a program loads, and their loader, by the paths in the program. */
-async function librariesOf(program: string): Promise<readonly string[]> {
-  const { stdout } = await run('ldd', [program]);
-  return [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, path]) => path ?? []);
-}
-
 /** Libraries that resolve names. They are loaded on demand, so no program lists them. */
 const besides = ['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2'];
-
-function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
-}
 
 const programs: Readonly<Record<ImageName, () => Promise<string>>> = {
   coordinator: bundleCoordinator,
   probe: () => bundleDownload('antipode-probe.mjs'),
   client: () => bundleDownload('antipode.mjs'),
 };
-
-/** From this machine, for its own architecture. */
-async function ownDependencies(): Promise<ImageDependencies> {
-  const libraries = await librariesOf(process.execPath);
-  const folder = dirname(
-    libraries.find((path) => basename(path).startsWith('libc.so')) ?? '/lib/libc.so',
-  );
-  const found: { at: string; from: string }[] = [];
-  // Newer versions of glibc have some of them in libc itself.
-  for (const at of [...libraries, ...besides.map((library) => join(folder, library))])
-    if (await isThere(at)) found.push({ at, from: await realpath(at) });
-  return { architecture: architecture(), node: process.execPath, libraries: found, strip: 'strip' };
-}
 
 /** Collects the content of the image. @returns the folder, which is the image's root. */
 export async function makeRoot(
@@ -104,6 +78,32 @@ export async function makeRoot(
   await chmod(join(root, 'tmp'), 0o1777);
   // It was made with access for its maker only, and is the root of everything.
   await chmod(root, 0o755);
+}
+
+/** From this machine, for its own architecture. */
+async function ownDependencies(): Promise<ImageDependencies> {
+  const libraries = await librariesOf(process.execPath);
+  const folder = dirname(
+    libraries.find((path) => basename(path).startsWith('libc.so')) ?? '/lib/libc.so',
+  );
+  const found: { at: string; from: string }[] = [];
+  // Newer versions of glibc have some of them in libc itself.
+  for (const at of [...libraries, ...besides.map((library) => join(folder, library))])
+    if (await isThere(at)) found.push({ at, from: await realpath(at) });
+  return { architecture: architecture(), node: process.execPath, libraries: found, strip: 'strip' };
+}
+
+/** The libraries that a program loads, and their loader, by the paths in the program. */
+async function librariesOf(program: string): Promise<readonly string[]> {
+  const { stdout } = await run('ldd', [program]);
+  return [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, path]) => path ?? []);
+}
+
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Packs the root as a reproducible tar, with the image's user as the owner of its data. */
@@ -160,25 +160,7 @@ export function handOver(root: string): Promise<void> {
   return chown(join(root, 'data'), imageUser, imageUser);
 }
 
-/**
- * Makes only the folders: an engine builds them with --platform linux/arm64 and --build-arg
- * TARGETARCH=arm64.
- */
-async function makeForArm64(folder: string): Promise<void> {
-  const scratch = await mkdtemp(join(tmpdir(), 'antipode-arm64-'));
-  try {
-    const dependencies = await obtainArm64(scratch);
-    for (const name of imageNames) {
-      const place = join(folder, name);
-      await makeImage(name, place, dependencies);
-      process.stdout.write(
-        `docker build --platform linux/arm64 --build-arg TARGETARCH=arm64 --tag antipode-${name}:${version}-arm64 ${place}\n`,
-      );
-    }
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-  }
-}
+if (import.meta.main) await main();
 
 async function main(): Promise<void> {
   const [folder, kind] = process.argv.slice(2);
@@ -213,4 +195,22 @@ async function main(): Promise<void> {
   }
 }
 
-if (import.meta.main) await main();
+/**
+ * Makes only the folders: an engine builds them with --platform linux/arm64 and --build-arg
+ * TARGETARCH=arm64.
+ */
+async function makeForArm64(folder: string): Promise<void> {
+  const scratch = await mkdtemp(join(tmpdir(), 'antipode-arm64-'));
+  try {
+    const dependencies = await obtainArm64(scratch);
+    for (const name of imageNames) {
+      const place = join(folder, name);
+      await makeImage(name, place, dependencies);
+      process.stdout.write(
+        `docker build --platform linux/arm64 --build-arg TARGETARCH=arm64 --tag antipode-${name}:${version}-arm64 ${place}\n`,
+      );
+    }
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}

@@ -44,20 +44,6 @@ export function localFile(home: string): string {
   return join(home, 'local.json');
 }
 
-/** What a home remembers; the file exists after the first start. */
-function stateFile(home: string): string {
-  return join(home, 'state.json');
-}
-
-/** The error for a folder that the user chose and that cannot be written. */
-function unwritable(
-  folder: string,
-  variable: 'ANTIPODE_HOME' | 'ANTIPODE_CACHE',
-  cause?: unknown,
-): Error {
-  return new Error(`cannot write to ${folder}: choose another folder with ${variable}`, { cause });
-}
-
 /** Made by root, it lets others pass: Postgres runs as another user below it. */
 export function openHome(env: Environment): string {
   const home = homeOf(env);
@@ -70,14 +56,13 @@ export function openHome(env: Environment): string {
   return home;
 }
 
-function isUsable(folder: string): boolean {
-  try {
-    makeFolder(folder, 0o755);
-    accessSync(folder, constants.W_OK | constants.X_OK);
-    return true;
-  } catch {
-    return false; // The next candidate is tried; writing to the last one reports its failure.
-  }
+/** The error for a folder that the user chose and that cannot be written. */
+function unwritable(
+  folder: string,
+  variable: 'ANTIPODE_HOME' | 'ANTIPODE_CACHE',
+  cause?: unknown,
+): Error {
+  return new Error(`cannot write to ${folder}: choose another folder with ${variable}`, { cause });
 }
 
 /**
@@ -91,6 +76,16 @@ export function openCache(env: Environment, home: string): string {
   // A cache that others filled may be read-only.
   if (!existsSync(wanted)) throw unwritable(wanted, 'ANTIPODE_CACHE');
   return wanted;
+}
+
+function isUsable(folder: string): boolean {
+  try {
+    makeFolder(folder, 0o755);
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false; // The next candidate is tried; writing to the last one reports its failure.
+  }
 }
 
 /**
@@ -340,6 +335,11 @@ export function openState(home: string, now: number): HomeState {
   return fresh;
 }
 
+/** What a home remembers; the file exists after the first start. */
+function stateFile(home: string): string {
+  return join(home, 'state.json');
+}
+
 export function keepState(home: string, state: HomeState): void {
   writeJson(stateFile(home), state);
 }
@@ -354,19 +354,6 @@ export function lockHome(home: string): Lock | undefined {
   }
 }
 
-/** The error of listening there, if it fails. */
-async function listenFault(port: number, host: string): Promise<Error | undefined> {
-  const { promise, resolve } = Promise.withResolvers<Error | undefined>();
-  const probe = createServer();
-  probe.once('error', resolve);
-  probe.listen(port, host, () => probe.close(() => resolve(undefined)));
-  return await promise;
-}
-
-async function isFree(port: number): Promise<boolean> {
-  return (await listenFault(port, '127.0.0.1')) === undefined;
-}
-
 /** Why nothing can listen there, and the remedy; undefined when listening works. */
 export async function obstacleTo(port: number, host: string): Promise<string | undefined> {
   const fault = await listenFault(port, host);
@@ -375,6 +362,15 @@ export async function obstacleTo(port: number, host: string): Promise<string | u
   return obstacle.startsWith('port')
     ? `${obstacle}: choose another with PORT=…, or PORT=0 for any free one`
     : obstacle;
+}
+
+/** The error of listening there, if it fails. */
+async function listenFault(port: number, host: string): Promise<Error | undefined> {
+  const { promise, resolve } = Promise.withResolvers<Error | undefined>();
+  const probe = createServer();
+  probe.once('error', resolve);
+  probe.listen(port, host, () => probe.close(() => resolve(undefined)));
+  return await promise;
 }
 
 /**
@@ -388,6 +384,10 @@ export async function freePort(...preferred: readonly (number | undefined)[]): P
     if (await isFree(port)) return port;
   }
   throw new Error('found no free port between 20000 and 32767 on 127.0.0.1');
+}
+
+async function isFree(port: number): Promise<boolean> {
+  return (await listenFault(port, '127.0.0.1')) === undefined;
 }
 
 const variables = z.object({
@@ -432,19 +432,6 @@ export type Settings = {
   readonly allowCidrs: string | undefined;
 };
 
-function halfSetBus(isSet: (name: string) => boolean): readonly string[] {
-  const given = busVariables.filter(isSet);
-  const forTls = ['NATS_CA', 'NATS_TLS_FIRST'].filter(isSet);
-  if (given.length === 0 && forTls.length > 0)
-    return [`${forTls.join(', ')} set, but no NATS_URL: the bus of this machine has no TLS`];
-  const missing = busVariables.filter((name) => !isSet(name));
-  if (given.length === 0 || missing.length === 0) return [];
-  const are = missing.length === 1 ? 'is' : 'are';
-  return [
-    `${given.join(', ')} set, but ${missing.join(', ')} ${are} not: set all of them for a bus of your own, or none`,
-  ];
-}
-
 /**
  * @throws ConfigurationFault, which names every fault, including an incomplete description of a
  * bus.
@@ -470,4 +457,17 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     // Where anyone may sign up, another user's check could read the internal network.
     allowCidrs: read.PROBE_ALLOW_CIDRS ?? (isSignUpOpen ? '' : undefined),
   };
+}
+
+function halfSetBus(isSet: (name: string) => boolean): readonly string[] {
+  const given = busVariables.filter(isSet);
+  const forTls = ['NATS_CA', 'NATS_TLS_FIRST'].filter(isSet);
+  if (given.length === 0 && forTls.length > 0)
+    return [`${forTls.join(', ')} set, but no NATS_URL: the bus of this machine has no TLS`];
+  const missing = busVariables.filter((name) => !isSet(name));
+  if (given.length === 0 || missing.length === 0) return [];
+  const are = missing.length === 1 ? 'is' : 'are';
+  return [
+    `${given.join(', ')} set, but ${missing.join(', ')} ${are} not: set all of them for a bus of your own, or none`,
+  ];
 }

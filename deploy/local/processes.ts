@@ -36,25 +36,6 @@ export type Child = {
   readonly stop: (graceMs: number) => Promise<Exit>;
 };
 
-async function runs(file: string, args: readonly string[]): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const tried = spawn(file, args, { stdio: 'ignore' });
-  tried.once('error', () => resolve(false));
-  tried.once('exit', (code) => resolve(code === 0));
-  return await promise;
-}
-
-let setpriv: Promise<boolean> | undefined;
-
-/** Whether the kernel can end a child together with us. */
-async function canTieToLauncher(): Promise<boolean> {
-  setpriv ??=
-    process.platform === 'linux'
-      ? runs('setpriv', ['--pdeathsig', 'TERM', 'true'])
-      : Promise.resolve(false);
-  return await setpriv;
-}
-
 /** Postgres kills what has not ended 5 s after SIGQUIT. */
 const quitMs = 8_000;
 
@@ -70,15 +51,6 @@ export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
     if (codeOf(error) === 'EPERM') return true;
     throw error;
   }
-}
-
-async function awaitStart(started: ChildProcess, name: string): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  started.once('error', (cause) =>
-    reject(new Error(`${name} could not be started: ${cause.message}`, { cause })),
-  );
-  started.once('spawn', () => resolve(started.pid ?? 0));
-  return await promise;
 }
 
 export async function startChild(command: Command): Promise<Child> {
@@ -131,6 +103,34 @@ export async function startChild(command: Command): Promise<Child> {
   };
 
   return { name: command.name, pid, exited, isRunning: () => running, stop };
+}
+
+let setpriv: Promise<boolean> | undefined;
+
+/** Whether the kernel can end a child together with us. */
+async function canTieToLauncher(): Promise<boolean> {
+  setpriv ??=
+    process.platform === 'linux'
+      ? runs('setpriv', ['--pdeathsig', 'TERM', 'true'])
+      : Promise.resolve(false);
+  return await setpriv;
+}
+
+async function runs(file: string, args: readonly string[]): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const tried = spawn(file, args, { stdio: 'ignore' });
+  tried.once('error', () => resolve(false));
+  tried.once('exit', (code) => resolve(code === 0));
+  return await promise;
+}
+
+async function awaitStart(started: ChildProcess, name: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  started.once('error', (cause) =>
+    reject(new Error(`${name} could not be started: ${cause.message}`, { cause })),
+  );
+  started.once('spawn', () => resolve(started.pid ?? 0));
+  return await promise;
 }
 
 export async function lastLines(file: string): Promise<string> {
@@ -270,6 +270,12 @@ export function createProcesses({ say, onStarted }: ProcessEvents): Processes {
 /** Identifies a process behind a number: a reused number is never signalled. */
 export type Process = { readonly pid: number; readonly started: string; readonly command: string };
 
+export async function findProcess(pid: number): Promise<Process | undefined> {
+  if (!signal(pid, 0)) return undefined;
+  // It ended meanwhile.
+  return await (process.platform === 'linux' ? fromProc(pid) : fromPs(pid)).catch(() => undefined);
+}
+
 async function fromProc(pid: number): Promise<Process> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   // The name in brackets may itself contain brackets and spaces, so the fields are counted from its
@@ -285,12 +291,6 @@ async function fromPs(pid: number): Promise<Process> {
     env: { LC_ALL: 'C', PATH: '/bin:/usr/bin' },
   });
   return { pid, started: stdout.slice(0, 24), command: stdout.slice(24).trim() };
-}
-
-export async function findProcess(pid: number): Promise<Process | undefined> {
-  if (!signal(pid, 0)) return undefined;
-  // It ended meanwhile.
-  return await (process.platform === 'linux' ? fromProc(pid) : fromPs(pid)).catch(() => undefined);
 }
 
 /**

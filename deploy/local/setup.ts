@@ -43,6 +43,16 @@ export type Order = z.infer<typeof orderShape>;
 /** What is made so far; at the end, the address that signs the owner in. */
 export type Report = { readonly made: FirstStartRecord } | { readonly signInUrl: string };
 
+process.once('message', (order) => {
+  makeAll(orderShape.parse(order), (report) => process.send?.(report)).then(
+    () => process.disconnect?.(),
+    (error: unknown) => {
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      process.exit(1);
+    },
+  );
+});
+
 async function makeAll(
   { environment, isOwnDatabase, known }: Order,
   tell: (report: Report) => void,
@@ -137,13 +147,3 @@ async function makeAll(
     throw connectionFault(error, config.DATABASE_URL);
   }
 }
-
-process.once('message', (order) => {
-  makeAll(orderShape.parse(order), (report) => process.send?.(report)).then(
-    () => process.disconnect?.(),
-    (error: unknown) => {
-      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-      process.exit(1);
-    },
-  );
-});

@@ -214,11 +214,6 @@ export function clearAlarm(alarm: Alarm): void {
   set[place] = last;
 }
 
-/** Ticks lie on a grid, so alarms that are due close together ring together. */
-function tickAfter(due: number): number {
-  return Math.ceil(due / tickMs) * tickMs;
-}
-
 function armFor(at: number): void {
   if (at >= armedFor) return;
   armedFor = at;
@@ -244,6 +239,11 @@ function tick(): void {
     alarm.ring();
   }
   armFor(tickAfter(earliest));
+}
+
+/** Ticks lie on a grid, so alarms that are due close together ring together. */
+function tickAfter(due: number): number {
+  return Math.ceil(due / tickMs) * tickMs;
 }
 
 export function setAlarm(alarm: Alarm, due: number): void {

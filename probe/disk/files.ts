@@ -11,11 +11,6 @@ import { makeFolder } from '../../shared/base/process.ts';
  * What the probe keeps on disk: small files that are replaced whole, and append-only logs of lines.
  */
 
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  await handle.sync().finally(() => handle.close());
-}
-
 /**
  * Replaces a file atomically: a reader finds the old text or the new one, never half of one.
  * `durable`: the text survives a power loss once this has settled. Without it, the text survives
@@ -40,6 +35,11 @@ export async function replaceFile(
   await handle.close();
   await rename(next, path);
   if (options.durable) await syncFolder(dirname(path));
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  await handle.sync().finally(() => handle.close());
 }
 
 /** The text of a file; undefined when there is none. */
@@ -90,75 +90,8 @@ export function eachWholeLine(
  */
 export type Claim = { readonly release: () => Promise<void> };
 
-function refused(why: string): ConfigurationFault {
-  return new ConfigurationFault([`PROBE_DATA_DIR: ${why}`]);
-}
-
-function inUse(folder: string): ConfigurationFault {
-  return refused(`another process of this probe uses ${folder}, or its file system has no locks`);
-}
-
 /** Answers anyone who connects with the probe's health. */
 export const socketName = 'in-use';
-/**
- * The socket is no lock: of two processes that find a killed one's, each would remove that of the
- * other.
- */
-const lockName = 'in-use.lock';
-/** The limit of our systems for the path of a socket. */
-const longestPath = 100;
-
-function answers(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
-}
-
-function listen(path: string, say: () => string): Promise<Server | undefined> {
-  return new Promise((resolve, reject) => {
-    const server = createServer((socket) => {
-      socket.on('error', () => undefined); // The caller is gone.
-      socket.end(say());
-    });
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
-    );
-    server.listen(path, () => resolve(server));
-  });
-}
-
-/** For the holder of the lock. */
-async function answerAt(folder: string, say: () => string): Promise<Server | undefined> {
-  const path = join(folder, socketName);
-  // Where the path is too long for a socket, no one can ask for the probe's health.
-  if (Buffer.byteLength(path) > longestPath) return undefined;
-  const first = await listen(path, say);
-  if (first) return first;
-  // A process of an earlier version takes no lock.
-  if (await answers(path)) throw inUse(folder);
-  await rm(path, { force: true });
-  const second = await listen(path, say);
-  if (!second) throw refused(`another process of this probe has just taken ${folder}`);
-  return second;
-}
-
-/** The folder's lock; undefined when another process holds it. */
-function lockFolder(folder: string): Lock | undefined {
-  try {
-    makeFolder(folder);
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    return lockFile(join(folder, lockName));
-  } catch (error) {
-    throw refused(
-      `${folder} cannot be written to (${error instanceof Error ? error.message : String(error)})`,
-    );
-  }
-}
 
 /**
  * @throws ConfigurationFault when the folder cannot be written to, is another probe's, or another
@@ -191,4 +124,73 @@ export async function claimDataFolder(
     lock?.release();
     throw error;
   }
+}
+
+/**
+ * The socket is no lock: of two processes that find a killed one's, each would remove that of the
+ * other.
+ */
+const lockName = 'in-use.lock';
+
+/** The folder's lock; undefined when another process holds it. */
+function lockFolder(folder: string): Lock | undefined {
+  try {
+    makeFolder(folder);
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return lockFile(join(folder, lockName));
+  } catch (error) {
+    throw refused(
+      `${folder} cannot be written to (${error instanceof Error ? error.message : String(error)})`,
+    );
+  }
+}
+
+function refused(why: string): ConfigurationFault {
+  return new ConfigurationFault([`PROBE_DATA_DIR: ${why}`]);
+}
+
+function inUse(folder: string): ConfigurationFault {
+  return refused(`another process of this probe uses ${folder}, or its file system has no locks`);
+}
+
+/** The limit of our systems for the path of a socket. */
+const longestPath = 100;
+
+/** For the holder of the lock. */
+async function answerAt(folder: string, say: () => string): Promise<Server | undefined> {
+  const path = join(folder, socketName);
+  // Where the path is too long for a socket, no one can ask for the probe's health.
+  if (Buffer.byteLength(path) > longestPath) return undefined;
+  const first = await listen(path, say);
+  if (first) return first;
+  // A process of an earlier version takes no lock.
+  if (await answers(path)) throw inUse(folder);
+  await rm(path, { force: true });
+  const second = await listen(path, say);
+  if (!second) throw refused(`another process of this probe has just taken ${folder}`);
+  return second;
+}
+
+function listen(path: string, say: () => string): Promise<Server | undefined> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined); // The caller is gone.
+      socket.end(say());
+    });
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
+    );
+    server.listen(path, () => resolve(server));
+  });
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
 }

@@ -21,29 +21,8 @@ export type Journal = {
   readonly close: () => Promise<void>;
 };
 
-function snapshotOf(number: number): string {
-  return `snapshot-${String(number).padStart(8, '0')}.jsonl`;
-}
-
-function logOf(number: number): string {
-  return `log-${String(number).padStart(8, '0')}.jsonl`;
-}
-
 const linesAtOnce = 500;
 const maxTurnMs = 10;
-
-/** Calls for each complete line and returns how many bytes there were. */
-async function readLines(path: string, onLine: (line: string) => void): Promise<number> {
-  const text = await readFile(path);
-  eachWholeLine(text, onLine);
-  return text.length;
-}
-
-function numbersOf(names: readonly string[], pattern: RegExp): number[] {
-  return names
-    .flatMap((name) => (pattern.test(name) ? [Number(name.replace(/\D/g, ''))] : []))
-    .toSorted((a, b) => a - b);
-}
 
 export async function openJournal(options: {
   readonly folder: string;
@@ -145,6 +124,27 @@ export async function openJournal(options: {
         log = undefined;
       }),
   };
+}
+
+function numbersOf(names: readonly string[], pattern: RegExp): number[] {
+  return names
+    .flatMap((name) => (pattern.test(name) ? [Number(name.replace(/\D/g, ''))] : []))
+    .toSorted((a, b) => a - b);
+}
+
+/** Calls for each complete line and returns how many bytes there were. */
+async function readLines(path: string, onLine: (line: string) => void): Promise<number> {
+  const text = await readFile(path);
+  eachWholeLine(text, onLine);
+  return text.length;
+}
+
+function snapshotOf(number: number): string {
+  return `snapshot-${String(number).padStart(8, '0')}.jsonl`;
+}
+
+function logOf(number: number): string {
+  return `log-${String(number).padStart(8, '0')}.jsonl`;
 }
 
 /**

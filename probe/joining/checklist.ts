@@ -40,21 +40,6 @@ export function healthText({
   return JSON.stringify(health);
 }
 
-const patienceMs = 3_000;
-
-function ask(path: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    let text = '';
-    socket.setTimeout(patienceMs, () => socket.destroy());
-    socket.on('data', (data: Buffer) => {
-      text += data.toString();
-    });
-    socket.once('error', () => resolve(undefined));
-    socket.once('close', () => resolve(text));
-  });
-}
-
 /**
  * For containers. A probe is healthy while it checks, even if no one receives its results: a
  * restart would only lose time. 1: it does not run. `strict`: 2 where no coordinator has answered
@@ -76,6 +61,21 @@ export async function askHealth(
     `${name} in ${continent} checks ${monitors} monitors; ` +
     `${bus ? 'on the bus' : 'the bus cannot be reached'}, ${heard}, ${waiting} results wait`;
   return { exit: strict && !isHeard ? 2 : 0, words };
+}
+
+const patienceMs = 3_000;
+
+function ask(path: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    let text = '';
+    socket.setTimeout(patienceMs, () => socket.destroy());
+    socket.on('data', (data: Buffer) => {
+      text += data.toString();
+    });
+    socket.once('error', () => resolve(undefined));
+    socket.once('close', () => resolve(text));
+  });
 }
 
 /**
@@ -124,18 +124,6 @@ const maxClockMs = 5_000;
 
 type Finding = { readonly well: boolean; readonly words: string };
 
-function well(words: string): Finding {
-  return { well: true, words };
-}
-
-function ill(words: string): Finding {
-  return { well: false, words };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
-}
-
 export function judgeNode(): Finding {
   const { node } = process.versions;
   if (canReckonSchedules()) return well(node);
@@ -144,11 +132,49 @@ export function judgeNode(): Finding {
   );
 }
 
+function well(words: string): Finding {
+  return { well: true, words };
+}
+
 export function judgeClock(offset: number | undefined): Finding {
   if (offset === undefined) return well('told with the first sign of life');
   const text = `${(Math.abs(offset) / 1_000).toFixed(1)} s ${offset > 0 ? 'behind' : 'ahead of'} the coordinator's`;
   if (Math.abs(offset) <= maxClockMs) return well(text);
   return ill(`${text}. Let it be set by the network: timedatectl set-ntp true, or chrony`);
+}
+
+function ill(words: string): Finding {
+  return { well: false, words };
+}
+
+/** Yields every line as soon as its result is known. A failure does not end the others. */
+export async function* checklist(of: ChecklistInput): AsyncGenerator<Line> {
+  const looks: readonly (readonly [
+    what: keyof typeof exits,
+    look: () => Finding | Promise<Finding>,
+  ])[] = [
+    ['node', judgeNode],
+    ['clock', () => judgeClock(of.clockOffset)],
+    ['dns', checkDns],
+    ['addresses', checkAddresses],
+    ['bus', () => checkBus(of)],
+    ['anchors', () => checkAnchors(of)],
+    ['disk', () => checkDisk(of)],
+  ];
+  for (const [what, look] of looks) yield { what, ...(await look()), exit: exits[what] };
+}
+
+async function checkDns(): Promise<Finding> {
+  const servers = new Resolver().getServers();
+  const faults = await Promise.all(servers.map(answersNames));
+  const answering = servers.filter((_, place) => faults[place] === undefined);
+  if (answering.length > 0)
+    return well(`${answering.join(', ')} ${answering.length === 1 ? 'answers' : 'answer'}`);
+  return ill(
+    'no resolver of this host answers ' +
+      `(${servers.map((server, place) => `${server}: ${faults[place]}`).join(', ')}). Name one ` +
+      'that does in /etc/resolv.conf',
+  );
 }
 
 /** Any answer counts, even "no such name": it proves that the server answers. */
@@ -174,17 +200,8 @@ async function answersNames(server: string): Promise<string | undefined> {
   }
 }
 
-async function checkDns(): Promise<Finding> {
-  const servers = new Resolver().getServers();
-  const faults = await Promise.all(servers.map(answersNames));
-  const answering = servers.filter((_, place) => faults[place] === undefined);
-  if (answering.length > 0)
-    return well(`${answering.join(', ')} ${answering.length === 1 ? 'answers' : 'answer'}`);
-  return ill(
-    'no resolver of this host answers ' +
-      `(${servers.map((server, place) => `${server}: ${faults[place]}`).join(', ')}). Name one ` +
-      'that does in /etc/resolv.conf',
-  );
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
 }
 
 /** Addresses reserved for documentation: this sends nothing to them and only finds the route. */
@@ -220,6 +237,19 @@ async function checkBus({ entrance }: ChecklistInput): Promise<Finding> {
   );
 }
 
+async function checkAnchors({ anchors }: ChecklistInput): Promise<Finding> {
+  if (anchors.length === 0) return well('none are named; the bus stands for them');
+  const faults = await Promise.all(anchors.map(reaches));
+  const reached = anchors.filter((_, place) => faults[place] === undefined);
+  if (reached.length > 0) return well(`${reached.join(', ')} can be reached`);
+  return ill(
+    'none can be reached ' +
+      `(${anchors.map((anchor, place) => `${anchor}: ${faults[place]}`).join(', ')}), and without ` +
+      `one every failure would be this probe's own. Open the way to one, or have the operator ` +
+      'name others as PROBE_ANCHORS',
+  );
+}
+
 function reaches(anchor: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const [, host = '', port = ''] = /^\[?([^\]]*?)\]?:(\d+)$/.exec(anchor) ?? [];
@@ -232,19 +262,6 @@ function reaches(anchor: string): Promise<string | undefined> {
     socket.once('timeout', () => end('no answer'));
     socket.once('error', (error) => end(codeOf(error) ?? error.message));
   });
-}
-
-async function checkAnchors({ anchors }: ChecklistInput): Promise<Finding> {
-  if (anchors.length === 0) return well('none are named; the bus stands for them');
-  const faults = await Promise.all(anchors.map(reaches));
-  const reached = anchors.filter((_, place) => faults[place] === undefined);
-  if (reached.length > 0) return well(`${reached.join(', ')} can be reached`);
-  return ill(
-    'none can be reached ' +
-      `(${anchors.map((anchor, place) => `${anchor}: ${faults[place]}`).join(', ')}), and without ` +
-      `one every failure would be this probe's own. Open the way to one, or have the operator ` +
-      'name others as PROBE_ANCHORS',
-  );
 }
 
 const mib = 1_024 * 1_024;
@@ -265,21 +282,4 @@ async function checkDisk({ folder, spoolMb }: ChecklistInput): Promise<Finding> 
       `${folder} cannot be written to: ${messageOf(error)}. Give this user the folder, or name another with --data`,
     );
   }
-}
-
-/** Yields every line as soon as its result is known. A failure does not end the others. */
-export async function* checklist(of: ChecklistInput): AsyncGenerator<Line> {
-  const looks: readonly (readonly [
-    what: keyof typeof exits,
-    look: () => Finding | Promise<Finding>,
-  ])[] = [
-    ['node', judgeNode],
-    ['clock', () => judgeClock(of.clockOffset)],
-    ['dns', checkDns],
-    ['addresses', checkAddresses],
-    ['bus', () => checkBus(of)],
-    ['anchors', () => checkAnchors(of)],
-    ['disk', () => checkDisk(of)],
-  ];
-  for (const [what, look] of looks) yield { what, ...(await look()), exit: exits[what] };
 }

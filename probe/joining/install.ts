@@ -100,10 +100,6 @@ export function refuseHome(node: string): void {
     );
 }
 
-function belowRoot(root: string) {
-  return (path: string): string => join(root === '' ? '/' : root, path);
-}
-
 const environmentPath = `${etcFolder}/environment`;
 const keptFolder = join(stateFolder, 'antipode-probe');
 
@@ -112,6 +108,10 @@ export async function spaceOfUnit(root = ''): Promise<Omit<Room, 'spoolMb'>> {
   const below = belowRoot(root);
   await mkdir(below(stateFolder), { recursive: true });
   return { folder: below(etcFolder), results: below(stateFolder), kept: below(keptFolder) };
+}
+
+function belowRoot(root: string) {
+  return (path: string): string => join(root === '' ? '/' : root, path);
 }
 
 /**
@@ -146,10 +146,6 @@ export function refuseWithoutRoot(): void {
 
 /** A running service has its old identity, settings and program: it must be restarted. */
 const starting = ['daemon-reload', 'enable antipode-probe', 'restart antipode-probe'];
-
-function runs(words: string): boolean {
-  return spawnSync('systemctl', words.split(' '), { stdio: 'inherit' }).status === 0;
-}
 
 /**
  * Writes the unit and starts it where systemd runs. A service gets nothing of the joining shell's
@@ -188,4 +184,8 @@ export async function install(
     ));
   if (isSystemd && starting.every(runs)) say('It runs: systemctl status antipode-probe');
   else say(`Start it: ${starting.map((words) => `systemctl ${words}`).join(' && ')}`);
+}
+
+function runs(words: string): boolean {
+  return spawnSync('systemctl', words.split(' '), { stdio: 'inherit' }).status === 0;
 }

@@ -40,10 +40,6 @@ const patienceMs = 20_000;
 
 const refusal = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-}
-
 /**
  * Where the coordinator is. A join token never crosses a network unencrypted. @throws JoinFault.
  */
@@ -63,9 +59,8 @@ export function coordinatorAt(text: string): URL {
   return url;
 }
 
-function reasonOf(error: unknown): string {
-  if (isUnknownAuthority(error)) return unknownAuthority;
-  return error instanceof Error ? error.message || error.name : String(error);
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 export type EnrolmentReply = {
@@ -122,6 +117,11 @@ export async function enrol(
       `${url.origin} answered ${answered.status}, and not as a coordinator does. Is this the service's own address?`,
     );
   return { answer: answer.data, sentAt, receivedAt: Date.now() };
+}
+
+function reasonOf(error: unknown): string {
+  if (isUnknownAuthority(error)) return unknownAuthority;
+  return error instanceof Error ? error.message || error.name : String(error);
 }
 
 /**
@@ -231,60 +231,6 @@ const onwards = {
 } as const;
 export type Onwards = keyof typeof onwards;
 
-async function checklistInputOf(
-  { seed, enrolled, authorities }: Identity,
-  { folder, results, spoolMb, kept }: Room,
-  heard?: EnrolmentReply,
-): Promise<ChecklistInput> {
-  if (enrolled === null)
-    throw new JoinFault(exits.misused, `${identityIn(folder)} has not joined yet; run join first`);
-  const { nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
-  // A probe that has run has newer ones on its disk.
-  const log = createLog({ name: 'join', level: 'silent' });
-  const own = await openOwnCredentials({
-    folder: kept,
-    given: formatCredentials({ jwt, seed }),
-    log,
-  });
-  return {
-    // The answer was sent about in the middle of the time between request and response.
-    clockOffset: heard && heard.answer.now - (heard.sentAt + heard.receivedAt) / 2,
-    entrance: {
-      url,
-      tlsFirst,
-      ...(ca === null ? {} : { ca }),
-      authorities,
-      credentials: own.text(),
-    },
-    anchors,
-    folder: results,
-    spoolMb,
-  };
-}
-
-const width = 10;
-
-function lineText({ what, well, words }: Line): string {
-  return `${well ? 'ok ' : 'NO '} ${what.padEnd(width)} ${words}`;
-}
-
-/**
- * Prints the checklist of this host line by line. @throws JoinFault with the exit code of the first
- * line that fails.
- */
-async function sayChecklist(of: ChecklistInput, next: Onwards, say: Say): Promise<void> {
-  let first: Line | undefined;
-  for await (const line of checklist(of)) {
-    say(lineText(line));
-    if (!line.well) first ??= line;
-  }
-  if (first)
-    throw new JoinFault(
-      first.exit,
-      `${first.what} failed: see above. This host has joined all the same; fix it, then: ${onwards[next]}`,
-    );
-}
-
 /**
  * Makes a host a probe. If it is killed between steps, run it again: the key is on disk before it
  * is sent, and the coordinator answers the same key again for a spent token.
@@ -320,6 +266,60 @@ export async function joinAsProbe(
   await sayChecklist(await checklistInputOf(identity, of, heard), of.next, say);
 }
 
+/**
+ * Prints the checklist of this host line by line. @throws JoinFault with the exit code of the first
+ * line that fails.
+ */
+async function sayChecklist(of: ChecklistInput, next: Onwards, say: Say): Promise<void> {
+  let first: Line | undefined;
+  for await (const line of checklist(of)) {
+    say(lineText(line));
+    if (!line.well) first ??= line;
+  }
+  if (first)
+    throw new JoinFault(
+      first.exit,
+      `${first.what} failed: see above. This host has joined all the same; fix it, then: ${onwards[next]}`,
+    );
+}
+
+const width = 10;
+
+function lineText({ what, well, words }: Line): string {
+  return `${well ? 'ok ' : 'NO '} ${what.padEnd(width)} ${words}`;
+}
+
+async function checklistInputOf(
+  { seed, enrolled, authorities }: Identity,
+  { folder, results, spoolMb, kept }: Room,
+  heard?: EnrolmentReply,
+): Promise<ChecklistInput> {
+  if (enrolled === null)
+    throw new JoinFault(exits.misused, `${identityIn(folder)} has not joined yet; run join first`);
+  const { nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
+  // A probe that has run has newer ones on its disk.
+  const log = createLog({ name: 'join', level: 'silent' });
+  const own = await openOwnCredentials({
+    folder: kept,
+    given: formatCredentials({ jwt, seed }),
+    log,
+  });
+  return {
+    // The answer was sent about in the middle of the time between request and response.
+    clockOffset: heard && heard.answer.now - (heard.sentAt + heard.receivedAt) / 2,
+    entrance: {
+      url,
+      tlsFirst,
+      ...(ca === null ? {} : { ca }),
+      authorities,
+      credentials: own.text(),
+    },
+    anchors,
+    folder: results,
+    spoolMb,
+  };
+}
+
 /** The checklist of a host that is already a probe. */
 export async function checkProbe(room: Room, say: Say): Promise<void> {
   const stored = await readIfThere(identityIn(room.folder)).catch((error: unknown) => {
@@ -332,10 +332,6 @@ export async function checkProbe(room: Room, say: Say): Promise<void> {
   if (stored === undefined)
     throw new JoinFault(exits.misused, `there is no ${identityIn(room.folder)}; run join first`);
   await sayChecklist(await checklistInputOf(parseIdentity(stored), room), 'run', say);
-}
-
-function quoted(value: string): string {
-  return /^[\w.,:/@+-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$`]/g, '\\$&')}"`;
 }
 
 const head =
@@ -352,6 +348,10 @@ export function withSettings(
     .filter((line) => !names.some((name) => line.startsWith(`${name}=`)));
   while (kept.at(-1) === '') kept.pop();
   return [...kept, ...names.map((name) => `${name}=${quoted(given[name] ?? '')}`), ''].join('\n');
+}
+
+function quoted(value: string): string {
+  return /^[\w.,:/@+-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$`]/g, '\\$&')}"`;
 }
 
 /** One setting of the file, if it is written plainly. */

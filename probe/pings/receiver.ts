@@ -30,39 +30,9 @@ type Dependencies = {
   readonly authorities: string | undefined;
 };
 
-/** Below the limit of any proxy, and half of what the coordinator reads. */
-const maxBytes = 256 * 1024;
 const patienceMs = 15_000;
 const firstRestMs = 1_000;
 const longestRestMs = 15_000;
-
-function addressFor(baseUrl: string, probe: string): URL | null {
-  return /^https?:/.test(baseUrl)
-    ? URL.parse(`${baseUrl.replace(/\/+$/, '')}/beat/kept/${probe}`)
-    : null;
-}
-
-function headersOf(signature: Headers): Headers {
-  return {
-    'content-type': 'application/json',
-    ...Object.fromEntries(
-      Object.entries(signature).map(([name, value]) => [`antipode-${name.toLowerCase()}`, value]),
-    ),
-  };
-}
-
-/** The first pings, as many as fit into one call, in wire format. */
-function frontOf(waiting: readonly SpooledPing[]): string[] {
-  const texts: string[] = [];
-  let bytes = 0;
-  for (const { ping } of waiting.slice(0, maxForwardedPings)) {
-    const text = JSON.stringify(ping);
-    bytes += Buffer.byteLength(text) + 1;
-    if (texts.length > 0 && bytes > maxBytes) break;
-    texts.push(text);
-  }
-  return texts;
-}
 
 export function createPingForwarding({
   probe,
@@ -123,6 +93,37 @@ export function createPingForwarding({
   };
 }
 
+function addressFor(baseUrl: string, probe: string): URL | null {
+  return /^https?:/.test(baseUrl)
+    ? URL.parse(`${baseUrl.replace(/\/+$/, '')}/beat/kept/${probe}`)
+    : null;
+}
+
+/** Below the limit of any proxy, and half of what the coordinator reads. */
+const maxBytes = 256 * 1024;
+
+/** The first pings, as many as fit into one call, in wire format. */
+function frontOf(waiting: readonly SpooledPing[]): string[] {
+  const texts: string[] = [];
+  let bytes = 0;
+  for (const { ping } of waiting.slice(0, maxForwardedPings)) {
+    const text = JSON.stringify(ping);
+    bytes += Buffer.byteLength(text) + 1;
+    if (texts.length > 0 && bytes > maxBytes) break;
+    texts.push(text);
+  }
+  return texts;
+}
+
+function headersOf(signature: Headers): Headers {
+  return {
+    'content-type': 'application/json',
+    ...Object.fromEntries(
+      Object.entries(signature).map(([name, value]) => [`antipode-${name.toLowerCase()}`, value]),
+    ),
+  };
+}
+
 /**
  * The heartbeat address of a probe: plain HTTP behind a TLS proxy. It knows nothing of pings: it
  * reads a bounded request, passes it on, and answers.
@@ -138,21 +139,6 @@ const maxBodyBytes = 8 * 1024 * 1024;
 /** How long a body may take in ms; then the ping counts with the part that came. */
 const defaultTimeoutMs = 10_000;
 const headersTimeout = 5_000;
-
-function send(
-  response: ServerResponse,
-  isHead: boolean,
-  { status, text, headers }: PingReply,
-): void {
-  const body = Buffer.from(text);
-  response.writeHead(status, {
-    'content-type': 'text/plain; charset=utf-8',
-    'content-length': body.length,
-    'cache-control': 'no-store',
-    ...headers,
-  });
-  response.end(isHead ? undefined : body);
-}
 
 const broken: PingReply = { status: 500, text: 'Failed', headers: {} };
 
@@ -209,4 +195,19 @@ export async function startPingReceiver(options: {
       await once(server, 'close').finally(() => clearTimeout(timer));
     },
   };
+}
+
+function send(
+  response: ServerResponse,
+  isHead: boolean,
+  { status, text, headers }: PingReply,
+): void {
+  const body = Buffer.from(text);
+  response.writeHead(status, {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': body.length,
+    'cache-control': 'no-store',
+    ...headers,
+  });
+  response.end(isHead ? undefined : body);
 }

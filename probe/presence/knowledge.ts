@@ -117,43 +117,7 @@ export type NetworkKnowledge = {
   readonly settled: () => Promise<void>;
 };
 
-const known = z.object({
-  v: z.literal(1),
-  base_url: z.string(),
-  anchors: z.array(z.string()),
-  seal_keys: z.record(z.string(), z.string()),
-  signing: z.object({ keys: signingKeys }).exactOptional(),
-  identify: z.boolean().exactOptional(),
-});
-type StoredKnowledge = z.infer<typeof known>;
-
 const secretsOf = z.record(z.string(), z.string());
-
-/**
- * The probe's own key pair, made at its first start. Losing it loses nothing: the coordinator seals
- * the keys to any pair that the probe names.
- */
-async function ownPair(path: string): Promise<SealPair> {
-  const stored = await readIfThere(path);
-  if (stored !== undefined) return sealPairFrom(stored.trim());
-  const made = createSealPair();
-  await replaceFile(path, `${made.secret}\n`, { durable: true });
-  return made;
-}
-
-async function readKnown(path: string, log: Log): Promise<StoredKnowledge> {
-  const nothing: StoredKnowledge = { v: 1, base_url: '', anchors: [], seal_keys: {} };
-  try {
-    const text = await readIfThere(path);
-    return text === undefined ? nothing : known.parse(JSON.parse(text));
-  } catch (error) {
-    log.warn(
-      { err: error },
-      'the stored network settings cannot be read; the next presence brings them again',
-    );
-    return nothing;
-  }
-}
 
 export async function openNetworkKnowledge(options: {
   readonly folder: string;
@@ -246,6 +210,43 @@ export async function openNetworkKnowledge(options: {
 }
 
 /**
+ * The probe's own key pair, made at its first start. Losing it loses nothing: the coordinator seals
+ * the keys to any pair that the probe names.
+ */
+async function ownPair(path: string): Promise<SealPair> {
+  const stored = await readIfThere(path);
+  if (stored !== undefined) return sealPairFrom(stored.trim());
+  const made = createSealPair();
+  await replaceFile(path, `${made.secret}\n`, { durable: true });
+  return made;
+}
+
+const known = z.object({
+  v: z.literal(1),
+  base_url: z.string(),
+  anchors: z.array(z.string()),
+  seal_keys: z.record(z.string(), z.string()),
+  signing: z.object({ keys: signingKeys }).exactOptional(),
+  identify: z.boolean().exactOptional(),
+});
+
+type StoredKnowledge = z.infer<typeof known>;
+
+async function readKnown(path: string, log: Log): Promise<StoredKnowledge> {
+  const nothing: StoredKnowledge = { v: 1, base_url: '', anchors: [], seal_keys: {} };
+  try {
+    const text = await readIfThere(path);
+    return text === undefined ? nothing : known.parse(JSON.parse(text));
+  } catch (error) {
+    log.warn(
+      { err: error },
+      'the stored network settings cannot be read; the next presence brings them again',
+    );
+    return nothing;
+  }
+}
+
+/**
  * The probe's permissions on the bus and their expiry: a JWT for its own key. The answer to a
  * presence renews it long before it expires. The newest is on disk, so a starting probe continues
  * with it, whatever it was given originally.
@@ -276,28 +277,6 @@ type Own = {
   readonly issuedAt: number;
   readonly endsAt: number | undefined;
 };
-
-/** @throws when it is no JWT for this key. */
-function readOwn(jwt: string, key: Key): Own {
-  const { sub, iss, iat, exp } = readJwt(jwt);
-  if (sub !== key.id) throw new Error('the JWT is for another key');
-  return {
-    jwt,
-    issuer: iss,
-    issuedAt: iat * 1_000,
-    endsAt: exp === undefined ? undefined : exp * 1_000,
-  };
-}
-
-/** Whether one of the same account replaces the other: it expires later. */
-function replaces(one: Own, other: Own): boolean {
-  return (
-    one.issuer === other.issuer &&
-    one.endsAt !== undefined &&
-    other.endsAt !== undefined &&
-    one.endsAt > other.endsAt
-  );
-}
 
 export async function openOwnCredentials(of: {
   readonly folder: string;
@@ -368,4 +347,26 @@ export async function openOwnCredentials(of: {
         });
     },
   };
+}
+
+/** @throws when it is no JWT for this key. */
+function readOwn(jwt: string, key: Key): Own {
+  const { sub, iss, iat, exp } = readJwt(jwt);
+  if (sub !== key.id) throw new Error('the JWT is for another key');
+  return {
+    jwt,
+    issuer: iss,
+    issuedAt: iat * 1_000,
+    endsAt: exp === undefined ? undefined : exp * 1_000,
+  };
+}
+
+/** Whether one of the same account replaces the other: it expires later. */
+function replaces(one: Own, other: Own): boolean {
+  return (
+    one.issuer === other.issuer &&
+    one.endsAt !== undefined &&
+    other.endsAt !== undefined &&
+    one.endsAt > other.endsAt
+  );
 }

@@ -26,19 +26,6 @@ export type RequestSigning = {
   readonly described: (baseUrl: string, now: number) => Pick<PresenceMessage, 'request_key'>;
 };
 
-async function ownKey(path: string): Promise<RequestKey> {
-  const stored = await readIfThere(path);
-  if (stored !== undefined) return requestKeyFrom(stored.trim());
-  const made = createRequestKey();
-  await replaceFile(path, `${made.secret}\n`, { durable: true });
-  return made;
-}
-
-function secureOrigin(baseUrl: string): URL | undefined {
-  const url = URL.parse(baseUrl);
-  return url?.protocol === 'https:' ? url : undefined;
-}
-
 export async function openRequestSigning(folder: string): Promise<RequestSigning> {
   const key = await ownKey(join(folder, 'requests.key'));
   let proof: DirectoryProof | undefined;
@@ -60,4 +47,17 @@ export async function openRequestSigning(folder: string): Promise<RequestSigning
       return { request_key: proof };
     },
   };
+}
+
+async function ownKey(path: string): Promise<RequestKey> {
+  const stored = await readIfThere(path);
+  if (stored !== undefined) return requestKeyFrom(stored.trim());
+  const made = createRequestKey();
+  await replaceFile(path, `${made.secret}\n`, { durable: true });
+  return made;
+}
+
+function secureOrigin(baseUrl: string): URL | undefined {
+  const url = URL.parse(baseUrl);
+  return url?.protocol === 'https:' ? url : undefined;
 }

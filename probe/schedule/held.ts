@@ -62,18 +62,6 @@ type Part = Range & {
   readonly monitors: readonly string[];
 };
 
-function nameOf({ partition, bucket }: Bucket): string {
-  return `${partition}.${bucket}`;
-}
-
-function overlaps(one: Range, other: Range): boolean {
-  return one.from < other.until && other.from < one.until;
-}
-
-function later(one: Origin | undefined, other: Origin | undefined): Origin | undefined {
-  return one && other ? (one.seq >= other.seq ? one : other) : (one ?? other);
-}
-
 export function createHeld(events: {
   readonly onPut: (assignment: Assignment) => void;
   readonly onGone: (monitor: string) => void;
@@ -232,6 +220,18 @@ export function createHeld(events: {
       }
     },
   };
+}
+
+function nameOf({ partition, bucket }: Bucket): string {
+  return `${partition}.${bucket}`;
+}
+
+function overlaps(one: Range, other: Range): boolean {
+  return one.from < other.until && other.from < one.until;
+}
+
+function later(one: Origin | undefined, other: Origin | undefined): Origin | undefined {
+  return one && other ? (one.seq >= other.seq ? one : other) : (one ?? other);
 }
 
 const everything: Range = { from: 0, until: Number.POSITIVE_INFINITY };

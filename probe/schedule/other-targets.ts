@@ -49,10 +49,6 @@ const restMs = 10_000;
 const layers = ['dns', 'tcp', 'tls', 'http'] as const;
 type Step = (typeof layers)[number];
 
-function isStep(text: unknown): text is Step {
-  return layers.some((layer) => layer === text);
-}
-
 export function createOtherTargets(): OtherTargetsKnown {
   /** The oldest first. */
   const newest = new Map<string, Newest>();
@@ -122,6 +118,10 @@ function failedStep({ outcome, cause }: Checked['verdict']): Step | undefined {
   if (isStep(layer)) return layer;
   if (layer === 'assertion') return 'http';
   return layer === 'timeout' && isStep(cause.params.phase) ? cause.params.phase : 'http';
+}
+
+function isStep(text: unknown): text is Step {
+  return layers.some((layer) => layer === text);
 }
 
 const phaseOf: Readonly<Record<Step, keyof Phases>> = {

@@ -109,15 +109,6 @@ export function described(
   };
 }
 
-function missing(place: FieldPath, key: string, enclosing: unknown): Fault {
-  return {
-    type: 'missing',
-    loc: [...place, key],
-    msg: 'Field required',
-    input: enclosing,
-  };
-}
-
 /** How many faults of an input are told: nobody reads more, and each may repeat what was sent. */
 export const mostFaults = 1_000;
 
@@ -151,14 +142,19 @@ export function parseShape<S extends Shape>(
   return faults.length === 0 ? good(assembled<S>(entries)) : { ok: false, faults };
 }
 
+function missing(place: FieldPath, key: string, enclosing: unknown): Fault {
+  return {
+    type: 'missing',
+    loc: [...place, key],
+    msg: 'Field required',
+    input: enclosing,
+  };
+}
+
 // Each field of the shape has exactly one entry, which the compiler cannot follow through
 // Object.fromEntries.
 function assembled<S extends Shape>(entries: readonly (readonly [string, unknown])[]): Values<S> {
   return Object.fromEntries(entries) as Values<S>;
-}
-
-function reference(name: string): JsonSchema {
-  return { $ref: `#/components/schemas/${name}` };
 }
 
 /** A fault of an object's values together, when each is valid by itself. */
@@ -197,6 +193,10 @@ export function object<S extends Shape>(
       return fault === undefined ? parsed : { ok: false, faults: [fault] };
     },
   };
+}
+
+function reference(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
 }
 
 /** Of those members that have one; undefined where none has. */
@@ -285,6 +285,15 @@ export function dateTime(more: More = {}): Field<string> {
   };
 }
 
+type Bounds = { readonly ge?: number; readonly le?: number };
+
+export function integer(bounds: Bounds = {}, more: More = {}): Field<number> {
+  return scalar({ type: 'integer', ...boundsSchema(bounds) }, more, (input, place) => {
+    const parsed = integerOf(input, place);
+    return parsed.ok ? within(parsed.value, bounds, input, place) : parsed;
+  });
+}
+
 function scalar<T>(form: JsonSchema, more: More, parse: Field<T>['parse']): Field<T> {
   return {
     ...described(form, more),
@@ -293,8 +302,6 @@ function scalar<T>(form: JsonSchema, more: More, parse: Field<T>['parse']): Fiel
   };
 }
 
-type Bounds = { readonly ge?: number; readonly le?: number };
-
 function boundsSchema({ ge, le }: Bounds): JsonSchema {
   return {
     ...(le === undefined ? {} : { maximum: le }),
@@ -302,29 +309,9 @@ function boundsSchema({ ge, le }: Bounds): JsonSchema {
   };
 }
 
-function within(
-  value: number,
-  { ge, le }: Bounds,
-  input: unknown,
-  place: FieldPath,
-): Parsed<number> {
-  if (le !== undefined && value > le)
-    return bad('less_than_equal', place, `Input should be less than or equal to ${le}`, input, {
-      le,
-    });
-  if (ge !== undefined && value < ge)
-    return bad(
-      'greater_than_equal',
-      place,
-      `Input should be greater than or equal to ${ge}`,
-      input,
-      { ge },
-    );
-  return good(value === 0 ? 0 : value);
-}
-
 // Digits may be grouped by single underscores and followed by a fraction of zeros.
 const integerText = /^[+-]?\d+(?:_\d+)*(?:\.0+)?$/;
+
 const maxDigits = 4300;
 
 function integerOf(input: unknown, place: FieldPath): Parsed<number> {
@@ -361,11 +348,25 @@ function integerOf(input: unknown, place: FieldPath): Parsed<number> {
   return good(Number(text.replaceAll('_', '')));
 }
 
-export function integer(bounds: Bounds = {}, more: More = {}): Field<number> {
-  return scalar({ type: 'integer', ...boundsSchema(bounds) }, more, (input, place) => {
-    const parsed = integerOf(input, place);
-    return parsed.ok ? within(parsed.value, bounds, input, place) : parsed;
-  });
+function within(
+  value: number,
+  { ge, le }: Bounds,
+  input: unknown,
+  place: FieldPath,
+): Parsed<number> {
+  if (le !== undefined && value > le)
+    return bad('less_than_equal', place, `Input should be less than or equal to ${le}`, input, {
+      le,
+    });
+  if (ge !== undefined && value < ge)
+    return bad(
+      'greater_than_equal',
+      place,
+      `Input should be greater than or equal to ${ge}`,
+      input,
+      { ge },
+    );
+  return good(value === 0 ? 0 : value);
 }
 
 const numberText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
@@ -477,13 +478,41 @@ export function literal<const Values extends readonly [string, ...string[]]>(
   };
 }
 
-const urn = 'urn:uuid:';
 const hyphenated = /^([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})$/i;
 const simple = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/i;
 
-function sizeOf(text: string): number {
-  return new TextEncoder().encode(text).length;
+/** A UUID in any form that pydantic accepts, returned in lower case with dashes. */
+export function uuid(more: More = {}): Field<string> {
+  return {
+    ...described({ type: 'string', format: 'uuid' }, more),
+    components: [],
+    parse: (input, place) => {
+      if (typeof input !== 'string')
+        return bad(
+          'uuid_type',
+          place,
+          'UUID input should be a string, bytes or UUID object',
+          input,
+        );
+      const text = judged(input);
+      const match = hyphenated.exec(text) ?? simple.exec(text);
+      if (match) return good(match.slice(1).join('-').toLowerCase());
+      const error = faultOf(text);
+      return bad('uuid_parsing', place, `Input should be a valid UUID, ${error}`, input, { error });
+    },
+  };
 }
+
+/**
+ * The parser strips braces or urn:uuid: from a text of full length; positions then count from the
+ * inside.
+ */
+function judged(text: string): string {
+  const { inner, offset } = unwrapped(text);
+  return offset > 0 && sizeOf(inner) === 36 ? inner : text;
+}
+
+const urn = 'urn:uuid:';
 
 function unwrapped(text: string): { readonly inner: string; readonly offset: number } {
   if (text.length > 1 && text.startsWith('{') && text.endsWith('}'))
@@ -492,8 +521,13 @@ function unwrapped(text: string): { readonly inner: string; readonly offset: num
   return { inner: text, offset: 0 };
 }
 
+function sizeOf(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
 // Where each group begins; the last entry is where the last group does.
 const starts = [0, 9, 14, 19, 24] as const;
+
 const lengths = [8, 4, 4, 4, 12] as const;
 
 /**
@@ -518,37 +552,6 @@ function faultOf(text: string): string {
     (start, index) => index === 4 || ends[index] !== start + (lengths[index] ?? 0),
   );
   return `invalid group length in group ${group}: expected ${lengths[group]}, found ${(ends[group] ?? 0) - (starts[group] ?? 0)}`;
-}
-
-/**
- * The parser strips braces or urn:uuid: from a text of full length; positions then count from the
- * inside.
- */
-function judged(text: string): string {
-  const { inner, offset } = unwrapped(text);
-  return offset > 0 && sizeOf(inner) === 36 ? inner : text;
-}
-
-/** A UUID in any form that pydantic accepts, returned in lower case with dashes. */
-export function uuid(more: More = {}): Field<string> {
-  return {
-    ...described({ type: 'string', format: 'uuid' }, more),
-    components: [],
-    parse: (input, place) => {
-      if (typeof input !== 'string')
-        return bad(
-          'uuid_type',
-          place,
-          'UUID input should be a string, bytes or UUID object',
-          input,
-        );
-      const text = judged(input);
-      const match = hyphenated.exec(text) ?? simple.exec(text);
-      if (match) return good(match.slice(1).join('-').toLowerCase());
-      const error = faultOf(text);
-      return bad('uuid_parsing', place, `Input should be a valid UUID, ${error}`, input, { error });
-    },
-  };
 }
 
 /**

@@ -193,6 +193,29 @@ export const mostOfKind = {
   status_pages: 200,
 } as const satisfies Readonly<Record<FileKind, number>>;
 
+const FileIn = object(
+  'FileIn',
+  {
+    groups: objects('groups'),
+    monitors: objects('monitors'),
+    channels: objects('channels'),
+    maintenance: objects('maintenance'),
+    status_pages: objects('status_pages'),
+    prune: optional(
+      boolean({
+        description: 'Whether objects that this file made and no longer has are deleted.',
+      }),
+      false,
+    ),
+  },
+  {
+    example: {
+      groups: { web: {} },
+      monitors: { checkout: { type: 'https', target: 'https://shop.example.com/', group: 'web' } },
+    },
+  },
+);
+
 /** Objects by their keys, as they were sent, once each has the form of its kind. */
 function objects(
   kind: FileKind,
@@ -229,29 +252,6 @@ function objects(
     },
   };
 }
-
-const FileIn = object(
-  'FileIn',
-  {
-    groups: objects('groups'),
-    monitors: objects('monitors'),
-    channels: objects('channels'),
-    maintenance: objects('maintenance'),
-    status_pages: objects('status_pages'),
-    prune: optional(
-      boolean({
-        description: 'Whether objects that this file made and no longer has are deleted.',
-      }),
-      false,
-    ),
-  },
-  {
-    example: {
-      groups: { web: {} },
-      monitors: { checkout: { type: 'https', target: 'https://shop.example.com/', group: 'web' } },
-    },
-  },
-);
 
 const FileObjectOut = object('FileObjectOut', {
   kind: string({
@@ -310,15 +310,6 @@ const maxCalls = 100;
 
 const callWords = `Fifty objects, begun, count as one call, and a file as ${maxCalls} at most.`;
 
-function objectsIn(body: unknown): number {
-  return isRecord(body)
-    ? fileKinds.reduce((sum, kind) => {
-        const objects = body[kind];
-        return sum + (isRecord(objects) ? Object.keys(objects).length : 0);
-      }, 0)
-    : 0;
-}
-
 const words = {
   tag: 'Files',
   access: 'write',
@@ -331,6 +322,15 @@ const words = {
     Math.min(maxCalls, Math.max(1, Math.ceil(objectsIn(body) / objectsOfCall))),
   refusals: ['file_name_invalid'],
 } as const;
+
+function objectsIn(body: unknown): number {
+  return isRecord(body)
+    ? fileKinds.reduce((sum, kind) => {
+        const objects = body[kind];
+        return sum + (isRecord(objects) ? Object.keys(objects).length : 0);
+      }, 0)
+    : 0;
+}
 
 export const planFile = operation({
   ...words,

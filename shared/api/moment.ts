@@ -54,30 +54,6 @@ const timeText =
 const stampText = /^[+-]?(?:\d+|\d+\.\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)$/i;
 const wholeStampText = /^[+-]?\d+$/;
 
-const digits = /^\d+$/;
-
-/**
- * What is wrong with the date at the beginning of a text, in the words and order of pydantic's
- * parser.
- */
-function dateFault(text: string): string | undefined {
-  if (new TextEncoder().encode(text).length < 10) return 'input is too short';
-  if (!digits.test(text.slice(0, 4))) return 'invalid character in year';
-  if (text[4] !== '-') return 'invalid date separator, expected `-`';
-  if (!digits.test(text.slice(5, 7))) return 'invalid character in month';
-  if (text[7] !== '-') return 'invalid date separator, expected `-`';
-  if (!digits.test(text.slice(8, 10))) return 'invalid character in day';
-  const [year, month, day] = [
-    Number(text.slice(0, 4)),
-    Number(text.slice(5, 7)),
-    Number(text.slice(8, 10)),
-  ];
-  if (month < 1 || month > 12) return 'month value is outside expected range of 1-12';
-  const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  const most = month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
-  return day < 1 || day > most ? 'day value is outside expected range' : undefined;
-}
-
 export const lastStamp = Date.parse('9999-12-31T23:59:59.999Z');
 const firstStamp = Date.parse('0000-01-01T00:00:00.000Z');
 export const yearOne = Date.parse('0001-01-01T00:00:00.000Z');
@@ -115,4 +91,28 @@ function fromText(text: string): Read {
     sign === undefined ? 0 : (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
   const at = Date.parse(`${local}Z`) - (sign === '+' ? offset : -offset);
   return at < yearOne || at > lastStamp ? { fault: beyond } : { moment: { is: 'instant', at } };
+}
+
+const digits = /^\d+$/;
+
+/**
+ * What is wrong with the date at the beginning of a text, in the words and order of pydantic's
+ * parser.
+ */
+function dateFault(text: string): string | undefined {
+  if (new TextEncoder().encode(text).length < 10) return 'input is too short';
+  if (!digits.test(text.slice(0, 4))) return 'invalid character in year';
+  if (text[4] !== '-') return 'invalid date separator, expected `-`';
+  if (!digits.test(text.slice(5, 7))) return 'invalid character in month';
+  if (text[7] !== '-') return 'invalid date separator, expected `-`';
+  if (!digits.test(text.slice(8, 10))) return 'invalid character in day';
+  const [year, month, day] = [
+    Number(text.slice(0, 4)),
+    Number(text.slice(5, 7)),
+    Number(text.slice(8, 10)),
+  ];
+  if (month < 1 || month > 12) return 'month value is outside expected range of 1-12';
+  const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const most = month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
+  return day < 1 || day > most ? 'day value is outside expected range' : undefined;
 }

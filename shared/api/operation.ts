@@ -43,14 +43,6 @@ export function isSecretName(name: string): boolean {
 
 const hidden = '***';
 
-function namesOf(value: unknown): ReadonlySet<string> {
-  return new Set(
-    (Array.isArray(value) ? value : [value])
-      .filter((name): name is string => typeof name === 'string')
-      .map((name) => name.toLowerCase()),
-  );
-}
-
 /** A copy of an input without anything that may be a secret, to echo it in a fault. */
 export function redact(input: unknown): unknown {
   // A whole config sent as text contains its keys.
@@ -65,6 +57,14 @@ export function redact(input: unknown): unknown {
       if (key === 'headers' && isRecord(value)) return [key, redactHeaders(value, secretHeaders)];
       return [key, secretKey.test(key) ? hidden : redact(value)];
     }),
+  );
+}
+
+function namesOf(value: unknown): ReadonlySet<string> {
+  return new Set(
+    (Array.isArray(value) ? value : [value])
+      .filter((name): name is string => typeof name === 'string')
+      .map((name) => name.toLowerCase()),
   );
 }
 
@@ -196,6 +196,44 @@ type RestDependencies = Pick<
   'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls' | 'columns'
 >;
 
+type Made<
+  For extends Audience,
+  Id extends string,
+  P extends Shape,
+  Q extends Shape,
+  B extends Shape,
+  Output,
+> = Operation<Id, Flat<Values<P> & Values<Q> & Values<B>>, Output> & { readonly audience: For };
+
+export const innerOperation = operationFor('organisation');
+
+/** An operation without a route: pages and operators need more than the API offers. */
+function operationFor<For extends Audience>(audience: For) {
+  return <
+    const Id extends string,
+    P extends Shape = None,
+    Q extends Shape = None,
+    B extends Shape = None,
+    Output = void,
+  >(
+    dependencies: Dependencies<Id, P, Q, B, Output>,
+  ): Made<For, Id, P, Q, B, Output> => {
+    const { params = {}, query = {}, body, refusals = [], ...rest } = dependencies;
+    return {
+      ...rest,
+      audience,
+      params,
+      query,
+      ...(body === undefined ? {} : { body }),
+      refusals,
+      // parseAll reads exactly the shapes P, Q and B; the compiler cannot express their union of
+      // keys.
+      parse: (raw) =>
+        parseAll(params, query, body, raw) as Parsed<Flat<Values<P> & Values<Q> & Values<B>>>,
+    };
+  };
+}
+
 /** Path before query before body, in FastAPI's order of faults. */
 function parseAll(
   params: Shape,
@@ -225,44 +263,6 @@ function parseBody(body: ObjectField<Shape>, input: unknown): Parsed<Values<Shap
       }
     : body.parse(input, ['body']);
 }
-
-type Made<
-  For extends Audience,
-  Id extends string,
-  P extends Shape,
-  Q extends Shape,
-  B extends Shape,
-  Output,
-> = Operation<Id, Flat<Values<P> & Values<Q> & Values<B>>, Output> & { readonly audience: For };
-
-/** An operation without a route: pages and operators need more than the API offers. */
-function operationFor<For extends Audience>(audience: For) {
-  return <
-    const Id extends string,
-    P extends Shape = None,
-    Q extends Shape = None,
-    B extends Shape = None,
-    Output = void,
-  >(
-    dependencies: Dependencies<Id, P, Q, B, Output>,
-  ): Made<For, Id, P, Q, B, Output> => {
-    const { params = {}, query = {}, body, refusals = [], ...rest } = dependencies;
-    return {
-      ...rest,
-      audience,
-      params,
-      query,
-      ...(body === undefined ? {} : { body }),
-      refusals,
-      // parseAll reads exactly the shapes P, Q and B; the compiler cannot express their union of
-      // keys.
-      parse: (raw) =>
-        parseAll(params, query, body, raw) as Parsed<Flat<Values<P> & Values<Q> & Values<B>>>,
-    };
-  };
-}
-
-export const innerOperation = operationFor('organisation');
 export const personOperation = operationFor('person');
 export const anonymousOperation = operationFor('anonymous');
 export const operatorOperation = operationFor('operator');

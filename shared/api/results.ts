@@ -18,10 +18,6 @@ import { exampleIds, operation, page, pageQuery } from './operation.ts';
 /** The windows of results, each with the length of a point and its source. */
 export const resultWindows = ['24h', '7d', '30d', '1y'] as const;
 
-function phaseMean(meaning: string, example: number) {
-  return nullable(number({ meaning, example }));
-}
-
 const PhaseMeansOut = object('PhaseMeansOut', {
   dns_ms: phaseMean('Resolving the name.', 4.1),
   tcp_ms: phaseMean('Connecting.', 18.3),
@@ -29,6 +25,10 @@ const PhaseMeansOut = object('PhaseMeansOut', {
   first_byte_ms: phaseMean('Waiting for the first byte of the response.', 61.8),
   total_ms: phaseMean('The whole check.', 121.4),
 });
+
+function phaseMean(meaning: string, example: number) {
+  return nullable(number({ meaning, example }));
+}
 
 const PointOut = object('PointOut', {
   at: dateTime({
@@ -153,10 +153,6 @@ export const getMonitorResults = operation({
   refusals: ['monitor_not_found'],
 });
 
-function phaseTime(meaning: string, example: number) {
-  return nullable(number({ meaning, example }));
-}
-
 export const checkOutcomes = ['ok', 'fail', 'unknown'] as const;
 
 export const getMonitorChecks = operation({
@@ -215,6 +211,10 @@ export const getMonitorChecks = operation({
   refusals: ['monitor_not_found', 'place_not_found'],
   columns: ['at', 'outcome', 'took_ms', 'place_name', 'probe', 'cause'],
 });
+
+function phaseTime(meaning: string, example: number) {
+  return nullable(number({ meaning, example }));
+}
 
 export const getMonitorPings = operation({
   id: 'getMonitorPings',

@@ -33,20 +33,6 @@ export function withFixedArguments(
   };
 }
 
-const maxIncidents = 200;
-const yearDays = 365;
-
-async function historyOf({ ask }: Around, monitor: unknown): Promise<string> {
-  const incidents = await ask(operations.listIncidents, {
-    monitor,
-    days: yearDays,
-    limit: maxIncidents,
-  });
-  const count = Array.isArray(incidents.items) ? incidents.items.length : 0;
-  const andMore = typeof incidents.next_cursor === 'string' ? ' and more' : '';
-  return `${count}${andMore} ${count === 1 ? 'incident' : 'incidents'} of the last year, every result and its uptime`;
-}
-
 export async function deletedMonitor(
   around: Around,
   given: Values,
@@ -84,25 +70,19 @@ export async function deletedMonitor(
   };
 }
 
-function records(value: unknown): Values[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
-}
+const yearDays = 365;
 
-/** Only these ways to write a place are those of public ones alone. */
-function isPublic(place: unknown): boolean {
-  return (
-    typeof place === 'string' &&
-    publicPlace(
-      place
-        .trim()
-        .replace(/^continent:/, '')
-        .trim(),
-    ) !== undefined
-  );
-}
+const maxIncidents = 200;
 
-function namesPrivate({ probe = null, places }: Values): boolean {
-  return probe !== null || (Array.isArray(places) && !places.every(isPublic));
+async function historyOf({ ask }: Around, monitor: unknown): Promise<string> {
+  const incidents = await ask(operations.listIncidents, {
+    monitor,
+    days: yearDays,
+    limit: maxIncidents,
+  });
+  const count = Array.isArray(incidents.items) ? incidents.items.length : 0;
+  const andMore = typeof incidents.next_cursor === 'string' ? ' and more' : '';
+  return `${count}${andMore} ${count === 1 ? 'incident' : 'incidents'} of the last year, every result and its uptime`;
 }
 
 export async function tried(
@@ -134,4 +114,25 @@ export async function tried(
     note: 'Nothing was stored.',
   });
   return { texts };
+}
+
+function namesPrivate({ probe = null, places }: Values): boolean {
+  return probe !== null || (Array.isArray(places) && !places.every(isPublic));
+}
+
+/** Only these ways to write a place are those of public ones alone. */
+function isPublic(place: unknown): boolean {
+  return (
+    typeof place === 'string' &&
+    publicPlace(
+      place
+        .trim()
+        .replace(/^continent:/, '')
+        .trim(),
+    ) !== undefined
+  );
+}
+
+function records(value: unknown): Values[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
 }

@@ -20,11 +20,6 @@ const modernRevision = '2026-07-28';
  */
 export type CalledMethod = { readonly method: string; readonly modern: boolean };
 
-function revisionOf(params: unknown): unknown {
-  const meta = isRecord(params) ? params._meta : undefined;
-  return isRecord(meta) ? meta['io.modelcontextprotocol/protocolVersion'] : undefined;
-}
-
 export function askedBy({
   method,
   params,
@@ -38,6 +33,11 @@ export function askedBy({
   };
 }
 
+function revisionOf(params: unknown): unknown {
+  const meta = isRecord(params) ? params._meta : undefined;
+  return isRecord(meta) ? meta['io.modelcontextprotocol/protocolVersion'] : undefined;
+}
+
 /**
  * The library checks the revision of the first request only; each request must be answered by its
  * own revision.
@@ -49,37 +49,6 @@ export function foreignRevision(
   if (typeof requested !== 'string' || requested === modernRevision) return undefined;
   const message = `Unsupported protocol version: ${requested}; send ${modernRevision}, or begin with initialize for an older one`;
   return { code: unsupportedRevision, message, data: { supported: [modernRevision], requested } };
-}
-
-type Issue = { readonly path: readonly unknown[]; readonly message: string };
-
-function isIssue(value: unknown): value is Issue {
-  return isRecord(value) && Array.isArray(value.path) && typeof value.message === 'string';
-}
-
-function issuesIn(text: string): readonly Issue[] | undefined {
-  const begin = text.indexOf('[');
-  if (begin < 0) return undefined;
-  try {
-    const found: unknown = JSON.parse(text.slice(begin));
-    return Array.isArray(found) && found.length > 0 && found.every(isIssue) ? found : undefined;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return undefined;
-  }
-}
-
-const named = new Map([
-  ['record', 'an object'],
-  ['object', 'an object'],
-  ['array', 'a list'],
-]);
-
-function inWords({ path, message }: Issue): string {
-  const [, expected, received] = /expected (\w+), received (\w+)/.exec(message) ?? [];
-  if (expected === undefined) return `${path.join('.')}: ${message}`;
-  const wanted = named.get(expected) ?? `a ${expected}`;
-  return `${path.join('.')} must be ${wanted}${received === 'undefined' ? '' : `, not ${named.get(received ?? '') ?? received}`}`;
 }
 
 const examples = new Map([
@@ -116,6 +85,37 @@ export function explained(
     return { jsonrpc, id, error: { code: invalidParams, message: text } };
   const result = { content: [{ type: 'text', text }], isError: true };
   return { jsonrpc, id, result: asked.modern ? { ...result, resultType: 'complete' } : result };
+}
+
+type Issue = { readonly path: readonly unknown[]; readonly message: string };
+
+function issuesIn(text: string): readonly Issue[] | undefined {
+  const begin = text.indexOf('[');
+  if (begin < 0) return undefined;
+  try {
+    const found: unknown = JSON.parse(text.slice(begin));
+    return Array.isArray(found) && found.length > 0 && found.every(isIssue) ? found : undefined;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+}
+
+function isIssue(value: unknown): value is Issue {
+  return isRecord(value) && Array.isArray(value.path) && typeof value.message === 'string';
+}
+
+const named = new Map([
+  ['record', 'an object'],
+  ['object', 'an object'],
+  ['array', 'a list'],
+]);
+
+function inWords({ path, message }: Issue): string {
+  const [, expected, received] = /expected (\w+), received (\w+)/.exec(message) ?? [];
+  if (expected === undefined) return `${path.join('.')}: ${message}`;
+  const wanted = named.get(expected) ?? `a ${expected}`;
+  return `${path.join('.')} must be ${wanted}${received === 'undefined' ? '' : `, not ${named.get(received ?? '') ?? received}`}`;
 }
 
 type Values = Readonly<Record<string, unknown>>;
@@ -201,6 +201,17 @@ export type Row = {
   readonly more?: Values;
 };
 
+export function toolOf(name: string, row: Row): Tool {
+  const { operation, title, about, effect = 'looks', more } = row;
+  const tool = { name, title, about, operation, effect, arguments: argumentsOf(row), more };
+  return {
+    ...tool,
+    idempotent: row.idempotent ?? (effect === 'looks' || effect === 'deletes'),
+    open: row.open ?? false,
+    run: (around, given) => row.run(around, given, tool),
+  };
+}
+
 /** We choose the length of a page. */
 const ours = ['limit'];
 
@@ -228,17 +239,6 @@ function argumentsOf({ operation, without = [], own = {} }: Row): Tool['argument
         [key, { where: 'body', key, field, required: field.absent === undefined }] as const,
     ),
   ]);
-}
-
-export function toolOf(name: string, row: Row): Tool {
-  const { operation, title, about, effect = 'looks', more } = row;
-  const tool = { name, title, about, operation, effect, arguments: argumentsOf(row), more };
-  return {
-    ...tool,
-    idempotent: row.idempotent ?? (effect === 'looks' || effect === 'deletes'),
-    open: row.open ?? false,
-    run: (around, given) => row.run(around, given, tool),
-  };
 }
 
 /**
@@ -294,18 +294,6 @@ export function unknownTool(name: string, tools: readonly Pick<Tool, 'name'>[]):
 
 type ObjectSchema = JsonSchema & { readonly type: 'object' };
 
-/**
- * Assistants fill in arguments better without the choice "null or a value": they omit what they do
- * not need.
- */
-function withoutNull(schema: JsonSchema): JsonSchema {
-  const options: readonly unknown[] = Array.isArray(schema.anyOf) ? schema.anyOf : [];
-  const main = options.find((one): one is JsonSchema => isRecord(one) && one.type !== 'null');
-  if (!main) return schema;
-  const { anyOf: _, ...rest } = schema;
-  return { ...main, ...rest };
-}
-
 /** The schemas of a tool, derived from those of its operation. */
 export function inputSchema(tool: Pick<Tool, 'arguments'>): ObjectSchema {
   const entries = Object.entries(tool.arguments);
@@ -320,28 +308,16 @@ export function inputSchema(tool: Pick<Tool, 'arguments'>): ObjectSchema {
   };
 }
 
-function localReferences(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(localReferences);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      key === '$ref' && typeof inner === 'string'
-        ? inner.replace('#/components/schemas/', '#/$defs/')
-        : localReferences(inner),
-    ]),
-  );
-}
-
-function gather(
-  components: readonly NamedSchema[],
-  into: Map<string, JsonSchema>,
-): Map<string, JsonSchema> {
-  for (const { name, schema, components: inner } of components) {
-    into.set(name, schema);
-    gather(inner, into);
-  }
-  return into;
+/**
+ * Assistants fill in arguments better without the choice "null or a value": they omit what they do
+ * not need.
+ */
+function withoutNull(schema: JsonSchema): JsonSchema {
+  const options: readonly unknown[] = Array.isArray(schema.anyOf) ? schema.anyOf : [];
+  const main = options.find((one): one is JsonSchema => isRecord(one) && one.type !== 'null');
+  if (!main) return schema;
+  const { anyOf: _, ...rest } = schema;
+  return { ...main, ...rest };
 }
 
 /**
@@ -363,6 +339,30 @@ export function outputSchema({
     properties: { ...(isRecord(properties) ? properties : {}), ...more },
     ...(definitions.size > 0 && { $defs: localReferences(Object.fromEntries(definitions)) }),
   };
+}
+
+function gather(
+  components: readonly NamedSchema[],
+  into: Map<string, JsonSchema>,
+): Map<string, JsonSchema> {
+  for (const { name, schema, components: inner } of components) {
+    into.set(name, schema);
+    gather(inner, into);
+  }
+  return into;
+}
+
+function localReferences(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(localReferences);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      key === '$ref' && typeof inner === 'string'
+        ? inner.replace('#/components/schemas/', '#/$defs/')
+        : localReferences(inner),
+    ]),
+  );
 }
 
 /** A tool as clients list it. */

@@ -48,23 +48,6 @@ export class ConfigurationFault extends Error {
 }
 
 /**
- * zod's messages are for programmers: an unreadable number would be "expected number, received
- * NaN".
- */
-function wordsFor(issue: z.core.$ZodIssue, value: string | undefined): string {
-  if (issue.code === 'too_big' && issue.origin !== 'string')
-    return `must be at most ${issue.maximum}`;
-  if (issue.code === 'too_small' && issue.origin !== 'string')
-    return `must be at least ${issue.minimum}`;
-  if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
-  if (issue.code !== 'invalid_type') return issue.message;
-  if (value === undefined) return 'is not set';
-  return issue.expected === 'number' || issue.expected === 'int'
-    ? 'must be a whole number'
-    : issue.message;
-}
-
-/**
  * Reads the variables of a zod object from the environment; `NAME_FILE` gives the contents of a
  * file for `NAME`, the way secrets are mounted. An empty value counts as not set. The result is
  * frozen: no one changes a configuration at run time.
@@ -106,4 +89,21 @@ export function readEnvironment<Shape extends z.ZodRawShape>(
   faults.push(...faultsAcross((name) => Boolean(environment[name] || environment[`${name}_FILE`])));
   if (!parsed.success || faults.length > 0) throw new ConfigurationFault(faults);
   return Object.freeze(parsed.data);
+}
+
+/**
+ * zod's messages are for programmers: an unreadable number would be "expected number, received
+ * NaN".
+ */
+function wordsFor(issue: z.core.$ZodIssue, value: string | undefined): string {
+  if (issue.code === 'too_big' && issue.origin !== 'string')
+    return `must be at most ${issue.maximum}`;
+  if (issue.code === 'too_small' && issue.origin !== 'string')
+    return `must be at least ${issue.minimum}`;
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
+  if (issue.code !== 'invalid_type') return issue.message;
+  if (value === undefined) return 'is not set';
+  return issue.expected === 'number' || issue.expected === 'int'
+    ? 'must be a whole number'
+    : issue.message;
 }

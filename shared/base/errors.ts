@@ -246,12 +246,6 @@ export type RefusalCode = keyof typeof refusalCodes;
 /** Each refused field with what is valid there. */
 export type Remedies = Readonly<Record<string, string>>;
 
-function sentenceOf(remedies: Remedies): string {
-  return Object.entries(remedies)
-    .map(([field, remedy]) => `${field}: ${remedy}`)
-    .join('; ');
-}
-
 /**
  * A request that is understood and not granted. The message is for people: it names the fields and
  * what is valid, and is composed of the remedies unless it is given.
@@ -278,4 +272,10 @@ export class Refusal extends Error {
   get kind(): RefusalKind {
     return refusalCodes[this.code][0];
   }
+}
+
+function sentenceOf(remedies: Remedies): string {
+  return Object.entries(remedies)
+    .map(([field, remedy]) => `${field}: ${remedy}`)
+    .join('; ');
 }

@@ -36,6 +36,10 @@ export function thumbprintOf(x: string): string {
   return hash('sha256', `{"crv":"Ed25519","kty":"OKP","x":"${x}"}`, 'base64url');
 }
 
+export function createRequestKey(): RequestKey {
+  return keyOf(generateKeyPairSync('ed25519').privateKey);
+}
+
 function keyOf(secret: KeyObject): RequestKey {
   const raw = secret.export({ format: 'der', type: 'pkcs8' }).subarray(privateHeader.length);
   const open = createPublicKey(secret).export({ format: 'der', type: 'spki' });
@@ -48,10 +52,6 @@ function keyOf(secret: KeyObject): RequestKey {
   };
 }
 
-export function createRequestKey(): RequestKey {
-  return keyOf(generateKeyPairSync('ed25519').privateKey);
-}
-
 /** @throws when the text is no private key. */
 export function requestKeyFrom(secret: string): RequestKey {
   return keyOf(
@@ -61,24 +61,6 @@ export function requestKeyFrom(secret: string): RequestKey {
       type: 'pkcs8',
     }),
   );
-}
-
-type Signing = {
-  /** What is covered: the identifier of each component as it is written, and its value. */
-  readonly components: readonly (readonly [identifier: string, value: string])[];
-  readonly keyId: string;
-  /** In seconds. */
-  readonly created: number;
-  readonly expires: number;
-  readonly tag: string;
-};
-
-/** The value of `Signature-Input` for one label, and the bytes that are signed. */
-function baseOf({ components, keyId, created, expires, tag }: Signing) {
-  const covered = components.map(([identifier]) => identifier).join(' ');
-  const input = `(${covered});created=${created};expires=${expires};keyid="${keyId}";alg="ed25519";tag="${tag}"`;
-  const lines = components.map(([identifier, value]) => `${identifier}: ${value}`);
-  return { input, base: Buffer.from([...lines, `"@signature-params": ${input}`].join('\n')) };
 }
 
 /** How long the signature of a request holds; no verifier that we know wants a shorter life. */
@@ -121,6 +103,24 @@ export function signRequest(
   return `Signature-Agent: "${agent}"\r\nSignature-Input: sig1=${input}\r\nSignature: sig1=:${signature}:\r\n`;
 }
 
+type Signing = {
+  /** What is covered: the identifier of each component as it is written, and its value. */
+  readonly components: readonly (readonly [identifier: string, value: string])[];
+  readonly keyId: string;
+  /** In seconds. */
+  readonly created: number;
+  readonly expires: number;
+  readonly tag: string;
+};
+
+/** The value of `Signature-Input` for one label, and the bytes that are signed. */
+function baseOf({ components, keyId, created, expires, tag }: Signing) {
+  const covered = components.map(([identifier]) => identifier).join(' ');
+  const input = `(${covered});created=${created};expires=${expires};keyid="${keyId}";alg="ed25519";tag="${tag}"`;
+  const lines = components.map(([identifier, value]) => `${identifier}: ${value}`);
+  return { input, base: Buffer.from([...lines, `"@signature-params": ${input}`].join('\n')) };
+}
+
 /** Where a directory of keys lies, below its origin. */
 export const directoryPath = '/.well-known/http-message-signatures-directory';
 
@@ -142,6 +142,15 @@ const proofLivesS = 7 * 86_400;
 /** After this time a proof is made again. */
 export const proofRenewedS = 86_400;
 
+export function proveForDirectory(
+  key: RequestKey,
+  authority: string,
+  created: number,
+): DirectoryProof {
+  const of = { x: key.x, authority, created, expires: created + proofLivesS };
+  return { ...of, signature: key.sign(proofBase(of).base).toString('base64') };
+}
+
 function proofBase({ x, authority, created, expires }: Omit<DirectoryProof, 'signature'>) {
   return baseOf({
     components: [['"@authority";req', authority]],
@@ -150,15 +159,6 @@ function proofBase({ x, authority, created, expires }: Omit<DirectoryProof, 'sig
     expires,
     tag: 'http-message-signatures-directory',
   });
-}
-
-export function proveForDirectory(
-  key: RequestKey,
-  authority: string,
-  created: number,
-): DirectoryProof {
-  const of = { x: key.x, authority, created, expires: created + proofLivesS };
-  return { ...of, signature: key.sign(proofBase(of).base).toString('base64') };
 }
 
 export function isDirectoryProof(proof: DirectoryProof): boolean {

@@ -7,6 +7,36 @@ type BoundedBody = { readonly kept: Uint8Array; readonly isWhole: boolean };
 type Bounds = { readonly keep: number; readonly most: number; readonly patienceMs: number };
 
 /**
+ * How long a sender of an unwanted body may take to finish and receive the answer; then it is
+ * disconnected.
+ */
+const unwantedTimeoutMs = 1_000;
+
+/**
+ * The body of a request, read only if someone wants it, so anonymous senders hold no memory for
+ * long. Once the answer is known, the rest is dropped.
+ */
+export function boundedBody(request: IncomingMessage, bounds: Bounds) {
+  let reading: Promise<BoundedBody> | undefined;
+  return {
+    read: async (): Promise<Uint8Array> => {
+      reading ??= readBounded(request, bounds);
+      return (await reading).kept;
+    },
+    /**
+     * Runs before the answer is sent. False: there is more to come, and the sender must be
+     * disconnected after the answer.
+     */
+    finish: async (): Promise<boolean> => {
+      if (reading) return (await reading).isWhole;
+      if (request.complete) return true;
+      const patienceMs = Math.min(bounds.patienceMs, unwantedTimeoutMs);
+      return (await readBounded(request, { ...bounds, keep: 0, patienceMs })).isWhole;
+    },
+  };
+}
+
+/**
  * Keeps the first bytes, and reads and drops the rest. It stops at the size limit, at the timeout,
  * or when the sender goes away; the stream stays open for an answer. Once the answer is known, the
  * rest is dropped.
@@ -41,36 +71,6 @@ function readBounded(
     body.on('error', onCut).on('close', onCut).on('end', onEnd).on('data', onData);
     if (body.readableEnded || body.destroyed) done(body.readableEnded);
   });
-}
-
-/**
- * How long a sender of an unwanted body may take to finish and receive the answer; then it is
- * disconnected.
- */
-const unwantedTimeoutMs = 1_000;
-
-/**
- * The body of a request, read only if someone wants it, so anonymous senders hold no memory for
- * long. Once the answer is known, the rest is dropped.
- */
-export function boundedBody(request: IncomingMessage, bounds: Bounds) {
-  let reading: Promise<BoundedBody> | undefined;
-  return {
-    read: async (): Promise<Uint8Array> => {
-      reading ??= readBounded(request, bounds);
-      return (await reading).kept;
-    },
-    /**
-     * Runs before the answer is sent. False: there is more to come, and the sender must be
-     * disconnected after the answer.
-     */
-    finish: async (): Promise<boolean> => {
-      if (reading) return (await reading).isWhole;
-      if (request.complete) return true;
-      const patienceMs = Math.min(bounds.patienceMs, unwantedTimeoutMs);
-      return (await readBounded(request, { ...bounds, keep: 0, patienceMs })).isWhole;
-    },
-  };
 }
 
 const token = /"(?:[^"\\]|\\.)*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;

@@ -2,17 +2,10 @@ import { Refusal } from './errors.ts';
 
 /** Colours as `#rrggbb`, and whether one is readable on another (WCAG 2). */
 
-function channels(colour: string): readonly number[] {
-  return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
-}
-
-function hex(values: readonly number[]): string {
-  return `#${values.map((value) => Math.round(value).toString(16).padStart(2, '0')).join('')}`;
-}
-
-function linear(value: number): number {
-  const part = value / 255;
-  return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+/** From 1, where nothing is visible, to 21, black on white. */
+export function contrastOf(one: string, other: string): number {
+  const [light, dark] = [luminance(one), luminance(other)].toSorted((a, b) => b - a);
+  return ((light ?? 0) + 0.05) / ((dark ?? 0) + 0.05);
 }
 
 function luminance(colour: string): number {
@@ -20,10 +13,13 @@ function luminance(colour: string): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** From 1, where nothing is visible, to 21, black on white. */
-export function contrastOf(one: string, other: string): number {
-  const [light, dark] = [luminance(one), luminance(other)].toSorted((a, b) => b - a);
-  return ((light ?? 0) + 0.05) / ((dark ?? 0) + 0.05);
+function channels(colour: string): readonly number[] {
+  return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+}
+
+function linear(value: number): number {
+  const part = value / 255;
+  return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
 }
 
 /** The minimum for small text. */
@@ -47,18 +43,12 @@ export function readableOn(colour: string, ground: string): string {
   return mixed(limit);
 }
 
+function hex(values: readonly number[]): string {
+  return `#${values.map((value) => Math.round(value).toString(16).padStart(2, '0')).join('')}`;
+}
+
 const longestName = 200;
 const longestDescription = 2000;
-
-/**
- * Counts code points, close to how people count characters: an emoji is one, and a limit means the
- * same everywhere.
- */
-function characters(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
-}
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finds control characters.
 const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
@@ -83,6 +73,16 @@ export function nameFrom(text: string, key = 'name'): string {
   if (!visible.test(name))
     throw refuse('holds nothing that can be seen; give it a letter or a digit.');
   return name;
+}
+
+/**
+ * Counts code points, close to how people count characters: an emoji is one, and a limit means the
+ * same everywhere.
+ */
+function characters(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
 }
 
 /**

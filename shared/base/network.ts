@@ -17,6 +17,12 @@ export function anchorOf(baseUrl: string): string | undefined {
 
 const shape = 'must be postgres://user:password@host:port/database';
 
+/** The address of a Postgres, as a variable of the environment. */
+export const postgresAddress = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, { error: shape, abort: true })
+  .refine(isReadable, shape);
+
 function isReadable(text: string): boolean {
   // The client accepts several hosts, and a socket in place of a host; no URL parser does.
   const [, authority = ''] = /^postgres(?:ql)?:\/\/([^/?]*)/.exec(text) ?? [];
@@ -25,12 +31,6 @@ function isReadable(text: string): boolean {
   );
 }
 
-/** The address of a Postgres, as a variable of the environment. */
-export const postgresAddress = z
-  .string()
-  .regex(/^postgres(ql)?:\/\//, { error: shape, abort: true })
-  .refine(isReadable, shape);
-
 /**
  * Which addresses are public: global unicast, and nothing that reaches elsewhere under another
  * name. Pure. Code that opens connections for users (checks, webhooks) calls it at the moment of
@@ -38,10 +38,6 @@ export const postgresAddress = z
  */
 type Address = ip.IPv4 | ip.IPv6;
 export type Cidr = readonly [Address, number];
-
-function cidr(text: string): Cidr {
-  return ip.parseCIDR(text);
-}
 
 /**
  * Ranges that the library calls unicast although they are not public: Azure's wire server,
@@ -54,6 +50,10 @@ const notPublic: readonly Cidr[] = [
   '2001::/23',
   '192.0.0.0/24',
 ].map(cidr);
+
+function cidr(text: string): Cidr {
+  return ip.parseCIDR(text);
+}
 const globalIpv6 = cidr('2000::/3');
 
 /** Where clouds keep the keys of the machine: all of link-local IPv4, and a few elsewhere. */
@@ -107,10 +107,6 @@ export function namesOne([network, bits]: Cidr): boolean {
   return bits === (network instanceof ip.IPv4 ? 32 : 128);
 }
 
-function ipv4At(address: ip.IPv6, at: number): ip.IPv4 {
-  return new ip.IPv4(address.toByteArray().slice(at, at + 4));
-}
-
 /**
  * The IPv4 addresses embedded in an IPv6 address, which a gateway or the kernel may reach in its
  * place.
@@ -133,6 +129,10 @@ export function carriedIpv4(address: Address): readonly ip.IPv4[] {
   const [, , , , group4 = 0, group5 = 0] = address.parts;
   if ((group4 & ~0x0200) === 0 && group5 === 0x5efe) found.push(ipv4At(address, 12)); // ISATAP
   return found;
+}
+
+function ipv4At(address: ip.IPv6, at: number): ip.IPv4 {
+  return new ip.IPv4(address.toByteArray().slice(at, at + 4));
 }
 
 /** The IPv4 address that the kernel uses for a mapped one; any other address unchanged. */

@@ -39,12 +39,6 @@ export function verdictOfSides(
   return outside.passing.length > 0 ? 'inside_only' : null;
 }
 
-const counts = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'];
-
-function continentsIn({ length }: readonly string[]): string {
-  return `${counts[length] ?? length} ${length === 1 ? 'continent' : 'continents'}`;
-}
-
 /** Where the names are known: a reader from outside the organisation gets none. */
 export function called(places: readonly string[]): string {
   return places.length === 0 ? '' : ` (${places.join(', ')})`;
@@ -57,4 +51,10 @@ export function sidesSentence({ inside, outside }: Sides, verdict: string): stri
   return verdict === 'service'
     ? `Fails inside too${called(inside.failing)}: the service itself`
     : `Fails inside only${called(inside.failing)}: the line of that place, or its way to the service`;
+}
+
+const counts = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'];
+
+function continentsIn({ length }: readonly string[]): string {
+  return `${counts[length] ?? length} ${length === 1 ? 'continent' : 'continents'}`;
 }

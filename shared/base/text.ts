@@ -3,6 +3,11 @@ import { memberOf } from './json.ts';
 import { called, type DescribedSides } from './sides.ts';
 import { durationText } from './time.ts';
 
+/** A line of a CSV file (RFC 4180), with its line end. */
+export function csvLine(values: readonly string[]): string {
+  return `${values.map(cell).join(',')}\r\n`;
+}
+
 /** A spreadsheet takes a cell with such a beginning for a formula. */
 const formula = /^[=+\-@\t\r\n|%]|^\s+[=+\-@]/;
 
@@ -12,11 +17,6 @@ const formula = /^[=+\-@\t\r\n|%]|^\s+[=+\-@]/;
  */
 function cell(value: string): string {
   return `"${(formula.test(value) ? `'${value}` : value).replaceAll('"', '""')}"`;
-}
-
-/** A line of a CSV file (RFC 4180), with its line end. */
-export function csvLine(values: readonly string[]): string {
-  return `${values.map(cell).join(',')}\r\n`;
 }
 
 /** The cells of a CSV file by its lines; undefined where quotes are left open. */
@@ -118,6 +118,27 @@ const scopeWords: Readonly<Record<string, string>> = {
   one_continent: 'From one continent only',
 };
 
+/** How long each phase of a check took; null for one that did not run. */
+export type PhaseTimes = Readonly<Record<string, unknown>>;
+
+/**
+ * Where it was detected and in which layer, as one sentence; undefined when both are unknown. Where
+ * both sides are checked, what they tell together wins: it says where to look. `phases`: of the
+ * check that failed first.
+ */
+export function verdictSentence(
+  { scope, layer, sides = null }: SeenFrom,
+  phases: PhaseTimes | null,
+): string | undefined {
+  if (sides?.sentence != null) return sides.sentence;
+  const seen = layer === 'heartbeat' ? null : scopeOfAll(scope, sides);
+  const where = seen === null ? undefined : scopeWords[seen];
+  const how = layer === null ? undefined : layerSentence(layer, phases);
+  if (where === undefined && how === undefined) return undefined;
+  if (how === undefined) return `${where}.`;
+  return where === undefined ? `${how}.` : `${where}. ${how}.`;
+}
+
 const layerWords: Readonly<Record<string, string>> = {
   dns: 'DNS does not resolve the name',
   tcp: 'The server does not accept connections',
@@ -127,9 +148,6 @@ const layerWords: Readonly<Record<string, string>> = {
   timeout: 'The server did not respond in time',
   heartbeat: 'The job sent no ping, or reported a failure',
 };
-
-/** How long each phase of a check took; null for one that did not run. */
-export type PhaseTimes = Readonly<Record<string, unknown>>;
 
 /** The phases before the failing one, as the check went through them. */
 const earlierPhases: Readonly<
@@ -157,22 +175,17 @@ function layerSentence(layer: string, phases: PhaseTimes | null): string | undef
   return `${capital(listInWords(fine))} ${verb} fine; ${fails.charAt(0).toLowerCase()}${fails.slice(1)}`;
 }
 
-/**
- * Where it was detected and in which layer, as one sentence; undefined when both are unknown. Where
- * both sides are checked, what they tell together wins: it says where to look. `phases`: of the
- * check that failed first.
- */
-export function verdictSentence(
-  { scope, layer, sides = null }: SeenFrom,
-  phases: PhaseTimes | null,
-): string | undefined {
-  if (sides?.sentence != null) return sides.sentence;
-  const seen = layer === 'heartbeat' ? null : scopeOfAll(scope, sides);
-  const where = seen === null ? undefined : scopeWords[seen];
-  const how = layer === null ? undefined : layerSentence(layer, phases);
-  if (where === undefined && how === undefined) return undefined;
-  if (how === undefined) return `${where}.`;
-  return where === undefined ? `${how}.` : `${where}. ${how}.`;
+/** The known word that a user who typed `word` probably meant; undefined when none is near. */
+export function nearest(word: string, known: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const candidate of known) {
+    // Each letter more or less is a step, however long the word is.
+    if (Math.abs(word.length - candidate.length) >= least) continue;
+    const away = distance(word.toLowerCase(), candidate.toLowerCase());
+    if (away < least) [best, least] = [candidate, away];
+  }
+  return best;
 }
 
 /**
@@ -198,19 +211,6 @@ function distance(a: string, b: string): number {
     previous = current;
   }
   return previous[b.length] ?? 0;
-}
-
-/** The known word that a user who typed `word` probably meant; undefined when none is near. */
-export function nearest(word: string, known: Iterable<string>): string | undefined {
-  let best: string | undefined;
-  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
-  for (const candidate of known) {
-    // Each letter more or less is a step, however long the word is.
-    if (Math.abs(word.length - candidate.length) >= least) continue;
-    const away = distance(word.toLowerCase(), candidate.toLowerCase());
-    if (away < least) [best, least] = [candidate, away];
-  }
-  return best;
 }
 
 /** The overall status, in the words with which pages and messages begin. */
@@ -249,23 +249,6 @@ export function listInWords(parts: readonly string[]): string {
     : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
 
-function be(count: number): string {
-  return count === 1 ? 'is' : 'are';
-}
-
-/** Long names would push the rest out of sight. */
-const maxLetters = 40;
-
-function short(name: string): string {
-  return name.length <= maxLetters ? name : `${name.slice(0, maxLetters - 1).trimEnd()}…`;
-}
-
-function named(names: readonly string[], count: number): string {
-  return names.length === count
-    ? listInWords(names.map(short))
-    : `${capital(countInWords(count))} monitors`;
-}
-
 /** The one sentence that says whether everything is up; `every`: what the counts are of. */
 export function sentenceOf(
   { counts, down, verifying }: OverallStatus,
@@ -280,6 +263,23 @@ export function sentenceOf(
   if (up === 0) return pending > 0 ? 'Waiting for the first check.' : `${every} is in maintenance.`;
   if (pending > 0) return `${every} checked so far is up.`;
   return maintenance + paused > 0 ? `${every} else is up.` : `${every} is up.`;
+}
+
+function named(names: readonly string[], count: number): string {
+  return names.length === count
+    ? listInWords(names.map(short))
+    : `${capital(countInWords(count))} monitors`;
+}
+
+/** Long names would push the rest out of sight. */
+const maxLetters = 40;
+
+function short(name: string): string {
+  return name.length <= maxLetters ? name : `${name.slice(0, maxLetters - 1).trimEnd()}…`;
+}
+
+function be(count: number): string {
+  return count === 1 ? 'is' : 'are';
 }
 
 /** Further facts that follow the sentence. */
@@ -341,13 +341,6 @@ function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Both families failed, each with its own cause: use the first. */
-function innermost(error: unknown): unknown {
-  const cause = memberOf(error, 'cause') ?? error;
-  const each = memberOf(cause, 'errors');
-  return Array.isArray(each) && each.length > 0 ? each[0] : cause;
-}
-
 export function whyNotReached(error: unknown): string {
   const cause = innermost(error);
   const code = codeOf(cause);
@@ -358,4 +351,11 @@ export function whyNotReached(error: unknown): string {
     text(code) ??
     (error instanceof Error ? error.message : String(error))
   );
+}
+
+/** Both families failed, each with its own cause: use the first. */
+function innermost(error: unknown): unknown {
+  const cause = memberOf(error, 'cause') ?? error;
+  const each = memberOf(cause, 'errors');
+  return Array.isArray(each) && each.length > 0 ? each[0] : cause;
 }

@@ -12,6 +12,11 @@ import { type Key, keyFromBytes } from './nkeys.ts';
  */
 const revisionHeader = 'Revision';
 
+/** Whether a message on this subject is an announcement when a coordinator sends it. */
+export function isAnnounced(subject: string): boolean {
+  return kindOf(subject) !== undefined;
+}
+
 /** What is announced, by the first token of its subject. */
 const kinds: Readonly<Record<string, string>> = {
   assign: 'assignment',
@@ -26,22 +31,6 @@ const kinds: Readonly<Record<string, string>> = {
 function kindOf(subject: string): string | undefined {
   const end = subject.indexOf('.');
   return kinds[end < 0 ? subject : subject.slice(0, end)];
-}
-
-/** Whether a message on this subject is an announcement when a coordinator sends it. */
-export function isAnnounced(subject: string): boolean {
-  return kindOf(subject) !== undefined;
-}
-
-function bytesOf(data: Uint8Array | string): Uint8Array {
-  return typeof data === 'string' ? Buffer.from(data) : data;
-}
-
-function statementOf(subject: string, revision: string, data: Uint8Array | string): Uint8Array {
-  return Buffer.concat([
-    Buffer.from(`antipode ${kindOf(subject)} ${subject} ${revision}\n`),
-    bytesOf(data),
-  ]);
 }
 
 export type Announcement = { readonly subject: string; readonly data: Uint8Array | string };
@@ -73,6 +62,17 @@ export function createAnnounce(keys: readonly Key[], now: () => number): Announc
     );
     return signatures.map((headers) => ({ ...headers, [revisionHeader]: revision }));
   };
+}
+
+function statementOf(subject: string, revision: string, data: Uint8Array | string): Uint8Array {
+  return Buffer.concat([
+    Buffer.from(`antipode ${kindOf(subject)} ${subject} ${revision}\n`),
+    bytesOf(data),
+  ]);
+}
+
+function bytesOf(data: Uint8Array | string): Uint8Array {
+  return typeof data === 'string' ? Buffer.from(data) : data;
 }
 
 export type AnnouncementVerdict =

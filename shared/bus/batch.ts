@@ -35,12 +35,12 @@ export const column = {
 export const width = 9;
 export const noPhase = -1;
 
-function numberAt({ numbers }: Batch, place: number, nth: number): number {
-  return numbers[place * width + nth] ?? 0;
-}
-
 export function seqAt(batch: Batch, place: number): number {
   return numberAt(batch, place, column.seq);
+}
+
+function numberAt({ numbers }: Batch, place: number, nth: number): number {
+  return numbers[place * width + nth] ?? 0;
 }
 
 export function versionAt(batch: Batch, place: number): number {
@@ -113,22 +113,6 @@ export function resultAt(batch: Batch, place: number): Result {
   };
 }
 
-/** Appends a result. */
-function add(result: Result, monitors: string[], numbers: number[]): void {
-  const { seq, config_version, at, took_ms, phases } = result;
-  monitors.push(result.monitor);
-  numbers.push(seq, config_version, at, took_ms);
-  if (phases === null) numbers.push(noPhase, noPhase, noPhase, noPhase, noPhase);
-  else
-    numbers.push(
-      phases.dns ?? noPhase,
-      phases.tcp ?? noPhase,
-      phases.tls ?? noPhase,
-      phases.first_byte ?? noPhase,
-      phases.total ?? noPhase,
-    );
-}
-
 export type Head = Pick<Batch, 'probe' | 'generation' | 'partition' | 'after'>;
 
 /** A batch of these results, which are in order of seq. */
@@ -144,6 +128,22 @@ export function batchOf(
     add(result, monitors, numbers);
   }
   return { probe, generation, partition, after, monitors, numbers, whole };
+}
+
+/** Appends a result. */
+function add(result: Result, monitors: string[], numbers: number[]): void {
+  const { seq, config_version, at, took_ms, phases } = result;
+  monitors.push(result.monitor);
+  numbers.push(seq, config_version, at, took_ms);
+  if (phases === null) numbers.push(noPhase, noPhase, noPhase, noPhase, noPhase);
+  else
+    numbers.push(
+      phases.dns ?? noPhase,
+      phases.tcp ?? noPhase,
+      phases.tls ?? noPhase,
+      phases.first_byte ?? noPhase,
+      phases.total ?? noPhase,
+    );
 }
 
 type Passes = Pick<Batch, 'monitors' | 'numbers'>;
@@ -178,6 +178,45 @@ export function batchOfBoth(
   return { probe, generation, partition, after, monitors, numbers, whole };
 }
 
+/** The batch, or undefined when it has not the form of one. */
+export function readBatch(value: unknown): Batch | undefined {
+  if (
+    isRecord(value) &&
+    hasOnly(value, 7) &&
+    isHead(value) &&
+    arePasses(value.passes) &&
+    Array.isArray(value.others)
+  ) {
+    const { passes } = value;
+    if (!isCount(passes.monitors.length + value.others.length)) return undefined;
+    const others = readOthers(value.others);
+    return others && batchOfBoth(value, passes, others);
+  }
+  const { success, data } = batchMessage.safeParse(value);
+  if (!success || !fits(data.passes) || !isCount(data.passes.monitors.length + data.others.length))
+    return undefined;
+  return batchOfBoth(data, data.passes, data.others);
+}
+
+function hasOnly(value: object, count: number): boolean {
+  let found = 0;
+  for (const _ in value) found += 1;
+  return found === count;
+}
+
+function isHead<Value extends Readonly<Record<string, unknown>>>(
+  value: Value,
+): value is Value & Head {
+  return (
+    value.v === batchVersion &&
+    isId(value.probe) &&
+    isId(value.generation) &&
+    isWhole(value.partition, 0) &&
+    value.partition <= 31 &&
+    (value.after === null || isWhole(value.after, 1))
+  );
+}
+
 /**
  * Reads batches, the one message that comes ten thousand times a second. What plainly has the form
  * that our own reporters write is parsed by hand, in a tenth of the time; whatever else comes is
@@ -189,35 +228,74 @@ function isId(value: unknown): value is string {
   return typeof value === 'string' && id.test(value);
 }
 
-function isNumber(value: unknown, least: number): boolean {
-  return typeof value === 'number' && value >= least && value < Number.POSITIVE_INFINITY;
-}
-
 function isWhole(value: unknown, least: number): value is number {
   return Number.isSafeInteger(value) && isNumber(value, least);
 }
 
-function isPhase(value: unknown): boolean {
-  return value === null || isNumber(value, 0);
+function isNumber(value: unknown, least: number): boolean {
+  return typeof value === 'number' && value >= least && value < Number.POSITIVE_INFINITY;
 }
 
-function hasOnly(value: object, count: number): boolean {
-  let found = 0;
-  for (const _ in value) found += 1;
-  return found === count;
-}
+type BatchReadingPasses = Pick<Batch, 'monitors' | 'numbers'>;
 
-function arePhases(value: unknown): boolean {
+function arePasses(value: unknown): value is BatchReadingPasses {
   return (
-    value === null ||
-    (isRecord(value) &&
-      hasOnly(value, 5) &&
-      isPhase(value.dns) &&
-      isPhase(value.tcp) &&
-      isPhase(value.tls) &&
-      isPhase(value.first_byte) &&
-      isPhase(value.total))
+    isRecord(value) &&
+    hasOnly(value, 2) &&
+    Array.isArray(value.monitors) &&
+    Array.isArray(value.numbers) &&
+    value.monitors.length <= maxResults &&
+    value.monitors.every(isId) &&
+    fits({ monitors: value.monitors, numbers: value.numbers })
   );
+}
+
+function fits({
+  monitors,
+  numbers,
+}: {
+  readonly monitors: readonly unknown[];
+  readonly numbers: readonly unknown[];
+}): boolean {
+  return numbers.length === monitors.length * width && arePassNumbers(numbers);
+}
+
+/**
+ * Whether the numbers of plain passes, `width` for each, lie between the bounds that the schema of
+ * a result sets.
+ */
+function arePassNumbers(numbers: readonly unknown[]): boolean {
+  for (let from = 0; from < numbers.length; from += width) {
+    const isTold =
+      isWhole(numbers[from + column.seq], 1) &&
+      isWhole(numbers[from + column.config_version], 1) &&
+      isWhole(numbers[from + column.at], 0) &&
+      isNumber(numbers[from + column.took_ms], 0);
+    if (!isTold) return false;
+    for (let nth = from + column.dns; nth < from + width; nth += 1)
+      if (numbers[nth] !== noPhase && !isNumber(numbers[nth], 0)) return false;
+  }
+  return true;
+}
+
+function isCount(count: number): boolean {
+  return count >= 1 && count <= maxResults;
+}
+
+/**
+ * Results that are more than passes cost their schema, but not that of all the others in the batch.
+ */
+function readOthers(values: readonly unknown[]): readonly Result[] | undefined {
+  const others: Result[] = [];
+  for (const value of values) {
+    if (isPass(value)) others.push(value);
+    else {
+      const read = resultMessage.safeParse(value);
+      if (!read.success) return undefined;
+      others.push(read.data);
+    }
+  }
+  return others;
 }
 
 /**
@@ -241,99 +319,21 @@ function isPass(value: unknown): value is Result {
   );
 }
 
-function isHead<Value extends Readonly<Record<string, unknown>>>(
-  value: Value,
-): value is Value & Head {
+function arePhases(value: unknown): boolean {
   return (
-    value.v === batchVersion &&
-    isId(value.probe) &&
-    isId(value.generation) &&
-    isWhole(value.partition, 0) &&
-    value.partition <= 31 &&
-    (value.after === null || isWhole(value.after, 1))
+    value === null ||
+    (isRecord(value) &&
+      hasOnly(value, 5) &&
+      isPhase(value.dns) &&
+      isPhase(value.tcp) &&
+      isPhase(value.tls) &&
+      isPhase(value.first_byte) &&
+      isPhase(value.total))
   );
 }
 
-/**
- * Whether the numbers of plain passes, `width` for each, lie between the bounds that the schema of
- * a result sets.
- */
-function arePassNumbers(numbers: readonly unknown[]): boolean {
-  for (let from = 0; from < numbers.length; from += width) {
-    const isTold =
-      isWhole(numbers[from + column.seq], 1) &&
-      isWhole(numbers[from + column.config_version], 1) &&
-      isWhole(numbers[from + column.at], 0) &&
-      isNumber(numbers[from + column.took_ms], 0);
-    if (!isTold) return false;
-    for (let nth = from + column.dns; nth < from + width; nth += 1)
-      if (numbers[nth] !== noPhase && !isNumber(numbers[nth], 0)) return false;
-  }
-  return true;
-}
-
-type BatchReadingPasses = Pick<Batch, 'monitors' | 'numbers'>;
-
-function fits({
-  monitors,
-  numbers,
-}: {
-  readonly monitors: readonly unknown[];
-  readonly numbers: readonly unknown[];
-}): boolean {
-  return numbers.length === monitors.length * width && arePassNumbers(numbers);
-}
-
-function arePasses(value: unknown): value is BatchReadingPasses {
-  return (
-    isRecord(value) &&
-    hasOnly(value, 2) &&
-    Array.isArray(value.monitors) &&
-    Array.isArray(value.numbers) &&
-    value.monitors.length <= maxResults &&
-    value.monitors.every(isId) &&
-    fits({ monitors: value.monitors, numbers: value.numbers })
-  );
-}
-
-/**
- * Results that are more than passes cost their schema, but not that of all the others in the batch.
- */
-function readOthers(values: readonly unknown[]): readonly Result[] | undefined {
-  const others: Result[] = [];
-  for (const value of values) {
-    if (isPass(value)) others.push(value);
-    else {
-      const read = resultMessage.safeParse(value);
-      if (!read.success) return undefined;
-      others.push(read.data);
-    }
-  }
-  return others;
-}
-
-function isCount(count: number): boolean {
-  return count >= 1 && count <= maxResults;
-}
-
-/** The batch, or undefined when it has not the form of one. */
-export function readBatch(value: unknown): Batch | undefined {
-  if (
-    isRecord(value) &&
-    hasOnly(value, 7) &&
-    isHead(value) &&
-    arePasses(value.passes) &&
-    Array.isArray(value.others)
-  ) {
-    const { passes } = value;
-    if (!isCount(passes.monitors.length + value.others.length)) return undefined;
-    const others = readOthers(value.others);
-    return others && batchOfBoth(value, passes, others);
-  }
-  const { success, data } = batchMessage.safeParse(value);
-  if (!success || !fits(data.passes) || !isCount(data.passes.monitors.length + data.others.length))
-    return undefined;
-  return batchOfBoth(data, data.passes, data.others);
+function isPhase(value: unknown): boolean {
+  return value === null || isNumber(value, 0);
 }
 
 /**
@@ -360,10 +360,6 @@ export function passText(seq: number, result: Omit<Result, 'seq'>): string | und
   return JSON.stringify([monitor, seq, config_version, at, took_ms, ...told]);
 }
 
-function isShort(text: string): boolean {
-  return text.startsWith('[');
-}
-
 /** The body of a batch of these results, in order of seq. */
 export function batchText(
   { probe, generation, partition, after }: Head,
@@ -375,6 +371,10 @@ export function batchText(
   const numbers = short.map((text) => text.slice(text.indexOf(',') + 1, -1)).join(',');
   const others = texts.filter((text) => !isShort(text)).join(',');
   return joinedText({ probe, generation, partition, after }, monitors, numbers, others);
+}
+
+function isShort(text: string): boolean {
+  return text.startsWith('[');
 }
 
 /** The body of a batch, of the texts of its lists. */

@@ -41,33 +41,6 @@ export type FailedDial = (server: string, why: Error) => void;
 
 const dialMs = 3_000;
 
-function hostOf(server: string): string {
-  return new URL(server.includes('://') ? server : `nats://${server}`).hostname.replace(
-    /^\[|\]$/g,
-    '',
-  );
-}
-
-/**
- * What TLS must be; undefined where it need not be. The certificate must be good for one of the
- * hosts that the operator named: the client takes further servers, by whatever name, from a
- * greeting that anybody on the way may have written.
- */
-function tlsOf({ url, tlsFirst = false, ca, authorities }: BusEntry) {
-  const servers = url.split(',').map((server) => server.trim());
-  if (!tlsFirst && ca === undefined && !servers.some((server) => server.startsWith('tls://')))
-    return undefined;
-  const hosts = servers.map(hostOf);
-  return {
-    handshakeFirst: tlsFirst,
-    ...(ca === undefined ? { secureContext: trustHere(authorities) } : { ca }),
-    checkServerIdentity: (_dialled: string, shown: PeerCertificate): Error | undefined => {
-      const faults = hosts.map((host) => checkServerIdentity(host, shown));
-      return faults.includes(undefined) ? undefined : faults[0];
-    },
-  };
-}
-
 /**
  * Whom to tell of failed dials, by the list of servers: the client hands that, of all that it was
  * given, to its transports as it is.
@@ -128,24 +101,6 @@ class Transport extends NodeTransport {
 
 setTransportFactory({ factory: () => new Transport() });
 
-/**
- * Signs by node:crypto; the client's own way is in JavaScript: 45 ms of a core in a fresh process,
- * and V8's optimizing compilers (6 MB).
- */
-function authenticatorOf(credentials: BusEntry['credentials']): Authenticator {
-  const read = (text: string) => {
-    const { jwt, seed } = parseCredentials(text);
-    return { text, jwt, key: keyFromSeed(seed, 'user') };
-  };
-  let now = read(typeof credentials === 'string' ? credentials : credentials());
-  return (nonce = '') => {
-    const text = typeof credentials === 'string' ? credentials : credentials();
-    if (text !== now.text) now = read(text);
-    const { jwt, key } = now;
-    return { jwt, nkey: key.id, sig: Buffer.from(key.sign(Buffer.from(nonce))).toString('base64') };
-  };
-}
-
 /** Tries each server once. @throws the reason of the last one. */
 export function dialOnce(
   entrance: BusEntry,
@@ -167,26 +122,48 @@ export function dialOnce(
   });
 }
 
-const firstWaitMs = 200;
-/** Short enough to recover within half a minute of the bus. */
-const longestWaitMs = 5_000;
-
-/** The wait before each dial while disconnected: exponential, with jitter. */
-function createWaits() {
-  let failed = 0;
-  const next = (): number =>
-    backoff(failed, firstWaitMs, longestWaitMs) * (0.75 + Math.random() / 4);
-  let waitMs = next();
+/**
+ * What TLS must be; undefined where it need not be. The certificate must be good for one of the
+ * hosts that the operator named: the client takes further servers, by whatever name, from a
+ * greeting that anybody on the way may have written.
+ */
+function tlsOf({ url, tlsFirst = false, ca, authorities }: BusEntry) {
+  const servers = url.split(',').map((server) => server.trim());
+  if (!tlsFirst && ca === undefined && !servers.some((server) => server.startsWith('tls://')))
+    return undefined;
+  const hosts = servers.map(hostOf);
   return {
-    waitMs: () => waitMs,
-    failed: (): void => {
-      failed += 1;
-      waitMs = next();
+    handshakeFirst: tlsFirst,
+    ...(ca === undefined ? { secureContext: trustHere(authorities) } : { ca }),
+    checkServerIdentity: (_dialled: string, shown: PeerCertificate): Error | undefined => {
+      const faults = hosts.map((host) => checkServerIdentity(host, shown));
+      return faults.includes(undefined) ? undefined : faults[0];
     },
-    reached: (): void => {
-      failed = 0;
-      waitMs = next();
-    },
+  };
+}
+
+function hostOf(server: string): string {
+  return new URL(server.includes('://') ? server : `nats://${server}`).hostname.replace(
+    /^\[|\]$/g,
+    '',
+  );
+}
+
+/**
+ * Signs by node:crypto; the client's own way is in JavaScript: 45 ms of a core in a fresh process,
+ * and V8's optimizing compilers (6 MB).
+ */
+function authenticatorOf(credentials: BusEntry['credentials']): Authenticator {
+  const read = (text: string) => {
+    const { jwt, seed } = parseCredentials(text);
+    return { text, jwt, key: keyFromSeed(seed, 'user') };
+  };
+  let now = read(typeof credentials === 'string' ? credentials : credentials());
+  return (nonce = '') => {
+    const text = typeof credentials === 'string' ? credentials : credentials();
+    if (text !== now.text) now = read(text);
+    const { jwt, key } = now;
+    return { jwt, nkey: key.id, sig: Buffer.from(key.sign(Buffer.from(nonce))).toString('base64') };
   };
 }
 
@@ -232,6 +209,30 @@ export async function dialWithRetries(
     await nc?.close();
     await pause(waits.waitMs(), signal);
   }
+}
+
+const firstWaitMs = 200;
+
+/** Short enough to recover within half a minute of the bus. */
+const longestWaitMs = 5_000;
+
+/** The wait before each dial while disconnected: exponential, with jitter. */
+function createWaits() {
+  let failed = 0;
+  const next = (): number =>
+    backoff(failed, firstWaitMs, longestWaitMs) * (0.75 + Math.random() / 4);
+  let waitMs = next();
+  return {
+    waitMs: () => waitMs,
+    failed: (): void => {
+      failed += 1;
+      waitMs = next();
+    },
+    reached: (): void => {
+      failed = 0;
+      waitMs = next();
+    },
+  };
 }
 
 /**

@@ -8,11 +8,6 @@ export type FailureLog = (error: unknown, subject: string) => void;
 
 const countedMs = 60_000;
 
-/** The second part of a subject names who sent it, where that is a probe. */
-function senderOf(subject: string): string {
-  return subject.split('.', 2).join('.');
-}
-
 export function createFailureLog(log: Log): FailureLog {
   type Counted = { messages: number; error: unknown; subject: string };
   const senders = new Map<string, Counted>();
@@ -37,4 +32,9 @@ export function createFailureLog(log: Log): FailureLog {
       begin(sender);
     }
   };
+}
+
+/** The second part of a subject names who sent it, where that is a probe. */
+function senderOf(subject: string): string {
+  return subject.split('.', 2).join('.');
 }

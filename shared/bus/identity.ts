@@ -69,6 +69,10 @@ export function parseProbeCredentials(text: string): ProbeCredentials {
  */
 export const enrolmentPath = '/enrol';
 
+export function enrolmentProof(key: Key, token: string): string {
+  return Buffer.from(key.sign(proven(token))).toString('base64url');
+}
+
 /**
  * What is signed: the token, so a proof is valid for it alone. It contains no time, so a host with
  * a wrong clock can ask and be answered. A replay only gets a JWT for a key that the sender does
@@ -76,10 +80,6 @@ export const enrolmentPath = '/enrol';
  */
 function proven(token: string): Uint8Array {
   return Buffer.from(`antipode enrol ${token}`);
-}
-
-export function enrolmentProof(key: Key, token: string): string {
-  return Buffer.from(key.sign(proven(token))).toString('base64url');
 }
 
 export function isEnrolmentProof(key: string, proof: string, token: string): boolean {
@@ -213,14 +213,6 @@ type ProbeUser = {
 };
 
 /**
- * Where a probe publishes its own messages. Only coordinators answer there, and they check whom
- * they answer.
- */
-function spoken(probe: string): readonly string[] {
-  return [subjects.presence(probe), subjects.receiverKeys(probe)];
-}
-
-/**
  * What a probe publishes that the bus's server answers: results, pings, requests for the next
  * message. The server answers on any subject that a request names, and no permission restricts
  * that, so each of these is a way to publish anywhere.
@@ -268,6 +260,14 @@ export function probePermissions(user: ProbeUser): Permissions {
   };
 }
 
+/**
+ * Where a probe publishes its own messages. Only coordinators answer there, and they check whom
+ * they answer.
+ */
+function spoken(probe: string): readonly string[] {
+  return [subjects.presence(probe), subjects.receiverKeys(probe)];
+}
+
 /** The subject on which this probe's relay accepts messages for another subject. */
 export function relayedSubject(probe: string, subject: string): string {
   return spoken(probe).includes(subject) ? subject : `${subjects.relay(probe)}.${subject}`;
@@ -312,33 +312,20 @@ const sharedHeader = 'Signed';
 const maxTogether = 16;
 const digestLength = 43;
 
-function digestOf(body: Uint8Array): string {
-  return hash('sha256', body, 'base64url');
-}
-
-/**
- * No body begins this way, because bodies are JSON. A signed list can never pass for a body, nor a
- * body for a list.
- */
-function listOf(digests: string): Uint8Array {
-  return Buffer.from(`digests ${digests}`);
-}
-
 /**
  * base64url never contains a dot: while a key is being replaced, this separates the signatures of
  * both.
  */
 const between = '.';
-const maxSignatures = 2;
-
-function signed(keys: readonly Key[], bytes: Uint8Array): string {
-  return keys.map((key) => Buffer.from(key.sign(bytes)).toString('base64url')).join(between);
-}
 
 export function signatureOf(key: Key, body: Uint8Array): Headers {
   return {
     [header]: signed([key], body),
   };
+}
+
+function signed(keys: readonly Key[], bytes: Uint8Array): string {
+  return keys.map((key) => Buffer.from(key.sign(bytes)).toString('base64url')).join(between);
 }
 
 /** The headers of each of these bodies, in order, signed by each of the keys. */
@@ -358,30 +345,16 @@ export function signaturesOf(
   return all;
 }
 
-/** Which of these public keys made one of the signatures. */
-function signerOf(keys: readonly string[], text: string, bytes: Uint8Array): string | undefined {
-  const signatures = text.split(between, maxSignatures).map((one) => Buffer.from(one, 'base64url'));
-  return keys.find((key) => signatures.some((signature) => verify(key, signature, bytes)));
+function digestOf(body: Uint8Array): string {
+  return hash('sha256', body, 'base64url');
 }
 
 /**
- * Lists with verified signatures, by signature: the same few come again within a moment. One cache
- * for the whole process, because an entry is always true: this key made this signature of this
- * list. Whether the key is trusted is checked each time.
- *
- * One that many others have replaced is verified again.
+ * No body begins this way, because bodies are JSON. A signed list can never pass for a body, nor a
+ * body for a list.
  */
-const orNotFound = createRecentCache<string, { readonly key: string; readonly digests: string }>(
-  1_024,
-);
-
-function signedList(keys: readonly string[], text: string, digests: string): boolean {
-  const known = orNotFound.find(text);
-  if (known?.digests === digests && keys.includes(known.key)) return true;
-  const key = signerOf(keys, text, listOf(digests));
-  if (key === undefined) return false;
-  orNotFound.keep(text, { key, digests });
-  return true;
+function listOf(digests: string): Uint8Array {
+  return Buffer.from(`digests ${digests}`);
 }
 
 /** What can be signed: a message of the bus, or a call. */
@@ -418,4 +391,32 @@ export function isSignedBy(keys: readonly string[], message: Signed): boolean {
   if (digests === undefined) return signerOf(keys, text, message.data) !== undefined;
   if (digests.length >= maxTogether * (digestLength + 1)) return false;
   return digests.split('.').includes(digestOf(message.data)) && signedList(keys, text, digests);
+}
+
+const maxSignatures = 2;
+
+/** Which of these public keys made one of the signatures. */
+function signerOf(keys: readonly string[], text: string, bytes: Uint8Array): string | undefined {
+  const signatures = text.split(between, maxSignatures).map((one) => Buffer.from(one, 'base64url'));
+  return keys.find((key) => signatures.some((signature) => verify(key, signature, bytes)));
+}
+
+/**
+ * Lists with verified signatures, by signature: the same few come again within a moment. One cache
+ * for the whole process, because an entry is always true: this key made this signature of this
+ * list. Whether the key is trusted is checked each time.
+ *
+ * One that many others have replaced is verified again.
+ */
+const orNotFound = createRecentCache<string, { readonly key: string; readonly digests: string }>(
+  1_024,
+);
+
+function signedList(keys: readonly string[], text: string, digests: string): boolean {
+  const known = orNotFound.find(text);
+  if (known?.digests === digests && keys.includes(known.key)) return true;
+  const key = signerOf(keys, text, listOf(digests));
+  if (key === undefined) return false;
+  orNotFound.keep(text, { key, digests });
+  return true;
 }

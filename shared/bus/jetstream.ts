@@ -197,44 +197,6 @@ const codes = {
 /** Leader elections are waited for as long. */
 const electionMs = 20_000;
 
-function nanoseconds(ms: number): number {
-  return ms * 1_000_000;
-}
-
-function streamBody(options: StreamOptions) {
-  return {
-    name: options.name,
-    subjects: options.subjects,
-    retention: options.retention,
-    discard: options.discard,
-    storage: 'file',
-    max_consumers: -1,
-    max_msgs: -1,
-    max_bytes: options.maxBytes ?? -1,
-    max_age: nanoseconds(options.maxAgeMs ?? 0),
-    max_msgs_per_subject: options.maxPerSubject ?? -1,
-    max_msg_size: options.maxMessageBytes ?? -1,
-    duplicate_window: nanoseconds(options.duplicateWindowMs ?? 120_000),
-    allow_direct: true,
-  };
-}
-
-function consumerBody(options: ConsumerOptions) {
-  return {
-    durable_name: options.name,
-    name: options.name,
-    ...(options.filter === undefined ? {} : { filter_subject: options.filter }),
-    deliver_policy: options.deliver,
-    ack_policy: 'explicit',
-    ack_wait: nanoseconds(options.ackWaitMs),
-    max_ack_pending: options.maxAckPending,
-    max_deliver: -1,
-    replay_policy: 'instant',
-    // None: those of its stream.
-    num_replicas: options.replicas ?? 0,
-  };
-}
-
 const done = z.looseObject({});
 const placementShape = z.looseObject({
   cluster: z.string().optional(),
@@ -279,19 +241,6 @@ const storedMessage = z.object({
 });
 
 /**
- * A stored message's headers as the server keeps them: a line that names the protocol, then one
- * line each, in base64.
- */
-function headersIn(text: string): (name: string) => string | undefined {
-  const found = new Map<string, string>();
-  for (const line of Buffer.from(text, 'base64').toString().split('\r\n').slice(1)) {
-    const at = line.indexOf(':');
-    if (at > 0) found.set(line.slice(0, at), line.slice(at + 1).trim());
-  }
-  return (name) => found.get(name);
-}
-
-/**
  * Of those that are to keep a stream, how many do not. The leader is not among its replicas; a
  * server without a cluster reports neither.
  */
@@ -304,17 +253,6 @@ export function missingOf(
   ).length;
   const leaders = cluster === undefined || cluster.leader ? 1 : 0;
   return Math.max(0, Math.max(config.num_replicas, replicas) - leaders - followers);
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
-}
-
-function placementBody({ cluster, tags }: Placement) {
-  return {
-    ...(cluster === undefined ? {} : { cluster }),
-    ...(tags.length === 0 ? {} : { tags }),
-  };
 }
 
 /**
@@ -344,6 +282,39 @@ export function updatesOf(
   }
   if (replicas > last.num_replicas) add({ num_replicas: replicas });
   return updates;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function streamBody(options: StreamOptions) {
+  return {
+    name: options.name,
+    subjects: options.subjects,
+    retention: options.retention,
+    discard: options.discard,
+    storage: 'file',
+    max_consumers: -1,
+    max_msgs: -1,
+    max_bytes: options.maxBytes ?? -1,
+    max_age: nanoseconds(options.maxAgeMs ?? 0),
+    max_msgs_per_subject: options.maxPerSubject ?? -1,
+    max_msg_size: options.maxMessageBytes ?? -1,
+    duplicate_window: nanoseconds(options.duplicateWindowMs ?? 120_000),
+    allow_direct: true,
+  };
+}
+
+function nanoseconds(ms: number): number {
+  return ms * 1_000_000;
+}
+
+function placementBody({ cluster, tags }: Placement) {
+  return {
+    ...(cluster === undefined ? {} : { cluster }),
+    ...(tags.length === 0 ? {} : { tags }),
+  };
 }
 
 export type ManagementDependencies = {
@@ -536,4 +507,33 @@ export function createManagement(
     },
   };
   return management;
+}
+
+/**
+ * A stored message's headers as the server keeps them: a line that names the protocol, then one
+ * line each, in base64.
+ */
+function headersIn(text: string): (name: string) => string | undefined {
+  const found = new Map<string, string>();
+  for (const line of Buffer.from(text, 'base64').toString().split('\r\n').slice(1)) {
+    const at = line.indexOf(':');
+    if (at > 0) found.set(line.slice(0, at), line.slice(at + 1).trim());
+  }
+  return (name) => found.get(name);
+}
+
+function consumerBody(options: ConsumerOptions) {
+  return {
+    durable_name: options.name,
+    name: options.name,
+    ...(options.filter === undefined ? {} : { filter_subject: options.filter }),
+    deliver_policy: options.deliver,
+    ack_policy: 'explicit',
+    ack_wait: nanoseconds(options.ackWaitMs),
+    max_ack_pending: options.maxAckPending,
+    max_deliver: -1,
+    replay_policy: 'instant',
+    // None: those of its stream.
+    num_replicas: options.replicas ?? 0,
+  };
 }

@@ -105,156 +105,6 @@ export type BusOptions = BusEntry & {
   readonly routeOf?: (subject: string) => string;
 };
 
-function headersOf(of: Headers | undefined): { headers: MsgHdrs } | Record<never, never> {
-  if (of === undefined) return {};
-  const made = createHeaders();
-  for (const [name, value] of Object.entries(of)) made.set(name, value);
-  return { headers: made };
-}
-
-type SubscribeTo = (
-  handler: (message: Message) => void | Promise<void>,
-  queue?: string,
-) => Subscription;
-
-type RawMessage = {
-  subject: string;
-  data: Uint8Array;
-  reply?: string | undefined;
-  headers?: MsgHdrs | undefined;
-  respond: (data: Uint8Array | string, options?: object) => boolean;
-};
-
-function messageOf(raw: RawMessage): Message {
-  return {
-    subject: raw.subject,
-    data: raw.data,
-    reply: raw.reply || undefined,
-    header: (name) => raw.headers?.get(name) || undefined,
-    respond: (data, headers) => raw.respond(data, headersOf(headers)),
-  };
-}
-
-function subscribe(
-  nc: NatsConnection,
-  failed: FailureLog,
-  subject: string,
-  ...[handler, queue]: Parameters<SubscribeTo>
-): Subscription {
-  const subscription = nc.subscribe(subject, {
-    ...(queue === undefined ? {} : { queue }),
-    callback: (error, raw) => {
-      if (error) return failed(error, subject);
-      const failedBy = (failure: unknown) => failed(failure, raw.subject);
-      try {
-        handler(messageOf(raw))?.catch(failedBy);
-      } catch (failure) {
-        failedBy(failure);
-      }
-    },
-  });
-  return { stop: () => subscription.unsubscribe() };
-}
-
-/** What the pull loop needs of the client, so that it stays apart from it. */
-function connectionFor(
-  nc: NatsConnection,
-  {
-    inboxPrefix,
-    log,
-    onStatus,
-    routeOf,
-  }: Pick<Connection, 'log' | 'onStatus'> & {
-    inboxPrefix: string;
-    routeOf: (subject: string) => string;
-  },
-): Connection {
-  return {
-    log,
-    onStatus,
-    createInbox: () => `${inboxPrefix}.${nuid.next()}`,
-    publish: (subject, data, reply) =>
-      nc.publish(routeOf(subject), data, reply === undefined ? {} : { reply }),
-    listen: (subject, handler) => {
-      const subscription = nc.subscribe(subject, {
-        callback: (error, raw) => {
-          if (error)
-            return log.error({ err: error, subject }, 'could not receive the answers to a pull');
-          const status = raw.headers?.code ?? 0;
-          handler({
-            message: messageOf(raw),
-            reply: raw.reply ?? '',
-            status,
-            description: raw.headers?.description ?? '',
-          });
-        },
-      });
-      return { stop: () => subscription.unsubscribe() };
-    },
-  };
-}
-
-/**
- * Announcements leave at the end of the turn of the event loop in which they are made, signed
- * together: a thousand rechecks are some sixty signatures to make and to verify. Where nothing is
- * announced, all leaves at once.
- */
-function createSigned(announce: Announce | undefined) {
-  type Leaving = Announcement & {
-    readonly send: (headers: Headers) => void;
-    readonly fail: (error: unknown) => void;
-  };
-  let gathered: Leaving[] = [];
-  const leave = (): void => {
-    const all = gathered;
-    gathered = [];
-    if (all.length === 0 || !announce) return;
-    for (const [nth, headers] of announce(all).entries()) {
-      try {
-        all[nth]?.send(headers);
-      } catch (error) {
-        all[nth]?.fail(error);
-      }
-    }
-  };
-  return {
-    leave,
-    send: (
-      { subject, data }: Announcement,
-      send: (headers?: Headers) => void,
-      fail: (error: unknown) => void,
-    ): void => {
-      if (!announce || !isAnnounced(subject)) {
-        send();
-        return;
-      }
-      if (gathered.length === 0) setImmediate(leave);
-      gathered.push({ subject, data, send, fail });
-    },
-  };
-}
-
-async function dial(options: BusOptions, failed: FailedDial): ReturnType<typeof dialWithRetries> {
-  const { name, inboxPrefix, firstConnectionMs } = options;
-  const patience = firstConnectionMs === undefined ? [] : [AbortSignal.timeout(firstConnectionMs)];
-  const signal = AbortSignal.any([...patience, ...(options.signal ? [options.signal] : [])]);
-  const more = {
-    name,
-    ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
-    pingInterval: 2_000,
-    maxPingOut: 2,
-  };
-  try {
-    return await dialWithRetries(options, more, failed, signal);
-  } catch (error) {
-    if (patience[0]?.aborted)
-      throw new Error(`the bus at ${options.url} did not answer within ${firstConnectionMs} ms`, {
-        cause: error,
-      });
-    throw error;
-  }
-}
-
 /** Connects once, to check an address: `connectBus` would retry. @throws the reason. */
 export async function connectOnce(entrance: BusEntry): Promise<void> {
   const nc = await dialOnce(entrance, { reconnect: false });
@@ -437,4 +287,154 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       return closing;
     },
   };
+}
+
+async function dial(options: BusOptions, failed: FailedDial): ReturnType<typeof dialWithRetries> {
+  const { name, inboxPrefix, firstConnectionMs } = options;
+  const patience = firstConnectionMs === undefined ? [] : [AbortSignal.timeout(firstConnectionMs)];
+  const signal = AbortSignal.any([...patience, ...(options.signal ? [options.signal] : [])]);
+  const more = {
+    name,
+    ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
+    pingInterval: 2_000,
+    maxPingOut: 2,
+  };
+  try {
+    return await dialWithRetries(options, more, failed, signal);
+  } catch (error) {
+    if (patience[0]?.aborted)
+      throw new Error(`the bus at ${options.url} did not answer within ${firstConnectionMs} ms`, {
+        cause: error,
+      });
+    throw error;
+  }
+}
+
+/**
+ * Announcements leave at the end of the turn of the event loop in which they are made, signed
+ * together: a thousand rechecks are some sixty signatures to make and to verify. Where nothing is
+ * announced, all leaves at once.
+ */
+function createSigned(announce: Announce | undefined) {
+  type Leaving = Announcement & {
+    readonly send: (headers: Headers) => void;
+    readonly fail: (error: unknown) => void;
+  };
+  let gathered: Leaving[] = [];
+  const leave = (): void => {
+    const all = gathered;
+    gathered = [];
+    if (all.length === 0 || !announce) return;
+    for (const [nth, headers] of announce(all).entries()) {
+      try {
+        all[nth]?.send(headers);
+      } catch (error) {
+        all[nth]?.fail(error);
+      }
+    }
+  };
+  return {
+    leave,
+    send: (
+      { subject, data }: Announcement,
+      send: (headers?: Headers) => void,
+      fail: (error: unknown) => void,
+    ): void => {
+      if (!announce || !isAnnounced(subject)) {
+        send();
+        return;
+      }
+      if (gathered.length === 0) setImmediate(leave);
+      gathered.push({ subject, data, send, fail });
+    },
+  };
+}
+
+/** What the pull loop needs of the client, so that it stays apart from it. */
+function connectionFor(
+  nc: NatsConnection,
+  {
+    inboxPrefix,
+    log,
+    onStatus,
+    routeOf,
+  }: Pick<Connection, 'log' | 'onStatus'> & {
+    inboxPrefix: string;
+    routeOf: (subject: string) => string;
+  },
+): Connection {
+  return {
+    log,
+    onStatus,
+    createInbox: () => `${inboxPrefix}.${nuid.next()}`,
+    publish: (subject, data, reply) =>
+      nc.publish(routeOf(subject), data, reply === undefined ? {} : { reply }),
+    listen: (subject, handler) => {
+      const subscription = nc.subscribe(subject, {
+        callback: (error, raw) => {
+          if (error)
+            return log.error({ err: error, subject }, 'could not receive the answers to a pull');
+          const status = raw.headers?.code ?? 0;
+          handler({
+            message: messageOf(raw),
+            reply: raw.reply ?? '',
+            status,
+            description: raw.headers?.description ?? '',
+          });
+        },
+      });
+      return { stop: () => subscription.unsubscribe() };
+    },
+  };
+}
+
+type RawMessage = {
+  subject: string;
+  data: Uint8Array;
+  reply?: string | undefined;
+  headers?: MsgHdrs | undefined;
+  respond: (data: Uint8Array | string, options?: object) => boolean;
+};
+
+function messageOf(raw: RawMessage): Message {
+  return {
+    subject: raw.subject,
+    data: raw.data,
+    reply: raw.reply || undefined,
+    header: (name) => raw.headers?.get(name) || undefined,
+    respond: (data, headers) => raw.respond(data, headersOf(headers)),
+  };
+}
+
+function headersOf(of: Headers | undefined): { headers: MsgHdrs } | Record<never, never> {
+  if (of === undefined) return {};
+  const made = createHeaders();
+  for (const [name, value] of Object.entries(of)) made.set(name, value);
+  return { headers: made };
+}
+
+type SubscribeTo = (
+  handler: (message: Message) => void | Promise<void>,
+  queue?: string,
+) => Subscription;
+
+function subscribe(
+  nc: NatsConnection,
+  failed: FailureLog,
+  subject: string,
+  ...[handler, queue]: Parameters<SubscribeTo>
+): Subscription {
+  const subscription = nc.subscribe(subject, {
+    ...(queue === undefined ? {} : { queue }),
+    callback: (error, raw) => {
+      if (error) return failed(error, subject);
+      const failedBy = (failure: unknown) => failed(failure, raw.subject);
+      try {
+        handler(messageOf(raw))?.catch(failedBy);
+      } catch (failure) {
+        failedBy(failure);
+      }
+    },
+  });
+  return { stop: () => subscription.unsubscribe() };
 }

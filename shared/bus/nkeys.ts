@@ -37,67 +37,9 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const privateHeader = Buffer.from('302e020100300506032b657004220420', 'hex');
 const publicHeader = Buffer.from('302a300506032b6570032100', 'hex');
 
-function toBase32(bytes: Uint8Array): string {
-  let text = '';
-  let bits = 0;
-  let value = 0;
-  for (const byte of bytes) {
-    value = ((value << 8) | byte) & 0xffff;
-    bits += 8;
-    while (bits >= 5) {
-      bits -= 5;
-      text += alphabet.charAt((value >>> bits) & 31);
-    }
-  }
-  return bits > 0 ? text + alphabet.charAt((value << (5 - bits)) & 31) : text;
-}
-
-function fromBase32(text: string): Buffer {
-  const bytes: number[] = [];
-  let bits = 0;
-  let value = 0;
-  for (const letter of text) {
-    const digit = alphabet.indexOf(letter);
-    if (digit < 0) throw new Error('not an nkey: a character outside base32');
-    value = ((value << 5) | digit) & 0xffff;
-    bits += 5;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes.push((value >>> bits) & 255);
-    }
-  }
-  return Buffer.from(bytes);
-}
-
-function crc16(bytes: Uint8Array): number {
-  let crc = 0;
-  for (const byte of bytes) {
-    crc ^= byte << 8;
-    for (let bit = 0; bit < 8; bit++)
-      crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
-  }
-  return crc;
-}
-
-function encode(head: readonly number[], raw: Uint8Array): string {
-  const body = Buffer.concat([Buffer.from(head), raw]);
-  const crc = crc16(body);
-  return toBase32(Buffer.concat([body, Buffer.from([crc & 255, crc >>> 8])]));
-}
-
-function decode(text: string, headLength: number): { head: Buffer; raw: Buffer } {
-  const bytes = fromBase32(text);
-  if (bytes.length !== headLength + 34) throw new Error('not an nkey: wrong length');
-  const body = bytes.subarray(0, -2);
-  if (crc16(body) !== bytes.readUInt16LE(bytes.length - 2))
-    throw new Error('not an nkey: the checksum does not fit');
-  return { head: body.subarray(0, headLength), raw: body.subarray(headLength) };
-}
-
-function kindOf(prefix: number): KeyKind {
-  for (const kind of ['operator', 'account', 'user'] as const)
-    if (prefixes[kind] === prefix) return kind;
-  throw new Error('not an nkey of an operator, account or user');
+/** The key derived from these 32 bytes. */
+export function keyFromBytes(kind: KeyKind, raw: Uint8Array): Key {
+  return keyFromRaw(kind, Buffer.from(raw));
 }
 
 function keyFromRaw(kind: KeyKind, raw: Buffer): Key {
@@ -118,9 +60,35 @@ function keyFromRaw(kind: KeyKind, raw: Buffer): Key {
   });
 }
 
-/** The key derived from these 32 bytes. */
-export function keyFromBytes(kind: KeyKind, raw: Uint8Array): Key {
-  return keyFromRaw(kind, Buffer.from(raw));
+function encode(head: readonly number[], raw: Uint8Array): string {
+  const body = Buffer.concat([Buffer.from(head), raw]);
+  const crc = crc16(body);
+  return toBase32(Buffer.concat([body, Buffer.from([crc & 255, crc >>> 8])]));
+}
+
+function crc16(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++)
+      crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
+  }
+  return crc;
+}
+
+function toBase32(bytes: Uint8Array): string {
+  let text = '';
+  let bits = 0;
+  let value = 0;
+  for (const byte of bytes) {
+    value = ((value << 8) | byte) & 0xffff;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += alphabet.charAt((value >>> bits) & 31);
+    }
+  }
+  return bits > 0 ? text + alphabet.charAt((value << (5 - bits)) & 31) : text;
 }
 
 export function createKey(kind: KeyKind): Key {
@@ -141,25 +109,43 @@ export function keyFromSeed(seed: string, expected?: KeyKind): Key {
   return keyFromRaw(kind, raw);
 }
 
+function decode(text: string, headLength: number): { head: Buffer; raw: Buffer } {
+  const bytes = fromBase32(text);
+  if (bytes.length !== headLength + 34) throw new Error('not an nkey: wrong length');
+  const body = bytes.subarray(0, -2);
+  if (crc16(body) !== bytes.readUInt16LE(bytes.length - 2))
+    throw new Error('not an nkey: the checksum does not fit');
+  return { head: body.subarray(0, headLength), raw: body.subarray(headLength) };
+}
+
+function fromBase32(text: string): Buffer {
+  const bytes: number[] = [];
+  let bits = 0;
+  let value = 0;
+  for (const letter of text) {
+    const digit = alphabet.indexOf(letter);
+    if (digit < 0) throw new Error('not an nkey: a character outside base32');
+    value = ((value << 5) | digit) & 0xffff;
+    bits += 5;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes.push((value >>> bits) & 255);
+    }
+  }
+  return Buffer.from(bytes);
+}
+
+function kindOf(prefix: number): KeyKind {
+  for (const kind of ['operator', 'account', 'user'] as const)
+    if (prefixes[kind] === prefix) return kind;
+  throw new Error('not an nkey of an operator, account or user');
+}
+
 /**
  * A verifier meets the same few senders; the limit only keeps made-up senders from filling the
  * memory.
  */
 const openKeys = createRecentCache<string, ReturnType<typeof createPublicKey>>(4_096);
-
-function publicKeyOf(id: string): ReturnType<typeof createPublicKey> {
-  const known = openKeys.find(id);
-  if (known !== undefined) return known;
-  const { head, raw } = decode(id, 1);
-  kindOf(head[0] ?? -1);
-  const made = createPublicKey({
-    key: Buffer.concat([publicHeader, raw]),
-    format: 'der',
-    type: 'spki',
-  });
-  openKeys.keep(id, made);
-  return made;
-}
 
 /** Whether `id` is a well-formed public nkey, of the given kind if one is given. */
 export function isKeyId(id: string, kind?: KeyKind): boolean {
@@ -178,28 +164,21 @@ export function verify(id: string, signature: Uint8Array, bytes: Uint8Array): bo
   );
 }
 
+function publicKeyOf(id: string): ReturnType<typeof createPublicKey> {
+  const known = openKeys.find(id);
+  if (known !== undefined) return known;
+  const { head, raw } = decode(id, 1);
+  kindOf(head[0] ?? -1);
+  const made = createPublicKey({
+    key: Buffer.concat([publicHeader, raw]),
+    format: 'der',
+    type: 'spki',
+  });
+  openKeys.keep(id, made);
+  return made;
+}
+
 // JWTs
-
-type Claims = { readonly [claim: string]: unknown };
-
-function seconds(ms: number): number {
-  return Math.floor(ms / 1000);
-}
-
-function part(value: unknown): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64url');
-}
-
-function mint(
-  issuer: Key,
-  claims: { name: string; sub: string; exp?: number; nats: Claims },
-  now: number,
-): string {
-  const body = { ...claims, iat: seconds(now), iss: issuer.id };
-  const jti = toBase32(createHash('sha512-256').update(JSON.stringify(body)).digest());
-  const unsigned = `${part({ typ: 'JWT', alg: 'ed25519-nkey' })}.${part({ ...body, jti })}`;
-  return `${unsigned}.${Buffer.from(issuer.sign(Buffer.from(unsigned))).toString('base64url')}`;
-}
 
 export function mintOperator(
   of: { name: string; operator: Key; systemAccount: string },
@@ -214,6 +193,27 @@ export function mintOperator(
     },
     now,
   );
+}
+
+type Claims = { readonly [claim: string]: unknown };
+
+function mint(
+  issuer: Key,
+  claims: { name: string; sub: string; exp?: number; nats: Claims },
+  now: number,
+): string {
+  const body = { ...claims, iat: seconds(now), iss: issuer.id };
+  const jti = toBase32(createHash('sha512-256').update(JSON.stringify(body)).digest());
+  const unsigned = `${part({ typ: 'JWT', alg: 'ed25519-nkey' })}.${part({ ...body, jti })}`;
+  return `${unsigned}.${Buffer.from(issuer.sign(Buffer.from(unsigned))).toString('base64url')}`;
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
+function part(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
 /**
@@ -352,13 +352,13 @@ export function withRevocations(
 
 export type Credentials = { readonly jwt: string; readonly seed: string };
 
-function block(title: string, text: string): string {
-  return `-----BEGIN ${title}-----\n${text}\n------END ${title}------\n`;
-}
-
 /** The text of a credentials file as every NATS client reads it. */
 export function formatCredentials(of: Credentials): string {
   return `${block('NATS USER JWT', of.jwt)}\n${block('USER NKEY SEED', of.seed)}`;
+}
+
+function block(title: string, text: string): string {
+  return `-----BEGIN ${title}-----\n${text}\n------END ${title}------\n`;
 }
 
 /** @throws when one of the two blocks is missing. */

@@ -73,15 +73,6 @@ export type DeliverPings = (waiting: readonly SpooledPing[]) => Promise<HandedOv
 
 export class SpoolFull extends Error {}
 
-/** On disk, as in addresses, a ping is called beat: files outlive releases. */
-const entryShape = z
-  .object({
-    organisation: z.uuid(),
-    monitor: z.uuid(),
-    beat: pingMessage,
-    uncorrected: z.literal(true).exactOptional(),
-  })
-  .transform(({ beat, ...entry }) => ({ ...entry, ping: beat }));
 /**
  * How many are being delivered at a time. In sequence they would take as many round trips, and the
  * last would appear late.
@@ -93,31 +84,6 @@ const maxBytes = 256 * 1024 * 1024;
  * would grow until it is full.
  */
 const largeBytes = 8 * 1024 * 1024;
-
-async function syncFolderOf(path: string): Promise<void> {
-  const folder = await open(dirname(path), 'r');
-  await folder.sync().finally(() => folder.close());
-}
-
-function lineOf({ ping, ...entry }: SpooledPing): string {
-  return `${JSON.stringify({ ...entry, beat: ping })}\n`;
-}
-
-function readEntries(text: string, log: Log): SpooledPing[] {
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .flatMap((line) => {
-      try {
-        return [entryShape.parse(JSON.parse(line))];
-      } catch (error) {
-        // Only a line that a crash cut off is unreadable, and no caller was told that its ping is
-        // stored.
-        log.warn({ err: error }, 'dropped an unreadable ping from the disk');
-        return [];
-      }
-    });
-}
 
 export async function openPingSpool(path: string, log: Log): Promise<PingSpool> {
   makeFolder(dirname(path));
@@ -258,4 +224,39 @@ export async function openPingSpool(path: string, log: Log): Promise<PingSpool> 
       await file.close();
     },
   };
+}
+
+async function syncFolderOf(path: string): Promise<void> {
+  const folder = await open(dirname(path), 'r');
+  await folder.sync().finally(() => folder.close());
+}
+
+/** On disk, as in addresses, a ping is called beat: files outlive releases. */
+const entryShape = z
+  .object({
+    organisation: z.uuid(),
+    monitor: z.uuid(),
+    beat: pingMessage,
+    uncorrected: z.literal(true).exactOptional(),
+  })
+  .transform(({ beat, ...entry }) => ({ ...entry, ping: beat }));
+
+function readEntries(text: string, log: Log): SpooledPing[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .flatMap((line) => {
+      try {
+        return [entryShape.parse(JSON.parse(line))];
+      } catch (error) {
+        // Only a line that a crash cut off is unreadable, and no caller was told that its ping is
+        // stored.
+        log.warn({ err: error }, 'dropped an unreadable ping from the disk');
+        return [];
+      }
+    });
+}
+
+function lineOf({ ping, ...entry }: SpooledPing): string {
+  return `${JSON.stringify({ ...entry, beat: ping })}\n`;
 }

@@ -61,25 +61,6 @@ const maxRemembered = 20_000;
 const sampleSize = 3;
 const atOnce = 100;
 
-function parse(data: Uint8Array): PingState | undefined {
-  if (data.length === 0) return undefined;
-  try {
-    const read = pingStateMessage.safeParse(jsonOf(data));
-    return read.success ? read.data : undefined;
-  } catch {
-    return undefined; // Its writer cannot be asked; an unreadable record counts as none.
-  }
-}
-
-/** Whether the bus has less than what was written to it. */
-function lags(there: PingState | undefined, written: PingState): boolean {
-  return (
-    there === undefined ||
-    (written.good?.at ?? 0) > (there.good?.at ?? 0) ||
-    (written.bad?.at ?? 0) > (there.bad?.at ?? 0)
-  );
-}
-
 export function createPingRecords(
   bus: Bus,
   options: { readonly timeoutMs?: number } = {},
@@ -187,6 +168,25 @@ export function createPingRecords(
       isDoubtful = false;
     },
   };
+}
+
+function parse(data: Uint8Array): PingState | undefined {
+  if (data.length === 0) return undefined;
+  try {
+    const read = pingStateMessage.safeParse(jsonOf(data));
+    return read.success ? read.data : undefined;
+  } catch {
+    return undefined; // Its writer cannot be asked; an unreadable record counts as none.
+  }
+}
+
+/** Whether the bus has less than what was written to it. */
+function lags(there: PingState | undefined, written: PingState): boolean {
+  return (
+    there === undefined ||
+    (written.good?.at ?? 0) > (there.good?.at ?? 0) ||
+    (written.bad?.at ?? 0) > (there.bad?.at ?? 0)
+  );
 }
 
 /** The owner of a key, and until when it counts. */
@@ -303,6 +303,8 @@ const busDoubtfulMs = 5_000;
 /** No job sends this many pings of one monitor at once. */
 const maxAtOnce = 100;
 
+const ok = reply(200, 'OK');
+
 function reply(
   status: number,
   text: string,
@@ -310,15 +312,8 @@ function reply(
 ): PingReply {
   return { status, text, headers };
 }
-
-const ok = reply(200, 'OK');
 const unknown = reply(404, 'Not found');
 const methods = 'GET, HEAD, POST';
-
-/** The body as text that a database can hold. */
-function textOf(body: Uint8Array): string {
-  return new TextDecoder().decode(body.subarray(0, keptBodyBytes)).replaceAll('\0', '\ufffd');
-}
 
 export function createPingIntake(dependencies: PingIntakeDependencies): PingIntake {
   const { pingBus, forwarding, spool, findKey, ear, clock, log } = dependencies;
@@ -505,4 +500,9 @@ export function createPingIntake(dependencies: PingIntakeDependencies): PingInta
       await spool.close();
     },
   };
+}
+
+/** The body as text that a database can hold. */
+function textOf(body: Uint8Array): string {
+  return new TextDecoder().decode(body.subarray(0, keptBodyBytes)).replaceAll('\0', '\ufffd');
 }

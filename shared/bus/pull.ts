@@ -74,27 +74,6 @@ const silentMs = 2 * heartbeatMs + 500;
 /** How long after a stop the bus may still answer earlier polls. */
 export const lastAnswerMs = 1_000;
 
-/**
- * $JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<ns since the epoch>.<pending>; a
- * domain and account may precede the stream.
- */
-function deliveredOf(connection: Connection, { message, reply }: PullAnswer): Delivered {
-  const tokens = reply.split('.');
-  const at = tokens.length > 9 ? 2 : 0;
-  const say = (text: string) => connection.publish(reply, text);
-  return {
-    ...message,
-    deliveries: Number(tokens[4 + at]),
-    seq: Number(tokens[5 + at]),
-    delivery: Number(tokens[6 + at]),
-    storedAt: Math.floor(Number(tokens[7 + at]) / 1e6),
-    pending: Number(tokens[8 + at]),
-    ack: () => say('+ACK'),
-    nak: (delayMs) => say(`-NAK {"delay":${delayMs * 1_000_000}}`),
-    working: () => say('+WPI'),
-  };
-}
-
 export function startPull(connection: Connection, options: PullOptions): Pull {
   const { log } = connection;
   const stopping = new AbortController();
@@ -247,5 +226,26 @@ export function startPull(connection: Connection, options: PullOptions): Pull {
       await ended;
       subscription.stop();
     },
+  };
+}
+
+/**
+ * $JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<ns since the epoch>.<pending>; a
+ * domain and account may precede the stream.
+ */
+function deliveredOf(connection: Connection, { message, reply }: PullAnswer): Delivered {
+  const tokens = reply.split('.');
+  const at = tokens.length > 9 ? 2 : 0;
+  const say = (text: string) => connection.publish(reply, text);
+  return {
+    ...message,
+    deliveries: Number(tokens[4 + at]),
+    seq: Number(tokens[5 + at]),
+    delivery: Number(tokens[6 + at]),
+    storedAt: Math.floor(Number(tokens[7 + at]) / 1e6),
+    pending: Number(tokens[8 + at]),
+    ack: () => say('+ACK'),
+    nak: (delayMs) => say(`-NAK {"delay":${delayMs * 1_000_000}}`),
+    working: () => say('+WPI'),
   };
 }

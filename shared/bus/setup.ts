@@ -10,20 +10,6 @@ import { keyFromSeed, parseCredentials } from './nkeys.ts';
  * own to the local service.
  */
 
-/** A mistyped seed is found here by its checksum, and not by whoever signs first. */
-function seedOf(kind: 'account' | 'operator', form: RegExp) {
-  return z
-    .string()
-    .regex(form, { error: `must be the seed of an ${kind} nkey`, abort: true })
-    .refine((seed) => {
-      try {
-        return keyFromSeed(seed, kind).id !== '';
-      } catch {
-        return false; // What it says of its insides would not help whoever mistyped it.
-      }
-    }, `is not a seed of an ${kind}: its checksum does not fit, copy it again`);
-}
-
 const credentials = z
   .string()
   .includes('NATS USER JWT', { error: 'must be the text of a NATS credentials file', abort: true })
@@ -88,6 +74,20 @@ export const busFields = {
   NATS_SYSTEM_CREDENTIALS: credentials,
 } as const;
 
+/** A mistyped seed is found here by its checksum, and not by whoever signs first. */
+function seedOf(kind: 'account' | 'operator', form: RegExp) {
+  return z
+    .string()
+    .regex(form, { error: `must be the seed of an ${kind} nkey`, abort: true })
+    .refine((seed) => {
+      try {
+        return keyFromSeed(seed, kind).id !== '';
+      } catch {
+        return false; // What it says of its insides would not help whoever mistyped it.
+      }
+    }, `is not a seed of an ${kind}: its checksum does not fit, copy it again`);
+}
+
 /**
  * A bus of one's own, written down: a configuration of nats-server for each of its machines, and
  * the coordinators' settings. Operator mode, TLS first, and streams on every machine. Pure, except
@@ -114,94 +114,6 @@ export type SetupKeys = {
 };
 
 export type SetupFile = { readonly file: string; readonly text: string };
-
-const defaultPort = 443;
-
-function portOf(address: string): number {
-  return Number(/:(\d+)$/.exec(address)?.[1] ?? defaultPort);
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text);
-}
-
-function clusterOf({ routes }: BusPlan, index: number, password: string): string {
-  const others = routes.map((route) => `    nats-route://antipode:${password}@${route}`);
-  return `
-# The machines among themselves. These lines travel in the clear: a network of your own (a VPC, WireGuard), or give this block a tls {} of its own.
-cluster {
-  name: antipode
-  listen: ${quoted(`0.0.0.0:${portOf(routes[index] ?? '')}`)}
-  authorization { user: antipode, password: ${quoted(password)}, timeout: 5 }
-  # What the machines tell others of themselves would name addresses that clients cannot reach.
-  no_advertise: true
-  routes: [
-${others.join('\n')}
-  ]
-}
-`;
-}
-
-function configurationOf(
-  plan: BusPlan,
-  identity: BusIdentity,
-  index: number,
-  password: string,
-): string {
-  const { addresses, listen, data, certificate, key } = plan;
-  const count = addresses.length;
-  return `# Machine ${index + 1} of ${count} of the bus. Needs nats-server ${leastServers} or newer: Debian 12's refuses TLS first, and older ones have known holes.
-# Start: nats-server -c nats-${index + 1}.conf, as a user of its own that may write ${data}.
-server_name: nats-${index + 1}
-listen: ${quoted(`${listen}:${portOf(addresses[index] ?? '')}`)}
-# TLS before the first word. The certificate names the host of ${addresses[index]}; after its renewal: start nats-server again, one machine after the other.
-tls { cert_file: ${quoted(certificate)}, key_file: ${quoted(key)}, handshake_first: true }
-max_connections: 10000
-write_deadline: "5s"
-# Whom it lets in: who was signed below this operator. No monitoring port, no leaf nodes, no websocket.
-operator: ${identity.operatorJwt}
-system_account: ${identity.systemAccount}
-resolver { type: full, dir: ${quoted(`${data}/accounts`)}, allow_delete: true, interval: "10s" }
-resolver_preload {
-  ${identity.systemAccount}: ${identity.systemJwt}
-  ${identity.account}: ${identity.accountJwt}
-}
-jetstream { store_dir: ${quoted(`${data}/store`)}, max_file_store: 20GB, sync_interval: "1s" }
-${count > 1 ? clusterOf(plan, index, password) : ''}`;
-}
-
-/** A credentials file as one line, which every reader of settings files takes. */
-function inOneLine(credentials: string): string {
-  return credentials.trim().replaceAll(/\s*\n\s*/g, ' ');
-}
-
-function settingsOf(
-  { addresses }: BusPlan,
-  { identity, secretKey, secretKeyPrevious }: SetupKeys,
-): string {
-  return `# The coordinators' settings, for all of them the same. Mode 600: anyone with this file can act as the bus. Keep a copy that is not on these machines.
-# Read by systemd (EnvironmentFile), docker and podman (--env-file), and node --env-file; no value is in quotes.
-
-# To be filled in: the database, the address that people and probes reach, and the bus's authority where it is your own.
-DATABASE_URL=
-BASE_URL=
-#NATS_CA_FILE=/etc/antipode/bus-authority.pem
-# The proxies before the coordinators, which must write X-Forwarded-For; the unit for systemd and the compose file name the one on their own machine.
-#TRUSTED_PROXIES=loopback
-
-# What secrets in the database lie under. Without it no backup can be opened.
-SECRET_KEY=${secretKey}
-${secretKeyPrevious === undefined ? '' : `SECRET_KEY_PREVIOUS=${secretKeyPrevious}\n`}
-NATS_URL=${addresses.join(',')}
-NATS_TLS_FIRST=true
-NATS_REPLICAS=${addresses.length}
-NATS_ACCOUNT_PUBLIC=${identity.account}
-NATS_ACCOUNT_SEED=${identity.accountSeed}
-NATS_OPERATOR_SEED=${identity.operatorSeed}
-NATS_CREDENTIALS=${inOneLine(identity.coordinatorCredentials)}
-NATS_SYSTEM_CREDENTIALS=${inOneLine(identity.systemCredentials)}
-`;
-}
 
 /** Of a new bus: every call makes another one, and they are kept nowhere else than in its files. */
 export function newSetupKeys(now: number): SetupKeys {
@@ -237,6 +149,18 @@ export function setupKeysIn(settings: Readonly<Record<string, string | undefined
   return { identity, secretKey: kept.SECRET_KEY, secretKeyPrevious: kept.SECRET_KEY_PREVIOUS };
 }
 
+/** The files of a bus. */
+export function setUpBus(plan: BusPlan, keys: SetupKeys): readonly SetupFile[] {
+  const password = routesPasswordOf(keys.identity);
+  return [
+    ...plan.addresses.map((_, index) => ({
+      file: `nats-${index + 1}.conf`,
+      text: configurationOf(plan, keys.identity, index, password),
+    })),
+    { file: 'coordinator.env', text: settingsOf(plan, keys) },
+  ];
+}
+
 /**
  * What the machines of a bus show one another. It follows from the bus's keys: a machine that was
  * lost and written down again finds the others, which still have theirs from before. Letters and
@@ -249,14 +173,90 @@ function routesPasswordOf({ accountSeed }: BusIdentity): string {
     .slice(0, 48);
 }
 
-/** The files of a bus. */
-export function setUpBus(plan: BusPlan, keys: SetupKeys): readonly SetupFile[] {
-  const password = routesPasswordOf(keys.identity);
-  return [
-    ...plan.addresses.map((_, index) => ({
-      file: `nats-${index + 1}.conf`,
-      text: configurationOf(plan, keys.identity, index, password),
-    })),
-    { file: 'coordinator.env', text: settingsOf(plan, keys) },
-  ];
+function configurationOf(
+  plan: BusPlan,
+  identity: BusIdentity,
+  index: number,
+  password: string,
+): string {
+  const { addresses, listen, data, certificate, key } = plan;
+  const count = addresses.length;
+  return `# Machine ${index + 1} of ${count} of the bus. Needs nats-server ${leastServers} or newer: Debian 12's refuses TLS first, and older ones have known holes.
+# Start: nats-server -c nats-${index + 1}.conf, as a user of its own that may write ${data}.
+server_name: nats-${index + 1}
+listen: ${quoted(`${listen}:${portOf(addresses[index] ?? '')}`)}
+# TLS before the first word. The certificate names the host of ${addresses[index]}; after its renewal: start nats-server again, one machine after the other.
+tls { cert_file: ${quoted(certificate)}, key_file: ${quoted(key)}, handshake_first: true }
+max_connections: 10000
+write_deadline: "5s"
+# Whom it lets in: who was signed below this operator. No monitoring port, no leaf nodes, no websocket.
+operator: ${identity.operatorJwt}
+system_account: ${identity.systemAccount}
+resolver { type: full, dir: ${quoted(`${data}/accounts`)}, allow_delete: true, interval: "10s" }
+resolver_preload {
+  ${identity.systemAccount}: ${identity.systemJwt}
+  ${identity.account}: ${identity.accountJwt}
+}
+jetstream { store_dir: ${quoted(`${data}/store`)}, max_file_store: 20GB, sync_interval: "1s" }
+${count > 1 ? clusterOf(plan, index, password) : ''}`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
+
+const defaultPort = 443;
+
+function portOf(address: string): number {
+  return Number(/:(\d+)$/.exec(address)?.[1] ?? defaultPort);
+}
+
+function clusterOf({ routes }: BusPlan, index: number, password: string): string {
+  const others = routes.map((route) => `    nats-route://antipode:${password}@${route}`);
+  return `
+# The machines among themselves. These lines travel in the clear: a network of your own (a VPC, WireGuard), or give this block a tls {} of its own.
+cluster {
+  name: antipode
+  listen: ${quoted(`0.0.0.0:${portOf(routes[index] ?? '')}`)}
+  authorization { user: antipode, password: ${quoted(password)}, timeout: 5 }
+  # What the machines tell others of themselves would name addresses that clients cannot reach.
+  no_advertise: true
+  routes: [
+${others.join('\n')}
+  ]
+}
+`;
+}
+
+function settingsOf(
+  { addresses }: BusPlan,
+  { identity, secretKey, secretKeyPrevious }: SetupKeys,
+): string {
+  return `# The coordinators' settings, for all of them the same. Mode 600: anyone with this file can act as the bus. Keep a copy that is not on these machines.
+# Read by systemd (EnvironmentFile), docker and podman (--env-file), and node --env-file; no value is in quotes.
+
+# To be filled in: the database, the address that people and probes reach, and the bus's authority where it is your own.
+DATABASE_URL=
+BASE_URL=
+#NATS_CA_FILE=/etc/antipode/bus-authority.pem
+# The proxies before the coordinators, which must write X-Forwarded-For; the unit for systemd and the compose file name the one on their own machine.
+#TRUSTED_PROXIES=loopback
+
+# What secrets in the database lie under. Without it no backup can be opened.
+SECRET_KEY=${secretKey}
+${secretKeyPrevious === undefined ? '' : `SECRET_KEY_PREVIOUS=${secretKeyPrevious}\n`}
+NATS_URL=${addresses.join(',')}
+NATS_TLS_FIRST=true
+NATS_REPLICAS=${addresses.length}
+NATS_ACCOUNT_PUBLIC=${identity.account}
+NATS_ACCOUNT_SEED=${identity.accountSeed}
+NATS_OPERATOR_SEED=${identity.operatorSeed}
+NATS_CREDENTIALS=${inOneLine(identity.coordinatorCredentials)}
+NATS_SYSTEM_CREDENTIALS=${inOneLine(identity.systemCredentials)}
+`;
+}
+
+/** A credentials file as one line, which every reader of settings files takes. */
+function inOneLine(credentials: string): string {
+  return credentials.trim().replaceAll(/\s*\n\s*/g, ' ');
 }

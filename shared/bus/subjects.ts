@@ -7,14 +7,6 @@ import type { ConsumerOptions, StreamOptions } from './jetstream.ts';
  */
 export type PingPlace = Continent | 'coordinator';
 
-function pingPlaceToken(place: PingPlace): string {
-  return place === 'coordinator' ? place : continentToken(place);
-}
-
-function assignedIn(place: string): string {
-  return isContinent(place) ? `assign.${continentToken(place)}` : `assign.private.${place}`;
-}
-
 /**
  * Every name on the bus, as functions, so each is spelled once. Arguments are ids, partitions and
  * fingerprints: never user text.
@@ -78,6 +70,14 @@ export const subjects = {
   allReceiverKeys: 'earkeys.*',
 } as const;
 
+function assignedIn(place: string): string {
+  return isContinent(place) ? `assign.${continentToken(place)}` : `assign.private.${place}`;
+}
+
+function pingPlaceToken(place: PingPlace): string {
+  return place === 'coordinator' ? place : continentToken(place);
+}
+
 export type InBucket = {
   readonly partition: number | '*';
   readonly bucket: number | '*';
@@ -92,20 +92,20 @@ export type BucketSubject = {
   readonly item: string;
 };
 
-/** The place of an assignment's subject, and what follows it. */
-function withinPlace(subject: string): readonly (string | undefined)[] {
-  const [kind, first, ...rest] = subject.split('.');
-  if (kind !== 'assign' || first === 'marker') return [];
-  if (first === 'private') return rest;
-  return [continents.find((continent) => continentToken(continent) === first), ...rest];
-}
-
 /** Of an envelope or a delta; undefined for any other subject. */
 export function bucketSubject(subject: string): BucketSubject | undefined {
   const [place, partition, bucket, item, ...more] = withinPlace(subject);
   return place !== undefined && item !== undefined && more.length === 0
     ? { place, partition: Number(partition), bucket: Number(bucket), item }
     : undefined;
+}
+
+/** The place of an assignment's subject, and what follows it. */
+function withinPlace(subject: string): readonly (string | undefined)[] {
+  const [kind, first, ...rest] = subject.split('.');
+  if (kind !== 'assign' || first === 'marker') return [];
+  if (first === 'private') return rest;
+  return [continents.find((continent) => continentToken(continent) === first), ...rest];
 }
 
 /** Whether the item of a bucket is a monitor's delta, and no part. */

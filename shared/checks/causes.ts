@@ -37,6 +37,16 @@ const probeCauses = {
   probe_quarantined: { layer: 'probe', sentence: () => 'The probe is quarantined' },
 } satisfies Record<string, CauseRow>;
 
+/**
+ * The one sentence of a cause. For a class of a newer version, only its name. `by` is the address
+ * family that fails where both must answer.
+ */
+export function causeSentence(cause: Cause): string {
+  const sentence =
+    causeRow(cause)?.sentence(cause.params) ?? `Failed (${cause.class.replaceAll('_', ' ')})`;
+  return cause.params.by === undefined ? sentence : `${sentence} (${cause.params.by})`;
+}
+
 const rows: Readonly<Record<string, CauseRow>> = {
   ...probeCauses,
   ...connectionCauses,
@@ -56,16 +66,6 @@ const rows: Readonly<Record<string, CauseRow>> = {
  */
 function causeRow(cause: Cause): CauseRow | undefined {
   return Object.hasOwn(rows, cause.class) ? rows[cause.class] : undefined;
-}
-
-/**
- * The one sentence of a cause. For a class of a newer version, only its name. `by` is the address
- * family that fails where both must answer.
- */
-export function causeSentence(cause: Cause): string {
-  const sentence =
-    causeRow(cause)?.sentence(cause.params) ?? `Failed (${cause.class.replaceAll('_', ' ')})`;
-  return cause.params.by === undefined ? sentence : `${sentence} (${cause.params.by})`;
 }
 
 export function causeLayer(cause: Cause): Layer {

@@ -32,14 +32,6 @@ export type UnknownConfigKey = {
 };
 
 /**
- * The key that a user probably meant: the nearest spelling, or the only one that begins with it.
- */
-function meantBy(key: string, known: readonly string[]): string | null {
-  const begun = known.filter((one) => one.startsWith(`${key}_`));
-  return nearest(key, known) ?? (begun.length === 1 ? begun[0] : undefined) ?? null;
-}
-
-/**
  * Keys of a config that its kind of check does not use. They are kept and do nothing, so the user
  * gets a warning.
  */
@@ -58,6 +50,14 @@ export function unknownConfigKeys(
         sentence: `\`${key}\` is not used by ${kind} checks${meant === null ? '' : `; did you mean \`${meant}\`?`}`,
       };
     });
+}
+
+/**
+ * The key that a user probably meant: the nearest spelling, or the only one that begins with it.
+ */
+function meantBy(key: string, known: readonly string[]): string | null {
+  const begun = known.filter((one) => one.startsWith(`${key}_`));
+  return nearest(key, known) ?? (begun.length === 1 ? begun[0] : undefined) ?? null;
 }
 
 /** The behaviour when the key is omitted, for users. */

@@ -13,34 +13,6 @@ export type Secrets = { readonly [place: string]: string };
 
 type Path = readonly string[];
 
-/** A place as one text, in lower case, because header names are case-insensitive. */
-function placeOf(path: Path): string {
-  return path.join('/').toLowerCase();
-}
-
-function withValue(json: Json, path: Path, value: string): Json {
-  const [key, ...rest] = path;
-  if (key === undefined) return value;
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
-  return Object.fromEntries(
-    Object.entries(json).map(([name, inside]) => [
-      name,
-      name === key ? withValue(inside, rest, value) : inside,
-    ]),
-  );
-}
-
-function withValues(config: Config, values: readonly (readonly [Path, string])[]): Config {
-  return Object.fromEntries(
-    Object.entries(config).map(([name, json]) => [
-      name,
-      values
-        .filter(([path]) => path[0] === name)
-        .reduce<Json>((inside, [path, value]) => withValue(inside, path.slice(1), value), json),
-    ]),
-  );
-}
-
 /**
  * Splits a submitted config into what may be shown and the secrets. A mask keeps the stored secret
  * of that place; a mask without one is a fault, and `unknown` names its place as the user wrote it.
@@ -69,6 +41,34 @@ export function split(
     secrets,
     unknown,
   };
+}
+
+/** A place as one text, in lower case, because header names are case-insensitive. */
+function placeOf(path: Path): string {
+  return path.join('/').toLowerCase();
+}
+
+function withValues(config: Config, values: readonly (readonly [Path, string])[]): Config {
+  return Object.fromEntries(
+    Object.entries(config).map(([name, json]) => [
+      name,
+      values
+        .filter(([path]) => path[0] === name)
+        .reduce<Json>((inside, [path, value]) => withValue(inside, path.slice(1), value), json),
+    ]),
+  );
+}
+
+function withValue(json: Json, path: Path, value: string): Json {
+  const [key, ...rest] = path;
+  if (key === undefined) return value;
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  return Object.fromEntries(
+    Object.entries(json).map(([name, inside]) => [
+      name,
+      name === key ? withValue(inside, rest, value) : inside,
+    ]),
+  );
 }
 
 /** The config with its secrets in plain form, only for the check. */

@@ -38,18 +38,6 @@ const byKind: Readonly<Record<Kind, KindConfig>> = {
 const maxBytes = 16 * 1024;
 const maxDepth = 8;
 
-function depthOf(json: Json, allowed = maxDepth + 1): number {
-  if (typeof json !== 'object' || json === null) return 0;
-  if (allowed === 0) return 1;
-  return (
-    1 +
-    Object.values(json).reduce<number>(
-      (deepest, inside) => Math.max(deepest, depthOf(inside, allowed - 1)),
-      0,
-    )
-  );
-}
-
 /** Every fault of a config, each with the key and the remedy. Unknown keys are no fault. */
 export function configFaults(
   kind: Kind,
@@ -76,6 +64,18 @@ export function configFaults(
   return faults;
 }
 
+function depthOf(json: Json, allowed = maxDepth + 1): number {
+  if (typeof json !== 'object' || json === null) return 0;
+  if (allowed === 0) return 1;
+  return (
+    1 +
+    Object.values(json).reduce<number>(
+      (deepest, inside) => Math.max(deepest, depthOf(inside, allowed - 1)),
+      0,
+    )
+  );
+}
+
 export function knownKeys(kind: Kind): readonly string[] {
   return Object.keys(configKeys[kind]);
 }
@@ -97,10 +97,6 @@ export function refusedConfig(faults: readonly ConfigFault[]): Refusal {
   );
 }
 
-function secretPaths(kind: Kind, config: Config): readonly (readonly string[])[] {
-  return byKind[kind].secretPaths(config);
-}
-
 /** Splits a config into what may be shown and stored openly, and its secrets; see `split`. */
 export function splitSecrets(
   kind: Kind,
@@ -110,6 +106,10 @@ export function splitSecrets(
   return split(config, secretPaths(kind, config), stored);
 }
 
+function secretPaths(kind: Kind, config: Config): readonly (readonly string[])[] {
+  return byKind[kind].secretPaths(config);
+}
+
 /** The config as the check uses it, with its secrets in plain form. */
 export function mergeSecrets(kind: Kind, open: Config, secrets: Secrets): Config {
   return merge(open, secretPaths(kind, open), secrets);
@@ -117,17 +117,40 @@ export function mergeSecrets(kind: Kind, open: Config, secrets: Secrets): Config
 
 type JsonSchema = { readonly [key: string]: unknown };
 
+/**
+ * The keys of a config as JSON Schema: the schemas that validate a config, with the descriptions
+ * for users.
+ */
+export function configSchema(kind: Kind): JsonSchema {
+  const schemas = keySchemas(kind);
+  return {
+    type: 'object',
+    description: `The keys of a config of \`${kind}\`. Others are kept and do nothing, and a key that is null counts as not given. At most 16 KiB of JSON, 8 levels deep.`,
+    properties: Object.fromEntries(
+      Object.entries(configKeys[kind]).map(
+        ([key, row]) => [key, keySchema(schemas[key] ?? z.never(), row)] as const,
+      ),
+    ),
+    additionalProperties: true,
+  };
+}
+
+function keySchema(schema: z.ZodType, row: ConfigKey): JsonSchema {
+  const shape = shapeOf(schema, row);
+  return {
+    ...shape,
+    description: `${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`,
+    // Go and Java clients cannot express a default of several shapes, or of a list; the description
+    // says it.
+    ...(row.initial === undefined || shape.anyOf !== undefined || shape.type === 'array'
+      ? {}
+      : { default: row.initial }),
+    examples: [shape.type === 'array' && !Array.isArray(row.example) ? [row.example] : row.example],
+  };
+}
+
 /** A config has at most 16 KiB, and so has a text in it. */
 const longestText = 16_384;
-
-/**
- * Null is accepted beside other shapes but not documented: Python client generators fail on it at
- * this depth.
- */
-function withoutNullAmongSeveral(schema: z.core.JSONSchema.BaseSchema): void {
-  if (schema.anyOf !== undefined && schema.anyOf.length > 2)
-    schema.anyOf = schema.anyOf.filter(({ type }) => type !== 'null');
-}
 
 function shapeOf(schema: z.ZodType, { choices }: ConfigKey): JsonSchema {
   const { $schema: _draft, ...shape } = z.toJSONSchema(schema, {
@@ -153,36 +176,13 @@ function shapeOf(schema: z.ZodType, { choices }: ConfigKey): JsonSchema {
     : shape;
 }
 
-function keySchema(schema: z.ZodType, row: ConfigKey): JsonSchema {
-  const shape = shapeOf(schema, row);
-  return {
-    ...shape,
-    description: `${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`,
-    // Go and Java clients cannot express a default of several shapes, or of a list; the description
-    // says it.
-    ...(row.initial === undefined || shape.anyOf !== undefined || shape.type === 'array'
-      ? {}
-      : { default: row.initial }),
-    examples: [shape.type === 'array' && !Array.isArray(row.example) ? [row.example] : row.example],
-  };
-}
-
 /**
- * The keys of a config as JSON Schema: the schemas that validate a config, with the descriptions
- * for users.
+ * Null is accepted beside other shapes but not documented: Python client generators fail on it at
+ * this depth.
  */
-export function configSchema(kind: Kind): JsonSchema {
-  const schemas = keySchemas(kind);
-  return {
-    type: 'object',
-    description: `The keys of a config of \`${kind}\`. Others are kept and do nothing, and a key that is null counts as not given. At most 16 KiB of JSON, 8 levels deep.`,
-    properties: Object.fromEntries(
-      Object.entries(configKeys[kind]).map(
-        ([key, row]) => [key, keySchema(schemas[key] ?? z.never(), row)] as const,
-      ),
-    ),
-    additionalProperties: true,
-  };
+function withoutNullAmongSeveral(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.anyOf !== undefined && schema.anyOf.length > 2)
+    schema.anyOf = schema.anyOf.filter(({ type }) => type !== 'null');
 }
 
 const targetByKind: Readonly<Record<Kind, KindTarget>> = {

@@ -22,6 +22,23 @@ import { websocketUrl } from './websocket/config.ts';
  * (PROBE_ALLOW_CIDRS).
  */
 
+export type Inside = {
+  /** Which key of the monitor contains it. */
+  readonly key: 'target' | 'config.resolver';
+  readonly host: string;
+  /** None of them is public; reaching one is enough. */
+  readonly addresses: readonly string[];
+};
+
+/** Undefined for a public address or a name. */
+export function insideOf(kind: Kind, target: string, config: Config): Inside | undefined {
+  const { key, hostIn } = dialed[kind];
+  const host = hostIn(target, config);
+  if (host === undefined) return undefined;
+  const addresses = insideAddressesOf(host);
+  return addresses.length === 0 ? undefined : { key, host, addresses };
+}
+
 /** Many monitors have the same few hosts, and placement asks again with every roster. */
 const hosts = createRecentCache<string, readonly string[]>(1_000);
 
@@ -46,23 +63,6 @@ function addressesOf(host: string): readonly string[] {
     : parseAddress(name)
       ? [name]
       : [];
-}
-
-export type Inside = {
-  /** Which key of the monitor contains it. */
-  readonly key: 'target' | 'config.resolver';
-  readonly host: string;
-  /** None of them is public; reaching one is enough. */
-  readonly addresses: readonly string[];
-};
-
-/** Undefined for a public address or a name. */
-export function insideOf(kind: Kind, target: string, config: Config): Inside | undefined {
-  const { key, hostIn } = dialed[kind];
-  const host = hostIn(target, config);
-  if (host === undefined) return undefined;
-  const addresses = insideAddressesOf(host);
-  return addresses.length === 0 ? undefined : { key, host, addresses };
 }
 
 /** The host that a probe connects to for a check, and the member that names it. */
@@ -106,13 +106,13 @@ export function rangesFrom(texts: readonly string[]): readonly Cidr[] {
   return found;
 }
 
+export function reachesAny(addresses: readonly string[], ranges: readonly Cidr[]): boolean {
+  return addresses.some((text) => reaches(text, ranges));
+}
+
 function reaches(text: string, ranges: readonly Cidr[]): boolean {
   const address = parseAddress(text);
   return address !== undefined && mayReach(address, ranges);
-}
-
-export function reachesAny(addresses: readonly string[], ranges: readonly Cidr[]): boolean {
-  return addresses.some((text) => reaches(text, ranges));
 }
 
 export function reachesAll(addresses: readonly string[], ranges: readonly Cidr[]): boolean {
@@ -176,6 +176,32 @@ export type Turns = { readonly period_ms: number; readonly offset_ms: number };
 
 type Candidate = { readonly probe: RosterProbe; readonly hash: number };
 
+/**
+ * The public probes that can check it, healthy or not: they check its kind as it wants, and their
+ * hosts may reach its private addresses. Undefined when all can.
+ */
+export function ableToCheck(
+  { kind, ability, inside }: Pick<Placed, 'kind' | 'ability' | 'inside'>,
+  roster: Roster,
+): ReadonlySet<string> | undefined {
+  // Nearly always, and asked at every decision.
+  const special = specialOf(kind, ability);
+  if (inside === undefined && special === undefined) return undefined;
+  const { able } = arrange(roster);
+  const name = `${special ?? ''} ${inside?.join() ?? ''}`;
+  const existing = able.find(name);
+  if (existing) return existing;
+  const found = roster.probes.filter(
+    (probe) =>
+      probe.organisation === null &&
+      says(probe, special) &&
+      (inside === undefined || reachesAny(inside, rangesOf(probe))),
+  );
+  const made = new Set(found.map(({ id }) => id));
+  able.keep(name, made);
+  return made;
+}
+
 /** A roster indexed for lookups: who gets work on a continent and in a private place. */
 type Arranged = {
   readonly byId: ReadonlyMap<string, RosterProbe>;
@@ -186,13 +212,9 @@ type Arranged = {
   readonly served: readonly Continent[];
 };
 
-function isWell({ probe: { healthy, quarantined } }: Candidate): boolean {
-  return healthy && !quarantined;
-}
+const arrangements = new WeakMap<Roster, Arranged>();
 
 const maxReaching = 10_000;
-
-const arrangements = new WeakMap<Roster, Arranged>();
 
 function arrange(roster: Roster): Arranged {
   const known = arrangements.get(roster);
@@ -220,34 +242,12 @@ function arrange(roster: Roster): Arranged {
   return made;
 }
 
-function says({ kinds }: RosterProbe, word: string | undefined): boolean {
-  return word === undefined || kinds?.includes(word) === true;
+function isWell({ probe: { healthy, quarantined } }: Candidate): boolean {
+  return healthy && !quarantined;
 }
 
-/**
- * The public probes that can check it, healthy or not: they check its kind as it wants, and their
- * hosts may reach its private addresses. Undefined when all can.
- */
-export function ableToCheck(
-  { kind, ability, inside }: Pick<Placed, 'kind' | 'ability' | 'inside'>,
-  roster: Roster,
-): ReadonlySet<string> | undefined {
-  // Nearly always, and asked at every decision.
-  const special = specialOf(kind, ability);
-  if (inside === undefined && special === undefined) return undefined;
-  const { able } = arrange(roster);
-  const name = `${special ?? ''} ${inside?.join() ?? ''}`;
-  const existing = able.find(name);
-  if (existing) return existing;
-  const found = roster.probes.filter(
-    (probe) =>
-      probe.organisation === null &&
-      says(probe, special) &&
-      (inside === undefined || reachesAny(inside, rangesOf(probe))),
-  );
-  const made = new Set(found.map(({ id }) => id));
-  able.keep(name, made);
-  return made;
+function says({ kinds }: RosterProbe, word: string | undefined): boolean {
+  return word === undefined || kinds?.includes(word) === true;
 }
 
 /**
@@ -389,6 +389,21 @@ export function probeOf(assignment: Placed, place: Place, roster: Roster): Roste
 }
 
 /**
+ * The turns of a place: with n places each checks every n × interval, one interval after the other.
+ * The target gets exactly one check per interval. The first place rotates with the ordinal.
+ */
+export function turns(assignment: Placed, place: Place, roster: Roster): Turns | undefined {
+  const all = placesOf(assignment, roster);
+  const index = all.indexOf(place);
+  if (index < 0) return undefined;
+  const { interval_ms, ordinal } = assignment;
+  return {
+    period_ms: all.length * interval_ms,
+    offset_ms: phaseOf(assignment) + ((index + ordinal) % all.length) * interval_ms,
+  };
+}
+
+/**
  * 2³² divided by the golden ratio: its multiples spread more evenly than those of any other number,
  * for any count.
  */
@@ -403,18 +418,18 @@ function phaseOf({ ordinal, interval_ms }: Placed): number {
 }
 
 /**
- * The turns of a place: with n places each checks every n × interval, one interval after the other.
- * The target gets exactly one check per interval. The first place rotates with the ordinal.
+ * The turns that this probe takes; undefined when another probe has the monitor. A quarantined
+ * probe takes, as a shadow beside the others, the turns that it would have if it were healthy: its
+ * observations count only for its return (rule 16).
  */
-export function turns(assignment: Placed, place: Place, roster: Roster): Turns | undefined {
-  const all = placesOf(assignment, roster);
-  const index = all.indexOf(place);
-  if (index < 0) return undefined;
-  const { interval_ms, ordinal } = assignment;
-  return {
-    period_ms: all.length * interval_ms,
-    offset_ms: phaseOf(assignment) + ((index + ordinal) % all.length) * interval_ms,
-  };
+export function shareOf(assignment: Placed, self: string, roster: Roster): Turns | undefined {
+  const probe = arrange(roster).byId.get(self);
+  if (!probe) return undefined;
+  const seen = probe.quarantined ? asIfWell(roster, probe) : roster;
+  const place = placeFor(assignment, probe);
+  return place !== undefined && probeOf(assignment, place, seen)?.id === self
+    ? turns(assignment, place, seen)
+    : undefined;
 }
 
 const wellViews = new WeakMap<Roster, Map<string, Roster>>();
@@ -431,21 +446,6 @@ function asIfWell(roster: Roster, probe: RosterProbe): Roster {
   const made = { ...roster, probes };
   views.set(probe.id, made);
   return made;
-}
-
-/**
- * The turns that this probe takes; undefined when another probe has the monitor. A quarantined
- * probe takes, as a shadow beside the others, the turns that it would have if it were healthy: its
- * observations count only for its return (rule 16).
- */
-export function shareOf(assignment: Placed, self: string, roster: Roster): Turns | undefined {
-  const probe = arrange(roster).byId.get(self);
-  if (!probe) return undefined;
-  const seen = probe.quarantined ? asIfWell(roster, probe) : roster;
-  const place = placeFor(assignment, probe);
-  return place !== undefined && probeOf(assignment, place, seen)?.id === self
-    ? turns(assignment, place, seen)
-    : undefined;
 }
 
 /** The first turn at or after this time. */

@@ -23,20 +23,6 @@ export type NetworkKey = {
 const keyLength = 32;
 const idLength = 4;
 
-function networkKeyFrom(bytes: Buffer): NetworkKey {
-  if (bytes.length !== keyLength)
-    throw new Error(`a network key has ${keyLength} bytes, not ${bytes.length}`);
-  return {
-    id: createHash('sha256')
-      .update('antipode key id')
-      .update(bytes)
-      .digest()
-      .subarray(0, idLength)
-      .toString('hex'),
-    bytes,
-  };
-}
-
 /**
  * The key of a place (a continent, or one private probe) in an epoch, derived from the
  * coordinator's own secret: nothing has to be stored.
@@ -51,6 +37,20 @@ export function deriveNetworkKey(
       hkdfSync('sha256', secret, '', `antipode network key ${epoch} ${place}`, keyLength),
     ),
   );
+}
+
+function networkKeyFrom(bytes: Buffer): NetworkKey {
+  if (bytes.length !== keyLength)
+    throw new Error(`a network key has ${keyLength} bytes, not ${bytes.length}`);
+  return {
+    id: createHash('sha256')
+      .update('antipode key id')
+      .update(bytes)
+      .digest()
+      .subarray(0, idLength)
+      .toString('hex'),
+    bytes,
+  };
 }
 
 /**
@@ -76,8 +76,6 @@ export function openBox(keys: ReadonlyMap<string, NetworkKey>, box: string, abou
   return decrypt(key.bytes, Buffer.from(box, 'base64').subarray(idLength), about).toString();
 }
 
-/** The fixed prefix of a raw X25519 key in the forms that node:crypto imports. */
-const publicHeader = Buffer.from('302a300506032b656e032100', 'hex');
 const privateHeader = Buffer.from('302e020100300506032b656e04220420', 'hex');
 
 export type SealPair = {
@@ -87,12 +85,25 @@ export type SealPair = {
   readonly secret: string;
 };
 
+export function createSealPair(): SealPair {
+  const { publicKey, privateKey } = generateKeyPairSync('x25519');
+  const secret = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(privateHeader.length);
+  return { open: rawPublic(publicKey).toString('base64'), secret: secret.toString('base64') };
+}
+
+/** The fixed prefix of a raw X25519 key in the forms that node:crypto imports. */
+const publicHeader = Buffer.from('302a300506032b656e032100', 'hex');
+
 function rawPublic(key: KeyObject): Buffer {
   return key.export({ format: 'der', type: 'spki' }).subarray(publicHeader.length);
 }
 
-function readPublic(raw: Buffer): KeyObject {
-  return createPublicKey({ key: Buffer.concat([publicHeader, raw]), format: 'der', type: 'spki' });
+/** @throws when the text is no private key. */
+export function sealPairFrom(secret: string): SealPair {
+  return {
+    open: rawPublic(createPublicKey(readPrivate(secret))).toString('base64'),
+    secret,
+  };
 }
 
 function readPrivate(secret: string): KeyObject {
@@ -103,18 +114,20 @@ function readPrivate(secret: string): KeyObject {
   });
 }
 
-export function createSealPair(): SealPair {
-  const { publicKey, privateKey } = generateKeyPairSync('x25519');
-  const secret = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(privateHeader.length);
-  return { open: rawPublic(publicKey).toString('base64'), secret: secret.toString('base64') };
-}
-
-/** @throws when the text is no private key. */
-export function sealPairFrom(secret: string): SealPair {
-  return {
-    open: rawPublic(createPublicKey(readPrivate(secret))).toString('base64'),
-    secret,
-  };
+/**
+ * Base64 of a single-use public key, and the network key sealed with the secret that it shares with
+ * the receiver's key.
+ */
+export function sealKeyTo(receiver: string, key: NetworkKey): string {
+  const to = Buffer.from(receiver, 'base64');
+  const once = generateKeyPairSync('x25519');
+  const sender = rawPublic(once.publicKey);
+  const wrapped = encrypt(
+    sharedKey(once.privateKey, readPublic(to), sender, to),
+    key.bytes,
+    key.id,
+  );
+  return Buffer.concat([sender, wrapped]).toString('base64');
 }
 
 /**
@@ -132,20 +145,8 @@ function sharedKey(mine: KeyObject, theirs: KeyObject, sender: Buffer, receiver:
   );
 }
 
-/**
- * Base64 of a single-use public key, and the network key sealed with the secret that it shares with
- * the receiver's key.
- */
-export function sealKeyTo(receiver: string, key: NetworkKey): string {
-  const to = Buffer.from(receiver, 'base64');
-  const once = generateKeyPairSync('x25519');
-  const sender = rawPublic(once.publicKey);
-  const wrapped = encrypt(
-    sharedKey(once.privateKey, readPublic(to), sender, to),
-    key.bytes,
-    key.id,
-  );
-  return Buffer.concat([sender, wrapped]).toString('base64');
+function readPublic(raw: Buffer): KeyObject {
+  return createPublicKey({ key: Buffer.concat([publicHeader, raw]), format: 'der', type: 'spki' });
 }
 
 /** @throws when it was not sealed to this pair, or is not the key of this id. */

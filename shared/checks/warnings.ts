@@ -26,24 +26,6 @@ export function daysUntil(time: number, now: number): number {
   return Math.floor((time - now) / day);
 }
 
-function daysWord(count: number): string {
-  return count === 1 ? '1 day' : `${count} days`;
-}
-
-function endWords(what: string, ends: string | number | undefined, now: number): string {
-  const left = daysUntil(Number(ends ?? now), now);
-  if (left >= 1) return `${what} expires in ${daysWord(left)}`;
-  if (left === 0) return `${what} expires in less than a day`;
-  return left === -1 ? `${what} expired` : `${what} expired ${daysWord(-left - 1)} ago`;
-}
-
-function seconds(ms: string | number | undefined): string {
-  const value = Number(ms ?? 0);
-  return value >= 1_000
-    ? `${(value / 1_000).toLocaleString('en', { maximumFractionDigits: 1 })} s`
-    : `${Math.round(value)} ms`;
-}
-
 type Sentence = (details: CauseParams, now: number) => string;
 
 const sentences: Readonly<Record<WarningCode, Sentence>> = {
@@ -69,6 +51,24 @@ const sentences: Readonly<Record<WarningCode, Sentence>> = {
     `Fails from ${places}, passes elsewhere${cause ? `: ${cause}` : ''}`,
   redirects_insecurely: ({ redirect }) => `Redirect ${redirect} leads from https to http`,
 };
+
+function seconds(ms: string | number | undefined): string {
+  const value = Number(ms ?? 0);
+  return value >= 1_000
+    ? `${(value / 1_000).toLocaleString('en', { maximumFractionDigits: 1 })} s`
+    : `${Math.round(value)} ms`;
+}
+
+function endWords(what: string, ends: string | number | undefined, now: number): string {
+  const left = daysUntil(Number(ends ?? now), now);
+  if (left >= 1) return `${what} expires in ${daysWord(left)}`;
+  if (left === 0) return `${what} expires in less than a day`;
+  return left === -1 ? `${what} expired` : `${what} expired ${daysWord(-left - 1)} ago`;
+}
+
+function daysWord(count: number): string {
+  return count === 1 ? '1 day' : `${count} days`;
+}
 
 /** The one sentence of a warning, at a time: an end comes nearer. */
 export function warningSentence(

@@ -194,11 +194,6 @@ export function partsOf(body: unknown): readonly unknown[] {
 
 const counts = ['created', 'changed', 'refused'] as const;
 
-function numberOf(body: unknown, key: string): number {
-  const value = memberOf(body, key);
-  return typeof value === 'number' ? value : 0;
-}
-
 /** Merges the answers to all parts into one. */
 export function togetherOf(answers: readonly unknown[]): unknown {
   if (answers.length <= 1) return answers[0];
@@ -215,6 +210,11 @@ export function togetherOf(answers: readonly unknown[]): unknown {
     ...Object.fromEntries(sums),
     items,
   };
+}
+
+function numberOf(body: unknown, key: string): number {
+  const value = memberOf(body, key);
+  return typeof value === 'number' ? value : 0;
 }
 
 /** The summary below the lines of the items. */

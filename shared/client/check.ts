@@ -130,18 +130,6 @@ async function resultOf(client: HttpClient, body: object, isAwaited: boolean): P
   return test;
 }
 
-function itemsOf(test: unknown, key: 'asked' | 'answers'): readonly Item[] {
-  const items = memberOf(test, key);
-  return Array.isArray(items) ? items.filter(isRecord) : [];
-}
-
-/** Asked, and without an answer so far. */
-function silentOf(test: unknown): readonly Item[] {
-  return itemsOf(test, 'asked').filter(({ probe }) =>
-    itemsOf(test, 'answers').every((answer) => answer.probe !== probe),
-  );
-}
-
 function print(test: unknown, asJson: boolean, world: CommandContext, paint: Paint): void {
   if (world.columns === undefined || asJson) {
     world.out(`${JSON.stringify(test)}\n`);
@@ -166,6 +154,18 @@ function print(test: unknown, asJson: boolean, world: CommandContext, paint: Pai
   ];
   const listed = Object.keys(answers[0] ?? rows[0] ?? {});
   world.out(table(rows, { columns: world.columns, paint, now: world.now(), listed }));
+}
+
+function itemsOf(test: unknown, key: 'asked' | 'answers'): readonly Item[] {
+  const items = memberOf(test, key);
+  return Array.isArray(items) ? items.filter(isRecord) : [];
+}
+
+/** Asked, and without an answer so far. */
+function silentOf(test: unknown): readonly Item[] {
+  return itemsOf(test, 'asked').filter(({ probe }) =>
+    itemsOf(test, 'answers').every((answer) => answer.probe !== probe),
+  );
 }
 
 function judged(

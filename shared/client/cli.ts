@@ -40,78 +40,46 @@ import { runHelp, runJob } from './run-job.ts';
 import { readSettings, type Settings, SettingsFault } from './settings.ts';
 import { painter, printable } from './terminal.ts';
 
-function faultText(error: CallRefused): string {
-  if (error.faults.length === 0) return `${printable(error.message)} (${printable(error.code)})`;
-  const lines = error.faults.map(
-    ({ loc, msg }) => `  ${printable(loc.slice(1).join('.') || loc.join('.'))}: ${printable(msg)}`,
-  );
-  return `the service does not accept what was sent (${error.code})\n${lines.join('\n')}`;
-}
+/** Statuses of calls that may well succeed later. */
+const later: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-const hintWithinMs = 2000;
+const booleans = booleansOf(
+  [...commands, checkCommand, discoverCommand, ...fileCommands]
+    .flatMap(({ flags }) => flags)
+    .concat(everywhere),
+);
 
 /**
- * A newer service may know a word that this client does not. The timer keeps the process alive, and
- * with it the answer: on Node 20 neither the signal of a fetch nor a body that is still to come
- * does, and the process would end in the middle with 13.
+ * One command, one call (and a read before it, when single keys are changed or a name replaces an
+ * id). Nothing is written to standard output unless the call succeeds; the token goes only into the
+ * header.
  */
-async function lacks(unknown: string, settings: Settings): Promise<string | undefined> {
-  const giveUp = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => {
-      giveUp.abort();
-      resolve(undefined);
-    }, hintWithinMs);
-  });
+export async function runCli(world: CommandContext): Promise<number> {
   try {
-    return await Promise.race([hintOf(unknown, settings, giveUp.signal), late]);
-  } catch {
-    // This is only for a hint; the usage fault itself has been reported.
-    return undefined;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-async function hintOf(
-  unknown: string,
-  settings: Settings,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const response = await fetch(`${settings.url}/api/v1/openapi.json`, {
-    signal,
-    redirect: 'error',
-  });
-  const known = commandsOfDocument(await response.json());
-  return known.includes(unknown)
-    ? `The service knows "${unknown}", this client (${version}) does not: get the newer one from ${settings.url}/downloads/antipode.mjs`
-    : undefined;
-}
-
-async function printUsage(fault: UsageFault, world: CommandContext): Promise<Exit> {
-  world.err(`antipode: ${printable(fault.message)}\n`);
-  if (fault.unknown !== undefined && !fault.unknown.startsWith('--')) {
-    let settings: Settings | undefined;
-    try {
-      settings = readSettings(world.environment, world.settingsFiles);
-    } catch {
-      settings = undefined;
+    // Everything after `run` belongs to another program, including flags.
+    if (world.given[0] === 'run') return await runJob(world.given.slice(1), world);
+    return await dispatch(readLine(world.given, booleans), world);
+  } catch (error) {
+    if (error instanceof UsageFault) return printUsage(error, world);
+    if (error instanceof SettingsFault) {
+      world.err(`antipode: ${error.message}\n`);
+      return error.lacks === 'url' ? exits.usage : exits.token;
     }
-    const hint = settings && (await lacks(fault.unknown, settings));
-    if (hint) world.err(`${printable(hint)}\n`);
+    if (error instanceof NoSuchName) {
+      world.err(`antipode: ${printable(error.message)}\n`);
+      return exits.refused;
+    }
+    if (error instanceof ServiceNotReached) {
+      world.err(`antipode: ${printable(error.message)}\n`);
+      return exits.notReached;
+    }
+    if (error instanceof CallRefused) {
+      world.err(`antipode: ${faultText(error)}\n`);
+      if (error.status === 401) return exits.token;
+      return later.has(error.status) ? exits.later : exits.refused;
+    }
+    throw error;
   }
-  return exits.usage;
-}
-
-/** Commands that are more than one call of the API. */
-function helpOfOwn(word: string | undefined): string | undefined {
-  if (word === 'check') return checkHelp();
-  if (word === 'login') return loginHelp;
-  if (word === 'discover') return discoverHelp(flagLines(discoverCommand.flags));
-  const ofFiles = fileCommands.find(({ words }) => words[0] === word);
-  if (ofFiles) return fileHelp(ofFiles);
-  return word === 'run' ? runHelp : undefined;
 }
 
 async function dispatch(line: Line, world: CommandContext): Promise<Exit> {
@@ -162,70 +130,78 @@ async function dispatch(line: Line, world: CommandContext): Promise<Exit> {
   return perform(command, rest, line, world, paint);
 }
 
-/** Statuses of calls that may well succeed later. */
-const later: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+/** Commands that are more than one call of the API. */
+function helpOfOwn(word: string | undefined): string | undefined {
+  if (word === 'check') return checkHelp();
+  if (word === 'login') return loginHelp;
+  if (word === 'discover') return discoverHelp(flagLines(discoverCommand.flags));
+  const ofFiles = fileCommands.find(({ words }) => words[0] === word);
+  if (ofFiles) return fileHelp(ofFiles);
+  return word === 'run' ? runHelp : undefined;
+}
 
-const booleans = booleansOf(
-  [...commands, checkCommand, discoverCommand, ...fileCommands]
-    .flatMap(({ flags }) => flags)
-    .concat(everywhere),
-);
+async function printUsage(fault: UsageFault, world: CommandContext): Promise<Exit> {
+  world.err(`antipode: ${printable(fault.message)}\n`);
+  if (fault.unknown !== undefined && !fault.unknown.startsWith('--')) {
+    let settings: Settings | undefined;
+    try {
+      settings = readSettings(world.environment, world.settingsFiles);
+    } catch {
+      settings = undefined;
+    }
+    const hint = settings && (await lacks(fault.unknown, settings));
+    if (hint) world.err(`${printable(hint)}\n`);
+  }
+  return exits.usage;
+}
+
+const hintWithinMs = 2000;
 
 /**
- * One command, one call (and a read before it, when single keys are changed or a name replaces an
- * id). Nothing is written to standard output unless the call succeeds; the token goes only into the
- * header.
+ * A newer service may know a word that this client does not. The timer keeps the process alive, and
+ * with it the answer: on Node 20 neither the signal of a fetch nor a body that is still to come
+ * does, and the process would end in the middle with 13.
  */
-export async function runCli(world: CommandContext): Promise<number> {
+async function lacks(unknown: string, settings: Settings): Promise<string | undefined> {
+  const giveUp = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => {
+      giveUp.abort();
+      resolve(undefined);
+    }, hintWithinMs);
+  });
   try {
-    // Everything after `run` belongs to another program, including flags.
-    if (world.given[0] === 'run') return await runJob(world.given.slice(1), world);
-    return await dispatch(readLine(world.given, booleans), world);
-  } catch (error) {
-    if (error instanceof UsageFault) return printUsage(error, world);
-    if (error instanceof SettingsFault) {
-      world.err(`antipode: ${error.message}\n`);
-      return error.lacks === 'url' ? exits.usage : exits.token;
-    }
-    if (error instanceof NoSuchName) {
-      world.err(`antipode: ${printable(error.message)}\n`);
-      return exits.refused;
-    }
-    if (error instanceof ServiceNotReached) {
-      world.err(`antipode: ${printable(error.message)}\n`);
-      return exits.notReached;
-    }
-    if (error instanceof CallRefused) {
-      world.err(`antipode: ${faultText(error)}\n`);
-      if (error.status === 401) return exits.token;
-      return later.has(error.status) ? exits.later : exits.refused;
-    }
-    throw error;
+    return await Promise.race([hintOf(unknown, settings, giveUp.signal), late]);
+  } catch {
+    // This is only for a hint; the usage fault itself has been reported.
+    return undefined;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
-/** Readline echoes what is typed, including secrets, to its output: this one discards it. */
-function nowhere(): Writable {
-  return new Writable({ write: (_chunk, _encoding, done) => done() });
+async function hintOf(
+  unknown: string,
+  settings: Settings,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const response = await fetch(`${settings.url}/api/v1/openapi.json`, {
+    signal,
+    redirect: 'error',
+  });
+  const known = commandsOfDocument(await response.json());
+  return known.includes(unknown)
+    ? `The service knows "${unknown}", this client (${version}) does not: get the newer one from ${settings.url}/downloads/antipode.mjs`
+    : undefined;
 }
 
-/** Undefined when the user leaves by ^C or ^D. */
-function ask(question: string, secret?: 'secret'): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    process.stderr.write(question);
-    const output = secret ? nowhere() : process.stderr;
-    const lines = createInterface({ input: process.stdin, output, terminal: true, prompt: '' });
-    let answer: string | undefined;
-    lines.once('line', (line) => {
-      answer = line;
-      lines.close();
-    });
-    lines.once('SIGINT', () => lines.close());
-    lines.once('close', () => {
-      if (secret && answer !== undefined) process.stderr.write('\n');
-      resolve(answer);
-    });
-  });
+function faultText(error: CallRefused): string {
+  if (error.faults.length === 0) return `${printable(error.message)} (${printable(error.code)})`;
+  const lines = error.faults.map(
+    ({ loc, msg }) => `  ${printable(loc.slice(1).join('.') || loc.join('.'))}: ${printable(msg)}`,
+  );
+  return `the service does not accept what was sent (${error.code})\n${lines.join('\n')}`;
 }
 
 /** That of this process. A reader that closes early (`| head`) ends the command silently. */
@@ -249,4 +225,28 @@ export function processContext(settingsFiles: readonly string[] = []): CommandCo
     now: () => Date.now(),
     reach: (url) => useProxies(url, process.env),
   };
+}
+
+/** Undefined when the user leaves by ^C or ^D. */
+function ask(question: string, secret?: 'secret'): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    process.stderr.write(question);
+    const output = secret ? nowhere() : process.stderr;
+    const lines = createInterface({ input: process.stdin, output, terminal: true, prompt: '' });
+    let answer: string | undefined;
+    lines.once('line', (line) => {
+      answer = line;
+      lines.close();
+    });
+    lines.once('SIGINT', () => lines.close());
+    lines.once('close', () => {
+      if (secret && answer !== undefined) process.stderr.write('\n');
+      resolve(answer);
+    });
+  });
+}
+
+/** Readline echoes what is typed, including secrets, to its output: this one discards it. */
+function nowhere(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
 }

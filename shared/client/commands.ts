@@ -31,17 +31,6 @@ export type Command = {
   readonly paged: boolean;
 };
 
-function kebab(text: string): string {
-  return text
-    .replaceAll(/([a-z])([A-Z])/g, '$1-$2')
-    .replaceAll('_', '-')
-    .toLowerCase();
-}
-
-function singular(word: string): string {
-  return word.replace(/s$/, '');
-}
-
 /**
  * The words of a command, from the operation's path and id: `getMonitorStatus` is `monitors
  * status`.
@@ -60,6 +49,50 @@ export function commandWords({ id, path }: Pick<CommandSource, 'id' | 'path'>): 
   const more = rest.filter((word) => !said.has(word));
   if (more.length === 0) return [noun, verb];
   return [noun, verb === 'get' ? more.join('-') : [verb, ...more].join('-')];
+}
+
+function kebab(text: string): string {
+  return text
+    .replaceAll(/([a-z])([A-Z])/g, '$1-$2')
+    .replaceAll('_', '-')
+    .toLowerCase();
+}
+
+function singular(word: string): string {
+  return word.replace(/s$/, '');
+}
+
+export function commandOf(operation: CommandSource): Command {
+  const alone = operation.params.length === 1;
+  return {
+    words: commandWords(operation),
+    operation,
+    positionals: operation.params.map((name) => ({ name, shown: alone ? 'ID' : shown(name) })),
+    flags: Object.entries({ ...operation.query, ...operation.body }).map(flagOf),
+    paged: Object.hasOwn(operation.query, 'cursor') || Object.hasOwn(operation.query, 'after'),
+  };
+}
+
+function shown(param: string): string {
+  return param.includes('_') ? param.toUpperCase() : 'ID';
+}
+
+function flagOf([key, { schema, required }]: [string, FlagSource]): Flag {
+  const main = alternatives(schema).find((one) => one.type !== 'null') ?? schema;
+  const kind = kindOf(main);
+  const choices = Array.isArray(main.enum) ? main.enum.map(String) : [];
+  const offered = choices.length > 0 ? choices : wordsOf(main);
+  const words = schema.description ?? main.description;
+  const hint = typeof words === 'string' ? words : '';
+  return {
+    name: kebab(kind === 'list' ? singular(key) : key),
+    key,
+    kind,
+    required,
+    choices,
+    offered,
+    hint,
+  };
 }
 
 function alternatives(schema: JsonSchema): JsonSchema[] {
@@ -85,39 +118,6 @@ function wordsOf({ pattern }: JsonSchema): string[] {
   const [, told = ''] =
     /^\^\(\?:([\w-]+(?:\|[\w-]+)*)\)\$$/.exec(typeof pattern === 'string' ? pattern : '') ?? [];
   return told === '' ? [] : told.split('|');
-}
-
-function flagOf([key, { schema, required }]: [string, FlagSource]): Flag {
-  const main = alternatives(schema).find((one) => one.type !== 'null') ?? schema;
-  const kind = kindOf(main);
-  const choices = Array.isArray(main.enum) ? main.enum.map(String) : [];
-  const offered = choices.length > 0 ? choices : wordsOf(main);
-  const words = schema.description ?? main.description;
-  const hint = typeof words === 'string' ? words : '';
-  return {
-    name: kebab(kind === 'list' ? singular(key) : key),
-    key,
-    kind,
-    required,
-    choices,
-    offered,
-    hint,
-  };
-}
-
-function shown(param: string): string {
-  return param.includes('_') ? param.toUpperCase() : 'ID';
-}
-
-export function commandOf(operation: CommandSource): Command {
-  const alone = operation.params.length === 1;
-  return {
-    words: commandWords(operation),
-    operation,
-    positionals: operation.params.map((name) => ({ name, shown: alone ? 'ID' : shown(name) })),
-    flags: Object.entries({ ...operation.query, ...operation.body }).map(flagOf),
-    paged: Object.hasOwn(operation.query, 'cursor') || Object.hasOwn(operation.query, 'after'),
-  };
 }
 
 /** `antipode monitors get ID [--flag …]` */
@@ -150,6 +150,11 @@ function placeholderOf({ placeholder, choices, kind, key }: Flag): string {
   return 'TEXT';
 }
 
+/** The flags of these fields. */
+export function flagsOf(shape: Shape): readonly Flag[] {
+  return Object.entries(sources(shape)).map(flagOf);
+}
+
 function sources(shape: Shape = {}): CommandSource['body'] {
   return Object.fromEntries(
     Object.entries(shape).map(([key, field]) => [
@@ -157,11 +162,6 @@ function sources(shape: Shape = {}): CommandSource['body'] {
       { schema: field.schema, required: field.absent === undefined },
     ]),
   );
-}
-
-/** The flags of these fields. */
-export function flagsOf(shape: Shape): readonly Flag[] {
-  return Object.entries(sources(shape)).map(flagOf);
 }
 
 const nouns = [
@@ -174,11 +174,6 @@ const nouns = [
   'groups',
   'status-pages',
 ];
-
-function rank({ operation }: Command): number {
-  const place = nouns.indexOf(operation.path.split('/')[3] ?? '');
-  return place < 0 ? nouns.length : place;
-}
 
 /** Every operation of the API as a command. A new operation in the table needs no further work. */
 export const commands: readonly Command[] = restOperations
@@ -196,6 +191,11 @@ export const commands: readonly Command[] = restOperations
     }),
   )
   .toSorted((a, b) => rank(a) - rank(b));
+
+function rank({ operation }: Command): number {
+  const place = nouns.indexOf(operation.path.split('/')[3] ?? '');
+  return place < 0 ? nouns.length : place;
+}
 
 /**
  * The names of the commands in a service's own document: an older client finds out what it lacks.

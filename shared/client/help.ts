@@ -68,10 +68,6 @@ type Offer = readonly [word: string, hint: string];
 
 const fileWords = fileCommands.flatMap(({ words }) => words);
 
-function plain(words: Iterable<string>): readonly Offer[] {
-  return [...words].map((word) => [word, '']);
-}
-
 function offersFor(line: readonly string[]): readonly Offer[] {
   const before = line.slice(0, -1);
   return offersAfter(before).filter(([word]) => word.startsWith(line.at(-1) ?? ''));
@@ -109,6 +105,10 @@ function offersAfter(before: readonly string[]): readonly Offer[] {
   return ofNoun.map(({ words, operation }) => [words[1] ?? '', operation.summary]);
 }
 
+function plain(words: Iterable<string>): readonly Offer[] {
+  return [...words].map((word) => [word, '']);
+}
+
 /** The words of the flag that stands before, or the flags that the command takes. */
 function offersOf(command: Pick<Command, 'flags'>, previous: string): readonly Offer[] {
   const flags = [
@@ -131,6 +131,29 @@ function keyFlags() {
       hint: meaning,
     })),
   );
+}
+
+/** @throws UsageFault for an unknown type. */
+export function configHelp(kind: string | undefined, paint: Paint): string {
+  if (kind === undefined)
+    return `Every key that a monitor's config may have, by its type:\n\n${kinds.map((one) => `  antipode help config ${one}\n`).join('')}`;
+  if (!isKind(kind)) {
+    const meant = nearest(kind, kinds);
+    throw new UsageFault(
+      `There is no type "${kind}". ${meant === undefined ? `There are: ${kinds.join(', ')}.` : `Did you mean ${meant}?`}`,
+    );
+  }
+  const parts = Object.entries(configKeys[kind]).map(([key, row]) => partOf(key, row, paint));
+  return `The keys of the config of ${kind} monitors, each as its flag of monitors create and update\n\n${parts.join('\n')}`;
+}
+
+function partOf(key: string, row: ConfigKey, paint: Paint): string {
+  return [
+    `  ${paint(key, 'bold')}\n`,
+    wrapped(helpPlain(row.meaning), '      '),
+    wrapped(helpPlain(`Give ${row.allowed}. Not given: ${defaultWords(row)}.`), '      '),
+    `      --config.${key}${typed(row.example)}\n`,
+  ].join('');
 }
 
 const textWidth = 78;
@@ -158,29 +181,6 @@ function typed(value: ConfigKey['example']): string {
   // With "=", because a PEM text begins like a flag.
   if (text.includes('\n')) return '="$(cat FILE)"';
   return /^[\w./:-]+$/.test(text) ? ` ${text}` : ` '${text}'`;
-}
-
-function partOf(key: string, row: ConfigKey, paint: Paint): string {
-  return [
-    `  ${paint(key, 'bold')}\n`,
-    wrapped(helpPlain(row.meaning), '      '),
-    wrapped(helpPlain(`Give ${row.allowed}. Not given: ${defaultWords(row)}.`), '      '),
-    `      --config.${key}${typed(row.example)}\n`,
-  ].join('');
-}
-
-/** @throws UsageFault for an unknown type. */
-export function configHelp(kind: string | undefined, paint: Paint): string {
-  if (kind === undefined)
-    return `Every key that a monitor's config may have, by its type:\n\n${kinds.map((one) => `  antipode help config ${one}\n`).join('')}`;
-  if (!isKind(kind)) {
-    const meant = nearest(kind, kinds);
-    throw new UsageFault(
-      `There is no type "${kind}". ${meant === undefined ? `There are: ${kinds.join(', ')}.` : `Did you mean ${meant}?`}`,
-    );
-  }
-  const parts = Object.entries(configKeys[kind]).map(([key, row]) => partOf(key, row, paint));
-  return `The keys of the config of ${kind} monitors, each as its flag of monitors create and update\n\n${parts.join('\n')}`;
 }
 
 /** Warnings about a submitted config, once the service has answered with its monitor. */

@@ -55,73 +55,7 @@ export type HttpClient = {
   readonly callAllPages: (call: Call, onPage?: (soFar: number) => void) => Promise<ApiAnswer>;
 };
 
-const maxBytes = 64 * 1024 * 1024;
 const longestWaitS = 120;
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-/** The faults of a 422, without anything that a newer service adds to them. */
-function faultsOf(body: unknown): Fault[] {
-  const detail = memberOf(body, 'detail');
-  if (!Array.isArray(detail)) return [];
-  return detail.map((entry: unknown) => {
-    const loc = memberOf(entry, 'loc');
-    return {
-      loc: Array.isArray(loc)
-        ? loc.filter(
-            (part: unknown): part is string | number =>
-              typeof part === 'string' || typeof part === 'number',
-          )
-        : [],
-      msg: text(memberOf(entry, 'msg')) ?? 'not accepted',
-    };
-  });
-}
-
-function refusalOf(status: number, body: unknown): CallRefused {
-  const error = memberOf(body, 'error');
-  const faults = faultsOf(body);
-  if (faults.length > 0) {
-    const sentence = faults
-      .map(({ loc, msg }) => `${loc.slice(1).join('.') || loc.join('.')}: ${msg}`)
-      .join('; ');
-    return new CallRefused(status, 'validation_failed', sentence, faults);
-  }
-  return new CallRefused(
-    status,
-    text(memberOf(error, 'code')) ?? `http_${status}`,
-    text(memberOf(error, 'message')) ?? `The service answered ${status}.`,
-  );
-}
-
-async function readBody(response: Response): Promise<string> {
-  if (!response.body) return '';
-  const decoder = new TextDecoder();
-  let read = '';
-  let bytes = 0;
-  for await (const chunk of response.body) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes)
-      throw new ServiceNotReached('The answer is larger than any answer of the service.');
-    read += decoder.decode(chunk, { stream: true });
-  }
-  return read + decoder.decode();
-}
-
-/** Names the host that did not listen, if it is not the service: then a proxy is in between. */
-function throughProxy(error: unknown, url: string): string {
-  const cause = memberOf(error, 'cause');
-  const several = memberOf(cause, 'errors');
-  const one: unknown = Array.isArray(several) ? several[0] : cause;
-  const [address, port] = [memberOf(one, 'address'), memberOf(one, 'port')];
-  const { protocol, port: own } = new URL(url);
-  const isOwn = String(port) === (own || (protocol === 'https:' ? '443' : '80'));
-  return typeof port !== 'number' || isOwn
-    ? ''
-    : ` through the proxy at ${String(address)}:${port}`;
-}
 
 /**
  * The answer got lost, or takes too long: the call may have been carried out. A request that never
@@ -258,6 +192,73 @@ export function createHttpClient(options: {
       }
     },
   };
+}
+
+const maxBytes = 64 * 1024 * 1024;
+
+async function readBody(response: Response): Promise<string> {
+  if (!response.body) return '';
+  const decoder = new TextDecoder();
+  let read = '';
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes)
+      throw new ServiceNotReached('The answer is larger than any answer of the service.');
+    read += decoder.decode(chunk, { stream: true });
+  }
+  return read + decoder.decode();
+}
+
+/** Names the host that did not listen, if it is not the service: then a proxy is in between. */
+function throughProxy(error: unknown, url: string): string {
+  const cause = memberOf(error, 'cause');
+  const several = memberOf(cause, 'errors');
+  const one: unknown = Array.isArray(several) ? several[0] : cause;
+  const [address, port] = [memberOf(one, 'address'), memberOf(one, 'port')];
+  const { protocol, port: own } = new URL(url);
+  const isOwn = String(port) === (own || (protocol === 'https:' ? '443' : '80'));
+  return typeof port !== 'number' || isOwn
+    ? ''
+    : ` through the proxy at ${String(address)}:${port}`;
+}
+
+function refusalOf(status: number, body: unknown): CallRefused {
+  const error = memberOf(body, 'error');
+  const faults = faultsOf(body);
+  if (faults.length > 0) {
+    const sentence = faults
+      .map(({ loc, msg }) => `${loc.slice(1).join('.') || loc.join('.')}: ${msg}`)
+      .join('; ');
+    return new CallRefused(status, 'validation_failed', sentence, faults);
+  }
+  return new CallRefused(
+    status,
+    text(memberOf(error, 'code')) ?? `http_${status}`,
+    text(memberOf(error, 'message')) ?? `The service answered ${status}.`,
+  );
+}
+
+/** The faults of a 422, without anything that a newer service adds to them. */
+function faultsOf(body: unknown): Fault[] {
+  const detail = memberOf(body, 'detail');
+  if (!Array.isArray(detail)) return [];
+  return detail.map((entry: unknown) => {
+    const loc = memberOf(entry, 'loc');
+    return {
+      loc: Array.isArray(loc)
+        ? loc.filter(
+            (part: unknown): part is string | number =>
+              typeof part === 'string' || typeof part === 'number',
+          )
+        : [],
+      msg: text(memberOf(entry, 'msg')) ?? 'not accepted',
+    };
+  });
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -8,86 +8,6 @@ import type { HttpClient } from './http.ts';
 export class NoSuchName extends Error {}
 
 const whole = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const nameKeys = ['name', 'display_name', 'title', 'slug'];
-const maxTold = 5;
-
-type Thing = { readonly id: string; readonly names: readonly string[] };
-
-function thingOf(item: unknown): Thing[] {
-  const id = memberOf(item, 'id');
-  if (typeof id !== 'string') return [];
-  return [
-    {
-      id,
-      names: nameKeys
-        .map((key) => memberOf(item, key))
-        .filter((name): name is string => typeof name === 'string'),
-    },
-  ];
-}
-
-/** The end of an id as tables show it, with or without the sign for the omitted part. */
-function endOf(text: string): string | undefined {
-  const end = text.replace(/^(…|\.\.\.)/, '').toLowerCase();
-  return /^[0-9a-f-]{4,36}$/.test(end) ? end : undefined;
-}
-
-function matching(things: readonly Thing[], text: string): readonly Thing[] {
-  // The id of a public place is no UUID.
-  const named = things.filter(({ id, names }) => id === text || names.includes(text));
-  const end = endOf(text);
-  return named.length > 0 || end === undefined
-    ? named
-    : things.filter(({ id }) => id.endsWith(end));
-}
-
-/** Reads a list once for any number of names. */
-type Reader = (path: string, query: Readonly<Record<string, string>>) => Promise<readonly Thing[]>;
-
-function readerOf(client: HttpClient): Reader {
-  const begun = new Map<string, Promise<readonly Thing[]>>();
-  const readAll = async (
-    path: string,
-    query: Readonly<Record<string, string>>,
-  ): Promise<readonly Thing[]> => {
-    const { body } = await client.callAllPages({ method: 'GET', path, query });
-    const items = memberOf(body, 'items');
-    return Array.isArray(items) ? items.flatMap(thingOf) : [];
-  };
-  return (path, query) => {
-    const key = `${path} ${JSON.stringify(query)}`;
-    const reading = begun.get(key) ?? readAll(path, query);
-    begun.set(key, reading);
-    return reading;
-  };
-}
-
-/**
- * A list with a default of some days is read as far back as possible: old things have names too.
- */
-function furthest({ operation }: Command): Readonly<Record<string, string>> {
-  const most = operation.query.days?.schema.maximum;
-  return typeof most === 'number' ? { days: String(most) } : {};
-}
-
-async function idOf(text: string, list: Command, path: string, read: Reader): Promise<string> {
-  const noun = path.split('/').at(-1) ?? '';
-  // Where the service searches by text, a name costs one request; only the end of an id needs the
-  // whole list.
-  const searched = list.flags.some(({ key }) => key === 'text') && endOf(text) === undefined;
-  const found = matching(await read(path, { ...furthest(list), ...(searched && { text }) }), text);
-  const [only, other] = found;
-  if (!only)
-    throw new NoSuchName(`Nothing in ${noun} is called "${text}", and no id there ends with it.`);
-  if (!other) return only.id;
-  const told = found
-    .slice(0, maxTold)
-    .map(({ id, names }) => `  ${id}  ${names[0] ?? ''}`.trimEnd());
-  const more = found.length > maxTold ? [`  and ${found.length - maxTold} more`] : [];
-  throw new UsageFault(
-    [`"${text}" fits ${found.length} in ${noun}. Give the id of one:`, ...told, ...more].join('\n'),
-  );
-}
 
 /** The list from which a parameter or a flag takes its ids, where its path does not say it. */
 const listPaths: Readonly<Record<string, string>> = {
@@ -141,4 +61,86 @@ export async function withIds(
       : given;
   });
   return { rest: words, values: await Promise.all(resolved) };
+}
+
+type Thing = { readonly id: string; readonly names: readonly string[] };
+
+/** Reads a list once for any number of names. */
+type Reader = (path: string, query: Readonly<Record<string, string>>) => Promise<readonly Thing[]>;
+
+function readerOf(client: HttpClient): Reader {
+  const begun = new Map<string, Promise<readonly Thing[]>>();
+  const readAll = async (
+    path: string,
+    query: Readonly<Record<string, string>>,
+  ): Promise<readonly Thing[]> => {
+    const { body } = await client.callAllPages({ method: 'GET', path, query });
+    const items = memberOf(body, 'items');
+    return Array.isArray(items) ? items.flatMap(thingOf) : [];
+  };
+  return (path, query) => {
+    const key = `${path} ${JSON.stringify(query)}`;
+    const reading = begun.get(key) ?? readAll(path, query);
+    begun.set(key, reading);
+    return reading;
+  };
+}
+
+const nameKeys = ['name', 'display_name', 'title', 'slug'];
+
+function thingOf(item: unknown): Thing[] {
+  const id = memberOf(item, 'id');
+  if (typeof id !== 'string') return [];
+  return [
+    {
+      id,
+      names: nameKeys
+        .map((key) => memberOf(item, key))
+        .filter((name): name is string => typeof name === 'string'),
+    },
+  ];
+}
+
+const maxTold = 5;
+
+async function idOf(text: string, list: Command, path: string, read: Reader): Promise<string> {
+  const noun = path.split('/').at(-1) ?? '';
+  // Where the service searches by text, a name costs one request; only the end of an id needs the
+  // whole list.
+  const searched = list.flags.some(({ key }) => key === 'text') && endOf(text) === undefined;
+  const found = matching(await read(path, { ...furthest(list), ...(searched && { text }) }), text);
+  const [only, other] = found;
+  if (!only)
+    throw new NoSuchName(`Nothing in ${noun} is called "${text}", and no id there ends with it.`);
+  if (!other) return only.id;
+  const told = found
+    .slice(0, maxTold)
+    .map(({ id, names }) => `  ${id}  ${names[0] ?? ''}`.trimEnd());
+  const more = found.length > maxTold ? [`  and ${found.length - maxTold} more`] : [];
+  throw new UsageFault(
+    [`"${text}" fits ${found.length} in ${noun}. Give the id of one:`, ...told, ...more].join('\n'),
+  );
+}
+
+/** The end of an id as tables show it, with or without the sign for the omitted part. */
+function endOf(text: string): string | undefined {
+  const end = text.replace(/^(…|\.\.\.)/, '').toLowerCase();
+  return /^[0-9a-f-]{4,36}$/.test(end) ? end : undefined;
+}
+
+function matching(things: readonly Thing[], text: string): readonly Thing[] {
+  // The id of a public place is no UUID.
+  const named = things.filter(({ id, names }) => id === text || names.includes(text));
+  const end = endOf(text);
+  return named.length > 0 || end === undefined
+    ? named
+    : things.filter(({ id }) => id.endsWith(end));
+}
+
+/**
+ * A list with a default of some days is read as far back as possible: old things have names too.
+ */
+function furthest({ operation }: Command): Readonly<Record<string, string>> {
+  const most = operation.query.days?.schema.maximum;
+  return typeof most === 'number' ? { days: String(most) } : {};
 }

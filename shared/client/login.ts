@@ -18,42 +18,6 @@ Example
   antipode login https://antipode.example
 `;
 
-function knownUrl(world: CommandContext): string | undefined {
-  try {
-    return readSettings({ ...world.environment, ANTIPODE_TOKEN: 'unknown' }, world.settingsFiles)
-      .url;
-  } catch {
-    // There are no settings yet, or none that work: this command makes them.
-    return undefined;
-  }
-}
-
-/** Undefined when the user went away. */
-async function address(
-  given: string | undefined,
-  world: CommandContext,
-): Promise<string | undefined> {
-  if (given !== undefined) return given;
-  const known = knownUrl(world);
-  if (!world.attended) {
-    if (known === undefined)
-      throw new UsageFault(
-        'login needs the address of the service, as in antipode login https://antipode.example',
-      );
-    return known;
-  }
-  const answer = await world.ask(
-    `Address of the service${known === undefined ? '' : ` [${known}]`}: `,
-  );
-  return answer === undefined ? undefined : answer.trim() || known || '';
-}
-
-async function tokenFor(url: string, world: CommandContext): Promise<string | undefined> {
-  if (!world.attended) return world.readText('-').trim();
-  world.err(`Make a token here, then paste it: ${url}/tokens/new\n`);
-  return (await world.ask('Token (not shown): ', 'secret'))?.trim();
-}
-
 export async function login(words: readonly string[], world: CommandContext): Promise<Exit> {
   if (words.length > 1)
     throw new UsageFault(
@@ -83,4 +47,40 @@ export async function login(words: readonly string[], world: CommandContext): Pr
     `You act in ${printable(String(organisation))} as ${printable(String(memberOf(body, 'role')))}; this token ${may}. Written to ${file}\n`,
   );
   return exits.done;
+}
+
+/** Undefined when the user went away. */
+async function address(
+  given: string | undefined,
+  world: CommandContext,
+): Promise<string | undefined> {
+  if (given !== undefined) return given;
+  const known = knownUrl(world);
+  if (!world.attended) {
+    if (known === undefined)
+      throw new UsageFault(
+        'login needs the address of the service, as in antipode login https://antipode.example',
+      );
+    return known;
+  }
+  const answer = await world.ask(
+    `Address of the service${known === undefined ? '' : ` [${known}]`}: `,
+  );
+  return answer === undefined ? undefined : answer.trim() || known || '';
+}
+
+function knownUrl(world: CommandContext): string | undefined {
+  try {
+    return readSettings({ ...world.environment, ANTIPODE_TOKEN: 'unknown' }, world.settingsFiles)
+      .url;
+  } catch {
+    // There are no settings yet, or none that work: this command makes them.
+    return undefined;
+  }
+}
+
+async function tokenFor(url: string, world: CommandContext): Promise<string | undefined> {
+  if (!world.attended) return world.readText('-').trim();
+  world.err(`Make a token here, then paste it: ${url}/tokens/new\n`);
+  return (await world.ask('Token (not shown): ', 'secret'))?.trim();
 }

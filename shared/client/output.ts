@@ -30,6 +30,25 @@ export function valueAt(item: unknown, path: readonly string[]): unknown {
   );
 }
 
+/**
+ * The answer in its own shape with only these fields: of each item of a list, or of a single thing.
+ */
+export function withFields(body: unknown, fields: Fields): unknown {
+  if (!isRecord(body)) return body;
+  return Array.isArray(body.items)
+    ? { ...body, items: body.items.map((item: unknown) => pick(item, fields)) }
+    : pick(body, fields);
+}
+
+function pick(item: unknown, fields: Fields): Record<string, unknown> {
+  const picked: Record<string, unknown> = {};
+  for (const path of fields) {
+    const value = valueAt(item, path);
+    if (value !== undefined && !path.includes('__proto__')) put(picked, path, value);
+  }
+  return picked;
+}
+
 function put(
   target: Record<string, unknown>,
   [first = '', ...rest]: readonly string[],
@@ -42,29 +61,6 @@ function put(
     target[first] = next;
     put(next, rest, value);
   }
-}
-
-function pick(item: unknown, fields: Fields): Record<string, unknown> {
-  const picked: Record<string, unknown> = {};
-  for (const path of fields) {
-    const value = valueAt(item, path);
-    if (value !== undefined && !path.includes('__proto__')) put(picked, path, value);
-  }
-  return picked;
-}
-
-function itemsOf(body: unknown): readonly unknown[] {
-  return isRecord(body) && Array.isArray(body.items) ? body.items : [body];
-}
-
-/**
- * The answer in its own shape with only these fields: of each item of a list, or of a single thing.
- */
-export function withFields(body: unknown, fields: Fields): unknown {
-  if (!isRecord(body)) return body;
-  return Array.isArray(body.items)
-    ? { ...body, items: body.items.map((item: unknown) => pick(item, fields)) }
-    : pick(body, fields);
 }
 
 /**
@@ -84,6 +80,10 @@ export function missingFields(
     missing: missing.map((path) => path.join('.')),
     there: [...new Set(items.flatMap((item) => Object.keys(item)))],
   };
+}
+
+function itemsOf(body: unknown): readonly unknown[] {
+  return isRecord(body) && Array.isArray(body.items) ? body.items : [body];
 }
 
 /**
@@ -130,16 +130,6 @@ export function dayOf(value: unknown): string {
   return String(value).slice(0, 10);
 }
 
-/**
- * A number with its unit. Inputs in seconds stay in seconds; measured durations are shown in
- * readable units.
- */
-function numberText(key: string, value: number): string {
-  if (key === 'duration_s' || key.endsWith('_seconds')) return duration(value * 1000);
-  if (key.endsWith('_s')) return `${value} s`;
-  return key.startsWith('percent') ? `${value} %` : String(value);
-}
-
 export function plainText(key: string, value: unknown, now: number): string {
   if (value === null || value === undefined || value === '') return '–';
   const time = timeOf(value);
@@ -155,6 +145,16 @@ export function plainText(key: string, value: unknown, now: number): string {
       : printable(JSON.stringify(value));
   }
   return printable(String(value));
+}
+
+/**
+ * A number with its unit. Inputs in seconds stay in seconds; measured durations are shown in
+ * readable units.
+ */
+function numberText(key: string, value: number): string {
+  if (key === 'duration_s' || key.endsWith('_seconds')) return duration(value * 1000);
+  if (key.endsWith('_s')) return `${value} s`;
+  return key.startsWith('percent') ? `${value} %` : String(value);
 }
 
 /** Adds the word open or resolved to an incident. */
@@ -176,12 +176,35 @@ export function title(key: string): string {
   return key.replaceAll('_', ' ').replace(/ (s|at|seconds)$/, '');
 }
 
+export function table(items: readonly unknown[], terminal: Terminal): string {
+  const rows = items.filter(isRecord).map(withState);
+  const [first] = rows;
+  if (!first) return 'None.\n';
+  const all = terminal.fields
+    ? terminal.fields.map((path) => path.join('.'))
+    : columnsOf(first, terminal.listed);
+  const { lines, hidden } = tableOf(rows, all, terminal);
+  const note =
+    hidden.length > 0
+      ? [
+          '',
+          ...noteLines(
+            `No room for ${hidden.map(columnTitle).join(', ')}: a wider terminal or --json shows more.`,
+            terminal,
+          ),
+        ]
+      : [];
+  return `${[...lines, ...note].join('\n')}\n`;
+}
+
 /** Of the list's columns those that its items have; every member where the list has none. */
 function columnsOf(item: Item, listed: readonly string[] | undefined): readonly string[] {
   return listed === undefined
     ? Object.keys(item)
     : listed.filter((key) => Object.hasOwn(item, key));
 }
+
+type Table = { readonly lines: readonly string[]; readonly hidden: readonly string[] };
 
 /** The columns that a narrow terminal drops, in this order, rather than cut every word. */
 const givenUp = [
@@ -212,89 +235,6 @@ const givenUp = [
   'groups',
   'description',
 ];
-
-/** How many columns keep a field readable: a name gets the most, a status is shown whole. */
-const leastOf: Readonly<Record<string, number>> = {
-  name: 24,
-  monitor_name: 24,
-  display_name: 24,
-  cause: 16,
-  target: 16,
-  error: 24,
-  failure: 24,
-  local_start: 19,
-  local_end: 19,
-};
-const wholeKeys = new Set(['id', 'monitor', 'incident', 'event']);
-
-function leastWidth(key: string, whole: number): number {
-  if (wholeKeys.has(key) || meaningKeys.has(key)) return whole;
-  return Math.min(whole, leastOf[key] ?? 12);
-}
-
-const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/**
- * As much of each id's end as distinguishes it from the others here: every command accepts that as
- * the id.
- */
-function shortIds(ids: readonly string[]): readonly string[] {
-  if (!ids.every((id) => id === '–' || wholeId.test(id))) return ids;
-  for (let length = 8; length < 36; length += 2) {
-    const ends = ids.map((id) => id.slice(-length));
-    if (new Set(ends).size === new Set(ids).size) return ends;
-  }
-  return ids;
-}
-
-/** The name of a probe without its continent. */
-function placeName(value: unknown): string | undefined {
-  return isRecord(value) && typeof value.continent === 'string' && typeof value.name === 'string'
-    ? printable(value.name)
-    : undefined;
-}
-
-function widest(texts: readonly string[]): number {
-  return texts.reduce((limit, text) => Math.max(limit, widthOf(text)), 0);
-}
-
-function sum(widths: readonly number[]): number {
-  return widths.reduce((all, width) => all + width, 0);
-}
-
-/** Narrows the widest column that has more than it needs, until the table fits. */
-function narrowed(widths: readonly number[], least: readonly number[], room: number): number[] {
-  const narrow = [...widths];
-  for (let over = sum(narrow) - room; over > 0; over -= 1) {
-    const spare = narrow.map((width, index) => (width > (least[index] ?? 0) ? width : 0));
-    const limit = spare.indexOf(Math.max(...spare));
-    if ((spare[limit] ?? 0) === 0) break;
-    narrow[limit] = (narrow[limit] ?? 0) - 1;
-  }
-  return narrow;
-}
-
-/** Shorter column titles: `seen` for `seen_from`, `monitor` for `monitor_name`. */
-function columnTitle(key: string): string {
-  return title(key).replace(/ (from|name)$/, '');
-}
-
-function isTimeOrNone(value: unknown): boolean {
-  return value === null || timeOf(value) !== undefined;
-}
-
-/**
- * Clock times: in a table they say more than relative ones. The day is left out where it appears
- * nearby.
- */
-function clockText(value: unknown, withDay: boolean): string {
-  const time = timeOf(value);
-  if (time === undefined) return '–';
-  const text = new Date(time).toISOString();
-  return withDay ? `${text.slice(0, 16)}Z` : text.slice(11);
-}
-
-type Table = { readonly lines: readonly string[]; readonly hidden: readonly string[] };
 
 /**
  * The rows with these columns, or with as many as fit; `days`: within a card, the days that the
@@ -382,33 +322,90 @@ function tableOf(
   return { lines: [head, ...lines], hidden: all.filter((key) => !keys.includes(key)) };
 }
 
+function isTimeOrNone(value: unknown): boolean {
+  return value === null || timeOf(value) !== undefined;
+}
+
+/**
+ * Clock times: in a table they say more than relative ones. The day is left out where it appears
+ * nearby.
+ */
+function clockText(value: unknown, withDay: boolean): string {
+  const time = timeOf(value);
+  if (time === undefined) return '–';
+  const text = new Date(time).toISOString();
+  return withDay ? `${text.slice(0, 16)}Z` : text.slice(11);
+}
+
+/** Shorter column titles: `seen` for `seen_from`, `monitor` for `monitor_name`. */
+function columnTitle(key: string): string {
+  return title(key).replace(/ (from|name)$/, '');
+}
+
+function widest(texts: readonly string[]): number {
+  return texts.reduce((limit, text) => Math.max(limit, widthOf(text)), 0);
+}
+
+function sum(widths: readonly number[]): number {
+  return widths.reduce((all, width) => all + width, 0);
+}
+
+const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * As much of each id's end as distinguishes it from the others here: every command accepts that as
+ * the id.
+ */
+function shortIds(ids: readonly string[]): readonly string[] {
+  if (!ids.every((id) => id === '–' || wholeId.test(id))) return ids;
+  for (let length = 8; length < 36; length += 2) {
+    const ends = ids.map((id) => id.slice(-length));
+    if (new Set(ends).size === new Set(ids).size) return ends;
+  }
+  return ids;
+}
+
+/** The name of a probe without its continent. */
+function placeName(value: unknown): string | undefined {
+  return isRecord(value) && typeof value.continent === 'string' && typeof value.name === 'string'
+    ? printable(value.name)
+    : undefined;
+}
+
+const wholeKeys = new Set(['id', 'monitor', 'incident', 'event']);
+
+/** How many columns keep a field readable: a name gets the most, a status is shown whole. */
+const leastOf: Readonly<Record<string, number>> = {
+  name: 24,
+  monitor_name: 24,
+  display_name: 24,
+  cause: 16,
+  target: 16,
+  error: 24,
+  failure: 24,
+  local_start: 19,
+  local_end: 19,
+};
+
+function leastWidth(key: string, whole: number): number {
+  if (wholeKeys.has(key) || meaningKeys.has(key)) return whole;
+  return Math.min(whole, leastOf[key] ?? 12);
+}
+
+/** Narrows the widest column that has more than it needs, until the table fits. */
+function narrowed(widths: readonly number[], least: readonly number[], room: number): number[] {
+  const narrow = [...widths];
+  for (let over = sum(narrow) - room; over > 0; over -= 1) {
+    const spare = narrow.map((width, index) => (width > (least[index] ?? 0) ? width : 0));
+    const limit = spare.indexOf(Math.max(...spare));
+    if ((spare[limit] ?? 0) === 0) break;
+    narrow[limit] = (narrow[limit] ?? 0) - 1;
+  }
+  return narrow;
+}
+
 function noteLines(text: string, { columns, paint }: Terminal): string[] {
   return wrapped(text, columns).map((line) => paint(line, 'grey'));
-}
-
-export function table(items: readonly unknown[], terminal: Terminal): string {
-  const rows = items.filter(isRecord).map(withState);
-  const [first] = rows;
-  if (!first) return 'None.\n';
-  const all = terminal.fields
-    ? terminal.fields.map((path) => path.join('.'))
-    : columnsOf(first, terminal.listed);
-  const { lines, hidden } = tableOf(rows, all, terminal);
-  const note =
-    hidden.length > 0
-      ? [
-          '',
-          ...noteLines(
-            `No room for ${hidden.map(columnTitle).join(', ')}: a wider terminal or --json shows more.`,
-            terminal,
-          ),
-        ]
-      : [];
-  return `${[...lines, ...note].join('\n')}\n`;
-}
-
-function isPlace(value: unknown): boolean {
-  return placeName(value) !== undefined;
 }
 
 /** A list within a card: short members become columns, and the others are named. */
@@ -434,15 +431,12 @@ export function innerTable(
     : [...lines, ...noteLines(`Not here: ${left}; --json shows all.`, terminal)];
 }
 
-/**
- * A list's members, if they are short enough for a table: none contains a list of things itself.
- */
-function flatItems(items: readonly unknown[]): readonly Item[] | undefined {
-  const records = items.filter(isRecord);
-  const isFlat = records.every(
-    (item) => !Object.values(item).some((value) => Array.isArray(value) && value.some(isRecord)),
-  );
-  return isFlat && records.length === items.length ? records : undefined;
+function isPlace(value: unknown): boolean {
+  return placeName(value) !== undefined;
+}
+
+export function card(item: Item, terminal: Terminal): string {
+  return `${cardLines(item, '', terminal).join('\n')}\n`;
 }
 
 function cardLines(
@@ -498,8 +492,15 @@ function cardLines(
   });
 }
 
-export function card(item: Item, terminal: Terminal): string {
-  return `${cardLines(item, '', terminal).join('\n')}\n`;
+/**
+ * A list's members, if they are short enough for a table: none contains a list of things itself.
+ */
+function flatItems(items: readonly unknown[]): readonly Item[] | undefined {
+  const records = items.filter(isRecord);
+  const isFlat = records.every(
+    (item) => !Object.values(item).some((value) => Array.isArray(value) && value.some(isRecord)),
+  );
+  return isFlat && records.length === items.length ? records : undefined;
 }
 
 /** An answer of any operation; empty for one without a body. */

@@ -30,21 +30,6 @@ import { type Paint, printable } from './terminal.ts';
 
 const clearLine = '\r\u001b[K';
 
-/**
- * The name of the monitor to delete, as users know it. Reading it also reports early that it does
- * not exist.
- */
-async function nameOfMonitor(client: HttpClient, path: string): Promise<string> {
-  const { body } = await client.call({ method: 'GET', path });
-  const [name, target] = [memberOf(body, 'name'), memberOf(body, 'target')];
-  return `${printable(String(name))}${typeof target === 'string' && target !== name ? ` (${printable(target)})` : ''}`;
-}
-
-/** No call reads a probe: its id is what was typed. */
-async function idOfProbe(_: HttpClient, path: string): Promise<string> {
-  return printable(path.slice(path.lastIndexOf('/') + 1));
-}
-
 /** An irreversible command needs a confirmation. */
 type Deadly = {
   readonly nameOf: (client: HttpClient, path: string) => Promise<string>;
@@ -70,113 +55,19 @@ const deadly: Readonly<Record<string, Deadly>> = {
   },
 };
 
-/** Whether it may proceed: confirmed on the command line, or by the user. */
-async function mayGo(
-  { nameOf, question, left }: Deadly,
-  client: HttpClient,
-  path: string,
-  world: CommandContext,
-): Promise<Exit | undefined> {
-  const answer = await world.ask(question(await nameOf(client, path)));
-  if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) return undefined;
-  world.err(`${answer === undefined ? '\n' : ''}${left}.\n`);
-  return answer === undefined ? exits.interrupted : exits.usage;
-}
-
-/** What the flags of every command wish for. */
-type Options = {
-  readonly json: boolean;
-  readonly all: boolean;
-  readonly yes: boolean;
-  readonly fields: Fields | undefined;
-};
-
-function optionsOf(values: readonly Given[]): Options {
-  const { json, all, yes, fields } = inputOf(values);
-  return {
-    json: json === true,
-    all: all === true,
-    yes: yes === true,
-    fields: typeof fields === 'string' ? fieldsOf(fields) : undefined,
-  };
-}
-
-function printAnswer(
-  body: unknown,
-  { json, fields }: Options,
-  world: CommandContext,
-  paint: Paint,
-  listed: Command['operation']['columns'],
-): void {
-  if (world.columns !== undefined && !json) {
-    const text = render(body, { columns: world.columns, paint, now: world.now(), fields, listed });
-    world.out(text === '' ? 'Done.\n' : text);
-  } else if (body !== null)
-    world.out(`${JSON.stringify(fields ? withFields(body, fields) : body)}\n`);
-  if (!fields) return;
-  const { missing, there } = missingFields(body, fields);
-  if (missing.length > 0)
-    world.err(
-      `antipode: nothing here has ${printable(missing.join(', '))}; there are ${printable(there.join(', '))}\n`,
-    );
-}
-
-/** A script would take the first page for the whole list without this message. */
-function printMore(
-  body: unknown,
-  call: CommandCall,
-  { json }: Options,
-  world: CommandContext,
-): void {
-  const seen = world.columns !== undefined && !json;
-  const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
-  if (seen || asked || nextOf(body) === undefined || !isRecord(body) || !Array.isArray(body.items))
-    return;
-  world.err(
-    `antipode: only the first ${body.items.length} are here, there are more: --all gives all of them\n`,
-  );
-}
-
-type Sending = {
-  readonly client: HttpClient;
-  readonly options: Options;
-  readonly world: CommandContext;
-  readonly paint: Paint;
-  readonly progress: ((count: number) => void) | undefined;
-};
-
-function memberCount(body: unknown): number {
-  const items = memberOf(body, 'items');
-  return Array.isArray(items) ? items.length : 0;
-}
-
 /**
- * Sends part after part. What was done before a failed call stays done, and is reported before the
- * failure.
+ * The name of the monitor to delete, as users know it. Reading it also reports early that it does
+ * not exist.
  */
-async function sendMany(
-  { operation }: Command,
-  call: CommandCall,
-  { client, options, world, paint, progress }: Sending,
-): Promise<Exit> {
-  const answers: unknown[] = [];
-  const tell = (): void => {
-    const body = togetherOf(answers);
-    if (progress) world.err(clearLine);
-    printAnswer(body, options, world, paint, operation.columns);
-    if (world.columns !== undefined && !options.json) world.out(`\n${summaryOf(body)}`);
-  };
-  try {
-    for (const body of partsOf(call.body)) {
-      answers.push((await client.call({ ...call, body })).body);
-      progress?.(memberCount(togetherOf(answers)));
-    }
-  } catch (error) {
-    if (answers.length > 0) tell();
-    throw error;
-  }
-  tell();
-  return hasRefused(togetherOf(answers)) ? exits.refused : exits.done;
+async function nameOfMonitor(client: HttpClient, path: string): Promise<string> {
+  const { body } = await client.call({ method: 'GET', path });
+  const [name, target] = [memberOf(body, 'name'), memberOf(body, 'target')];
+  return `${printable(String(name))}${typeof target === 'string' && target !== name ? ` (${printable(target)})` : ''}`;
+}
+
+/** No call reads a probe: its id is what was typed. */
+async function idOfProbe(_: HttpClient, path: string): Promise<string> {
+  return printable(path.slice(path.lastIndexOf('/') + 1));
 }
 
 export async function perform(
@@ -233,4 +124,113 @@ export async function perform(
   for (const warning of configWarnings(call.body, answer.body))
     world.err(`antipode: ${printable(warning)} (antipode help config lists what is)\n`);
   return exits.done;
+}
+
+/** What the flags of every command wish for. */
+type Options = {
+  readonly json: boolean;
+  readonly all: boolean;
+  readonly yes: boolean;
+  readonly fields: Fields | undefined;
+};
+
+function optionsOf(values: readonly Given[]): Options {
+  const { json, all, yes, fields } = inputOf(values);
+  return {
+    json: json === true,
+    all: all === true,
+    yes: yes === true,
+    fields: typeof fields === 'string' ? fieldsOf(fields) : undefined,
+  };
+}
+
+/** Whether it may proceed: confirmed on the command line, or by the user. */
+async function mayGo(
+  { nameOf, question, left }: Deadly,
+  client: HttpClient,
+  path: string,
+  world: CommandContext,
+): Promise<Exit | undefined> {
+  const answer = await world.ask(question(await nameOf(client, path)));
+  if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) return undefined;
+  world.err(`${answer === undefined ? '\n' : ''}${left}.\n`);
+  return answer === undefined ? exits.interrupted : exits.usage;
+}
+
+type Sending = {
+  readonly client: HttpClient;
+  readonly options: Options;
+  readonly world: CommandContext;
+  readonly paint: Paint;
+  readonly progress: ((count: number) => void) | undefined;
+};
+
+/**
+ * Sends part after part. What was done before a failed call stays done, and is reported before the
+ * failure.
+ */
+async function sendMany(
+  { operation }: Command,
+  call: CommandCall,
+  { client, options, world, paint, progress }: Sending,
+): Promise<Exit> {
+  const answers: unknown[] = [];
+  const tell = (): void => {
+    const body = togetherOf(answers);
+    if (progress) world.err(clearLine);
+    printAnswer(body, options, world, paint, operation.columns);
+    if (world.columns !== undefined && !options.json) world.out(`\n${summaryOf(body)}`);
+  };
+  try {
+    for (const body of partsOf(call.body)) {
+      answers.push((await client.call({ ...call, body })).body);
+      progress?.(memberCount(togetherOf(answers)));
+    }
+  } catch (error) {
+    if (answers.length > 0) tell();
+    throw error;
+  }
+  tell();
+  return hasRefused(togetherOf(answers)) ? exits.refused : exits.done;
+}
+
+function printAnswer(
+  body: unknown,
+  { json, fields }: Options,
+  world: CommandContext,
+  paint: Paint,
+  listed: Command['operation']['columns'],
+): void {
+  if (world.columns !== undefined && !json) {
+    const text = render(body, { columns: world.columns, paint, now: world.now(), fields, listed });
+    world.out(text === '' ? 'Done.\n' : text);
+  } else if (body !== null)
+    world.out(`${JSON.stringify(fields ? withFields(body, fields) : body)}\n`);
+  if (!fields) return;
+  const { missing, there } = missingFields(body, fields);
+  if (missing.length > 0)
+    world.err(
+      `antipode: nothing here has ${printable(missing.join(', '))}; there are ${printable(there.join(', '))}\n`,
+    );
+}
+
+function memberCount(body: unknown): number {
+  const items = memberOf(body, 'items');
+  return Array.isArray(items) ? items.length : 0;
+}
+
+/** A script would take the first page for the whole list without this message. */
+function printMore(
+  body: unknown,
+  call: CommandCall,
+  { json }: Options,
+  world: CommandContext,
+): void {
+  const seen = world.columns !== undefined && !json;
+  const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
+  if (seen || asked || nextOf(body) === undefined || !isRecord(body) || !Array.isArray(body.items))
+    return;
+  world.err(
+    `antipode: only the first ${body.items.length} are here, there are more: --all gives all of them\n`,
+  );
 }

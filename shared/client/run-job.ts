@@ -20,6 +20,26 @@ Example
 
 const attempts = { start: 2, end: 5 } as const;
 
+export async function runJob(given: readonly string[], world: CommandContext): Promise<number> {
+  if (given[0] === '--help' || given[0] === '-h') {
+    world.out(runHelp);
+    return exits.done;
+  }
+  const { address, command } = readJob(given, world.environment);
+  const obstacle = world.reach?.(address);
+  if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);
+  const id = randomUUID();
+  const tail = createTail();
+  // The job does not wait for the start ping. The end ping does, to arrive in this order.
+  const started = pingHeartbeat(`${address}/start?rid=${id}`, '', attempts.start);
+  const code = await run(command, tail.take);
+  const startFault = await started;
+  if (startFault !== undefined) world.err(`antipode: the start was not told: ${startFault}\n`);
+  const endFault = await pingHeartbeat(`${address}/${code}?rid=${id}`, tail.text(), attempts.end);
+  if (endFault !== undefined) world.err(`antipode: the end was not told: ${endFault}\n`);
+  return code;
+}
+
 type Job = { readonly address: string; readonly command: readonly [string, ...string[]] };
 
 function readJob(given: readonly string[], environment: CommandContext['environment']): Job {
@@ -61,20 +81,6 @@ function createTail(): { readonly take: (chunk: Buffer) => void; readonly text: 
   };
 }
 
-/** Passes signals for the job on to it; a signal typed at the terminal has reached it already. */
-function passSignals(child: ChildProcess): () => void {
-  const passed = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => {
-    const pass = (): void => {
-      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
-    };
-    process.on(signal, pass);
-    return () => void process.off(signal, pass);
-  });
-  return () => {
-    for (const end of passed) end();
-  };
-}
-
 /** The exit code that a shell would report for the command. */
 function run(
   [program, ...given]: Job['command'],
@@ -104,22 +110,16 @@ function run(
   });
 }
 
-export async function runJob(given: readonly string[], world: CommandContext): Promise<number> {
-  if (given[0] === '--help' || given[0] === '-h') {
-    world.out(runHelp);
-    return exits.done;
-  }
-  const { address, command } = readJob(given, world.environment);
-  const obstacle = world.reach?.(address);
-  if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);
-  const id = randomUUID();
-  const tail = createTail();
-  // The job does not wait for the start ping. The end ping does, to arrive in this order.
-  const started = pingHeartbeat(`${address}/start?rid=${id}`, '', attempts.start);
-  const code = await run(command, tail.take);
-  const startFault = await started;
-  if (startFault !== undefined) world.err(`antipode: the start was not told: ${startFault}\n`);
-  const endFault = await pingHeartbeat(`${address}/${code}?rid=${id}`, tail.text(), attempts.end);
-  if (endFault !== undefined) world.err(`antipode: the end was not told: ${endFault}\n`);
-  return code;
+/** Passes signals for the job on to it; a signal typed at the terminal has reached it already. */
+function passSignals(child: ChildProcess): () => void {
+  const passed = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => {
+    const pass = (): void => {
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+    };
+    process.on(signal, pass);
+    return () => void process.off(signal, pass);
+  });
+  return () => {
+    for (const end of passed) end();
+  };
 }

@@ -33,43 +33,6 @@ export function settingsFile(environment: Environment): string {
 }
 
 /**
- * The settings file is `{"url": …, "token": …}`, readable by its owner only: anyone else who can
- * read the token can use it.
- */
-function readFile(path: string, asked: boolean): Partial<Settings> {
-  let text: string;
-  try {
-    if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
-      throw new SettingsFault(
-        'file',
-        `Others may read ${path}, which holds a token. Restrict it: chmod 600 ${path}`,
-      );
-    }
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof SettingsFault) throw error;
-    if (codeOf(error) === 'ENOENT' && !asked) return {};
-    throw new SettingsFault(
-      'file',
-      `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (!isRecord(parsed)) throw new SyntaxError('not an object');
-    const value = (name: string): string | undefined => {
-      const found = parsed[name];
-      return typeof found === 'string' ? found : undefined;
-    };
-    const [url, token] = [value('url') ?? value('base_url'), value('token') ?? value('api_token')];
-    return { ...(url !== undefined && { url }), ...(token !== undefined && { token }) };
-  } catch {
-    // The parser's own message would quote the file, and with it the token.
-    throw new SettingsFault('file', `${path} is not a JSON object with "url" and "token".`);
-  }
-}
-
-/**
  * The address of the service without a trailing slash, also when given the address of its API;
  * refused when it is no http or https address.
  */
@@ -87,22 +50,6 @@ export function checkedUrl(text: string): string {
       'The address of the service (ANTIPODE_URL) must not hold a user name or password.',
     );
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
-}
-
-const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])$/;
-
-/**
- * Whether the token of one address may be sent to the other: all names of this machine count as
- * one.
- */
-function isSamePlace(one: string, other: string): boolean {
-  const [
-    { protocol, hostname, port },
-    { protocol: otherProtocol, hostname: otherName, port: otherPort },
-  ] = [new URL(one), new URL(other)];
-  const isSameHost =
-    hostname === otherName || (loopback.test(hostname) && loopback.test(otherName));
-  return protocol === otherProtocol && isSameHost && port === otherPort;
 }
 
 export function checkedToken(text: string): string {
@@ -158,6 +105,59 @@ export function readSettings(
     );
   }
   return { url: place, token: checkedToken(holder.token) };
+}
+
+/**
+ * The settings file is `{"url": …, "token": …}`, readable by its owner only: anyone else who can
+ * read the token can use it.
+ */
+function readFile(path: string, asked: boolean): Partial<Settings> {
+  let text: string;
+  try {
+    if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
+      throw new SettingsFault(
+        'file',
+        `Others may read ${path}, which holds a token. Restrict it: chmod 600 ${path}`,
+      );
+    }
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof SettingsFault) throw error;
+    if (codeOf(error) === 'ENOENT' && !asked) return {};
+    throw new SettingsFault(
+      'file',
+      `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (!isRecord(parsed)) throw new SyntaxError('not an object');
+    const value = (name: string): string | undefined => {
+      const found = parsed[name];
+      return typeof found === 'string' ? found : undefined;
+    };
+    const [url, token] = [value('url') ?? value('base_url'), value('token') ?? value('api_token')];
+    return { ...(url !== undefined && { url }), ...(token !== undefined && { token }) };
+  } catch {
+    // The parser's own message would quote the file, and with it the token.
+    throw new SettingsFault('file', `${path} is not a JSON object with "url" and "token".`);
+  }
+}
+
+const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])$/;
+
+/**
+ * Whether the token of one address may be sent to the other: all names of this machine count as
+ * one.
+ */
+function isSamePlace(one: string, other: string): boolean {
+  const [
+    { protocol, hostname, port },
+    { protocol: otherProtocol, hostname: otherName, port: otherPort },
+  ] = [new URL(one), new URL(other)];
+  const isSameHost =
+    hostname === otherName || (loopback.test(hostname) && loopback.test(otherName));
+  return protocol === otherProtocol && isSameHost && port === otherPort;
 }
 
 /** Replaces the settings file atomically; only its owner can read it. */

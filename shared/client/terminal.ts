@@ -39,6 +39,11 @@ const segmenter = new Intl.Segmenter();
 /** Characters that take one column each: ASCII and the marks that we write ourselves. */
 const narrow = /^[\x20-\x7e–…]*$/;
 
+/** How many columns a text takes. */
+export function widthOf(text: string): number {
+  return narrow.test(text) ? text.length : measured(text);
+}
+
 /** A table needs the width of each of its texts several times. */
 const widths = createRecentCache<string, number>(20_000);
 
@@ -48,11 +53,6 @@ function measured(text: string): number {
   const width = stringWidth(text);
   widths.keep(text, width);
   return width;
-}
-
-/** How many columns a text takes. */
-export function widthOf(text: string): number {
-  return narrow.test(text) ? text.length : measured(text);
 }
 
 export function cut(text: string, width: number): string {

@@ -47,11 +47,6 @@ export function importBlackbox(configs: readonly unknown[]): Imported {
   return work.done();
 }
 
-/** Labels that say how Prometheus finds things. */
-function isOwnLabel(label: string): boolean {
-  return label.startsWith('__');
-}
-
 function addTargets(scrape: Row, modules: ReadonlyMap<string, Raw>, work: Work): void {
   const job = scrape.text('job_name') || 'targets';
   const params = scrape.inner('params');
@@ -84,6 +79,11 @@ function addTargets(scrape: Row, modules: ReadonlyMap<string, Raw>, work: Work):
       else if (monitor) work.add('monitors', target, { ...monitor, tags });
     }
   }
+}
+
+/** Labels that say how Prometheus finds things. */
+function isOwnLabel(label: string): boolean {
+  return label.startsWith('__');
 }
 
 /** Modules that have the names of the example, where blackbox.yml was not given. */

@@ -46,10 +46,6 @@ class Hopeless extends Error {
   }
 }
 
-function nameOf(path: Path): string {
-  return JSON.stringify(path);
-}
-
 /** Never throws: whatever is wrong with the text is a fault with its place. */
 export function readDocument(file: string, text: string): Source {
   const hopeless = (message: string, place = beginning): Source => ({
@@ -101,6 +97,10 @@ export function readDocument(file: string, text: string): Source {
     if (error instanceof Hopeless) return hopeless(error.message, placeAt(error.node.range?.[0]));
     throw error;
   }
+}
+
+function nameOf(path: Path): string {
+  return JSON.stringify(path);
 }
 
 /** What each alias stands for: the last anchor of its name before it. Read once, if at all. */

@@ -132,12 +132,6 @@ export function conditionsOf(
 
 const everyStatus = Array.from({ length: 500 }, (_, nth) => nth + 100);
 
-/** `any(200, 204)` as its values; anything else as one. */
-function alternativesIn(value: string): readonly string[] {
-  const [, list] = /^any\((.*)\)$/s.exec(value) ?? [];
-  return list === undefined ? [value] : list.split(',').map((one) => one.trim());
-}
-
 function statusTest(operator: string, value: string): ((status: number) => boolean) | undefined {
   const numbers = alternativesIn(value).map(Number);
   const [number = Number.NaN] = numbers;
@@ -148,6 +142,12 @@ function statusTest(operator: string, value: string): ((status: number) => boole
   if (operator === '<') return (status) => status < number;
   if (operator === '<=') return (status) => status <= number;
   return operator === '>' ? (status) => status > number : (status) => status >= number;
+}
+
+/** `any(200, 204)` as its values; anything else as one. */
+function alternativesIn(value: string): readonly string[] {
+  const [, list] = /^any\((.*)\)$/s.exec(value) ?? [];
+  return list === undefined ? [value] : list.split(',').map((one) => one.trim());
 }
 
 /** Numbers in their order, as `200` and `200-299`. */

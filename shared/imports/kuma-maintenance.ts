@@ -107,16 +107,16 @@ function isDayOfMonth(day: Date, wanted: number): boolean {
   return day.getUTCDate() === last + 1 + wanted;
 }
 
-function iso(day: Date): string {
-  return day.toISOString().slice(0, 10);
-}
-
 /** A window begins with its first occurrence. */
 function firstDay(rule: Rule, from: string): string {
   const day = new Date(`${from}T00:00:00Z`);
   for (let tried = 0; tried < 400 && !rule.isOn(day); tried += 1)
     day.setUTCDate(day.getUTCDate() + 1);
   return iso(day);
+}
+
+function iso(day: Date): string {
+  return day.toISOString().slice(0, 10);
 }
 
 function nextDay(day: string): string {

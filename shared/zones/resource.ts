@@ -12,27 +12,6 @@ export type Resource =
 
 const types = { text: 0, bytes: 1, table: 2, number: 7, array: 8, numbers: 14 } as const;
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function keysIn(of: Resource): readonly string[] {
-  if (typeof of !== 'object') return [];
-  if ('table' in of)
-    return Object.entries(of.table).flatMap(([key, each]) => [key, ...keysIn(each)]);
-  return 'array' in of ? of.array.flatMap(keysIn) : [];
-}
-
-function words(numbers: readonly number[]): Buffer {
-  const bytes = Buffer.alloc(4 * numbers.length);
-  for (const [at, each] of numbers.entries()) bytes.writeInt32LE(each | 0, 4 * at);
-  return bytes;
-}
-
-function padded(bytes: Buffer): Buffer {
-  return Buffer.concat([bytes, Buffer.alloc(-bytes.length & 3)]);
-}
-
 const indexWords = 7;
 
 /** The file of a table, whose keys take less than 64 KB. */
@@ -95,6 +74,27 @@ export function resourceFile(root: Resource): Buffer {
     0,
   ]);
   return Buffer.concat([head, index, keys, ...body]);
+}
+
+function keysIn(of: Resource): readonly string[] {
+  if (typeof of !== 'object') return [];
+  if ('table' in of)
+    return Object.entries(of.table).flatMap(([key, each]) => [key, ...keysIn(each)]);
+  return 'array' in of ? of.array.flatMap(keysIn) : [];
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function padded(bytes: Buffer): Buffer {
+  return Buffer.concat([bytes, Buffer.alloc(-bytes.length & 3)]);
+}
+
+function words(numbers: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(4 * numbers.length);
+  for (const [at, each] of numbers.entries()) bytes.writeInt32LE(each | 0, 4 * at);
+  return bytes;
 }
 
 /** Size of the head, two marks, size of what is said of the data: little-endian ASCII, UTF-16. */

@@ -46,219 +46,6 @@ type Open = Read & {
   readonly link?: string;
 };
 
-function lengthOf({ duration_s }: Incident): string {
-  return durationText(duration_s * 1_000);
-}
-
-/** When, how long, seen from where: the line below the sentence. */
-function belowOf(incident: Incident, times: Times): Part {
-  const { started_at, confirmed_at, seen_from, confirmed_from, open } = incident;
-  const since = open
-    ? html`
-      ${confirmed_at === null ? 'Since' : 'Down since'} ${times.moment(started_at)}, ${lengthOf(
-        incident,
-      )}.
-    `
-    : html`From ${times.whole(started_at)}, for ${lengthOf(incident)}.`;
-  const seen =
-    seen_from === null || isOfJob(incident) ? null : html` Detected from ${seen_from.name}`;
-  if (confirmed_at === null)
-    return html`
-      ${since}
-      ${seen !== null && html`${seen}, ${open ? 'not confirmed yet' : 'never confirmed'}.`}
-    `;
-  const later = Date.parse(confirmed_at) - Date.parse(started_at);
-  return html`
-    ${since}
-    ${
-      seen !== null &&
-      html`
-        ${seen}
-        ${
-          confirmed_from === null
-            ? ''
-            : html`, confirmed from ${confirmed_from.name} <b>${durationText(later)}</b> later`
-        }.
-      `
-    }
-  `;
-}
-
-function pointOf(first: number) {
-  return ({
-    continent,
-    probe,
-    outcome,
-    at,
-  }: {
-    continent: string;
-    probe: string;
-    outcome: string;
-    at: string;
-  }): MapPoint => {
-    const later = Date.parse(at) - first;
-    return {
-      continent,
-      outcome: outcome === 'ok' || outcome === 'fail' ? outcome : 'unknown',
-      label: probe,
-      below: `${outcome === 'fail' ? 'fails' : outcome === 'ok' ? 'passes' : 'inconclusive'}, ${later <= 0 ? 'first' : `+${durationText(later)}`}`,
-    };
-  };
-}
-
-function mapOf(incident: Incident): Html | null {
-  const checks = checksByContinent(incident.checks).filter(({ place }) => place === null);
-  const points = checks.map(pointOf(Date.parse(incident.started_at)));
-  if (points.length === 0) return null;
-  return html`
-    <section class="card">
-      <h2>By continent</h2>
-      ${worldMap(
-        points,
-        points.map(({ continent, label, below }) => `${label} in ${continent} ${below}`).join('; '),
-      )}
-    </section>
-  `;
-}
-
-/** A percentage of less than an hour says nothing. */
-function effectOf({ effect, open }: Incident): Html {
-  const { days, window_s, down_seconds, percent, percent_without } = effect;
-  const isLong = window_s * 1_000 >= minUptimeMs;
-  const uptime = html`Uptime of ${daysText(days, window_s * 1_000)}:`;
-  if (down_seconds === 0)
-    return html`
-      <p>
-        No downtime
-        counted${open && ' yet'}.${isLong && html` ${uptime} ${percentFigure(percent)}.`}
-      </p>
-    `;
-  return html`
-    <p>
-      ${durationText(down_seconds * 1_000)} of
-      downtime.${isLong && html` ${uptime} <b>${percentFigure(percent)}</b>, without this incident ${percentFigure(percent_without)}.`}
-    </p>
-  `;
-}
-
-function shareOf({ incident, link, request }: Open): Html | null {
-  if (!request.may(shareIncident))
-    return incident.share === null ? null : html`<p>Shared by link.</p>`;
-  const make = (words: string) =>
-    html`
-      <form method="post" action="/incidents/${incident.id}/share">
-        <button class="button">${icon('share')}${words}</button>
-      </form>
-    `;
-  const end = html`
-    <form method="post" action="/incidents/${incident.id}/share/withdraw">
-      <button class="button button-quiet">Revoke link</button>
-    </form>
-  `;
-  if (link !== undefined)
-    return html`
-      <p>
-        Anyone with this link sees the verdict, times, causes and continents until you revoke it.
-        Copy it now: it is shown only once.
-      </p>
-      <div class="copyable">
-        <code>${link}</code>
-        <button type="button" class="button" data-copy="${link}">${icon('copy')}Copy</button>
-      </div>
-      <div class="actions">${end}</div>
-    `;
-  if (incident.share === null)
-    return html`
-      <p class="soft">
-        Anyone with the link sees the verdict, times, causes and continents, without an account.
-        They never see what your server sent.
-      </p>
-      <div class="actions">${make('Create link')}</div>
-    `;
-  return html`
-    <p>
-      Shared ${request.times.ago(incident.share.at)}. Anyone with the link can see this incident.
-    </p>
-    <div class="actions">${make('Create new link')}${end}</div>
-  `;
-}
-
-function noteForm({ incident, request, state = freshForm(noForm) }: Open): Html | null {
-  return request.may(addIncidentNote)
-    ? html`
-      <form class="fields" method="post" action="/incidents/${incident.id}/notes" id="note">
-        ${textArea({ name: 'text', label: 'Note', state, rows: 1 })}
-        <button class="button">Add note</button>
-      </form>
-    `
-    : null;
-}
-
-function calledOf({ name, email }: { readonly name: string; readonly email: string }): string {
-  return name === '' ? email : name;
-}
-
-/** Who has it and since when; in one step it is taken, given to another, or handed back. */
-function ownerOf({
-  incident: { id, open, confirmed_at, acknowledged_at, acknowledged_by },
-  members,
-  request: { may, times },
-}: Open): Html | null {
-  const isOpen = open && confirmed_at !== null;
-  if (acknowledged_at === null && !(isOpen && may(acknowledgeIncident))) return null;
-  return html`
-    <div class="row" id="owner">
-      ${
-        acknowledged_at !== null &&
-        html`
-          <p>
-            ${icon('check')}
-            <span>
-              Acknowledged by <b>${acknowledged_by ?? 'someone'}</b>, ${times.ago(acknowledged_at)}
-            </span>
-          </p>
-        `
-      }
-      ${
-        isOpen &&
-        acknowledged_at === null &&
-        may(acknowledgeIncident) &&
-        html`
-          <form method="post" action="/incidents/${id}/acknowledge">
-            <button class="button button-main">${icon('check')}Acknowledge</button>
-          </form>
-        `
-      }
-      ${
-        isOpen &&
-        acknowledged_at !== null &&
-        may(unacknowledgeIncident) &&
-        html`
-          <form method="post" action="/incidents/${id}/hand-back">
-            <button class="button">Hand back</button>
-          </form>
-        `
-      }
-      ${
-        isOpen &&
-        members.length > 1 &&
-        may(assignIncident) &&
-        html`
-          <form class="row tight assign" method="post" action="/incidents/${id}/assign">
-            <select name="email" aria-label="Assign to" required>
-              <option value="">Assign to…</option>
-              ${members.map(
-                (member) => html`<option value="${member.email}">${calledOf(member)}</option>`,
-              )}
-            </select>
-            <button class="button">Assign</button>
-          </form>
-        `
-      }
-    </div>
-  `;
-}
-
 const template = `Summary
 
 Impact
@@ -268,59 +55,26 @@ Root cause
 What we do so that it does not happen again
 `;
 
-/** For a confirmed incident: what an organisation writes about it afterwards. */
-function postMortemOf({ incident, request, state }: Open): Html | null {
-  const { id, confirmed_at, resolved_at, post_mortem: written } = incident;
-  const isPublic = written?.published_at != null;
-  const mark =
-    written === null
-      ? null
-      : html`
-        <p class="soft">
-          ${isPublic ? 'Published' : 'Draft'},${' '}
-          ${request.times.ago(written.published_at ?? written.at)}${
-            written.by !== null && html` by ${written.by}`
-          }
-        </p>
-      `;
-  if (confirmed_at === null || (written === null && resolved_at === null)) return null;
-  if (!request.may(writePostMortem))
-    return written === null
-      ? null
-      : html`
-        <section class="card" id="post-mortem">
-          <h2>Post-mortem</h2>
-          ${mark}
-          <p class="note-text">${written.text}</p>
-        </section>
-      `;
-  const form = formOf({ post_mortem: written?.text ?? template });
-  const isEdited = written !== null || state?.form.value('post_mortem') !== undefined;
-  const failed = state?.form.value('post_mortem') === undefined ? undefined : state;
-  return html`
-    <section class="card" id="post-mortem">
-      <h2>Post-mortem</h2>
-      ${mark}
-      <details class="post-mortem"${isEdited && html` open`}>
-        <summary>${icon('next')}${written === null ? 'Write a post-mortem' : 'Edit'}</summary>
-        <form class="form" method="post" action="/incidents/${id}/post-mortem#post-mortem">
-          ${textArea({
-            name: 'post_mortem',
-            label: 'Text',
-            state: failed ?? freshForm(form),
-            rows: 10,
-            help: 'Published, it is shown on every status page that shows this incident. Delete the text to remove it.',
-          })}
-          <div class="actions">
-            <button class="button" name="act" value="draft">
-              ${isPublic ? 'Unpublish' : 'Save draft'}
-            </button>
-            <button class="button" name="act" value="publish">Publish</button>
-          </div>
-        </form>
-      </details>
-    </section>
-  `;
+const shownPings = 10;
+
+export const incident: Page = {
+  method: 'GET',
+  path: '/incidents/:incident_id',
+  needs: 'member',
+  answer: async (request) => pageOf({ ...(await read(request)), request }),
+};
+
+function pageOf(open: Open): PageAnswer {
+  const { incident, state } = open;
+  const { monitor_name: name, confirmed_at } = incident;
+  const begins = incident.open ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Resolved';
+  return show({
+    title: `${begins}: ${name}`,
+    place: 'incidents',
+    live: true,
+    status: state?.status ?? 200,
+    main: mainOf(open),
+  });
 }
 
 function mainOf(open: Open): Html {
@@ -414,8 +168,6 @@ function mainOf(open: Open): Html {
   `;
 }
 
-const shownPings = 10;
-
 /** From which the deadline counts: what came before the incident, and said how the job went. */
 function lastPing({ incident, pings, request }: Open): Part | undefined {
   if (pings === null) return undefined;
@@ -424,17 +176,272 @@ function lastPing({ incident, pings, request }: Open): Part | undefined {
   return last && html`Last successful ping ${request.times.moment(last.at)}.`;
 }
 
-function pageOf(open: Open): PageAnswer {
-  const { incident, state } = open;
-  const { monitor_name: name, confirmed_at } = incident;
-  const begins = incident.open ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Resolved';
-  return show({
-    title: `${begins}: ${name}`,
-    place: 'incidents',
-    live: true,
-    status: state?.status ?? 200,
-    main: mainOf(open),
-  });
+function mapOf(incident: Incident): Html | null {
+  const checks = checksByContinent(incident.checks).filter(({ place }) => place === null);
+  const points = checks.map(pointOf(Date.parse(incident.started_at)));
+  if (points.length === 0) return null;
+  return html`
+    <section class="card">
+      <h2>By continent</h2>
+      ${worldMap(
+        points,
+        points.map(({ continent, label, below }) => `${label} in ${continent} ${below}`).join('; '),
+      )}
+    </section>
+  `;
+}
+
+function pointOf(first: number) {
+  return ({
+    continent,
+    probe,
+    outcome,
+    at,
+  }: {
+    continent: string;
+    probe: string;
+    outcome: string;
+    at: string;
+  }): MapPoint => {
+    const later = Date.parse(at) - first;
+    return {
+      continent,
+      outcome: outcome === 'ok' || outcome === 'fail' ? outcome : 'unknown',
+      label: probe,
+      below: `${outcome === 'fail' ? 'fails' : outcome === 'ok' ? 'passes' : 'inconclusive'}, ${later <= 0 ? 'first' : `+${durationText(later)}`}`,
+    };
+  };
+}
+
+/** When, how long, seen from where: the line below the sentence. */
+function belowOf(incident: Incident, times: Times): Part {
+  const { started_at, confirmed_at, seen_from, confirmed_from, open } = incident;
+  const since = open
+    ? html`
+      ${confirmed_at === null ? 'Since' : 'Down since'} ${times.moment(started_at)}, ${lengthOf(
+        incident,
+      )}.
+    `
+    : html`From ${times.whole(started_at)}, for ${lengthOf(incident)}.`;
+  const seen =
+    seen_from === null || isOfJob(incident) ? null : html` Detected from ${seen_from.name}`;
+  if (confirmed_at === null)
+    return html`
+      ${since}
+      ${seen !== null && html`${seen}, ${open ? 'not confirmed yet' : 'never confirmed'}.`}
+    `;
+  const later = Date.parse(confirmed_at) - Date.parse(started_at);
+  return html`
+    ${since}
+    ${
+      seen !== null &&
+      html`
+        ${seen}
+        ${
+          confirmed_from === null
+            ? ''
+            : html`, confirmed from ${confirmed_from.name} <b>${durationText(later)}</b> later`
+        }.
+      `
+    }
+  `;
+}
+
+function lengthOf({ duration_s }: Incident): string {
+  return durationText(duration_s * 1_000);
+}
+
+/** Who has it and since when; in one step it is taken, given to another, or handed back. */
+function ownerOf({
+  incident: { id, open, confirmed_at, acknowledged_at, acknowledged_by },
+  members,
+  request: { may, times },
+}: Open): Html | null {
+  const isOpen = open && confirmed_at !== null;
+  if (acknowledged_at === null && !(isOpen && may(acknowledgeIncident))) return null;
+  return html`
+    <div class="row" id="owner">
+      ${
+        acknowledged_at !== null &&
+        html`
+          <p>
+            ${icon('check')}
+            <span>
+              Acknowledged by <b>${acknowledged_by ?? 'someone'}</b>, ${times.ago(acknowledged_at)}
+            </span>
+          </p>
+        `
+      }
+      ${
+        isOpen &&
+        acknowledged_at === null &&
+        may(acknowledgeIncident) &&
+        html`
+          <form method="post" action="/incidents/${id}/acknowledge">
+            <button class="button button-main">${icon('check')}Acknowledge</button>
+          </form>
+        `
+      }
+      ${
+        isOpen &&
+        acknowledged_at !== null &&
+        may(unacknowledgeIncident) &&
+        html`
+          <form method="post" action="/incidents/${id}/hand-back">
+            <button class="button">Hand back</button>
+          </form>
+        `
+      }
+      ${
+        isOpen &&
+        members.length > 1 &&
+        may(assignIncident) &&
+        html`
+          <form class="row tight assign" method="post" action="/incidents/${id}/assign">
+            <select name="email" aria-label="Assign to" required>
+              <option value="">Assign to…</option>
+              ${members.map(
+                (member) => html`<option value="${member.email}">${calledOf(member)}</option>`,
+              )}
+            </select>
+            <button class="button">Assign</button>
+          </form>
+        `
+      }
+    </div>
+  `;
+}
+
+function calledOf({ name, email }: { readonly name: string; readonly email: string }): string {
+  return name === '' ? email : name;
+}
+
+function noteForm({ incident, request, state = freshForm(noForm) }: Open): Html | null {
+  return request.may(addIncidentNote)
+    ? html`
+      <form class="fields" method="post" action="/incidents/${incident.id}/notes" id="note">
+        ${textArea({ name: 'text', label: 'Note', state, rows: 1 })}
+        <button class="button">Add note</button>
+      </form>
+    `
+    : null;
+}
+
+/** A percentage of less than an hour says nothing. */
+function effectOf({ effect, open }: Incident): Html {
+  const { days, window_s, down_seconds, percent, percent_without } = effect;
+  const isLong = window_s * 1_000 >= minUptimeMs;
+  const uptime = html`Uptime of ${daysText(days, window_s * 1_000)}:`;
+  if (down_seconds === 0)
+    return html`
+      <p>
+        No downtime
+        counted${open && ' yet'}.${isLong && html` ${uptime} ${percentFigure(percent)}.`}
+      </p>
+    `;
+  return html`
+    <p>
+      ${durationText(down_seconds * 1_000)} of
+      downtime.${isLong && html` ${uptime} <b>${percentFigure(percent)}</b>, without this incident ${percentFigure(percent_without)}.`}
+    </p>
+  `;
+}
+
+function shareOf({ incident, link, request }: Open): Html | null {
+  if (!request.may(shareIncident))
+    return incident.share === null ? null : html`<p>Shared by link.</p>`;
+  const make = (words: string) =>
+    html`
+      <form method="post" action="/incidents/${incident.id}/share">
+        <button class="button">${icon('share')}${words}</button>
+      </form>
+    `;
+  const end = html`
+    <form method="post" action="/incidents/${incident.id}/share/withdraw">
+      <button class="button button-quiet">Revoke link</button>
+    </form>
+  `;
+  if (link !== undefined)
+    return html`
+      <p>
+        Anyone with this link sees the verdict, times, causes and continents until you revoke it.
+        Copy it now: it is shown only once.
+      </p>
+      <div class="copyable">
+        <code>${link}</code>
+        <button type="button" class="button" data-copy="${link}">${icon('copy')}Copy</button>
+      </div>
+      <div class="actions">${end}</div>
+    `;
+  if (incident.share === null)
+    return html`
+      <p class="soft">
+        Anyone with the link sees the verdict, times, causes and continents, without an account.
+        They never see what your server sent.
+      </p>
+      <div class="actions">${make('Create link')}</div>
+    `;
+  return html`
+    <p>
+      Shared ${request.times.ago(incident.share.at)}. Anyone with the link can see this incident.
+    </p>
+    <div class="actions">${make('Create new link')}${end}</div>
+  `;
+}
+
+/** For a confirmed incident: what an organisation writes about it afterwards. */
+function postMortemOf({ incident, request, state }: Open): Html | null {
+  const { id, confirmed_at, resolved_at, post_mortem: written } = incident;
+  const isPublic = written?.published_at != null;
+  const mark =
+    written === null
+      ? null
+      : html`
+        <p class="soft">
+          ${isPublic ? 'Published' : 'Draft'},${' '}
+          ${request.times.ago(written.published_at ?? written.at)}${
+            written.by !== null && html` by ${written.by}`
+          }
+        </p>
+      `;
+  if (confirmed_at === null || (written === null && resolved_at === null)) return null;
+  if (!request.may(writePostMortem))
+    return written === null
+      ? null
+      : html`
+        <section class="card" id="post-mortem">
+          <h2>Post-mortem</h2>
+          ${mark}
+          <p class="note-text">${written.text}</p>
+        </section>
+      `;
+  const form = formOf({ post_mortem: written?.text ?? template });
+  const isEdited = written !== null || state?.form.value('post_mortem') !== undefined;
+  const failed = state?.form.value('post_mortem') === undefined ? undefined : state;
+  return html`
+    <section class="card" id="post-mortem">
+      <h2>Post-mortem</h2>
+      ${mark}
+      <details class="post-mortem"${isEdited && html` open`}>
+        <summary>${icon('next')}${written === null ? 'Write a post-mortem' : 'Edit'}</summary>
+        <form class="form" method="post" action="/incidents/${id}/post-mortem#post-mortem">
+          ${textArea({
+            name: 'post_mortem',
+            label: 'Text',
+            state: failed ?? freshForm(form),
+            rows: 10,
+            help: 'Published, it is shown on every status page that shows this incident. Delete the text to remove it.',
+          })}
+          <div class="actions">
+            <button class="button" name="act" value="draft">
+              ${isPublic ? 'Unpublish' : 'Save draft'}
+            </button>
+            <button class="button" name="act" value="publish">Publish</button>
+          </div>
+        </form>
+      </details>
+    </section>
+  `;
 }
 
 async function read({ ask, now, path: { incident_id } }: MembersRequest): Promise<Read> {
@@ -452,13 +459,6 @@ async function read({ ask, now, path: { incident_id } }: MembersRequest): Promis
     : null;
   return { pings, incident: of, explained, pages, members, flaps: flapsOf(others, now) };
 }
-
-export const incident: Page = {
-  method: 'GET',
-  path: '/incidents/:incident_id',
-  needs: 'member',
-  answer: async (request) => pageOf({ ...(await read(request)), request }),
-};
 
 export const writeNote: Page = {
   method: 'POST',

@@ -26,63 +26,32 @@ type Row = {
   readonly varies?: boolean;
 };
 
-function textOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value;
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  if (value === null || value === undefined) return undefined;
-  return JSON.stringify(value);
-}
+const rows: readonly Row[] = [
+  { label: 'Status', text: evidenceText('status') },
+  { label: 'Health', text: evidenceText('serving_status') },
+  { label: 'gRPC status', text: evidenceText('grpc_status') },
+  { label: 'gRPC message', text: evidenceText('grpc_message'), code: true },
+  { label: 'Address', text: evidenceText('address'), code: true },
+  { label: 'IPv4 and IPv6', text: familiesText, code: true },
+  { label: 'DNS · TCP · TLS · first byte', text: phasesText, varies: true },
+  { label: 'Certificate', text: certificateText },
+  { label: 'Response code', text: evidenceText('rcode'), code: true },
+  { label: 'Answers', text: evidenceText('answers'), code: true },
+  { label: 'Redirects', text: redirectText, code: true },
+  { label: 'Headers', text: headerText('headers'), code: true, varies: true },
+  { label: 'Trailers', text: headerText('trailers'), code: true, varies: true },
+  { label: 'Start of the body', text: evidenceText('body'), code: true },
+];
 
 function evidenceText(name: string) {
   return ({ evidence }: Check): string | undefined => textOf(evidence?.[name]);
 }
 
-function phase({ phases }: Check, name: string): string {
-  const value = phases?.[name];
-  return typeof value === 'number' ? String(Math.round(value)) : '–';
-}
-
-function phasesText(check: Check): string | undefined {
-  return check.phases === null
-    ? undefined
-    : `${phase(check, 'dns')} · ${phase(check, 'tcp')} · ${phase(check, 'tls')} · ${phase(check, 'first_byte')} ms`;
-}
-
-function leafOf({ evidence }: Check): Readonly<Record<string, unknown>> | undefined {
-  const tls = evidence?.tls;
-  const chain = isRecord(tls) ? tls.chain : undefined;
-  const leaf: unknown = Array.isArray(chain) ? chain[0] : undefined;
-  return isRecord(leaf) ? leaf : undefined;
-}
-
-function certificateText(check: Check): string | undefined {
-  const leaf = leafOf(check);
-  if (!leaf) return undefined;
-  const until = textOf(leaf.not_after ?? leaf.valid_to ?? leaf.until);
-  const subject = textOf(leaf.subject);
-  return [subject, until === undefined ? undefined : `until ${until.slice(0, 10)}`]
-    .filter((part) => part !== undefined)
-    .join(', ');
-}
-
-function headerText(name: string) {
-  return ({ evidence }: Check): string | undefined => {
-    const headers = evidence?.[name];
-    if (!Array.isArray(headers)) return undefined;
-    return headers
-      .filter((pair): pair is [unknown, unknown] => Array.isArray(pair) && pair.length === 2)
-      .map(([name, value]) => `${String(name)}: ${String(value)}`)
-      .join('\n');
-  };
-}
-
-function redirectText({ evidence }: Check): string | undefined {
-  const hops = evidence?.redirects;
-  if (!Array.isArray(hops) || hops.length === 0) return undefined;
-  return hops
-    .filter(isRecord)
-    .map((hop) => `${textOf(hop.status) ?? 'no answer'} ${textOf(hop.url) ?? ''}`)
-    .join('\n');
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value === null || value === undefined) return undefined;
+  return JSON.stringify(value);
 }
 
 /** Where both must answer: what came of each. */
@@ -103,22 +72,71 @@ function familiesText({ evidence }: Check): string | undefined {
     .join('\n');
 }
 
-const rows: readonly Row[] = [
-  { label: 'Status', text: evidenceText('status') },
-  { label: 'Health', text: evidenceText('serving_status') },
-  { label: 'gRPC status', text: evidenceText('grpc_status') },
-  { label: 'gRPC message', text: evidenceText('grpc_message'), code: true },
-  { label: 'Address', text: evidenceText('address'), code: true },
-  { label: 'IPv4 and IPv6', text: familiesText, code: true },
-  { label: 'DNS · TCP · TLS · first byte', text: phasesText, varies: true },
-  { label: 'Certificate', text: certificateText },
-  { label: 'Response code', text: evidenceText('rcode'), code: true },
-  { label: 'Answers', text: evidenceText('answers'), code: true },
-  { label: 'Redirects', text: redirectText, code: true },
-  { label: 'Headers', text: headerText('headers'), code: true, varies: true },
-  { label: 'Trailers', text: headerText('trailers'), code: true, varies: true },
-  { label: 'Start of the body', text: evidenceText('body'), code: true },
-];
+function phasesText(check: Check): string | undefined {
+  return check.phases === null
+    ? undefined
+    : `${phase(check, 'dns')} · ${phase(check, 'tcp')} · ${phase(check, 'tls')} · ${phase(check, 'first_byte')} ms`;
+}
+
+function phase({ phases }: Check, name: string): string {
+  const value = phases?.[name];
+  return typeof value === 'number' ? String(Math.round(value)) : '–';
+}
+
+function certificateText(check: Check): string | undefined {
+  const leaf = leafOf(check);
+  if (!leaf) return undefined;
+  const until = textOf(leaf.not_after ?? leaf.valid_to ?? leaf.until);
+  const subject = textOf(leaf.subject);
+  return [subject, until === undefined ? undefined : `until ${until.slice(0, 10)}`]
+    .filter((part) => part !== undefined)
+    .join(', ');
+}
+
+function leafOf({ evidence }: Check): Readonly<Record<string, unknown>> | undefined {
+  const tls = evidence?.tls;
+  const chain = isRecord(tls) ? tls.chain : undefined;
+  const leaf: unknown = Array.isArray(chain) ? chain[0] : undefined;
+  return isRecord(leaf) ? leaf : undefined;
+}
+
+function redirectText({ evidence }: Check): string | undefined {
+  const hops = evidence?.redirects;
+  if (!Array.isArray(hops) || hops.length === 0) return undefined;
+  return hops
+    .filter(isRecord)
+    .map((hop) => `${textOf(hop.status) ?? 'no answer'} ${textOf(hop.url) ?? ''}`)
+    .join('\n');
+}
+
+function headerText(name: string) {
+  return ({ evidence }: Check): string | undefined => {
+    const headers = evidence?.[name];
+    if (!Array.isArray(headers)) return undefined;
+    return headers
+      .filter((pair): pair is [unknown, unknown] => Array.isArray(pair) && pair.length === 2)
+      .map(([name, value]) => `${String(name)}: ${String(value)}`)
+      .join('\n');
+  };
+}
+
+/** One row for each kind of value, one column for each check. Cells that differ are marked. */
+export function evidenceRows(checks: readonly Check[]): readonly Html[] {
+  return [...rows, ...others(checks)].flatMap((row) => {
+    const texts = checks.map((check) => row.text(check));
+    if (texts.every((text) => text === undefined)) return [];
+    const seen = texts.filter((text) => text !== undefined);
+    const differs = row.varies !== true && new Set(seen).size > 1;
+    return [
+      html`
+        <tr>
+          <th scope="row">${row.label}</th>
+          ${checks.map((check) => cellOf(row, check, differs && row.text(check) !== undefined))}
+        </tr>
+      `,
+    ];
+  });
+}
 
 const named = new Set([
   'addresses',
@@ -179,24 +197,6 @@ function cellOf({ code, cell, text }: Row, check: Check, differs: boolean): Html
   `;
 }
 
-/** One row for each kind of value, one column for each check. Cells that differ are marked. */
-export function evidenceRows(checks: readonly Check[]): readonly Html[] {
-  return [...rows, ...others(checks)].flatMap((row) => {
-    const texts = checks.map((check) => row.text(check));
-    if (texts.every((text) => text === undefined)) return [];
-    const seen = texts.filter((text) => text !== undefined);
-    const differs = row.varies !== true && new Set(seen).size > 1;
-    return [
-      html`
-        <tr>
-          <th scope="row">${row.label}</th>
-          ${checks.map((check) => cellOf(row, check, differs && row.text(check) !== undefined))}
-        </tr>
-      `,
-    ];
-  });
-}
-
 export type SeenCheck = OutputOf<typeof getIncidentEvidence>['checks'][number];
 
 const roles: Readonly<Record<string, string>> = {
@@ -222,15 +222,6 @@ export function checksByContinent(
   return [...of.values()].toSorted(
     (a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part) || byContinent(a, b),
   );
-}
-
-function verdictOf({ outcome }: SeenCheck): Html {
-  if (outcome === 'fail') return stateMark('down', 'Fails');
-  return outcome === 'ok' ? stateMark('up', 'Passes') : stateMark('unknown', 'Inconclusive');
-}
-
-function tint({ outcome }: SeenCheck): string {
-  return outcome === 'fail' ? 'tint-down' : outcome === 'ok' ? 'tint-up' : 'tint-unknown';
 }
 
 /** What every continent saw, side by side. */
@@ -299,6 +290,15 @@ export function evidenceMatrix(checks: readonly SeenCheck[], times: Times): Html
   `;
 }
 
+function tint({ outcome }: SeenCheck): string {
+  return outcome === 'fail' ? 'tint-down' : outcome === 'ok' ? 'tint-up' : 'tint-unknown';
+}
+
+function verdictOf({ outcome }: SeenCheck): Html {
+  if (outcome === 'fail') return stateMark('down', 'Fails');
+  return outcome === 'ok' ? stateMark('up', 'Passes') : stateMark('unknown', 'Inconclusive');
+}
+
 /** A continent on the map: its observation, and the label of its dot. */
 export type MapPoint = {
   readonly continent: string;
@@ -323,25 +323,6 @@ const places: Readonly<Record<string, readonly [x: number, y: number]>> = {
   Antarctica: [500, 420],
 };
 
-function dot({ continent, outcome, label, below }: MapPoint): Html | null {
-  const place = places[continent];
-  if (!place) return null;
-  const [x, y] = place;
-  // Labels in the east are on the left, where the drawing has space.
-  const east = x > 700;
-  const at = east ? x - 16 : x + 16;
-  return html`
-    <g class="dot dot-${outcome}">
-      <circle cx="${x}" cy="${y}" r="11" class="halo"></circle>
-      <circle cx="${x}" cy="${y}" r="5.5"></circle>
-      <text x="${at}" y="${y - 2}" text-anchor="${east ? 'end' : 'start'}">
-        <tspan class="dot-name">${label}</tspan>
-        <tspan x="${at}" dy="1.15em">${below}</tspan>
-      </text>
-    </g>
-  `;
-}
-
 /** The world with a dot for each continent. `words` say the same to anyone who cannot see it. */
 export function worldMap(points: readonly MapPoint[], words: string): Html {
   const first = points.find(({ outcome }) => outcome === 'fail');
@@ -362,5 +343,24 @@ export function worldMap(points: readonly MapPoint[], words: string): Html {
       <path class="arcs" d="${arcs.join('')}"></path>
       ${points.map(dot)}
     </svg>
+  `;
+}
+
+function dot({ continent, outcome, label, below }: MapPoint): Html | null {
+  const place = places[continent];
+  if (!place) return null;
+  const [x, y] = place;
+  // Labels in the east are on the left, where the drawing has space.
+  const east = x > 700;
+  const at = east ? x - 16 : x + 16;
+  return html`
+    <g class="dot dot-${outcome}">
+      <circle cx="${x}" cy="${y}" r="11" class="halo"></circle>
+      <circle cx="${x}" cy="${y}" r="5.5"></circle>
+      <text x="${at}" y="${y - 2}" text-anchor="${east ? 'end' : 'start'}">
+        <tspan class="dot-name">${label}</tspan>
+        <tspan x="${at}" dy="1.15em">${below}</tspan>
+      </text>
+    </g>
   `;
 }

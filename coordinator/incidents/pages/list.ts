@@ -12,7 +12,6 @@ import { isOfJob } from './verdict.ts';
 
 type OpenPage = OutputOf<typeof listIncidents>;
 type Listed = OpenPage['items'][number] & { readonly times?: number; readonly recent?: number };
-type ListedPage = { readonly items: readonly Listed[]; readonly next_cursor: string | null };
 
 const states = [
   ['all', 'All'],
@@ -20,66 +19,7 @@ const states = [
   ['resolved', 'Resolved'],
 ] as const;
 
-type State = (typeof states)[number][0];
-
 const dayChoices = [7, 30, 90, 365];
-
-function stateOf({ open, confirmed_at }: Listed): Html {
-  if (open) return confirmed_at === null ? stateMark('verifying') : stateMark('down');
-  return confirmed_at === null
-    ? stateMark('unknown', 'Never confirmed', 'none')
-    : stateMark('up', 'Resolved');
-}
-
-function minutes(ms: number): string {
-  return `${Math.max(1, Math.round(ms / 60_000))} min`;
-}
-
-/** `href`: the incidents of its monitor, for which it stands. */
-function rowOf(
-  incident: Listed,
-  { times, now }: MembersRequest,
-  flaps: number,
-  href: string,
-): Html {
-  const { id, monitor_name, cause, started_at, resolved_at, seen_from, confirmed_from } = incident;
-  const { open, acknowledged_at, acknowledged_by, times: count = 1 } = incident;
-  const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
-  const from = (isOfJob(incident) ? [] : [seen_from, confirmed_from])
-    .flatMap((probe) => (probe === null ? [] : [shortName(probe.continent)]))
-    .join(', ');
-  return html`
-    <tr id="incident-${id}" data-row>
-      <td data-label="State">
-        ${
-          acknowledged_at === null
-            ? stateOf(incident)
-            : html`
-              <span>
-                ${stateOf(incident)}
-                <span class="note">
-                  ${icon('check')}${acknowledged_by ?? 'someone'}${
-                    open && html`, ${minutes(now - Date.parse(acknowledged_at))}`
-                  }
-                </span>
-              </span>
-            `
-        }
-      </td>
-      <td data-label="Monitor">
-        <span>
-          <a class="row-link" href="/incidents/${id}">${monitor_name}</a>
-          ${count > 1 && html` · <a href="${safeUrl(href)}">${count} times</a>`}
-          ${flapping(flaps)}
-        </span>
-      </td>
-      <td data-label="Cause">${cause ?? '–'}</td>
-      <td data-label="Started">${times.moment(started_at)}</td>
-      <td data-label="Duration" class="number">${durationText(long)}</td>
-      <td data-label="Detected from">${from === '' ? 'the job' : from}</td>
-    </tr>
-  `;
-}
 
 const layerNames: Readonly<Record<string, string>> = {
   dns: 'DNS',
@@ -94,130 +34,6 @@ const layerNames: Readonly<Record<string, string>> = {
 
 /** Nobody: a value that is no name, as no name begins with a blank. */
 const nobody = ' nobody';
-
-/** Monitor, cause and who has it, as a form that works without scripts. */
-async function filterForm(
-  { ask, query: asked }: MembersRequest,
-  { state, days }: { readonly state: State; readonly days: string },
-): Promise<Html | null> {
-  const { monitors, layers, owners } = await ask(listIncidentChoices, { days });
-  if (monitors.length === 0) return null;
-  const select = (
-    name: string,
-    label: string,
-    all: string,
-    choices: readonly (readonly [value: string, label: string])[],
-  ): Html => html`
-    <label>
-      <span>${label}</span>
-      <select name="${name}">
-        <option value="">${all}</option>
-        ${choices.map(
-          ([value, words]) =>
-            html`<option value="${value}"${asked[name] === value && html` selected`}>${words}</option>`,
-        )}
-      </select>
-    </label>
-  `;
-  const isFiltered = ['monitor', 'layer', 'owner'].some((name) => (asked[name] ?? '') !== '');
-  return html`
-    <details class="incident-filter"${isFiltered && html` open`}>
-      <summary>${icon('next')}Filter</summary>
-    <form class="fields" action="/incidents">
-      ${hiddenField('state', state)}${hiddenField('days', days)}
-      ${select(
-        'monitor',
-        'Monitor',
-        'All monitors',
-        monitors.map(({ id, name }) => [id, name]),
-      )}
-      ${select(
-        'layer',
-        'Cause',
-        'All causes',
-        layers.map((layer) => [layer, layerNames[layer] ?? layer]),
-      )}
-      ${select('owner', 'Acknowledged by', 'Anyone or nobody', [
-        [nobody, 'Nobody'],
-        ...owners.map((name) => [name, name] as const),
-      ])}
-      <button class="button">Apply</button>
-      ${isFiltered && linkButton(`/incidents${query({ state, days })}`, 'Clear filter')}
-    </form>
-    </details>
-  `;
-}
-
-/** The filter of the address, as the operation takes it. */
-function filterOf({
-  query: { monitor = '', layer = '', owner = '' },
-}: MembersRequest): Readonly<Record<string, string>> {
-  return {
-    ...(monitor === '' ? {} : { monitor }),
-    ...(layer === '' ? {} : { layer }),
-    ...(owner === ''
-      ? {}
-      : owner === nobody
-        ? { acknowledged: 'false' }
-        : { acknowledged_by: owner }),
-  };
-}
-
-/** Of a first page: there may be more. */
-function sentenceOf({ items, next_cursor }: OpenPage): string {
-  const [first, ...others] = items.filter(({ confirmed_at }) => confirmed_at !== null);
-  const more = `${next_cursor === null ? '' : 'at least '}${others.length} more`;
-  if (first)
-    return others.length === 0
-      ? `${first.monitor_name} is down`
-      : `${first.monitor_name} and ${more} are down`;
-  return items.length === 0
-    ? 'Nothing is down'
-    : `${items.length === 1 ? 'One failure is' : `${items.length} failures are`} being verified`;
-}
-
-/** Open incidents before all others, however old they are; resolved ones of a monitor folded. */
-async function listed(
-  { ask, query: { cursor } }: MembersRequest,
-  state: State,
-  open: OpenPage,
-  filter: Readonly<Record<string, string>>,
-): Promise<ListedPage> {
-  const page = { limit: 100, ...(cursor === undefined ? {} : { cursor }) };
-  if (state === 'open')
-    return cursor === undefined ? open : ask(listIncidents, { ...filter, ...page, state });
-  const resolved: ListedPage =
-    filter.monitor === undefined
-      ? await ask(listFoldedIncidents, { ...filter, ...page })
-      : await ask(listIncidents, { ...filter, ...page, state: 'resolved' });
-  return state === 'all' && cursor === undefined
-    ? { ...resolved, items: [...open.items, ...resolved.items] }
-    : resolved;
-}
-
-/** How many are on a first page, and whether there are more. */
-function atMost({ items, next_cursor }: OpenPage): string {
-  return `${items.length}${next_cursor === null ? '' : '+'}`;
-}
-
-async function nothing({ ask }: MembersRequest, state: State): Promise<Html> {
-  if (state !== 'all') return html`<p class="nothing">No incidents match</p>`;
-  const { items } = await ask(listMonitors, { limit: 1 });
-  return items.length > 0
-    ? html`
-      <p class="nothing">
-        No incidents in this period. When something fails, you see here what every continent saw.
-      </p>
-    `
-    : html`
-      <div class="nothing">
-        <p>No monitors yet</p>
-        <p class="actions">
-          ${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}
-        </p>
-      </div>
-    `;
-}
 
 /**
  * Every incident, the open ones first, then the newest. While any is open, only these are shown at
@@ -312,3 +128,188 @@ export const incidents: Page = {
     });
   },
 };
+
+/** The filter of the address, as the operation takes it. */
+function filterOf({
+  query: { monitor = '', layer = '', owner = '' },
+}: MembersRequest): Readonly<Record<string, string>> {
+  return {
+    ...(monitor === '' ? {} : { monitor }),
+    ...(layer === '' ? {} : { layer }),
+    ...(owner === ''
+      ? {}
+      : owner === nobody
+        ? { acknowledged: 'false' }
+        : { acknowledged_by: owner }),
+  };
+}
+
+type State = (typeof states)[number][0];
+
+type ListedPage = { readonly items: readonly Listed[]; readonly next_cursor: string | null };
+
+/** Open incidents before all others, however old they are; resolved ones of a monitor folded. */
+async function listed(
+  { ask, query: { cursor } }: MembersRequest,
+  state: State,
+  open: OpenPage,
+  filter: Readonly<Record<string, string>>,
+): Promise<ListedPage> {
+  const page = { limit: 100, ...(cursor === undefined ? {} : { cursor }) };
+  if (state === 'open')
+    return cursor === undefined ? open : ask(listIncidents, { ...filter, ...page, state });
+  const resolved: ListedPage =
+    filter.monitor === undefined
+      ? await ask(listFoldedIncidents, { ...filter, ...page })
+      : await ask(listIncidents, { ...filter, ...page, state: 'resolved' });
+  return state === 'all' && cursor === undefined
+    ? { ...resolved, items: [...open.items, ...resolved.items] }
+    : resolved;
+}
+
+/** Monitor, cause and who has it, as a form that works without scripts. */
+async function filterForm(
+  { ask, query: asked }: MembersRequest,
+  { state, days }: { readonly state: State; readonly days: string },
+): Promise<Html | null> {
+  const { monitors, layers, owners } = await ask(listIncidentChoices, { days });
+  if (monitors.length === 0) return null;
+  const select = (
+    name: string,
+    label: string,
+    all: string,
+    choices: readonly (readonly [value: string, label: string])[],
+  ): Html => html`
+    <label>
+      <span>${label}</span>
+      <select name="${name}">
+        <option value="">${all}</option>
+        ${choices.map(
+          ([value, words]) =>
+            html`<option value="${value}"${asked[name] === value && html` selected`}>${words}</option>`,
+        )}
+      </select>
+    </label>
+  `;
+  const isFiltered = ['monitor', 'layer', 'owner'].some((name) => (asked[name] ?? '') !== '');
+  return html`
+    <details class="incident-filter"${isFiltered && html` open`}>
+      <summary>${icon('next')}Filter</summary>
+    <form class="fields" action="/incidents">
+      ${hiddenField('state', state)}${hiddenField('days', days)}
+      ${select(
+        'monitor',
+        'Monitor',
+        'All monitors',
+        monitors.map(({ id, name }) => [id, name]),
+      )}
+      ${select(
+        'layer',
+        'Cause',
+        'All causes',
+        layers.map((layer) => [layer, layerNames[layer] ?? layer]),
+      )}
+      ${select('owner', 'Acknowledged by', 'Anyone or nobody', [
+        [nobody, 'Nobody'],
+        ...owners.map((name) => [name, name] as const),
+      ])}
+      <button class="button">Apply</button>
+      ${isFiltered && linkButton(`/incidents${query({ state, days })}`, 'Clear filter')}
+    </form>
+    </details>
+  `;
+}
+
+/** Of a first page: there may be more. */
+function sentenceOf({ items, next_cursor }: OpenPage): string {
+  const [first, ...others] = items.filter(({ confirmed_at }) => confirmed_at !== null);
+  const more = `${next_cursor === null ? '' : 'at least '}${others.length} more`;
+  if (first)
+    return others.length === 0
+      ? `${first.monitor_name} is down`
+      : `${first.monitor_name} and ${more} are down`;
+  return items.length === 0
+    ? 'Nothing is down'
+    : `${items.length === 1 ? 'One failure is' : `${items.length} failures are`} being verified`;
+}
+
+/** How many are on a first page, and whether there are more. */
+function atMost({ items, next_cursor }: OpenPage): string {
+  return `${items.length}${next_cursor === null ? '' : '+'}`;
+}
+
+async function nothing({ ask }: MembersRequest, state: State): Promise<Html> {
+  if (state !== 'all') return html`<p class="nothing">No incidents match</p>`;
+  const { items } = await ask(listMonitors, { limit: 1 });
+  return items.length > 0
+    ? html`
+      <p class="nothing">
+        No incidents in this period. When something fails, you see here what every continent saw.
+      </p>
+    `
+    : html`
+      <div class="nothing">
+        <p>No monitors yet</p>
+        <p class="actions">
+          ${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}
+        </p>
+      </div>
+    `;
+}
+
+/** `href`: the incidents of its monitor, for which it stands. */
+function rowOf(
+  incident: Listed,
+  { times, now }: MembersRequest,
+  flaps: number,
+  href: string,
+): Html {
+  const { id, monitor_name, cause, started_at, resolved_at, seen_from, confirmed_from } = incident;
+  const { open, acknowledged_at, acknowledged_by, times: count = 1 } = incident;
+  const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
+  const from = (isOfJob(incident) ? [] : [seen_from, confirmed_from])
+    .flatMap((probe) => (probe === null ? [] : [shortName(probe.continent)]))
+    .join(', ');
+  return html`
+    <tr id="incident-${id}" data-row>
+      <td data-label="State">
+        ${
+          acknowledged_at === null
+            ? stateOf(incident)
+            : html`
+              <span>
+                ${stateOf(incident)}
+                <span class="note">
+                  ${icon('check')}${acknowledged_by ?? 'someone'}${
+                    open && html`, ${minutes(now - Date.parse(acknowledged_at))}`
+                  }
+                </span>
+              </span>
+            `
+        }
+      </td>
+      <td data-label="Monitor">
+        <span>
+          <a class="row-link" href="/incidents/${id}">${monitor_name}</a>
+          ${count > 1 && html` · <a href="${safeUrl(href)}">${count} times</a>`}
+          ${flapping(flaps)}
+        </span>
+      </td>
+      <td data-label="Cause">${cause ?? '–'}</td>
+      <td data-label="Started">${times.moment(started_at)}</td>
+      <td data-label="Duration" class="number">${durationText(long)}</td>
+      <td data-label="Detected from">${from === '' ? 'the job' : from}</td>
+    </tr>
+  `;
+}
+
+function stateOf({ open, confirmed_at }: Listed): Html {
+  if (open) return confirmed_at === null ? stateMark('verifying') : stateMark('down');
+  return confirmed_at === null
+    ? stateMark('unknown', 'Never confirmed', 'none')
+    : stateMark('up', 'Resolved');
+}
+
+function minutes(ms: number): string {
+  return `${Math.max(1, Math.round(ms / 60_000))} min`;
+}

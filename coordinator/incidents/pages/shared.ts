@@ -27,14 +27,6 @@ const gone = show({
   `,
 });
 
-function verdictMark(outcome: string): Html {
-  return outcome === 'fail'
-    ? stateMark('down', 'Fails')
-    : outcome === 'ok'
-      ? stateMark('up', 'Passes')
-      : stateMark('unknown', 'Inconclusive');
-}
-
 /** One incident for anyone with the link: verdict, times, causes, continents, and nothing else. */
 export const sharedIncident: Page = {
   method: 'GET',
@@ -135,3 +127,11 @@ export const sharedIncident: Page = {
     });
   },
 };
+
+function verdictMark(outcome: string): Html {
+  return outcome === 'fail'
+    ? stateMark('down', 'Fails')
+    : outcome === 'ok'
+      ? stateMark('up', 'Passes')
+      : stateMark('unknown', 'Inconclusive');
+}

@@ -9,79 +9,54 @@ import { isOfJob } from './verdict.ts';
 
 export type Incident = OutputOf<typeof getIncidentEvidence>;
 
+/**
+ * The timeline: within the first minute to the millisecond, after that by the clock. `outcomes`: of
+ * its channels.
+ */
+export function incidentStory(incident: Incident, outcomes: readonly string[], times: Times): Html {
+  const begin = Date.parse(incident.started_at);
+  const when = (at: number): Part => {
+    if (at === begin) return times.precise(at);
+    return at - begin < 60_000 ? html`+${durationText(at - begin)}` : times.moment(at);
+  };
+  return html`
+    <ol class="story">
+      ${stepsOf(incident, outcomes, times.now).map(
+        ({ at, symbol, tone, words }) =>
+          html`
+            <li class="tone-${tone ?? 'plain'}">
+              <span class="story-when">${when(at)}</span>
+              ${icon(symbol)}
+              <span>${words}</span>
+            </li>
+          `,
+      )}
+      ${
+        incident.open &&
+        html`
+          <li class="tone-up">
+            <span class="story-when">now</span>
+            ${icon('again')}
+            <span>
+              ${
+                isOfJob(incident)
+                  ? 'Waiting for the next successful ping'
+                  : 'Re-checking every few seconds from all continents'
+              }
+            </span>
+          </li>
+        `
+      }
+    </ol>
+  `;
+}
+
 type Step = {
   readonly at: number;
   readonly symbol: IconName;
   readonly tone?: 'down' | 'verifying' | 'up';
   readonly words: Part;
 };
-
-const alertNames: Readonly<Record<string, string>> = {
-  down: 'Alert',
-  up: 'Recovery alert',
-  closed: 'Closing alert',
-};
-
-/** A coordinator plans the messages of an alert that is due much sooner. */
-const plannedMs = 10_000;
-
-/** What became of an alert; nothing for the end of an outage that nobody was notified of. */
-function alertWords(
-  { event, state, due_at }: Incident['notifications'][number],
-  outcomes: readonly string[],
-  now: number,
-): Part | undefined {
-  const name = alertNames[event] ?? event;
-  if (state === 'held') return `${name} on hold`;
-  if (state === 'dropped') return `${name} not sent: the incident ended first`;
-  if (outcomes.includes('notified')) return `${name} sent`;
-  if (outcomes.includes('waiting') || now - Date.parse(due_at ?? '') < plannedMs)
-    return `${name} queued`;
-  return event === 'down' ? html`Nobody was notified. <a href="#why">Why?</a>` : undefined;
-}
-
-function lookedSteps(incident: Incident): Step[] {
-  if (isOfJob(incident)) return [];
-  const asked = checksByContinent(incident.checks).filter(
-    ({ part, continent, place }) =>
-      part === 'matrix' && (place !== null || continent !== incident.confirmed_from?.continent),
-  );
-  return asked.map(({ at, continent, place, probe, outcome, cause }) => ({
-    at: Date.parse(at),
-    symbol: outcome === 'fail' ? 'down' : outcome === 'ok' ? 'up' : 'unknown',
-    words: html`
-      ${probe}, ${place ?? continent}, ${
-        outcome === 'fail'
-          ? `failed: ${cause ?? 'no cause known'}`
-          : outcome === 'ok'
-            ? 'passed'
-            : 'inconclusive'
-      }
-    `,
-  }));
-}
-
-function confirmedStep(incident: Incident): Step[] {
-  const { confirmed_at, confirmed_from, started_at, checks } = incident;
-  if (confirmed_at === null || isOfJob(incident)) return [];
-  const later = Date.parse(confirmed_at) - Date.parse(started_at);
-  // Rule 10: why one private place may confirm another.
-  const place = checks.find(({ part }) => part === 'confirmed')?.place ?? null;
-  const where =
-    place === null ? confirmed_from?.continent : `${place} (another host and public address)`;
-  const who =
-    confirmed_from === null
-      ? 'Confirmed'
-      : html`Confirmed by <b>${confirmed_from.name}</b>, ${where ?? ''},`;
-  return [
-    {
-      at: Date.parse(confirmed_at),
-      symbol: 'down',
-      tone: 'down',
-      words: html`${who}${later > 0 && html` after ${durationText(later)}`}`,
-    },
-  ];
-}
 
 function stepsOf(incident: Incident, outcomes: readonly string[], now: number): Step[] {
   const { started_at, seen_from, cause, resolved_at, notifications, notes, note } = incident;
@@ -155,46 +130,71 @@ function stepsOf(incident: Incident, outcomes: readonly string[], now: number): 
   ];
 }
 
-/**
- * The timeline: within the first minute to the millisecond, after that by the clock. `outcomes`: of
- * its channels.
- */
-export function incidentStory(incident: Incident, outcomes: readonly string[], times: Times): Html {
-  const begin = Date.parse(incident.started_at);
-  const when = (at: number): Part => {
-    if (at === begin) return times.precise(at);
-    return at - begin < 60_000 ? html`+${durationText(at - begin)}` : times.moment(at);
-  };
-  return html`
-    <ol class="story">
-      ${stepsOf(incident, outcomes, times.now).map(
-        ({ at, symbol, tone, words }) =>
-          html`
-            <li class="tone-${tone ?? 'plain'}">
-              <span class="story-when">${when(at)}</span>
-              ${icon(symbol)}
-              <span>${words}</span>
-            </li>
-          `,
-      )}
-      ${
-        incident.open &&
-        html`
-          <li class="tone-up">
-            <span class="story-when">now</span>
-            ${icon('again')}
-            <span>
-              ${
-                isOfJob(incident)
-                  ? 'Waiting for the next successful ping'
-                  : 'Re-checking every few seconds from all continents'
-              }
-            </span>
-          </li>
-        `
+const alertNames: Readonly<Record<string, string>> = {
+  down: 'Alert',
+  up: 'Recovery alert',
+  closed: 'Closing alert',
+};
+
+/** A coordinator plans the messages of an alert that is due much sooner. */
+const plannedMs = 10_000;
+
+/** What became of an alert; nothing for the end of an outage that nobody was notified of. */
+function alertWords(
+  { event, state, due_at }: Incident['notifications'][number],
+  outcomes: readonly string[],
+  now: number,
+): Part | undefined {
+  const name = alertNames[event] ?? event;
+  if (state === 'held') return `${name} on hold`;
+  if (state === 'dropped') return `${name} not sent: the incident ended first`;
+  if (outcomes.includes('notified')) return `${name} sent`;
+  if (outcomes.includes('waiting') || now - Date.parse(due_at ?? '') < plannedMs)
+    return `${name} queued`;
+  return event === 'down' ? html`Nobody was notified. <a href="#why">Why?</a>` : undefined;
+}
+
+function confirmedStep(incident: Incident): Step[] {
+  const { confirmed_at, confirmed_from, started_at, checks } = incident;
+  if (confirmed_at === null || isOfJob(incident)) return [];
+  const later = Date.parse(confirmed_at) - Date.parse(started_at);
+  // Rule 10: why one private place may confirm another.
+  const place = checks.find(({ part }) => part === 'confirmed')?.place ?? null;
+  const where =
+    place === null ? confirmed_from?.continent : `${place} (another host and public address)`;
+  const who =
+    confirmed_from === null
+      ? 'Confirmed'
+      : html`Confirmed by <b>${confirmed_from.name}</b>, ${where ?? ''},`;
+  return [
+    {
+      at: Date.parse(confirmed_at),
+      symbol: 'down',
+      tone: 'down',
+      words: html`${who}${later > 0 && html` after ${durationText(later)}`}`,
+    },
+  ];
+}
+
+function lookedSteps(incident: Incident): Step[] {
+  if (isOfJob(incident)) return [];
+  const asked = checksByContinent(incident.checks).filter(
+    ({ part, continent, place }) =>
+      part === 'matrix' && (place !== null || continent !== incident.confirmed_from?.continent),
+  );
+  return asked.map(({ at, continent, place, probe, outcome, cause }) => ({
+    at: Date.parse(at),
+    symbol: outcome === 'fail' ? 'down' : outcome === 'ok' ? 'up' : 'unknown',
+    words: html`
+      ${probe}, ${place ?? continent}, ${
+        outcome === 'fail'
+          ? `failed: ${cause ?? 'no cause known'}`
+          : outcome === 'ok'
+            ? 'passed'
+            : 'inconclusive'
       }
-    </ol>
-  `;
+    `,
+  }));
 }
 
 /** How often a monitor went down of late. */

@@ -61,131 +61,7 @@ const dayNames = [
   ['SU', 'Sun'],
 ] as const;
 
-function repeatFields(state: FormState): Html {
-  return html`
-    ${selectField({
-      name: 'repeats',
-      label: 'Repeats',
-      state,
-      choices: [
-        { value: 'once', label: 'Does not repeat' },
-        { value: 'daily', label: 'Every day' },
-        { value: 'weekdays', label: 'Weekdays (Monday to Friday)' },
-        { value: 'weekly', label: 'Every week on …' },
-        { value: 'monthly_day', label: 'Every month on this day' },
-        { value: 'monthly_nth', label: 'Every month on this weekday (such as 2nd Tuesday)' },
-        { value: 'monthly_last', label: 'Every month on the last such weekday' },
-        { value: 'own', label: 'Custom (RRULE)' },
-      ],
-    })}
-    <div class="row span-days repeat-days" role="group" aria-label="Days of the week">
-      ${dayNames.map(
-        ([value, label]) =>
-          html`
-            <label class="row">
-              <input
-                type="checkbox"
-                id="${boxId('days', value)}"
-                name="days[]"
-                value="${value}"${state.form.values('days[]').includes(value) && html` checked`}
-              >
-              <span>${label}</span>
-            </label>
-          `,
-      )}
-    </div>
-    <div class="repeat-own">
-      ${textField({
-        name: 'rrule',
-        label: 'Rule',
-        state,
-        autocomplete: 'off',
-        placeholder: 'FREQ=MONTHLY;BYDAY=2TU,4TU',
-        help: 'RFC 5545 recurrence rule.',
-      })}
-    </div>
-    <div class="repeat-until">
-      ${textField({
-        name: 'until',
-        label: 'Until',
-        state,
-        type: 'date',
-        required: false,
-      })}
-    </div>
-  `;
-}
-
-function whenFields({ window, zone }: EditedWindow, state: FormState): Html {
-  return html`
-    ${
-      window === undefined &&
-      choiceField({
-        name: 'when',
-        label: 'When',
-        state,
-        choices: [
-          { value: 'now', label: 'Now' },
-          { value: 'planned', label: 'Scheduled' },
-        ],
-      })
-    }
-    ${
-      window === undefined &&
-      html`
-        <div class="when-now">
-          ${selectField({
-            name: 'for_s',
-            label: 'Duration',
-            state,
-            help: 'You can end it early.',
-            choices: usualLengths_s.map((each) => ({
-              value: String(each),
-              label: durationText(each * 1_000),
-            })),
-          })}
-        </div>
-      `
-    }
-    <div class="stack when-planned">
-      <div class="columns">
-        ${textField({ name: 'starts_at', label: 'Starts', state, type: 'datetime-local' })}
-        ${textField({ name: 'ends_at', label: 'Ends', state, type: 'datetime-local' })}
-      </div>
-      ${
-        window === undefined
-          ? selectField({
-              name: 'time_zone',
-              label: 'Time zone',
-              state,
-              // Older names of a zone are not listed.
-              choices: zones.some(({ value }) => value === zone)
-                ? zones
-                : [{ value: zone, label: zone }, ...zones],
-            })
-          : html`<p class="field-help">Time zone: ${zone} (kept by this window)</p>`
-      }
-      ${repeatFields(state)}
-    </div>
-  `;
-}
-
 const trail = [{ href: '/maintenance', name: 'Maintenance' }];
-
-function headOf({ window, choices }: EditedWindow): Html {
-  if (window === undefined)
-    return heading({
-      sentence: 'Schedule maintenance',
-      below: 'Monitors are still checked during maintenance. Alerts wait until it ends.',
-      trail,
-    });
-  const title = titleOf(window, choices);
-  return heading({
-    sentence: html`Edit ${title}`,
-    below: 'Changes apply from now on. Past maintenance stays as it was.',
-    trail: [...trail, { href: `/maintenance/${window.id}`, name: title }],
-  });
-}
 
 export function formPage(subject: EditedWindow, state: FormState, ahead: Html): PageAnswer {
   const { window, choices, action, tickedFirst } = subject;
@@ -246,12 +122,178 @@ export function formPage(subject: EditedWindow, state: FormState, ahead: Html): 
   });
 }
 
-function zoneIn(form: Form): { readonly time_zone?: string } {
-  const time_zone = form.value('time_zone');
-  return time_zone === undefined ? {} : { time_zone };
+function headOf({ window, choices }: EditedWindow): Html {
+  if (window === undefined)
+    return heading({
+      sentence: 'Schedule maintenance',
+      below: 'Monitors are still checked during maintenance. Alerts wait until it ends.',
+      trail,
+    });
+  const title = titleOf(window, choices);
+  return heading({
+    sentence: html`Edit ${title}`,
+    below: 'Changes apply from now on. Past maintenance stays as it was.',
+    trail: [...trail, { href: `/maintenance/${window.id}`, name: title }],
+  });
+}
+
+function whenFields({ window, zone }: EditedWindow, state: FormState): Html {
+  return html`
+    ${
+      window === undefined &&
+      choiceField({
+        name: 'when',
+        label: 'When',
+        state,
+        choices: [
+          { value: 'now', label: 'Now' },
+          { value: 'planned', label: 'Scheduled' },
+        ],
+      })
+    }
+    ${
+      window === undefined &&
+      html`
+        <div class="when-now">
+          ${selectField({
+            name: 'for_s',
+            label: 'Duration',
+            state,
+            help: 'You can end it early.',
+            choices: usualLengths_s.map((each) => ({
+              value: String(each),
+              label: durationText(each * 1_000),
+            })),
+          })}
+        </div>
+      `
+    }
+    <div class="stack when-planned">
+      <div class="columns">
+        ${textField({ name: 'starts_at', label: 'Starts', state, type: 'datetime-local' })}
+        ${textField({ name: 'ends_at', label: 'Ends', state, type: 'datetime-local' })}
+      </div>
+      ${
+        window === undefined
+          ? selectField({
+              name: 'time_zone',
+              label: 'Time zone',
+              state,
+              // Older names of a zone are not listed.
+              choices: zones.some(({ value }) => value === zone)
+                ? zones
+                : [{ value: zone, label: zone }, ...zones],
+            })
+          : html`<p class="field-help">Time zone: ${zone} (kept by this window)</p>`
+      }
+      ${repeatFields(state)}
+    </div>
+  `;
+}
+
+function repeatFields(state: FormState): Html {
+  return html`
+    ${selectField({
+      name: 'repeats',
+      label: 'Repeats',
+      state,
+      choices: [
+        { value: 'once', label: 'Does not repeat' },
+        { value: 'daily', label: 'Every day' },
+        { value: 'weekdays', label: 'Weekdays (Monday to Friday)' },
+        { value: 'weekly', label: 'Every week on …' },
+        { value: 'monthly_day', label: 'Every month on this day' },
+        { value: 'monthly_nth', label: 'Every month on this weekday (such as 2nd Tuesday)' },
+        { value: 'monthly_last', label: 'Every month on the last such weekday' },
+        { value: 'own', label: 'Custom (RRULE)' },
+      ],
+    })}
+    <div class="row span-days repeat-days" role="group" aria-label="Days of the week">
+      ${dayNames.map(
+        ([value, label]) =>
+          html`
+            <label class="row">
+              <input
+                type="checkbox"
+                id="${boxId('days', value)}"
+                name="days[]"
+                value="${value}"${state.form.values('days[]').includes(value) && html` checked`}
+              >
+              <span>${label}</span>
+            </label>
+          `,
+      )}
+    </div>
+    <div class="repeat-own">
+      ${textField({
+        name: 'rrule',
+        label: 'Rule',
+        state,
+        autocomplete: 'off',
+        placeholder: 'FREQ=MONTHLY;BYDAY=2TU,4TU',
+        help: 'RFC 5545 recurrence rule.',
+      })}
+    </div>
+    <div class="repeat-until">
+      ${textField({
+        name: 'until',
+        label: 'Until',
+        state,
+        type: 'date',
+        required: false,
+      })}
+    </div>
+  `;
 }
 
 const notYet = 'Choose a start and an end to see the next ten occurrences.';
+
+const fields = [
+  'name',
+  'starts_at',
+  'ends_at',
+  'repeats',
+  'rrule',
+  'time_zone',
+  'monitors',
+  'groups',
+];
+
+const newPage: Page = {
+  method: 'GET',
+  path: '/maintenance/new',
+  needs: 'member',
+  answer: async (request) => {
+    const subject = await newSubject(request);
+    return shownWith(
+      request,
+      subject,
+      freshForm(formOfNew(request.query, subject.zone, request.now)),
+    );
+  },
+};
+
+async function newSubject(request: MembersRequest): Promise<EditedWindow> {
+  refuseUnlessMay(request, createMaintenanceWindow);
+  const { address, query } = request;
+  const tickedFirst = [query.monitor, query.group].flatMap((ids) => ids?.split(',') ?? []);
+  const choices = await request.ask(getChannelChoices);
+  return {
+    choices,
+    window: undefined,
+    zone: request.caller.organisation.time_zone,
+    action: address,
+    tickedFirst,
+  };
+}
+
+async function shownWith(
+  request: MembersRequest,
+  subject: EditedWindow,
+  state: FormState,
+): Promise<PageAnswer> {
+  return formPage(subject, state, await previewOf(request, state.form, subject));
+}
 
 /** A preview of the occurrences, or the reason why there are none yet. */
 async function previewOf(
@@ -286,24 +328,34 @@ async function previewOf(
   }
 }
 
-async function shownWith(
-  request: MembersRequest,
-  subject: EditedWindow,
-  state: FormState,
-): Promise<PageAnswer> {
-  return formPage(subject, state, await previewOf(request, state.form, subject));
+function zoneIn(form: Form): { readonly time_zone?: string } {
+  const time_zone = form.value('time_zone');
+  return time_zone === undefined ? {} : { time_zone };
 }
 
-const fields = [
-  'name',
-  'starts_at',
-  'ends_at',
-  'repeats',
-  'rrule',
-  'time_zone',
-  'monitors',
-  'groups',
-];
+const newPosted: Page = {
+  method: 'POST',
+  path: '/maintenance/new',
+  needs: 'member',
+  answer: async (request) => act(request, await newSubject(request)),
+};
+
+async function act(request: MembersRequest, subject: EditedWindow): Promise<PageAnswer> {
+  const { form } = request;
+  if (form.value('act') === 'look') return shownWith(request, subject, freshForm(form));
+  try {
+    return await save(request, subject);
+  } catch (error) {
+    if (
+      error instanceof Refusal &&
+      (error.code === 'maintenance_window_not_found' || error.code === 'role_insufficient')
+    )
+      throw error;
+    // A fault of a rule that was chosen from the list is shown beside the list.
+    const beside = repeatOf(form) === 'own' ? {} : { rrule: 'repeats' };
+    return shownWith(request, subject, refusedForm(form, error, { fields, beside }));
+  }
+}
 
 async function save(
   { ask, form, now }: MembersRequest,
@@ -330,36 +382,15 @@ async function save(
   });
 }
 
-async function act(request: MembersRequest, subject: EditedWindow): Promise<PageAnswer> {
-  const { form } = request;
-  if (form.value('act') === 'look') return shownWith(request, subject, freshForm(form));
-  try {
-    return await save(request, subject);
-  } catch (error) {
-    if (
-      error instanceof Refusal &&
-      (error.code === 'maintenance_window_not_found' || error.code === 'role_insufficient')
-    )
-      throw error;
-    // A fault of a rule that was chosen from the list is shown beside the list.
-    const beside = repeatOf(form) === 'own' ? {} : { rrule: 'repeats' };
-    return shownWith(request, subject, refusedForm(form, error, { fields, beside }));
-  }
-}
-
-async function newSubject(request: MembersRequest): Promise<EditedWindow> {
-  refuseUnlessMay(request, createMaintenanceWindow);
-  const { address, query } = request;
-  const tickedFirst = [query.monitor, query.group].flatMap((ids) => ids?.split(',') ?? []);
-  const choices = await request.ask(getChannelChoices);
-  return {
-    choices,
-    window: undefined,
-    zone: request.caller.organisation.time_zone,
-    action: address,
-    tickedFirst,
-  };
-}
+const editPage: Page = {
+  method: 'GET',
+  path: '/maintenance/:window_id/edit',
+  needs: 'member',
+  answer: async (request) => {
+    const subject = await editSubject(request);
+    return shownWith(request, subject, freshForm(formOfWindow(subject.shown)));
+  },
+};
 
 async function editSubject(
   request: MembersRequest,
@@ -380,37 +411,6 @@ async function editSubject(
     tickedFirst,
   };
 }
-
-const newPage: Page = {
-  method: 'GET',
-  path: '/maintenance/new',
-  needs: 'member',
-  answer: async (request) => {
-    const subject = await newSubject(request);
-    return shownWith(
-      request,
-      subject,
-      freshForm(formOfNew(request.query, subject.zone, request.now)),
-    );
-  },
-};
-
-const newPosted: Page = {
-  method: 'POST',
-  path: '/maintenance/new',
-  needs: 'member',
-  answer: async (request) => act(request, await newSubject(request)),
-};
-
-const editPage: Page = {
-  method: 'GET',
-  path: '/maintenance/:window_id/edit',
-  needs: 'member',
-  answer: async (request) => {
-    const subject = await editSubject(request);
-    return shownWith(request, subject, freshForm(formOfWindow(subject.shown)));
-  },
-};
 
 const editPosted: Page = {
   method: 'POST',

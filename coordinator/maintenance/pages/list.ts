@@ -11,9 +11,6 @@ import { type MembersRequest, type Page, show } from '../../web/page.ts';
 import { listMaintenanceByTime, maintenanceRows } from '../contract.ts';
 import { titleFrom } from './parts.ts';
 
-type Listed = OutputOf<typeof listMaintenanceByTime>;
-type Row = Listed['items'][number];
-
 const marks: Readonly<Record<string, readonly [state: State, words: string]>> = {
   running: ['maintenance', 'Active'],
   coming: ['pending', 'Upcoming'],
@@ -25,98 +22,7 @@ export function windowMark(state: string): Html {
   return stateMark(shape, words);
 }
 
-function titleOfRow({ name, covers, monitors, groups }: Row): string {
-  return titleFrom(name, covers, monitors + groups);
-}
-
-function coversText({ covers, monitors, groups }: Row): string {
-  const more = monitors + groups - covers.length;
-  if (covers.length === 0) return 'Nothing (deleted)';
-  return more > 0 ? `${covers.join(', ')} and ${more} more` : covers.join(', ');
-}
-
-function rowOf(row: Row, { times, now }: MembersRequest): Html {
-  const { id, state, starts_at, ends_at, repeats } = row;
-  const [from, to] = [Date.parse(starts_at), Date.parse(ends_at)];
-  const near =
-    state === 'running'
-      ? `${durationText(to - now)} left`
-      : state === 'coming'
-        ? `in ${durationText(from - now)}`
-        : null;
-  return html`
-    <tr id="window-${id}" data-row>
-      <td data-label="Status">${windowMark(state)}</td>
-      <td data-label="Window">
-        <a class="row-link" href="/maintenance/${id}">${titleOfRow(row)}</a>
-      </td>
-      <td data-label="${state === 'over' ? 'Last time' : 'When'}">
-        <span>
-          ${times.span(starts_at, ends_at)}
-          ${near !== null && html`<span class="note">${near}</span>`}
-        </span>
-      </td>
-      <td data-label="Repeats">${repeats === null ? 'Does not repeat' : capital(repeats)}</td>
-      <td data-label="Affects">${coversText(row)}</td>
-    </tr>
-  `;
-}
-
-function sentenceOf({ running, coming, items }: Listed, now: number): string {
-  const [first] = items;
-  if (running === 1 && first)
-    return `${titleOfRow(first)} ends in ${durationText(Date.parse(first.ends_at) - now)}`;
-  if (running > 1) return `${running} maintenance windows are active`;
-  if (coming > 0 && first?.state === 'coming')
-    return `Next maintenance in ${durationText(Date.parse(first.starts_at) - now)}`;
-  return 'No maintenance scheduled';
-}
-
 const below = 'Monitors are still checked during maintenance. Alerts wait until it ends.';
-
-/** Shown before there is any window: one sentence and one form. */
-async function beginning({ ask, may }: MembersRequest): Promise<Html> {
-  const sentence = 'No maintenance scheduled';
-  if (!may(createMaintenanceWindow))
-    return heading({ sentence, below: `${below} Your role can only view it.` });
-  const { items } = await ask(listMonitors, { limit: 1 });
-  if (items.length === 0)
-    return html`
-      ${heading({ sentence, below: 'Add a monitor first.' })}
-      <p class="actions">
-        ${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}
-      </p>
-    `;
-  return html`
-    ${heading({ sentence, below })}
-    <form class="card begin" action="/maintenance/new">
-      ${textField({
-        name: 'name',
-        label: 'Name',
-        state: freshForm(noForm),
-        autocomplete: 'off',
-        placeholder: 'Database upgrade',
-      })}
-      <button class="button button-main">Schedule</button>
-    </form>
-  `;
-}
-
-function pageLinks(count: number, page: number, over: boolean): Html | null {
-  const address = (to: number): string => `/maintenance?${over ? 'over=true&' : ''}page=${to}`;
-  if (count <= maintenanceRows) return null;
-  return html`
-    <p class="actions">
-      ${
-        page > 1 && html`<a class="button" rel="prev" href="${safeUrl(address(page - 1))}">Back</a>`
-      }
-      ${
-        page * maintenanceRows < count &&
-        html`<a class="button" rel="next" href="${safeUrl(address(page + 1))}">More</a>`
-      }
-    </p>
-  `;
-}
 
 /** Running, upcoming and past windows. */
 export const maintenancePage: Page = {
@@ -193,3 +99,98 @@ export const maintenancePage: Page = {
     });
   },
 };
+
+/** Shown before there is any window: one sentence and one form. */
+async function beginning({ ask, may }: MembersRequest): Promise<Html> {
+  const sentence = 'No maintenance scheduled';
+  if (!may(createMaintenanceWindow))
+    return heading({ sentence, below: `${below} Your role can only view it.` });
+  const { items } = await ask(listMonitors, { limit: 1 });
+  if (items.length === 0)
+    return html`
+      ${heading({ sentence, below: 'Add a monitor first.' })}
+      <p class="actions">
+        ${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}
+      </p>
+    `;
+  return html`
+    ${heading({ sentence, below })}
+    <form class="card begin" action="/maintenance/new">
+      ${textField({
+        name: 'name',
+        label: 'Name',
+        state: freshForm(noForm),
+        autocomplete: 'off',
+        placeholder: 'Database upgrade',
+      })}
+      <button class="button button-main">Schedule</button>
+    </form>
+  `;
+}
+
+type Listed = OutputOf<typeof listMaintenanceByTime>;
+
+type Row = Listed['items'][number];
+
+function rowOf(row: Row, { times, now }: MembersRequest): Html {
+  const { id, state, starts_at, ends_at, repeats } = row;
+  const [from, to] = [Date.parse(starts_at), Date.parse(ends_at)];
+  const near =
+    state === 'running'
+      ? `${durationText(to - now)} left`
+      : state === 'coming'
+        ? `in ${durationText(from - now)}`
+        : null;
+  return html`
+    <tr id="window-${id}" data-row>
+      <td data-label="Status">${windowMark(state)}</td>
+      <td data-label="Window">
+        <a class="row-link" href="/maintenance/${id}">${titleOfRow(row)}</a>
+      </td>
+      <td data-label="${state === 'over' ? 'Last time' : 'When'}">
+        <span>
+          ${times.span(starts_at, ends_at)}
+          ${near !== null && html`<span class="note">${near}</span>`}
+        </span>
+      </td>
+      <td data-label="Repeats">${repeats === null ? 'Does not repeat' : capital(repeats)}</td>
+      <td data-label="Affects">${coversText(row)}</td>
+    </tr>
+  `;
+}
+
+function titleOfRow({ name, covers, monitors, groups }: Row): string {
+  return titleFrom(name, covers, monitors + groups);
+}
+
+function coversText({ covers, monitors, groups }: Row): string {
+  const more = monitors + groups - covers.length;
+  if (covers.length === 0) return 'Nothing (deleted)';
+  return more > 0 ? `${covers.join(', ')} and ${more} more` : covers.join(', ');
+}
+
+function sentenceOf({ running, coming, items }: Listed, now: number): string {
+  const [first] = items;
+  if (running === 1 && first)
+    return `${titleOfRow(first)} ends in ${durationText(Date.parse(first.ends_at) - now)}`;
+  if (running > 1) return `${running} maintenance windows are active`;
+  if (coming > 0 && first?.state === 'coming')
+    return `Next maintenance in ${durationText(Date.parse(first.starts_at) - now)}`;
+  return 'No maintenance scheduled';
+}
+
+function pageLinks(count: number, page: number, over: boolean): Html | null {
+  const address = (to: number): string => `/maintenance?${over ? 'over=true&' : ''}page=${to}`;
+  if (count <= maintenanceRows) return null;
+  return html`
+    <p class="actions">
+      ${
+        page > 1 && html`<a class="button" rel="prev" href="${safeUrl(address(page - 1))}">Back</a>`
+      }
+      ${
+        page * maintenanceRows < count &&
+        html`<a class="button" rel="next" href="${safeUrl(address(page + 1))}">More</a>`
+      }
+    </p>
+  `;
+}

@@ -23,52 +23,7 @@ export type RepeatChoice = (typeof repeatChoices)[number];
 
 export const weekdays = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
 
-type Weekday = (typeof weekdays)[number];
-
 const workdays = 'MO,TU,WE,TH,FR';
-
-/** The weekday of a local time and its place in the month; undefined for an invalid time. */
-function placeOf(local: string): { readonly weekday: Weekday; readonly nth: number } | undefined {
-  const at = Date.parse(`${local.slice(0, 10)}T00:00:00Z`);
-  if (Number.isNaN(at)) return undefined;
-  const date = new Date(at);
-  return {
-    weekday: weekdays[(date.getUTCDay() + 6) % 7] ?? 'MO',
-    nth: Math.ceil(date.getUTCDate() / 7),
-  };
-}
-
-/** Not every month has a fifth one: there the last is meant. */
-function nthDay(local: string): string {
-  const place = placeOf(local);
-  if (!place) return '';
-  return `;BYDAY=${place.nth === 5 ? -1 : place.nth}${place.weekday}`;
-}
-
-function lastDay(local: string): string {
-  const place = placeOf(local);
-  return place ? `;BYDAY=-1${place.weekday}` : '';
-}
-
-/** The first of the chosen weekdays at or after a local time. */
-function onChosenDay(local: string, days: readonly string[]): string {
-  const place = placeOf(local);
-  if (place === undefined || days.length === 0) return local;
-  const first = weekdays.indexOf(place.weekday);
-  const later = weekdays.findIndex((_, by) => days.includes(weekdays[(first + by) % 7] ?? ''));
-  return shifted(local, Math.max(0, later));
-}
-
-function shifted(local: string, days: number): string {
-  const at = Date.parse(`${local}Z`);
-  return days === 0 || Number.isNaN(at)
-    ? local
-    : new Date(at + days * 86_400_000).toISOString().slice(0, local.length);
-}
-
-function daysBetween(from: string, to: string): number {
-  return Math.round((Date.parse(`${to}Z`) - Date.parse(`${from}Z`)) / 86_400_000) || 0;
-}
 
 export function repeatOf(form: Form): RepeatChoice {
   return repeatChoices.find((each) => each === form.value('repeats')) ?? 'once';
@@ -93,30 +48,36 @@ export function ruleIn(form: Form): string {
   return until === '' ? rules[repeats] : `${rules[repeats]};UNTIL=${until}`;
 }
 
+/** Not every month has a fifth one: there the last is meant. */
+function nthDay(local: string): string {
+  const place = placeOf(local);
+  if (!place) return '';
+  return `;BYDAY=${place.nth === 5 ? -1 : place.nth}${place.weekday}`;
+}
+
+type Weekday = (typeof weekdays)[number];
+
+/** The weekday of a local time and its place in the month; undefined for an invalid time. */
+function placeOf(local: string): { readonly weekday: Weekday; readonly nth: number } | undefined {
+  const at = Date.parse(`${local.slice(0, 10)}T00:00:00Z`);
+  if (Number.isNaN(at)) return undefined;
+  const date = new Date(at);
+  return {
+    weekday: weekdays[(date.getUTCDay() + 6) % 7] ?? 'MO',
+    nth: Math.ceil(date.getUTCDate() / 7),
+  };
+}
+
+function lastDay(local: string): string {
+  const place = placeOf(local);
+  return place ? `;BYDAY=-1${place.weekday}` : '';
+}
+
 type Chosen = {
   readonly repeats: RepeatChoice;
   readonly days: readonly string[];
   readonly until: string;
 };
-
-function usualOf(
-  rest: readonly string[],
-  starts: string,
-): Pick<Chosen, 'repeats' | 'days'> | undefined {
-  const rule = rest.join(';');
-  const byday = /^FREQ=WEEKLY;BYDAY=((?:MO|TU|WE|TH|FR|SA|SU)(?:,(?:MO|TU|WE|TH|FR|SA|SU))*)$/.exec(
-    rule,
-  )?.[1];
-  if (rule === 'FREQ=DAILY') return { repeats: 'daily', days: [] };
-  if (byday === workdays) return { repeats: 'weekdays', days: [] };
-  if (byday !== undefined || rule === 'FREQ=WEEKLY')
-    return { repeats: 'weekly', days: byday?.split(',') ?? [] };
-  if (rule === 'FREQ=MONTHLY') return { repeats: 'monthly_day', days: [] };
-  if (rule === `FREQ=MONTHLY${lastDay(starts)}`) return { repeats: 'monthly_last', days: [] };
-  return rule === `FREQ=MONTHLY${nthDay(starts)}`
-    ? { repeats: 'monthly_nth', days: [] }
-    : undefined;
-}
 
 /**
  * The choice that matches a rule; any other rule is a custom rule. `starts`: its first local time.
@@ -136,6 +97,25 @@ export function chosenOf(
   if (usual === undefined || (ends !== undefined && year === undefined))
     return { repeats: 'own', days: [], until: '', rrule };
   return { ...usual, until: year === undefined ? '' : `${year}-${month}-${day}`, rrule: '' };
+}
+
+function usualOf(
+  rest: readonly string[],
+  starts: string,
+): Pick<Chosen, 'repeats' | 'days'> | undefined {
+  const rule = rest.join(';');
+  const byday = /^FREQ=WEEKLY;BYDAY=((?:MO|TU|WE|TH|FR|SA|SU)(?:,(?:MO|TU|WE|TH|FR|SA|SU))*)$/.exec(
+    rule,
+  )?.[1];
+  if (rule === 'FREQ=DAILY') return { repeats: 'daily', days: [] };
+  if (byday === workdays) return { repeats: 'weekdays', days: [] };
+  if (byday !== undefined || rule === 'FREQ=WEEKLY')
+    return { repeats: 'weekly', days: byday?.split(',') ?? [] };
+  if (rule === 'FREQ=MONTHLY') return { repeats: 'monthly_day', days: [] };
+  if (rule === `FREQ=MONTHLY${lastDay(starts)}`) return { repeats: 'monthly_last', days: [] };
+  return rule === `FREQ=MONTHLY${nthDay(starts)}`
+    ? { repeats: 'monthly_nth', days: [] }
+    : undefined;
 }
 
 /** Converts between a window and the fields of its form. */
@@ -172,6 +152,26 @@ export function timesIn(
   return { starts_at: new Date(now).toISOString(), ends_at, rrule: '' };
 }
 
+function shifted(local: string, days: number): string {
+  const at = Date.parse(`${local}Z`);
+  return days === 0 || Number.isNaN(at)
+    ? local
+    : new Date(at + days * 86_400_000).toISOString().slice(0, local.length);
+}
+
+/** The first of the chosen weekdays at or after a local time. */
+function onChosenDay(local: string, days: readonly string[]): string {
+  const place = placeOf(local);
+  if (place === undefined || days.length === 0) return local;
+  const first = weekdays.indexOf(place.weekday);
+  const later = weekdays.findIndex((_, by) => days.includes(weekdays[(first + by) % 7] ?? ''));
+  return shifted(local, Math.max(0, later));
+}
+
+function daysBetween(from: string, to: string): number {
+  return Math.round((Date.parse(`${to}Z`) - Date.parse(`${from}Z`)) / 86_400_000) || 0;
+}
+
 /** Empty times are left out, so that they are reported as missing. */
 export function inputIn(form: Form, now: number): Readonly<Record<string, unknown>> {
   const { starts_at, ends_at, rrule } = timesIn(form, now);
@@ -183,21 +183,6 @@ export function inputIn(form: Form, now: number): Readonly<Record<string, unknow
     ...(starts_at === '' ? {} : { starts_at }),
     ...(ends_at === '' ? {} : { ends_at }),
   };
-}
-
-/** `2026-11-24T02:00`, as a field takes it: local time in a zone. */
-function fieldTime(at: string | number, zone: string): string {
-  return new Intl.DateTimeFormat('sv-SE', {
-    timeZone: zone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  })
-    .format(new Date(at))
-    .replace(' ', 'T');
 }
 
 const hour = 3_600_000;
@@ -220,6 +205,21 @@ export function formOfNew(
     'monitors[]': query.monitor?.split(','),
     'groups[]': query.group,
   });
+}
+
+/** `2026-11-24T02:00`, as a field takes it: local time in a zone. */
+function fieldTime(at: string | number, zone: string): string {
+  return new Intl.DateTimeFormat('sv-SE', {
+    timeZone: zone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  })
+    .format(new Date(at))
+    .replace(' ', 'T');
 }
 
 const fieldLength = '2026-11-24T02:00'.length;
@@ -246,12 +246,6 @@ export function formOfWindow({
 }
 
 type UpcomingWindow = Pick<Window, 'time_zone' | 'repeats' | 'next_occurrences'>;
-
-/** The zone shown beside that of the window: the reader's if it differs, otherwise UTC. */
-function otherZone(zone: string, reader: string): string | undefined {
-  if (reader !== zone) return reader;
-  return zone === 'UTC' ? undefined : 'UTC';
-}
 
 /** When a window is, in both time zones. */
 export function upcomingTable(
@@ -302,6 +296,12 @@ export function upcomingTable(
       </table>
     </div>
   `;
+}
+
+/** The zone shown beside that of the window: the reader's if it differs, otherwise UTC. */
+function otherZone(zone: string, reader: string): string | undefined {
+  if (reader !== zone) return reader;
+  return zone === 'UTC' ? undefined : 'UTC';
 }
 
 /** The occurrences of an unsaved form. */

@@ -16,88 +16,14 @@ import { showMaintenanceWindow } from '../contract.ts';
 import { windowMark } from './list.ts';
 import { titleFrom, upcomingTable } from './parts.ts';
 
+const windowPage: Page = {
+  method: 'GET',
+  path: '/maintenance/:window_id',
+  needs: 'member',
+  answer: async (request) => showPage(request, await ofAddress(request)),
+};
+
 type WindowDetail = OutputOf<typeof showMaintenanceWindow>;
-
-function titleOf({ window, groups, monitors }: WindowDetail): string {
-  return titleFrom(
-    window.name,
-    [...groups, ...monitors].map(({ name }) => name),
-    groups.length + monitors.length,
-  );
-}
-
-/** Of each occurrence; one that does not repeat lasts as long as its night. */
-function lengthText({ window, local_start, local_end }: WindowDetail): string {
-  return durationText(
-    window.rrule === null
-      ? Date.parse(window.ends_at) - Date.parse(window.starts_at)
-      : Date.parse(`${local_end}Z`) - Date.parse(`${local_start}Z`),
-  );
-}
-
-function sentenceOf(shown: WindowDetail, now: number): string {
-  const { state, window, last_ended_at } = shown;
-  const [next] = window.next_occurrences;
-  if (state === 'running' && next)
-    return `${titleOf(shown)} ends in ${durationText(Date.parse(next.ends_at) - now)}`;
-  if (state === 'coming' && next)
-    return `${titleOf(shown)} starts in ${durationText(Date.parse(next.starts_at) - now)}`;
-  return last_ended_at === null
-    ? `${titleOf(shown)} has ended`
-    : `${titleOf(shown)} ended ${durationText(now - Date.parse(last_ended_at))} ago`;
-}
-
-function actionsOf(
-  { state, window: { id, rrule } }: WindowDetail,
-  { may }: MembersRequest,
-): Html | null {
-  if (!may(updateMaintenanceWindow)) return null;
-  const switching =
-    state === 'running'
-      ? html`
-        <form method="post" action="/maintenance/${id}/end">
-          <button class="button button-main">${icon('check')}End now</button>
-        </form>
-      `
-      : html`
-        <form method="post" action="/maintenance/${id}/start">
-          <button class="button">
-            ${icon('play')}
-            ${state !== 'over' && rrule === null ? 'Start now' : 'Run now'}
-          </button>
-        </form>
-      `;
-  return html`
-    ${switching}
-    ${linkButton(`/maintenance/${id}/edit`, 'Edit', { symbol: 'edit' })}
-    ${linkButton(`/maintenance/${id}/delete`, 'Delete', { symbol: 'delete' })}
-  `;
-}
-
-function covers({ groups, monitors }: WindowDetail): Html {
-  const links = (items: WindowDetail['groups'], folder: 'groups' | 'monitors'): readonly Part[] =>
-    items.map(({ id, name }) =>
-      folder === 'groups'
-        ? html`<a href="${safeUrl(`/groups/${id}`)}">${name}</a>`
-        : html`<a href="/monitors/${id}">${name}</a>`,
-    );
-  if (groups.length + monitors.length === 0)
-    return html`<p class="soft">Everything it affected was deleted.</p>`;
-  return html`
-    ${
-      groups.length > 0 &&
-      html`
-        <p class="links">
-          ${groups.length === 1 ? 'Group' : 'Groups'} ${joined(
-            links(groups, 'groups'),
-            ', ',
-          )} (including monitors added later)
-        </p>
-      `
-    }
-    ${monitors.length > 0 && html`<p class="links">${joined(links(monitors, 'monitors'), ', ')}</p>`}
-  `;
-}
 
 function showPage(request: MembersRequest, shown: WindowDetail): PageAnswer {
   const { now, may } = request;
@@ -152,28 +78,89 @@ function showPage(request: MembersRequest, shown: WindowDetail): PageAnswer {
   });
 }
 
-function ofAddress({ ask, path }: MembersRequest): Promise<WindowDetail> {
-  return ask(showMaintenanceWindow, { window_id: path.window_id });
+function titleOf({ window, groups, monitors }: WindowDetail): string {
+  return titleFrom(
+    window.name,
+    [...groups, ...monitors].map(({ name }) => name),
+    groups.length + monitors.length,
+  );
 }
 
-const windowPage: Page = {
-  method: 'GET',
-  path: '/maintenance/:window_id',
-  needs: 'member',
-  answer: async (request) => showPage(request, await ofAddress(request)),
-};
+function sentenceOf(shown: WindowDetail, now: number): string {
+  const { state, window, last_ended_at } = shown;
+  const [next] = window.next_occurrences;
+  if (state === 'running' && next)
+    return `${titleOf(shown)} ends in ${durationText(Date.parse(next.ends_at) - now)}`;
+  if (state === 'coming' && next)
+    return `${titleOf(shown)} starts in ${durationText(Date.parse(next.starts_at) - now)}`;
+  return last_ended_at === null
+    ? `${titleOf(shown)} has ended`
+    : `${titleOf(shown)} ended ${durationText(now - Date.parse(last_ended_at))} ago`;
+}
 
-/** A reader who was slower than the clock or a colleague sees the present state. */
-async function orAsItIs(
-  request: MembersRequest,
-  act: () => Promise<PageAnswer>,
-): Promise<PageAnswer> {
-  try {
-    return await act();
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'window_invalid') throw error;
-    return seeOther(`/maintenance/${request.path.window_id}`, { said: error.message });
-  }
+/** Of each occurrence; one that does not repeat lasts as long as its night. */
+function lengthText({ window, local_start, local_end }: WindowDetail): string {
+  return durationText(
+    window.rrule === null
+      ? Date.parse(window.ends_at) - Date.parse(window.starts_at)
+      : Date.parse(`${local_end}Z`) - Date.parse(`${local_start}Z`),
+  );
+}
+
+function actionsOf(
+  { state, window: { id, rrule } }: WindowDetail,
+  { may }: MembersRequest,
+): Html | null {
+  if (!may(updateMaintenanceWindow)) return null;
+  const switching =
+    state === 'running'
+      ? html`
+        <form method="post" action="/maintenance/${id}/end">
+          <button class="button button-main">${icon('check')}End now</button>
+        </form>
+      `
+      : html`
+        <form method="post" action="/maintenance/${id}/start">
+          <button class="button">
+            ${icon('play')}
+            ${state !== 'over' && rrule === null ? 'Start now' : 'Run now'}
+          </button>
+        </form>
+      `;
+  return html`
+    ${switching}
+    ${linkButton(`/maintenance/${id}/edit`, 'Edit', { symbol: 'edit' })}
+    ${linkButton(`/maintenance/${id}/delete`, 'Delete', { symbol: 'delete' })}
+  `;
+}
+
+function covers({ groups, monitors }: WindowDetail): Html {
+  const links = (items: WindowDetail['groups'], folder: 'groups' | 'monitors'): readonly Part[] =>
+    items.map(({ id, name }) =>
+      folder === 'groups'
+        ? html`<a href="${safeUrl(`/groups/${id}`)}">${name}</a>`
+        : html`<a href="/monitors/${id}">${name}</a>`,
+    );
+  if (groups.length + monitors.length === 0)
+    return html`<p class="soft">Everything it affected was deleted.</p>`;
+  return html`
+    ${
+      groups.length > 0 &&
+      html`
+        <p class="links">
+          ${groups.length === 1 ? 'Group' : 'Groups'} ${joined(
+            links(groups, 'groups'),
+            ', ',
+          )} (including monitors added later)
+        </p>
+      `
+    }
+    ${monitors.length > 0 && html`<p class="links">${joined(links(monitors, 'monitors'), ', ')}</p>`}
+  `;
+}
+
+function ofAddress({ ask, path }: MembersRequest): Promise<WindowDetail> {
+  return ask(showMaintenanceWindow, { window_id: path.window_id });
 }
 
 const startNow: Page = {
@@ -188,6 +175,19 @@ const startNow: Page = {
       });
     }),
 };
+
+/** A reader who was slower than the clock or a colleague sees the present state. */
+async function orAsItIs(
+  request: MembersRequest,
+  act: () => Promise<PageAnswer>,
+): Promise<PageAnswer> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'window_invalid') throw error;
+    return seeOther(`/maintenance/${request.path.window_id}`, { said: error.message });
+  }
+}
 
 const endNow: Page = {
   method: 'POST',

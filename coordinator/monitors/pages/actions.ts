@@ -13,75 +13,11 @@ import type { Monitor } from './detail.ts';
 import { muteInputOf } from './monitor-table.ts';
 import { checkedFrom } from './settings.ts';
 
-async function monitorOf(
-  request: MembersRequest,
-  operation: Parameters<typeof refuseUnlessMay>[1],
-): Promise<Monitor> {
-  const monitor = await request.ask(getMonitor, { monitor_id: request.path.monitor_id });
-  refuseUnlessMay(request, operation);
-  return monitor;
-}
-
-function trailTo({ id, name }: Monitor) {
-  return [
-    { href: '/', name: 'Monitors' },
-    { href: `/monitors/${id}`, name },
-  ];
-}
-
 const pauseWords =
   'While paused it is not checked, and nobody is alerted. The time counts neither as up nor as down. An open incident ends.';
 export const trashWords =
   'It is in the trash for 7 days, with its history: until then you can restore it. It is not checked there, and no page shows it. To stop for a while, pause it.';
 const resumeWords = 'Checks start again at once, and you are alerted when it fails.';
-
-function switching(verb: 'pause' | 'resume'): readonly Page[] {
-  const [Verb, done] = verb === 'pause' ? ['Pause', 'is paused.'] : ['Resume', 'is resumed.'];
-  return [
-    {
-      method: 'GET',
-      path: `/monitors/:monitor_id/${verb}`,
-      needs: 'member',
-      answer: async (request) => {
-        const monitor = await monitorOf(request, updateMonitor);
-        const { id, name, enabled } = monitor;
-        // Redirects also when someone else was faster.
-        if (enabled !== (verb === 'pause'))
-          return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
-        return show({
-          title: `${Verb} ${name}`,
-          place: 'monitors',
-          main: html`
-            ${heading({
-              sentence: `${Verb} ${name}?`,
-              below: verb === 'pause' ? pauseWords : resumeWords,
-              trail: trailTo(monitor),
-            })}
-            <form class="actions" method="post">
-              <button class="button button-main">
-                ${icon(verb === 'pause' ? 'pause' : 'play')}
-                ${Verb}
-              </button>
-              ${linkButton(`/monitors/${id}`, 'Cancel')}
-            </form>
-          `,
-        });
-      },
-    },
-    {
-      method: 'POST',
-      path: `/monitors/:monitor_id/${verb}`,
-      needs: 'member',
-      answer: async ({ ask, path }) => {
-        const { id, name } = await ask(updateMonitor, {
-          monitor_id: path.monitor_id,
-          enabled: verb === 'resume',
-        });
-        return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
-      },
-    },
-  ];
-}
 
 const deletePage: Page = {
   method: 'GET',
@@ -103,6 +39,22 @@ const deletePage: Page = {
     });
   },
 };
+
+async function monitorOf(
+  request: MembersRequest,
+  operation: Parameters<typeof refuseUnlessMay>[1],
+): Promise<Monitor> {
+  const monitor = await request.ask(getMonitor, { monitor_id: request.path.monitor_id });
+  refuseUnlessMay(request, operation);
+  return monitor;
+}
+
+function trailTo({ id, name }: Monitor) {
+  return [
+    { href: '/', name: 'Monitors' },
+    { href: `/monitors/${id}`, name },
+  ];
+}
 
 const deletePosted: Page = {
   method: 'POST',
@@ -169,3 +121,51 @@ export const monitorActs: readonly Page[] = [
   deletePage,
   deletePosted,
 ];
+
+function switching(verb: 'pause' | 'resume'): readonly Page[] {
+  const [Verb, done] = verb === 'pause' ? ['Pause', 'is paused.'] : ['Resume', 'is resumed.'];
+  return [
+    {
+      method: 'GET',
+      path: `/monitors/:monitor_id/${verb}`,
+      needs: 'member',
+      answer: async (request) => {
+        const monitor = await monitorOf(request, updateMonitor);
+        const { id, name, enabled } = monitor;
+        // Redirects also when someone else was faster.
+        if (enabled !== (verb === 'pause'))
+          return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
+        return show({
+          title: `${Verb} ${name}`,
+          place: 'monitors',
+          main: html`
+            ${heading({
+              sentence: `${Verb} ${name}?`,
+              below: verb === 'pause' ? pauseWords : resumeWords,
+              trail: trailTo(monitor),
+            })}
+            <form class="actions" method="post">
+              <button class="button button-main">
+                ${icon(verb === 'pause' ? 'pause' : 'play')}
+                ${Verb}
+              </button>
+              ${linkButton(`/monitors/${id}`, 'Cancel')}
+            </form>
+          `,
+        });
+      },
+    },
+    {
+      method: 'POST',
+      path: `/monitors/:monitor_id/${verb}`,
+      needs: 'member',
+      answer: async ({ ask, path }) => {
+        const { id, name } = await ask(updateMonitor, {
+          monitor_id: path.monitor_id,
+          enabled: verb === 'resume',
+        });
+        return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
+      },
+    },
+  ];
+}

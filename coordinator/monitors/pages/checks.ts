@@ -8,70 +8,8 @@ import { type Html, html, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
 import { getMonitorChoices } from '../contract.ts';
 
-type Check = OutputOf<typeof getMonitorChecks>['items'][number];
-
 const outcomeWords = { ok: 'Passed', fail: 'Failed', unknown: 'Inconclusive' } as const;
 const outcomeStates = { ok: 'up', fail: 'down', unknown: 'unknown' } as const;
-
-function isDate(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
-}
-
-function dayAfter(date: string): string {
-  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
-}
-
-/** An invalid value filters nothing. `to` is a day that is included. */
-function filterOf({ outcome, place = '', from = '', to = '' }: MembersRequest['query']) {
-  return {
-    outcome: checkOutcomes.find((each) => each === outcome) ?? '',
-    place,
-    from: isDate(from) ? from : '',
-    to: isDate(to) ? to : '',
-  };
-}
-
-type Filter = ReturnType<typeof filterOf>;
-
-function inputFor({ outcome, place, from, to }: Filter) {
-  return {
-    ...(outcome === '' ? {} : { outcome }),
-    ...(place === '' ? {} : { place }),
-    ...(from === '' ? {} : { from }),
-    ...(to === '' ? {} : { until: dayAfter(to) }),
-  };
-}
-
-async function filterForm({ ask, path }: MembersRequest, filter: Filter): Promise<Html> {
-  const { continents, regions, places } = await ask(getMonitorChoices);
-  const state = freshForm(formOf(filter));
-  return html`
-    <form class="card fields" action="/monitors/${path.monitor_id}/checks">
-      ${selectField({
-        name: 'outcome',
-        label: 'Outcome',
-        choices: [
-          { value: '', label: 'Any outcome' },
-          ...checkOutcomes.map((each) => ({ value: each, label: outcomeWords[each] })),
-        ],
-        state,
-      })}
-      ${selectField({
-        name: 'place',
-        label: 'Location',
-        choices: [
-          { value: '', label: 'All locations' },
-          ...[...continents, ...regions].toSorted().map((each) => ({ value: each, label: each })),
-          ...places.map(({ id, name }) => ({ value: id, label: name })),
-        ],
-        state,
-      })}
-      ${textField({ name: 'from', label: 'From', type: 'date', state })}
-      ${textField({ name: 'to', label: 'To', type: 'date', state })}
-      <div class="actions"><button class="button">Filter</button></div>
-    </form>
-  `;
-}
 
 const phaseWords = [
   ['dns_ms', 'DNS'],
@@ -79,55 +17,6 @@ const phaseWords = [
   ['tls_ms', 'TLS'],
   ['first_byte_ms', 'Wait'],
 ] as const;
-
-function phasesText({ phases }: Check): string {
-  const known = phaseWords.flatMap(([key, words]) => {
-    const ms = phases?.[key] ?? null;
-    return ms === null ? [] : [`${words} ${msText(ms)}`];
-  });
-  return known.length === 0 ? '–' : known.join(' · ');
-}
-
-function rowOf(check: Check, { times }: MembersRequest): Html {
-  const { at, took_ms, place_name, probe, cause } = check;
-  const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
-  return html`
-    <tr data-row>
-      <td data-label="Time">${times.whole(at)}</td>
-      <td data-label="Outcome">
-        ${stateMark(outcomeStates[outcome], outcomeWords[outcome])}
-        ${cause !== null && html`<code>${cause}</code>`}
-      </td>
-      <td data-label="Response" class="number">${msText(took_ms)}</td>
-      <td data-label="Location">
-        <span class="stacked">
-          <span>${place_name}</span>
-          <span class="softer">${probe}</span>
-        </span>
-      </td>
-      <td data-label="Phases">${phasesText(check)}</td>
-    </tr>
-  `;
-}
-
-function tableOf(items: readonly Check[], request: MembersRequest): Html {
-  return html`
-  <div class="table-card">
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Time</th>
-          <th scope="col">Outcome</th>
-          <th scope="col" class="number">Response</th>
-          <th scope="col">Location</th>
-          <th scope="col">Phases</th>
-        </tr>
-      </thead>
-      <tbody>${items.map((each) => rowOf(each, request))}</tbody>
-    </table>
-  </div>
-`;
-}
 
 /** Every single check behind the chart of a monitor. */
 export const checksPage: Page = {
@@ -185,3 +74,114 @@ export const checksPage: Page = {
     });
   },
 };
+
+/** An invalid value filters nothing. `to` is a day that is included. */
+function filterOf({ outcome, place = '', from = '', to = '' }: MembersRequest['query']) {
+  return {
+    outcome: checkOutcomes.find((each) => each === outcome) ?? '',
+    place,
+    from: isDate(from) ? from : '',
+    to: isDate(to) ? to : '',
+  };
+}
+
+function isDate(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+type Filter = ReturnType<typeof filterOf>;
+
+function inputFor({ outcome, place, from, to }: Filter) {
+  return {
+    ...(outcome === '' ? {} : { outcome }),
+    ...(place === '' ? {} : { place }),
+    ...(from === '' ? {} : { from }),
+    ...(to === '' ? {} : { until: dayAfter(to) }),
+  };
+}
+
+function dayAfter(date: string): string {
+  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+}
+
+async function filterForm({ ask, path }: MembersRequest, filter: Filter): Promise<Html> {
+  const { continents, regions, places } = await ask(getMonitorChoices);
+  const state = freshForm(formOf(filter));
+  return html`
+    <form class="card fields" action="/monitors/${path.monitor_id}/checks">
+      ${selectField({
+        name: 'outcome',
+        label: 'Outcome',
+        choices: [
+          { value: '', label: 'Any outcome' },
+          ...checkOutcomes.map((each) => ({ value: each, label: outcomeWords[each] })),
+        ],
+        state,
+      })}
+      ${selectField({
+        name: 'place',
+        label: 'Location',
+        choices: [
+          { value: '', label: 'All locations' },
+          ...[...continents, ...regions].toSorted().map((each) => ({ value: each, label: each })),
+          ...places.map(({ id, name }) => ({ value: id, label: name })),
+        ],
+        state,
+      })}
+      ${textField({ name: 'from', label: 'From', type: 'date', state })}
+      ${textField({ name: 'to', label: 'To', type: 'date', state })}
+      <div class="actions"><button class="button">Filter</button></div>
+    </form>
+  `;
+}
+
+type Check = OutputOf<typeof getMonitorChecks>['items'][number];
+
+function tableOf(items: readonly Check[], request: MembersRequest): Html {
+  return html`
+  <div class="table-card">
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col">Time</th>
+          <th scope="col">Outcome</th>
+          <th scope="col" class="number">Response</th>
+          <th scope="col">Location</th>
+          <th scope="col">Phases</th>
+        </tr>
+      </thead>
+      <tbody>${items.map((each) => rowOf(each, request))}</tbody>
+    </table>
+  </div>
+`;
+}
+
+function rowOf(check: Check, { times }: MembersRequest): Html {
+  const { at, took_ms, place_name, probe, cause } = check;
+  const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
+  return html`
+    <tr data-row>
+      <td data-label="Time">${times.whole(at)}</td>
+      <td data-label="Outcome">
+        ${stateMark(outcomeStates[outcome], outcomeWords[outcome])}
+        ${cause !== null && html`<code>${cause}</code>`}
+      </td>
+      <td data-label="Response" class="number">${msText(took_ms)}</td>
+      <td data-label="Location">
+        <span class="stacked">
+          <span>${place_name}</span>
+          <span class="softer">${probe}</span>
+        </span>
+      </td>
+      <td data-label="Phases">${phasesText(check)}</td>
+    </tr>
+  `;
+}
+
+function phasesText({ phases }: Check): string {
+  const known = phaseWords.flatMap(([key, words]) => {
+    const ms = phases?.[key] ?? null;
+    return ms === null ? [] : [`${words} ${msText(ms)}`];
+  });
+  return known.length === 0 ? '–' : known.join(' · ');
+}

@@ -47,216 +47,22 @@ import { changedMeaning, checkedFrom, settingsList, unknownKeysNotice } from './
 
 export type Monitor = OutputOf<typeof getMonitor>;
 
-/** Where one continent alone fails, checks from there can end with one click. */
-function leavingOut(
-  { id, config }: Monitor,
-  { code, details }: Status['warnings'][number],
-  { may }: MembersRequest,
-): Part {
-  const place = details.places;
-  const isOffered =
-    code === 'place_fails' &&
-    isContinent(place) &&
-    config.places == null &&
-    checkedFrom(config).length > 1 &&
-    may(updateMonitor);
-  return (
-    isOffered &&
-    html`
-      <form class="actions" method="post" action="/monitors/${id}/leave-out">
-        <input type="hidden" name="continent" value="${place}">
-        <button class="button">Leave ${place} out</button>
-      </form>
-    `
-  );
-}
-
 /** `every minute`, `every 10 s`. */
 export function everyText(interval_s: number): string {
   return `every ${briefDuration(interval_s * 1_000)}`;
 }
 
 type Status = OutputOf<typeof getMonitorStatus>;
-type Incidents = OutputOf<typeof listIncidents>['items'];
 
 const dayChoices = [1, 7, 30, 90, 365];
 const windowDays = { '24h': 1, '7d': 7, '30d': 30, '1y': 365 } as const;
 
-function sentenceOf({ name, type }: Monitor, { status, since }: Status, now: number): string {
-  const long = since === null ? '' : ` for ${durationText(now - Date.parse(since))}`;
-  if (status === 'up') return `${name} has been up${long}.`;
-  if (status === 'down') return `${name} has been down${long}.`;
-  if (status === 'paused') return `${name} has been paused${long}.`;
-  return status === 'verifying'
-    ? `${name} is being verified.`
-    : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'check'}.`;
-}
-
-/** Whether it flaps, as its row of the dashboard says. */
-function flappingOf(incidents: Incidents, now: number): Part {
-  const outages = incidents
-    .flatMap(({ id, confirmed_at, resolved_at }) =>
-      confirmed_at === null
-        ? []
-        : [
-            {
-              incident: id,
-              confirmed_at: Date.parse(confirmed_at),
-              resolved_at: resolved_at === null ? null : Date.parse(resolved_at),
-            },
-          ],
-    )
-    .toSorted((a, b) => a.confirmed_at - b.confirmed_at);
-  const flapping = flappingNow(outages, now);
-  return flappingBadge(
-    flapping && { ...flapping, since: new Date(flapping.since).toISOString() },
-    now,
-  );
-}
-
-function belowOf({ type, target, interval_s, config }: Monitor, { status }: Status): Part {
-  const method = typeof config.method === 'string' ? `${config.method} ` : '';
-  const what = type === 'heartbeat' ? 'expects a ping' : html`<code>${method}${target}</code>`;
-  return html`
-    ${stateMark(states.find((each) => each === status) ?? 'unknown')} <span class="softer">·</span> ${what} ${everyText(
-      interval_s,
-    )}
-  `;
-}
-
-/** What is done often is a button; the rest is in the menu. */
-function actionsOf(monitor: Monitor, { may }: MembersRequest): Html | null {
-  const { id, enabled, type } = monitor;
-  return may(updateMonitor)
-    ? html`
-      ${linkButton(`/monitors/${id}/edit`, 'Edit', { symbol: 'edit' })}
-      <form method="post" action="/monitors/${id}/${enabled ? 'pause' : 'resume'}">
-        <button class="button">
-          ${icon(enabled ? 'pause' : 'play')}
-          ${enabled ? 'Pause' : 'Resume'}
-        </button>
-      </form>
-      <details class="list-menu" id="more-menu">
-        <summary class="button" aria-label="More actions">${icon('more')}</summary>
-        <div class="menu-body card">
-          ${
-            enabled &&
-            type !== 'heartbeat' &&
-            html`
-              <form method="post" action="/monitors/${id}/edit#try">
-                <button class="button" name="act" value="try">${icon('again')}Test now</button>
-              </form>
-            `
-          }
-          ${linkButton(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', {
-            symbol: 'maintenance',
-          })}
-          ${linkButton(`/monitors/new?from=${id}`, 'Clone', { symbol: 'copy' })}
-          ${may(deleteMonitor) && linkButton(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete' })}
-          <form class="stack" method="post" action="/monitors/${id}/mute">
-            <h2>Mute alerts</h2>
-            ${Object.entries(muteChoices).map(
-              ([value, words]) =>
-                html`<button class="button" name="for" value="${value}">Mute ${words}</button>`,
-            )}
-          </form>
-          ${type === 'heartbeat' && may(rotatePingAddress) && rotateForm(monitor)}
-        </div>
-      </details>
-    `
-    : null;
-}
-
-function mutedLine({ id }: Monitor, { muted }: Status, { may, times }: MembersRequest): Part {
-  return (
-    muted !== null &&
-    html`
-    <form class="actions" method="post" action="/monitors/${id}/unmute" id="muted-monitor">
-      ${icon('pause')}
-      <span>${mutedWords(muted, times)}</span>
-      ${may(updateMonitor) && html`<button class="button">Unmute</button>`}
-    </form>
-  `
-  );
-}
-
-function uptimeFigures({ days, from, to, percent, down_seconds }: Ledger): Html {
-  const ms = Date.parse(to) - Date.parse(from);
-  return html`
-    ${figure(`Uptime, ${daysText(days, ms)}`, percentFigure(ms < minUptimeMs ? null : percent))}
-    ${figure('Down', down_seconds === 0 ? 'Never' : durationText(down_seconds * 1_000))}
-  `;
-}
-
-function responseFigures({ series, percentiles }: Results): Html {
-  if (percentiles === null)
-    return figure('Response, mean', msText(meanOf(series.flatMap(({ points }) => points))));
-  const { p50_ms, p95_ms, p99_ms } = percentiles;
-  return html`
-    ${figure('Response, p50', msText(p50_ms))}
-    ${figure('p95 · p99', `${msText(p95_ms)} · ${msText(p99_ms)}`)}
-  `;
-}
-
-function incidentRow(incident: Incidents[number], { times, now }: MembersRequest): Html {
-  const { id, open, confirmed_at, cause, started_at, resolved_at } = incident;
-  const mark = open
-    ? stateMark(confirmed_at === null ? 'verifying' : 'down')
-    : stateMark(
-        confirmed_at === null ? 'unknown' : 'up',
-        confirmed_at === null ? 'Not confirmed' : 'Resolved',
-      );
-  const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
-  return html`
-    <tr id="incident-${id}" data-row>
-      <td data-label="State">${mark}</td>
-      <td data-label="Started">
-        <a class="row-link" href="/incidents/${id}">${times.whole(started_at)}</a>
-      </td>
-      <td data-label="Cause">${cause ?? '–'}</td>
-      <td data-label="Duration" class="number">${durationText(long)}</td>
-    </tr>
-  `;
-}
-
-function incidentsOf(items: Incidents, request: MembersRequest): Html {
-  return items.length === 0
-    ? html`<p class="nothing card">No incidents in this time</p>`
-    : html`
-      <div class="table-card">
-        <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">State</th>
-              <th scope="col">Started</th>
-              <th scope="col">Cause</th>
-              <th scope="col" class="number">Duration</th>
-            </tr>
-          </thead>
-          <tbody>${items.map((each) => incidentRow(each, request))}</tbody>
-        </table>
-      </div>
-    `;
-}
-
-/** What its public and private places see, side by side. */
-function sidesNotice({ sides }: Status): Html | null {
-  if (sides === null) return null;
-  const { inside, outside, sentence } = sides;
-  const line = (name: string, { failing, passing }: typeof inside): string =>
-    [
-      ...(failing.length > 0 ? [`fails from ${failing.join(', ')}`] : []),
-      ...(passing.length > 0 ? [`passes from ${passing.join(', ')}`] : []),
-    ]
-      .join('; ')
-      .replace(/^$/, 'not seen yet')
-      .replace(/^/, `${name}: `);
-  return notice(
-    'information',
-    sentence ?? 'Inside and outside',
-    html`${line('Inside', inside)}. ${line('Outside', outside)}.`,
-  );
-}
+export const monitor: Page = {
+  method: 'GET',
+  path: '/monitors/:monitor_id',
+  needs: 'member',
+  answer,
+};
 
 async function answer(request: MembersRequest): Promise<PageAnswer> {
   const { ask, path, query: asked, times, now } = request;
@@ -428,9 +234,204 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
   });
 }
 
-export const monitor: Page = {
-  method: 'GET',
-  path: '/monitors/:monitor_id',
-  needs: 'member',
-  answer,
-};
+function sentenceOf({ name, type }: Monitor, { status, since }: Status, now: number): string {
+  const long = since === null ? '' : ` for ${durationText(now - Date.parse(since))}`;
+  if (status === 'up') return `${name} has been up${long}.`;
+  if (status === 'down') return `${name} has been down${long}.`;
+  if (status === 'paused') return `${name} has been paused${long}.`;
+  return status === 'verifying'
+    ? `${name} is being verified.`
+    : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'check'}.`;
+}
+
+function belowOf({ type, target, interval_s, config }: Monitor, { status }: Status): Part {
+  const method = typeof config.method === 'string' ? `${config.method} ` : '';
+  const what = type === 'heartbeat' ? 'expects a ping' : html`<code>${method}${target}</code>`;
+  return html`
+    ${stateMark(states.find((each) => each === status) ?? 'unknown')} <span class="softer">·</span> ${what} ${everyText(
+      interval_s,
+    )}
+  `;
+}
+
+type Incidents = OutputOf<typeof listIncidents>['items'];
+
+/** Whether it flaps, as its row of the dashboard says. */
+function flappingOf(incidents: Incidents, now: number): Part {
+  const outages = incidents
+    .flatMap(({ id, confirmed_at, resolved_at }) =>
+      confirmed_at === null
+        ? []
+        : [
+            {
+              incident: id,
+              confirmed_at: Date.parse(confirmed_at),
+              resolved_at: resolved_at === null ? null : Date.parse(resolved_at),
+            },
+          ],
+    )
+    .toSorted((a, b) => a.confirmed_at - b.confirmed_at);
+  const flapping = flappingNow(outages, now);
+  return flappingBadge(
+    flapping && { ...flapping, since: new Date(flapping.since).toISOString() },
+    now,
+  );
+}
+
+/** What is done often is a button; the rest is in the menu. */
+function actionsOf(monitor: Monitor, { may }: MembersRequest): Html | null {
+  const { id, enabled, type } = monitor;
+  return may(updateMonitor)
+    ? html`
+      ${linkButton(`/monitors/${id}/edit`, 'Edit', { symbol: 'edit' })}
+      <form method="post" action="/monitors/${id}/${enabled ? 'pause' : 'resume'}">
+        <button class="button">
+          ${icon(enabled ? 'pause' : 'play')}
+          ${enabled ? 'Pause' : 'Resume'}
+        </button>
+      </form>
+      <details class="list-menu" id="more-menu">
+        <summary class="button" aria-label="More actions">${icon('more')}</summary>
+        <div class="menu-body card">
+          ${
+            enabled &&
+            type !== 'heartbeat' &&
+            html`
+              <form method="post" action="/monitors/${id}/edit#try">
+                <button class="button" name="act" value="try">${icon('again')}Test now</button>
+              </form>
+            `
+          }
+          ${linkButton(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', {
+            symbol: 'maintenance',
+          })}
+          ${linkButton(`/monitors/new?from=${id}`, 'Clone', { symbol: 'copy' })}
+          ${may(deleteMonitor) && linkButton(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete' })}
+          <form class="stack" method="post" action="/monitors/${id}/mute">
+            <h2>Mute alerts</h2>
+            ${Object.entries(muteChoices).map(
+              ([value, words]) =>
+                html`<button class="button" name="for" value="${value}">Mute ${words}</button>`,
+            )}
+          </form>
+          ${type === 'heartbeat' && may(rotatePingAddress) && rotateForm(monitor)}
+        </div>
+      </details>
+    `
+    : null;
+}
+
+function mutedLine({ id }: Monitor, { muted }: Status, { may, times }: MembersRequest): Part {
+  return (
+    muted !== null &&
+    html`
+    <form class="actions" method="post" action="/monitors/${id}/unmute" id="muted-monitor">
+      ${icon('pause')}
+      <span>${mutedWords(muted, times)}</span>
+      ${may(updateMonitor) && html`<button class="button">Unmute</button>`}
+    </form>
+  `
+  );
+}
+
+/** Where one continent alone fails, checks from there can end with one click. */
+function leavingOut(
+  { id, config }: Monitor,
+  { code, details }: Status['warnings'][number],
+  { may }: MembersRequest,
+): Part {
+  const place = details.places;
+  const isOffered =
+    code === 'place_fails' &&
+    isContinent(place) &&
+    config.places == null &&
+    checkedFrom(config).length > 1 &&
+    may(updateMonitor);
+  return (
+    isOffered &&
+    html`
+      <form class="actions" method="post" action="/monitors/${id}/leave-out">
+        <input type="hidden" name="continent" value="${place}">
+        <button class="button">Leave ${place} out</button>
+      </form>
+    `
+  );
+}
+
+/** What its public and private places see, side by side. */
+function sidesNotice({ sides }: Status): Html | null {
+  if (sides === null) return null;
+  const { inside, outside, sentence } = sides;
+  const line = (name: string, { failing, passing }: typeof inside): string =>
+    [
+      ...(failing.length > 0 ? [`fails from ${failing.join(', ')}`] : []),
+      ...(passing.length > 0 ? [`passes from ${passing.join(', ')}`] : []),
+    ]
+      .join('; ')
+      .replace(/^$/, 'not seen yet')
+      .replace(/^/, `${name}: `);
+  return notice(
+    'information',
+    sentence ?? 'Inside and outside',
+    html`${line('Inside', inside)}. ${line('Outside', outside)}.`,
+  );
+}
+
+function uptimeFigures({ days, from, to, percent, down_seconds }: Ledger): Html {
+  const ms = Date.parse(to) - Date.parse(from);
+  return html`
+    ${figure(`Uptime, ${daysText(days, ms)}`, percentFigure(ms < minUptimeMs ? null : percent))}
+    ${figure('Down', down_seconds === 0 ? 'Never' : durationText(down_seconds * 1_000))}
+  `;
+}
+
+function responseFigures({ series, percentiles }: Results): Html {
+  if (percentiles === null)
+    return figure('Response, mean', msText(meanOf(series.flatMap(({ points }) => points))));
+  const { p50_ms, p95_ms, p99_ms } = percentiles;
+  return html`
+    ${figure('Response, p50', msText(p50_ms))}
+    ${figure('p95 · p99', `${msText(p95_ms)} · ${msText(p99_ms)}`)}
+  `;
+}
+
+function incidentsOf(items: Incidents, request: MembersRequest): Html {
+  return items.length === 0
+    ? html`<p class="nothing card">No incidents in this time</p>`
+    : html`
+      <div class="table-card">
+        <table class="cards">
+          <thead>
+            <tr>
+              <th scope="col">State</th>
+              <th scope="col">Started</th>
+              <th scope="col">Cause</th>
+              <th scope="col" class="number">Duration</th>
+            </tr>
+          </thead>
+          <tbody>${items.map((each) => incidentRow(each, request))}</tbody>
+        </table>
+      </div>
+    `;
+}
+
+function incidentRow(incident: Incidents[number], { times, now }: MembersRequest): Html {
+  const { id, open, confirmed_at, cause, started_at, resolved_at } = incident;
+  const mark = open
+    ? stateMark(confirmed_at === null ? 'verifying' : 'down')
+    : stateMark(
+        confirmed_at === null ? 'unknown' : 'up',
+        confirmed_at === null ? 'Not confirmed' : 'Resolved',
+      );
+  const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
+  return html`
+    <tr id="incident-${id}" data-row>
+      <td data-label="State">${mark}</td>
+      <td data-label="Started">
+        <a class="row-link" href="/incidents/${id}">${times.whole(started_at)}</a>
+      </td>
+      <td data-label="Cause">${cause ?? '–'}</td>
+      <td data-label="Duration" class="number">${durationText(long)}</td>
+    </tr>
+  `;
+}

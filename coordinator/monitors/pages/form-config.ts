@@ -45,6 +45,9 @@ export type SettingGroup = {
   readonly settings: readonly Setting[];
 };
 
+/** Settings that kinds share. */
+const warn = setting('warn', 'Warn when slower than', numberIn('response_ms', 'ms'));
+
 function setting(key: string, label: string, widget: Widget): Setting {
   return {
     key,
@@ -53,6 +56,8 @@ function setting(key: string, label: string, widget: Widget): Setting {
     isPlain: false,
   };
 }
+const slowest = setting('max_response_ms', 'Maximum response time', number('ms'));
+const verified = plain('verify_tls', 'Verify the certificate', yesNo);
 
 function plain(key: string, label: string, widget: Widget): Setting {
   return {
@@ -62,11 +67,6 @@ function plain(key: string, label: string, widget: Widget): Setting {
     isPlain: true,
   };
 }
-
-/** Settings that kinds share. */
-const warn = setting('warn', 'Warn when slower than', numberIn('response_ms', 'ms'));
-const slowest = setting('max_response_ms', 'Maximum response time', number('ms'));
-const verified = plain('verify_tls', 'Verify the certificate', yesNo);
 const expiring = setting(
   'tls_expires_within_days',
   'Warn when the certificate expires within',
@@ -426,22 +426,6 @@ export function nameOf({ key }: Setting, suffix = ''): string {
   return `config.${key}${suffix}`;
 }
 
-/** The fields of one setting. One that is not set may show the default, or all continents. */
-function fieldsOf({ key, widget }: Setting, kind: Kind, config: Config, from: Locations): Fields {
-  if (widget.unset === 'locations') return widget.write(namesChosen(config, from));
-  const initial = widget.unset === 'initial' ? configKeys[kind][key]?.initial : undefined;
-  return widget.write(config[key] ?? initial);
-}
-
-function otherKeys(kind: Kind, config: Config): Config {
-  return Object.fromEntries(unknownConfigKeys(kind, config).map(({ key }) => [key, config[key]]));
-}
-
-function otherText(kind: Kind, config: Config): string {
-  const others = otherKeys(kind, config);
-  return Object.keys(others).length === 0 ? '' : JSON.stringify(others, null, 2);
-}
-
 /** The fields of a form, filled from a config. */
 export function formOfConfig(
   kind: Kind,
@@ -457,56 +441,20 @@ export function formOfConfig(
   return values;
 }
 
-function wasSent(form: Form, setting: Setting): boolean {
-  const name = nameOf(setting);
-  return form.names.some(
-    (each) => each === name || each.startsWith(`${name}.`) || each === `${name}[]`,
-  );
+/** The fields of one setting. One that is not set may show the default, or all continents. */
+function fieldsOf({ key, widget }: Setting, kind: Kind, config: Config, from: Locations): Fields {
+  if (widget.unset === 'locations') return widget.write(namesChosen(config, from));
+  const initial = widget.unset === 'initial' ? configKeys[kind][key]?.initial : undefined;
+  return widget.write(config[key] ?? initial);
 }
 
-/**
- * What a form says about one setting. One that still says what was shown keeps its stored value,
- * however that was once written.
- */
-function readSetting(
-  setting: Setting,
-  kind: Kind,
-  form: Form,
-  stored: Config,
-  from: Locations,
-): Reading | 'kept' {
-  if (!wasSent(form, setting)) return 'kept';
-  const { key, widget } = setting;
-  const shown = fieldsOf(setting, kind, stored, from);
-  const reading = widget.read((suffix) => form.values(nameOf(setting, suffix)));
-  if (
-    isDeepStrictEqual(
-      reading,
-      widget.read((suffix) => shown[suffix] ?? []),
-    )
-  )
-    return 'kept';
-  const usual = configKeys[kind][key]?.initial;
-  const isUsual = reading !== undefined && 'value' in reading && typeof usual !== 'object';
-  return isUsual && isDeepStrictEqual(reading.value, usual) ? undefined : reading;
+function otherText(kind: Kind, config: Config): string {
+  const others = otherKeys(kind, config);
+  return Object.keys(others).length === 0 ? '' : JSON.stringify(others, null, 2);
 }
 
-function readOther(
-  kind: Kind,
-  form: Form,
-  stored: Config,
-): { readonly config: Config } | { readonly fault: string } {
-  const text = form.value(otherName);
-  if (text === undefined) return { config: otherKeys(kind, stored) };
-  if (text.trim() === '') return { config: {} };
-  try {
-    const given: unknown = JSON.parse(text);
-    if (!isRecord(given)) return { fault: 'Enter one JSON object, such as { "key": "value" }.' };
-    const own = settingsOf(kind).find(({ key }) => Object.hasOwn(given, key));
-    return own ? { fault: `${own.key} has a field of its own: ${own.label}.` } : { config: given };
-  } catch {
-    return { fault: 'Not valid JSON: look for a missing quote, comma or bracket.' };
-  }
+function otherKeys(kind: Kind, config: Config): Config {
+  return Object.fromEntries(unknownConfigKeys(kind, config).map(({ key }) => [key, config[key]]));
 }
 
 /**
@@ -542,13 +490,65 @@ export function configFrom(
   };
 }
 
-function isLocations({ widget }: Setting): boolean {
-  return widget.unset === 'locations';
+function readOther(
+  kind: Kind,
+  form: Form,
+  stored: Config,
+): { readonly config: Config } | { readonly fault: string } {
+  const text = form.value(otherName);
+  if (text === undefined) return { config: otherKeys(kind, stored) };
+  if (text.trim() === '') return { config: {} };
+  try {
+    const given: unknown = JSON.parse(text);
+    if (!isRecord(given)) return { fault: 'Enter one JSON object, such as { "key": "value" }.' };
+    const own = settingsOf(kind).find(({ key }) => Object.hasOwn(given, key));
+    return own ? { fault: `${own.key} has a field of its own: ${own.label}.` } : { config: given };
+  } catch {
+    return { fault: 'Not valid JSON: look for a missing quote, comma or bracket.' };
+  }
+}
+
+/**
+ * What a form says about one setting. One that still says what was shown keeps its stored value,
+ * however that was once written.
+ */
+function readSetting(
+  setting: Setting,
+  kind: Kind,
+  form: Form,
+  stored: Config,
+  from: Locations,
+): Reading | 'kept' {
+  if (!wasSent(form, setting)) return 'kept';
+  const { key, widget } = setting;
+  const shown = fieldsOf(setting, kind, stored, from);
+  const reading = widget.read((suffix) => form.values(nameOf(setting, suffix)));
+  if (
+    isDeepStrictEqual(
+      reading,
+      widget.read((suffix) => shown[suffix] ?? []),
+    )
+  )
+    return 'kept';
+  const usual = configKeys[kind][key]?.initial;
+  const isUsual = reading !== undefined && 'value' in reading && typeof usual !== 'object';
+  return isUsual && isDeepStrictEqual(reading.value, usual) ? undefined : reading;
+}
+
+function wasSent(form: Form, setting: Setting): boolean {
+  const name = nameOf(setting);
+  return form.names.some(
+    (each) => each === name || each.startsWith(`${name}.`) || each === `${name}[]`,
+  );
 }
 
 /** The keys of a config that its field says. */
 function keysOf(setting: Setting): readonly string[] {
   return isLocations(setting) ? locationKeys : [setting.key];
+}
+
+function isLocations({ widget }: Setting): boolean {
+  return widget.unset === 'locations';
 }
 
 function meantBy(

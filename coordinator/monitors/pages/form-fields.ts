@@ -40,52 +40,6 @@ import {
 import { locationLabel, locationsFor } from './form-locations.ts';
 import type { Locations } from './form-values.ts';
 
-/** Descriptions write keys and values in backticks. */
-function written(text: string): Part {
-  return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
-}
-
-function usual(kind: Kind, { key, widget }: Setting): string {
-  const words = configKeys[kind][key];
-  if (!words || widget.unset !== undefined) return '';
-  const { initial } = words;
-  if (Array.isArray(initial))
-    return `Default: ${initial.map((each) => `\`${String(each)}\``).join(', ')}.`;
-  const otherwise = defaultWords(words);
-  return ['none', 'nothing'].includes(otherwise)
-    ? ''
-    : initial === undefined
-      ? `Empty: ${otherwise}.`
-      : `Default: ${otherwise}.`;
-}
-
-/** One setting of the config as a field, with its words from the table of keys. */
-function settingField(
-  kind: Kind,
-  setting: Setting,
-  state: FormState,
-  locations: Locations,
-): Html | null {
-  const { key, label, widget, isPlain } = setting;
-  const { meaning = '', initial, example, choices = [] } = configKeys[kind][key] ?? {};
-  const help = [isPlain ? '' : meaning, widget.how ?? '', usual(kind, setting)]
-    .filter(Boolean)
-    .join(' ');
-  // The default, where there is a value; otherwise an example, unless a number would pass for one.
-  const [placeholder = ''] =
-    widget.write(initial ?? (typeof example === 'number' ? undefined : example))[''] ?? [];
-  const field = widget.draw({
-    name: nameOf(setting),
-    label,
-    state,
-    help: help === '' ? null : written(help),
-    placeholder,
-    choices,
-    locations,
-  });
-  return field && widget.isShort ? html`<div class="short">${field}</div>` : field;
-}
-
 /** Any number of seconds, where none of the usual choices fits. */
 const otherChoice = 'other';
 const otherField = 'interval_other_s';
@@ -106,19 +60,6 @@ const formIntervalUsual: Readonly<Record<Kind, readonly number[]>> = {
   icmp: often,
   domain: [3_600, 21_600, 43_200, 86_400, 172_800, 604_800],
 };
-
-const units = [
-  [86_400, 'day'],
-  [3_600, 'hour'],
-  [60, 'minute'],
-  [1, 'second'],
-] as const;
-
-/** In the largest unit that expresses it exactly: `90 seconds`, `7 days`. */
-function words(seconds: number): string {
-  const [size, name] = units.find(([each]) => seconds % each === 0) ?? [1, 'second'];
-  return `${countText(seconds / size)} ${name}${seconds === size ? '' : 's'}`;
-}
 
 /** The default before anyone chose. */
 export function firstInterval(kind: Kind, least: number): number {
@@ -141,6 +82,19 @@ export function checksPerDay(kind: Kind, form: Form): Html {
       ? `${countText(Math.floor(count))} ${noun}${Math.floor(count) === 1 ? '' : 's'} a day`
       : `a ${noun} every ${words(seconds)}`;
   return html`<p class="a-day" id="a-day" data-refreshed>${count > 0 && html`(${often})`}</p>`;
+}
+
+const units = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+] as const;
+
+/** In the largest unit that expresses it exactly: `90 seconds`, `7 days`. */
+function words(seconds: number): string {
+  const [size, name] = units.find(([each]) => seconds % each === 0) ?? [1, 'second'];
+  return `${countText(seconds / size)} ${name}${seconds === size ? '' : 's'}`;
 }
 
 export function intervalField(kind: Kind, state: FormState, least: number): Html {
@@ -201,6 +155,77 @@ export function locationsOf({
   monitor,
 }: Pick<EditedMonitor, 'choices' | 'monitor'>): Locations {
   return locationsFor(choices, monitor?.config);
+}
+
+export function sameWords(same: EditedMonitor['same']): string {
+  const [first, ...rest] = same.map(({ name }) => name);
+  return rest.length === 0
+    ? `${first} has the same address.`
+    : `${first} and ${rest.length} more have the same address.`;
+}
+
+/** The name of the boxes of channels. */
+export const channelsName = 'channels[]';
+
+/** The anchor of a test: its buttons and its result, or the reason why it was not made. */
+const testId = 'try';
+
+/** The whole form page, except for what a test run shows below it. */
+export function monitorForm(subject: EditedMonitor, state: FormState): Html {
+  const { kind, monitor, choices } = subject;
+  const address = monitor === undefined ? '/monitors/new' : `/monitors/${monitor.id}/edit`;
+  const locations = locationsOf(subject);
+  return html`
+    ${heading({
+      sentence: monitor === undefined ? shownKind(kind).sentence : html`Edit ${monitor.name}`,
+      below:
+        kind === 'heartbeat'
+          ? 'Your job pings an address each time it runs. You are alerted when the ping does not come.'
+          : 'Test from every continent before you save.',
+      trail: [
+        { href: '/', name: 'Monitors' },
+        ...(monitor === undefined ? [] : [{ href: `/monitors/${monitor.id}`, name: monitor.name }]),
+      ],
+    })}
+    ${
+      monitor === undefined &&
+      html`
+        ${kindChips(subject, state)}
+        <p class="soft">Moving from another service? <a href="/import">Import monitors</a></p>
+      `
+    }
+    ${planWords(subject)}
+    ${
+      subject.lacksSecrets === true &&
+      notice('information', 'Secrets were not copied', 'Enter passwords and tokens again.')
+    }
+    ${
+      subject.same.length > 0 &&
+      notice('information', sameWords(subject.same), 'You can create another monitor for it.')
+    }
+    ${formSummary(state, testId)}
+    <form
+      class="form monitor-form"
+      method="post"
+      action="${safeUrl(`${address}#${testId}`)}"
+      id="monitor-form"
+    >
+      ${enterSaves}
+      ${hiddenField('type', kind)}
+      <div class="card stack">
+        ${kind === 'heartbeat' ? nameField(subject, state) : targetField(subject, state)}
+        ${kind === 'heartbeat' ? targetField(subject, state) : nameField(subject, state)}
+        ${intervalField(kind, state, choices.min_interval_s)}
+        ${firstSettings[kind].map((setting) => settingField(kind, setting, state, locations))}
+      </div>
+      <div class="folds lines">
+        ${settingGroups[kind].map((group) => fold(subject, group, state))}
+        ${others(subject, state)}
+      </div>
+      ${channelsPart(subject, state)}
+      ${actions(subject, state)}
+    </form>
+  `;
 }
 
 const kindsShown = [
@@ -294,28 +319,19 @@ function kindChips({ kind }: EditedMonitor, { form }: FormState): Html {
   );
 }
 
-function targetField({ kind }: EditedMonitor, state: FormState): Html {
-  const { target: label, example: placeholder } = shownKind(kind);
-  const common = { name: 'target', label, placeholder, state, autocomplete: 'off' };
-  if (kind === 'heartbeat')
-    return textField({
-      ...common,
-      required: false,
-      help: 'For example the machine and the job.',
-    });
-  const help =
-    kind === 'domain'
-      ? 'Its registry is asked once a day when the registration ends, and whether it is on hold.'
-      : kind === 'grpc'
-        ? 'grpcs:// uses TLS, grpc:// does not. Its health service (grpc.health.v1) is asked.'
-        : undefined;
-  return textField({
-    ...common,
-    required: true,
-    inputmode: 'url',
-    autofocus: true,
-    ...(help === undefined ? {} : { help }),
-  });
+function planWords({
+  choices: { plan, most_monitors: most, monitors, min_interval_s },
+  monitor,
+}: EditedMonitor): Part {
+  if (most === null || monitor !== undefined) return null;
+  const words = `The plan ${plan} allows ${most} monitors, at most one check every ${min_interval_s} s each.`;
+  return monitors >= most
+    ? notice(
+        'verifying',
+        `You have ${monitors} monitors, the most that the plan ${plan} allows`,
+        'Delete one or choose a larger plan. You can still test an address here.',
+      )
+    : html`<p class="soft">${words} You have ${monitors}.</p>`;
 }
 
 const namePlaceholders: Readonly<Record<Exclude<Kind, 'heartbeat'>, string>> = {
@@ -350,53 +366,74 @@ function nameField({ kind }: EditedMonitor, state: FormState): Html {
       });
 }
 
-function isAtFault(settings: readonly Setting[], { faults }: FormState): boolean {
-  return [...faults.keys()].some((name) =>
-    settings.some(({ key }) => name === `config.${key}` || name.startsWith(`config.${key}.`)),
-  );
+function targetField({ kind }: EditedMonitor, state: FormState): Html {
+  const { target: label, example: placeholder } = shownKind(kind);
+  const common = { name: 'target', label, placeholder, state, autocomplete: 'off' };
+  if (kind === 'heartbeat')
+    return textField({
+      ...common,
+      required: false,
+      help: 'For example the machine and the job.',
+    });
+  const help =
+    kind === 'domain'
+      ? 'Its registry is asked once a day when the registration ends, and whether it is on hold.'
+      : kind === 'grpc'
+        ? 'grpcs:// uses TLS, grpc:// does not. Its health service (grpc.health.v1) is asked.'
+        : undefined;
+  return textField({
+    ...common,
+    required: true,
+    inputmode: 'url',
+    autofocus: true,
+    ...(help === undefined ? {} : { help }),
+  });
 }
 
-function groupFields({ choices }: EditedMonitor, state: FormState): Html {
-  return html`
-    <div class="short">
-      ${selectField({
-        name: 'group',
-        label: 'Group',
-        state,
-        choices: [
-          { value: '', label: 'No group' },
-          ...choices.groups.map(({ id, name }) => ({ value: id, label: name })),
-        ],
-      })}
-    </div>
-    <div class="short">
-      ${hiddenField('affects_group_status', 'false')}
-      ${checkField({
-        name: 'affects_group_status',
-        label: 'Counts for the status of its group',
-        state,
-      })}
-    </div>
-    ${textField({
-      name: 'tags',
-      label: 'Tags',
-      state,
-      autocomplete: 'off',
-      placeholder: 'shop, eu',
-      help: 'Separated by commas. You can filter by them.',
-    })}
-  `;
+/** One setting of the config as a field, with its words from the table of keys. */
+function settingField(
+  kind: Kind,
+  setting: Setting,
+  state: FormState,
+  locations: Locations,
+): Html | null {
+  const { key, label, widget, isPlain } = setting;
+  const { meaning = '', initial, example, choices = [] } = configKeys[kind][key] ?? {};
+  const help = [isPlain ? '' : meaning, widget.how ?? '', usual(kind, setting)]
+    .filter(Boolean)
+    .join(' ');
+  // The default, where there is a value; otherwise an example, unless a number would pass for one.
+  const [placeholder = ''] =
+    widget.write(initial ?? (typeof example === 'number' ? undefined : example))[''] ?? [];
+  const field = widget.draw({
+    name: nameOf(setting),
+    label,
+    state,
+    help: help === '' ? null : written(help),
+    placeholder,
+    choices,
+    locations,
+  });
+  return field && widget.isShort ? html`<div class="short">${field}</div>` : field;
 }
 
-/** For settings about locations, the fold names the locations. */
-function heldBy(settings: readonly Setting[], { form }: FormState): string | undefined {
-  return settings.some(({ widget }) => widget.unset === 'locations')
-    ? form
-        .values('config.places[]')
-        .filter((each) => each !== '')
-        .map(locationLabel)
-        .join(', ')
-    : undefined;
+function usual(kind: Kind, { key, widget }: Setting): string {
+  const words = configKeys[kind][key];
+  if (!words || widget.unset !== undefined) return '';
+  const { initial } = words;
+  if (Array.isArray(initial))
+    return `Default: ${initial.map((each) => `\`${String(each)}\``).join(', ')}.`;
+  const otherwise = defaultWords(words);
+  return ['none', 'nothing'].includes(otherwise)
+    ? ''
+    : initial === undefined
+      ? `Empty: ${otherwise}.`
+      : `Default: ${otherwise}.`;
+}
+
+/** Descriptions write keys and values in backticks. */
+function written(text: string): Part {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
 function fold(
@@ -438,6 +475,55 @@ function fold(
   `;
 }
 
+function isAtFault(settings: readonly Setting[], { faults }: FormState): boolean {
+  return [...faults.keys()].some((name) =>
+    settings.some(({ key }) => name === `config.${key}` || name.startsWith(`config.${key}.`)),
+  );
+}
+
+/** For settings about locations, the fold names the locations. */
+function heldBy(settings: readonly Setting[], { form }: FormState): string | undefined {
+  return settings.some(({ widget }) => widget.unset === 'locations')
+    ? form
+        .values('config.places[]')
+        .filter((each) => each !== '')
+        .map(locationLabel)
+        .join(', ')
+    : undefined;
+}
+
+function groupFields({ choices }: EditedMonitor, state: FormState): Html {
+  return html`
+    <div class="short">
+      ${selectField({
+        name: 'group',
+        label: 'Group',
+        state,
+        choices: [
+          { value: '', label: 'No group' },
+          ...choices.groups.map(({ id, name }) => ({ value: id, label: name })),
+        ],
+      })}
+    </div>
+    <div class="short">
+      ${hiddenField('affects_group_status', 'false')}
+      ${checkField({
+        name: 'affects_group_status',
+        label: 'Counts for the status of its group',
+        state,
+      })}
+    </div>
+    ${textField({
+      name: 'tags',
+      label: 'Tags',
+      state,
+      autocomplete: 'off',
+      placeholder: 'shop, eu',
+      help: 'Separated by commas. You can filter by them.',
+    })}
+  `;
+}
+
 /** Keys without effect are kept as they are, and can be corrected. */
 function others({ kind, monitor }: EditedMonitor, state: FormState): Part {
   const unknown = monitor === undefined ? [] : unknownConfigKeys(kind, monitor.config);
@@ -460,31 +546,6 @@ function others({ kind, monitor }: EditedMonitor, state: FormState): Part {
     </details>
   `;
 }
-
-function planWords({
-  choices: { plan, most_monitors: most, monitors, min_interval_s },
-  monitor,
-}: EditedMonitor): Part {
-  if (most === null || monitor !== undefined) return null;
-  const words = `The plan ${plan} allows ${most} monitors, at most one check every ${min_interval_s} s each.`;
-  return monitors >= most
-    ? notice(
-        'verifying',
-        `You have ${monitors} monitors, the most that the plan ${plan} allows`,
-        'Delete one or choose a larger plan. You can still test an address here.',
-      )
-    : html`<p class="soft">${words} You have ${monitors}.</p>`;
-}
-
-export function sameWords(same: EditedMonitor['same']): string {
-  const [first, ...rest] = same.map(({ name }) => name);
-  return rest.length === 0
-    ? `${first} has the same address.`
-    : `${first} and ${rest.length} more have the same address.`;
-}
-
-/** The name of the boxes of channels. */
-export const channelsName = 'channels[]';
 
 function channelsPart({ told, channels }: EditedMonitor, state: FormState): Html {
   // A channel for all monitors is ticked whatever was sent: a disabled box sends nothing.
@@ -522,9 +583,6 @@ function channelsPart({ told, channels }: EditedMonitor, state: FormState): Html
   `;
 }
 
-/** The anchor of a test: its buttons and its result, or the reason why it was not made. */
-const testId = 'try';
-
 function actions({ kind, monitor }: EditedMonitor, { faults, objections }: FormState): Html {
   return html`
     <div class="actions"${faults.size + objections.length === 0 && html` id="${testId}"`}>
@@ -541,64 +599,6 @@ function actions({ kind, monitor }: EditedMonitor, { faults, objections }: FormS
       </button>
       ${linkButton(monitor === undefined ? '/' : `/monitors/${monitor.id}`, 'Cancel')}
     </div>
-  `;
-}
-
-/** The whole form page, except for what a test run shows below it. */
-export function monitorForm(subject: EditedMonitor, state: FormState): Html {
-  const { kind, monitor, choices } = subject;
-  const address = monitor === undefined ? '/monitors/new' : `/monitors/${monitor.id}/edit`;
-  const locations = locationsOf(subject);
-  return html`
-    ${heading({
-      sentence: monitor === undefined ? shownKind(kind).sentence : html`Edit ${monitor.name}`,
-      below:
-        kind === 'heartbeat'
-          ? 'Your job pings an address each time it runs. You are alerted when the ping does not come.'
-          : 'Test from every continent before you save.',
-      trail: [
-        { href: '/', name: 'Monitors' },
-        ...(monitor === undefined ? [] : [{ href: `/monitors/${monitor.id}`, name: monitor.name }]),
-      ],
-    })}
-    ${
-      monitor === undefined &&
-      html`
-        ${kindChips(subject, state)}
-        <p class="soft">Moving from another service? <a href="/import">Import monitors</a></p>
-      `
-    }
-    ${planWords(subject)}
-    ${
-      subject.lacksSecrets === true &&
-      notice('information', 'Secrets were not copied', 'Enter passwords and tokens again.')
-    }
-    ${
-      subject.same.length > 0 &&
-      notice('information', sameWords(subject.same), 'You can create another monitor for it.')
-    }
-    ${formSummary(state, testId)}
-    <form
-      class="form monitor-form"
-      method="post"
-      action="${safeUrl(`${address}#${testId}`)}"
-      id="monitor-form"
-    >
-      ${enterSaves}
-      ${hiddenField('type', kind)}
-      <div class="card stack">
-        ${kind === 'heartbeat' ? nameField(subject, state) : targetField(subject, state)}
-        ${kind === 'heartbeat' ? targetField(subject, state) : nameField(subject, state)}
-        ${intervalField(kind, state, choices.min_interval_s)}
-        ${firstSettings[kind].map((setting) => settingField(kind, setting, state, locations))}
-      </div>
-      <div class="folds lines">
-        ${settingGroups[kind].map((group) => fold(subject, group, state))}
-        ${others(subject, state)}
-      </div>
-      ${channelsPart(subject, state)}
-      ${actions(subject, state)}
-    </form>
   `;
 }
 

@@ -28,16 +28,6 @@ type Offered = {
 /** The keys that one list of boxes stands for. */
 export const locationKeys = ['continents', 'probe', 'places'] as const;
 
-const prefix = 'continent:';
-
-function ofContinent(continent: string): string {
-  return `${prefix}${continent}`;
-}
-
-function continentIn(name: string): string | undefined {
-  return name.startsWith(prefix) ? name.slice(prefix.length) : undefined;
-}
-
 const id = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** As a box says it; a place whose last probe is gone has no name that anyone could know. */
@@ -47,6 +37,12 @@ export function locationLabel(name: string): string {
   return region !== undefined && isContinent(continent)
     ? `${region}, ${continent}`
     : (continentIn(name) ?? name);
+}
+
+const prefix = 'continent:';
+
+function continentIn(name: string): string | undefined {
+  return name.startsWith(prefix) ? name.slice(prefix.length) : undefined;
 }
 
 /** Those that are offered, and those that this config once chose. */
@@ -84,6 +80,10 @@ export function locationsFor(offered: Offered, config: Config = {}): Locations {
     some.length > 1 ? each.map((choice) => ({ ...choice, group })) : each,
   );
   return { choices, usual, own };
+}
+
+function ofContinent(continent: string): string {
+  return `${prefix}${continent}`;
 }
 
 /** The names of the places that a config chooses; undefined where it chooses none. */

@@ -139,6 +139,8 @@ export const certificate: Widget = field((drawn) =>
   area({ ...drawn, placeholder: '-----BEGIN CERTIFICATE-----' }),
 );
 
+export const body: Widget = exactly(area);
+
 /** Spaces matter. */
 function exactly(draw: Widget['draw']): Widget {
   return {
@@ -146,8 +148,6 @@ function exactly(draw: Widget['draw']): Widget {
     read: (sent) => (last(sent) === '' ? undefined : { value: last(sent) }),
   };
 }
-
-export const body: Widget = exactly(area);
 export const exactLine: Widget = exactly(plainText);
 
 export const lines: Widget = {
@@ -370,12 +370,9 @@ function numberOr(text: string): number | string {
   return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // Then the text is meant literally.
-  }
+/** One per line; as JSON where lines cannot express it. */
+export function linesText(list: readonly string[]): string {
+  return plainOr(list.join('\n'), list, linesFrom);
 }
 
 /** The plain text where it is read as what it was written from, else JSON. */
@@ -388,14 +385,17 @@ function plainOr(
   return text !== '' && isDeepStrictEqual(read(text), written) ? text : JSON.stringify(json);
 }
 
-/** One per line; as JSON where lines cannot express it. */
-export function linesText(list: readonly string[]): string {
-  return plainOr(list.join('\n'), list, linesFrom);
-}
-
 export function linesFrom(text: string): readonly string[] {
   const list = text.trimStart().startsWith('[') ? parsed(text) : undefined;
   return Array.isArray(list) && list.every(isText) ? list : linesIn(text);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // Then the text is meant literally.
+  }
 }
 
 function linesIn(text: string): readonly string[] {
@@ -434,6 +434,16 @@ function brief(text: string): string {
 
 type Row = readonly [path: string, is: string, of: string];
 
+function rowsOf(assertion: unknown): Row[] {
+  if (!isRecord(assertion)) return [];
+  const path = scalarText(assertion.path);
+  return Object.entries(assertion).flatMap(([is, of]): Row[] => {
+    if (is === 'path' || of === undefined) return [];
+    if (is === 'exists') return [[path, of === false ? 'missing' : 'exists', '']];
+    return [[path, is, is === 'equals' ? equalText(of) : scalarText(of)]];
+  });
+}
+
 /** A text that would be read as something else is quoted. */
 function equalText(of: unknown): string {
   return isText(of) && of === of.trim() ? plainOr(of, of, equalFrom) : JSON.stringify(of ?? null);
@@ -444,16 +454,6 @@ function equalFrom(text: string): unknown {
   // A JavaScript number would lose its last digits; checks compare those of a text.
   if (/^-?\d+$/.test(text.trim()) && !Number.isSafeInteger(of)) return text.trim();
   return of === undefined || (typeof of === 'object' && of !== null) ? text : of;
-}
-
-function rowsOf(assertion: unknown): Row[] {
-  if (!isRecord(assertion)) return [];
-  const path = scalarText(assertion.path);
-  return Object.entries(assertion).flatMap(([is, of]): Row[] => {
-    if (is === 'path' || of === undefined) return [];
-    if (is === 'exists') return [[path, of === false ? 'missing' : 'exists', '']];
-    return [[path, is, is === 'equals' ? equalText(of) : scalarText(of)]];
-  });
 }
 
 function assertionOf([path, is, of]: Row): unknown {

@@ -41,6 +41,23 @@ import { streamTestRun, testRunBroken } from './test-run.ts';
 
 const ownFields = ['type', 'target', 'name', 'interval_s', 'group', 'tags'];
 
+/** The form again, with the refusal beside the fields. */
+export function refusedMonitorForm(form: Form, error: unknown, kind: Kind): FormState {
+  return error instanceof Refusal && error.code === 'group_not_found'
+    ? {
+        form,
+        faults: new Map([['group', 'This group was deleted. Choose another.']]),
+        objections: [],
+        status: 400,
+      }
+    : refusedForm(form, error, {
+        fields: fieldNames(kind),
+        // A pair with a password field of its own is shown at that field.
+        beside: { 'config.basic_auth': 'config.basic_auth.username' },
+        inWords: (text) => inWords(text, kind),
+      });
+}
+
 function fieldNames(kind: Kind): readonly string[] {
   return [
     ...ownFields,
@@ -59,211 +76,20 @@ function inWords(remedy: string, kind: Kind): string {
   });
 }
 
-/** The form again, with the refusal beside the fields. */
-export function refusedMonitorForm(form: Form, error: unknown, kind: Kind): FormState {
-  return error instanceof Refusal && error.code === 'group_not_found'
-    ? {
-        form,
-        faults: new Map([['group', 'This group was deleted. Choose another.']]),
-        objections: [],
-        status: 400,
-      }
-    : refusedForm(form, error, {
-        fields: fieldNames(kind),
-        // A pair with a password field of its own is shown at that field.
-        beside: { 'config.basic_auth': 'config.basic_auth.username' },
-        inWords: (text) => inWords(text, kind),
-      });
-}
-
 type Config = Readonly<Record<string, unknown>>;
 
-function answerWith(
-  subject: EditedMonitor,
-  state: FormState,
-  pieces?: AsyncIterable<Html>,
-): PageAnswer {
-  return show({
-    ...(pieces === undefined ? {} : { later: { pieces, broken: testRunBroken } }),
-    title: subject.monitor === undefined ? 'New monitor' : `Edit ${subject.monitor.name}`,
-    place: 'monitors',
-    status: state.status,
-    // Typed values may be secret.
-    headers: { 'cache-control': 'no-store' },
-    main: html`<div class="stack">${monitorForm(subject, state)}</div>`,
-  });
-}
-
-/** People write `shop.example` for `https://shop.example`. */
-function targetOf(kind: string, form: Form): string {
-  const target = (form.value('target') ?? '').trim();
-  return kind === 'https' && /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:[:/?#]|$)/i.test(target)
-    ? `https://${target}`
-    : target;
-}
-
-function tagsOf(text: string): readonly string[] {
-  return text
-    .split(',')
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== '');
-}
-
-/** A field that the form did not have is not mentioned. */
-function common(kind: string, form: Form, config: Config) {
-  const [name, interval_s] = [form.value('name'), intervalFrom(form)];
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(interval_s === undefined ? {} : { interval_s }),
-    ...(form.names.includes('target') ? { target: targetOf(kind, form) } : {}),
-    ...(form.names.includes('tags') ? { tags: tagsOf(form.value('tags') ?? '') } : {}),
-    ...(form.names.includes('affects_group_status')
-      ? { affects_group_status: form.value('affects_group_status') === 'true' }
-      : {}),
-    config,
-  };
-}
-
-/** The same form, with every continent's result below it; nothing is saved. */
-async function tryIt(
-  { ask, form }: MembersRequest,
-  subject: EditedMonitor,
-  config: Config,
-): Promise<PageAnswer> {
-  const { kind, monitor } = subject;
-  const { target = '', interval_s = null } = common(kind, form, config);
-  const test = await ask(createTest, {
-    type: kind,
-    target,
-    interval_s,
-    config,
-    monitor: monitor?.id ?? null,
-    wait_s: 0,
-  });
-  return answerWith(subject, freshForm(form), streamTestRun(ask, test));
-}
-
-/** A form without the boxes leaves channels as they are; one that has them sends an empty value. */
-async function saveChannels(
-  { ask, form }: MembersRequest,
-  { channels }: EditedMonitor,
-  monitor_id: string,
-): Promise<void> {
-  if (!form.names.includes(channelsName)) return;
-  const ticked = form.values(channelsName);
-  // A channel that was deleted meanwhile notifies no one.
-  const known = channels.map(({ id }) => id).filter((id) => ticked.includes(id));
-  await ask(setMonitorChannels, { monitor_id, channels: known });
-}
-
-async function create(
-  request: MembersRequest,
-  subject: EditedMonitor,
-  config: Config,
-): Promise<PageAnswer> {
-  const { ask, form } = request;
-  const { kind, same } = subject;
-  const group = form.value('group') || null;
-  const { id, name } = await ask(createMonitor, {
-    type: kind,
-    ...common(kind, form, config),
-    group,
-  });
-  await saveChannels(request, subject, id);
-  return kind === 'heartbeat'
-    ? seeOther(shownAddress(id), {
-        said: `Monitor created. ${name} waits for its first ping: give your job the address below.`,
-      })
-    : seeOther(`/monitors/${id}`, {
-        said: same.length === 0 ? 'Monitor created.' : `Monitor created. ${sameWords(same)}`,
-      });
-}
-
-async function change(
-  request: MembersRequest,
-  subject: EditedMonitor,
-  monitor: Monitor,
-  config: Config,
-): Promise<PageAnswer> {
-  const { ask, form } = request;
-  const { kind } = subject;
-  const group = form.value('group');
-  const moved = group === undefined ? {} : group === '' ? { ungroup: true } : { group };
-  const { id, name } = await ask(updateMonitor, {
-    monitor_id: monitor.id,
-    ...common(kind, form, config),
-    ...moved,
-  });
-  await saveChannels(request, subject, id);
-  return seeOther(`/monitors/${id}`, { said: `${name} saved.` });
-}
-
-/** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
-async function act(request: MembersRequest, subject: EditedMonitor): Promise<PageAnswer> {
-  const { form } = request;
-  const { kind, monitor } = subject;
-  const asked = form.value('act');
-  if (asked === 'look' || asked === 'more') return answerWith(subject, freshForm(form));
-  const { config, faults } = configFrom(kind, form, monitor?.config ?? {}, locationsOf(subject));
-  if (faults.size > 0) return answerWith(subject, { form, faults, objections: [], status: 400 });
-  try {
-    if (asked === 'try') return await tryIt(request, subject, config);
-    return await (monitor === undefined
-      ? create(request, subject, config)
-      : change(request, subject, monitor, config));
-  } catch (error) {
-    if (
-      error instanceof Refusal &&
-      (error.code === 'monitor_not_found' || error.code === 'role_insufficient')
-    )
-      throw error;
-    return answerWith(subject, refusedMonitorForm(form, error, kind));
-  }
-}
-
-/** For the chosen group; a missing group is reported on saving. */
-async function toldOf(
-  { ask, form }: MembersRequest,
-  { groups }: Choices,
-  monitor: Monitor | undefined,
-): Promise<Recipients> {
-  const chosen = form.value('group') ?? monitor?.group ?? '';
-  const group = groups.find(({ id }) => id === chosen)?.id ?? null;
-  return (await ask(listRecipients, { monitor: monitor?.id ?? null, group })).items;
-}
-
-async function newSubject(
-  request: MembersRequest,
-  type: string | undefined,
-): Promise<EditedMonitor> {
-  refuseUnlessMay(request, createMonitor);
-  const kind = kindFrom(type);
-  const target = targetOf(kind, request.form) || (request.query.target ?? '');
-  const [choices, { items: same }, { items: channels }] = await Promise.all([
-    request.ask(getMonitorChoices),
-    request.ask(findSameTarget, { type: kind, target }),
-    request.ask(listMonitorChannels, {}),
-  ]);
-  return {
-    kind,
-    choices,
-    monitor: undefined,
-    channels,
-    same,
-    told: await toldOf(request, choices, undefined),
-  };
-}
-
-/** A new form; `given` are its first values. */
-function filled(subject: EditedMonitor, given: Parameters<typeof emptyForm>[2]): Form {
-  return emptyForm(subject.kind, locationsOf(subject), {
-    type: subject.kind,
-    affects_group_status: 'true',
-    interval_s: firstInterval(subject.kind, subject.choices.min_interval_s),
-    ...firstDelay,
-    ...given,
-  });
-}
+const newPage: Page = {
+  method: 'GET',
+  path: '/monitors/new',
+  needs: 'member',
+  answer: async (request) => {
+    const { target, name, interval_s, type, from } = request.query;
+    if (from !== undefined) return cloned(request, from);
+    const subject = await newSubject(request, type);
+    const given = { target, name, ...(interval_s === undefined ? {} : { interval_s }) };
+    return answerWith(subject, freshForm(filled(subject, given)));
+  },
+};
 
 /** As the form of a new one, with all that it may take over. Secrets stay where they are. */
 async function cloned(request: MembersRequest, from: string): Promise<PageAnswer> {
@@ -301,38 +127,73 @@ function withoutSecrets(config: Config): Config {
   );
 }
 
-async function editSubject(
+async function newSubject(
   request: MembersRequest,
-): Promise<EditedMonitor & { readonly monitor: Monitor }> {
-  const { ask, path } = request;
-  const [monitor, choices, { items: channels }] = await Promise.all([
-    ask(getMonitor, { monitor_id: path.monitor_id }),
-    ask(getMonitorChoices),
-    ask(listMonitorChannels, { monitor: path.monitor_id }),
+  type: string | undefined,
+): Promise<EditedMonitor> {
+  refuseUnlessMay(request, createMonitor);
+  const kind = kindFrom(type);
+  const target = targetOf(kind, request.form) || (request.query.target ?? '');
+  const [choices, { items: same }, { items: channels }] = await Promise.all([
+    request.ask(getMonitorChoices),
+    request.ask(findSameTarget, { type: kind, target }),
+    request.ask(listMonitorChannels, {}),
   ]);
-  refuseUnlessMay(request, updateMonitor);
   return {
-    kind: kindFrom(monitor.type),
+    kind,
     choices,
-    monitor,
+    monitor: undefined,
     channels,
-    same: [],
-    told: await toldOf(request, choices, monitor),
+    same,
+    told: await toldOf(request, choices, undefined),
   };
 }
 
-const newPage: Page = {
-  method: 'GET',
-  path: '/monitors/new',
-  needs: 'member',
-  answer: async (request) => {
-    const { target, name, interval_s, type, from } = request.query;
-    if (from !== undefined) return cloned(request, from);
-    const subject = await newSubject(request, type);
-    const given = { target, name, ...(interval_s === undefined ? {} : { interval_s }) };
-    return answerWith(subject, freshForm(filled(subject, given)));
-  },
-};
+/** People write `shop.example` for `https://shop.example`. */
+function targetOf(kind: string, form: Form): string {
+  const target = (form.value('target') ?? '').trim();
+  return kind === 'https' && /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:[:/?#]|$)/i.test(target)
+    ? `https://${target}`
+    : target;
+}
+
+/** For the chosen group; a missing group is reported on saving. */
+async function toldOf(
+  { ask, form }: MembersRequest,
+  { groups }: Choices,
+  monitor: Monitor | undefined,
+): Promise<Recipients> {
+  const chosen = form.value('group') ?? monitor?.group ?? '';
+  const group = groups.find(({ id }) => id === chosen)?.id ?? null;
+  return (await ask(listRecipients, { monitor: monitor?.id ?? null, group })).items;
+}
+
+function answerWith(
+  subject: EditedMonitor,
+  state: FormState,
+  pieces?: AsyncIterable<Html>,
+): PageAnswer {
+  return show({
+    ...(pieces === undefined ? {} : { later: { pieces, broken: testRunBroken } }),
+    title: subject.monitor === undefined ? 'New monitor' : `Edit ${subject.monitor.name}`,
+    place: 'monitors',
+    status: state.status,
+    // Typed values may be secret.
+    headers: { 'cache-control': 'no-store' },
+    main: html`<div class="stack">${monitorForm(subject, state)}</div>`,
+  });
+}
+
+/** A new form; `given` are its first values. */
+function filled(subject: EditedMonitor, given: Parameters<typeof emptyForm>[2]): Form {
+  return emptyForm(subject.kind, locationsOf(subject), {
+    type: subject.kind,
+    affects_group_status: 'true',
+    interval_s: firstInterval(subject.kind, subject.choices.min_interval_s),
+    ...firstDelay,
+    ...given,
+  });
+}
 
 const newPosted: Page = {
   method: 'POST',
@@ -354,6 +215,155 @@ const newPosted: Page = {
   },
 };
 
+/** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
+async function act(request: MembersRequest, subject: EditedMonitor): Promise<PageAnswer> {
+  const { form } = request;
+  const { kind, monitor } = subject;
+  const asked = form.value('act');
+  if (asked === 'look' || asked === 'more') return answerWith(subject, freshForm(form));
+  const { config, faults } = configFrom(kind, form, monitor?.config ?? {}, locationsOf(subject));
+  if (faults.size > 0) return answerWith(subject, { form, faults, objections: [], status: 400 });
+  try {
+    if (asked === 'try') return await tryIt(request, subject, config);
+    return await (monitor === undefined
+      ? create(request, subject, config)
+      : change(request, subject, monitor, config));
+  } catch (error) {
+    if (
+      error instanceof Refusal &&
+      (error.code === 'monitor_not_found' || error.code === 'role_insufficient')
+    )
+      throw error;
+    return answerWith(subject, refusedMonitorForm(form, error, kind));
+  }
+}
+
+/** The same form, with every continent's result below it; nothing is saved. */
+async function tryIt(
+  { ask, form }: MembersRequest,
+  subject: EditedMonitor,
+  config: Config,
+): Promise<PageAnswer> {
+  const { kind, monitor } = subject;
+  const { target = '', interval_s = null } = common(kind, form, config);
+  const test = await ask(createTest, {
+    type: kind,
+    target,
+    interval_s,
+    config,
+    monitor: monitor?.id ?? null,
+    wait_s: 0,
+  });
+  return answerWith(subject, freshForm(form), streamTestRun(ask, test));
+}
+
+/** A field that the form did not have is not mentioned. */
+function common(kind: string, form: Form, config: Config) {
+  const [name, interval_s] = [form.value('name'), intervalFrom(form)];
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(interval_s === undefined ? {} : { interval_s }),
+    ...(form.names.includes('target') ? { target: targetOf(kind, form) } : {}),
+    ...(form.names.includes('tags') ? { tags: tagsOf(form.value('tags') ?? '') } : {}),
+    ...(form.names.includes('affects_group_status')
+      ? { affects_group_status: form.value('affects_group_status') === 'true' }
+      : {}),
+    config,
+  };
+}
+
+function tagsOf(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '');
+}
+
+async function create(
+  request: MembersRequest,
+  subject: EditedMonitor,
+  config: Config,
+): Promise<PageAnswer> {
+  const { ask, form } = request;
+  const { kind, same } = subject;
+  const group = form.value('group') || null;
+  const { id, name } = await ask(createMonitor, {
+    type: kind,
+    ...common(kind, form, config),
+    group,
+  });
+  await saveChannels(request, subject, id);
+  return kind === 'heartbeat'
+    ? seeOther(shownAddress(id), {
+        said: `Monitor created. ${name} waits for its first ping: give your job the address below.`,
+      })
+    : seeOther(`/monitors/${id}`, {
+        said: same.length === 0 ? 'Monitor created.' : `Monitor created. ${sameWords(same)}`,
+      });
+}
+
+/** A form without the boxes leaves channels as they are; one that has them sends an empty value. */
+async function saveChannels(
+  { ask, form }: MembersRequest,
+  { channels }: EditedMonitor,
+  monitor_id: string,
+): Promise<void> {
+  if (!form.names.includes(channelsName)) return;
+  const ticked = form.values(channelsName);
+  // A channel that was deleted meanwhile notifies no one.
+  const known = channels.map(({ id }) => id).filter((id) => ticked.includes(id));
+  await ask(setMonitorChannels, { monitor_id, channels: known });
+}
+
+async function change(
+  request: MembersRequest,
+  subject: EditedMonitor,
+  monitor: Monitor,
+  config: Config,
+): Promise<PageAnswer> {
+  const { ask, form } = request;
+  const { kind } = subject;
+  const group = form.value('group');
+  const moved = group === undefined ? {} : group === '' ? { ungroup: true } : { group };
+  const { id, name } = await ask(updateMonitor, {
+    monitor_id: monitor.id,
+    ...common(kind, form, config),
+    ...moved,
+  });
+  await saveChannels(request, subject, id);
+  return seeOther(`/monitors/${id}`, { said: `${name} saved.` });
+}
+
+const editPage: Page = {
+  method: 'GET',
+  path: '/monitors/:monitor_id/edit',
+  needs: 'member',
+  answer: async (request) => {
+    const subject = await editSubject(request);
+    return answerWith(subject, freshForm(savedForm(subject)));
+  },
+};
+
+async function editSubject(
+  request: MembersRequest,
+): Promise<EditedMonitor & { readonly monitor: Monitor }> {
+  const { ask, path } = request;
+  const [monitor, choices, { items: channels }] = await Promise.all([
+    ask(getMonitor, { monitor_id: path.monitor_id }),
+    ask(getMonitorChoices),
+    ask(listMonitorChannels, { monitor: path.monitor_id }),
+  ]);
+  refuseUnlessMay(request, updateMonitor);
+  return {
+    kind: kindFrom(monitor.type),
+    choices,
+    monitor,
+    channels,
+    same: [],
+    told: await toldOf(request, choices, monitor),
+  };
+}
+
 /** With what is saved. */
 function savedForm(
   subject: EditedMonitor & { readonly monitor: Monitor },
@@ -373,16 +383,6 @@ function savedForm(
     ...more,
   });
 }
-
-const editPage: Page = {
-  method: 'GET',
-  path: '/monitors/:monitor_id/edit',
-  needs: 'member',
-  answer: async (request) => {
-    const subject = await editSubject(request);
-    return answerWith(subject, freshForm(savedForm(subject)));
-  },
-};
 
 const editPosted: Page = {
   method: 'POST',

@@ -69,13 +69,6 @@ export function rotateForm({ id }: Monitor): Html {
 
 type Ping = OutputOf<typeof getMonitorPings>['items'][number];
 
-function markOf({ kind, exit_code }: Ping): Html {
-  if (kind === 'success') return stateMark('up', 'Done');
-  if (kind === 'fail')
-    return stateMark('down', exit_code === null ? 'Failed' : `Failed, code ${exit_code}`);
-  return kind === 'start' ? stateMark('pending', 'Started') : stateMark('unknown', 'Log');
-}
-
 /**
  * The last pings of a job, with the message of each and how long its run took. The message came
  * from the job: it is shown as text.
@@ -130,12 +123,11 @@ export function pingList(pings: readonly Ping[], times: Times): Html {
     `;
 }
 
-type Snippet = { readonly name: string; readonly text: string };
-
-function largestDivisor(of: number, most: number): number {
-  let divisor = Math.max(1, Math.floor(most));
-  while (of % divisor !== 0) divisor -= 1;
-  return divisor;
+function markOf({ kind, exit_code }: Ping): Html {
+  if (kind === 'success') return stateMark('up', 'Done');
+  if (kind === 'fail')
+    return stateMark('down', exit_code === null ? 'Failed' : `Failed, code ${exit_code}`);
+  return kind === 'start' ? stateMark('pending', 'Started') : stateMark('unknown', 'Log');
 }
 
 /** When a job has to run to ping in time. */
@@ -147,6 +139,40 @@ export function cronTime({ config, interval_s }: Pick<Monitor, 'config' | 'inter
     ? `0 */${largestDivisor(24, hours)} * * *`
     : `*/${largestDivisor(60, interval_s / 60)} * * * *`;
 }
+
+function largestDivisor(of: number, most: number): number {
+  let divisor = Math.max(1, Math.floor(most));
+  while (of % divisor !== 0) divisor -= 1;
+  return divisor;
+}
+
+function pingSnippets(monitor: Monitor, address: string | undefined): Html {
+  return html`
+    <div class="snippets">
+      ${snippetsFor(monitor, address ?? 'https://…/beat/…').map(
+        ({ name, text }) =>
+          html`
+            <details
+              name="snippet"${address !== undefined && name === 'cron' && html` open`}
+            >
+              <summary>${name}</summary>
+              <div class="copyable">
+                <pre>${text}</pre>
+                <button type="button" class="button" data-copy="${text}">Copy</button>
+              </div>
+            </details>
+          `,
+      )}
+    </div>
+    <p class="soft">
+      Add <code>/start</code> when a run begins, <code>/fail</code> or the exit code when it
+      ends; <code>?rid=</code> with a UUID tells overlapping runs apart. What you POST is kept with
+      the ping.
+    </p>
+  `;
+}
+
+type Snippet = { readonly name: string; readonly text: string };
 
 /** How jobs of many kinds ping the address. */
 function snippetsFor(monitor: Monitor, address: string): readonly Snippet[] {
@@ -183,32 +209,6 @@ Invoke-RestMethod -Uri "${address}/$LASTEXITCODE" -TimeoutSec 10`,
     command: ["sh", "-c", "your-job; code=$?; wget -qO- ${address}/$code; exit $code"]`,
     },
   ];
-}
-
-function pingSnippets(monitor: Monitor, address: string | undefined): Html {
-  return html`
-    <div class="snippets">
-      ${snippetsFor(monitor, address ?? 'https://…/beat/…').map(
-        ({ name, text }) =>
-          html`
-            <details
-              name="snippet"${address !== undefined && name === 'cron' && html` open`}
-            >
-              <summary>${name}</summary>
-              <div class="copyable">
-                <pre>${text}</pre>
-                <button type="button" class="button" data-copy="${text}">Copy</button>
-              </div>
-            </details>
-          `,
-      )}
-    </div>
-    <p class="soft">
-      Add <code>/start</code> when a run begins, <code>/fail</code> or the exit code when it
-      ends; <code>?rid=</code> with a UUID tells overlapping runs apart. What you POST is kept with
-      the ping.
-    </p>
-  `;
 }
 
 export function runFigures(pings: readonly Ping[], times: Times): Html {

@@ -11,21 +11,6 @@ type Stretch = Ledger['stretches'][number];
 /** The limit of rows on a page; the sum counts all. */
 const maxRows = 120;
 
-function stateOf(state: string): State {
-  return states.find((each) => each === state) ?? 'unknown';
-}
-
-function secondsText(seconds: number): string {
-  return seconds === 0 ? '0' : durationText(seconds * 1_000);
-}
-
-function why({ state, incident, window, window_name }: Stretch): Part {
-  if (incident !== null) return html`<a href="/incidents/${incident}">Incident</a>`;
-  if (window !== null) return window_name === null ? 'Maintenance' : `“${window_name}”`;
-  if (state === 'paused') return 'Paused';
-  return state === 'unknown' ? 'No data yet' : null;
-}
-
 /** The sum in words: the five states and their total. */
 export function ledgerSum(ledger: Ledger): Html {
   const parts = [
@@ -47,6 +32,10 @@ export function ledgerSum(ledger: Ledger): Html {
       )} <span class="softer">=</span> <b>${durationText(whole)}</b>
     </p>
   `;
+}
+
+function secondsText(seconds: number): string {
+  return seconds === 0 ? '0' : durationText(seconds * 1_000);
 }
 
 /**
@@ -95,6 +84,10 @@ function titleOf({ from, to, state, window_name }: Stretch, times: Times): strin
   return `${window_name ?? stateWords[stateOf(state)]}, ${times.text(from, 'moment')} to ${times.text(to, 'moment')}, ${durationText(Date.parse(to) - Date.parse(from))}`;
 }
 
+function stateOf(state: string): State {
+  return states.find((each) => each === state) ?? 'unknown';
+}
+
 /**
  * Rule 43: the stretches behind the sum, each with its cause. Time that was simply up is listed
  * only between other stretches.
@@ -137,4 +130,11 @@ export function ledgerTable(ledger: Ledger, times: Times): Html {
       html`<p class="soft">${hidden} older entries are in the sum but not in this list.</p>`
     }
   `;
+}
+
+function why({ state, incident, window, window_name }: Stretch): Part {
+  if (incident !== null) return html`<a href="/incidents/${incident}">Incident</a>`;
+  if (window !== null) return window_name === null ? 'Maintenance' : `“${window_name}”`;
+  if (state === 'paused') return 'Paused';
+  return state === 'unknown' ? 'No data yet' : null;
 }

@@ -71,10 +71,6 @@ export function stateOf(status: string): State {
   return stateNamed.get(status) ?? 'unknown';
 }
 
-function barOf(bar: string): Bar {
-  return bar === 'none' ? bar : stateOf(bar);
-}
-
 const kindWords: Readonly<Record<Kind, string>> = {
   https: 'Website or API',
   dns: 'DNS',
@@ -127,6 +123,10 @@ const columns: readonly Column[] = [
       last_checked_at === null ? '–' : times.ago(last_checked_at),
   },
 ];
+
+function barOf(bar: string): Bar {
+  return bar === 'none' ? bar : stateOf(bar);
+}
 
 function head({ view, mayChange }: Shown): Html {
   const sortLink = (sort: DashboardSort, words: string): Part =>
@@ -356,10 +356,6 @@ export function muteInputOf(choice: string | undefined) {
   };
 }
 
-function act(change: string, words: Part): Html {
-  return html`<button class="button" name="change" value="${change}">${words}</button>`;
-}
-
 function bulk(groups: readonly GroupChoice[], back: string): Html {
   return html`
   <div class="row bulk">
@@ -406,4 +402,8 @@ function bulk(groups: readonly GroupChoice[], back: string): Html {
     <button class="button button-quiet" type="reset">Clear</button>
   </div>
 `;
+}
+
+function act(change: string, words: Part): Html {
+  return html`<button class="button" name="change" value="${change}">${words}</button>`;
 }

@@ -51,26 +51,11 @@ export function meanOf(points: readonly Point[], value: ChartValue = 'mean'): nu
     : passed.reduce((sum, point) => sum + (of(point) ?? 0) * point.ok, 0) / count;
 }
 
-/** The time that the chart covers: from the first value, so that a young monitor fills it. */
-function spanOf({ from, to, step_s, series }: Results): readonly [from: number, to: number] {
-  const begins = series.flatMap(({ points }) => (points[0] ? [Date.parse(points[0].at)] : []));
-  const end = Date.parse(to);
-  // At least twelve steps, so that the first values are not drawn as one long line.
-  const first = Math.min(...begins, end - 12 * step_s * 1_000);
-  return [Math.max(Date.parse(from), first), end];
-}
-
 type Scale = {
   readonly from: number;
   readonly to: number;
   readonly x: (at: number | string) => number;
 };
-
-function scaleOf(results: Results): Scale {
-  const [from, to] = spanOf(results);
-  const ms = (at: number | string): number => (typeof at === 'number' ? at : Date.parse(at));
-  return { from, to, x: (at) => ((ms(at) - from) / (to - from)) * width };
-}
 
 type Heights = {
   readonly axis: ReturnType<typeof axisOf>;
@@ -79,31 +64,6 @@ type Heights = {
   /** Where it would be if the axis had no end: the crosshair says that value. */
   readonly real: (ms: number) => number;
 };
-
-/** One slow response in a hundred must not flatten all others: the axis may end below it. */
-function heightsOf(values: readonly number[]): Heights {
-  const sorted = values.toSorted((a, b) => a - b);
-  const axis = axisOf(
-    Math.min(sorted.at(-1) ?? 1, 1.6 * (sorted[Math.floor(sorted.length * 0.98)] ?? 1)),
-  );
-  const real = (ms: number): number => height - (ms / axis.top) * height;
-  return { axis, y: (ms) => Math.max(0, real(ms)), real };
-}
-
-/** Continents first, then private places. */
-function inOrder(one: Series, other: Series): number {
-  return one.place === null && other.place === null
-    ? byContinent(one, other)
-    : (one.place?.name ?? '').localeCompare(other.place?.name ?? '');
-}
-
-function nameOf({ continent, place }: Series): string {
-  return place?.name ?? shortName(continent);
-}
-
-function classOf({ continent, place }: Series): string {
-  return place === null ? lineClass(continent) : 'line-own';
-}
 
 /** Lines differ by dashes as well as by colour. */
 export function responseChart(
@@ -157,6 +117,46 @@ export function responseChart(
   `;
 }
 
+/** Continents first, then private places. */
+function inOrder(one: Series, other: Series): number {
+  return one.place === null && other.place === null
+    ? byContinent(one, other)
+    : (one.place?.name ?? '').localeCompare(other.place?.name ?? '');
+}
+
+function scaleOf(results: Results): Scale {
+  const [from, to] = spanOf(results);
+  const ms = (at: number | string): number => (typeof at === 'number' ? at : Date.parse(at));
+  return { from, to, x: (at) => ((ms(at) - from) / (to - from)) * width };
+}
+
+/** The time that the chart covers: from the first value, so that a young monitor fills it. */
+function spanOf({ from, to, step_s, series }: Results): readonly [from: number, to: number] {
+  const begins = series.flatMap(({ points }) => (points[0] ? [Date.parse(points[0].at)] : []));
+  const end = Date.parse(to);
+  // At least twelve steps, so that the first values are not drawn as one long line.
+  const first = Math.min(...begins, end - 12 * step_s * 1_000);
+  return [Math.max(Date.parse(from), first), end];
+}
+
+/** One slow response in a hundred must not flatten all others: the axis may end below it. */
+function heightsOf(values: readonly number[]): Heights {
+  const sorted = values.toSorted((a, b) => a - b);
+  const axis = axisOf(
+    Math.min(sorted.at(-1) ?? 1, 1.6 * (sorted[Math.floor(sorted.length * 0.98)] ?? 1)),
+  );
+  const real = (ms: number): number => height - (ms / axis.top) * height;
+  return { axis, y: (ms) => Math.max(0, real(ms)), real };
+}
+
+function nameOf({ continent, place }: Series): string {
+  return place?.name ?? shortName(continent);
+}
+
+function classOf({ continent, place }: Series): string {
+  return place === null ? lineClass(continent) : 'line-own';
+}
+
 const phases = [
   { key: 'dns', label: 'DNS' },
   { key: 'tcp', label: 'Connect' },
@@ -164,42 +164,6 @@ const phases = [
   { key: 'first_byte', label: 'Wait' },
   { key: 'rest', label: 'Download' },
 ] as const;
-
-/** The five phases of one step, each with those below it. */
-type Stack = { readonly at: number; readonly sums: readonly number[] };
-
-/** Means over all continents, by how many passes stand behind each. */
-function stacksOf({ series }: Results): readonly Stack[] {
-  const points = series.flatMap((each) => each.points).filter((point) => point.phases !== null);
-  return [...Map.groupBy(points, ({ at }) => at)]
-    .map(([at, same]) => {
-      const passes = same.reduce((sum, { ok }) => sum + ok, 0);
-      const mean = (of: (point: Point) => number | null | undefined): number =>
-        same.reduce((sum, point) => sum + (of(point) ?? 0) * point.ok, 0) / Math.max(1, passes);
-      const [dns, tcp, tls, wait] = [
-        mean(({ phases: p }) => p?.dns_ms),
-        mean(({ phases: p }) => p?.tcp_ms),
-        mean(({ phases: p }) => p?.tls_ms),
-        mean(({ phases: p }) => p?.first_byte_ms),
-      ];
-      const total = Math.max(
-        dns + tcp + tls + wait,
-        mean(({ phases: p }) => p?.total_ms),
-      );
-      return {
-        at: Date.parse(at),
-        sums: [dns, dns + tcp, dns + tcp + tls, dns + tcp + tls + wait, total],
-      };
-    })
-    .toSorted((a, b) => a.at - b.at);
-}
-
-function phaseMean(stacks: readonly Stack[], phase: number): number | null {
-  return stacks.length === 0
-    ? null
-    : stacks.reduce((sum, { sums }) => sum + (sums[phase] ?? 0) - (sums[phase - 1] ?? 0), 0) /
-        stacks.length;
-}
 
 /** Where the time of a check goes: null for checks without phases, and where only hours are kept. */
 export function phaseChart(results: Results, times: Times): Html | null {
@@ -254,6 +218,42 @@ export function phaseChart(results: Results, times: Times): Html | null {
       ),
     })}
   `;
+}
+
+/** The five phases of one step, each with those below it. */
+type Stack = { readonly at: number; readonly sums: readonly number[] };
+
+/** Means over all continents, by how many passes stand behind each. */
+function stacksOf({ series }: Results): readonly Stack[] {
+  const points = series.flatMap((each) => each.points).filter((point) => point.phases !== null);
+  return [...Map.groupBy(points, ({ at }) => at)]
+    .map(([at, same]) => {
+      const passes = same.reduce((sum, { ok }) => sum + ok, 0);
+      const mean = (of: (point: Point) => number | null | undefined): number =>
+        same.reduce((sum, point) => sum + (of(point) ?? 0) * point.ok, 0) / Math.max(1, passes);
+      const [dns, tcp, tls, wait] = [
+        mean(({ phases: p }) => p?.dns_ms),
+        mean(({ phases: p }) => p?.tcp_ms),
+        mean(({ phases: p }) => p?.tls_ms),
+        mean(({ phases: p }) => p?.first_byte_ms),
+      ];
+      const total = Math.max(
+        dns + tcp + tls + wait,
+        mean(({ phases: p }) => p?.total_ms),
+      );
+      return {
+        at: Date.parse(at),
+        sums: [dns, dns + tcp, dns + tcp + tls, dns + tcp + tls + wait, total],
+      };
+    })
+    .toSorted((a, b) => a.at - b.at);
+}
+
+function phaseMean(stacks: readonly Stack[], phase: number): number | null {
+  return stacks.length === 0
+    ? null
+    : stacks.reduce((sum, { sums }) => sum + (sums[phase] ?? 0) - (sums[phase - 1] ?? 0), 0) /
+        stacks.length;
 }
 
 type Plot = {

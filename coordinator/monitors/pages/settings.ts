@@ -10,10 +10,6 @@ export type Settings = {
   readonly config: Readonly<Record<string, unknown>>;
 };
 
-function valueText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
-}
-
 /** How it is checked, as it is stored: each setting with its meaning. */
 export function settingsList({ type, config }: Settings): Html | null {
   if (!isKind(type)) return null;
@@ -34,6 +30,10 @@ export function settingsList({ type, config }: Settings): Html | null {
   return rows.length === 0
     ? html`<p class="soft">Default settings</p>`
     : html`<table><tbody>${rows}</tbody></table>`;
+}
+
+function valueText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
 }
 
 /** The continents that may check it, as it is configured. */

@@ -16,29 +16,77 @@ export type TestResults = OutputOf<typeof getTest>;
 type TestAnswer = TestResults['answers'][number];
 type TestedProbes = TestResults['asked'];
 
-const phaseNames = [
-  ['dns', 'DNS'],
-  ['tcp', 'TCP'],
-  ['tls', 'TLS'],
-  ['first_byte', 'first byte'],
-] as const;
-
-type Phase = { readonly name: string; readonly words: string; readonly ms: number };
-
-function phasesOf({ phases, took_ms, evidence }: TestAnswer): readonly Phase[] {
-  const known = phaseNames.flatMap(([name, words]): Phase[] => {
-    const ms = phases?.[name];
-    return typeof ms === 'number' ? [{ name, words, ms }] : [];
-  });
-  const rest = took_ms - known.reduce((sum, { ms }) => sum + ms, 0);
-  return known.length > 0 && rest >= 1
-    ? [...known, { name: 'rest', words: hasBody(evidence) ? 'body' : 'rest', ms: rest }]
-    : known;
+export function testRunBegins(asked: TestedProbes): Html {
+  return html`
+    <section class="card trial" id="trial" aria-labelledby="trial-title" data-trial>
+      <h2 id="trial-title">
+        ${asked.length === 0 ? 'No probe can check now' : html`Test from ${placesText(asked)}`}
+      </h2>
+      <ul class="answers" aria-live="polite">
+        ${asked.map(
+          ({ continent, probe }, at) =>
+            html`
+              <li class="waiting waiting-${at}" id="waiting-${at}">
+                ${stateMark('pending', 'Checking')}
+                <span>
+                  <b>${continent}</b> <span class="softer">${probe}</span>
+                </span>
+              </li>
+            `,
+        )}
+  `;
 }
 
-/** Of http: no other answer has a status, and a WebSocket has no body. */
-function hasBody(evidence: TestAnswer['evidence']): boolean {
-  return typeof evidence?.status === 'number' && evidence.status !== 101;
+function placesText(all: readonly { readonly continent: string }[]): string {
+  const names = [...new Set(all.toSorted(byContinent).map(({ continent }) => continent))];
+  return names.length < 2
+    ? (names[0] ?? '')
+    : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
+export function testAnswers(asked: TestedProbes, answers: readonly TestAnswer[]): Html {
+  return html`${answers.map((answer) => answerLine(answer, placeOf(asked, answer)))}`;
+}
+
+function answerLine(answer: TestAnswer, at: number): Html {
+  return html`
+    <li class="answer answer-${at}" id="answer-${at}">
+      ${markOf(answer)}
+      <span>
+        <b>${answer.continent}</b> <span class="softer">${answer.probe}</span>
+      </span>
+      <span class="answer-took">
+        ${testAnswerStatusOf(answer)}
+        ${testAnswerStatusOf(answer) !== '' && ', '}
+        ${msText(answer.took_ms)}
+      </span>
+      ${
+        answer.outcome === 'unknown'
+          ? html`
+            <p class="soft">
+              ${answer.cause ?? 'The probe failed'}: this says nothing about your server.
+            </p>
+          `
+          : answer.cause !== null && html`<p class="state-down">${answer.cause}</p>`
+      }
+      ${phaseBar(answer)}
+    </li>
+  `;
+}
+
+function markOf({ outcome }: TestAnswer): Html {
+  if (outcome === 'ok') return stateMark('up', 'Passes');
+  return outcome === 'fail' ? stateMark('down', 'Fails') : stateMark('unknown', 'No result');
+}
+
+/** A cause says it already. */
+function testAnswerStatusOf({ evidence, cause }: TestAnswer): string {
+  if (cause !== null) return '';
+  const health = evidence?.serving_status;
+  if (typeof health === 'string') return health;
+  const status = evidence?.status;
+  const rcode = evidence?.rcode;
+  return typeof status === 'number' ? `status ${status}` : typeof rcode === 'string' ? rcode : '';
 }
 
 const width = 1_000;
@@ -73,106 +121,33 @@ function phaseBar(answer: TestAnswer): Html | null {
   `;
 }
 
-function markOf({ outcome }: TestAnswer): Html {
-  if (outcome === 'ok') return stateMark('up', 'Passes');
-  return outcome === 'fail' ? stateMark('down', 'Fails') : stateMark('unknown', 'No result');
+type Phase = { readonly name: string; readonly words: string; readonly ms: number };
+
+const phaseNames = [
+  ['dns', 'DNS'],
+  ['tcp', 'TCP'],
+  ['tls', 'TLS'],
+  ['first_byte', 'first byte'],
+] as const;
+
+function phasesOf({ phases, took_ms, evidence }: TestAnswer): readonly Phase[] {
+  const known = phaseNames.flatMap(([name, words]): Phase[] => {
+    const ms = phases?.[name];
+    return typeof ms === 'number' ? [{ name, words, ms }] : [];
+  });
+  const rest = took_ms - known.reduce((sum, { ms }) => sum + ms, 0);
+  return known.length > 0 && rest >= 1
+    ? [...known, { name: 'rest', words: hasBody(evidence) ? 'body' : 'rest', ms: rest }]
+    : known;
 }
 
-/** A cause says it already. */
-function testAnswerStatusOf({ evidence, cause }: TestAnswer): string {
-  if (cause !== null) return '';
-  const health = evidence?.serving_status;
-  if (typeof health === 'string') return health;
-  const status = evidence?.status;
-  const rcode = evidence?.rcode;
-  return typeof status === 'number' ? `status ${status}` : typeof rcode === 'string' ? rcode : '';
-}
-
-function answerLine(answer: TestAnswer, at: number): Html {
-  return html`
-    <li class="answer answer-${at}" id="answer-${at}">
-      ${markOf(answer)}
-      <span>
-        <b>${answer.continent}</b> <span class="softer">${answer.probe}</span>
-      </span>
-      <span class="answer-took">
-        ${testAnswerStatusOf(answer)}
-        ${testAnswerStatusOf(answer) !== '' && ', '}
-        ${msText(answer.took_ms)}
-      </span>
-      ${
-        answer.outcome === 'unknown'
-          ? html`
-            <p class="soft">
-              ${answer.cause ?? 'The probe failed'}: this says nothing about your server.
-            </p>
-          `
-          : answer.cause !== null && html`<p class="state-down">${answer.cause}</p>`
-      }
-      ${phaseBar(answer)}
-    </li>
-  `;
-}
-
-function count(number: number): string {
-  return countInWords(number);
-}
-
-function placesText(all: readonly { readonly continent: string }[]): string {
-  const names = [...new Set(all.toSorted(byContinent).map(({ continent }) => continent))];
-  return names.length < 2
-    ? (names[0] ?? '')
-    : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
-}
-
-export function testRunBegins(asked: TestedProbes): Html {
-  return html`
-    <section class="card trial" id="trial" aria-labelledby="trial-title" data-trial>
-      <h2 id="trial-title">
-        ${asked.length === 0 ? 'No probe can check now' : html`Test from ${placesText(asked)}`}
-      </h2>
-      <ul class="answers" aria-live="polite">
-        ${asked.map(
-          ({ continent, probe }, at) =>
-            html`
-              <li class="waiting waiting-${at}" id="waiting-${at}">
-                ${stateMark('pending', 'Checking')}
-                <span>
-                  <b>${continent}</b> <span class="softer">${probe}</span>
-                </span>
-              </li>
-            `,
-        )}
-  `;
+/** Of http: no other answer has a status, and a WebSocket has no body. */
+function hasBody(evidence: TestAnswer['evidence']): boolean {
+  return typeof evidence?.status === 'number' && evidence.status !== 101;
 }
 
 function placeOf(asked: TestedProbes, { probe }: { readonly probe: string }): number {
   return asked.findIndex((each) => each.probe === probe);
-}
-
-export function testAnswers(asked: TestedProbes, answers: readonly TestAnswer[]): Html {
-  return html`${answers.map((answer) => answerLine(answer, placeOf(asked, answer)))}`;
-}
-
-function verdictOf(asked: TestedProbes, answers: readonly TestAnswer[]): string {
-  if (asked.length === 0)
-    return 'No probe is online for these locations. Once saved, it is checked as soon as one is.';
-  const fails = answers.filter(({ outcome }) => outcome === 'fail');
-  const passes = answers.filter(({ outcome }) => outcome === 'ok');
-  if (passes.length === asked.length)
-    return asked.length === 1
-      ? `The check from ${placesText(passes)} passed.`
-      : `All ${count(asked.length)} checks passed.`;
-  if (fails.length === asked.length)
-    return asked.length === 1
-      ? `The check from ${placesText(fails)} failed.`
-      : `All ${count(asked.length)} checks failed. Saved like this, it would be down right away.`;
-  if (fails.length > 0 && passes.length > 0)
-    return `Failed from ${placesText(fails)}, passed from ${placesText(passes)}.`;
-  if (fails.length > 0) return `Failed from ${placesText(fails)}. The others gave no result.`;
-  return passes.length > 0
-    ? `Passed from ${placesText(passes)}. The others gave no result.`
-    : 'No result from any location.';
 }
 
 /** What follows the answers once no more come. */
@@ -225,6 +200,31 @@ export function testRunEnds({
     }
     </section>
   `;
+}
+
+function verdictOf(asked: TestedProbes, answers: readonly TestAnswer[]): string {
+  if (asked.length === 0)
+    return 'No probe is online for these locations. Once saved, it is checked as soon as one is.';
+  const fails = answers.filter(({ outcome }) => outcome === 'fail');
+  const passes = answers.filter(({ outcome }) => outcome === 'ok');
+  if (passes.length === asked.length)
+    return asked.length === 1
+      ? `The check from ${placesText(passes)} passed.`
+      : `All ${count(asked.length)} checks passed.`;
+  if (fails.length === asked.length)
+    return asked.length === 1
+      ? `The check from ${placesText(fails)} failed.`
+      : `All ${count(asked.length)} checks failed. Saved like this, it would be down right away.`;
+  if (fails.length > 0 && passes.length > 0)
+    return `Failed from ${placesText(fails)}, passed from ${placesText(passes)}.`;
+  if (fails.length > 0) return `Failed from ${placesText(fails)}. The others gave no result.`;
+  return passes.length > 0
+    ? `Passed from ${placesText(passes)}. The others gave no result.`
+    : 'No result from any location.';
+}
+
+function count(number: number): string {
+  return countInWords(number);
 }
 
 /** Shown when the remaining answers cannot be received any more. */

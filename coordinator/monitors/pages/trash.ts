@@ -8,50 +8,14 @@ import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from 
 import { purgeMonitor } from '../contract.ts';
 import { kindWord } from './monitor-table.ts';
 
-type Deleted = OutputOf<typeof listDeletedMonitors>['items'][number];
-
 const dayMs = 86_400_000;
 
-/** Begun days count: what is deleted for ever in an hour has one day left. */
-function daysLeft({ deleted_for_ever_at }: Deleted, now: number): string {
-  const days = Math.max(0, Math.ceil((Date.parse(deleted_for_ever_at) - now) / dayMs));
-  return days === 1 ? '1 day' : `${days} days`;
-}
-
-function rowOf(deleted: Deleted, { times, now, may }: MembersRequest): Html {
-  const { id, name, type, target, deleted_at, deleted_by } = deleted;
-  return html`
-    <tr id="deleted-${id}">
-      <th scope="row" data-label="Monitor">
-        ${name}
-        <span class="cell-more">${kindWord(type)}${target !== '' && `, ${target}`}</span>
-      </th>
-      <td data-label="Deleted">${times.moment(deleted_at)} by ${deleted_by}</td>
-      <td data-label="Days left" class="number">${daysLeft(deleted, now)}</td>
-      ${
-        may(restoreMonitor) &&
-        html`
-          <td>
-            <div class="actions">
-              <form method="post" action="/monitors/trash/${id}/restore">
-                <button class="button" aria-label="Restore ${name}">${icon('again')}Restore</button>
-              </form>
-              <details>
-                <summary class="button button-quiet" aria-label="Delete ${name} for ever">
-                  Delete for ever
-                </summary>
-                <form class="stack" method="post" action="/monitors/trash/${id}/delete">
-                  <p>Its results, incidents and uptime are deleted now. This cannot be undone.</p>
-                  <button class="button button-danger">${icon('delete')}Delete for ever</button>
-                </form>
-              </details>
-            </div>
-          </td>
-        `
-      }
-    </tr>
-  `;
-}
+const list: Page = {
+  method: 'GET',
+  path: '/monitors/trash',
+  needs: 'member',
+  answer: (request) => trashPage(request),
+};
 
 async function trashPage(
   request: MembersRequest,
@@ -106,12 +70,48 @@ async function trashPage(
   });
 }
 
-const list: Page = {
-  method: 'GET',
-  path: '/monitors/trash',
-  needs: 'member',
-  answer: (request) => trashPage(request),
-};
+type Deleted = OutputOf<typeof listDeletedMonitors>['items'][number];
+
+function rowOf(deleted: Deleted, { times, now, may }: MembersRequest): Html {
+  const { id, name, type, target, deleted_at, deleted_by } = deleted;
+  return html`
+    <tr id="deleted-${id}">
+      <th scope="row" data-label="Monitor">
+        ${name}
+        <span class="cell-more">${kindWord(type)}${target !== '' && `, ${target}`}</span>
+      </th>
+      <td data-label="Deleted">${times.moment(deleted_at)} by ${deleted_by}</td>
+      <td data-label="Days left" class="number">${daysLeft(deleted, now)}</td>
+      ${
+        may(restoreMonitor) &&
+        html`
+          <td>
+            <div class="actions">
+              <form method="post" action="/monitors/trash/${id}/restore">
+                <button class="button" aria-label="Restore ${name}">${icon('again')}Restore</button>
+              </form>
+              <details>
+                <summary class="button button-quiet" aria-label="Delete ${name} for ever">
+                  Delete for ever
+                </summary>
+                <form class="stack" method="post" action="/monitors/trash/${id}/delete">
+                  <p>Its results, incidents and uptime are deleted now. This cannot be undone.</p>
+                  <button class="button button-danger">${icon('delete')}Delete for ever</button>
+                </form>
+              </details>
+            </div>
+          </td>
+        `
+      }
+    </tr>
+  `;
+}
+
+/** Begun days count: what is deleted for ever in an hour has one day left. */
+function daysLeft({ deleted_for_ever_at }: Deleted, now: number): string {
+  const days = Math.max(0, Math.ceil((Date.parse(deleted_for_ever_at) - now) / dayMs));
+  return days === 1 ? '1 day' : `${days} days`;
+}
 
 const restored: Page = {
   method: 'POST',

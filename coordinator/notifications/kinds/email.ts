@@ -19,20 +19,67 @@ import { judgeFailure, later, taken, value } from './types.ts';
 /** More than a mailbox shows without a click, and far less than any mailbox refuses. */
 const maxLetters = 60_000;
 
-function why({ organisation, links: { unsubscribe } }: Notification): string[] {
-  return [
-    `You get this because a channel of “${cut(clean(organisation), 200)}” on Antipode sends alerts to this address.`,
-    ...(unsubscribe === null ? [] : [`Unsubscribe this address: ${unsubscribe}`]),
-  ];
-}
+// Text and background keep the client's own colours, so that both light and dark clients stay
+// readable. Coloured parts set their own background.
+const font = 'font:15px/1.5 system-ui,-apple-system,Segoe UI,sans-serif';
+const grounds = {
+  bad: '#b3261e',
+  warning: '#8a4d00',
+  good: '#14693e',
+  neutral: '#505a66',
+} as const;
+const words = { bad: 'Down', warning: 'Warning', good: 'Up', neutral: 'Info' } as const;
+const faint = `${font};font-size:13px;color:#767f8b`;
 
-function lines(
-  notification: Notification,
-  line: (name: string, outcome: string) => string,
-  heading: (group: string) => string,
-): string[] {
-  return fitting(listed(notification, line, heading), maxLetters);
-}
+export const email: ChannelKind = {
+  id: 'email',
+  name: 'E-mail',
+  about: 'Sends mail, one thread per outage.',
+  family: 'mail',
+  fields: {
+    address: {
+      label: 'Address',
+      hint: 'Alerts start once the address is confirmed.',
+      input: 'email',
+      pattern: /^[^\s@<>\x22,;:\(\)\[\]\\]{1,64}@[^\s@<>\x22,;:\(\)\[\]\\]{1,253}$/v,
+      fault: 'must be one e-mail address',
+    },
+  },
+  message: (notification, config) => ({
+    by: 'mail',
+    to: value(config, 'address'),
+    subject: cut(subject(notification), 200),
+    text: textOf(notification),
+    html: htmlOf(notification),
+    id: notification.key,
+    in_reply_to: notification.thread.key === notification.key ? null : notification.thread.key,
+    headers: {
+      ...listHeaders(notification),
+      ...(toneOf(notification) === 'bad' ? { Importance: 'high' } : {}),
+    },
+  }),
+  judge: (answer) => {
+    if (answer.is === 'failure') return judgeFailure(answer.failure);
+    if (answer.is === 'answer') return later('the answer was not from a mail server');
+    const { code, definite } = answer;
+    if (code !== null && code >= 200 && code < 300) return taken();
+    if (definite)
+      return {
+        is: 'refused',
+        words:
+          code === null
+            ? 'the mail server rejected this address'
+            : `the mail server rejected this address (${code})`,
+      };
+    return later(
+      code === null
+        ? 'the mail server did not respond'
+        : `the mail server did not accept it (${code})`,
+    );
+  },
+  gathers: true,
+  safe: 'message_id',
+};
 
 function textOf(notification: Notification): string {
   const [only] = notification.monitors;
@@ -59,24 +106,19 @@ function textOf(notification: Notification): string {
     .concat('\n');
 }
 
-// Text and background keep the client's own colours, so that both light and dark clients stay
-// readable. Coloured parts set their own background.
-const font = 'font:15px/1.5 system-ui,-apple-system,Segoe UI,sans-serif';
-const grounds = {
-  bad: '#b3261e',
-  warning: '#8a4d00',
-  good: '#14693e',
-  neutral: '#505a66',
-} as const;
-const words = { bad: 'Down', warning: 'Warning', good: 'Up', neutral: 'Info' } as const;
-const faint = `${font};font-size:13px;color:#767f8b`;
-
-function row(inside: string, style = ''): string {
-  return `<tr><td style="padding:0 0 14px;${font};${style}">${inside}</td></tr>`;
+function lines(
+  notification: Notification,
+  line: (name: string, outcome: string) => string,
+  heading: (group: string) => string,
+): string[] {
+  return fitting(listed(notification, line, heading), maxLetters);
 }
 
-function button({ label, url }: Link, ground: string): string {
-  return `<a href="${html(url)}" style="display:inline-block;padding:9px 16px;border-radius:5px;background:${ground};color:#ffffff;text-decoration:none;${font}">${label}</a>`;
+function why({ organisation, links: { unsubscribe } }: Notification): string[] {
+  return [
+    `You get this because a channel of “${cut(clean(organisation), 200)}” on Antipode sends alerts to this address.`,
+    ...(unsubscribe === null ? [] : [`Unsubscribe this address: ${unsubscribe}`]),
+  ];
 }
 
 function htmlOf(notification: Notification): string {
@@ -135,6 +177,14 @@ function htmlOf(notification: Notification): string {
   ].join('\n');
 }
 
+function row(inside: string, style = ''): string {
+  return `<tr><td style="padding:0 0 14px;${font};${style}">${inside}</td></tr>`;
+}
+
+function button({ label, url }: Link, ground: string): string {
+  return `<a href="${html(url)}" style="display:inline-block;padding:9px 16px;border-radius:5px;background:${ground};color:#ffffff;text-decoration:none;${font}">${label}</a>`;
+}
+
 function listHeaders({ links: { unsubscribe, channel } }: Notification): {
   readonly [name: string]: string;
 } {
@@ -147,53 +197,3 @@ function listHeaders({ links: { unsubscribe, channel } }: Notification): {
       : {}),
   };
 }
-
-export const email: ChannelKind = {
-  id: 'email',
-  name: 'E-mail',
-  about: 'Sends mail, one thread per outage.',
-  family: 'mail',
-  fields: {
-    address: {
-      label: 'Address',
-      hint: 'Alerts start once the address is confirmed.',
-      input: 'email',
-      pattern: /^[^\s@<>\x22,;:\(\)\[\]\\]{1,64}@[^\s@<>\x22,;:\(\)\[\]\\]{1,253}$/v,
-      fault: 'must be one e-mail address',
-    },
-  },
-  message: (notification, config) => ({
-    by: 'mail',
-    to: value(config, 'address'),
-    subject: cut(subject(notification), 200),
-    text: textOf(notification),
-    html: htmlOf(notification),
-    id: notification.key,
-    in_reply_to: notification.thread.key === notification.key ? null : notification.thread.key,
-    headers: {
-      ...listHeaders(notification),
-      ...(toneOf(notification) === 'bad' ? { Importance: 'high' } : {}),
-    },
-  }),
-  judge: (answer) => {
-    if (answer.is === 'failure') return judgeFailure(answer.failure);
-    if (answer.is === 'answer') return later('the answer was not from a mail server');
-    const { code, definite } = answer;
-    if (code !== null && code >= 200 && code < 300) return taken();
-    if (definite)
-      return {
-        is: 'refused',
-        words:
-          code === null
-            ? 'the mail server rejected this address'
-            : `the mail server rejected this address (${code})`,
-      };
-    return later(
-      code === null
-        ? 'the mail server did not respond'
-        : `the mail server did not accept it (${code})`,
-    );
-  },
-  gathers: true,
-  safe: 'message_id',
-};

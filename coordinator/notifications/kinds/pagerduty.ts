@@ -3,22 +3,6 @@ import { clean, cut, facts, isWarning, links, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { choiceField, jsonPost, judgeHttp, member, secretField, value } from './types.ts';
 
-/** A test is about no monitor. */
-function details(notification: Notification): { readonly [name: string]: string } {
-  return Object.fromEntries(
-    notification.monitors.flatMap((monitor) =>
-      facts(monitor, notification).map(({ label, value }) => [label, cut(value, 1_000)]),
-    ),
-  );
-}
-
-/** `change`: PagerDuty records it and pages no one. */
-function actionOf({ event }: Notification): 'trigger' | 'acknowledge' | 'resolve' | 'change' {
-  if (event === 'acknowledged') return 'acknowledge';
-  if (event === 'was_down' || isWarning({ event })) return 'change';
-  return event === 'up' || event === 'closed' ? 'resolve' : 'trigger';
-}
-
 const severities: Readonly<Partial<Record<NotifiedEvent, 'critical' | 'warning'>>> = {
   down: 'critical',
   reminder: 'critical',
@@ -94,3 +78,19 @@ export const pagerduty: ChannelKind = {
   gathers: false,
   safe: 'key',
 };
+
+/** A test is about no monitor. */
+function details(notification: Notification): { readonly [name: string]: string } {
+  return Object.fromEntries(
+    notification.monitors.flatMap((monitor) =>
+      facts(monitor, notification).map(({ label, value }) => [label, cut(value, 1_000)]),
+    ),
+  );
+}
+
+/** `change`: PagerDuty records it and pages no one. */
+function actionOf({ event }: Notification): 'trigger' | 'acknowledge' | 'resolve' | 'change' {
+  if (event === 'acknowledged') return 'acknowledge';
+  if (event === 'was_down' || isWarning({ event })) return 'change';
+  return event === 'up' || event === 'closed' ? 'resolve' : 'trigger';
+}

@@ -10,11 +10,6 @@ import {
   value,
 } from './types.ts';
 
-/** Characters as Pushover counts them: code points. */
-function characters(text: string): number {
-  return [...text].length;
-}
-
 export const pushover: ChannelKind = {
   id: 'pushover',
   name: 'Pushover',
@@ -100,3 +95,8 @@ export const pushover: ChannelKind = {
   gathers: true,
   safe: 'none',
 };
+
+/** Characters as Pushover counts them: code points. */
+function characters(text: string): number {
+  return [...text].length;
+}

@@ -15,18 +15,6 @@ import {
 import type { ChannelKind } from './types.ts';
 import { jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
 
-/**
- * Text of others goes into plain_text blocks, which interpret no format and no mention. Only our
- * own links are mrkdwn.
- */
-function plain(text: string, limit: number) {
-  return {
-    type: 'plain_text',
-    text: cut(text, limit),
-    emoji: false,
-  };
-}
-
 export const slack: ChannelKind = {
   id: 'slack',
   name: 'Slack',
@@ -104,3 +92,15 @@ export const slack: ChannelKind = {
   gathers: true,
   safe: 'none',
 };
+
+/**
+ * Text of others goes into plain_text blocks, which interpret no format and no mention. Only our
+ * own links are mrkdwn.
+ */
+function plain(text: string, limit: number) {
+  return {
+    type: 'plain_text',
+    text: cut(text, limit),
+    emoji: false,
+  };
+}

@@ -13,19 +13,6 @@ import {
 import type { ChannelKind } from './types.ts';
 import { choiceField, jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
 
-/** Text of others goes into text runs, which interpret no markdown. */
-function run(text: string, more: { readonly [name: string]: unknown } = {}) {
-  return {
-    type: 'TextRun',
-    text,
-    ...more,
-  };
-}
-
-function rich(...inlines: readonly object[]) {
-  return { type: 'RichTextBlock', inlines };
-}
-
 const colour = { bad: 'Attention', warning: 'Warning', good: 'Good', neutral: 'Default' } as const;
 
 export const teams: ChannelKind = {
@@ -126,3 +113,16 @@ export const teams: ChannelKind = {
   gathers: true,
   safe: 'none',
 };
+
+function rich(...inlines: readonly object[]) {
+  return { type: 'RichTextBlock', inlines };
+}
+
+/** Text of others goes into text runs, which interpret no markdown. */
+function run(text: string, more: { readonly [name: string]: unknown } = {}) {
+  return {
+    type: 'TextRun',
+    text,
+    ...more,
+  };
+}

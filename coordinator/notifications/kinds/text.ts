@@ -41,24 +41,6 @@ export function bytes(text: string): number {
   return Buffer.byteLength(text);
 }
 
-function clockText(at: number, zone: string): string {
-  return Temporal.Instant.fromEpochMilliseconds(at)
-    .toZonedDateTimeISO(zone)
-    .toPlainDateTime()
-    .toString({ smallestUnit: 'second' })
-    .replace('T', ' ');
-}
-
-/**
- * `2026-11-22 19:05:04 (18:05:04 UTC)`: in the time zone, with UTC beside it; `2026-11-22 18:05:04
- * UTC` where they are the same.
- */
-function instant(at: number, zone: string): string {
-  const [local, utc] = [clockText(at, zone), clockText(at, 'UTC')];
-  if (local === utc) return `${utc} UTC`;
-  return `${local} (${local.slice(0, 10) === utc.slice(0, 10) ? utc.slice(11) : utc} UTC)`;
-}
-
 /** The tone decides colours and priorities. */
 export type Tone = 'bad' | 'good' | 'warning' | 'neutral';
 const tones: Readonly<Record<NotifiedEvent, Tone>> = {
@@ -126,10 +108,6 @@ export function others({ others_down: { count, names }, event }: Notification): 
   return `Also down: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
-function lasted({ started_at, resolved_at }: NotifiedMonitor, until: number): string {
-  return durationText((resolved_at ?? until) - started_at);
-}
-
 /** The outcome of one monitor, without its name. */
 export function outcome(monitor: NotifiedMonitor, at: number): string {
   const cause = clean(monitor.cause);
@@ -155,6 +133,10 @@ export function outcome(monitor: NotifiedMonitor, at: number): string {
     case 'test':
       return 'a test, nothing is down';
   }
+}
+
+function lasted({ started_at, resolved_at }: NotifiedMonitor, until: number): string {
+  return durationText((resolved_at ?? until) - started_at);
 }
 
 export type Fact = { readonly label: string; readonly value: string };
@@ -184,6 +166,24 @@ export function facts(
   ].flatMap(({ label, value }) =>
     value === null || clean(value) === '' ? [] : [{ label, value: clean(value) }],
   );
+}
+
+/**
+ * `2026-11-22 19:05:04 (18:05:04 UTC)`: in the time zone, with UTC beside it; `2026-11-22 18:05:04
+ * UTC` where they are the same.
+ */
+function instant(at: number, zone: string): string {
+  const [local, utc] = [clockText(at, zone), clockText(at, 'UTC')];
+  if (local === utc) return `${utc} UTC`;
+  return `${local} (${local.slice(0, 10) === utc.slice(0, 10) ? utc.slice(11) : utc} UTC)`;
+}
+
+function clockText(at: number, zone: string): string {
+  return Temporal.Instant.fromEpochMilliseconds(at)
+    .toZonedDateTimeISO(zone)
+    .toPlainDateTime()
+    .toString({ smallestUnit: 'second' })
+    .replace('T', ' ');
 }
 
 export type Link = { readonly label: string; readonly url: string };
@@ -231,19 +231,6 @@ export function fitting(
   return [...kept.map(({ text }) => text), `… and ${all - shown} more`];
 }
 
-/**
- * Since when the first of several is down. It uses digits, letters and brackets alone, which every
- * medium shows unchanged.
- */
-function since({ monitors, time_zone }: Notification): string | undefined {
-  const starts = monitors
-    .filter(({ event }) => event === 'down' || event === 'reminder')
-    .map(({ started_at }) => started_at);
-  return starts.length === 0
-    ? undefined
-    : `Since ${instant(Math.min(...starts), time_zone)} (first)`;
-}
-
 /** Since when, and one line for each monitor under the name of its group, formatted by `line`. */
 export function listed(
   notification: Notification,
@@ -261,6 +248,19 @@ export function listed(
       : [{ text }];
   });
   return first === undefined ? lines : [{ text: first, isHeading: true }, ...lines];
+}
+
+/**
+ * Since when the first of several is down. It uses digits, letters and brackets alone, which every
+ * medium shows unchanged.
+ */
+function since({ monitors, time_zone }: Notification): string | undefined {
+  const starts = monitors
+    .filter(({ event }) => event === 'down' || event === 'reminder')
+    .map(({ started_at }) => started_at);
+  return starts.length === 0
+    ? undefined
+    : `Since ${instant(Math.min(...starts), time_zone)} (first)`;
 }
 
 /**

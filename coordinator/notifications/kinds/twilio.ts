@@ -21,30 +21,6 @@ const likeOf: Readonly<Record<string, string>> = {
   '·': '-',
 };
 
-/** A character as GSM has it, or undefined. */
-function gsmOf(letter: string): string | undefined {
-  if (single.includes(letter) || double.includes(letter)) return letter;
-  const plain = likeOf[letter] ?? letter.normalize('NFKD').replaceAll(/\p{M}/gu, '');
-  return plain !== '' && [...plain].every((one) => single.includes(one)) ? plain : undefined;
-}
-
-function septets(text: string): number {
-  return [...text].reduce((sum, letter) => sum + (double.includes(letter) ? 2 : 1), 0);
-}
-
-/**
- * GSM has three full stops, and no ellipsis character. A bracket is dropped rather than cut in two.
- */
-function shortened(text: string, limit: number, measure: (text: string) => number): string {
-  if (measure(text) <= limit) return text;
-  const room = limit - measure('...');
-  const kept = cut(text, room + 1, (part) => (part === '…' ? 1 : measure(part))).replace(/…$/, '');
-  const open = kept.lastIndexOf('(');
-  return room < 0
-    ? ''
-    : `${(open > kept.lastIndexOf(')') ? kept.slice(0, open) : kept).trimEnd()}...`;
-}
-
 /** The characters of one segment, and of two segments that are shown as one message. */
 const segments = { gsm: [160, 306], other: [70, 134] } as const;
 /** The least length of the sentence beside a link; below it, the message takes a second segment. */
@@ -83,11 +59,28 @@ export function smsText({ text, suffix, link, needsLink }: Sms): string {
   return isLinked ? `${body} ${link}` : body;
 }
 
-/** What happened; for several monitors, with the name of one. */
-function sentence(notification: Notification): string {
-  const [first, ...more] = notification.monitors;
-  if (first === undefined || more.length === 0) return title(notification);
-  return `${title(notification)}: ${cut(clean(first.name), 40)} and ${more.length} more`;
+/** A character as GSM has it, or undefined. */
+function gsmOf(letter: string): string | undefined {
+  if (single.includes(letter) || double.includes(letter)) return letter;
+  const plain = likeOf[letter] ?? letter.normalize('NFKD').replaceAll(/\p{M}/gu, '');
+  return plain !== '' && [...plain].every((one) => single.includes(one)) ? plain : undefined;
+}
+
+function septets(text: string): number {
+  return [...text].reduce((sum, letter) => sum + (double.includes(letter) ? 2 : 1), 0);
+}
+
+/**
+ * GSM has three full stops, and no ellipsis character. A bracket is dropped rather than cut in two.
+ */
+function shortened(text: string, limit: number, measure: (text: string) => number): string {
+  if (measure(text) <= limit) return text;
+  const room = limit - measure('...');
+  const kept = cut(text, room + 1, (part) => (part === '…' ? 1 : measure(part))).replace(/…$/, '');
+  const open = kept.lastIndexOf('(');
+  return room < 0
+    ? ''
+    : `${(open > kept.lastIndexOf(')') ? kept.slice(0, open) : kept).trimEnd()}...`;
 }
 
 export const twilio: ChannelKind = {
@@ -172,3 +165,10 @@ export const twilio: ChannelKind = {
   gathers: true,
   safe: 'none',
 };
+
+/** What happened; for several monitors, with the name of one. */
+function sentence(notification: Notification): string {
+  const [first, ...more] = notification.monitors;
+  if (first === undefined || more.length === 0) return title(notification);
+  return `${title(notification)}: ${cut(clean(first.name), 40)} and ${more.length} more`;
+}

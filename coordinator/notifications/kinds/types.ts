@@ -240,14 +240,6 @@ export function taken(reference?: unknown): Verdict {
     : { is: 'delivered' };
 }
 
-function statusWords(status: number): string {
-  if (status === 429) return 'it is rate limiting (429)';
-  if (status >= 500) return `it returned a server error (${status})`;
-  if (status >= 300 && status < 400)
-    return `it redirects (${status}), and redirects are not followed: give the final address`;
-  return `it responded with ${status}`;
-}
-
 export type HttpJudging = {
   /** Statuses that the vendor documents as final, with their meaning. */
   readonly refused: { readonly [status: number]: string };
@@ -289,6 +281,14 @@ export function judgeHttp({ refused, selfHosted, reference, first, after_s }: Ht
         : retryAfter(answer),
     );
   };
+}
+
+function statusWords(status: number): string {
+  if (status === 429) return 'it is rate limiting (429)';
+  if (status >= 500) return `it returned a server error (${status})`;
+  if (status >= 300 && status < 400)
+    return `it redirects (${status}), and redirects are not followed: give the final address`;
+  return `it responded with ${status}`;
 }
 
 /**

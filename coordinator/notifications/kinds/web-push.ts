@@ -3,16 +3,6 @@ import { bytes, cut, isUrgent, plainBody, subject } from './text.ts';
 import type { ChannelKind, Field } from './types.ts';
 import { judgeHttp, value } from './types.ts';
 
-function given(label: string, pattern: RegExp): Field {
-  return {
-    label,
-    input: 'subscription',
-    secret: true,
-    pattern,
-    fault: 'must come from a browser: press the button in the browser to be notified',
-  };
-}
-
 /** An encrypted message may have 4,096 bytes; the envelope takes 103 of them. */
 const maxBytes = 3_500;
 
@@ -71,3 +61,13 @@ export const webPush: ChannelKind = {
   gathers: true,
   safe: 'key',
 };
+
+function given(label: string, pattern: RegExp): Field {
+  return {
+    label,
+    input: 'subscription',
+    secret: true,
+    pattern,
+    fault: 'must come from a browser: press the button in the browser to be notified',
+  };
+}

@@ -18,8 +18,48 @@ const types = {
   test: 'test',
 } as const;
 
-function instant(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
+export function newSigningSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+/**
+ * A POST as Standard Webhooks has it, signed once with each secret: while one is replaced, two are
+ * valid. `id`: the same for every attempt at one message.
+ */
+export function signedPost({
+  url,
+  secrets,
+  id,
+  now,
+  content: about,
+  headers = {},
+}: {
+  readonly url: string;
+  readonly secrets: readonly string[];
+  readonly id: string;
+  readonly now: number;
+  readonly content: unknown;
+  readonly headers?: { readonly [name: string]: string };
+}): OutgoingRequest {
+  const body = JSON.stringify(about);
+  const timestamp = String(Math.floor(now / 1_000));
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  });
+  return {
+    by: 'https',
+    method: 'POST',
+    url,
+    headers: {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': signatures.join(' '),
+      ...headers,
+    },
+    body,
+  };
 }
 
 /** What programs get: everything that is known, under stable names. */
@@ -70,48 +110,8 @@ function content(notification: Notification) {
   };
 }
 
-export function newSigningSecret(): string {
-  return `whsec_${randomBytes(32).toString('base64')}`;
-}
-
-/**
- * A POST as Standard Webhooks has it, signed once with each secret: while one is replaced, two are
- * valid. `id`: the same for every attempt at one message.
- */
-export function signedPost({
-  url,
-  secrets,
-  id,
-  now,
-  content: about,
-  headers = {},
-}: {
-  readonly url: string;
-  readonly secrets: readonly string[];
-  readonly id: string;
-  readonly now: number;
-  readonly content: unknown;
-  readonly headers?: { readonly [name: string]: string };
-}): OutgoingRequest {
-  const body = JSON.stringify(about);
-  const timestamp = String(Math.floor(now / 1_000));
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
-  });
-  return {
-    by: 'https',
-    method: 'POST',
-    url,
-    headers: {
-      'content-type': 'application/json',
-      'webhook-id': id,
-      'webhook-timestamp': timestamp,
-      'webhook-signature': signatures.join(' '),
-      ...headers,
-    },
-    body,
-  };
+function instant(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
 }
 
 export const webhook: ChannelKind = {

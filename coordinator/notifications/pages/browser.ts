@@ -29,6 +29,111 @@ import { type Kind, refusedChannelForm } from './parts.ts';
 const path = '/alerts/this-browser';
 const kindId = 'web_push';
 
+const browserPage: Page = {
+  method: 'GET',
+  path,
+  needs: 'member',
+  answer: async (request) => {
+    const [{ key }, { items: sessions }] = await Promise.all([
+      kindAndKey(request),
+      request.askOwn(listSessions),
+    ]);
+    const device = sessions.find(({ is_this }) => is_this)?.device;
+    return pageOf(request, key, freshForm(formOf({ name: device })));
+  },
+};
+
+async function kindAndKey(
+  request: MembersRequest,
+): Promise<{ readonly kind: Kind; readonly key: string }> {
+  refuseUnlessMay(request, createChannel);
+  const { items, push_key: key } = await request.ask(listChannelKinds);
+  const kind = items.find(({ id }) => id === kindId);
+  if (kind === undefined)
+    throw new Refusal('channel_kind_unknown', 'This installation has no browser notifications.');
+  return { kind, key };
+}
+
+function pageOf(request: MembersRequest, key: string, state: FormState): PageAnswer {
+  return show({
+    title: 'Notify this browser',
+    place: 'alerts',
+    push: true,
+    status: state.status,
+    main: html`
+      <div class="stack">
+        ${heading({
+          sentence: 'New browser channel',
+          below:
+            'You get a notification on this device when an outage is confirmed and when it is resolved, even while no Antipode page is open.',
+          trail: [
+            { href: '/alerts', name: 'Alerts' },
+            { href: '/alerts/new', name: 'New channel' },
+          ],
+        })}
+        ${formSummary(state)}
+        ${formPart(request, key, state)}
+        <ul class="soft plain-list">
+          <li>
+            The channel is yours and gets all alerts immediately. You can change that afterwards.
+          </li>
+          <li>Messages are encrypted for this browser. The push service cannot read them.</li>
+          <li>
+            Each browser on each device is its own channel. Delete the channel to stop it.
+          </li>
+        </ul>
+      </div>
+    `,
+  });
+}
+
+function formPart(request: MembersRequest, key: string, state: FormState): Html {
+  const origin = request.with.baseUrl();
+  return html`
+    <form
+      class="form card"
+      method="post"
+      data-push
+      data-key="${key}"
+      data-origin="${new URL(origin).origin}"
+      data-test="${path}/test"
+      data-scripts
+    >
+      ${['endpoint', 'p256dh', 'auth'].map((name) => hiddenField(`config.${name}`, ''))}
+      <div class="stack" data-push-when="able asking sending silent refused failed" hidden>
+        ${textField({
+          name: 'name',
+          label: 'Name',
+          state,
+          autocomplete: 'off',
+          required: false,
+          placeholder: 'Browser notification',
+        })}
+      </div>
+      ${when(
+        'able',
+        'Your browser asks for permission. Then a test is sent here, and the channel is created as soon as it arrives.',
+      )}
+      ${inWords(new URL(origin).origin)}
+      <noscript>
+        <p class="soft">
+          Browser notifications need JavaScript.
+          All <a href="/alerts/new">other kinds of channels</a> work without it.
+        </p>
+      </noscript>
+      <div class="actions">
+        <button class="button button-main" data-push-when="able silent refused failed" hidden>
+          ${icon('alerts')}Notify me here
+        </button>
+        <button class="button" name="act" value="save" data-push-when="silent" hidden>
+          Create channel anyway
+        </button>
+        ${linkButton('/alerts', 'Cancel')}
+      </div>
+    </form>
+  `;
+}
+
 /** Parts that the page's script shows, depending on what it finds and how the test goes. */
 function when(states: string, words: Part, isGrave = false): Html {
   return isGrave
@@ -82,111 +187,6 @@ function inWords(origin: string): Html {
   )}
 `;
 }
-
-function formPart(request: MembersRequest, key: string, state: FormState): Html {
-  const origin = request.with.baseUrl();
-  return html`
-    <form
-      class="form card"
-      method="post"
-      data-push
-      data-key="${key}"
-      data-origin="${new URL(origin).origin}"
-      data-test="${path}/test"
-      data-scripts
-    >
-      ${['endpoint', 'p256dh', 'auth'].map((name) => hiddenField(`config.${name}`, ''))}
-      <div class="stack" data-push-when="able asking sending silent refused failed" hidden>
-        ${textField({
-          name: 'name',
-          label: 'Name',
-          state,
-          autocomplete: 'off',
-          required: false,
-          placeholder: 'Browser notification',
-        })}
-      </div>
-      ${when(
-        'able',
-        'Your browser asks for permission. Then a test is sent here, and the channel is created as soon as it arrives.',
-      )}
-      ${inWords(new URL(origin).origin)}
-      <noscript>
-        <p class="soft">
-          Browser notifications need JavaScript.
-          All <a href="/alerts/new">other kinds of channels</a> work without it.
-        </p>
-      </noscript>
-      <div class="actions">
-        <button class="button button-main" data-push-when="able silent refused failed" hidden>
-          ${icon('alerts')}Notify me here
-        </button>
-        <button class="button" name="act" value="save" data-push-when="silent" hidden>
-          Create channel anyway
-        </button>
-        ${linkButton('/alerts', 'Cancel')}
-      </div>
-    </form>
-  `;
-}
-
-function pageOf(request: MembersRequest, key: string, state: FormState): PageAnswer {
-  return show({
-    title: 'Notify this browser',
-    place: 'alerts',
-    push: true,
-    status: state.status,
-    main: html`
-      <div class="stack">
-        ${heading({
-          sentence: 'New browser channel',
-          below:
-            'You get a notification on this device when an outage is confirmed and when it is resolved, even while no Antipode page is open.',
-          trail: [
-            { href: '/alerts', name: 'Alerts' },
-            { href: '/alerts/new', name: 'New channel' },
-          ],
-        })}
-        ${formSummary(state)}
-        ${formPart(request, key, state)}
-        <ul class="soft plain-list">
-          <li>
-            The channel is yours and gets all alerts immediately. You can change that afterwards.
-          </li>
-          <li>Messages are encrypted for this browser. The push service cannot read them.</li>
-          <li>
-            Each browser on each device is its own channel. Delete the channel to stop it.
-          </li>
-        </ul>
-      </div>
-    `,
-  });
-}
-
-async function kindAndKey(
-  request: MembersRequest,
-): Promise<{ readonly kind: Kind; readonly key: string }> {
-  refuseUnlessMay(request, createChannel);
-  const { items, push_key: key } = await request.ask(listChannelKinds);
-  const kind = items.find(({ id }) => id === kindId);
-  if (kind === undefined)
-    throw new Refusal('channel_kind_unknown', 'This installation has no browser notifications.');
-  return { kind, key };
-}
-
-const browserPage: Page = {
-  method: 'GET',
-  path,
-  needs: 'member',
-  answer: async (request) => {
-    const [{ key }, { items: sessions }] = await Promise.all([
-      kindAndKey(request),
-      request.askOwn(listSessions),
-    ]);
-    const device = sessions.find(({ is_this }) => is_this)?.device;
-    return pageOf(request, key, freshForm(formOf({ name: device })));
-  },
-};
 
 /** Requested by the page's script, which then waits for the test. */
 const tested: Page = {

@@ -51,101 +51,12 @@ import {
 } from './parts.ts';
 import { mailMissingNotice } from './recipients.ts';
 
-function sentenceOf(channel: Channel, mail: boolean): string {
-  const { name } = channel;
-  const { state } = channelStateOf(channel, mail);
-  if (state === 'paused') return `${name} is off`;
-  if (state === 'unknown') return `${name} has unsubscribed`;
-  if (state === 'verifying') return `${name} is not confirmed yet`;
-  if (state === 'down') return `${name} cannot deliver alerts`;
-  return `${name} receives alerts for ${coversText(channel)}`;
-}
-
-/** Without a full stop, as a title. */
-function asTitle(words: string): string {
-  return capital(words.replace(/\.$/, ''));
-}
-
-function whyNot(request: MembersRequest, channel: Channel, mail: boolean): Html | null {
-  const { id, kind, unsubscribed, verified, delivering, enabled, failure } = channel;
-  if (!enabled) return null;
-  if (unsubscribed)
-    return notice(
-      'unknown',
-      'Someone there unsubscribed from these mails',
-      'Only they can undo it. To use another address, create another channel.',
-    );
-  if (kind === 'email' && !mail) return mailMissingNotice;
-  if (!verified)
-    return html`
-      ${notice(
-        'verifying',
-        'Waiting for confirmation',
-        'We sent a mail with a confirmation link, valid for a day. No alerts are sent there until it is confirmed.',
-      )}
-      ${
-        mayChange(request, channel) &&
-        html`
-          <form method="post" action="/alerts/${id}/ask">
-            <button class="button">${icon('send')}Resend confirmation</button>
-          </form>
-        `
-      }
-    `;
-  if (delivering)
-    return failure === null
-      ? null
-      : notice('verifying', 'The last message is not delivered yet', `${asTitle(failure)}.`);
-  return notice(
-    'down',
-    failure === null ? 'It failed permanently, or has failed for an hour' : asTitle(failure),
-    'No alerts arrive through this channel. Fix its settings, then send a test. The first delivered alert clears this.',
-  );
-}
-
-function settings(channel: Channel, kinds: readonly Kind[]): Html {
-  const { kind, reminder_s, owner } = channel;
-  const row = (name: string, value: Part): Html =>
-    html`
-      <div>
-        <dt>${name}</dt>
-        <dd>${value}</dd>
-      </div>
-    `;
-  return html`
-    <dl class="columns">
-      ${row('Kind', kindName(kinds, kind))}
-      ${row('Sends to', whereOf(channel, kinds) ?? 'A secret address')}
-      ${row('Monitors', capital(coversText(channel)))}
-      ${row('Notify', capital(delayText(channel.delay_s)))}
-      ${row(
-        'Repeat',
-        reminder_s === null
-          ? 'Never'
-          : `After ${durationText(reminder_s * 1_000)}, then at doubling intervals`,
-      )}
-      ${row('Active hours', capital(hoursText(channel)))}
-      ${row('Owner', owner ?? 'Team')}
-    </dl>
-  `;
-}
-
-function actionsOf(request: MembersRequest, channel: Channel): Html | null {
-  if (!mayChange(request, channel)) return null;
-  const { id, verified } = channel;
-  return html`
-    ${
-      verified &&
-      html`
-        <form method="post" action="/alerts/${id}/test">
-          <button class="button">${icon('send')}Send a test</button>
-        </form>
-      `
-    }
-    ${linkButton(`/alerts/${id}/edit`, 'Edit', { symbol: 'edit' })}
-    ${linkButton(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete' })}
-  `;
-}
+const channelPage: Page = {
+  method: 'GET',
+  path: '/alerts/:channel_id',
+  needs: 'member',
+  answer: (request) => pageOf(request),
+};
 
 async function pageOf(
   request: MembersRequest,
@@ -203,11 +114,110 @@ async function pageOf(
   });
 }
 
-const channelPage: Page = {
-  method: 'GET',
-  path: '/alerts/:channel_id',
+function sentenceOf(channel: Channel, mail: boolean): string {
+  const { name } = channel;
+  const { state } = channelStateOf(channel, mail);
+  if (state === 'paused') return `${name} is off`;
+  if (state === 'unknown') return `${name} has unsubscribed`;
+  if (state === 'verifying') return `${name} is not confirmed yet`;
+  if (state === 'down') return `${name} cannot deliver alerts`;
+  return `${name} receives alerts for ${coversText(channel)}`;
+}
+
+function actionsOf(request: MembersRequest, channel: Channel): Html | null {
+  if (!mayChange(request, channel)) return null;
+  const { id, verified } = channel;
+  return html`
+    ${
+      verified &&
+      html`
+        <form method="post" action="/alerts/${id}/test">
+          <button class="button">${icon('send')}Send a test</button>
+        </form>
+      `
+    }
+    ${linkButton(`/alerts/${id}/edit`, 'Edit', { symbol: 'edit' })}
+    ${linkButton(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete' })}
+  `;
+}
+
+function whyNot(request: MembersRequest, channel: Channel, mail: boolean): Html | null {
+  const { id, kind, unsubscribed, verified, delivering, enabled, failure } = channel;
+  if (!enabled) return null;
+  if (unsubscribed)
+    return notice(
+      'unknown',
+      'Someone there unsubscribed from these mails',
+      'Only they can undo it. To use another address, create another channel.',
+    );
+  if (kind === 'email' && !mail) return mailMissingNotice;
+  if (!verified)
+    return html`
+      ${notice(
+        'verifying',
+        'Waiting for confirmation',
+        'We sent a mail with a confirmation link, valid for a day. No alerts are sent there until it is confirmed.',
+      )}
+      ${
+        mayChange(request, channel) &&
+        html`
+          <form method="post" action="/alerts/${id}/ask">
+            <button class="button">${icon('send')}Resend confirmation</button>
+          </form>
+        `
+      }
+    `;
+  if (delivering)
+    return failure === null
+      ? null
+      : notice('verifying', 'The last message is not delivered yet', `${asTitle(failure)}.`);
+  return notice(
+    'down',
+    failure === null ? 'It failed permanently, or has failed for an hour' : asTitle(failure),
+    'No alerts arrive through this channel. Fix its settings, then send a test. The first delivered alert clears this.',
+  );
+}
+
+/** Without a full stop, as a title. */
+function asTitle(words: string): string {
+  return capital(words.replace(/\.$/, ''));
+}
+
+function settings(channel: Channel, kinds: readonly Kind[]): Html {
+  const { kind, reminder_s, owner } = channel;
+  const row = (name: string, value: Part): Html =>
+    html`
+      <div>
+        <dt>${name}</dt>
+        <dd>${value}</dd>
+      </div>
+    `;
+  return html`
+    <dl class="columns">
+      ${row('Kind', kindName(kinds, kind))}
+      ${row('Sends to', whereOf(channel, kinds) ?? 'A secret address')}
+      ${row('Monitors', capital(coversText(channel)))}
+      ${row('Notify', capital(delayText(channel.delay_s)))}
+      ${row(
+        'Repeat',
+        reminder_s === null
+          ? 'Never'
+          : `After ${durationText(reminder_s * 1_000)}, then at doubling intervals`,
+      )}
+      ${row('Active hours', capital(hoursText(channel)))}
+      ${row('Owner', owner ?? 'Team')}
+    </dl>
+  `;
+}
+
+const test: Page = {
+  method: 'POST',
+  path: '/alerts/:channel_id/test',
   needs: 'member',
-  answer: (request) => pageOf(request),
+  answer: (request) =>
+    actOn(request, async (channel_id) =>
+      pageOf(request, triedNotice(await request.ask(testChannel, { channel_id }))),
+    ),
 };
 
 /** Runs an action of the page; a refusal is shown at its top. */
@@ -230,16 +240,6 @@ async function actOn(
   }
 }
 
-const test: Page = {
-  method: 'POST',
-  path: '/alerts/:channel_id/test',
-  needs: 'member',
-  answer: (request) =>
-    actOn(request, async (channel_id) =>
-      pageOf(request, triedNotice(await request.ask(testChannel, { channel_id }))),
-    ),
-};
-
 const askAgain: Page = {
   method: 'POST',
   path: '/alerts/:channel_id/ask',
@@ -252,12 +252,6 @@ const askAgain: Page = {
       });
     }),
 };
-
-async function deletable(request: MembersRequest): Promise<Channel> {
-  const channel = await request.ask(getChannel, { channel_id: request.path.channel_id });
-  refuseUnlessMayChange(request, channel);
-  return channel;
-}
 
 const deletePage: Page = {
   method: 'GET',
@@ -286,6 +280,12 @@ const deletePage: Page = {
     });
   },
 };
+
+async function deletable(request: MembersRequest): Promise<Channel> {
+  const channel = await request.ask(getChannel, { channel_id: request.path.channel_id });
+  refuseUnlessMayChange(request, channel);
+  return channel;
+}
 
 const deletePosted: Page = {
   method: 'POST',
@@ -388,6 +388,55 @@ export const channelPages: readonly Page[] = [
   messagePage,
 ];
 
+/** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
+async function act(request: MembersRequest, subject: EditedChannel): Promise<PageAnswer> {
+  const { form, ask } = request;
+  const { kind, channel } = subject;
+  const asked = form.value('act');
+  if (asked === 'more') return formPage(request, subject, freshForm(form));
+  try {
+    if (asked === 'try') {
+      const tried = await ask(tryChannel, {
+        kind: kind.id,
+        config: configIn(form, kind),
+        channel: channel?.id ?? null,
+      });
+      return formPage(request, subject, freshForm(form), tried);
+    }
+    return await (channel === undefined
+      ? create(request, subject)
+      : change(request, subject, channel));
+  } catch (error) {
+    if (
+      error instanceof Refusal &&
+      (error.code === 'channel_not_found' || error.code === 'role_insufficient')
+    )
+      throw error;
+    return formPage(request, subject, refusedChannelForm(form, error, kind));
+  }
+}
+
+async function create({ ask, form }: MembersRequest, subject: EditedChannel): Promise<PageAnswer> {
+  const { kind } = subject;
+  const made = await ask(createChannel, {
+    kind: kind.id,
+    ...inputIn(form, kind),
+    personal: form.value('personal') ?? 'false',
+    try: 'false',
+  });
+  return made.secret === null
+    ? seeOther(`/alerts/${made.id}`, { said: saidOf(made, subject) })
+    : secretPage(made.id, made.name, made.secret);
+}
+
+function saidOf({ kind, verified, name }: Channel, { mail, channel }: EditedChannel): string {
+  const done = channel === undefined ? 'Channel created.' : 'Channel saved.';
+  if (kind === 'email' && !mail) return `${done} ${mailMissingWords}.`;
+  return kind === 'email' && !verified
+    ? `${done} Confirmation sent to ${name}: alerts start once it is confirmed.`
+    : done;
+}
+
 /**
  * A generated secret is shown in the answer itself, because it must not appear in an address or a
  * cookie.
@@ -423,27 +472,6 @@ function secretPage(id: string, name: string, secret: string): PageAnswer {
   });
 }
 
-function saidOf({ kind, verified, name }: Channel, { mail, channel }: EditedChannel): string {
-  const done = channel === undefined ? 'Channel created.' : 'Channel saved.';
-  if (kind === 'email' && !mail) return `${done} ${mailMissingWords}.`;
-  return kind === 'email' && !verified
-    ? `${done} Confirmation sent to ${name}: alerts start once it is confirmed.`
-    : done;
-}
-
-async function create({ ask, form }: MembersRequest, subject: EditedChannel): Promise<PageAnswer> {
-  const { kind } = subject;
-  const made = await ask(createChannel, {
-    kind: kind.id,
-    ...inputIn(form, kind),
-    personal: form.value('personal') ?? 'false',
-    try: 'false',
-  });
-  return made.secret === null
-    ? seeOther(`/alerts/${made.id}`, { said: saidOf(made, subject) })
-    : secretPage(made.id, made.name, made.secret);
-}
-
 async function change(
   { ask, form }: MembersRequest,
   subject: EditedChannel,
@@ -458,69 +486,6 @@ async function change(
   return seeOther(`/alerts/${id}`, {
     said: saidOf(changed, subject),
   });
-}
-
-/** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
-async function act(request: MembersRequest, subject: EditedChannel): Promise<PageAnswer> {
-  const { form, ask } = request;
-  const { kind, channel } = subject;
-  const asked = form.value('act');
-  if (asked === 'more') return formPage(request, subject, freshForm(form));
-  try {
-    if (asked === 'try') {
-      const tried = await ask(tryChannel, {
-        kind: kind.id,
-        config: configIn(form, kind),
-        channel: channel?.id ?? null,
-      });
-      return formPage(request, subject, freshForm(form), tried);
-    }
-    return await (channel === undefined
-      ? create(request, subject)
-      : change(request, subject, channel));
-  } catch (error) {
-    if (
-      error instanceof Refusal &&
-      (error.code === 'channel_not_found' || error.code === 'role_insufficient')
-    )
-      throw error;
-    return formPage(request, subject, refusedChannelForm(form, error, kind));
-  }
-}
-
-/** The form for a kind; without a kind, the list of kinds. */
-async function newSubject(
-  request: MembersRequest,
-  id: string | undefined,
-): Promise<EditedChannel | PageAnswer> {
-  refuseUnlessMay(request, createChannel);
-  const [{ items, mail }, choices] = await Promise.all([
-    request.ask(listChannelKinds),
-    request.ask(getChannelChoices),
-  ]);
-  const kind = items.find((each) => each.id === id && isFillable(each));
-  return kind === undefined ? kindPage(items) : { kind, choices, mail, channel: undefined };
-}
-
-async function editSubject(
-  request: MembersRequest,
-): Promise<EditedChannel & { readonly channel: Channel }> {
-  const { ask, path } = request;
-  const [channel, { items, mail }, choices] = await Promise.all([
-    ask(getChannel, { channel_id: path.channel_id }),
-    ask(listChannelKinds),
-    ask(getChannelChoices),
-  ]);
-  refuseUnlessMayChange(request, channel);
-  // A kind that no longer exists has no fields.
-  const kind: Kind = items.find(({ id }) => id === channel.kind) ?? {
-    id: channel.kind,
-    name: channel.kind,
-    about: '',
-    family: 'webhook',
-    fields: [],
-  };
-  return { kind, choices, mail, channel };
 }
 
 const newPage: Page = {
@@ -542,6 +507,20 @@ const newPage: Page = {
   },
 };
 
+/** The form for a kind; without a kind, the list of kinds. */
+async function newSubject(
+  request: MembersRequest,
+  id: string | undefined,
+): Promise<EditedChannel | PageAnswer> {
+  refuseUnlessMay(request, createChannel);
+  const [{ items, mail }, choices] = await Promise.all([
+    request.ask(listChannelKinds),
+    request.ask(getChannelChoices),
+  ]);
+  const kind = items.find((each) => each.id === id && isFillable(each));
+  return kind === undefined ? kindPage(items) : { kind, choices, mail, channel: undefined };
+}
+
 const newPosted: Page = {
   method: 'POST',
   path: '/alerts/new',
@@ -561,6 +540,27 @@ const editPage: Page = {
     return formPage(request, subject, freshForm(formOfChannel(subject.channel, subject.kind)));
   },
 };
+
+async function editSubject(
+  request: MembersRequest,
+): Promise<EditedChannel & { readonly channel: Channel }> {
+  const { ask, path } = request;
+  const [channel, { items, mail }, choices] = await Promise.all([
+    ask(getChannel, { channel_id: path.channel_id }),
+    ask(listChannelKinds),
+    ask(getChannelChoices),
+  ]);
+  refuseUnlessMayChange(request, channel);
+  // A kind that no longer exists has no fields.
+  const kind: Kind = items.find(({ id }) => id === channel.kind) ?? {
+    id: channel.kind,
+    name: channel.kind,
+    about: '',
+    family: 'webhook',
+    fields: [],
+  };
+  return { kind, choices, mail, channel };
+}
 
 const editPosted: Page = {
   method: 'POST',

@@ -38,199 +38,8 @@ export type EditedChannel = {
   readonly channel: Channel | undefined;
 };
 
-type KindField = Kind['fields'][number];
-
-/** Matches the whole value; surrounding white space is trimmed before it is read. */
-function patternOf({ pattern }: KindField): string {
-  return `\\s*${pattern.replace(/^\^/, '').replace(/\$$/, '')}\\s*`;
-}
-
-function kindField(field: KindField, state: FormState): Html | null {
-  const { label, hint, secret, optional, input, choices } = field;
-  const name = `config.${field.name}`;
-  const isStored = state.form.value(name)?.includes('***') === true;
-  const help: Part = [
-    hint,
-    isStored ? ' The stored value is never shown. Keep *** to keep it.' : '',
-  ];
-  const common = { name, label, state, help: hint === null && !isStored ? null : help };
-  if (input === 'generated') return null;
-  if (input === 'subscription') return hiddenField(name, state.form.value(name) ?? '');
-  if (input === 'choice')
-    return selectField({ ...common, choices: choices.map((value) => ({ value, label: value })) });
-  const isHidden = secret && input !== 'url';
-  return textField({
-    ...common,
-    type: isHidden
-      ? 'password'
-      : input === 'email' || input === 'url' || input === 'tel'
-        ? input
-        : 'text',
-    comesBack: true,
-    autocomplete: isHidden ? 'new-password' : 'off',
-    required: !optional,
-    ...(isStored || input === 'email' ? {} : { pattern: patternOf(field), title: hint ?? label }),
-  });
-}
-
 const delays = [0, 60, 300, 600, 900, 1_800, 3_600];
 const reminders = [0, 900, 1_800, 3_600, 14_400, 86_400];
-
-/** Shows the default, and the present value. */
-function secondsField(
-  name: string,
-  label: string,
-  usual: readonly number[],
-  words: (seconds: number) => string,
-  state: FormState,
-  help: Part,
-): Html {
-  const now = Number(state.form.value(name) ?? 0);
-  const all = [...new Set([...usual, ...(Number.isInteger(now) ? [now] : [])])].toSorted(
-    (a, b) => a - b,
-  );
-  return selectField({
-    name,
-    label,
-    state,
-    help,
-    choices: all.map((each) => ({ value: String(each), label: words(each) })),
-  });
-}
-
-const dayChoices = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
-
-function spanRow({ form }: FormState, at: number): Html {
-  const chosen = form.values(spanName(at, 'days[]'));
-  return html`
-    <div class="row">
-      <div class="row span-days" role="group" aria-label="Days, range ${at + 1}">
-        ${dayChoices.map(
-          (day, index) =>
-            html`
-              <label class="row">
-                <input
-                  type="checkbox"
-                  id="${boxId(spanName(at, 'days[]'), String(index + 1))}"
-                  name="${spanName(at, 'days[]')}"
-                  value="${index + 1}"${chosen.includes(String(index + 1)) && html` checked`}
-                >
-                <span>${day}</span>
-              </label>
-            `,
-        )}
-      </div>
-      <div class="row">
-        <label class="row span-time">
-          from <input
-            type="time"
-            name="${spanName(at, 'from')}"
-            value="${form.value(spanName(at, 'from')) ?? ''}"
-            aria-label="From, range ${at + 1}"
-          >
-        </label>
-        <label class="row span-time">
-          to <input
-            type="time"
-            name="${spanName(at, 'to')}"
-            value="${form.value(spanName(at, 'to')) ?? ''}"
-            aria-label="To, range ${at + 1}"
-          >
-        </label>
-      </div>
-    </div>
-  `;
-}
-
-function hoursFields(state: FormState, zone: string): Html {
-  const filled = spansIn(state.form).length;
-  const rows = Math.min(maxSpans, filled + 1);
-  return html`
-    ${fieldGroup({
-      name: 'hours',
-      label: 'Active hours',
-      state,
-      help: 'Empty: at any hour. Outside of them alerts are held, and sent at the next start if the outage is still open. 22:00–06:00 ends the next day.',
-      inside: html`
-        <div class="stack">${Array.from({ length: rows }, (_, at) => spanRow(state, at))}</div>
-        ${
-          rows < maxSpans &&
-          filled > 0 &&
-          html`
-            <button class="button" name="act" value="more" data-stays>Add hours</button>
-          `
-        }
-      `,
-    })}
-    ${textField({
-      name: 'hours.zone',
-      label: 'Time zone',
-      state,
-      autocomplete: 'off',
-      required: false,
-      placeholder: zone,
-      list: 'zones',
-    })}
-    <datalist id="zones">${zones.map(({ value }) => html`<option value="${value}">`)}</datalist>
-  `;
-}
-
-function coverFields(subject: EditedChannel, state: FormState): Html {
-  return html`
-    <div class="card stack">
-      <h2>Monitors</h2>
-      ${choiceField({
-        name: 'covers',
-        label: 'Alerts for',
-        state,
-        choices: [
-          { value: 'all', label: 'All monitors (including monitors added later)' },
-          { value: 'chosen', label: 'Selected groups and monitors' },
-        ],
-      })}
-      ${chosenFields(subject.choices, state, [
-        ...(subject.channel?.monitors ?? []),
-        ...(subject.channel?.groups ?? []),
-      ])}
-    </div>
-  `;
-}
-
-/** The browser's script adds its own values there, and they stay. */
-function fieldsOf(subject: EditedChannel, state: FormState): Part {
-  return isFillable(subject.kind)
-    ? subject.kind.fields.map((field) => kindField(field, state))
-    : html`
-      ${subject.kind.fields.map((field) => kindField(field, state))}
-      <p class="soft">Sends to the browser in which you added it.</p>
-    `;
-}
-
-function whoseField(
-  request: MembersRequest,
-  { channel }: EditedChannel,
-  state: FormState,
-): Html | null {
-  if (channel !== undefined) return null;
-  if (!mayManage(request))
-    return html`
-      ${hiddenField('personal', 'true')}
-      <p class="soft">This channel is yours. Owners and admins create team channels.</p>
-    `;
-  return choiceField({
-    name: 'personal',
-    label: 'Owner',
-    state,
-    choices: [
-      {
-        value: 'false',
-        label: 'Team',
-        help: 'Owners and admins manage it. It stays when you leave.',
-      },
-      { value: 'true', label: 'Only me', help: 'You manage it. It is deleted when you leave.' },
-    ],
-  });
-}
 
 /** The result of a test, beside the form that it was made from. */
 export function triedNotice({ verdict, status, class: kind, words, took_ms }: TestResult): Html {
@@ -241,32 +50,6 @@ export function triedNotice({ verdict, status, class: kind, words, took_ms }: Te
     `${verdict === 'refused' ? 'Test failed permanently' : 'Test not delivered'} ${answer}`,
     words === null ? undefined : `${capital(words)}.`,
   );
-}
-
-function trial(tried: TestResult | undefined): Html | null {
-  return tried === undefined
-    ? null
-    : html`<div data-trial id="trial" role="status">${triedNotice(tried)}</div>`;
-}
-
-function headOf({ kind, channel }: EditedChannel): Html {
-  return channel === undefined
-    ? heading({
-        sentence: `New ${kind.name} channel`,
-        below: kind.about,
-        trail: [
-          { href: '/alerts', name: 'Alerts' },
-          { href: '/alerts/new', name: 'New channel' },
-        ],
-      })
-    : heading({
-        sentence: html`Edit ${channel.name}`,
-        below: html`${kind.name}. ${kind.about}`,
-        trail: [
-          { href: '/alerts', name: 'Alerts' },
-          { href: `/alerts/${channel.id}`, name: channel.name },
-        ],
-      });
 }
 
 export function formPage(
@@ -374,6 +157,223 @@ export function formPage(
   });
 }
 
+function headOf({ kind, channel }: EditedChannel): Html {
+  return channel === undefined
+    ? heading({
+        sentence: `New ${kind.name} channel`,
+        below: kind.about,
+        trail: [
+          { href: '/alerts', name: 'Alerts' },
+          { href: '/alerts/new', name: 'New channel' },
+        ],
+      })
+    : heading({
+        sentence: html`Edit ${channel.name}`,
+        below: html`${kind.name}. ${kind.about}`,
+        trail: [
+          { href: '/alerts', name: 'Alerts' },
+          { href: `/alerts/${channel.id}`, name: channel.name },
+        ],
+      });
+}
+
+/** The browser's script adds its own values there, and they stay. */
+function fieldsOf(subject: EditedChannel, state: FormState): Part {
+  return isFillable(subject.kind)
+    ? subject.kind.fields.map((field) => kindField(field, state))
+    : html`
+      ${subject.kind.fields.map((field) => kindField(field, state))}
+      <p class="soft">Sends to the browser in which you added it.</p>
+    `;
+}
+
+type KindField = Kind['fields'][number];
+
+function kindField(field: KindField, state: FormState): Html | null {
+  const { label, hint, secret, optional, input, choices } = field;
+  const name = `config.${field.name}`;
+  const isStored = state.form.value(name)?.includes('***') === true;
+  const help: Part = [
+    hint,
+    isStored ? ' The stored value is never shown. Keep *** to keep it.' : '',
+  ];
+  const common = { name, label, state, help: hint === null && !isStored ? null : help };
+  if (input === 'generated') return null;
+  if (input === 'subscription') return hiddenField(name, state.form.value(name) ?? '');
+  if (input === 'choice')
+    return selectField({ ...common, choices: choices.map((value) => ({ value, label: value })) });
+  const isHidden = secret && input !== 'url';
+  return textField({
+    ...common,
+    type: isHidden
+      ? 'password'
+      : input === 'email' || input === 'url' || input === 'tel'
+        ? input
+        : 'text',
+    comesBack: true,
+    autocomplete: isHidden ? 'new-password' : 'off',
+    required: !optional,
+    ...(isStored || input === 'email' ? {} : { pattern: patternOf(field), title: hint ?? label }),
+  });
+}
+
+/** Matches the whole value; surrounding white space is trimmed before it is read. */
+function patternOf({ pattern }: KindField): string {
+  return `\\s*${pattern.replace(/^\^/, '').replace(/\$$/, '')}\\s*`;
+}
+
+function whoseField(
+  request: MembersRequest,
+  { channel }: EditedChannel,
+  state: FormState,
+): Html | null {
+  if (channel !== undefined) return null;
+  if (!mayManage(request))
+    return html`
+      ${hiddenField('personal', 'true')}
+      <p class="soft">This channel is yours. Owners and admins create team channels.</p>
+    `;
+  return choiceField({
+    name: 'personal',
+    label: 'Owner',
+    state,
+    choices: [
+      {
+        value: 'false',
+        label: 'Team',
+        help: 'Owners and admins manage it. It stays when you leave.',
+      },
+      { value: 'true', label: 'Only me', help: 'You manage it. It is deleted when you leave.' },
+    ],
+  });
+}
+
+function coverFields(subject: EditedChannel, state: FormState): Html {
+  return html`
+    <div class="card stack">
+      <h2>Monitors</h2>
+      ${choiceField({
+        name: 'covers',
+        label: 'Alerts for',
+        state,
+        choices: [
+          { value: 'all', label: 'All monitors (including monitors added later)' },
+          { value: 'chosen', label: 'Selected groups and monitors' },
+        ],
+      })}
+      ${chosenFields(subject.choices, state, [
+        ...(subject.channel?.monitors ?? []),
+        ...(subject.channel?.groups ?? []),
+      ])}
+    </div>
+  `;
+}
+
+/** Shows the default, and the present value. */
+function secondsField(
+  name: string,
+  label: string,
+  usual: readonly number[],
+  words: (seconds: number) => string,
+  state: FormState,
+  help: Part,
+): Html {
+  const now = Number(state.form.value(name) ?? 0);
+  const all = [...new Set([...usual, ...(Number.isInteger(now) ? [now] : [])])].toSorted(
+    (a, b) => a - b,
+  );
+  return selectField({
+    name,
+    label,
+    state,
+    help,
+    choices: all.map((each) => ({ value: String(each), label: words(each) })),
+  });
+}
+
+function hoursFields(state: FormState, zone: string): Html {
+  const filled = spansIn(state.form).length;
+  const rows = Math.min(maxSpans, filled + 1);
+  return html`
+    ${fieldGroup({
+      name: 'hours',
+      label: 'Active hours',
+      state,
+      help: 'Empty: at any hour. Outside of them alerts are held, and sent at the next start if the outage is still open. 22:00–06:00 ends the next day.',
+      inside: html`
+        <div class="stack">${Array.from({ length: rows }, (_, at) => spanRow(state, at))}</div>
+        ${
+          rows < maxSpans &&
+          filled > 0 &&
+          html`
+            <button class="button" name="act" value="more" data-stays>Add hours</button>
+          `
+        }
+      `,
+    })}
+    ${textField({
+      name: 'hours.zone',
+      label: 'Time zone',
+      state,
+      autocomplete: 'off',
+      required: false,
+      placeholder: zone,
+      list: 'zones',
+    })}
+    <datalist id="zones">${zones.map(({ value }) => html`<option value="${value}">`)}</datalist>
+  `;
+}
+
+const dayChoices = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+
+function spanRow({ form }: FormState, at: number): Html {
+  const chosen = form.values(spanName(at, 'days[]'));
+  return html`
+    <div class="row">
+      <div class="row span-days" role="group" aria-label="Days, range ${at + 1}">
+        ${dayChoices.map(
+          (day, index) =>
+            html`
+              <label class="row">
+                <input
+                  type="checkbox"
+                  id="${boxId(spanName(at, 'days[]'), String(index + 1))}"
+                  name="${spanName(at, 'days[]')}"
+                  value="${index + 1}"${chosen.includes(String(index + 1)) && html` checked`}
+                >
+                <span>${day}</span>
+              </label>
+            `,
+        )}
+      </div>
+      <div class="row">
+        <label class="row span-time">
+          from <input
+            type="time"
+            name="${spanName(at, 'from')}"
+            value="${form.value(spanName(at, 'from')) ?? ''}"
+            aria-label="From, range ${at + 1}"
+          >
+        </label>
+        <label class="row span-time">
+          to <input
+            type="time"
+            name="${spanName(at, 'to')}"
+            value="${form.value(spanName(at, 'to')) ?? ''}"
+            aria-label="To, range ${at + 1}"
+          >
+        </label>
+      </div>
+    </div>
+  `;
+}
+
+function trial(tried: TestResult | undefined): Html | null {
+  return tried === undefined
+    ? null
+    : html`<div data-trial id="trial" role="status">${triedNotice(tried)}</div>`;
+}
+
 /**
  * The kind comes first, because the fields follow from it. A kind that needs the browser's own
  * values has a page of its own.
@@ -384,6 +384,24 @@ export function isFillable({ fields }: Kind): boolean {
 
 /** How many kinds, from the first, most people use. */
 const popular = 6;
+
+export function kindPage(kinds: readonly Kind[]): PageAnswer {
+  return show({
+    title: 'New channel',
+    place: 'alerts',
+    main: html`
+      ${heading({
+        sentence: 'New channel',
+        below: 'Choose how alerts reach you. You can send a test before you save.',
+        trail: [{ href: '/alerts', name: 'Alerts' }],
+      })}
+      <h2>Popular</h2>
+      ${kindList(kinds.slice(0, popular))}
+      <h2>More</h2>
+      ${kindList(kinds.slice(popular))}
+    `,
+  });
+}
 
 function kindList(kinds: readonly Kind[]): Html {
   return html`
@@ -408,22 +426,4 @@ function kindList(kinds: readonly Kind[]): Html {
     )}
   </ul>
 `;
-}
-
-export function kindPage(kinds: readonly Kind[]): PageAnswer {
-  return show({
-    title: 'New channel',
-    place: 'alerts',
-    main: html`
-      ${heading({
-        sentence: 'New channel',
-        below: 'Choose how alerts reach you. You can send a test before you save.',
-        trail: [{ href: '/alerts', name: 'Alerts' }],
-      })}
-      <h2>Popular</h2>
-      ${kindList(kinds.slice(0, popular))}
-      <h2>More</h2>
-      ${kindList(kinds.slice(popular))}
-    `,
-  });
 }

@@ -5,8 +5,6 @@ import type { Channel, Kind } from './parts.ts';
 
 /** Converts between the form of a channel and the input of its operations. */
 
-type Hours = InputOf<typeof createChannel>['hours'];
-
 /** The operation's limit of time spans. */
 export const maxSpans = 21;
 
@@ -17,14 +15,6 @@ export function spanName(at: number, part: 'days[]' | 'from' | 'to'): string {
 /** A browser's time field cannot show 24:00: the end of a day is the beginning of the next. */
 const [endOfDay, midnight] = ['24:00', '00:00'];
 
-function spanAt({ value, values }: Form, at: number) {
-  return {
-    days: values(spanName(at, 'days[]')).filter((day) => day !== ''),
-    from: value(spanName(at, 'from')) ?? '',
-    to: value(spanName(at, 'to')) ?? '',
-  };
-}
-
 /** The spans with at least one value. */
 export function spansIn(form: Form): readonly ReturnType<typeof spanAt>[] {
   return Array.from({ length: maxSpans }, (_, at) => spanAt(form, at)).filter(
@@ -32,15 +22,11 @@ export function spansIn(form: Form): readonly ReturnType<typeof spanAt>[] {
   );
 }
 
-/** A span without days means every day; without any span, notifications go out at any hour. */
-function hoursFrom(form: Form): Hours {
+function spanAt({ value, values }: Form, at: number) {
   return {
-    zone: form.value('hours.zone')?.trim() || null,
-    spans: spansIn(form).map(({ days, from, to }) => ({
-      days: (days.length === 0 ? ['1', '2', '3', '4', '5', '6', '7'] : days).map(Number),
-      from,
-      to: to === midnight ? endOfDay : to,
-    })),
+    days: values(spanName(at, 'days[]')).filter((day) => day !== ''),
+    from: value(spanName(at, 'from')) ?? '',
+    to: value(spanName(at, 'to')) ?? '',
   };
 }
 
@@ -55,10 +41,6 @@ export function configIn(form: Form, { fields }: Kind): Readonly<Record<string, 
   );
 }
 
-function idsIn(form: Form, name: string): string[] {
-  return form.values(`${name}[]`).filter((id) => id !== '');
-}
-
 /** The input of both creating and updating. */
 export function inputIn(form: Form, kind: Kind) {
   return {
@@ -71,6 +53,24 @@ export function inputIn(form: Form, kind: Kind) {
     reminder_s: form.value('reminder_s') ?? '0',
     ...(form.value('warnings') === undefined ? {} : { warnings: form.value('warnings') }),
     hours: hoursFrom(form),
+  };
+}
+
+function idsIn(form: Form, name: string): string[] {
+  return form.values(`${name}[]`).filter((id) => id !== '');
+}
+
+type Hours = InputOf<typeof createChannel>['hours'];
+
+/** A span without days means every day; without any span, notifications go out at any hour. */
+function hoursFrom(form: Form): Hours {
+  return {
+    zone: form.value('hours.zone')?.trim() || null,
+    spans: spansIn(form).map(({ days, from, to }) => ({
+      days: (days.length === 0 ? ['1', '2', '3', '4', '5', '6', '7'] : days).map(Number),
+      from,
+      to: to === midnight ? endOfDay : to,
+    })),
   };
 }
 

@@ -24,6 +24,31 @@ const headers = {
   'x-robots-tag': 'noindex',
 };
 
+/** `/a/`: the short form, in an SMS. */
+const acknowledgePaths = ['/acknowledge/:secret', '/a/:secret'] as const;
+
+const unsubscribePage: Page = {
+  method: 'GET',
+  path: '/unsubscribe/:secret',
+  needs: 'nobody',
+  answer: ({ askAsVisitor, path }) =>
+    orDeadLink(async () => {
+      const { organisation, address } = await askAsVisitor(showUnsubscribing, {
+        secret: path.secret,
+      });
+      return card(
+        'Unsubscribe',
+        'Unsubscribe from these alerts?',
+        words(
+          html`
+            <b>${address}</b> gets no more alerts from ${organisation}. Its owners are notified.
+          `,
+        ),
+        button('Unsubscribe'),
+      );
+    }),
+};
+
 function card(title: string, sentence: string, ...parts: readonly Html[]): PageAnswer {
   return entryPage(title, entryCard(sentence, ...parts), { headers });
 }
@@ -38,20 +63,96 @@ function button(label: string): Html {
   `;
 }
 
-/** The way on, for whoever can sign in. */
-function seeIncident([incident, ...more]: readonly string[]): Html {
-  return html`
-  <p class="actions">
-    ${linkButton(
-      incident === undefined || more.length > 0 ? '/incidents' : `/incidents/${incident}`,
-      incident !== undefined && more.length > 0 ? 'See the incidents' : 'See the incident',
-    )}
-  </p>
-`;
+const unsubscribed: Page = {
+  method: 'POST',
+  path: '/unsubscribe/:secret',
+  needs: 'nobody',
+  fromAnywhere: true,
+  answer: ({ askAsVisitor, path }) =>
+    orDeadLink(async () => {
+      const { address } = await askAsVisitor(unsubscribe, { secret: path.secret });
+      return card(
+        'Unsubscribed',
+        'Unsubscribed',
+        words(html`<b>${address}</b> gets no more of these alerts.`),
+      );
+    }),
+};
+
+const confirmPage: Page = {
+  method: 'GET',
+  path: '/confirm-channel/:secret',
+  needs: 'nobody',
+  answer: ({ askAsVisitor, path }) =>
+    unlessTooOld(async () => {
+      const { organisation, address, said } = await askAsVisitor(showConfirmation, {
+        secret: path.secret,
+      });
+      if (said) return saidYes(address);
+      return card(
+        'Alerts to this address',
+        'Get alerts at this address?',
+        words(
+          html`
+            <b>${organisation}</b> wants to alert <b>${address}</b> when one of its monitors goes
+            down, and when it is up again. Nothing is sent unless you confirm.
+          `,
+        ),
+        button('Confirm alerts'),
+      );
+    }),
+};
+
+/** For an expired confirmation link: says how to get another, and from whom. */
+function unlessTooOld(answer: () => Promise<PageAnswer>): Promise<PageAnswer> {
+  return orDeadLink(
+    answer,
+    entryPage(
+      'Link expired',
+      entryCard(
+        'This link has expired',
+        words(
+          'It is older than a day, a newer mail replaced it, or the channel was deleted. You get no alerts from it.',
+        ),
+        words('The person who added you can send another mail, on the page of the channel.'),
+      ),
+      { headers, status: 404 },
+    ),
+  );
 }
 
-/** `/a/`: the short form, in an SMS. */
-const acknowledgePaths = ['/acknowledge/:secret', '/a/:secret'] as const;
+function saidYes(address: string): PageAnswer {
+  return card(
+    'Alerts to this address',
+    'Already confirmed',
+    words(html`<b>${address}</b> gets alerts. Every alert has a link to unsubscribe.`),
+  );
+}
+
+const confirm: Page = {
+  method: 'POST',
+  path: '/confirm-channel/:secret',
+  needs: 'nobody',
+  answer: ({ askAsVisitor, path }) =>
+    unlessTooOld(async () => {
+      const { address, said } = await askAsVisitor(showConfirmation, { secret: path.secret });
+      if (said) return saidYes(address);
+      const { name } = await askAsVisitor(confirmChannel, { secret: path.secret });
+      return card(
+        'Alerts to this address',
+        'Confirmed',
+        words(html`<b>${name}</b> now gets alerts. Every alert has a link to unsubscribe.`),
+      );
+    }),
+};
+
+export const alertLinkPages: readonly Page[] = [
+  ...acknowledgePaths.flatMap((path) => [acknowledgePage(path), acknowledge(path)]),
+  unsubscribePage,
+  unsubscribed,
+  confirmPage,
+  confirm,
+];
 
 function acknowledgePage(path: string): Page {
   return {
@@ -87,6 +188,18 @@ function acknowledgePage(path: string): Page {
   };
 }
 
+/** The way on, for whoever can sign in. */
+function seeIncident([incident, ...more]: readonly string[]): Html {
+  return html`
+  <p class="actions">
+    ${linkButton(
+      incident === undefined || more.length > 0 ? '/incidents' : `/incidents/${incident}`,
+      incident !== undefined && more.length > 0 ? 'See the incidents' : 'See the incident',
+    )}
+  </p>
+`;
+}
+
 function acknowledge(path: string): Page {
   return {
     method: 'POST',
@@ -108,116 +221,3 @@ function acknowledge(path: string): Page {
       }),
   };
 }
-
-const unsubscribePage: Page = {
-  method: 'GET',
-  path: '/unsubscribe/:secret',
-  needs: 'nobody',
-  answer: ({ askAsVisitor, path }) =>
-    orDeadLink(async () => {
-      const { organisation, address } = await askAsVisitor(showUnsubscribing, {
-        secret: path.secret,
-      });
-      return card(
-        'Unsubscribe',
-        'Unsubscribe from these alerts?',
-        words(
-          html`
-            <b>${address}</b> gets no more alerts from ${organisation}. Its owners are notified.
-          `,
-        ),
-        button('Unsubscribe'),
-      );
-    }),
-};
-
-const unsubscribed: Page = {
-  method: 'POST',
-  path: '/unsubscribe/:secret',
-  needs: 'nobody',
-  fromAnywhere: true,
-  answer: ({ askAsVisitor, path }) =>
-    orDeadLink(async () => {
-      const { address } = await askAsVisitor(unsubscribe, { secret: path.secret });
-      return card(
-        'Unsubscribed',
-        'Unsubscribed',
-        words(html`<b>${address}</b> gets no more of these alerts.`),
-      );
-    }),
-};
-
-/** For an expired confirmation link: says how to get another, and from whom. */
-function unlessTooOld(answer: () => Promise<PageAnswer>): Promise<PageAnswer> {
-  return orDeadLink(
-    answer,
-    entryPage(
-      'Link expired',
-      entryCard(
-        'This link has expired',
-        words(
-          'It is older than a day, a newer mail replaced it, or the channel was deleted. You get no alerts from it.',
-        ),
-        words('The person who added you can send another mail, on the page of the channel.'),
-      ),
-      { headers, status: 404 },
-    ),
-  );
-}
-
-function saidYes(address: string): PageAnswer {
-  return card(
-    'Alerts to this address',
-    'Already confirmed',
-    words(html`<b>${address}</b> gets alerts. Every alert has a link to unsubscribe.`),
-  );
-}
-
-const confirmPage: Page = {
-  method: 'GET',
-  path: '/confirm-channel/:secret',
-  needs: 'nobody',
-  answer: ({ askAsVisitor, path }) =>
-    unlessTooOld(async () => {
-      const { organisation, address, said } = await askAsVisitor(showConfirmation, {
-        secret: path.secret,
-      });
-      if (said) return saidYes(address);
-      return card(
-        'Alerts to this address',
-        'Get alerts at this address?',
-        words(
-          html`
-            <b>${organisation}</b> wants to alert <b>${address}</b> when one of its monitors goes
-            down, and when it is up again. Nothing is sent unless you confirm.
-          `,
-        ),
-        button('Confirm alerts'),
-      );
-    }),
-};
-
-const confirm: Page = {
-  method: 'POST',
-  path: '/confirm-channel/:secret',
-  needs: 'nobody',
-  answer: ({ askAsVisitor, path }) =>
-    unlessTooOld(async () => {
-      const { address, said } = await askAsVisitor(showConfirmation, { secret: path.secret });
-      if (said) return saidYes(address);
-      const { name } = await askAsVisitor(confirmChannel, { secret: path.secret });
-      return card(
-        'Alerts to this address',
-        'Confirmed',
-        words(html`<b>${name}</b> now gets alerts. Every alert has a link to unsubscribe.`),
-      );
-    }),
-};
-
-export const alertLinkPages: readonly Page[] = [
-  ...acknowledgePaths.flatMap((path) => [acknowledgePage(path), acknowledge(path)]),
-  unsubscribePage,
-  unsubscribed,
-  confirmPage,
-  confirm,
-];

@@ -21,109 +21,6 @@ import {
 } from './parts.ts';
 import { mailMissingNotice } from './recipients.ts';
 
-type Kinds = OutputOf<typeof listChannelKinds>;
-
-function rowOf(channel: Channel, { items: kinds, mail }: Kinds, { times }: MembersRequest): Html {
-  const { id, name, kind, owner, hours, delay_s, p95_ms, last_delivered_at, failure } = channel;
-  const where = whereOf(channel, kinds);
-  const isWell = ['up', 'pending', 'paused'].includes(channelStateOf(channel, mail).state);
-  return html`
-    <tr id="channel-${id}" data-row>
-      <td data-label="State">
-        <span>
-          ${channelMark(channel, mail)}
-          ${!isWell && failure !== null && html`<span class="note">${capital(failure)}</span>`}
-        </span>
-      </td>
-      <td data-label="Channel">
-        <span>
-          <a class="row-link" href="/alerts/${id}">${name}</a>
-          <span class="note">
-            ${kindName(kinds, kind)}
-            ${
-              where !== undefined &&
-              where !== name &&
-              html`${' '}<span class="softer">·</span> ${where}`
-            }
-          </span>
-        </span>
-      </td>
-      <td data-label="Monitors">${capital(coversText(channel))}</td>
-      <td data-label="Notify">${capital(delayText(delay_s))}${hours !== null && ', in active hours'}</td>
-      <td data-label="Owner">${owner ?? 'Team'}</td>
-      <td data-label="p95 delivery" class="number">${p95Text(p95_ms)}</td>
-      <td data-label="Last delivered" class="number">
-        ${last_delivered_at === null ? '–' : times.ago(last_delivered_at)}
-      </td>
-    </tr>
-  `;
-}
-
-function sentenceOf(items: readonly Channel[], isMore: boolean, mail: boolean): string {
-  const failing = items.filter((each) => channelStateOf(each, mail).state === 'down');
-  const [first] = failing;
-  if (first)
-    return failing.length === 1
-      ? `${first.name} cannot deliver alerts`
-      : `${failing.length} channels cannot deliver alerts`;
-  const able = items.filter((each) => ['up', 'pending'].includes(channelStateOf(each, mail).state));
-  if (able.length === 0) return 'Nobody is notified of outages';
-  if (isMore) return `More than ${able.length} channels receive alerts`;
-  return able.length === 1
-    ? 'One channel receives alerts'
-    : `${able.length} channels receive alerts`;
-}
-
-/** Shown before there is any channel: one sentence and one form. */
-function beginning({ may, signedIn }: MembersRequest, mail: boolean): Html {
-  const sentence = 'Nobody is notified of outages yet';
-  if (!may(createChannel))
-    return heading({
-      sentence,
-      below: 'Members with write access can add the first channel.',
-    });
-  const state = freshForm(formOf({ address: signedIn.person.email }));
-  return html`
-    ${!mail && mailMissingNotice}
-    ${heading({
-      sentence,
-      below: 'Choose where alerts go. You can send a test before you save.',
-    })}
-    <form class="card begin" action="/alerts/new">
-      ${hiddenField('kind', 'email')}
-      ${textField({
-        name: 'address',
-        label: 'E-mail address',
-        type: 'email',
-        state,
-        autocomplete: 'email',
-        required: true,
-        autofocus: true,
-      })}
-      <button class="button button-main">Continue</button>
-    </form>
-    <p class="soft">Or choose <a href="/alerts/new">another kind</a>: chat, phone, pager, webhook.</p>
-  `;
-}
-
-async function muteForm({ ask, may }: MembersRequest): Promise<Html | null> {
-  if (!may(muteAlerts) || (await ask(showFrame)).mute.until !== null) return null;
-  return html`
-    <section class="notice row">
-      <div>
-        <h2>Mute alerts</h2>
-        <p class="soft">
-          Alerts are held, and sent when the mute ends if the outage is still open. Every page shows
-          that alerts are muted.
-        </p>
-      </div>
-      <form method="post" action="/alerts/mute">
-        <button class="button" name="minutes" value="60">${icon('pause')}Mute all for 1 h</button>
-      </form>
-    </section>
-  `;
-}
-
 /** Who is notified, and how well that works. */
 export const channelsPage: Page = {
   method: 'GET',
@@ -184,6 +81,109 @@ export const channelsPage: Page = {
     });
   },
 };
+
+async function muteForm({ ask, may }: MembersRequest): Promise<Html | null> {
+  if (!may(muteAlerts) || (await ask(showFrame)).mute.until !== null) return null;
+  return html`
+    <section class="notice row">
+      <div>
+        <h2>Mute alerts</h2>
+        <p class="soft">
+          Alerts are held, and sent when the mute ends if the outage is still open. Every page shows
+          that alerts are muted.
+        </p>
+      </div>
+      <form method="post" action="/alerts/mute">
+        <button class="button" name="minutes" value="60">${icon('pause')}Mute all for 1 h</button>
+      </form>
+    </section>
+  `;
+}
+
+/** Shown before there is any channel: one sentence and one form. */
+function beginning({ may, signedIn }: MembersRequest, mail: boolean): Html {
+  const sentence = 'Nobody is notified of outages yet';
+  if (!may(createChannel))
+    return heading({
+      sentence,
+      below: 'Members with write access can add the first channel.',
+    });
+  const state = freshForm(formOf({ address: signedIn.person.email }));
+  return html`
+    ${!mail && mailMissingNotice}
+    ${heading({
+      sentence,
+      below: 'Choose where alerts go. You can send a test before you save.',
+    })}
+    <form class="card begin" action="/alerts/new">
+      ${hiddenField('kind', 'email')}
+      ${textField({
+        name: 'address',
+        label: 'E-mail address',
+        type: 'email',
+        state,
+        autocomplete: 'email',
+        required: true,
+        autofocus: true,
+      })}
+      <button class="button button-main">Continue</button>
+    </form>
+    <p class="soft">Or choose <a href="/alerts/new">another kind</a>: chat, phone, pager, webhook.</p>
+  `;
+}
+
+function sentenceOf(items: readonly Channel[], isMore: boolean, mail: boolean): string {
+  const failing = items.filter((each) => channelStateOf(each, mail).state === 'down');
+  const [first] = failing;
+  if (first)
+    return failing.length === 1
+      ? `${first.name} cannot deliver alerts`
+      : `${failing.length} channels cannot deliver alerts`;
+  const able = items.filter((each) => ['up', 'pending'].includes(channelStateOf(each, mail).state));
+  if (able.length === 0) return 'Nobody is notified of outages';
+  if (isMore) return `More than ${able.length} channels receive alerts`;
+  return able.length === 1
+    ? 'One channel receives alerts'
+    : `${able.length} channels receive alerts`;
+}
+
+type Kinds = OutputOf<typeof listChannelKinds>;
+
+function rowOf(channel: Channel, { items: kinds, mail }: Kinds, { times }: MembersRequest): Html {
+  const { id, name, kind, owner, hours, delay_s, p95_ms, last_delivered_at, failure } = channel;
+  const where = whereOf(channel, kinds);
+  const isWell = ['up', 'pending', 'paused'].includes(channelStateOf(channel, mail).state);
+  return html`
+    <tr id="channel-${id}" data-row>
+      <td data-label="State">
+        <span>
+          ${channelMark(channel, mail)}
+          ${!isWell && failure !== null && html`<span class="note">${capital(failure)}</span>`}
+        </span>
+      </td>
+      <td data-label="Channel">
+        <span>
+          <a class="row-link" href="/alerts/${id}">${name}</a>
+          <span class="note">
+            ${kindName(kinds, kind)}
+            ${
+              where !== undefined &&
+              where !== name &&
+              html`${' '}<span class="softer">·</span> ${where}`
+            }
+          </span>
+        </span>
+      </td>
+      <td data-label="Monitors">${capital(coversText(channel))}</td>
+      <td data-label="Notify">${capital(delayText(delay_s))}${hours !== null && ', in active hours'}</td>
+      <td data-label="Owner">${owner ?? 'Team'}</td>
+      <td data-label="p95 delivery" class="number">${p95Text(p95_ms)}</td>
+      <td data-label="Last delivered" class="number">
+        ${last_delivered_at === null ? '–' : times.ago(last_delivered_at)}
+      </td>
+    </tr>
+  `;
+}
 
 export const mute: Page = {
   method: 'POST',

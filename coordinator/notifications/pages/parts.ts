@@ -72,10 +72,6 @@ export function whereOf({ kind, config }: Channel, kinds: readonly Kind[]): stri
   return typeof shown === 'string' ? shown : undefined;
 }
 
-function counted(count: number, one: string): string {
-  return count === 1 ? `1 ${one}` : `${count} ${one}s`;
-}
-
 export function coversText({ covers, monitors, groups }: Channel): string {
   if (covers === 'all') return 'all monitors';
   const parts = [
@@ -83,6 +79,10 @@ export function coversText({ covers, monitors, groups }: Channel): string {
     ...(monitors.length > 0 ? [counted(monitors.length, 'monitor')] : []),
   ];
   return parts.length === 0 ? 'no monitors yet' : parts.join(' and ');
+}
+
+function counted(count: number, one: string): string {
+  return count === 1 ? `1 ${one}` : `${count} ${one}s`;
 }
 
 /** The time from the moment that nothing held a message until it was accepted. */
@@ -95,6 +95,12 @@ export function delayText(delay_s: number): string {
   return delay_s === 0 ? 'immediately' : `after ${durationText(delay_s * 1_000)}`;
 }
 
+export function hoursText({ hours }: Channel): string {
+  return hours === null
+    ? 'at any hour'
+    : `${hours.spans.map(({ days, from, to }) => `${daysText(days)} ${from}–${to}`).join('; ')} (${hours.zone ?? 'UTC'})`;
+}
+
 const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
 /** `Mon–Fri`, `Mon, Wed`. */
@@ -104,12 +110,6 @@ function daysText(days: readonly number[]): string {
   return days.length > 2 && last - first === days.length - 1
     ? `${name(first)}–${name(last)}`
     : days.map(name).join(', ');
-}
-
-export function hoursText({ hours }: Channel): string {
-  return hours === null
-    ? 'at any hour'
-    : `${hours.spans.map(({ days, from, to }) => `${daysText(days)} ${from}–${to}`).join('; ')} (${hours.zone ?? 'UTC'})`;
 }
 
 export function mayManage({ may }: MembersRequest): boolean {
@@ -200,29 +200,6 @@ export function answerText({ status, class: kind }: Pick<Attempt, 'status' | 'cl
     : `${kind === 'mail' ? 'SMTP' : 'HTTP'} ${status}`;
 }
 
-function answersOf({ attempts, words }: Message): Part {
-  if (attempts.length === 0) return '–';
-  const last = attempts.at(-1);
-  const count =
-    attempts.length > 3 && html`<span class="softer">${attempts.length} attempts, last: </span>`;
-  const shown = joined(
-    attempts.slice(-3).map((each) => html`<span class="answer">${answerText(each)}</span>`),
-    ', ',
-  );
-  return html`
-    ${count}
-    ${shown}
-    ${last?.verdict !== 'delivered' && words !== null && html`<span class="note">${words}</span>`}
-  `;
-}
-
-/** From due to accepted. */
-function latencyOf({ state, due_at, settled_at }: Message): string {
-  return state === 'delivered' && settled_at !== null
-    ? durationText(Date.parse(settled_at) - Date.parse(due_at))
-    : '–';
-}
-
 export function messageTable(channel: string, messages: readonly Message[], times: Times): Html {
   return html`
     <div class="table-card">
@@ -257,6 +234,29 @@ export function messageTable(channel: string, messages: readonly Message[], time
       </table>
     </div>
   `;
+}
+
+function answersOf({ attempts, words }: Message): Part {
+  if (attempts.length === 0) return '–';
+  const last = attempts.at(-1);
+  const count =
+    attempts.length > 3 && html`<span class="softer">${attempts.length} attempts, last: </span>`;
+  const shown = joined(
+    attempts.slice(-3).map((each) => html`<span class="answer">${answerText(each)}</span>`),
+    ', ',
+  );
+  return html`
+    ${count}
+    ${shown}
+    ${last?.verdict !== 'delivered' && words !== null && html`<span class="note">${words}</span>`}
+  `;
+}
+
+/** From due to accepted. */
+function latencyOf({ state, due_at, settled_at }: Message): string {
+  return state === 'delivered' && settled_at !== null
+    ? durationText(Date.parse(settled_at) - Date.parse(due_at))
+    : '–';
 }
 
 export function attemptTable({ attempts }: Message, times: Times): Html {
@@ -302,69 +302,6 @@ export function attemptTable({ attempts }: Message, times: Times): Html {
 
 /** Why was I notified, or why not (rule 40): for every channel, step by step. */
 export type Explained = OutputOf<typeof explainNotifications>;
-type NotifiedChannel = Explained['channels'][number];
-
-/** Later than a person would wait for. */
-const lateMs = 60_000;
-
-function mark({ outcome, took_ms }: NotifiedChannel): Html {
-  if (outcome === 'waiting') return stateMark('pending', 'Waiting');
-  if (outcome !== 'notified') return stateMark('unknown', 'Not notified', 'none');
-  if (took_ms === null) return stateMark('up', 'Delivered');
-  return took_ms > lateMs
-    ? stateMark('verifying', `Delivered late, in ${durationText(took_ms)}`)
-    : stateMark('up', `Delivered in ${durationText(took_ms)}`);
-}
-
-function channelStory(channel: NotifiedChannel, times: Times): Html {
-  const { channel: id, name, deleted, lines } = channel;
-  return html`
-    <details class="why-channel" id="why-${id}">
-      <summary>${icon('next')}<span class="why-name">${name}</span>${mark(channel)}</summary>
-      <div class="stack why-steps">
-        ${alertLines(lines, times)}
-        ${
-          deleted === null
-            ? html`<p><a href="/alerts/${id}">Channel and messages</a></p>`
-            : html`<p class="soft">Deleted ${times.ago(deleted)}.</p>`
-        }
-      </div>
-    </details>
-  `;
-}
-
-function sentenceOf(channels: readonly NotifiedChannel[]): string {
-  const told = channels.filter(({ outcome }) => outcome === 'notified');
-  const waiting = channels.filter(({ outcome }) => outcome === 'waiting').length;
-  const [only] = told;
-  const first =
-    only === undefined
-      ? 'Nobody was notified.'
-      : told.length === 1
-        ? `${only.name} was notified.`
-        : `${told.length} channels were notified.`;
-  return waiting === 0
-    ? first
-    : `${first} ${waiting === 1 ? 'One more is' : `${waiting} more are`} notified later if the outage is still open.`;
-}
-
-function lastResort({ last_resort }: Explained, times: Times): Html | null {
-  return (
-    last_resort &&
-    notice(
-      'down',
-      'No channel delivered the alert within 2 min, so the owners were mailed',
-      html`
-      ${times.moment(last_resort.at)}
-      ${
-        last_resort.mailed.length > 0
-          ? html`: ${joined(last_resort.mailed, ', ')}`
-          : ', but e-mail is not set up'
-      }.
-    `,
-    )
-  );
-}
 
 export function notificationReason(explained: Explained, times: Times): Html {
   const { channels } = explained;
@@ -385,4 +322,68 @@ export function notificationReason(explained: Explained, times: Times): Html {
       }
     </section>
   `;
+}
+
+function lastResort({ last_resort }: Explained, times: Times): Html | null {
+  return (
+    last_resort &&
+    notice(
+      'down',
+      'No channel delivered the alert within 2 min, so the owners were mailed',
+      html`
+      ${times.moment(last_resort.at)}
+      ${
+        last_resort.mailed.length > 0
+          ? html`: ${joined(last_resort.mailed, ', ')}`
+          : ', but e-mail is not set up'
+      }.
+    `,
+    )
+  );
+}
+
+type NotifiedChannel = Explained['channels'][number];
+
+function sentenceOf(channels: readonly NotifiedChannel[]): string {
+  const told = channels.filter(({ outcome }) => outcome === 'notified');
+  const waiting = channels.filter(({ outcome }) => outcome === 'waiting').length;
+  const [only] = told;
+  const first =
+    only === undefined
+      ? 'Nobody was notified.'
+      : told.length === 1
+        ? `${only.name} was notified.`
+        : `${told.length} channels were notified.`;
+  return waiting === 0
+    ? first
+    : `${first} ${waiting === 1 ? 'One more is' : `${waiting} more are`} notified later if the outage is still open.`;
+}
+
+function channelStory(channel: NotifiedChannel, times: Times): Html {
+  const { channel: id, name, deleted, lines } = channel;
+  return html`
+    <details class="why-channel" id="why-${id}">
+      <summary>${icon('next')}<span class="why-name">${name}</span>${mark(channel)}</summary>
+      <div class="stack why-steps">
+        ${alertLines(lines, times)}
+        ${
+          deleted === null
+            ? html`<p><a href="/alerts/${id}">Channel and messages</a></p>`
+            : html`<p class="soft">Deleted ${times.ago(deleted)}.</p>`
+        }
+      </div>
+    </details>
+  `;
+}
+
+/** Later than a person would wait for. */
+const lateMs = 60_000;
+
+function mark({ outcome, took_ms }: NotifiedChannel): Html {
+  if (outcome === 'waiting') return stateMark('pending', 'Waiting');
+  if (outcome !== 'notified') return stateMark('unknown', 'Not notified', 'none');
+  if (took_ms === null) return stateMark('up', 'Delivered');
+  return took_ms > lateMs
+    ? stateMark('verifying', `Delivered late, in ${durationText(took_ms)}`)
+    : stateMark('up', `Delivered in ${durationText(took_ms)}`);
 }

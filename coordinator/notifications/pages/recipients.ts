@@ -14,23 +14,6 @@ const shutWords: Readonly<Record<string, string>> = {
   mail_missing: mailMissingWords,
 };
 
-const shutStates: Readonly<Record<string, State>> = { off: 'paused', mail_missing: 'down' };
-
-function rowOf({ channel, name, owner, delay_s, shut }: Recipient): Html {
-  return html`
-    <li>
-      <a href="/alerts/${channel}">${name}</a> <span class="soft">
-        ${delayText(delay_s)}
-        ${owner !== null && `, ${owner}`}
-      </span>
-      ${
-        shut !== null &&
-        html`${' '}${stateMark(shutStates[shut] ?? 'unknown', shutWords[shut] ?? shut)}`
-      }
-    </li>
-  `;
-}
-
 /** Shown where an address is asked for that cannot receive mail. */
 export const mailMissingNotice: Html = notice(
   'down',
@@ -39,10 +22,6 @@ export const mailMissingNotice: Html = notice(
 );
 
 const maxNames = 8;
-
-function listed(names: readonly string[]): string {
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
-}
 
 /**
  * The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example
@@ -69,6 +48,10 @@ export function notificationInWords(items: readonly Recipient[]): string {
   ].join(' ');
 }
 
+function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
 /** The recipients of a monitor's notifications, in order of time. */
 export function recipients(items: readonly Recipient[]): Html {
   return html`
@@ -78,5 +61,22 @@ export function recipients(items: readonly Recipient[]): Html {
       ${items.length > 0 && html`<ul class="lines">${items.map(rowOf)}</ul>`}
       <p class="actions">${linkButton('/alerts', 'All channels', { symbol: 'alerts' })}</p>
     </section>
+  `;
+}
+
+const shutStates: Readonly<Record<string, State>> = { off: 'paused', mail_missing: 'down' };
+
+function rowOf({ channel, name, owner, delay_s, shut }: Recipient): Html {
+  return html`
+    <li>
+      <a href="/alerts/${channel}">${name}</a> <span class="soft">
+        ${delayText(delay_s)}
+        ${owner !== null && `, ${owner}`}
+      </span>
+      ${
+        shut !== null &&
+        html`${' '}${stateMark(shutStates[shut] ?? 'unknown', shutWords[shut] ?? shut)}`
+      }
+    </li>
   `;
 }

@@ -19,17 +19,15 @@ export type Change = {
   readonly after: string | undefined;
 };
 
-function isId(text: string): boolean {
-  return /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(text);
-}
-
-/** Of lists of ids or of objects people learn the length; the CSV has them whole. */
-function textOf(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (!Array.isArray(value)) return JSON.stringify(value);
-  const texts = value.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
-  if (value.length > 0 && !value.some(isRecord) && !texts.every(isId)) return texts.join(', ');
-  return value.length === 0 ? 'none' : `${value.length} ${value.length === 1 ? 'item' : 'items'}`;
+/** The differences between two states of a thing; everything where there is only one state. */
+export function changesOf(before: Values | null, after: Values | null): readonly Change[] {
+  const [was, is] = [flat(before), flat(after)];
+  return [...new Set([...was.keys(), ...is.keys()])].flatMap((key) => {
+    const [from, to] = [was.get(key) ?? undefined, is.get(key) ?? undefined];
+    if (JSON.stringify(from) === JSON.stringify(to)) return [];
+    const text = (value: unknown) => (value === undefined ? undefined : textOf(value));
+    return [{ key, before: text(from), after: text(to) }];
+  });
 }
 
 /** Flattens nested settings by one level, so that of a long object only changes are shown. */
@@ -43,88 +41,22 @@ function flat(values: Values | null): ReadonlyMap<string, unknown> {
   );
 }
 
-/** The differences between two states of a thing; everything where there is only one state. */
-export function changesOf(before: Values | null, after: Values | null): readonly Change[] {
-  const [was, is] = [flat(before), flat(after)];
-  return [...new Set([...was.keys(), ...is.keys()])].flatMap((key) => {
-    const [from, to] = [was.get(key) ?? undefined, is.get(key) ?? undefined];
-    if (JSON.stringify(from) === JSON.stringify(to)) return [];
-    const text = (value: unknown) => (value === undefined ? undefined : textOf(value));
-    return [{ key, before: text(from), after: text(to) }];
-  });
+/** Of lists of ids or of objects people learn the length; the CSV has them whole. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return JSON.stringify(value);
+  const texts = value.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
+  if (value.length > 0 && !value.some(isRecord) && !texts.every(isId)) return texts.join(', ');
+  return value.length === 0 ? 'none' : `${value.length} ${value.length === 1 ? 'item' : 'items'}`;
+}
+
+function isId(text: string): boolean {
+  return /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(text);
 }
 
 const most = 160;
 
-function cut(text: string): string {
-  return text.length > most ? `${text.slice(0, most)}…` : text;
-}
-
-function isMoment(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(text) && !Number.isNaN(Date.parse(text));
-}
-
-/** Inside a sentence; a long value is cut here and complete in the file. */
-function valueText(value: string | undefined, times: Times): Part {
-  if (value === undefined || value === '') return html`<i>empty</i>`;
-  return isMoment(value) ? times.whole(value) : html`<span>${cut(value)}</span>`;
-}
-
 const shown = 6;
-
-function changeList(changes: readonly Change[], times: Times): Html {
-  return html`
-    <ul class="changes">
-      ${changes.slice(0, shown).map(
-        ({ key, before, after }) =>
-          html`
-            <li>
-              <b>${fieldName(key)}</b> ${
-                before !== undefined &&
-                html`${valueText(before, times)} ${icon('next')}<span class="unseen">to</span> `
-              }${valueText(after, times)}
-            </li>
-          `,
-      )}
-      ${
-        changes.length > shown &&
-        html`<li class="softer">and ${changes.length - shown} more in the CSV</li>`
-      }
-    </ul>
-  `;
-}
-
-type Listed = OutputOf<typeof listAudit>;
-type Entry = Listed['items'][number];
-
-function isDate(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
-}
-
-function dayAfter(date: string): string {
-  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
-}
-
-/** The filter of the list; an invalid date is ignored. `to` is a day that is included. */
-function filterOf({ who = '', operation = '', from = '', to = '' }: MembersRequest['query']) {
-  return {
-    who,
-    operation,
-    from: isDate(from) ? from : '',
-    to: isDate(to) ? to : '',
-  };
-}
-
-type Filter = ReturnType<typeof filterOf>;
-
-function inputFor({ who, operation, from, to }: Filter) {
-  return {
-    ...(who === '' ? {} : { who }),
-    ...(operation === '' ? {} : { operation }),
-    ...(from === '' ? {} : { from }),
-    ...(to === '' ? {} : { until: dayAfter(to) }),
-  };
-}
 
 const throughText: Readonly<Record<string, string>> = {
   page: 'Web',
@@ -133,85 +65,7 @@ const throughText: Readonly<Record<string, string>> = {
   operator: 'Operator command',
 };
 
-function nameIn({ before, after, subject }: Entry): string {
-  const named = [after?.name, before?.name, subject, after?.email, before?.email].find(
-    (each) => typeof each === 'string' && each !== '',
-  );
-  return typeof named === 'string' ? named : '';
-}
-
-function howOf({ through, token_name, address }: Entry): Part {
-  return html`
-    ${throughText[through] ?? through}
-    ${token_name !== null && ` (${token_name})`}
-    ${address !== null && `, ${address}`}
-  `;
-}
-
 const idLists = ['paused', 'resumed', 'deleted', 'restored', 'monitors', 'groups', 'tags', 'mutes'];
-
-function rowOf(entry: Entry, { times }: MembersRequest): Html {
-  const name = nameIn(entry);
-  // Of several monitors their names are listed: lists of their ids say nothing beside them.
-  const isNamed = Array.isArray(entry.after?.names ?? entry.before?.names);
-  const changes = changesOf(entry.before, entry.after).filter(
-    ({ key }) => !isNamed || !idLists.includes(key),
-  );
-  return html`
-    <tr id="entry-${entry.id}">
-      <td data-label="Time">${times.clock(entry.at)}</td>
-      <td data-label="Who">
-        <span class="stacked">
-          <span>${entry.who === '' ? 'Unknown' : entry.who}</span>
-          <span class="softer">${howOf(entry)}</span>
-        </span>
-      </td>
-      <td data-label="What">
-        <span>${entry.what} ${name !== '' && html`<b>${name}</b>`}</span>
-      </td>
-      <td data-label="Changes">${changes.length === 0 ? '–' : changeList(changes, times)}</td>
-    </tr>
-  `;
-}
-
-/** The entries of each day below its heading; they come newest first. */
-function daysOf(items: readonly Entry[], request: MembersRequest): readonly Html[] {
-  const { times, now } = request;
-  const today = times.text(now, 'day');
-  return [...Map.groupBy(items, ({ at }) => times.text(at, 'day'))].map(
-    ([day, entries]) =>
-      html`
-        <tbody>
-          <tr class="day">
-            <th scope="rowgroup" colspan="4">${day === today ? `Today, ${day}` : day}</th>
-          </tr>
-          ${entries.map((each) => rowOf(each, request))}
-        </tbody>
-      `,
-  );
-}
-
-async function filterForm({ ask }: MembersRequest, filter: Filter): Promise<Html> {
-  const choices = await ask(getAuditChoices);
-  const state: FormState = freshForm(formOf(filter));
-  const whos = [
-    { value: '', label: 'Anyone' },
-    ...choices.who.map((each) => ({ value: each, label: each === '' ? 'Unknown' : each })),
-  ];
-  const whats = [
-    { value: '', label: 'Any change' },
-    ...choices.operations.map(({ id, what }) => ({ value: id, label: what })),
-  ];
-  return html`
-    <form class="card fields" action="/audit">
-      ${selectField({ name: 'who', label: 'Who', choices: whos, state })}
-      ${selectField({ name: 'operation', label: 'What', choices: whats, state })}
-      ${textField({ name: 'from', label: 'From', type: 'date', state })}
-      ${textField({ name: 'to', label: 'To', type: 'date', state })}
-      <div class="actions"><button class="button">Filter</button></div>
-    </form>
-  `;
-}
 
 const trail = [{ href: '/organisation', name: 'Organisation' }];
 
@@ -281,6 +135,153 @@ export const auditPage: Page = {
   },
 };
 
+/** The filter of the list; an invalid date is ignored. `to` is a day that is included. */
+function filterOf({ who = '', operation = '', from = '', to = '' }: MembersRequest['query']) {
+  return {
+    who,
+    operation,
+    from: isDate(from) ? from : '',
+    to: isDate(to) ? to : '',
+  };
+}
+
+function isDate(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+type Filter = ReturnType<typeof filterOf>;
+
+function inputFor({ who, operation, from, to }: Filter) {
+  return {
+    ...(who === '' ? {} : { who }),
+    ...(operation === '' ? {} : { operation }),
+    ...(from === '' ? {} : { from }),
+    ...(to === '' ? {} : { until: dayAfter(to) }),
+  };
+}
+
+function dayAfter(date: string): string {
+  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+}
+
+async function filterForm({ ask }: MembersRequest, filter: Filter): Promise<Html> {
+  const choices = await ask(getAuditChoices);
+  const state: FormState = freshForm(formOf(filter));
+  const whos = [
+    { value: '', label: 'Anyone' },
+    ...choices.who.map((each) => ({ value: each, label: each === '' ? 'Unknown' : each })),
+  ];
+  const whats = [
+    { value: '', label: 'Any change' },
+    ...choices.operations.map(({ id, what }) => ({ value: id, label: what })),
+  ];
+  return html`
+    <form class="card fields" action="/audit">
+      ${selectField({ name: 'who', label: 'Who', choices: whos, state })}
+      ${selectField({ name: 'operation', label: 'What', choices: whats, state })}
+      ${textField({ name: 'from', label: 'From', type: 'date', state })}
+      ${textField({ name: 'to', label: 'To', type: 'date', state })}
+      <div class="actions"><button class="button">Filter</button></div>
+    </form>
+  `;
+}
+
+type Listed = OutputOf<typeof listAudit>;
+
+type Entry = Listed['items'][number];
+
+/** The entries of each day below its heading; they come newest first. */
+function daysOf(items: readonly Entry[], request: MembersRequest): readonly Html[] {
+  const { times, now } = request;
+  const today = times.text(now, 'day');
+  return [...Map.groupBy(items, ({ at }) => times.text(at, 'day'))].map(
+    ([day, entries]) =>
+      html`
+        <tbody>
+          <tr class="day">
+            <th scope="rowgroup" colspan="4">${day === today ? `Today, ${day}` : day}</th>
+          </tr>
+          ${entries.map((each) => rowOf(each, request))}
+        </tbody>
+      `,
+  );
+}
+
+function rowOf(entry: Entry, { times }: MembersRequest): Html {
+  const name = nameIn(entry);
+  // Of several monitors their names are listed: lists of their ids say nothing beside them.
+  const isNamed = Array.isArray(entry.after?.names ?? entry.before?.names);
+  const changes = changesOf(entry.before, entry.after).filter(
+    ({ key }) => !isNamed || !idLists.includes(key),
+  );
+  return html`
+    <tr id="entry-${entry.id}">
+      <td data-label="Time">${times.clock(entry.at)}</td>
+      <td data-label="Who">
+        <span class="stacked">
+          <span>${entry.who === '' ? 'Unknown' : entry.who}</span>
+          <span class="softer">${howOf(entry)}</span>
+        </span>
+      </td>
+      <td data-label="What">
+        <span>${entry.what} ${name !== '' && html`<b>${name}</b>`}</span>
+      </td>
+      <td data-label="Changes">${changes.length === 0 ? '–' : changeList(changes, times)}</td>
+    </tr>
+  `;
+}
+
+function nameIn({ before, after, subject }: Entry): string {
+  const named = [after?.name, before?.name, subject, after?.email, before?.email].find(
+    (each) => typeof each === 'string' && each !== '',
+  );
+  return typeof named === 'string' ? named : '';
+}
+
+function howOf({ through, token_name, address }: Entry): Part {
+  return html`
+    ${throughText[through] ?? through}
+    ${token_name !== null && ` (${token_name})`}
+    ${address !== null && `, ${address}`}
+  `;
+}
+
+function changeList(changes: readonly Change[], times: Times): Html {
+  return html`
+    <ul class="changes">
+      ${changes.slice(0, shown).map(
+        ({ key, before, after }) =>
+          html`
+            <li>
+              <b>${fieldName(key)}</b> ${
+                before !== undefined &&
+                html`${valueText(before, times)} ${icon('next')}<span class="unseen">to</span> `
+              }${valueText(after, times)}
+            </li>
+          `,
+      )}
+      ${
+        changes.length > shown &&
+        html`<li class="softer">and ${changes.length - shown} more in the CSV</li>`
+      }
+    </ul>
+  `;
+}
+
+/** Inside a sentence; a long value is cut here and complete in the file. */
+function valueText(value: string | undefined, times: Times): Part {
+  if (value === undefined || value === '') return html`<i>empty</i>`;
+  return isMoment(value) ? times.whole(value) : html`<span>${cut(value)}</span>`;
+}
+
+function isMoment(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+function cut(text: string): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
 const columns = [
   'at',
   'who',
@@ -294,8 +295,40 @@ const columns = [
   'after',
 ];
 
-function json(value: object | null): string {
-  return value === null ? '' : JSON.stringify(value);
+export const auditFile: Page = {
+  method: 'GET',
+  path: '/audit.csv',
+  needs: 'member',
+  answer: async (request) => {
+    const input = inputFor(filterOf(request.query));
+    const first = await request.ask(listAudit, { ...input, limit: 200 });
+    const name = `audit-${new Date(request.now).toISOString().slice(0, 10)}.csv`;
+    return send({
+      type: 'text/csv; charset=utf-8',
+      body: lines(request, input, first),
+      headers: {
+        'content-disposition': `attachment; filename="${name}"`,
+        'cache-control': 'no-store',
+      },
+    });
+  },
+};
+
+/**
+ * Further pages of the list. The first is read before anything is sent, so that a refusal still
+ * gets its own page.
+ */
+async function* lines(
+  { ask }: MembersRequest,
+  input: object,
+  first: Listed,
+): AsyncGenerator<string> {
+  yield csvLine(columns);
+  for (let page = first; ; ) {
+    yield page.items.map(lineOf).join('');
+    if (page.next_cursor === null) return;
+    page = await ask(listAudit, { ...input, limit: 200, cursor: page.next_cursor });
+  }
 }
 
 function lineOf({
@@ -324,38 +357,6 @@ function lineOf({
   ]);
 }
 
-/**
- * Further pages of the list. The first is read before anything is sent, so that a refusal still
- * gets its own page.
- */
-async function* lines(
-  { ask }: MembersRequest,
-  input: object,
-  first: Listed,
-): AsyncGenerator<string> {
-  yield csvLine(columns);
-  for (let page = first; ; ) {
-    yield page.items.map(lineOf).join('');
-    if (page.next_cursor === null) return;
-    page = await ask(listAudit, { ...input, limit: 200, cursor: page.next_cursor });
-  }
+function json(value: object | null): string {
+  return value === null ? '' : JSON.stringify(value);
 }
-
-export const auditFile: Page = {
-  method: 'GET',
-  path: '/audit.csv',
-  needs: 'member',
-  answer: async (request) => {
-    const input = inputFor(filterOf(request.query));
-    const first = await request.ask(listAudit, { ...input, limit: 200 });
-    const name = `audit-${new Date(request.now).toISOString().slice(0, 10)}.csv`;
-    return send({
-      type: 'text/csv; charset=utf-8',
-      body: lines(request, input, first),
-      headers: {
-        'content-disposition': `attachment; filename="${name}"`,
-        'cache-control': 'no-store',
-      },
-    });
-  },
-};

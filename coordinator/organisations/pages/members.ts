@@ -52,9 +52,21 @@ export function rolesFor(own: string): readonly Choice[] {
   ];
 }
 
-type Member = OutputOf<typeof listMembers>['items'][number];
-
 const trail = [{ href: '/members', name: 'Members' }];
+
+export const rolePage: Page = {
+  method: 'GET',
+  path: '/members/:member_id/role',
+  needs: 'member',
+  answer: async (request) => {
+    const member = await memberOf(request);
+    return (
+      proofFirst(request) ?? roleForm(request, member, freshForm(formOf({ role: member.role })))
+    );
+  },
+};
+
+type Member = OutputOf<typeof listMembers>['items'][number];
 
 /** @throws Refusal `member_not_found`, also for members of other organisations. */
 async function memberOf(request: MembersRequest): Promise<Member> {
@@ -63,10 +75,6 @@ async function memberOf(request: MembersRequest): Promise<Member> {
   if (!member) throw new Refusal('member_not_found', 'Member not found.');
   refuseUnlessMay(request, membersSetMemberRole);
   return member;
-}
-
-function calledOf({ name, email }: Member): string {
-  return name === '' ? email : name;
 }
 
 function roleForm({ caller }: MembersRequest, member: Member, state: FormState): PageAnswer {
@@ -97,17 +105,9 @@ function roleForm({ caller }: MembersRequest, member: Member, state: FormState):
   });
 }
 
-export const rolePage: Page = {
-  method: 'GET',
-  path: '/members/:member_id/role',
-  needs: 'member',
-  answer: async (request) => {
-    const member = await memberOf(request);
-    return (
-      proofFirst(request) ?? roleForm(request, member, freshForm(formOf({ role: member.role })))
-    );
-  },
-};
+function calledOf({ name, email }: Member): string {
+  return name === '' ? email : name;
+}
 
 export const changeRole: Page = {
   method: 'POST',
@@ -125,6 +125,17 @@ export const changeRole: Page = {
     return seeOther('/members', {
       said: `${calledOf(member)} is now ${/^[ao]/.test(tried.done.role) ? 'an' : 'a'} ${tried.done.role}.`,
     });
+  },
+};
+
+export const removePage: Page = {
+  method: 'GET',
+  path: '/members/:member_id/remove',
+  needs: 'member',
+  answer: async (request) => {
+    const member = await memberOf(request);
+    if (member.id === request.caller.user) return seeOther('/members/leave');
+    return proofFirst(request) ?? removing(request, member, freshForm(request.form));
   },
 };
 
@@ -151,17 +162,6 @@ function removing({ caller }: MembersRequest, member: Member, state: FormState):
   });
 }
 
-export const removePage: Page = {
-  method: 'GET',
-  path: '/members/:member_id/remove',
-  needs: 'member',
-  answer: async (request) => {
-    const member = await memberOf(request);
-    if (member.id === request.caller.user) return seeOther('/members/leave');
-    return proofFirst(request) ?? removing(request, member, freshForm(request.form));
-  },
-};
-
 export const remove: Page = {
   method: 'POST',
   path: '/members/:member_id/remove',
@@ -181,55 +181,6 @@ export const remove: Page = {
 };
 
 export const memberActs: readonly Page[] = [rolePage, changeRole, removePage, remove];
-
-async function invitationsTable({ ask, may, times }: MembersRequest): Promise<Html | null> {
-  if (!may(listInvitations)) return null;
-  const { items } = await ask(listInvitations);
-  if (items.length === 0) return null;
-  return html`
-    <section class="after">
-      <h2>Pending invitations</h2>
-      <div class="table-card">
-        <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">Address</th>
-              <th scope="col">Role</th>
-              <th scope="col">Invited by</th>
-              <th scope="col">Expires</th>
-              <th scope="col"><span class="unseen">Renew or revoke</span></th>
-            </tr>
-          </thead>
-          <tbody>
-            ${items.map(
-              ({ id, email, role, inviter, expires_at }) =>
-                html`
-                  <tr id="invitation-${id}">
-                    <td data-label="Address">${email}</td>
-                    <td data-label="Role">${capital(role)}</td>
-                    <td data-label="Invited by">${inviter ?? 'the operator'}</td>
-                    <td data-label="Expires">${times.moment(expires_at)}</td>
-                    <td class="number">
-                      <div class="actions">
-                        <a class="button" href="/members/invitations/${id}/renew">
-                          Renew<span class="unseen"> the invitation of ${email}</span>
-                        </a>
-                        <form method="post" action="/members/invitations/${id}/withdraw">
-                          <button class="button">
-                            Revoke<span class="unseen"> the invitation of ${email}</span>
-                          </button>
-                        </form>
-                      </div>
-                    </td>
-                  </tr>
-                `,
-            )}
-          </tbody>
-        </table>
-      </div>
-    </section>
-  `;
-}
 
 /** Who is in the organisation. */
 export const membersPage: Page = {
@@ -319,6 +270,55 @@ export const membersPage: Page = {
   },
 };
 
+async function invitationsTable({ ask, may, times }: MembersRequest): Promise<Html | null> {
+  if (!may(listInvitations)) return null;
+  const { items } = await ask(listInvitations);
+  if (items.length === 0) return null;
+  return html`
+    <section class="after">
+      <h2>Pending invitations</h2>
+      <div class="table-card">
+        <table class="cards">
+          <thead>
+            <tr>
+              <th scope="col">Address</th>
+              <th scope="col">Role</th>
+              <th scope="col">Invited by</th>
+              <th scope="col">Expires</th>
+              <th scope="col"><span class="unseen">Renew or revoke</span></th>
+            </tr>
+          </thead>
+          <tbody>
+            ${items.map(
+              ({ id, email, role, inviter, expires_at }) =>
+                html`
+                  <tr id="invitation-${id}">
+                    <td data-label="Address">${email}</td>
+                    <td data-label="Role">${capital(role)}</td>
+                    <td data-label="Invited by">${inviter ?? 'the operator'}</td>
+                    <td data-label="Expires">${times.moment(expires_at)}</td>
+                    <td class="number">
+                      <div class="actions">
+                        <a class="button" href="/members/invitations/${id}/renew">
+                          Renew<span class="unseen"> the invitation of ${email}</span>
+                        </a>
+                        <form method="post" action="/members/invitations/${id}/withdraw">
+                          <button class="button">
+                            Revoke<span class="unseen"> the invitation of ${email}</span>
+                          </button>
+                        </form>
+                      </div>
+                    </td>
+                  </tr>
+                `,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  `;
+}
+
 function form({ caller }: MembersRequest, state: FormState): PageAnswer {
   return show({
     title: 'Invite member',
@@ -359,6 +359,28 @@ export const invitePage: Page = {
   answer: (request) => proofFirst(request) ?? form(request, freshForm(formOf({ role: 'member' }))),
 };
 
+export const invite: Page = {
+  method: 'POST',
+  path: '/members/invite',
+  needs: 'member',
+  answer: async (request) => {
+    const { form: sent } = request;
+    const input = { email: sent.value('email') ?? '', role: sent.value('role') ?? '' };
+    const tried = await attempt(sent, () => invitedAs(request, input), ['email', 'role']);
+    return 'refused' in tried ? form(request, tried.refused) : tried.done;
+  },
+};
+
+async function invitedAs(
+  request: MembersRequest,
+  input: { readonly email: string; readonly role: string },
+): Promise<PageAnswer> {
+  const { address, email } = await request.ask(inviteMember, input);
+  return address === null
+    ? seeOther('/members', { said: `Invitation sent to ${email}.` })
+    : shown(address, email);
+}
+
 /** Where no mail can be sent, the inviter sees the link, once. */
 function shown(address: string, email: string): PageAnswer {
   return show({
@@ -389,28 +411,6 @@ function shown(address: string, email: string): PageAnswer {
   });
 }
 
-async function invitedAs(
-  request: MembersRequest,
-  input: { readonly email: string; readonly role: string },
-): Promise<PageAnswer> {
-  const { address, email } = await request.ask(inviteMember, input);
-  return address === null
-    ? seeOther('/members', { said: `Invitation sent to ${email}.` })
-    : shown(address, email);
-}
-
-export const invite: Page = {
-  method: 'POST',
-  path: '/members/invite',
-  needs: 'member',
-  answer: async (request) => {
-    const { form: sent } = request;
-    const input = { email: sent.value('email') ?? '', role: sent.value('role') ?? '' };
-    const tried = await attempt(sent, () => invitedAs(request, input), ['email', 'role']);
-    return 'refused' in tried ? form(request, tried.refused) : tried.done;
-  },
-};
-
 export const takeBack: Page = {
   method: 'POST',
   path: '/members/invitations/:invitation_id/withdraw',
@@ -420,16 +420,6 @@ export const takeBack: Page = {
     return seeOther('/members', { said: 'Invitation revoked. Its link no longer works.' });
   },
 };
-
-async function invitationOf(
-  request: MembersRequest,
-): Promise<{ readonly email: string; readonly role: string }> {
-  refuseUnlessMay(request, inviteMember);
-  const { items } = await request.ask(listInvitations);
-  const invitation = items.find(({ id }) => id === request.path.invitation_id);
-  if (!invitation) throw new Refusal('invitation_not_found', 'Invitation not found.');
-  return invitation;
-}
 
 export const renewPage: Page = {
   method: 'GET',
@@ -456,6 +446,16 @@ export const renewPage: Page = {
     });
   },
 };
+
+async function invitationOf(
+  request: MembersRequest,
+): Promise<{ readonly email: string; readonly role: string }> {
+  refuseUnlessMay(request, inviteMember);
+  const { items } = await request.ask(listInvitations);
+  const invitation = items.find(({ id }) => id === request.path.invitation_id);
+  if (!invitation) throw new Refusal('invitation_not_found', 'Invitation not found.');
+  return invitation;
+}
 
 export const renew: Page = {
   method: 'POST',

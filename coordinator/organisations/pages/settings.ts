@@ -34,6 +34,16 @@ import {
 
 const trail = [{ href: '/organisation', name: 'Organisation' }];
 
+export const deletePage: Page = {
+  method: 'GET',
+  path: '/organisation/delete',
+  needs: 'member',
+  answer: (request) => {
+    refuseUnlessMay(request, endOrganisation);
+    return proofFirst(request) ?? form(request, freshForm(request.form));
+  },
+};
+
 function form({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer {
   return show({
     title: `Delete ${organisation.name}`,
@@ -88,16 +98,6 @@ function form({ caller: { organisation } }: MembersRequest, state: FormState): P
   });
 }
 
-export const deletePage: Page = {
-  method: 'GET',
-  path: '/organisation/delete',
-  needs: 'member',
-  answer: (request) => {
-    refuseUnlessMay(request, endOrganisation);
-    return proofFirst(request) ?? form(request, freshForm(request.form));
-  },
-};
-
 export const deleteIt: Page = {
   method: 'POST',
   path: '/organisation/delete',
@@ -140,9 +140,6 @@ export const hideSteps: Page = {
   },
 };
 
-type Organisation = OutputOf<typeof showOrganisation>;
-type Used = Organisation['used'][number];
-
 const planNames: Readonly<Record<string, string>> = {
   free: 'Free',
   team: 'Team',
@@ -160,56 +157,6 @@ const nouns: Readonly<Record<string, string>> = {
   groups: 'Groups',
   windows: 'Active and upcoming maintenance',
 };
-
-/** The share in use; from nine tenths on it is highlighted. */
-function bar({ count, most }: Used): Html | null {
-  if (most === null) return null;
-  const part = most === 0 ? 0 : Math.min(100, Math.round((count / most) * 100));
-  return html`
-    <svg
-      class="use-bar${part >= 90 && ' use-bar-full'}"
-      viewBox="0 0 100 6"
-      preserveAspectRatio="none"
-      aria-hidden="true"
-    >
-      <rect width="${part}" height="6"></rect>
-    </svg>
-  `;
-}
-
-function usedRow(used: Used): Html {
-  return html`
-    <div>
-      <dt>${nouns[used.what] ?? used.what}</dt>
-      <dd>
-        <span>
-          ${countText(used.count)}
-          ${used.most === null ? '' : ` of ${countText(used.most)}`}
-        </span>
-        ${bar(used)}
-      </dd>
-    </div>
-  `;
-}
-
-function planWords({ least_interval_s, used }: Organisation): string {
-  if (used.every(({ most }) => most === null)) return 'No limits.';
-  const often =
-    least_interval_s === 0
-      ? ''
-      : ` The shortest check interval is ${durationText(least_interval_s * 1_000)}.`;
-  return `${often} The operator of this installation can change the plan.`.trim();
-}
-
-function row(label: string, value: Part, action: Part = null): Html {
-  return html`
-    <div class="setting">
-      <dt>${label}</dt>
-      <dd>${value}</dd>
-      <dd class="setting-action">${action}</dd>
-    </div>
-  `;
-}
 
 /** Name, plan, and how much of the plan is used. */
 export const organisationPage: Page = {
@@ -278,6 +225,71 @@ export const organisationPage: Page = {
   },
 };
 
+function row(label: string, value: Part, action: Part = null): Html {
+  return html`
+    <div class="setting">
+      <dt>${label}</dt>
+      <dd>${value}</dd>
+      <dd class="setting-action">${action}</dd>
+    </div>
+  `;
+}
+
+type Organisation = OutputOf<typeof showOrganisation>;
+
+function planWords({ least_interval_s, used }: Organisation): string {
+  if (used.every(({ most }) => most === null)) return 'No limits.';
+  const often =
+    least_interval_s === 0
+      ? ''
+      : ` The shortest check interval is ${durationText(least_interval_s * 1_000)}.`;
+  return `${often} The operator of this installation can change the plan.`.trim();
+}
+
+type Used = Organisation['used'][number];
+
+function usedRow(used: Used): Html {
+  return html`
+    <div>
+      <dt>${nouns[used.what] ?? used.what}</dt>
+      <dd>
+        <span>
+          ${countText(used.count)}
+          ${used.most === null ? '' : ` of ${countText(used.most)}`}
+        </span>
+        ${bar(used)}
+      </dd>
+    </div>
+  `;
+}
+
+/** The share in use; from nine tenths on it is highlighted. */
+function bar({ count, most }: Used): Html | null {
+  if (most === null) return null;
+  const part = most === 0 ? 0 : Math.min(100, Math.round((count / most) * 100));
+  return html`
+    <svg
+      class="use-bar${part >= 90 && ' use-bar-full'}"
+      viewBox="0 0 100 6"
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      <rect width="${part}" height="6"></rect>
+    </svg>
+  `;
+}
+
+export const editPage: Page = {
+  method: 'GET',
+  path: '/organisation/edit',
+  needs: 'member',
+  answer: (request) => {
+    refuseUnlessMay(request, updateOrganisation);
+    const { name, time_zone } = request.caller.organisation;
+    return editForm(request, freshForm(formOf({ name, time_zone })));
+  },
+};
+
 function editForm({ caller }: MembersRequest, state: FormState): PageAnswer {
   return show({
     title: `Edit ${caller.organisation.name}`,
@@ -310,17 +322,6 @@ function editForm({ caller }: MembersRequest, state: FormState): PageAnswer {
     `,
   });
 }
-
-export const editPage: Page = {
-  method: 'GET',
-  path: '/organisation/edit',
-  needs: 'member',
-  answer: (request) => {
-    refuseUnlessMay(request, updateOrganisation);
-    const { name, time_zone } = request.caller.organisation;
-    return editForm(request, freshForm(formOf({ name, time_zone })));
-  },
-};
 
 export const edit: Page = {
   method: 'POST',
@@ -370,6 +371,23 @@ export const exportPage: Page = {
   },
 };
 
+export const exportFile: Page = {
+  method: 'POST',
+  path: '/organisation/export',
+  needs: 'member',
+  answer: async (request) => {
+    const begun = await request.ask(beginExport);
+    return send({
+      type: 'application/json; charset=utf-8',
+      body: exported(request, begun),
+      headers: {
+        'content-disposition': `attachment; filename="organisation-${new Date(request.now).toISOString().slice(0, 10)}.json"`,
+        'cache-control': 'no-store',
+      },
+    });
+  },
+};
+
 /** Valid JSON only when complete: a file that was cut off cannot be mistaken for a whole one. */
 async function* exported(
   { ask, now }: MembersRequest,
@@ -399,20 +417,3 @@ async function* exported(
   }
   yield '\n}\n';
 }
-
-export const exportFile: Page = {
-  method: 'POST',
-  path: '/organisation/export',
-  needs: 'member',
-  answer: async (request) => {
-    const begun = await request.ask(beginExport);
-    return send({
-      type: 'application/json; charset=utf-8',
-      body: exported(request, begun),
-      headers: {
-        'content-disposition': `attachment; filename="organisation-${new Date(request.now).toISOString().slice(0, 10)}.json"`,
-        'cache-control': 'no-store',
-      },
-    });
-  },
-};

@@ -78,6 +78,19 @@ export function proofFirst({
     : seeOther(`/confirm?next=${encodeURIComponent(address)}`);
 }
 
+/** The target of a link, if it is still valid. Null says that it is not, as the refusal does. */
+export async function orDeadLink(
+  answer: () => Promise<PageAnswer | null>,
+  dead: PageAnswer = deadLinkPage(),
+): Promise<PageAnswer> {
+  try {
+    return (await answer()) ?? dead;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'link_invalid') return dead;
+    throw error;
+  }
+}
+
 /** A link that was used, expired, or never existed: the same page for all three. */
 function deadLinkPage(): ShownPage {
   return entryPage(
@@ -93,19 +106,6 @@ function deadLinkPage(): ShownPage {
     ),
     { status: 404, headers: { 'cache-control': 'no-store' } },
   );
-}
-
-/** The target of a link, if it is still valid. Null says that it is not, as the refusal does. */
-export async function orDeadLink(
-  answer: () => Promise<PageAnswer | null>,
-  dead: PageAnswer = deadLinkPage(),
-): Promise<PageAnswer> {
-  try {
-    return (await answer()) ?? dead;
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'link_invalid') return dead;
-    throw error;
-  }
 }
 
 type PasskeyForm = {

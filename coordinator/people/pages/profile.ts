@@ -36,6 +36,13 @@ import {
 } from '../contract.ts';
 import { alsoEnded, proofFirst, signInAndRedirect } from './parts.ts';
 
+export const leavePage: Page = {
+  method: 'GET',
+  path: '/members/leave',
+  needs: 'member',
+  answer: (request) => proofFirst(request) ?? leaveForm(request, freshForm(request.form)),
+};
+
 function leaveForm({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer {
   return show({
     title: `Leave ${organisation.name}`,
@@ -59,13 +66,6 @@ function leaveForm({ caller: { organisation } }: MembersRequest, state: FormStat
   });
 }
 
-export const leavePage: Page = {
-  method: 'GET',
-  path: '/members/leave',
-  needs: 'member',
-  answer: (request) => proofFirst(request) ?? leaveForm(request, freshForm(request.form)),
-};
-
 export const leave: Page = {
   method: 'POST',
   path: '/members/leave',
@@ -75,6 +75,14 @@ export const leave: Page = {
     if ('refused' in tried) return leaveForm(request, tried.refused);
     return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
   },
+};
+
+export const newOrganisationPage: Page = {
+  method: 'GET',
+  path: '/organisations/new',
+  needs: 'person',
+  answer: ({ signedIn: { caller } }) =>
+    newOrganisationForm(freshForm(formOf({ time_zone: caller?.organisation.time_zone ?? 'UTC' }))),
 };
 
 function newOrganisationForm(state: FormState): PageAnswer {
@@ -108,14 +116,6 @@ function newOrganisationForm(state: FormState): PageAnswer {
     `,
   });
 }
-
-export const newOrganisationPage: Page = {
-  method: 'GET',
-  path: '/organisations/new',
-  needs: 'person',
-  answer: ({ signedIn: { caller } }) =>
-    newOrganisationForm(freshForm(formOf({ time_zone: caller?.organisation.time_zone ?? 'UTC' }))),
-};
 
 export const newOrganisation: Page = {
   method: 'POST',
@@ -304,42 +304,6 @@ export const endOtherSessionsPage: Page = {
   },
 };
 
-function row(label: string, value: Part, action: Part): Html {
-  return html`
-    <div class="setting">
-      <dt>${label}</dt>
-      <dd>${value}</dd>
-      <dd class="setting-action">${action}</dd>
-    </div>
-  `;
-}
-
-function count(number: number, one: string, many: string): string {
-  return number === 1 ? one : `${number} ${many}`;
-}
-
-function secondFactorRow(
-  { on_since, recovery_codes_left }: OutputOf<typeof showSecondFactor>,
-  times: Times,
-): Html {
-  return on_since === null
-    ? row(
-        'Two-step verification',
-        html`Off<span class="note">Your password alone signs you in.</span>`,
-        linkButton('/profile/two-step/set-up', 'Set up'),
-      )
-    : row(
-        'Two-step verification',
-        html`
-          On since ${times.day(on_since)}
-          <span class="note">
-            ${count(recovery_codes_left, 'One recovery code is', 'recovery codes are')} left.
-          </span>
-        `,
-        linkButton('/profile/two-step', 'Change'),
-      );
-}
-
 /** The user's data, with links to change each part. */
 export const profilePage: Page = {
   method: 'GET',
@@ -405,7 +369,67 @@ export const profilePage: Page = {
   },
 };
 
+function row(label: string, value: Part, action: Part): Html {
+  return html`
+    <div class="setting">
+      <dt>${label}</dt>
+      <dd>${value}</dd>
+      <dd class="setting-action">${action}</dd>
+    </div>
+  `;
+}
+
+function secondFactorRow(
+  { on_since, recovery_codes_left }: OutputOf<typeof showSecondFactor>,
+  times: Times,
+): Html {
+  return on_since === null
+    ? row(
+        'Two-step verification',
+        html`Off<span class="note">Your password alone signs you in.</span>`,
+        linkButton('/profile/two-step/set-up', 'Set up'),
+      )
+    : row(
+        'Two-step verification',
+        html`
+          On since ${times.day(on_since)}
+          <span class="note">
+            ${count(recovery_codes_left, 'One recovery code is', 'recovery codes are')} left.
+          </span>
+        `,
+        linkButton('/profile/two-step', 'Change'),
+      );
+}
+
+function count(number: number, one: string, many: string): string {
+  return number === 1 ? one : `${number} ${many}`;
+}
+
 const trail = [{ href: '/profile', name: 'Your profile' }];
+
+export const profileName: Page = {
+  method: 'GET',
+  path: '/profile/name',
+  needs: 'person',
+  answer: ({ signedIn: { person } }) => namePage(freshForm(formOf({ name: person.name }))),
+};
+
+function namePage(state: FormState): PageAnswer {
+  return formPage(
+    'Your name',
+    'Other members see it beside what you do.',
+    state,
+    textField({
+      name: 'name',
+      label: 'Name',
+      autocomplete: 'name',
+      required: true,
+      autofocus: true,
+      state,
+    }),
+    'Save',
+  );
+}
 
 function formPage(
   sentence: string,
@@ -432,30 +456,6 @@ function formPage(
   });
 }
 
-function namePage(state: FormState): PageAnswer {
-  return formPage(
-    'Your name',
-    'Other members see it beside what you do.',
-    state,
-    textField({
-      name: 'name',
-      label: 'Name',
-      autocomplete: 'name',
-      required: true,
-      autofocus: true,
-      state,
-    }),
-    'Save',
-  );
-}
-
-export const profileName: Page = {
-  method: 'GET',
-  path: '/profile/name',
-  needs: 'person',
-  answer: ({ signedIn: { person } }) => namePage(freshForm(formOf({ name: person.name }))),
-};
-
 export const writeProfileName: Page = {
   method: 'POST',
   path: '/profile/name',
@@ -470,6 +470,15 @@ export const writeProfileName: Page = {
       ? namePage(tried.refused)
       : seeOther('/profile', { said: 'Name changed.' });
   },
+};
+
+export const profileEmail: Page = {
+  method: 'GET',
+  path: '/profile/email',
+  needs: 'person',
+  answer: (request) =>
+    proofFirst(request) ??
+    emailPage(request, freshForm(formOf({ email: request.signedIn.person.email }))),
 };
 
 async function emailPage({ askOwn }: PersonsRequest, state: FormState): Promise<PageAnswer> {
@@ -496,15 +505,6 @@ async function emailPage({ askOwn }: PersonsRequest, state: FormState): Promise<
   );
 }
 
-export const profileEmail: Page = {
-  method: 'GET',
-  path: '/profile/email',
-  needs: 'person',
-  answer: (request) =>
-    proofFirst(request) ??
-    emailPage(request, freshForm(formOf({ email: request.signedIn.person.email }))),
-};
-
 export const writeProfileEmail: Page = {
   method: 'POST',
   path: '/profile/email',
@@ -524,6 +524,13 @@ export const writeProfileEmail: Page = {
         : `${email} is now your e-mail address.`,
     });
   },
+};
+
+export const profilePassword: Page = {
+  method: 'GET',
+  path: '/profile/password',
+  needs: 'person',
+  answer: (request) => proofFirst(request) ?? passwordPage(request, freshForm(formOf({}))),
 };
 
 function passwordPage({ signedIn: { person } }: PersonsRequest, state: FormState): PageAnswer {
@@ -548,13 +555,6 @@ function passwordPage({ signedIn: { person } }: PersonsRequest, state: FormState
     'Change password',
   );
 }
-
-export const profilePassword: Page = {
-  method: 'GET',
-  path: '/profile/password',
-  needs: 'person',
-  answer: (request) => proofFirst(request) ?? passwordPage(request, freshForm(formOf({}))),
-};
 
 export const writeProfilePassword: Page = {
   method: 'POST',

@@ -116,6 +116,13 @@ export const passkeysPage: Page = {
   },
 };
 
+export const newPasskeyPage: Page = {
+  method: 'GET',
+  path: newPath,
+  needs: 'person',
+  answer: (request) => proofFirst(request) ?? addPage(request),
+};
+
 async function addPage({ askOwn }: PersonsRequest, sent?: FormState): Promise<PageAnswer> {
   const { origin, suggested_name: name } = await askOwn(listPasskeys);
   if (origin === null) return seeOther('/profile/passkeys');
@@ -155,13 +162,6 @@ async function addPage({ askOwn }: PersonsRequest, sent?: FormState): Promise<Pa
     `,
   });
 }
-
-export const newPasskeyPage: Page = {
-  method: 'GET',
-  path: newPath,
-  needs: 'person',
-  answer: (request) => proofFirst(request) ?? addPage(request),
-};
 
 export const newPasskeyOptions: Page = {
   method: 'POST',
@@ -237,17 +237,6 @@ const [overview, setUpPath] = ['/profile/two-step', '/profile/two-step/set-up'];
 const secondFactorTrail = [ofProfile, { href: overview, name: 'Two-step verification' }];
 const noStore = { 'cache-control': 'no-store' } as const;
 
-/** A page for a setting that is on or off; the page that does not match redirects to the other. */
-async function unlessOther(answer: () => Promise<PageAnswer>): Promise<PageAnswer> {
-  try {
-    return await answer();
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'second_factor_on') return seeOther(overview);
-    if (error instanceof Refusal && error.code === 'second_factor_off') return seeOther(setUpPath);
-    throw error;
-  }
-}
-
 export const twoStepPage: Page = {
   method: 'GET',
   path: overview,
@@ -297,9 +286,30 @@ export const twoStepPage: Page = {
   },
 };
 
-/** In groups of four, as people read them aloud and type them. */
-function inFours(secret: string): string {
-  return (secret.match(/.{1,4}/g) ?? []).join(' ');
+export const setUpPage: Page = {
+  method: 'GET',
+  path: setUpPath,
+  needs: 'person',
+  answer: (request) =>
+    unlessOther(async () => {
+      const { on_since } = await request.askOwn(showSecondFactor);
+      if (on_since !== null) return seeOther(overview);
+      const wait = proofFirst(request);
+      if (wait) return wait;
+      const { secret } = await request.askOwn(proposeSecondFactor);
+      return setUpForm(request, secret, freshForm(formOf({})));
+    }),
+};
+
+/** A page for a setting that is on or off; the page that does not match redirects to the other. */
+async function unlessOther(answer: () => Promise<PageAnswer>): Promise<PageAnswer> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'second_factor_on') return seeOther(overview);
+    if (error instanceof Refusal && error.code === 'second_factor_off') return seeOther(setUpPath);
+    throw error;
+  }
 }
 
 function setUpForm(
@@ -359,18 +369,28 @@ function setUpForm(
   });
 }
 
-export const setUpPage: Page = {
-  method: 'GET',
+/** In groups of four, as people read them aloud and type them. */
+function inFours(secret: string): string {
+  return (secret.match(/.{1,4}/g) ?? []).join(' ');
+}
+
+export const setUp: Page = {
+  method: 'POST',
   path: setUpPath,
   needs: 'person',
   answer: (request) =>
     unlessOther(async () => {
-      const { on_since } = await request.askOwn(showSecondFactor);
-      if (on_since !== null) return seeOther(overview);
-      const wait = proofFirst(request);
-      if (wait) return wait;
-      const { secret } = await request.askOwn(proposeSecondFactor);
-      return setUpForm(request, secret, freshForm(formOf({})));
+      const { form, askOwn } = request;
+      const secret = form.value('secret') ?? '';
+      const tried = await attempt(
+        form,
+        () => askOwn(startSecondFactor, { secret, code: form.value('code') ?? '' }),
+        ['code'],
+      );
+      if ('done' in tried)
+        return codesPage('Two-step verification is on', tried.done.recovery_codes);
+      const { on_since } = await askOwn(showSecondFactor);
+      return on_since === null ? setUpForm(request, secret, tried.refused) : seeOther(overview);
     }),
 };
 
@@ -405,23 +425,16 @@ function codesPage(sentence: Part, codes: readonly string[]): PageAnswer {
   });
 }
 
-export const setUp: Page = {
-  method: 'POST',
-  path: setUpPath,
+export const newCodesPage: Page = {
+  method: 'GET',
+  path: '/profile/two-step/codes',
   needs: 'person',
   answer: (request) =>
-    unlessOther(async () => {
-      const { form, askOwn } = request;
-      const secret = form.value('secret') ?? '';
-      const tried = await attempt(
-        form,
-        () => askOwn(startSecondFactor, { secret, code: form.value('code') ?? '' }),
-        ['code'],
-      );
-      if ('done' in tried)
-        return codesPage('Two-step verification is on', tried.done.recovery_codes);
-      const { on_since } = await askOwn(showSecondFactor);
-      return on_since === null ? setUpForm(request, secret, tried.refused) : seeOther(overview);
+    question(request, {
+      sentence: 'Create ten new recovery codes?',
+      below: 'Your current codes stop working at once.',
+      verb: 'Create codes',
+      isEnd: false,
     }),
 };
 
@@ -454,19 +467,6 @@ function question(
     })
   );
 }
-
-export const newCodesPage: Page = {
-  method: 'GET',
-  path: '/profile/two-step/codes',
-  needs: 'person',
-  answer: (request) =>
-    question(request, {
-      sentence: 'Create ten new recovery codes?',
-      below: 'Your current codes stop working at once.',
-      verb: 'Create codes',
-      isEnd: false,
-    }),
-};
 
 export const newCodes: Page = {
   method: 'POST',

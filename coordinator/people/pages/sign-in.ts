@@ -38,18 +38,6 @@ import {
 import { endSessionCookie } from '../sessions.ts';
 import { entryCard, entryPage, isSecure, nextOf, passkeyForm, signInAndRedirect } from './parts.ts';
 
-function passkeyConfirm(origin: string, next: string): Html {
-  return passkeyForm({
-    does: 'get',
-    action: '/confirm/passkey',
-    address: `/confirm${query({ next })}`,
-    origin,
-    next,
-    verb: 'Use a passkey',
-    symbol: 'tokens',
-  });
-}
-
 /** Password or passkey again, before a dangerous operation. */
 export async function confirmWith(
   { signedIn: { person }, askOwn }: PersonsRequest,
@@ -106,6 +94,18 @@ export async function confirmWith(
   );
 }
 
+function passkeyConfirm(origin: string, next: string): Html {
+  return passkeyForm({
+    does: 'get',
+    action: '/confirm/passkey',
+    address: `/confirm${query({ next })}`,
+    origin,
+    next,
+    verb: 'Use a passkey',
+    symbol: 'tokens',
+  });
+}
+
 export const confirmPage: Page = {
   method: 'GET',
   path: '/confirm',
@@ -132,39 +132,6 @@ export const confirm: Page = {
 /** A page with a secret in its address must not be cached. */
 const headers = { 'cache-control': 'no-store' } as const;
 
-function dead({ signedIn }: PublicRequest): PageAnswer {
-  return entryPage(
-    'Link expired',
-    entryCard(
-      'This link has expired or was already used',
-      html`
-        <p class="soft">
-          A sign-in link works once. Restart the service for a new one, or create one on its server:
-        </p>
-        <pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
-        <p class="actions">
-          ${
-            signedIn
-              ? linkButton('/', 'View monitors', { main: true })
-              : linkButton('/sign-in', 'Sign in with a password', { main: true })
-          }
-        </p>
-      `,
-    ),
-    { status: 404, headers },
-  );
-}
-
-async function act(request: PublicRequest): Promise<PageAnswer> {
-  try {
-    const { session } = await request.askAsVisitor(enter, { secret: request.path.secret });
-    return signInAndRedirect(request, session, '/');
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'link_invalid') return dead(request);
-    throw error;
-  }
-}
-
 /**
  * A click signs in at once. A program that opens addresses by itself (a preview, a scanner, a
  * prefetching browser) gets a button, and does not use up the link.
@@ -189,6 +156,39 @@ export const enterPage: Page = {
           { headers },
         ),
 };
+
+async function act(request: PublicRequest): Promise<PageAnswer> {
+  try {
+    const { session } = await request.askAsVisitor(enter, { secret: request.path.secret });
+    return signInAndRedirect(request, session, '/');
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'link_invalid') return dead(request);
+    throw error;
+  }
+}
+
+function dead({ signedIn }: PublicRequest): PageAnswer {
+  return entryPage(
+    'Link expired',
+    entryCard(
+      'This link has expired or was already used',
+      html`
+        <p class="soft">
+          A sign-in link works once. Restart the service for a new one, or create one on its server:
+        </p>
+        <pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
+        <p class="actions">
+          ${
+            signedIn
+              ? linkButton('/', 'View monitors', { main: true })
+              : linkButton('/sign-in', 'Sign in with a password', { main: true })
+          }
+        </p>
+      `,
+    ),
+    { status: 404, headers },
+  );
+}
 
 export const enterByButton: Page = {
   method: 'POST',
@@ -216,29 +216,20 @@ export function endOfStep(request: PageRequest): string {
   return cookie(stepCookie, '', { seconds: 0, secure: isSecure(request) });
 }
 
-function appForm(state: FormState): Html {
-  return textField({
-    name: 'code',
-    label: 'Code',
-    autocomplete: 'one-time-code',
-    inputmode: 'numeric',
-    required: true,
-    autofocus: true,
-    state,
-    help: 'The 6-digit code from your authenticator app.',
-  });
-}
+export const secondStepPage: Page = {
+  method: 'GET',
+  path,
+  needs: 'nobody',
+  answer: (request) => {
+    const { next, with: by } = request.query;
+    return stepOf(request) === undefined
+      ? seeOther(`/sign-in${query({ next: nextOf(next) })}`)
+      : page(freshForm(noForm), nextOf(next), by === 'recovery');
+  },
+};
 
-function recoveryForm(state: FormState): Html {
-  return textField({
-    name: 'code',
-    label: 'Recovery code',
-    autocomplete: 'off',
-    required: true,
-    autofocus: true,
-    state,
-    help: 'One of your ten recovery codes. Each works once.',
-  });
+function stepOf({ cookies }: PublicRequest): string | undefined {
+  return cookieOf(cookies, stepCookie);
 }
 
 function page(state: FormState, next: string, isRecovery: boolean): PageAnswer {
@@ -275,31 +266,29 @@ function page(state: FormState, next: string, isRecovery: boolean): PageAnswer {
   );
 }
 
-function stepOf({ cookies }: PublicRequest): string | undefined {
-  return cookieOf(cookies, stepCookie);
+function recoveryForm(state: FormState): Html {
+  return textField({
+    name: 'code',
+    label: 'Recovery code',
+    autocomplete: 'off',
+    required: true,
+    autofocus: true,
+    state,
+    help: 'One of your ten recovery codes. Each works once.',
+  });
 }
 
-export const secondStepPage: Page = {
-  method: 'GET',
-  path,
-  needs: 'nobody',
-  answer: (request) => {
-    const { next, with: by } = request.query;
-    return stepOf(request) === undefined
-      ? seeOther(`/sign-in${query({ next: nextOf(next) })}`)
-      : page(freshForm(noForm), nextOf(next), by === 'recovery');
-  },
-};
-
-function leftWords(left: number | null): string | undefined {
-  if (left === null) return undefined;
-  const many =
-    left === 0
-      ? 'no recovery code is'
-      : left === 1
-        ? 'one recovery code is'
-        : `${left} recovery codes are`;
-  return `You are signed in, and ${many} left. Create new ones in your profile.`;
+function appForm(state: FormState): Html {
+  return textField({
+    name: 'code',
+    label: 'Code',
+    autocomplete: 'one-time-code',
+    inputmode: 'numeric',
+    required: true,
+    autofocus: true,
+    state,
+    help: 'The 6-digit code from your authenticator app.',
+  });
 }
 
 export const secondStep: Page = {
@@ -331,16 +320,15 @@ export const secondStep: Page = {
   },
 };
 
-function passkeySignIn(origin: string, next: string): Html {
-  return passkeyForm({
-    does: 'get',
-    action: '/sign-in/passkey',
-    address: `/sign-in${query({ next })}`,
-    origin,
-    next,
-    verb: 'Use a passkey',
-    symbol: 'tokens',
-  });
+function leftWords(left: number | null): string | undefined {
+  if (left === null) return undefined;
+  const many =
+    left === 0
+      ? 'no recovery code is'
+      : left === 1
+        ? 'one recovery code is'
+        : `${left} recovery codes are`;
+  return `You are signed in, and ${many} left. Create new ones in your profile.`;
 }
 
 export async function signInWith(
@@ -390,6 +378,18 @@ export async function signInWith(
     ),
     { status: state.status, passkeys: door.passkeys !== null },
   );
+}
+
+function passkeySignIn(origin: string, next: string): Html {
+  return passkeyForm({
+    does: 'get',
+    action: '/sign-in/passkey',
+    address: `/sign-in${query({ next })}`,
+    origin,
+    next,
+    verb: 'Use a passkey',
+    symbol: 'tokens',
+  });
 }
 
 export const signInPage: Page = {
@@ -460,11 +460,6 @@ export const signOutPage: Page = {
     ),
 };
 
-/** For the script, which passes it unchanged to the browser. */
-function options(text: string): PageAnswer {
-  return send({ type: 'application/json', body: text, headers: { 'cache-control': 'no-store' } });
-}
-
 /** Signing in by a passkey, and confirming one's identity by one. */
 export const passkeyInOptions: Page = {
   method: 'POST',
@@ -472,6 +467,11 @@ export const passkeyInOptions: Page = {
   needs: 'nobody',
   answer: async ({ askAsVisitor }) => options((await askAsVisitor(beginPasskeySignIn)).options),
 };
+
+/** For the script, which passes it unchanged to the browser. */
+function options(text: string): PageAnswer {
+  return send({ type: 'application/json', body: text, headers: { 'cache-control': 'no-store' } });
+}
 
 export const passkeyIn: Page = {
   method: 'POST',

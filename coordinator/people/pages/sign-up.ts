@@ -79,22 +79,12 @@ export const join: Page = {
 
 const noStore = { 'cache-control': 'no-store' } as const;
 
-function withoutMail(): PageAnswer {
-  return entryPage(
-    'Forgotten password',
-    entryCard(
-      'Ask the operator of this installation',
-      html`
-        <p class="soft">
-          This installation sends no e-mail. On its server, this command creates a link that signs
-          you in once; you can then choose a new password in your profile.
-        </p>
-        <pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
-        <p class="actions">${linkButton('/sign-in', 'Back')}</p>
-      `,
-    ),
-  );
-}
+export const forgotPage: Page = {
+  method: 'GET',
+  path: '/forgot',
+  needs: 'nobody',
+  answer: (request) => forgotForm(request, freshForm(noForm)),
+};
 
 async function forgotForm({ askAsVisitor }: PublicRequest, state: FormState): Promise<PageAnswer> {
   const { mail } = await askAsVisitor(showSignUpPolicy);
@@ -127,12 +117,22 @@ async function forgotForm({ askAsVisitor }: PublicRequest, state: FormState): Pr
   );
 }
 
-export const forgotPage: Page = {
-  method: 'GET',
-  path: '/forgot',
-  needs: 'nobody',
-  answer: (request) => forgotForm(request, freshForm(noForm)),
-};
+function withoutMail(): PageAnswer {
+  return entryPage(
+    'Forgotten password',
+    entryCard(
+      'Ask the operator of this installation',
+      html`
+        <p class="soft">
+          This installation sends no e-mail. On its server, this command creates a link that signs
+          you in once; you can then choose a new password in your profile.
+        </p>
+        <pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
+        <p class="actions">${linkButton('/sign-in', 'Back')}</p>
+      `,
+    ),
+  );
+}
 
 export const forgot: Page = {
   method: 'POST',
@@ -159,6 +159,13 @@ export const forgot: Page = {
       ),
     );
   },
+};
+
+export const resetPage: Page = {
+  method: 'GET',
+  path: '/reset/:secret',
+  needs: 'nobody',
+  answer: (request) => resetForm(request, freshForm(noForm)),
 };
 
 function resetForm({ askAsVisitor, path }: PublicRequest, state: FormState): Promise<PageAnswer> {
@@ -196,13 +203,6 @@ function resetForm({ askAsVisitor, path }: PublicRequest, state: FormState): Pro
   });
 }
 
-export const resetPage: Page = {
-  method: 'GET',
-  path: '/reset/:secret',
-  needs: 'nobody',
-  answer: (request) => resetForm(request, freshForm(noForm)),
-};
-
 export const reset: Page = {
   method: 'POST',
   path: '/reset/:secret',
@@ -222,6 +222,62 @@ export const reset: Page = {
 };
 
 const fields = ['email', 'password', 'name', 'organisation', 'time_zone', 'invitation_secret'];
+
+export const signUpPage: Page = {
+  method: 'GET',
+  path: '/sign-up',
+  needs: 'nobody',
+  answer: (request) =>
+    request.signedIn
+      ? seeOther('/')
+      : page(request, freshForm(formOf({ time_zone: 'UTC' })), undefined),
+};
+
+/**
+ * By an invitation (in the query, as /join passes it on), or openly where the sign-up policy allows
+ * it.
+ */
+async function page(
+  { askAsVisitor }: PublicRequest,
+  state: FormState,
+  secret: string | undefined,
+): Promise<PageAnswer> {
+  if (secret !== undefined && secret !== '')
+    return orDeadLink(async () => {
+      const { organisation, email, role } = await askAsVisitor(showInvitation, { secret });
+      const shown = state.form.value('email') === undefined ? freshForm(formOf({ email })) : state;
+      return invitationForm(shown, secret, organisation, role);
+    });
+  const door = await askAsVisitor(showSignUpPolicy);
+  return door.sign_up === 'open' ? openForm(state) : closed();
+}
+
+function invitationForm(
+  state: FormState,
+  secret: string,
+  organisation: string,
+  role: string,
+): PageAnswer {
+  return entryPage(
+    'Sign up',
+    entryCard(
+      `Join ${organisation}`,
+      formSummary(state),
+      html`
+        <p class="soft">You join as ${role}. Create your account.</p>
+        <form class="form" method="post" action="/sign-up">
+          ${hiddenField('invitation_secret', secret)}
+          ${own(state)}
+          <div class="actions"><button class="button button-main">Create account</button></div>
+        </form>
+        <p class="entry-foot">
+          Already have an account? <a href="/sign-in?next=/join/${secret}">Sign in instead</a>
+        </p>
+      `,
+    ),
+    { status: state.status, headers: { 'cache-control': 'no-store' } },
+  );
+}
 
 /** The fields of everyone, invited or not. */
 function own(state: FormState) {
@@ -252,33 +308,6 @@ function own(state: FormState) {
     state,
   })}
 `;
-}
-
-function invitationForm(
-  state: FormState,
-  secret: string,
-  organisation: string,
-  role: string,
-): PageAnswer {
-  return entryPage(
-    'Sign up',
-    entryCard(
-      `Join ${organisation}`,
-      formSummary(state),
-      html`
-        <p class="soft">You join as ${role}. Create your account.</p>
-        <form class="form" method="post" action="/sign-up">
-          ${hiddenField('invitation_secret', secret)}
-          ${own(state)}
-          <div class="actions"><button class="button button-main">Create account</button></div>
-        </form>
-        <p class="entry-foot">
-          Already have an account? <a href="/sign-in?next=/join/${secret}">Sign in instead</a>
-        </p>
-      `,
-    ),
-    { status: state.status, headers: { 'cache-control': 'no-store' } },
-  );
 }
 
 function openForm(state: FormState): PageAnswer {
@@ -330,35 +359,6 @@ function closed(): PageAnswer {
   );
 }
 
-/**
- * By an invitation (in the query, as /join passes it on), or openly where the sign-up policy allows
- * it.
- */
-async function page(
-  { askAsVisitor }: PublicRequest,
-  state: FormState,
-  secret: string | undefined,
-): Promise<PageAnswer> {
-  if (secret !== undefined && secret !== '')
-    return orDeadLink(async () => {
-      const { organisation, email, role } = await askAsVisitor(showInvitation, { secret });
-      const shown = state.form.value('email') === undefined ? freshForm(formOf({ email })) : state;
-      return invitationForm(shown, secret, organisation, role);
-    });
-  const door = await askAsVisitor(showSignUpPolicy);
-  return door.sign_up === 'open' ? openForm(state) : closed();
-}
-
-export const signUpPage: Page = {
-  method: 'GET',
-  path: '/sign-up',
-  needs: 'nobody',
-  answer: (request) =>
-    request.signedIn
-      ? seeOther('/')
-      : page(request, freshForm(formOf({ time_zone: 'UTC' })), undefined),
-};
-
 /** The same page for an invited person; the secret is in its path, where no log keeps it. */
 export const signUpInvited: Page = {
   method: 'GET',
@@ -366,20 +366,6 @@ export const signUpInvited: Page = {
   needs: 'nobody',
   answer: (request) => page(request, freshForm(formOf({})), request.path.secret),
 };
-
-function sent(email: string): PageAnswer {
-  return entryPage(
-    'Check your e-mail',
-    entryCard(
-      'Check your e-mail',
-      html`
-        <p class="soft">
-          We sent a link to <b>${email}</b>. Open it within two days to finish signing up.
-        </p>
-      `,
-    ),
-  );
-}
 
 export const signUp: Page = {
   method: 'POST',
@@ -398,6 +384,27 @@ export const signUp: Page = {
       ? sent(form.value('email') ?? '')
       : signInAndRedirect(request, session, '/');
   },
+};
+
+function sent(email: string): PageAnswer {
+  return entryPage(
+    'Check your e-mail',
+    entryCard(
+      'Check your e-mail',
+      html`
+        <p class="soft">
+          We sent a link to <b>${email}</b>. Open it within two days to finish signing up.
+        </p>
+      `,
+    ),
+  );
+}
+
+export const finishPage: Page = {
+  method: 'GET',
+  path: '/finish/:secret',
+  needs: 'nobody',
+  answer: (request) => finishing(request, freshForm(formOf({}))),
 };
 
 /**
@@ -444,13 +451,6 @@ function finishing({ askAsVisitor, path }: PublicRequest, state: FormState): Pro
   });
 }
 
-export const finishPage: Page = {
-  method: 'GET',
-  path: '/finish/:secret',
-  needs: 'nobody',
-  answer: (request) => finishing(request, freshForm(formOf({}))),
-};
-
 export const finish: Page = {
   method: 'POST',
   path: '/finish/:secret',
@@ -474,20 +474,6 @@ export const finish: Page = {
     }),
 };
 
-function button(title: string, heading: string, words: Part, label: string): PageAnswer {
-  return entryPage(
-    title,
-    entryCard(
-      heading,
-      html`
-        <p class="soft">${words}</p>
-        <form class="form" method="post"><button class="button button-main">${label}</button></form>
-      `,
-    ),
-    { headers: { 'cache-control': 'no-store' } },
-  );
-}
-
 /**
  * Mail scanners follow links: only the button proves that a person has the mailbox, and only in a
  * browser that is signed in.
@@ -505,6 +491,20 @@ export const verifyPage: Page = {
         : button('Confirm your e-mail', 'Confirm your e-mail address', email, 'Confirm address');
     }),
 };
+
+function button(title: string, heading: string, words: Part, label: string): PageAnswer {
+  return entryPage(
+    title,
+    entryCard(
+      heading,
+      html`
+        <p class="soft">${words}</p>
+        <form class="form" method="post"><button class="button button-main">${label}</button></form>
+      `,
+    ),
+    { headers: { 'cache-control': 'no-store' } },
+  );
+}
 
 export const verify: Page = {
   method: 'POST',

@@ -118,10 +118,6 @@ export const impactWords: Readonly<Record<(typeof impacts)[number], string>> = {
   major_outage: 'Major outage',
 };
 
-function worstOf({ affected }: Report): (typeof impacts)[number] | undefined {
-  return impacts.findLast((impact) => affected.some((each) => each.impact === impact));
-}
-
 /** The state of a report, as its line and its page show it. */
 export function reportMark(report: Report, now: number): Html {
   const worst = worstOf(report);
@@ -130,4 +126,8 @@ export function reportMark(report: Report, now: number): Html {
   if (worst === undefined) return html`<span class="state">${icon('note')}Announcement</span>`;
   const state = worst === 'degraded' ? 'verifying' : 'down';
   return html`<span class="state state-${state}">${icon(state)}${impactWords[worst]}</span>`;
+}
+
+function worstOf({ affected }: Report): (typeof impacts)[number] | undefined {
+  return impacts.findLast((impact) => affected.some((each) => each.impact === impact));
 }

@@ -13,6 +13,12 @@ export type Row = {
   readonly under: string | null;
 };
 
+/** Whether a row can move up or down within its level. */
+export function canMove(rows: readonly Row[], row: Row, by: -1 | 1): boolean {
+  const blocks = blocksAround(rows, row);
+  return blocks[placeOf(blocks, row.id) + by] !== undefined;
+}
+
 /** Rows that move together: a heading with its monitors, or a monitor within its heading. */
 function blocksAround(rows: readonly Row[], row: Row): readonly (readonly Row[])[] {
   return row.under === null
@@ -24,12 +30,6 @@ function blocksAround(rows: readonly Row[], row: Row): readonly (readonly Row[])
 
 function placeOf(blocks: readonly (readonly Row[])[], id: string): number {
   return blocks.findIndex(([first]) => first?.id === id);
-}
-
-/** Whether a row can move up or down within its level. */
-export function canMove(rows: readonly Row[], row: Row, by: -1 | 1): boolean {
-  const blocks = blocksAround(rows, row);
-  return blocks[placeOf(blocks, row.id) + by] !== undefined;
 }
 
 /** The rows after one changed places with its neighbour; unchanged when it has none there. */
@@ -66,34 +66,6 @@ export function choicesOf({ groups, monitors }: Editor): readonly Choice[] {
     ...groups.map((each) => ({ ...each, kind: 'group' as const, group: null, tags: [] })),
     ...monitors.map((each) => ({ ...each, kind: 'monitor' as const })),
   ];
-}
-
-/** The same rows of what exists, each monitor below its heading. */
-function arranged(editor: Editor, rows: readonly Omit<Row, 'under'>[]): readonly Row[] {
-  const headings = new Set(rows.flatMap(({ kind, id }) => (kind === 'group' ? [id] : [])));
-  const saved = new Map(editor.rows.map(({ id, under }) => [id, under]));
-  const groupOf = new Map(editor.monitors.map(({ id, group }) => [id, group]));
-  const placed = rows.map((row): Row => {
-    const heading = [saved.get(row.id), groupOf.get(row.id)].find(
-      (id) => typeof id === 'string' && headings.has(id),
-    );
-    return { ...row, under: row.kind === 'group' ? null : (heading ?? null) };
-  });
-  return placed
-    .filter(({ under }) => under === null)
-    .flatMap((top) => [top, ...placed.filter(({ under }) => under === top.id)]);
-}
-
-/** What the form holds, before its button did anything. */
-function rowsIn(form: Form, editor: Editor): readonly Row[] {
-  const choices = new Map(choicesOf(editor).map((each) => [each.id, each]));
-  // A form names its fields in their order.
-  const rows = form.names.flatMap((field) => {
-    const choice = field.startsWith('names.') ? choices.get(field.slice(6)) : undefined;
-    const name = form.value(field) ?? '';
-    return choice === undefined ? [] : [{ kind: choice.kind, id: choice.id, name }];
-  });
-  return arranged(editor, rows);
 }
 
 /** What is not on the page yet and has all the words in its name, group or tags. */
@@ -147,4 +119,32 @@ export function changedRows(
     ...rows,
     ...added.map(({ kind, id: of, name }) => ({ kind, id: of, name })),
   ]);
+}
+
+/** What the form holds, before its button did anything. */
+function rowsIn(form: Form, editor: Editor): readonly Row[] {
+  const choices = new Map(choicesOf(editor).map((each) => [each.id, each]));
+  // A form names its fields in their order.
+  const rows = form.names.flatMap((field) => {
+    const choice = field.startsWith('names.') ? choices.get(field.slice(6)) : undefined;
+    const name = form.value(field) ?? '';
+    return choice === undefined ? [] : [{ kind: choice.kind, id: choice.id, name }];
+  });
+  return arranged(editor, rows);
+}
+
+/** The same rows of what exists, each monitor below its heading. */
+function arranged(editor: Editor, rows: readonly Omit<Row, 'under'>[]): readonly Row[] {
+  const headings = new Set(rows.flatMap(({ kind, id }) => (kind === 'group' ? [id] : [])));
+  const saved = new Map(editor.rows.map(({ id, under }) => [id, under]));
+  const groupOf = new Map(editor.monitors.map(({ id, group }) => [id, group]));
+  const placed = rows.map((row): Row => {
+    const heading = [saved.get(row.id), groupOf.get(row.id)].find(
+      (id) => typeof id === 'string' && headings.has(id),
+    );
+    return { ...row, under: row.kind === 'group' ? null : (heading ?? null) };
+  });
+  return placed
+    .filter(({ under }) => under === null)
+    .flatMap((top) => [top, ...placed.filter(({ under }) => under === top.id)]);
 }

@@ -46,83 +46,27 @@ import { previewFrame } from './preview.ts';
 import { addCard, publishedCard } from './rows.ts';
 import { accessCard, domainCard, logoCard, lookCard, settingNames } from './settings.ts';
 
-/** The page's address, and who can see it. */
-function belowOf({ page, editor: { base_url } }: Editing): Part {
-  const address = addressOf(page, base_url);
-  if (!page.enabled) return html`${address} · Off: no one sees it`;
-  return html`
-    <a href="${safeUrl(address)}">${address.replace(/^https?:\/\//, '').replace(/\/$/, '')}</a>
-    ${' '}· Visible to: ${(accessWords[page.access] ?? '').toLowerCase()}${
-      page.access === 'link' && !page.has_link && ' (no link yet)'
-    }
-  `;
-}
+export const statusPageEditor: Page = {
+  method: 'GET',
+  path: '/status-pages/:page_id',
+  needs: 'member',
+  answer: async (request) => shown(await editingOf(request)),
+};
 
-/** For readers who may not change it. */
-function factsCard({ page, request: { may } }: Editing) {
-  return may(deleteStatusPage)
-    ? null
-    : card(
-        'facts',
-        'Settings',
-        null,
-        html`
-          <dl class="facts">
-            <dt>Language</dt>
-            <dd>${languageNames[page.language] ?? page.language}</dd>
-            <dt>Accent colour</dt>
-            <dd>${page.accent ?? 'Default'}</dd>
-            <dt>Visible to</dt>
-            <dd>${accessWords[page.access] ?? page.access}</dd>
-            <dt>Custom domain</dt>
-            <dd>
-              ${
-                page.domain === null
-                  ? 'None'
-                  : `${page.domain.name}${page.domain.proved_at === null ? ', not connected yet' : ''}`
-              }
-            </dd>
-            <dt>Subscribers</dt>
-            <dd>${page.subscribers}</dd>
-          </dl>
-        `,
-      );
-}
-
-function settingsForm(editing: Editing, document: string): Html | null {
-  const { page, request, isChanged } = editing;
-  if (!request.may(updateStatusPage)) return null;
-  return html`
-    <form
-      class="columns editor"
-      id="editor"
-      method="post"
-      action="/status-pages/${page.id}"
-      data-refreshes
-    >
-      ${enterSaves}
-      <div class="stack">
-        ${publishedCard(editing)}
-        ${addCard(editing)}
-        ${lookCard(editing)}
-        ${accessCard(editing)}
-        ${domainCard(editing)}
-        <div class="actions editor-save">
-          <button
-            class="button button-main"
-            name="act"
-            value="save"
-            formaction="/status-pages/${page.id}?pressed=save"
-          >
-            Save
-          </button>
-          ${isChanged && linkButton(`/status-pages/${page.id}`, 'Discard changes')}
-          ${isChanged && html`<p class="soft" role="status">Not saved yet</p>`}
-        </div>
-      </div>
-      ${previewFrame(document)}
-    </form>
-  `;
+/** The editor with the page as it would be after saving. */
+async function shown(editing: Editing): Promise<PageAnswer> {
+  const { page, request, state, rows } = editing;
+  const { form } = state;
+  if (!request.may(updateStatusPage)) return editorPage(editing, '');
+  const { html: document } = await request.ask(previewStatusPage, {
+    page_id: page.id,
+    name: form.value('name') ?? page.name,
+    description: form.value('description') ?? '',
+    language: form.value('language') ?? page.language,
+    accent: form.value('accent') ?? '',
+    rows,
+  });
+  return editorPage(editing, document);
 }
 
 function editorPage(editing: Editing, document: string): PageAnswer {
@@ -164,41 +108,106 @@ function editorPage(editing: Editing, document: string): PageAnswer {
   });
 }
 
-/** The editor with the page as it would be after saving. */
-async function shown(editing: Editing): Promise<PageAnswer> {
-  const { page, request, state, rows } = editing;
-  const { form } = state;
-  if (!request.may(updateStatusPage)) return editorPage(editing, '');
-  const { html: document } = await request.ask(previewStatusPage, {
-    page_id: page.id,
-    name: form.value('name') ?? page.name,
-    description: form.value('description') ?? '',
-    language: form.value('language') ?? page.language,
-    accent: form.value('accent') ?? '',
-    rows,
-  });
-  return editorPage(editing, document);
+/** The page's address, and who can see it. */
+function belowOf({ page, editor: { base_url } }: Editing): Part {
+  const address = addressOf(page, base_url);
+  if (!page.enabled) return html`${address} · Off: no one sees it`;
+  return html`
+    <a href="${safeUrl(address)}">${address.replace(/^https?:\/\//, '').replace(/\/$/, '')}</a>
+    ${' '}· Visible to: ${(accessWords[page.access] ?? '').toLowerCase()}${
+      page.access === 'link' && !page.has_link && ' (no link yet)'
+    }
+  `;
 }
 
-export const statusPageEditor: Page = {
-  method: 'GET',
+function settingsForm(editing: Editing, document: string): Html | null {
+  const { page, request, isChanged } = editing;
+  if (!request.may(updateStatusPage)) return null;
+  return html`
+    <form
+      class="columns editor"
+      id="editor"
+      method="post"
+      action="/status-pages/${page.id}"
+      data-refreshes
+    >
+      ${enterSaves}
+      <div class="stack">
+        ${publishedCard(editing)}
+        ${addCard(editing)}
+        ${lookCard(editing)}
+        ${accessCard(editing)}
+        ${domainCard(editing)}
+        <div class="actions editor-save">
+          <button
+            class="button button-main"
+            name="act"
+            value="save"
+            formaction="/status-pages/${page.id}?pressed=save"
+          >
+            Save
+          </button>
+          ${isChanged && linkButton(`/status-pages/${page.id}`, 'Discard changes')}
+          ${isChanged && html`<p class="soft" role="status">Not saved yet</p>`}
+        </div>
+      </div>
+      ${previewFrame(document)}
+    </form>
+  `;
+}
+
+/** For readers who may not change it. */
+function factsCard({ page, request: { may } }: Editing) {
+  return may(deleteStatusPage)
+    ? null
+    : card(
+        'facts',
+        'Settings',
+        null,
+        html`
+          <dl class="facts">
+            <dt>Language</dt>
+            <dd>${languageNames[page.language] ?? page.language}</dd>
+            <dt>Accent colour</dt>
+            <dd>${page.accent ?? 'Default'}</dd>
+            <dt>Visible to</dt>
+            <dd>${accessWords[page.access] ?? page.access}</dd>
+            <dt>Custom domain</dt>
+            <dd>
+              ${
+                page.domain === null
+                  ? 'None'
+                  : `${page.domain.name}${page.domain.proved_at === null ? ', not connected yet' : ''}`
+              }
+            </dd>
+            <dt>Subscribers</dt>
+            <dd>${page.subscribers}</dd>
+          </dl>
+        `,
+      );
+}
+
+const edited: Page = {
+  method: 'POST',
   path: '/status-pages/:page_id',
   needs: 'member',
-  answer: async (request) => shown(await editingOf(request)),
+  answer: async (request) => {
+    refuseUnlessMay(request, updateStatusPage);
+    const { form } = request;
+    const before = await editingOf(request);
+    const offered = before.page.offered.map(({ monitor }) => monitor);
+    const rows = changedRows(form, before.editor, offered);
+    const editing = { ...before, state: freshForm(form), rows, isChanged: true };
+    const act = form.value('act');
+    // Enter in the search searches, and anywhere else it saves, as the button does.
+    const isSearch =
+      request.query.pressed === undefined &&
+      (form.value('find') ?? '') !== (form.value('found') ?? '');
+    if (act === 'save' && !isSearch) return save(editing);
+    if (act === 'link') return createLink(editing);
+    return act === 'check' ? checkDomain(editing) : shown(editing);
+  },
 };
-
-/** A refusal names a row by its place; in the form each has the id of what it shows. */
-function atFields(state: FormState, rows: readonly Row[]): FormState {
-  return {
-    ...state,
-    faults: new Map(
-      [...state.faults].map(([key, words]) => {
-        const row = rows[Number(/^rows\.(\d+)\./.exec(key)?.[1] ?? -1)];
-        return [row === undefined ? key : nameField(row.id), words];
-      }),
-    ),
-  };
-}
 
 async function save(editing: Editing): Promise<PageAnswer> {
   const { page, request, rows } = editing;
@@ -225,6 +234,19 @@ async function save(editing: Editing): Promise<PageAnswer> {
   return seeOther(`/status-pages/${page.id}`, { said });
 }
 
+/** A refusal names a row by its place; in the form each has the id of what it shows. */
+function atFields(state: FormState, rows: readonly Row[]): FormState {
+  return {
+    ...state,
+    faults: new Map(
+      [...state.faults].map(([key, words]) => {
+        const row = rows[Number(/^rows\.(\d+)\./.exec(key)?.[1] ?? -1)];
+        return [row === undefined ? key : nameField(row.id), words];
+      }),
+    ),
+  };
+}
+
 /** The link is shown in the answer itself: it must not appear in an address or a cookie. */
 async function createLink(editing: Editing): Promise<PageAnswer> {
   const { page, request } = editing;
@@ -244,28 +266,6 @@ async function checkDomain(editing: Editing): Promise<PageAnswer> {
     said: `${tried.done.domain?.name ?? 'The domain'} is connected.`,
   });
 }
-
-const edited: Page = {
-  method: 'POST',
-  path: '/status-pages/:page_id',
-  needs: 'member',
-  answer: async (request) => {
-    refuseUnlessMay(request, updateStatusPage);
-    const { form } = request;
-    const before = await editingOf(request);
-    const offered = before.page.offered.map(({ monitor }) => monitor);
-    const rows = changedRows(form, before.editor, offered);
-    const editing = { ...before, state: freshForm(form), rows, isChanged: true };
-    const act = form.value('act');
-    // Enter in the search searches, and anywhere else it saves, as the button does.
-    const isSearch =
-      request.query.pressed === undefined &&
-      (form.value('find') ?? '') !== (form.value('found') ?? '');
-    if (act === 'save' && !isSearch) return save(editing);
-    if (act === 'link') return createLink(editing);
-    return act === 'check' ? checkDomain(editing) : shown(editing);
-  },
-};
 
 function act(
   path: string,

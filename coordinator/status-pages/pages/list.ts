@@ -21,6 +21,13 @@ import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from 
 import { listStatusPageOverviews } from '../contract.ts';
 import { accessWords, languageNames, type StatusPage, trail } from './cards.ts';
 
+const asked: Page = {
+  method: 'GET',
+  path: '/status-pages/:page_id/delete',
+  needs: 'member',
+  answer: async (request) => deleteForm(await read(request), freshForm(request.form)),
+};
+
 function deleteForm({ id, name, subscribers }: StatusPage, state: FormState): PageAnswer {
   return show({
     title: `Delete ${name}`,
@@ -57,13 +64,6 @@ function read(request: MembersRequest): Promise<StatusPage> {
   return request.ask(getStatusPage, { page_id: request.path.page_id });
 }
 
-const asked: Page = {
-  method: 'GET',
-  path: '/status-pages/:page_id/delete',
-  needs: 'member',
-  answer: async (request) => deleteForm(await read(request), freshForm(request.form)),
-};
-
 const done: Page = {
   method: 'POST',
   path: '/status-pages/:page_id/delete',
@@ -81,8 +81,6 @@ const done: Page = {
 };
 
 export const deletePages: readonly Page[] = [asked, done];
-
-type Overview = OutputOf<typeof listStatusPageOverviews>['items'][number];
 
 const fields = ['name', 'slug', 'language'] as const;
 
@@ -120,59 +118,6 @@ function form(state: FormState, baseUrl: string, beside: Html | null = null): Ht
     <div class="actions"><button class="button button-main">Create page</button>${beside}</div>
   </form>
 `;
-}
-
-function nothing({ may, with: { baseUrl } }: MembersRequest): Html {
-  return html`
-    ${heading({
-      sentence: 'No status pages yet',
-      below:
-        'A status page shows visitors what works, under names that you choose. It never shows addresses, nor anything unconfirmed.',
-    })}
-    ${may(createStatusPage) && html`<div class="card">${form(freshForm(noForm), baseUrl())}</div>`}
-  `;
-}
-
-function seen({ enabled, access }: Overview): Html {
-  return enabled
-    ? html`
-      <span class="state state-up">
-        ${icon(access === 'public' ? 'globe' : 'lock')}
-        ${accessWords[access] ?? access}
-      </span>
-    `
-    : html`<span class="state state-paused">${icon('paused')}Off</span>`;
-}
-
-function rowOf(each: Overview): Html {
-  const { id, name, slug, domain, monitors, offered, subscribers } = each;
-  return html`
-    <tr id="page-${id}" data-row>
-      <th scope="row"><a href="/status-pages/${id}">${name}</a></th>
-      <td data-label="Address">${domain ?? `/status/${slug}`}</td>
-      <td data-label="Visible to">${seen(each)}</td>
-      <td data-label="Monitors" class="number">
-        <span>
-          ${monitors}
-          ${
-            offered > 0 &&
-            html`
-              , <a class="state-verifying" href="/status-pages/${id}#offered">${offered} to name</a>
-            `
-          }
-        </span>
-      </td>
-      <td data-label="Subscribers" class="number">${subscribers}</td>
-    </tr>
-  `;
-}
-
-function sentenceOf(items: readonly Overview[], more: boolean): string {
-  const on = items.filter(({ enabled }) => enabled).length;
-  if (more) return `More than ${items.length} status pages`;
-  if (on === items.length)
-    return on === 1 ? 'One status page is published' : `${on} status pages are published`;
-  return `${on} of ${items.length} status pages ${on === 1 ? 'is' : 'are'} published`;
 }
 
 const listPage: Page = {
@@ -226,6 +171,71 @@ const listPage: Page = {
   },
 };
 
+function nothing({ may, with: { baseUrl } }: MembersRequest): Html {
+  return html`
+    ${heading({
+      sentence: 'No status pages yet',
+      below:
+        'A status page shows visitors what works, under names that you choose. It never shows addresses, nor anything unconfirmed.',
+    })}
+    ${may(createStatusPage) && html`<div class="card">${form(freshForm(noForm), baseUrl())}</div>`}
+  `;
+}
+
+type Overview = OutputOf<typeof listStatusPageOverviews>['items'][number];
+
+function sentenceOf(items: readonly Overview[], more: boolean): string {
+  const on = items.filter(({ enabled }) => enabled).length;
+  if (more) return `More than ${items.length} status pages`;
+  if (on === items.length)
+    return on === 1 ? 'One status page is published' : `${on} status pages are published`;
+  return `${on} of ${items.length} status pages ${on === 1 ? 'is' : 'are'} published`;
+}
+
+function rowOf(each: Overview): Html {
+  const { id, name, slug, domain, monitors, offered, subscribers } = each;
+  return html`
+    <tr id="page-${id}" data-row>
+      <th scope="row"><a href="/status-pages/${id}">${name}</a></th>
+      <td data-label="Address">${domain ?? `/status/${slug}`}</td>
+      <td data-label="Visible to">${seen(each)}</td>
+      <td data-label="Monitors" class="number">
+        <span>
+          ${monitors}
+          ${
+            offered > 0 &&
+            html`
+              , <a class="state-verifying" href="/status-pages/${id}#offered">${offered} to name</a>
+            `
+          }
+        </span>
+      </td>
+      <td data-label="Subscribers" class="number">${subscribers}</td>
+    </tr>
+  `;
+}
+
+function seen({ enabled, access }: Overview): Html {
+  return enabled
+    ? html`
+      <span class="state state-up">
+        ${icon(access === 'public' ? 'globe' : 'lock')}
+        ${accessWords[access] ?? access}
+      </span>
+    `
+    : html`<span class="state state-paused">${icon('paused')}Off</span>`;
+}
+
+const newPage: Page = {
+  method: 'GET',
+  path: '/status-pages/new',
+  needs: 'member',
+  answer: (request) => {
+    refuseUnlessMay(request, createStatusPage);
+    return newForm(request, freshForm(noForm));
+  },
+};
+
 function newForm({ with: { baseUrl } }: MembersRequest, state: FormState): PageAnswer {
   return show({
     title: 'New status page',
@@ -241,16 +251,6 @@ function newForm({ with: { baseUrl } }: MembersRequest, state: FormState): PageA
     `,
   });
 }
-
-const newPage: Page = {
-  method: 'GET',
-  path: '/status-pages/new',
-  needs: 'member',
-  answer: (request) => {
-    refuseUnlessMay(request, createStatusPage);
-    return newForm(request, freshForm(noForm));
-  },
-};
 
 const newPosted: Page = {
   method: 'POST',

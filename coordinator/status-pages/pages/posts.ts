@@ -74,42 +74,52 @@ export function incidentPages(
     `;
 }
 
-type PostedIncident = OutputOf<typeof getStatusPageIncident>;
-
-type Line = {
-  readonly mark: Html;
-  readonly title: Html;
-  readonly when: Html;
-  readonly last: IncidentPage['posts'][number] | Report['updates'][number] | undefined;
-  /** Where to post about it, for those who may. */
-  readonly href: string | null;
-  readonly about: string;
-};
-
-function line({ mark, title, when, last, href, about }: Line, times: Times): Html {
-  return html`
-  <li class="section-head">
-    <div>
-      <p>${mark} ${title}</p>
-      <p class="soft">${when}${last === undefined && ' · no posts'}</p>
-      ${last !== undefined && postLine(last, times)}
-    </div>
-    ${
-      href !== null &&
-      html`
-        <a class="button" href="${safeUrl(href)}">
-          ${icon('note')}Post<span class="unseen"> about ${about}</span>
-        </a>
-      `
-    }
-  </li>
-`;
+/** Whether something that visitors see is going on: then posting comes first. */
+export function isTroubled({ editor: { incidents, reports }, request: { now } }: Editing): boolean {
+  return (
+    incidents.some(({ resolved_at }) => resolved_at === null) ||
+    reports.some(({ ends_at }) => ends_at === null || Date.parse(ends_at) > now)
+  );
 }
 
-function span(from: string, to: string | null, times: Times): Html {
-  return to === null
-    ? html`since ${times.moment(from)}`
-    : html`${times.moment(from)}, for ${durationText(Date.parse(to) - Date.parse(from))}`;
+export function incidentsCard(editing: Editing): Html {
+  const { page, editor, request } = editing;
+  const lines = linesOf(editing);
+  // While something is open, what is over waits for a click.
+  const isAll = request.query.resolved !== undefined || lines.every(({ isOpen }) => !isOpen);
+  const shown = lines.filter(({ isOpen }) => isAll || isOpen);
+  const { subscribers } = page;
+  return card(
+    'told',
+    'Incidents',
+    html`
+      Confirmed outages and your own posts of the last two weeks.${' '}
+      ${subscribers === 0 ? 'No subscribers yet' : `${subscribers} ${subscribers === 1 ? 'subscriber' : 'subscribers'}`}${
+        editor.waiting > 0 && `, ${editor.waiting} not confirmed yet`
+      }.
+    `,
+    html`
+      ${
+        lines.length === 0
+          ? html`<p class="soft">No incidents in the last two weeks</p>`
+          : html`<ul class="lines">${shown.map(({ item }) => item)}</ul>`
+      }
+      ${
+        request.may(createStatusPageReport) &&
+        html`
+          <p class="actions">
+            ${linkButton(`/status-pages/${page.id}/reports/new`, 'New incident or announcement', {
+              symbol: 'add',
+            })}
+            ${
+              shown.length < lines.length &&
+              linkButton(`/status-pages/${page.id}?resolved`, 'Show resolved')
+            }
+          </p>
+        `
+      }
+    `,
+  );
 }
 
 /** Outages that checks confirmed, and what people wrote themselves: open ones first. */
@@ -161,89 +171,56 @@ function linesOf({
     .map(({ isOpen, line: of }) => ({ isOpen, item: line(of, times) }));
 }
 
-/** Whether something that visitors see is going on: then posting comes first. */
-export function isTroubled({ editor: { incidents, reports }, request: { now } }: Editing): boolean {
-  return (
-    incidents.some(({ resolved_at }) => resolved_at === null) ||
-    reports.some(({ ends_at }) => ends_at === null || Date.parse(ends_at) > now)
-  );
+function span(from: string, to: string | null, times: Times): Html {
+  return to === null
+    ? html`since ${times.moment(from)}`
+    : html`${times.moment(from)}, for ${durationText(Date.parse(to) - Date.parse(from))}`;
 }
 
-export function incidentsCard(editing: Editing): Html {
-  const { page, editor, request } = editing;
-  const lines = linesOf(editing);
-  // While something is open, what is over waits for a click.
-  const isAll = request.query.resolved !== undefined || lines.every(({ isOpen }) => !isOpen);
-  const shown = lines.filter(({ isOpen }) => isAll || isOpen);
-  const { subscribers } = page;
-  return card(
-    'told',
-    'Incidents',
-    html`
-      Confirmed outages and your own posts of the last two weeks.${' '}
-      ${subscribers === 0 ? 'No subscribers yet' : `${subscribers} ${subscribers === 1 ? 'subscriber' : 'subscribers'}`}${
-        editor.waiting > 0 && `, ${editor.waiting} not confirmed yet`
-      }.
-    `,
-    html`
-      ${
-        lines.length === 0
-          ? html`<p class="soft">No incidents in the last two weeks</p>`
-          : html`<ul class="lines">${shown.map(({ item }) => item)}</ul>`
-      }
-      ${
-        request.may(createStatusPageReport) &&
-        html`
-          <p class="actions">
-            ${linkButton(`/status-pages/${page.id}/reports/new`, 'New incident or announcement', {
-              symbol: 'add',
-            })}
-            ${
-              shown.length < lines.length &&
-              linkButton(`/status-pages/${page.id}?resolved`, 'Show resolved')
-            }
-          </p>
-        `
-      }
-    `,
-  );
+type Line = {
+  readonly mark: Html;
+  readonly title: Html;
+  readonly when: Html;
+  readonly last: IncidentPage['posts'][number] | Report['updates'][number] | undefined;
+  /** Where to post about it, for those who may. */
+  readonly href: string | null;
+  readonly about: string;
+};
+
+function line({ mark, title, when, last, href, about }: Line, times: Times): Html {
+  return html`
+  <li class="section-head">
+    <div>
+      <p>${mark} ${title}</p>
+      <p class="soft">${when}${last === undefined && ' · no posts'}</p>
+      ${last !== undefined && postLine(last, times)}
+    </div>
+    ${
+      href !== null &&
+      html`
+        <a class="button" href="${safeUrl(href)}">
+          ${icon('note')}Post<span class="unseen"> about ${about}</span>
+        </a>
+      `
+    }
+  </li>
+`;
 }
 
-function postsOf({ page, incident }: PostedIncident, { times, may }: MembersRequest): Html | null {
-  return incident.posts.length === 0
-    ? null
-    : card(
-        'posts',
-        'Posts',
-        null,
-        html`
-          <ul class="lines">
-            ${incident.posts.map(
-              (post) =>
-                html`
-                  <li class="section-head">
-                    <div>${postLine(post, times)}<p class="soft">${post.written_by}</p></div>
-                    ${
-                      may(deleteStatusPagePost) &&
-                      html`
-                        <form
-                          method="post"
-                          action="/status-pages/${page.id}/incidents/${incident.id}/posts/${post.id}/delete"
-                        >
-                          <button class="button button-quiet">
-                            ${icon('delete')}Delete<span class="unseen">
-                              ${' '}the post of ${times.moment(post.written_at)}
-                            </span>
-                          </button>
-                        </form>
-                      `
-                    }
-                  </li>
-                `,
-            )}
-          </ul>
-        `,
-      );
+const getPage: Page = {
+  method: 'GET',
+  path: '/status-pages/:page_id/incidents/:incident_id',
+  needs: 'member',
+  answer: async (request) => {
+    const told = await read(request);
+    return postPage(request, told, freshForm(formOf({ kind: nextKind(told) })));
+  },
+};
+
+type PostedIncident = OutputOf<typeof getStatusPageIncident>;
+
+function read({ ask, path: { page_id, incident_id } }: MembersRequest): Promise<PostedIncident> {
+  return ask(getStatusPageIncident, { page_id, incident_id });
 }
 
 /** The form, with the page as its visitors will read it beside it. */
@@ -320,8 +297,41 @@ async function postPage(
   });
 }
 
-function read({ ask, path: { page_id, incident_id } }: MembersRequest): Promise<PostedIncident> {
-  return ask(getStatusPageIncident, { page_id, incident_id });
+function postsOf({ page, incident }: PostedIncident, { times, may }: MembersRequest): Html | null {
+  return incident.posts.length === 0
+    ? null
+    : card(
+        'posts',
+        'Posts',
+        null,
+        html`
+          <ul class="lines">
+            ${incident.posts.map(
+              (post) =>
+                html`
+                  <li class="section-head">
+                    <div>${postLine(post, times)}<p class="soft">${post.written_by}</p></div>
+                    ${
+                      may(deleteStatusPagePost) &&
+                      html`
+                        <form
+                          method="post"
+                          action="/status-pages/${page.id}/incidents/${incident.id}/posts/${post.id}/delete"
+                        >
+                          <button class="button button-quiet">
+                            ${icon('delete')}Delete<span class="unseen">
+                              ${' '}the post of ${times.moment(post.written_at)}
+                            </span>
+                          </button>
+                        </form>
+                      `
+                    }
+                  </li>
+                `,
+            )}
+          </ul>
+        `,
+      );
 }
 
 /** The usual successor of the last post. */
@@ -331,16 +341,6 @@ function nextKind({ incident: { posts, resolved_at }, usual }: PostedIncident): 
   // While it is down, no kind is suggested that says it works again.
   return usual[Math.min(last + 1, 1)]?.kind ?? 'investigating';
 }
-
-const getPage: Page = {
-  method: 'GET',
-  path: '/status-pages/:page_id/incidents/:incident_id',
-  needs: 'member',
-  answer: async (request) => {
-    const told = await read(request);
-    return postPage(request, told, freshForm(formOf({ kind: nextKind(told) })));
-  },
-};
 
 const posted: Page = {
   method: 'POST',

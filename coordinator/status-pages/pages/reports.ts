@@ -48,37 +48,152 @@ const kindHelp: Readonly<Record<(typeof updateKinds)[number], string>> = {
   resolved: 'It is over. This ends the report.',
 };
 
-function affectedField(monitor: string): string {
-  return `affected.${monitor}`;
-}
+const faultsOf = ['title', 'kind', 'text', 'affected', 'started_at', 'ends_at'];
 
-function affectedFields({ editor }: Editing, state: FormState): Html | null {
-  const monitors = editor.rows.filter(({ kind }) => kind === 'monitor');
-  return monitors.length === 0
-    ? null
-    : html`
-      <fieldset class="field affected-list">
-        <legend>Affected services</legend>
-        ${monitors.map(({ id, name }) =>
-          selectField({
-            name: affectedField(id),
-            label: name,
-            state,
-            choices: [
-              { value: '', label: 'Not affected' },
-              ...impacts.map((value) => ({ value, label: impactWords[value] })),
-            ],
-          }),
-        )}
-      </fieldset>
-    `;
-}
+const path = '/status-pages/:page_id/reports';
+
+export const reportPages: readonly Page[] = [
+  {
+    method: 'GET',
+    path: `${path}/new`,
+    needs: 'member',
+    answer: async (request) =>
+      shownWith(await newSubject(request), freshForm(formOf({ kind: 'investigating' }))),
+  },
+  {
+    method: 'POST',
+    path: `${path}/new`,
+    needs: 'member',
+    answer: async (request) => {
+      const subject = await newSubject(request);
+      return request.form.value('act') === 'look'
+        ? shownWith(subject, freshForm(request.form))
+        : created(request, subject);
+    },
+  },
+  {
+    method: 'GET',
+    path: `${path}/:report_id`,
+    needs: 'member',
+    answer: async (request) => {
+      refuseUnlessMay(request, updateStatusPageReport);
+      const subject = await subjectOf(request);
+      return shownWith(subject, freshForm(formOfReport(subject.report)));
+    },
+  },
+  {
+    method: 'POST',
+    path: `${path}/:report_id`,
+    needs: 'member',
+    answer: async (request) => {
+      refuseUnlessMay(request, updateStatusPageReport);
+      const subject = await subjectOf(request);
+      return request.form.value('act') === 'look'
+        ? shownWith(subject, freshForm(request.form))
+        : updated(request, subject, subject.report);
+    },
+  },
+  {
+    method: 'POST',
+    path: `${path}/:report_id/delete`,
+    needs: 'member',
+    answer: async ({ ask, path: { page_id, report_id } }) => {
+      await ask(deleteStatusPageReport, { page_id, report_id });
+      return seeOther(`/status-pages/${page_id}`, {
+        said: 'Deleted. What was sent to subscribers stays with them.',
+      });
+    },
+  },
+];
 
 type EditedReport = {
   readonly editing: Editing;
   /** The report to update; without one, the form creates one. */
   readonly report: Report | undefined;
 };
+
+async function shownWith(subject: EditedReport, state: FormState): Promise<PageAnswer> {
+  const { editing, report } = subject;
+  const { request, page } = editing;
+  const { form } = state;
+  const { html: document } = await request.ask(previewStatusPage, {
+    page_id: page.id,
+    report: {
+      id: report?.id ?? null,
+      title: form.value('title') || report?.title || 'Title',
+      kind: form.value('kind') ?? 'investigating',
+      text: form.value('text') ?? '',
+      affected: affectedIn(form, editing),
+    },
+  });
+  return reportPage(subject, state, document);
+}
+
+/** What the form names, or would if it were sent. */
+function affectedIn(form: Form, { editor }: Editing) {
+  return editor.rows.flatMap(({ id, kind }) => {
+    const impact = form.value(affectedField(id)) ?? '';
+    return kind === 'group' || impact === '' ? [] : [{ monitor: id, impact }];
+  });
+}
+
+function affectedField(monitor: string): string {
+  return `affected.${monitor}`;
+}
+
+function reportPage(subject: EditedReport, state: FormState, document: string): PageAnswer {
+  const { editing, report } = subject;
+  const { page, request } = editing;
+  const action = `/status-pages/${page.id}/reports/${report?.id ?? 'new'}`;
+  return show({
+    title: report?.title ?? `New post on ${page.name}`,
+    place: 'status-pages',
+    status: state.status,
+    main: html`
+      <div class="stack">
+        ${heading({
+          sentence: report?.title ?? 'New incident or announcement',
+          below:
+            report === undefined
+              ? 'For what no check confirms: degraded service, a problem elsewhere, news.'
+              : html`
+                ${reportMark(report, request.now)} since ${request.times.moment(report.started_at)}
+              `,
+          trail: [...trail, { href: `/status-pages/${page.id}`, name: page.name }],
+          actions:
+            report !== undefined &&
+            request.may(deleteStatusPageReport) &&
+            html`
+              <form method="post" action="${safeUrl(`${action}/delete`)}">
+                <button class="button">${icon('delete')}Delete</button>
+              </form>
+            `,
+        })}
+        ${formSummary(state)}
+        <form class="columns editor" method="post" action="${safeUrl(action)}">
+          ${enterSaves}
+          <div class="stack">
+            <div class="card stack" data-refreshes>${fields(subject, state)}</div>
+            <div class="actions">
+              <button class="button button-main" name="act" value="save">
+                ${icon('send')}${report === undefined ? 'Post' : 'Post update'}
+              </button>
+              ${
+                report !== undefined &&
+                html`
+                  <button class="button" name="act" value="edit">Save without posting</button>
+                `
+              }
+              ${linkButton(`/status-pages/${page.id}`, 'Cancel')}
+            </div>
+            ${updatesCard(subject)}
+          </div>
+          ${previewFrame(document)}
+        </form>
+      </div>
+    `,
+  });
+}
 
 function fields(subject: EditedReport, state: FormState): Html {
   const { editing, report } = subject;
@@ -136,6 +251,28 @@ function fields(subject: EditedReport, state: FormState): Html {
   `;
 }
 
+function affectedFields({ editor }: Editing, state: FormState): Html | null {
+  const monitors = editor.rows.filter(({ kind }) => kind === 'monitor');
+  return monitors.length === 0
+    ? null
+    : html`
+      <fieldset class="field affected-list">
+        <legend>Affected services</legend>
+        ${monitors.map(({ id, name }) =>
+          selectField({
+            name: affectedField(id),
+            label: name,
+            state,
+            choices: [
+              { value: '', label: 'Not affected' },
+              ...impacts.map((value) => ({ value, label: impactWords[value] })),
+            ],
+          }),
+        )}
+      </fieldset>
+    `;
+}
+
 function updatesCard({ editing, report }: EditedReport): Html | null {
   return report === undefined || report.updates.length === 0
     ? null
@@ -160,124 +297,10 @@ function updatesCard({ editing, report }: EditedReport): Html | null {
       );
 }
 
-function reportPage(subject: EditedReport, state: FormState, document: string): PageAnswer {
-  const { editing, report } = subject;
-  const { page, request } = editing;
-  const action = `/status-pages/${page.id}/reports/${report?.id ?? 'new'}`;
-  return show({
-    title: report?.title ?? `New post on ${page.name}`,
-    place: 'status-pages',
-    status: state.status,
-    main: html`
-      <div class="stack">
-        ${heading({
-          sentence: report?.title ?? 'New incident or announcement',
-          below:
-            report === undefined
-              ? 'For what no check confirms: degraded service, a problem elsewhere, news.'
-              : html`
-                ${reportMark(report, request.now)} since ${request.times.moment(report.started_at)}
-              `,
-          trail: [...trail, { href: `/status-pages/${page.id}`, name: page.name }],
-          actions:
-            report !== undefined &&
-            request.may(deleteStatusPageReport) &&
-            html`
-              <form method="post" action="${safeUrl(`${action}/delete`)}">
-                <button class="button">${icon('delete')}Delete</button>
-              </form>
-            `,
-        })}
-        ${formSummary(state)}
-        <form class="columns editor" method="post" action="${safeUrl(action)}">
-          ${enterSaves}
-          <div class="stack">
-            <div class="card stack" data-refreshes>${fields(subject, state)}</div>
-            <div class="actions">
-              <button class="button button-main" name="act" value="save">
-                ${icon('send')}${report === undefined ? 'Post' : 'Post update'}
-              </button>
-              ${
-                report !== undefined &&
-                html`
-                  <button class="button" name="act" value="edit">Save without posting</button>
-                `
-              }
-              ${linkButton(`/status-pages/${page.id}`, 'Cancel')}
-            </div>
-            ${updatesCard(subject)}
-          </div>
-          ${previewFrame(document)}
-        </form>
-      </div>
-    `,
-  });
-}
-
-/** What the form names, or would if it were sent. */
-function affectedIn(form: Form, { editor }: Editing) {
-  return editor.rows.flatMap(({ id, kind }) => {
-    const impact = form.value(affectedField(id)) ?? '';
-    return kind === 'group' || impact === '' ? [] : [{ monitor: id, impact }];
-  });
-}
-
-function timesIn(form: Form): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    ['started_at', 'ends_at'].flatMap((name) => {
-      const value = form.value(name) ?? '';
-      return value === '' ? [] : [[name, value]];
-    }),
-  );
-}
-
-async function shownWith(subject: EditedReport, state: FormState): Promise<PageAnswer> {
-  const { editing, report } = subject;
-  const { request, page } = editing;
-  const { form } = state;
-  const { html: document } = await request.ask(previewStatusPage, {
-    page_id: page.id,
-    report: {
-      id: report?.id ?? null,
-      title: form.value('title') || report?.title || 'Title',
-      kind: form.value('kind') ?? 'investigating',
-      text: form.value('text') ?? '',
-      affected: affectedIn(form, editing),
-    },
-  });
-  return reportPage(subject, state, document);
-}
-
-function formOfReport({ title, affected, updates }: Report): Form {
-  return formOf({
-    title,
-    kind: nextKind(updates[0]?.kind),
-    ...Object.fromEntries(affected.map(({ monitor, impact }) => [affectedField(monitor), impact])),
-  });
-}
-
-/** The usual successor of the last update; nothing is suggested that ends it. */
-function nextKind(last: string | undefined): string {
-  return last === 'announcement' || last === 'monitoring' ? last : 'identified';
-}
-
 async function newSubject(request: MembersRequest): Promise<EditedReport> {
   refuseUnlessMay(request, createStatusPageReport);
   return { editing: await editingOf(request), report: undefined };
 }
-
-async function subjectOf(
-  request: MembersRequest,
-): Promise<EditedReport & { readonly report: Report }> {
-  const { page_id, report_id } = request.path;
-  const [editing, report] = await Promise.all([
-    editingOf(request),
-    request.ask(getStatusPageReport, { page_id, report_id }),
-  ]);
-  return { editing, report };
-}
-
-const faultsOf = ['title', 'kind', 'text', 'affected', 'started_at', 'ends_at'];
 
 async function created(request: MembersRequest, subject: EditedReport): Promise<PageAnswer> {
   const { form, ask } = request;
@@ -293,6 +316,39 @@ async function created(request: MembersRequest, subject: EditedReport): Promise<
   const tried = await attempt(form, () => ask(createStatusPageReport, input), faultsOf);
   if ('refused' in tried) return shownWith(subject, tried.refused);
   return seeOther(`/status-pages/${editing.page.id}`, { said: 'Posted.' });
+}
+
+function timesIn(form: Form): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    ['started_at', 'ends_at'].flatMap((name) => {
+      const value = form.value(name) ?? '';
+      return value === '' ? [] : [[name, value]];
+    }),
+  );
+}
+
+async function subjectOf(
+  request: MembersRequest,
+): Promise<EditedReport & { readonly report: Report }> {
+  const { page_id, report_id } = request.path;
+  const [editing, report] = await Promise.all([
+    editingOf(request),
+    request.ask(getStatusPageReport, { page_id, report_id }),
+  ]);
+  return { editing, report };
+}
+
+function formOfReport({ title, affected, updates }: Report): Form {
+  return formOf({
+    title,
+    kind: nextKind(updates[0]?.kind),
+    ...Object.fromEntries(affected.map(({ monitor, impact }) => [affectedField(monitor), impact])),
+  });
+}
+
+/** The usual successor of the last update; nothing is suggested that ends it. */
+function nextKind(last: string | undefined): string {
+  return last === 'announcement' || last === 'monitoring' ? last : 'identified';
 }
 
 async function updated(
@@ -320,59 +376,3 @@ async function updated(
   if ('refused' in tried) return shownWith(subject, tried.refused);
   return seeOther(`/status-pages/${editing.page.id}`, { said: isPost ? 'Posted.' : 'Saved.' });
 }
-
-const path = '/status-pages/:page_id/reports';
-
-export const reportPages: readonly Page[] = [
-  {
-    method: 'GET',
-    path: `${path}/new`,
-    needs: 'member',
-    answer: async (request) =>
-      shownWith(await newSubject(request), freshForm(formOf({ kind: 'investigating' }))),
-  },
-  {
-    method: 'POST',
-    path: `${path}/new`,
-    needs: 'member',
-    answer: async (request) => {
-      const subject = await newSubject(request);
-      return request.form.value('act') === 'look'
-        ? shownWith(subject, freshForm(request.form))
-        : created(request, subject);
-    },
-  },
-  {
-    method: 'GET',
-    path: `${path}/:report_id`,
-    needs: 'member',
-    answer: async (request) => {
-      refuseUnlessMay(request, updateStatusPageReport);
-      const subject = await subjectOf(request);
-      return shownWith(subject, freshForm(formOfReport(subject.report)));
-    },
-  },
-  {
-    method: 'POST',
-    path: `${path}/:report_id`,
-    needs: 'member',
-    answer: async (request) => {
-      refuseUnlessMay(request, updateStatusPageReport);
-      const subject = await subjectOf(request);
-      return request.form.value('act') === 'look'
-        ? shownWith(subject, freshForm(request.form))
-        : updated(request, subject, subject.report);
-    },
-  },
-  {
-    method: 'POST',
-    path: `${path}/:report_id/delete`,
-    needs: 'member',
-    answer: async ({ ask, path: { page_id, report_id } }) => {
-      await ask(deleteStatusPageReport, { page_id, report_id });
-      return seeOther(`/status-pages/${page_id}`, {
-        said: 'Deleted. What was sent to subscribers stays with them.',
-      });
-    },
-  },
-];

@@ -6,33 +6,50 @@ import { type Choice, canMove, found, nameField, type Row } from './draft.ts';
 
 /** What is published: rows with their names and places, and what can be added. */
 
+export function publishedCard(editing: Editing): Html {
+  const own = ownNames(editing);
+  const { rows, request } = editing;
+  return card(
+    'published',
+    'Services',
+    'From top to bottom, under the names that visitors read.',
+    !request.may(orderStatusPage)
+      ? rowsShown(editing)
+      : rows.length === 0
+        ? html`<p class="soft">Nothing published yet: add monitors or groups below.</p>`
+        : html`
+          <ol class="folds lines">
+            ${rows.map((row) => rowForm(editing, row, own.get(row.id) ?? row.name))}
+          </ol>
+        `,
+  );
+}
+
 /** The internal name, for someone who chooses the public one. */
 function ownNames({ editor: { monitors, groups } }: Editing): ReadonlyMap<string, string> {
   return new Map([...monitors, ...groups].map(({ id, name }) => [id, name]));
 }
 
-function step({ rows, state }: Editing, row: Row, by: -1 | 1): Html {
-  const act = state.form.value('act');
-  const verb = by < 0 ? 'up' : 'down';
-  const can = canMove(rows, row, by);
-  // After a move the focus stays on the row, so that the same key moves it again.
-  const focused =
-    act === `${verb}:${row.id}` ||
-    (/^(?:up|down):/.test(act ?? '') &&
-      act?.endsWith(row.id) === true &&
-      !canMove(rows, row, by < 0 ? 1 : -1));
-  return html`
-    <button
-      class="button button-quiet icon-button"
-      name="act"
-      value="${verb}:${row.id}"
-      formnovalidate
-      data-stays${!can && html` disabled`}${can && focused && html` autofocus`}
-    >
-      ${icon(by < 0 ? 'upwards' : 'downwards')}
-      <span class="unseen">Move ${row.name} ${verb}</span>
-    </button>
-  `;
+/** For readers who may not change it. */
+function rowsShown({ rows }: Editing): Html {
+  return rows.length === 0
+    ? html`<p class="soft">Nothing published yet</p>`
+    : html`
+      <ol class="folds lines">
+        ${rows.map(
+          ({ kind, name, under }) =>
+            html`
+              <li
+                class="row tight published-row${kind === 'group' && ' published-heading'}${
+                  under !== null && ' published-under'
+                }"
+              >
+                ${name}
+              </li>
+            `,
+        )}
+      </ol>
+    `;
 }
 
 function rowForm(editing: Editing, row: Row, own: string): Html {
@@ -79,91 +96,32 @@ function rowForm(editing: Editing, row: Row, own: string): Html {
   `;
 }
 
-/** For readers who may not change it. */
-function rowsShown({ rows }: Editing): Html {
-  return rows.length === 0
-    ? html`<p class="soft">Nothing published yet</p>`
-    : html`
-      <ol class="folds lines">
-        ${rows.map(
-          ({ kind, name, under }) =>
-            html`
-              <li
-                class="row tight published-row${kind === 'group' && ' published-heading'}${
-                  under !== null && ' published-under'
-                }"
-              >
-                ${name}
-              </li>
-            `,
-        )}
-      </ol>
-    `;
-}
-
-export function publishedCard(editing: Editing): Html {
-  const own = ownNames(editing);
-  const { rows, request } = editing;
-  return card(
-    'published',
-    'Services',
-    'From top to bottom, under the names that visitors read.',
-    !request.may(orderStatusPage)
-      ? rowsShown(editing)
-      : rows.length === 0
-        ? html`<p class="soft">Nothing published yet: add monitors or groups below.</p>`
-        : html`
-          <ol class="folds lines">
-            ${rows.map((row) => rowForm(editing, row, own.get(row.id) ?? row.name))}
-          </ol>
-        `,
-  );
+function step({ rows, state }: Editing, row: Row, by: -1 | 1): Html {
+  const act = state.form.value('act');
+  const verb = by < 0 ? 'up' : 'down';
+  const can = canMove(rows, row, by);
+  // After a move the focus stays on the row, so that the same key moves it again.
+  const focused =
+    act === `${verb}:${row.id}` ||
+    (/^(?:up|down):/.test(act ?? '') &&
+      act?.endsWith(row.id) === true &&
+      !canMove(rows, row, by < 0 ? 1 : -1));
+  return html`
+    <button
+      class="button button-quiet icon-button"
+      name="act"
+      value="${verb}:${row.id}"
+      formnovalidate
+      data-stays${!can && html` disabled`}${can && focused && html` autofocus`}
+    >
+      ${icon(by < 0 ? 'upwards' : 'downwards')}
+      <span class="unseen">Move ${row.name} ${verb}</span>
+    </button>
+  `;
 }
 
 /** More would make the page long; the search narrows them. */
 const maxShown = 8;
-
-function box(editing: Editing, { id, name, kind, group, tags }: Choice): Html {
-  const { state, editor } = editing;
-  const heading = editor.groups.find((each) => each.id === group)?.name;
-  const about = [...(heading === undefined ? [] : [heading]), ...tags].join(' · ');
-  return html`
-    <label class="choice">
-      <input
-        type="checkbox"
-        id="${boxId('add', id)}"
-        name="add[]"
-        value="${id}"${
-          !editing.rows.some((row) => row.id === id) &&
-          state.form.values('add[]').includes(id) &&
-          html` checked`
-        }
-      >
-      <span>
-        ${name}
-        <span class="field-help">${kind === 'group' ? 'Group, with its monitors' : about}</span>
-      </span>
-    </label>
-  `;
-}
-
-/** What a search looks in: everything, what joined a published group, a group, a tag. */
-function filters({ editor, page }: Editing) {
-  return [
-    { value: '', label: 'All monitors and groups' },
-    ...(page.offered.length === 0
-      ? []
-      : [{ value: 'new', label: `New in published groups (${page.offered.length})` }]),
-    ...editor.groups.map(({ id, name }) => ({ value: `group:${id}`, label: `Group: ${name}` })),
-    ...[...new Set(editor.monitors.flatMap(({ tags }) => tags))]
-      .toSorted()
-      .map((tag) => ({ value: `tag:${tag}`, label: `Tag: ${tag}` })),
-  ];
-}
-
-function offeredWords(count: number): string {
-  return count === 1 ? '1 monitor to name' : `${count} monitors to name`;
-}
 
 export function addCard(editing: Editing): Html | null {
   const { page, editor, request, rows, state } = editing;
@@ -223,4 +181,46 @@ export function addCard(editing: Editing): Html | null {
       </div>
     `,
   );
+}
+
+function offeredWords(count: number): string {
+  return count === 1 ? '1 monitor to name' : `${count} monitors to name`;
+}
+
+/** What a search looks in: everything, what joined a published group, a group, a tag. */
+function filters({ editor, page }: Editing) {
+  return [
+    { value: '', label: 'All monitors and groups' },
+    ...(page.offered.length === 0
+      ? []
+      : [{ value: 'new', label: `New in published groups (${page.offered.length})` }]),
+    ...editor.groups.map(({ id, name }) => ({ value: `group:${id}`, label: `Group: ${name}` })),
+    ...[...new Set(editor.monitors.flatMap(({ tags }) => tags))]
+      .toSorted()
+      .map((tag) => ({ value: `tag:${tag}`, label: `Tag: ${tag}` })),
+  ];
+}
+
+function box(editing: Editing, { id, name, kind, group, tags }: Choice): Html {
+  const { state, editor } = editing;
+  const heading = editor.groups.find((each) => each.id === group)?.name;
+  const about = [...(heading === undefined ? [] : [heading]), ...tags].join(' · ');
+  return html`
+    <label class="choice">
+      <input
+        type="checkbox"
+        id="${boxId('add', id)}"
+        name="add[]"
+        value="${id}"${
+          !editing.rows.some((row) => row.id === id) &&
+          state.form.values('add[]').includes(id) &&
+          html` checked`
+        }
+      >
+      <span>
+        ${name}
+        <span class="field-help">${kind === 'group' ? 'Group, with its monitors' : about}</span>
+      </span>
+    </label>
+  `;
 }

@@ -23,16 +23,6 @@ export const settingNames = [
   'domain',
 ] as const;
 
-function swatch(accent: string | null): Html | null {
-  return accent === null
-    ? null
-    : html`
-      <svg class="accent-swatch" viewBox="0 0 20 20" aria-hidden="true">
-        <rect width="20" height="20" rx="4" fill="${accent}"></rect>
-      </svg>
-    `;
-}
-
 const languages = Object.entries(languageNames).map(([value, label]) => ({ value, label }));
 
 export function lookCard({ page, editor, request, state }: Editing): Html | null {
@@ -87,6 +77,16 @@ export function lookCard({ page, editor, request, state }: Editing): Html | null
         `,
       )
     : null;
+}
+
+function swatch(accent: string | null): Html | null {
+  return accent === null
+    ? null
+    : html`
+      <svg class="accent-swatch" viewBox="0 0 20 20" aria-hidden="true">
+        <rect width="20" height="20" rx="4" fill="${accent}"></rect>
+      </svg>
+    `;
 }
 
 export function logoCard({ page, request, state }: Editing): Html | null {
@@ -148,44 +148,6 @@ export function logoCard({ page, request, state }: Editing): Html | null {
   );
 }
 
-function copyable(text: string): Html {
-  return html`
-    <p class="copyable">
-      <code>${text}</code>
-      <button class="button" type="button" data-copy="${text}">${icon('copy')}Copy</button>
-    </p>
-  `;
-}
-
-function linkPart({ page, link }: Editing): Html | null {
-  if (page.access !== 'link') return null;
-  if (link !== undefined)
-    return html`
-      <div class="stack" id="link">
-        ${notice(
-          'information',
-          'Copy this link now: it is shown once',
-          'Everyone with the link sees the page. Older links no longer work.',
-        )}
-        ${copyable(link)}
-      </div>
-    `;
-  return html`
-    <div class="stack" id="link">
-      ${
-        page.has_link
-          ? html`<p class="soft">There is a link. It cannot be shown again.</p>`
-          : notice('verifying', 'No link yet', 'No one sees the page until you create one.')
-      }
-      <p>
-        <button class="button" name="act" value="link" formnovalidate>
-          ${icon('share')}${page.has_link ? 'Replace link' : 'Create link'}
-        </button>
-      </p>
-    </div>
-  `;
-}
-
 export function accessCard(editing: Editing): Html | null {
   const { page, request, state } = editing;
   if (!request.may(renewStatusPageLink)) return null;
@@ -219,38 +181,42 @@ export function accessCard(editing: Editing): Html | null {
   );
 }
 
-function recordTable({
-  record_name,
-  record_text,
-}: {
-  readonly record_name: string;
-  readonly record_text: string;
-}): Html {
+function linkPart({ page, link }: Editing): Html | null {
+  if (page.access !== 'link') return null;
+  if (link !== undefined)
+    return html`
+      <div class="stack" id="link">
+        ${notice(
+          'information',
+          'Copy this link now: it is shown once',
+          'Everyone with the link sees the page. Older links no longer work.',
+        )}
+        ${copyable(link)}
+      </div>
+    `;
   return html`
-    <dl class="facts">
-      <dt>Type</dt>
-      <dd><code>TXT</code></dd>
-      <dt>Name</dt>
-      <dd>${copyable(record_name)}</dd>
-      <dt>Text</dt>
-      <dd>${copyable(record_text)}</dd>
-    </dl>
+    <div class="stack" id="link">
+      ${
+        page.has_link
+          ? html`<p class="soft">There is a link. It cannot be shown again.</p>`
+          : notice('verifying', 'No link yet', 'No one sees the page until you create one.')
+      }
+      <p>
+        <button class="button" name="act" value="link" formnovalidate>
+          ${icon('share')}${page.has_link ? 'Replace link' : 'Create link'}
+        </button>
+      </p>
+    </div>
   `;
 }
 
-function foundThere(texts: readonly string[] | undefined): Html | null {
-  if (texts === undefined) return null;
-  return texts.length === 0
-    ? notice(
-        'verifying',
-        'No such record yet',
-        'A new record can take minutes to appear, with some providers hours.',
-      )
-    : notice(
-        'verifying',
-        'The record has another text',
-        html`Found: ${texts.map((text) => html`<code>${text}</code> `)}`,
-      );
+function copyable(text: string): Html {
+  return html`
+    <p class="copyable">
+      <code>${text}</code>
+      <button class="button" type="button" data-copy="${text}">${icon('copy')}Copy</button>
+    </p>
+  `;
 }
 
 export function domainCard({ page, editor, request, state, texts }: Editing): Html | null {
@@ -312,4 +278,38 @@ export function domainCard({ page, editor, request, state, texts }: Editing): Ht
       }
     `,
   );
+}
+
+function recordTable({
+  record_name,
+  record_text,
+}: {
+  readonly record_name: string;
+  readonly record_text: string;
+}): Html {
+  return html`
+    <dl class="facts">
+      <dt>Type</dt>
+      <dd><code>TXT</code></dd>
+      <dt>Name</dt>
+      <dd>${copyable(record_name)}</dd>
+      <dt>Text</dt>
+      <dd>${copyable(record_text)}</dd>
+    </dl>
+  `;
+}
+
+function foundThere(texts: readonly string[] | undefined): Html | null {
+  if (texts === undefined) return null;
+  return texts.length === 0
+    ? notice(
+        'verifying',
+        'No such record yet',
+        'A new record can take minutes to appear, with some providers hours.',
+      )
+    : notice(
+        'verifying',
+        'The record has another text',
+        html`Found: ${texts.map((text) => html`<code>${text}</code> `)}`,
+      );
 }

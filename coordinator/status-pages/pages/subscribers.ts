@@ -10,42 +10,6 @@ import { trail } from './cards.ts';
 
 /** Who is notified about a status page, for those who may change it. */
 
-type Subscriber = OutputOf<typeof listStatusPageSubscribers>['items'][number];
-
-function stateOf({ confirmed_at, failing_since, off_at }: Subscriber, times: Times): Html {
-  if (off_at !== null)
-    return html`
-      <span class="state state-paused">
-        ${icon('paused')}Switched off after failures, ${times.ago(off_at)}
-      </span>
-    `;
-  if (confirmed_at === null)
-    return html`<span class="state state-pending">${icon('pending')}Not confirmed yet</span>`;
-  return failing_since === null
-    ? html`<span class="state state-up">${icon('up')}Subscribed</span>`
-    : html`
-      <span class="state state-verifying">
-        ${icon('verifying')}Failing since ${times.moment(failing_since)}
-      </span>
-    `;
-}
-
-function rowOf(page: string, each: Subscriber, times: Times): Html {
-  return html`
-  <tr id="subscriber-${each.id}" data-row>
-    <td data-label="Address"><b>${each.address}</b></td>
-    <td data-label="By">${each.kind === 'email' ? 'E-mail' : 'Webhook'}</td>
-    <td data-label="State">${stateOf(each, times)}</td>
-    <td data-label="Since">${times.moment(each.confirmed_at ?? each.asked_at)}</td>
-    <td>
-      <form method="post" action="/status-pages/${page}/subscribers/${each.id}/remove">
-        <button class="button" aria-label="Remove ${each.address}">Remove</button>
-      </form>
-    </td>
-  </tr>
-`;
-}
-
 const list: Page = {
   method: 'GET',
   path: '/status-pages/:page_id/subscribers',
@@ -100,6 +64,42 @@ const list: Page = {
     });
   },
 };
+
+type Subscriber = OutputOf<typeof listStatusPageSubscribers>['items'][number];
+
+function rowOf(page: string, each: Subscriber, times: Times): Html {
+  return html`
+  <tr id="subscriber-${each.id}" data-row>
+    <td data-label="Address"><b>${each.address}</b></td>
+    <td data-label="By">${each.kind === 'email' ? 'E-mail' : 'Webhook'}</td>
+    <td data-label="State">${stateOf(each, times)}</td>
+    <td data-label="Since">${times.moment(each.confirmed_at ?? each.asked_at)}</td>
+    <td>
+      <form method="post" action="/status-pages/${page}/subscribers/${each.id}/remove">
+        <button class="button" aria-label="Remove ${each.address}">Remove</button>
+      </form>
+    </td>
+  </tr>
+`;
+}
+
+function stateOf({ confirmed_at, failing_since, off_at }: Subscriber, times: Times): Html {
+  if (off_at !== null)
+    return html`
+      <span class="state state-paused">
+        ${icon('paused')}Switched off after failures, ${times.ago(off_at)}
+      </span>
+    `;
+  if (confirmed_at === null)
+    return html`<span class="state state-pending">${icon('pending')}Not confirmed yet</span>`;
+  return failing_since === null
+    ? html`<span class="state state-up">${icon('up')}Subscribed</span>`
+    : html`
+      <span class="state state-verifying">
+        ${icon('verifying')}Failing since ${times.moment(failing_since)}
+      </span>
+    `;
+}
 
 const removed: Page = {
   method: 'POST',

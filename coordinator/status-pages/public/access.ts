@@ -119,10 +119,6 @@ export type PageAccess = {
   readonly byLink: (read: ReadPage, key: string) => Promise<string | undefined>;
 };
 
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && timingSafeEqual(a, b);
-}
-
 /** Longer texts cannot be a page's password, and would take time to hash. */
 const longestPassword = 200;
 
@@ -166,4 +162,8 @@ export function createPageAccess({
       return isSame(fingerprint, linkFingerprint) ? giveEntry(read) : undefined;
     },
   };
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -36,50 +36,6 @@ const colours: Readonly<Record<PublicState, string>> = {
   pending: '#505a66',
 };
 
-/** The approximate width of a text in that font: a badge has no way to measure. */
-function widthOf(text: string): number {
-  let width = 0;
-  for (const letter of text)
-    width += /[il.,:' |!]/.test(letter)
-      ? 3.4
-      : /[mwMW%]/.test(letter)
-        ? 10
-        : /[A-Z]/.test(letter)
-          ? 7.8
-          : 6.6;
-  return Math.ceil(width) + 12;
-}
-
-function drawn(label: string, value: string, colour: string): string {
-  const [left, right] = [widthOf(label), widthOf(value)];
-  return html`
-    <svg
-      xmlns="http://www.w3.org/2000/svg"
-      width="${left + right}"
-      height="20"
-      viewBox="0 0 ${left + right} 20"
-      role="img"
-      aria-label="${`${label}: ${value}`}"
-    >
-      <title>${`${label}: ${value}`}</title>
-      <clipPath id="r"><rect width="${left + right}" height="20" rx="4"/></clipPath>
-      <g clip-path="url(#r)">
-        <rect width="${left}" height="20" fill="#30363d"/>
-        <rect x="${left}" width="${right}" height="20" fill="${colour}"/>
-      </g>
-      <g
-        fill="#fff"
-        font-family="Verdana,DejaVu Sans,sans-serif"
-        font-size="11"
-        text-anchor="middle"
-      >
-        <text x="${left / 2}" y="14">${label}</text>
-        <text x="${left + right / 2}" y="14">${value}</text>
-      </g>
-    </svg>
-  `.toString();
-}
-
 /** Of the whole page, or of one service. Undefined when the page does not show that service. */
 export function badge(view: View, kind: BadgeKind, id: string | undefined): string | undefined {
   const { page, words, formats } = view;
@@ -115,38 +71,48 @@ export function badge(view: View, kind: BadgeKind, id: string | undefined): stri
   );
 }
 
-function iso(at: number): string {
-  return new Date(at).toISOString();
+function drawn(label: string, value: string, colour: string): string {
+  const [left, right] = [widthOf(label), widthOf(value)];
+  return html`
+    <svg
+      xmlns="http://www.w3.org/2000/svg"
+      width="${left + right}"
+      height="20"
+      viewBox="0 0 ${left + right} 20"
+      role="img"
+      aria-label="${`${label}: ${value}`}"
+    >
+      <title>${`${label}: ${value}`}</title>
+      <clipPath id="r"><rect width="${left + right}" height="20" rx="4"/></clipPath>
+      <g clip-path="url(#r)">
+        <rect width="${left}" height="20" fill="#30363d"/>
+        <rect x="${left}" width="${right}" height="20" fill="${colour}"/>
+      </g>
+      <g
+        fill="#fff"
+        font-family="Verdana,DejaVu Sans,sans-serif"
+        font-size="11"
+        text-anchor="middle"
+      >
+        <text x="${left / 2}" y="14">${label}</text>
+        <text x="${left + right / 2}" y="14">${value}</text>
+      </g>
+    </svg>
+  `.toString();
 }
 
-/** The newest change first, so that feed readers show it at the top. */
-function changedAt({ startedAt, resolvedAt, posts, postMortem }: PublicIncident): number {
-  return Math.max(startedAt, resolvedAt ?? 0, postMortem?.at ?? 0, ...posts.map(({ at }) => at));
-}
-
-function titleOf({ title, names, resolvedAt }: PublicIncident, { words, formats }: View): string {
-  return resolvedAt === null
-    ? (title ?? words.incident(formats.list(names)))
-    : `${words.posts.resolved}: ${title ?? formats.list(names)}`;
-}
-
-function textOf(
-  { startedAt, resolvedAt, posts, postMortem }: PublicIncident,
-  { words, formats, page }: View,
-): string {
-  return [
-    resolvedAt === null
-      ? words.sinceFor(formats.whole(startedAt), formats.duration(page.now - startedAt))
-      : `${words.fromTo(formats.whole(startedAt), formats.whole(resolvedAt))}. ${words.incidentOver(formats.duration(resolvedAt - startedAt))}`,
-    ...posts
-      .toReversed()
-      .map(({ kind, text, at }) => `${formats.whole(at)} – ${words.posts[kind]}: ${text}`),
-    ...(postMortem ? [`${words.postMortem}\n${postMortem.text}`] : []),
-  ].join('\n');
-}
-
-function entryAddress({ origin }: View, { id }: PublicIncident): string {
-  return `${origin}#i-${id}`;
+/** The approximate width of a text in that font: a badge has no way to measure. */
+function widthOf(text: string): number {
+  let width = 0;
+  for (const letter of text)
+    width += /[il.,:' |!]/.test(letter)
+      ? 3.4
+      : /[mwMW%]/.test(letter)
+        ? 10
+        : /[A-Z]/.test(letter)
+          ? 7.8
+          : 6.6;
+  return Math.ceil(width) + 12;
 }
 
 /** For programs: the data of the page, and nothing more. */
@@ -182,6 +148,40 @@ export function atomFeed(view: View): string {
   `.toString()}`;
 }
 
+/** The newest change first, so that feed readers show it at the top. */
+function changedAt({ startedAt, resolvedAt, posts, postMortem }: PublicIncident): number {
+  return Math.max(startedAt, resolvedAt ?? 0, postMortem?.at ?? 0, ...posts.map(({ at }) => at));
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
+
+function titleOf({ title, names, resolvedAt }: PublicIncident, { words, formats }: View): string {
+  return resolvedAt === null
+    ? (title ?? words.incident(formats.list(names)))
+    : `${words.posts.resolved}: ${title ?? formats.list(names)}`;
+}
+
+function entryAddress({ origin }: View, { id }: PublicIncident): string {
+  return `${origin}#i-${id}`;
+}
+
+function textOf(
+  { startedAt, resolvedAt, posts, postMortem }: PublicIncident,
+  { words, formats, page }: View,
+): string {
+  return [
+    resolvedAt === null
+      ? words.sinceFor(formats.whole(startedAt), formats.duration(page.now - startedAt))
+      : `${words.fromTo(formats.whole(startedAt), formats.whole(resolvedAt))}. ${words.incidentOver(formats.duration(resolvedAt - startedAt))}`,
+    ...posts
+      .toReversed()
+      .map(({ kind, text, at }) => `${formats.whole(at)} – ${words.posts[kind]}: ${text}`),
+    ...(postMortem ? [`${words.postMortem}\n${postMortem.text}`] : []),
+  ].join('\n');
+}
+
 /** XML cannot represent most control characters, nor half of a surrogate pair. */
 export function xmlText(text: string): string {
   return [...text.toWellFormed()]
@@ -210,31 +210,6 @@ export function jsonFeed(view: View): string {
   });
 }
 
-function stamp(at: number): string {
-  return iso(at).replaceAll(/[-:]|\.\d{3}/g, '');
-}
-
-function icsText(text: string): string {
-  return text.replaceAll(/[\\;,]/g, '\\$&').replaceAll(/\r?\n|\r/g, '\\n');
-}
-
-/** Lines of at most 75 bytes; continuation lines begin with a space (RFC 5545, 3.1). */
-function folded(line: string): string {
-  const parts: string[] = [];
-  let part = '';
-  let bytes = 0;
-  for (const character of line) {
-    const size = Buffer.byteLength(character);
-    if (bytes + size > (parts.length === 0 ? 75 : 74)) {
-      parts.push(part);
-      [part, bytes] = ['', 0];
-    }
-    part += character;
-    bytes += size;
-  }
-  return [...parts, part].join('\r\n ');
-}
-
 export function maintenanceCalendar(view: View): string {
   const { page, words, formats, origin } = view;
   const host = URL.canParse(origin) ? new URL(origin).hostname : 'antipode';
@@ -258,6 +233,31 @@ export function maintenanceCalendar(view: View): string {
     `X-WR-CALNAME:${name}`,
   ];
   return `${[...lines, ...events, 'END:VCALENDAR'].map(folded).join('\r\n')}\r\n`;
+}
+
+function stamp(at: number): string {
+  return iso(at).replaceAll(/[-:]|\.\d{3}/g, '');
+}
+
+function icsText(text: string): string {
+  return text.replaceAll(/[\\;,]/g, '\\$&').replaceAll(/\r?\n|\r/g, '\\n');
+}
+
+/** Lines of at most 75 bytes; continuation lines begin with a space (RFC 5545, 3.1). */
+function folded(line: string): string {
+  const parts: string[] = [];
+  let part = '';
+  let bytes = 0;
+  for (const character of line) {
+    const size = Buffer.byteLength(character);
+    if (bytes + size > (parts.length === 0 ? 75 : 74)) {
+      parts.push(part);
+      [part, bytes] = ['', 0];
+    }
+    part += character;
+    bytes += size;
+  }
+  return [...parts, part].join('\r\n ');
 }
 
 /** The page as JSON, for programs. Keys are added, never removed. */
@@ -341,24 +341,6 @@ type Making = {
 
 type Make = (making: Making) => Promise<Rendered | undefined> | Rendered | undefined;
 
-function document(text: string, isFound = true): Rendered {
-  return {
-    kind: 'page',
-    type: 'text/html; charset=utf-8',
-    body: bodyOf(text),
-    isFound,
-  };
-}
-
-function data(type: string, text: string): Rendered {
-  return {
-    kind: 'data',
-    type,
-    body: bodyOf(text),
-    isFound: false,
-  };
-}
-
 /** No month before it has any history. */
 const firstMonth = '2020-01';
 
@@ -369,6 +351,15 @@ const history: Make = async ({ view, asked, style, incidents }) => {
   const found = await incidents(monthBegin(month), monthBegin(monthBeside(month, 1)));
   return document(historyPage(view, style, month, found), found.length > 0);
 };
+
+function document(text: string, isFound = true): Rendered {
+  return {
+    kind: 'page',
+    type: 'text/html; charset=utf-8',
+    body: bodyOf(text),
+    isFound,
+  };
+}
 
 export const shows = {
   main: ({ view, style }) => document(mainPage(view, style)),
@@ -399,5 +390,14 @@ export const shows = {
   },
   robots: () => data('text/plain; charset=utf-8', 'User-agent: *\nAllow: /\n'),
 } as const satisfies Record<string, Make>;
+
+function data(type: string, text: string): Rendered {
+  return {
+    kind: 'data',
+    type,
+    body: bodyOf(text),
+    isFound: false,
+  };
+}
 
 export type Show = keyof typeof shows;

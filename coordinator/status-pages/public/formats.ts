@@ -22,13 +22,42 @@ export type Formats = {
   readonly list: (names: readonly string[]) => string;
 };
 
-/** The locale of each language; English with the day before the month. */
-const locales: Readonly<Record<PageLanguage, string>> = {
-  en: 'en-GB',
-  de: 'de-DE',
-  fr: 'fr-FR',
-  es: 'es-ES',
-};
+export function formatsOf(language: PageLanguage, zone: string, now: number): Formats {
+  const kept = keptFor(language, zone);
+  const today = kept.day.format(now);
+  const isToday = (at: number): boolean => kept.day.format(at) === today;
+  const momentText = (at: number): string => (isToday(at) ? kept.clock : kept.soon).format(at);
+  const duration = (ms: number): string => {
+    const left = Math.max(1_000, ms);
+    const first = kept.units.findIndex(([size]) => left >= size);
+    let rest = left;
+    const parts: string[] = [];
+    for (const [size, format] of kept.units.slice(
+      first,
+      Math.max(first + 1, Math.min(first + 2, kept.units.length - 1)),
+    )) {
+      const count = Math.floor(rest / size);
+      if (count > 0) parts.push(format.format(count));
+      rest -= count * size;
+    }
+    return kept.parts.format(parts);
+  };
+  return {
+    zone,
+    momentText,
+    duration,
+    moment: (at) => html`<time datetime="${new Date(at).toISOString()}">${momentText(at)}</time>`,
+    range: (from, to) =>
+      (isToday(from) && isToday(to) ? kept.clock : kept.soon).formatRange(from, to),
+    whole: (at) => kept.whole.format(at),
+    day: (at) => kept.day.format(at),
+    shortDay: (at) => kept.shortDay.format(at),
+    month: (at) => kept.month.format(at),
+    percent: (value) => kept.percent.format(Math.floor(Math.round(value * 10_000) / 100) / 10_000),
+    milliseconds: (value) => kept.milliseconds.format(value),
+    list: (names) => kept.list.format(names),
+  };
+}
 
 type LocaleFormats = {
   readonly [form in 'clock' | 'soon' | 'whole' | 'day' | 'shortDay' | 'month']: Intl.DateTimeFormat;
@@ -41,6 +70,14 @@ type LocaleFormats = {
 };
 
 const made = new Map<string, LocaleFormats>();
+
+/** The locale of each language; English with the day before the month. */
+const locales: Readonly<Record<PageLanguage, string>> = {
+  en: 'en-GB',
+  de: 'de-DE',
+  fr: 'fr-FR',
+  es: 'es-ES',
+};
 
 /** Creating a format costs fifty times as much as using it. */
 function keptFor(language: PageLanguage, zone: string): LocaleFormats {
@@ -82,41 +119,4 @@ function keptFor(language: PageLanguage, zone: string): LocaleFormats {
   };
   made.set(`${language} ${zone}`, kept);
   return kept;
-}
-
-export function formatsOf(language: PageLanguage, zone: string, now: number): Formats {
-  const kept = keptFor(language, zone);
-  const today = kept.day.format(now);
-  const isToday = (at: number): boolean => kept.day.format(at) === today;
-  const momentText = (at: number): string => (isToday(at) ? kept.clock : kept.soon).format(at);
-  const duration = (ms: number): string => {
-    const left = Math.max(1_000, ms);
-    const first = kept.units.findIndex(([size]) => left >= size);
-    let rest = left;
-    const parts: string[] = [];
-    for (const [size, format] of kept.units.slice(
-      first,
-      Math.max(first + 1, Math.min(first + 2, kept.units.length - 1)),
-    )) {
-      const count = Math.floor(rest / size);
-      if (count > 0) parts.push(format.format(count));
-      rest -= count * size;
-    }
-    return kept.parts.format(parts);
-  };
-  return {
-    zone,
-    momentText,
-    duration,
-    moment: (at) => html`<time datetime="${new Date(at).toISOString()}">${momentText(at)}</time>`,
-    range: (from, to) =>
-      (isToday(from) && isToday(to) ? kept.clock : kept.soon).formatRange(from, to),
-    whole: (at) => kept.whole.format(at),
-    day: (at) => kept.day.format(at),
-    shortDay: (at) => kept.shortDay.format(at),
-    month: (at) => kept.month.format(at),
-    percent: (value) => kept.percent.format(Math.floor(Math.round(value * 10_000) / 100) / 10_000),
-    milliseconds: (value) => kept.milliseconds.format(value),
-    list: (names) => kept.list.format(names),
-  };
 }

@@ -58,10 +58,6 @@ type Subscribed = {
   readonly root: string;
 };
 
-function backTo({ language, root }: Subscribed): Html {
-  return html`<p><a href="${safeUrl(root || '/')}">${wordsOf[language].back}</a></p>`;
-}
-
 /** The result of an action. */
 export function subscribePage(of: Subscribed, title: string, text?: string): string {
   return said(
@@ -70,6 +66,10 @@ export function subscribePage(of: Subscribed, title: string, text?: string): str
     title,
     html`${text !== undefined && html`<p>${text}</p>`}${backTo(of)}`,
   );
+}
+
+function backTo({ language, root }: Subscribed): Html {
+  return html`<p><a href="${safeUrl(root || '/')}">${wordsOf[language].back}</a></p>`;
 }
 
 /** The secret and the link that ends it; neither is shown again. */

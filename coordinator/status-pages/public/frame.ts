@@ -66,32 +66,6 @@ export const barStates: readonly BarState[] = ['up', 'down', 'maintenance', 'unk
 
 type Run = { readonly state: BarState; readonly from: number; readonly count: number };
 
-/** Adjacent days of one state. Otherwise ninety bars for fifty services would fill a page. */
-function runsOf(states: readonly BarState[]): readonly Run[] {
-  const runs: Run[] = [];
-  for (const [at, state] of states.entries()) {
-    const last = runs.at(-1);
-    if (last?.state === state) runs[runs.length - 1] = { ...last, count: last.count + 1 };
-    else runs.push({ state, from: at, count: 1 });
-  }
-  return runs;
-}
-
-/** One shape, which the style cuts into bars; days without data are hollow, each by itself. */
-function shapeOf({ state, from, count }: Run): string {
-  return state === 'unknown'
-    ? `M${from}.1 23.5${'v-17h.52v17h-.52zm1 0'.repeat(count)}`
-    : `M${from} ${24 - heights[state]}h${count}v${heights[state]}H${from}z`;
-}
-
-/** What the bars show, for screen readers. */
-function summary(states: readonly BarState[], { words }: View): string {
-  const counted = (['down', 'maintenance', 'unknown', 'up'] as const)
-    .map((state) => [state, states.filter((each) => each === state).length] as const)
-    .filter(([, count]) => count > 0);
-  return `${words.barsOf(states.length)}: ${counted.map(([state, count]) => words.dayCounts[state](count)).join(', ')}`;
-}
-
 export function bars(days: readonly PublicDay[], view: View): Html {
   const { words, formats } = view;
   // Before it was created, nothing was measured either.
@@ -125,6 +99,32 @@ export function bars(days: readonly PublicDay[], view: View): Html {
       )}
     </svg>
   `;
+}
+
+/** What the bars show, for screen readers. */
+function summary(states: readonly BarState[], { words }: View): string {
+  const counted = (['down', 'maintenance', 'unknown', 'up'] as const)
+    .map((state) => [state, states.filter((each) => each === state).length] as const)
+    .filter(([, count]) => count > 0);
+  return `${words.barsOf(states.length)}: ${counted.map(([state, count]) => words.dayCounts[state](count)).join(', ')}`;
+}
+
+/** Adjacent days of one state. Otherwise ninety bars for fifty services would fill a page. */
+function runsOf(states: readonly BarState[]): readonly Run[] {
+  const runs: Run[] = [];
+  for (const [at, state] of states.entries()) {
+    const last = runs.at(-1);
+    if (last?.state === state) runs[runs.length - 1] = { ...last, count: last.count + 1 };
+    else runs.push({ state, from: at, count: 1 });
+  }
+  return runs;
+}
+
+/** One shape, which the style cuts into bars; days without data are hollow, each by itself. */
+function shapeOf({ state, from, count }: Run): string {
+  return state === 'unknown'
+    ? `M${from}.1 23.5${'v-17h.52v17h-.52zm1 0'.repeat(count)}`
+    : `M${from} ${24 - heights[state]}h${count}v${heights[state]}H${from}z`;
 }
 
 /** What the bars mean, once for all of them. */
@@ -162,29 +162,6 @@ export function legend({ words, page, formats }: View, first: number | undefined
       }
     </p>
   `;
-}
-
-/** The shapes of states: they differ by their outline alone. */
-const shapes = {
-  up: html`<circle cx="12" cy="12" r="9.25"/><path d="m8 12.4 2.8 2.8L16 9.6"/>`,
-  down: html`<path d="M8.2 2.75h7.6l5.45 5.45v7.6l-5.45 5.45H8.2L2.75 15.8V8.2Z"/><path d="m9 9 6 6M15 9l-6 6"/>`,
-  degraded: html`<path d="M12 3.2 21.8 20.5H2.2Z"/><path d="M12 9.8v4.4M12 17.4v.1"/>`,
-  maintenance: html`<path d="M20.4 6.9a5.6 5.6 0 0 1-7.5 6.9l-6.2 6.2a2.1 2.1 0 0 1-3-3l6.3-6.2a5.6 5.6 0 0 1 6.9-7.4l-3.2 3.2v3.4h3.4Z"/>`,
-  paused: html`<circle cx="12" cy="12" r="9.25"/><path d="M9.8 8.8v6.4M14.2 8.8v6.4"/>`,
-  pending: html`<circle cx="12" cy="12" r="9.25" stroke-dasharray="3.3 3.963"/>`,
-};
-
-/** Once per document, and only those that it draws. */
-function shapesIn(body: string): Html {
-  return html`
-  <svg class="shapes" aria-hidden="true">
-    ${Object.entries(shapes).map(
-      ([name, shape]) =>
-        body.includes(`href="#${name}"`) &&
-        html`<symbol id="${name}" viewBox="0 0 24 24">${shape}</symbol>`,
-    )}
-  </svg>
-`;
 }
 
 /** A major outage looks as one that was measured. */
@@ -229,37 +206,27 @@ export function documentOf({ language, title, style, head, body, kind = '' }: Do
   `.toString();
 }
 
-/** The page's own colour, as a band: an SVG attribute needs no inline style. */
-function band(accent: string | null): Html | false {
-  return (
-    accent !== null &&
-    html`
-    <svg class="band" aria-hidden="true"><rect width="100%" height="100%" fill="${accent}"/></svg>
-  `
-  );
-}
+/** The shapes of states: they differ by their outline alone. */
+const shapes = {
+  up: html`<circle cx="12" cy="12" r="9.25"/><path d="m8 12.4 2.8 2.8L16 9.6"/>`,
+  down: html`<path d="M8.2 2.75h7.6l5.45 5.45v7.6l-5.45 5.45H8.2L2.75 15.8V8.2Z"/><path d="m9 9 6 6M15 9l-6 6"/>`,
+  degraded: html`<path d="M12 3.2 21.8 20.5H2.2Z"/><path d="M12 9.8v4.4M12 17.4v.1"/>`,
+  maintenance: html`<path d="M20.4 6.9a5.6 5.6 0 0 1-7.5 6.9l-6.2 6.2a2.1 2.1 0 0 1-3-3l6.3-6.2a5.6 5.6 0 0 1 6.9-7.4l-3.2 3.2v3.4h3.4Z"/>`,
+  paused: html`<circle cx="12" cy="12" r="9.25"/><path d="M9.8 8.8v6.4M14.2 8.8v6.4"/>`,
+  pending: html`<circle cx="12" cy="12" r="9.25" stroke-dasharray="3.3 3.963"/>`,
+};
 
-function languages(view: View, rest: string): Html {
+/** Once per document, and only those that it draws. */
+function shapesIn(body: string): Html {
   return html`
-    <p class="languages">
-      ${view.words.language}: ${pageLanguages.map((each, index) => {
-        const address = pathOf({ ...view, language: each }, rest);
-        const words = wordsOf[each].itself;
-        return html`
-          ${index > 0 && ' · '}
-          ${
-            each === view.language
-              ? html`<b>${words}</b>`
-              : html`
-                <a href="${safeUrl(address)}" hreflang="${each}" lang="${each}" rel="nofollow">
-                  ${words}
-                </a>
-              `
-          }
-        `;
-      })}
-    </p>
-  `;
+  <svg class="shapes" aria-hidden="true">
+    ${Object.entries(shapes).map(
+      ([name, shape]) =>
+        body.includes(`href="#${name}"`) &&
+        html`<symbol id="${name}" viewBox="0 0 24 24">${shape}</symbol>`,
+    )}
+  </svg>
+`;
 }
 
 type Framed = {
@@ -319,6 +286,16 @@ export function framed(
   });
 }
 
+/** The page's own colour, as a band: an SVG attribute needs no inline style. */
+function band(accent: string | null): Html | false {
+  return (
+    accent !== null &&
+    html`
+    <svg class="band" aria-hidden="true"><rect width="100%" height="100%" fill="${accent}"/></svg>
+  `
+  );
+}
+
 function footer(view: View, rest: string): Html {
   const { page, words, formats } = view;
   return html`
@@ -337,6 +314,29 @@ function footer(view: View, rest: string): Html {
           }
         </p>
       </footer>
+  `;
+}
+
+function languages(view: View, rest: string): Html {
+  return html`
+    <p class="languages">
+      ${view.words.language}: ${pageLanguages.map((each, index) => {
+        const address = pathOf({ ...view, language: each }, rest);
+        const words = wordsOf[each].itself;
+        return html`
+          ${index > 0 && ' · '}
+          ${
+            each === view.language
+              ? html`<b>${words}</b>`
+              : html`
+                <a href="${safeUrl(address)}" hreflang="${each}" lang="${each}" rel="nofollow">
+                  ${words}
+                </a>
+              `
+          }
+        `;
+      })}
+    </p>
   `;
 }
 

@@ -188,27 +188,6 @@ export type PublishedPage = Omit<
 };
 
 /**
- * Headings and monitors without one share one order; the monitors of a heading follow it. A page
- * that was never ordered has equal positions.
- */
-function rowsOf(sql: Queryable) {
-  return sql`(select coalesce(json_agg(json_build_object('kind', r.kind, 'id', r.id, 'name', r.name,
-  'under', r.under)
-    order by r.top, r.is_loose desc, r.of, r.kind, r.position, r.name, r.id), '[]') from (
-  select 'group' as kind, g.group_id as id, g.display_name as name, g.position as top,
-    false as is_loose, g.group_id as of, g.position,
-      null::uuid as under
-    from status_page_groups g where g.page_id = p.id
-  union all
-  select 'monitor', m.monitor_id, m.display_name, coalesce(g.position, m.position),
-    g.group_id is null, coalesce(g.group_id, m.monitor_id),
-      m.position, g.group_id
-    from status_page_monitors m left join status_page_groups g on g.page_id = p.id
-      and g.group_id = m.group_id
-    where m.page_id = p.id) as r)`;
-}
-
-/**
  * By slug or by a domain that it proved; undefined when the page does not exist, is not enabled, or
  * its organisation awaits deletion.
  */
@@ -234,6 +213,27 @@ export async function publishedPage(
     from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null
     where ${is}`;
   return row;
+}
+
+/**
+ * Headings and monitors without one share one order; the monitors of a heading follow it. A page
+ * that was never ordered has equal positions.
+ */
+function rowsOf(sql: Queryable) {
+  return sql`(select coalesce(json_agg(json_build_object('kind', r.kind, 'id', r.id, 'name', r.name,
+  'under', r.under)
+    order by r.top, r.is_loose desc, r.of, r.kind, r.position, r.name, r.id), '[]') from (
+  select 'group' as kind, g.group_id as id, g.display_name as name, g.position as top,
+    false as is_loose, g.group_id as of, g.position,
+      null::uuid as under
+    from status_page_groups g where g.page_id = p.id
+  union all
+  select 'monitor', m.monitor_id, m.display_name, coalesce(g.position, m.position),
+    g.group_id is null, coalesce(g.group_id, m.monitor_id),
+      m.position, g.group_id
+    from status_page_monitors m left join status_page_groups g on g.page_id = p.id
+      and g.group_id = m.group_id
+    where m.page_id = p.id) as r)`;
 }
 
 export type PageLogo = {
@@ -294,17 +294,6 @@ export type ReadPage = {
 };
 
 type Ids = Pick<AccountSecrets, 'fingerprint'>;
-
-/**
- * Stable for ever, even when SECRET_KEY is replaced; the same monitor has a different id on another
- * page. A UUID of version 8.
- */
-async function publicIdOf(ids: Ids, page: string, monitor: string): Promise<string> {
-  const bytes = (await ids.fingerprint('page row', `${page} ${monitor}`)).subarray(0, 16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
 
 /**
  * Undefined: it does not exist, or is not enabled. Two round trips, however many monitors it has.
@@ -392,6 +381,17 @@ export async function readPublished(
     version: found.access_version,
   };
   return { id, organisation, domain, lock, page, publicIds };
+}
+
+/**
+ * Stable for ever, even when SECRET_KEY is replaced; the same monitor has a different id on another
+ * page. A UUID of version 8.
+ */
+async function publicIdOf(ids: Ids, page: string, monitor: string): Promise<string> {
+  const bytes = (await ids.fingerprint('page row', `${page} ${monitor}`)).subarray(0, 16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 /** The page's incidents between two moments, newest first. */

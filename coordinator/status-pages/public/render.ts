@@ -35,11 +35,6 @@ export function sentenceOf(verdict: Verdict, { words, formats }: View): string {
   return verdict.is === 'up' ? words.allUp : verdict.is === 'pending' ? words.pending : words.empty;
 }
 
-/** Something that is wrong, and not an announcement alone. */
-function isTrouble({ title, monitors }: PublicIncident): boolean {
-  return title === null || monitors.length > 0;
-}
-
 /** The headline; `only`: what it is about, if that is one thing, so that nothing is said twice. */
 export function verdictBlock(view: View, only?: PublicIncident): Html {
   const { page, words, formats } = view;
@@ -105,63 +100,6 @@ function postList({ posts }: PublicIncident, { words, formats }: View): Html | f
   );
 }
 
-function percentText({ formats }: View, value: number | null): string {
-  return value === null ? '–' : formats.percent(value);
-}
-
-/** Of a service that is up: the state says nothing of it. */
-function slowLine({ slowSince }: PublicMonitor, { words, formats, page }: View): Html | false {
-  return (
-    slowSince !== null &&
-    html`
-    <p>
-      ${stateMark('degraded', words.slow)} <span class="soft">
-        ${words.sinceFor(formats.momentText(slowSince), formats.duration(page.now - slowSince))}
-      </span>
-    </p>
-  `
-  );
-}
-
-function service(monitor: PublicMonitor, view: View): Html {
-  const { words } = view;
-  const name = html`
-    <a class="name" href="${safeUrl(pathOf(view, `/services/${monitor.id}`))}">${monitor.name}</a>
-  `;
-  return html`
-    <li>
-      <div class="line">
-        ${name}
-        <span class="percent">${percentText(view, monitor.percent[90])}</span>
-        ${stateMark(monitor.state, words.states[monitor.state])}
-      </div>
-      ${slowLine(monitor, view)}
-      ${bars(monitor.days, view)}
-    </li>
-  `;
-}
-
-/** Groups with their monitors; monitors without a group have no heading. */
-function sections(view: View): Html[] {
-  const parts: { name: string | null; monitors: PublicMonitor[] }[] = [];
-  for (const row of view.page.rows) {
-    if (row.kind === 'group') parts.push({ name: row.name, monitors: [] });
-    else if (row.isUnder || parts.at(-1)?.name === null) parts.at(-1)?.monitors.push(row);
-    else parts.push({ name: null, monitors: [row] });
-  }
-  return parts
-    .filter(({ monitors }) => monitors.length > 0)
-    .map(
-      ({ name, monitors }) =>
-        html`
-          <section class="card">
-            ${name !== null && html`<h2>${name}</h2>`}
-            <ul class="services">${monitors.map((each) => service(each, view))}</ul>
-          </section>
-        `,
-    );
-}
-
 export function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3): Html {
   const { words, formats, page } = view;
   const { names, startedAt, resolvedAt, until, postMortem } = incident;
@@ -198,19 +136,9 @@ export function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3
   `;
 }
 
-function maintenanceLine(
-  { names, startsAt, endsAt }: PublicMaintenance,
-  { words, formats, page }: View,
-): Html {
-  const isRunning = startsAt <= page.now;
-  return html`
-    <li>
-      <b>${formats.list(names)}</b> <span class="soft">
-        ${isRunning ? words.running : words.coming}
-      </span>
-      <p class="soft">${formats.range(startsAt, endsAt)}</p>
-    </li>
-  `;
+/** Something that is wrong, and not an announcement alone. */
+function isTrouble({ title, monitors }: PublicIncident): boolean {
+  return title === null || monitors.length > 0;
 }
 
 export function mainPage(view: View, style: string): string {
@@ -259,6 +187,78 @@ export function mainPage(view: View, style: string): string {
       }
     `,
   });
+}
+
+/** Groups with their monitors; monitors without a group have no heading. */
+function sections(view: View): Html[] {
+  const parts: { name: string | null; monitors: PublicMonitor[] }[] = [];
+  for (const row of view.page.rows) {
+    if (row.kind === 'group') parts.push({ name: row.name, monitors: [] });
+    else if (row.isUnder || parts.at(-1)?.name === null) parts.at(-1)?.monitors.push(row);
+    else parts.push({ name: null, monitors: [row] });
+  }
+  return parts
+    .filter(({ monitors }) => monitors.length > 0)
+    .map(
+      ({ name, monitors }) =>
+        html`
+          <section class="card">
+            ${name !== null && html`<h2>${name}</h2>`}
+            <ul class="services">${monitors.map((each) => service(each, view))}</ul>
+          </section>
+        `,
+    );
+}
+
+function service(monitor: PublicMonitor, view: View): Html {
+  const { words } = view;
+  const name = html`
+    <a class="name" href="${safeUrl(pathOf(view, `/services/${monitor.id}`))}">${monitor.name}</a>
+  `;
+  return html`
+    <li>
+      <div class="line">
+        ${name}
+        <span class="percent">${percentText(view, monitor.percent[90])}</span>
+        ${stateMark(monitor.state, words.states[monitor.state])}
+      </div>
+      ${slowLine(monitor, view)}
+      ${bars(monitor.days, view)}
+    </li>
+  `;
+}
+
+function percentText({ formats }: View, value: number | null): string {
+  return value === null ? '–' : formats.percent(value);
+}
+
+/** Of a service that is up: the state says nothing of it. */
+function slowLine({ slowSince }: PublicMonitor, { words, formats, page }: View): Html | false {
+  return (
+    slowSince !== null &&
+    html`
+    <p>
+      ${stateMark('degraded', words.slow)} <span class="soft">
+        ${words.sinceFor(formats.momentText(slowSince), formats.duration(page.now - slowSince))}
+      </span>
+    </p>
+  `
+  );
+}
+
+function maintenanceLine(
+  { names, startsAt, endsAt }: PublicMaintenance,
+  { words, formats, page }: View,
+): Html {
+  const isRunning = startsAt <= page.now;
+  return html`
+    <li>
+      <b>${formats.list(names)}</b> <span class="soft">
+        ${isRunning ? words.running : words.coming}
+      </span>
+      <p class="soft">${formats.range(startsAt, endsAt)}</p>
+    </li>
+  `;
 }
 
 /** In a frame on another site: the headline, what is not up, and then what is up but slow. */

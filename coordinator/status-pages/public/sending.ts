@@ -47,20 +47,6 @@ const policies = {
   data: "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
-function safety(kind: Kind): Readonly<Record<string, string>> {
-  return {
-    'content-security-policy': policies[kind],
-    'x-content-type-options': 'nosniff',
-    // With no-referrer, a posted form would name no origin.
-    'referrer-policy': kind === 'page' ? 'same-origin' : 'no-referrer',
-    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-    ...(kind === 'page'
-      ? { 'x-frame-options': 'DENY', 'cross-origin-opener-policy': 'same-origin' }
-      : {}),
-    'cross-origin-resource-policy': kind === 'page' ? 'same-origin' : 'cross-origin',
-  };
-}
-
 export type Kind = keyof typeof policies;
 
 export type Sent = {
@@ -75,6 +61,14 @@ export type Sent = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
+/** Made once per kind of answer: they are sent thousands of times a second. */
+const kinds = ['page', 'embed', 'data'] as const;
+const openFor = new Map(
+  kinds.flatMap((kind) =>
+    [true, false].map((isFound) => [`${kind} ${isFound}`, openHeaders(kind, isFound)] as const),
+  ),
+);
+
 function openHeaders(kind: Kind, isFound: boolean) {
   return {
     ...safety(kind),
@@ -85,13 +79,19 @@ function openHeaders(kind: Kind, isFound: boolean) {
   };
 }
 
-/** Made once per kind of answer: they are sent thousands of times a second. */
-const kinds = ['page', 'embed', 'data'] as const;
-const openFor = new Map(
-  kinds.flatMap((kind) =>
-    [true, false].map((isFound) => [`${kind} ${isFound}`, openHeaders(kind, isFound)] as const),
-  ),
-);
+function safety(kind: Kind): Readonly<Record<string, string>> {
+  return {
+    'content-security-policy': policies[kind],
+    'x-content-type-options': 'nosniff',
+    // With no-referrer, a posted form would name no origin.
+    'referrer-policy': kind === 'page' ? 'same-origin' : 'no-referrer',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+    ...(kind === 'page'
+      ? { 'x-frame-options': 'DENY', 'cross-origin-opener-policy': 'same-origin' }
+      : {}),
+    'cross-origin-resource-policy': kind === 'page' ? 'same-origin' : 'cross-origin',
+  };
+}
 const closedFor = new Map(
   kinds.map((kind) => [
     kind,

@@ -168,15 +168,6 @@ export type Verdict =
   | { readonly is: 'maintenance'; readonly names: readonly string[]; readonly until: number | null }
   | { readonly is: 'up' | 'pending' | 'empty' };
 
-function isImpact(state: PublicState): state is Impact {
-  return impacts.some((impact) => impact === state);
-}
-
-/** The greatest of several; undefined for none. */
-function worstOf(given: readonly PublicState[]): Impact | undefined {
-  return impacts.findLast((impact) => given.includes(impact));
-}
-
 export function verdictOf(
   page: Pick<PublicPage, 'rows' | 'incidents' | 'maintenance' | 'now'>,
 ): Verdict {
@@ -213,6 +204,15 @@ export function verdictOf(
   return { is: monitors.some(({ state }) => state === 'up') ? 'up' : 'pending' };
 }
 
+function isImpact(state: PublicState): state is Impact {
+  return impacts.some((impact) => impact === state);
+}
+
+/** The greatest of several; undefined for none. */
+function worstOf(given: readonly PublicState[]): Impact | undefined {
+  return impacts.findLast((impact) => given.includes(impact));
+}
+
 /**
  * The public address of a page: below the installation's own address, or on the domain that it
  * proved; never taken from a request.
@@ -240,15 +240,6 @@ export type Named = {
  */
 export function figuresWindow(now: number): Interval {
   return windowOf(pageDays + 2, now);
-}
-
-function stateOf(history: MonitorHistory, now: number): PublicState {
-  if (history.paused_at !== null) return 'paused';
-  if (history.cover.some(({ from, to }) => from <= now && now < to)) return 'maintenance';
-  // An unconfirmed incident is not public.
-  const incident = history.incident?.confirmed_at == null ? null : history.incident;
-  const { status } = statusOf({ ...history, incident }, now);
-  return status === 'verifying' ? 'up' : status;
 }
 
 type Figures = {
@@ -311,6 +302,15 @@ export function publicRows({
     // Deleted between the two queries.
     return id === undefined || history === undefined ? [] : [monitor(id, row, history)];
   });
+}
+
+function stateOf(history: MonitorHistory, now: number): PublicState {
+  if (history.paused_at !== null) return 'paused';
+  if (history.cover.some(({ from, to }) => from <= now && now < to)) return 'maintenance';
+  // An unconfirmed incident is not public.
+  const incident = history.incident?.confirmed_at == null ? null : history.incident;
+  const { status } = statusOf({ ...history, incident }, now);
+  return status === 'verifying' ? 'up' : status;
 }
 
 export type ConfirmedIncident = {

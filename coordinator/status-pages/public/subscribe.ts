@@ -25,10 +25,6 @@ export type Face = {
   readonly languageOf: (given: string | null | undefined) => PageLanguage | undefined;
 };
 
-function formOf(body: unknown): URLSearchParams {
-  return new URLSearchParams(typeof body === 'string' ? body : '');
-}
-
 /**
  * By e-mail: requested here, confirmed and ended from the mailbox. By webhook: its server confirms
  * at once, and what it gets holds the link that ends it. A request for someone else's
@@ -111,4 +107,8 @@ export function subscribingRoutes(
       }),
     );
   }
+}
+
+function formOf(body: unknown): URLSearchParams {
+  return new URLSearchParams(typeof body === 'string' ? body : '');
 }

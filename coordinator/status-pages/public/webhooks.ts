@@ -45,13 +45,6 @@ export type WebhookSubscription =
 
 /** The most of a page: each update is sent to all of them. */
 const maxWebhooks = 100;
-const maxUrl = 2_000;
-
-function urlFrom(given: string): URL | undefined {
-  const url = given.length > maxUrl ? null : URL.parse(given.trim());
-  const isPlain = url?.protocol === 'https:' && `${url.username}${url.password}${url.hash}` === '';
-  return isPlain ? url : undefined;
-}
 
 /**
  * Subscribes an address whose server answers a challenge. Nothing is stored before.
@@ -115,6 +108,14 @@ export function createWebhookSubscribing({
       leave: `${origin}/leave/${await leavingLink(accountSecrets, id)}`,
     };
   };
+}
+
+const maxUrl = 2_000;
+
+function urlFrom(given: string): URL | undefined {
+  const url = given.length > maxUrl ? null : URL.parse(given.trim());
+  const isPlain = url?.protocol === 'https:' && `${url.username}${url.password}${url.hash}` === '';
+  return isPlain ? url : undefined;
 }
 
 const second = 1_000;

@@ -8,22 +8,6 @@ import { listCertificates } from '../contract.ts';
 
 type Certificate = OutputOf<typeof listCertificates>['items'][number];
 
-/** Groups by certificate: one renewal replaces it everywhere. */
-function together(items: readonly Certificate[]): Ending[] {
-  return [...Map.groupBy(items, ({ fingerprint }) => fingerprint).values()].flatMap((same) => {
-    const [first] = same;
-    return first ? [{ ends_at: first.ends_at, monitors: same, by: first.issuer }] : [];
-  });
-}
-
-function asEnding(domain: OutputOf<typeof listDomains>['items'][number]): Ending {
-  return {
-    ends_at: domain.ends_at,
-    monitors: [domain],
-    by: domain.registrar,
-  };
-}
-
 /** `61 days`, `expired`. */
 export function daysLeft(ends_at: string, now: number): string {
   const days = daysUntil(Date.parse(ends_at), now);
@@ -51,6 +35,42 @@ type Ending = {
   readonly ends_at: string;
   readonly monitors: readonly { readonly monitor: string; readonly name: string }[];
   readonly by: string;
+};
+
+const list: Page = {
+  method: 'GET',
+  path: '/certificates',
+  needs: 'member',
+  answer: async (request) => {
+    const [{ items }, domains] = await Promise.all([
+      request.ask(listCertificates, {}),
+      request.ask(listDomains, {}),
+    ]);
+    return show({
+      title: 'Certificates and domains',
+      place: 'monitors',
+      live: true,
+      main: html`
+        ${heading({
+          sentence: 'Certificates and domains',
+          below: 'Those that expire first come first. Each as a check saw it last.',
+          trail: [{ href: '/', name: 'Monitors' }],
+        })}
+        ${
+          items.length === 0
+            ? html`<p class="nothing card">No check has seen a certificate yet</p>`
+            : endingsTable('Certificates by expiry', 'Issuer', together(items), request)
+        }
+        ${
+          domains.items.length > 0 &&
+          html`
+            <h2>Domains</h2>
+            ${endingsTable('Domains by expiry', 'Registrar', domains.items.map(asEnding), request)}
+          `
+        }
+      `,
+    });
+  },
 };
 
 function endingsTable(
@@ -103,40 +123,20 @@ function rowOf(
   `;
 }
 
-const list: Page = {
-  method: 'GET',
-  path: '/certificates',
-  needs: 'member',
-  answer: async (request) => {
-    const [{ items }, domains] = await Promise.all([
-      request.ask(listCertificates, {}),
-      request.ask(listDomains, {}),
-    ]);
-    return show({
-      title: 'Certificates and domains',
-      place: 'monitors',
-      live: true,
-      main: html`
-        ${heading({
-          sentence: 'Certificates and domains',
-          below: 'Those that expire first come first. Each as a check saw it last.',
-          trail: [{ href: '/', name: 'Monitors' }],
-        })}
-        ${
-          items.length === 0
-            ? html`<p class="nothing card">No check has seen a certificate yet</p>`
-            : endingsTable('Certificates by expiry', 'Issuer', together(items), request)
-        }
-        ${
-          domains.items.length > 0 &&
-          html`
-            <h2>Domains</h2>
-            ${endingsTable('Domains by expiry', 'Registrar', domains.items.map(asEnding), request)}
-          `
-        }
-      `,
-    });
-  },
-};
+/** Groups by certificate: one renewal replaces it everywhere. */
+function together(items: readonly Certificate[]): Ending[] {
+  return [...Map.groupBy(items, ({ fingerprint }) => fingerprint).values()].flatMap((same) => {
+    const [first] = same;
+    return first ? [{ ends_at: first.ends_at, monitors: same, by: first.issuer }] : [];
+  });
+}
+
+function asEnding(domain: OutputOf<typeof listDomains>['items'][number]): Ending {
+  return {
+    ends_at: domain.ends_at,
+    monitors: [domain],
+    by: domain.registrar,
+  };
+}
 
 export const certificatePages: readonly Page[] = [list];

@@ -30,6 +30,72 @@ import {
   webhookTrail,
 } from './parts.ts';
 
+const stateNames = {
+  waiting: 'Waiting',
+  delivered: 'Delivered',
+  failed: 'Gave up',
+  cancelled: 'Cancelled',
+};
+
+export const webhookPage: Page = {
+  method: 'GET',
+  path: '/webhooks/:webhook_id',
+  needs: 'member',
+  answer: (request) => pageOf(request),
+};
+
+async function pageOf(
+  request: MembersRequest,
+  said?: Html,
+  state: FormState = freshForm(request.form),
+): Promise<PageAnswer> {
+  const { ask, path, query: asked } = request;
+  const { webhook_id } = path;
+  const [webhook, log] = await Promise.all([
+    ask(getWebhook, { webhook_id }),
+    ask(listWebhookDeliveries, {
+      webhook_id,
+      ...(asked.state === undefined ? {} : { state: asked.state }),
+      ...(asked.cursor === undefined ? {} : { cursor: asked.cursor }),
+    }),
+  ]);
+  const name = webhookName(webhook);
+  return show({
+    title: name,
+    place: 'tokens',
+    status: state.status,
+    main: html`
+      <div class="stack">
+        ${heading({
+          sentence: name,
+          below: webhookMark(webhook),
+          actions: actionsOf(request, webhook),
+          trail: webhookTrail,
+        })}
+        ${formSummary(state)}
+        ${said}
+        ${whyNot(request, webhook)}
+        ${settings(webhook, request)}
+        ${logOf(request, webhook, log)}
+        ${replayForm(request, webhook, state)}
+      </div>
+    `,
+  });
+}
+
+function actionsOf(request: MembersRequest, { id }: Webhook): Html | null {
+  return maySend(request)
+    ? html`
+      <form method="post" action="/webhooks/${id}/test">
+        <button class="button">${icon('send')}Send a test</button>
+      </form>
+      ${linkButton(`/webhooks/${id}/edit`, 'Edit', { symbol: 'edit' })}
+      ${linkButton(`/webhooks/${id}/secret`, 'Replace secret', { symbol: 'tokens' })}
+      ${linkButton(`/webhooks/${id}/delete`, 'Delete', { symbol: 'delete' })}
+    `
+    : null;
+}
+
 function maySend({ may }: MembersRequest): boolean {
   return may(replayWebhook);
 }
@@ -67,19 +133,6 @@ function whyNot(request: MembersRequest, webhook: Webhook): Html | null {
       );
 }
 
-function actionsOf(request: MembersRequest, { id }: Webhook): Html | null {
-  return maySend(request)
-    ? html`
-      <form method="post" action="/webhooks/${id}/test">
-        <button class="button">${icon('send')}Send a test</button>
-      </form>
-      ${linkButton(`/webhooks/${id}/edit`, 'Edit', { symbol: 'edit' })}
-      ${linkButton(`/webhooks/${id}/secret`, 'Replace secret', { symbol: 'tokens' })}
-      ${linkButton(`/webhooks/${id}/delete`, 'Delete', { symbol: 'delete' })}
-    `
-    : null;
-}
-
 function settings(webhook: Webhook, { times }: MembersRequest): Html {
   const row = (name: string, value: Part): Html =>
     html`
@@ -98,73 +151,6 @@ function settings(webhook: Webhook, { times }: MembersRequest): Html {
     </dl>
   `;
 }
-
-function answerOf({ status, failure, answer, took_ms, state, attempts }: Delivery): Part {
-  if (status === null && failure === null) return attempts === 0 ? '–' : 'In progress';
-  return html`
-    <span class="stacked">
-      <span>${answerText({ status, failure })}, ${msText(took_ms)}</span>
-      ${
-        answer !== null &&
-        answer.trim() !== '' &&
-        state !== 'delivered' &&
-        html`
-          <details>
-            <summary>Response</summary>
-            <pre>${answer}</pre>
-          </details>
-        `
-      }
-    </span>
-  `;
-}
-
-function rowOf(request: MembersRequest, webhook: Webhook, delivery: Delivery): Html {
-  const { id, event, event_id, attempts, next_attempt_at, created_at } = delivery;
-  const { times } = request;
-  return html`
-    <tr id="delivery-${id}" data-row>
-      <td data-label="Event">
-        <span class="stacked">
-          <b>${event}</b>
-          <span class="note">${event_id}</span>
-        </span>
-      </td>
-      <td data-label="At">${times.moment(created_at)}</td>
-      <td data-label="State">
-        <span class="stacked">
-          ${deliveryMark(delivery)}
-          ${
-            next_attempt_at !== null &&
-            attempts > 0 &&
-            html`<span class="note">next ${times.moment(next_attempt_at)}</span>`
-          }
-        </span>
-      </td>
-      <td data-label="Attempts" class="number">${attempts}</td>
-      <td data-label="Response">${answerOf(delivery)}</td>
-      ${
-        maySend(request) &&
-        html`
-          <td class="number">
-            <form method="post" action="/webhooks/${webhook.id}/deliveries/${id}/resend">
-              <button class="button"${!webhook.enabled && html` disabled`}>
-                Resend<span class="unseen"> ${event} ${event_id}</span>
-              </button>
-            </form>
-          </td>
-        `
-      }
-    </tr>
-  `;
-}
-
-const stateNames = {
-  waiting: 'Waiting',
-  delivered: 'Delivered',
-  failed: 'Gave up',
-  cancelled: 'Cancelled',
-};
 
 type Log = OutputOf<typeof listWebhookDeliveries>;
 
@@ -214,6 +200,66 @@ function logOf(request: MembersRequest, webhook: Webhook, { items, next_cursor }
   `;
 }
 
+function rowOf(request: MembersRequest, webhook: Webhook, delivery: Delivery): Html {
+  const { id, event, event_id, attempts, next_attempt_at, created_at } = delivery;
+  const { times } = request;
+  return html`
+    <tr id="delivery-${id}" data-row>
+      <td data-label="Event">
+        <span class="stacked">
+          <b>${event}</b>
+          <span class="note">${event_id}</span>
+        </span>
+      </td>
+      <td data-label="At">${times.moment(created_at)}</td>
+      <td data-label="State">
+        <span class="stacked">
+          ${deliveryMark(delivery)}
+          ${
+            next_attempt_at !== null &&
+            attempts > 0 &&
+            html`<span class="note">next ${times.moment(next_attempt_at)}</span>`
+          }
+        </span>
+      </td>
+      <td data-label="Attempts" class="number">${attempts}</td>
+      <td data-label="Response">${answerOf(delivery)}</td>
+      ${
+        maySend(request) &&
+        html`
+          <td class="number">
+            <form method="post" action="/webhooks/${webhook.id}/deliveries/${id}/resend">
+              <button class="button"${!webhook.enabled && html` disabled`}>
+                Resend<span class="unseen"> ${event} ${event_id}</span>
+              </button>
+            </form>
+          </td>
+        `
+      }
+    </tr>
+  `;
+}
+
+function answerOf({ status, failure, answer, took_ms, state, attempts }: Delivery): Part {
+  if (status === null && failure === null) return attempts === 0 ? '–' : 'In progress';
+  return html`
+    <span class="stacked">
+      <span>${answerText({ status, failure })}, ${msText(took_ms)}</span>
+      ${
+        answer !== null &&
+        answer.trim() !== '' &&
+        state !== 'delivered' &&
+        html`
+          <details>
+            <summary>Response</summary>
+            <pre>${answer}</pre>
+          </details>
+        `
+      }
+    </span>
+  `;
+}
+
 function replayForm(request: MembersRequest, { id, enabled }: Webhook, state: FormState) {
   return (
     maySend(request) &&
@@ -241,51 +287,27 @@ function replayForm(request: MembersRequest, { id, enabled }: Webhook, state: Fo
   );
 }
 
-async function pageOf(
-  request: MembersRequest,
-  said?: Html,
-  state: FormState = freshForm(request.form),
-): Promise<PageAnswer> {
-  const { ask, path, query: asked } = request;
-  const { webhook_id } = path;
-  const [webhook, log] = await Promise.all([
-    ask(getWebhook, { webhook_id }),
-    ask(listWebhookDeliveries, {
-      webhook_id,
-      ...(asked.state === undefined ? {} : { state: asked.state }),
-      ...(asked.cursor === undefined ? {} : { cursor: asked.cursor }),
-    }),
-  ]);
-  const name = webhookName(webhook);
-  return show({
-    title: name,
-    place: 'tokens',
-    status: state.status,
-    main: html`
-      <div class="stack">
-        ${heading({
-          sentence: name,
-          below: webhookMark(webhook),
-          actions: actionsOf(request, webhook),
-          trail: webhookTrail,
-        })}
-        ${formSummary(state)}
-        ${said}
-        ${whyNot(request, webhook)}
-        ${settings(webhook, request)}
-        ${logOf(request, webhook, log)}
-        ${replayForm(request, webhook, state)}
-      </div>
-    `,
-  });
-}
-
-export const webhookPage: Page = {
-  method: 'GET',
-  path: '/webhooks/:webhook_id',
+export const sendTest: Page = {
+  method: 'POST',
+  path: '/webhooks/:webhook_id/test',
   needs: 'member',
-  answer: (request) => pageOf(request),
+  answer: (request) =>
+    actOn(
+      request,
+      (webhook_id) => request.ask(testWebhook, { webhook_id }),
+      (tried) => pageOf(request, triedNotice(tried)),
+    ),
 };
+
+/** A refusal is shown at the top of the page. */
+async function actOn<Done>(
+  request: MembersRequest,
+  act: (webhook_id: string) => Promise<Done>,
+  answer: (done: Done) => PageAnswer | Promise<PageAnswer>,
+): Promise<PageAnswer> {
+  const tried = await attempt(request.form, () => act(request.path.webhook_id ?? ''), ['since']);
+  return 'refused' in tried ? pageOf(request, undefined, tried.refused) : answer(tried.done);
+}
 
 function triedNotice({
   delivered,
@@ -301,28 +323,6 @@ function triedNotice({
       ${answer !== null && answer.trim() !== '' && html`<pre>${answer}</pre>`}
     `;
 }
-
-/** A refusal is shown at the top of the page. */
-async function actOn<Done>(
-  request: MembersRequest,
-  act: (webhook_id: string) => Promise<Done>,
-  answer: (done: Done) => PageAnswer | Promise<PageAnswer>,
-): Promise<PageAnswer> {
-  const tried = await attempt(request.form, () => act(request.path.webhook_id ?? ''), ['since']);
-  return 'refused' in tried ? pageOf(request, undefined, tried.refused) : answer(tried.done);
-}
-
-export const sendTest: Page = {
-  method: 'POST',
-  path: '/webhooks/:webhook_id/test',
-  needs: 'member',
-  answer: (request) =>
-    actOn(
-      request,
-      (webhook_id) => request.ask(testWebhook, { webhook_id }),
-      (tried) => pageOf(request, triedNotice(tried)),
-    ),
-};
 
 export const resend: Page = {
   method: 'POST',

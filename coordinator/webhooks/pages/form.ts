@@ -24,13 +24,15 @@ import { type Webhook, webhookName, webhookTrail } from './parts.ts';
 
 const fields = ['url', 'description', 'event_types[]', 'enabled'] as const;
 
-function inputFrom(form: Form) {
-  return {
-    url: form.value('url') ?? '',
-    description: form.value('description') ?? '',
-    event_types: form.values('event_types[]').filter((type) => type !== ''),
-  };
-}
+export const newWebhookPage: Page = {
+  method: 'GET',
+  path: '/webhooks/new',
+  needs: 'member',
+  answer: (request) => {
+    refuseUnlessMay(request, createWebhook);
+    return formPage(freshForm(request.form));
+  },
+};
 
 /** `webhook`: the one that is edited; undefined for a new one. */
 function formPage(state: FormState, webhook?: Webhook): PageAnswer {
@@ -97,6 +99,26 @@ function formPage(state: FormState, webhook?: Webhook): PageAnswer {
   });
 }
 
+export const makeWebhook: Page = {
+  method: 'POST',
+  path: '/webhooks/new',
+  needs: 'member',
+  answer: async ({ form, ask }) => {
+    const tried = await attempt(form, () => ask(createWebhook, inputFrom(form)), fields);
+    if ('refused' in tried) return formPage(tried.refused);
+    const { id, secret } = tried.done;
+    return secretPage(id, webhookName(tried.done), secret);
+  },
+};
+
+function inputFrom(form: Form) {
+  return {
+    url: form.value('url') ?? '',
+    description: form.value('description') ?? '',
+    event_types: form.values('event_types[]').filter((type) => type !== ''),
+  };
+}
+
 /** Shown once: it is stored encrypted. */
 function secretPage(id: string, name: string, secret: string): PageAnswer {
   return show({
@@ -118,34 +140,6 @@ function secretPage(id: string, name: string, secret: string): PageAnswer {
   });
 }
 
-export const newWebhookPage: Page = {
-  method: 'GET',
-  path: '/webhooks/new',
-  needs: 'member',
-  answer: (request) => {
-    refuseUnlessMay(request, createWebhook);
-    return formPage(freshForm(request.form));
-  },
-};
-
-export const makeWebhook: Page = {
-  method: 'POST',
-  path: '/webhooks/new',
-  needs: 'member',
-  answer: async ({ form, ask }) => {
-    const tried = await attempt(form, () => ask(createWebhook, inputFrom(form)), fields);
-    if ('refused' in tried) return formPage(tried.refused);
-    const { id, secret } = tried.done;
-    return secretPage(id, webhookName(tried.done), secret);
-  },
-};
-
-async function existing(request: MembersRequest): Promise<Webhook> {
-  const webhook = await request.ask(getWebhook, { webhook_id: request.path.webhook_id });
-  refuseUnlessMay(request, updateWebhook);
-  return webhook;
-}
-
 export const editWebhookPage: Page = {
   method: 'GET',
   path: '/webhooks/:webhook_id/edit',
@@ -162,6 +156,12 @@ export const editWebhookPage: Page = {
     return formPage(freshForm(form), webhook);
   },
 };
+
+async function existing(request: MembersRequest): Promise<Webhook> {
+  const webhook = await request.ask(getWebhook, { webhook_id: request.path.webhook_id });
+  refuseUnlessMay(request, updateWebhook);
+  return webhook;
+}
 
 export const editWebhook: Page = {
   method: 'POST',

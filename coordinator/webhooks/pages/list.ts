@@ -4,25 +4,6 @@ import { type Html, html, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
 import { eventsText, type Webhook, webhookMark, webhookName, webhookTrail } from './parts.ts';
 
-function rowOf(webhook: Webhook, { times }: MembersRequest): Html {
-  const { id, url, description, last_delivered_at } = webhook;
-  return html`
-    <tr id="webhook-${id}" data-row>
-      <td data-label="State">${webhookMark(webhook)}</td>
-      <td data-label="Webhook">
-        <span class="stacked">
-          <a class="row-link" href="/webhooks/${id}">${webhookName(webhook)}</a>
-          ${description !== '' && html`<span class="note">${new URL(url).host}</span>`}
-        </span>
-      </td>
-      <td data-label="Events">${eventsText(webhook)}</td>
-      <td data-label="Last delivered" class="number">
-        ${last_delivered_at === null ? '–' : times.ago(last_delivered_at)}
-      </td>
-    </tr>
-  `;
-}
-
 /** The organisation's webhooks, oldest first. */
 export const webhooksPage: Page = {
   method: 'GET',
@@ -73,3 +54,22 @@ export const webhooksPage: Page = {
     });
   },
 };
+
+function rowOf(webhook: Webhook, { times }: MembersRequest): Html {
+  const { id, url, description, last_delivered_at } = webhook;
+  return html`
+    <tr id="webhook-${id}" data-row>
+      <td data-label="State">${webhookMark(webhook)}</td>
+      <td data-label="Webhook">
+        <span class="stacked">
+          <a class="row-link" href="/webhooks/${id}">${webhookName(webhook)}</a>
+          ${description !== '' && html`<span class="note">${new URL(url).host}</span>`}
+        </span>
+      </td>
+      <td data-label="Events">${eventsText(webhook)}</td>
+      <td data-label="Last delivered" class="number">
+        ${last_delivered_at === null ? '–' : times.ago(last_delivered_at)}
+      </td>
+    </tr>
+  `;
+}

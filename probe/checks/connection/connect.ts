@@ -22,10 +22,6 @@ export type Securing = {
   readonly client?: ClientCertificate | null;
 };
 
-function noOwnCheck() {
-  return undefined;
-}
-
 /**
  * Opens a socket to a literal address. With TLS, one object does both and starts its handshake as
  * soon as it is connected. Adding TLS to an existing socket costs a twentieth of the whole check.
@@ -77,6 +73,10 @@ function tlsOptions(
     checkServerIdentity: noOwnCheck,
     ...(alpn === undefined ? {} : { ALPNProtocols: alpn }),
   };
+}
+
+function noOwnCheck() {
+  return undefined;
 }
 
 /**

@@ -73,10 +73,6 @@ function rounded(ms: number): number {
   return Math.round(ms * 10) / 10;
 }
 
-function roundedOrNull(ms: number | null): number | null {
-  return ms === null ? null : rounded(ms);
-}
-
 /** Phases to a tenth of a millisecond. */
 export function roundedPhases({ dns, tcp, tls, first_byte, total }: Phases): Phases {
   return {
@@ -86,6 +82,10 @@ export function roundedPhases({ dns, tcp, tls, first_byte, total }: Phases): Pha
     first_byte: roundedOrNull(first_byte),
     total: roundedOrNull(total),
   };
+}
+
+function roundedOrNull(ms: number | null): number | null {
+  return ms === null ? null : rounded(ms);
 }
 
 /**
@@ -99,22 +99,6 @@ export function clean(text: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: removes control characters.
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 
-/**
- * A text that ends with this many characters of a secret's beginning does not do so by accident.
- */
-const leastBegun = 4;
-
-/**
- * Where a secret begins that the end of the text cuts off; the length of the text when there is
- * none.
- */
-function begunAt(text: string, secret: string): number {
-  const beginning = secret.slice(0, leastBegun);
-  let at = text.indexOf(beginning, Math.max(0, text.length - secret.length));
-  while (at >= 0 && !secret.startsWith(text.slice(at))) at = text.indexOf(beginning, at + 1);
-  return at < 0 ? text.length : at;
-}
-
 /** Makes a target's texts safe for evidence: removes secrets first, and only then cuts. */
 export type Scrub = {
   (text: string, limit: number): string;
@@ -127,12 +111,6 @@ export type Scrub = {
   /** Bytes that are no known text, with a sign for each that cannot be shown. */
   readonly bytes: (bytes: Uint8Array, limit: number) => string;
 };
-
-const signs: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
-
-function signOf(one: string): string {
-  return signs[one] ?? `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`;
-}
 
 /**
  * A server may echo its request. Evidence must not keep secrets of the config, not even half of
@@ -170,6 +148,28 @@ export function scrubber(secrets: readonly string[]): Scrub {
       .slice(0, limit)
       .replaceAll(/[^\x20-\x7e]/g, signOf);
   return Object.assign(scrub, { enough: (limit: number) => 2 * (limit + longest), value, bytes });
+}
+
+/**
+ * A text that ends with this many characters of a secret's beginning does not do so by accident.
+ */
+const leastBegun = 4;
+
+/**
+ * Where a secret begins that the end of the text cuts off; the length of the text when there is
+ * none.
+ */
+function begunAt(text: string, secret: string): number {
+  const beginning = secret.slice(0, leastBegun);
+  let at = text.indexOf(beginning, Math.max(0, text.length - secret.length));
+  while (at >= 0 && !secret.startsWith(text.slice(at))) at = text.indexOf(beginning, at + 1);
+  return at < 0 ? text.length : at;
+}
+
+const signs: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
+
+function signOf(one: string): string {
+  return signs[one] ?? `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`;
 }
 
 const maxQuoted = 100;

@@ -49,8 +49,9 @@ const errorNames = [
   'HTTP_1_1_REQUIRED',
 ];
 
-function errorName(code: number): string {
-  return errorNames[code] ?? `0x${code.toString(16)}`;
+/** Whether a server that was asked by HTTP/1.1 answers in HTTP/2. */
+export function isHttp2(beginning: Uint8Array): boolean {
+  return beginning.length >= frameHead && isFirstFrame(beginning);
 }
 
 /** The head of settings that a server begins with: they acknowledge nothing, and are of no stream. */
@@ -60,11 +61,6 @@ function isFirstFrame(head: Uint8Array): boolean {
     (head[3] === frames.settings || head[3] === frames.goAway) &&
     head.subarray(4, frameHead).every((byte) => byte === 0)
   );
-}
-
-/** Whether a server that was asked by HTTP/1.1 answers in HTTP/2. */
-export function isHttp2(beginning: Uint8Array): boolean {
-  return beginning.length >= frameHead && isFirstFrame(beginning);
 }
 
 /** The id of the first stream of a client, and here the only one. */
@@ -182,4 +178,8 @@ export class FrameWatch {
     if (isNews && this.#filled >= at + 4)
       this.ending = `${frame} ${errorName(this.#head.readUInt32BE(at))}`;
   }
+}
+
+function errorName(code: number): string {
+  return errorNames[code] ?? `0x${code.toString(16)}`;
 }

@@ -85,53 +85,11 @@ export type Lookup = (
 /** Codes that only a working resolver returns: the name does not exist, or has no such address. */
 export const missingNameCodes: readonly string[] = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
 
-const reread = 5_000;
-
-/**
- * What a file says, parsed again after it changed and read at most every five seconds. A missing
- * file says nothing.
- */
-function watched<Parsed>(path: string, parse: (text: string) => Parsed): () => Parsed {
-  let parsed = parse('');
-  let changed = -1;
-  let looked = Number.NEGATIVE_INFINITY;
-  return () => {
-    if (performance.now() - looked < reread) return parsed;
-    looked = performance.now();
-    const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (modified !== changed) {
-      changed = modified;
-      parsed = parse(modified === 0 ? '' : readFileSync(path, 'utf8'));
-    }
-    return parsed;
-  };
-}
-
-function parseHosts(text: string): ReadonlyMap<string, readonly string[]> {
-  const hosts = new Map<string, string[]>();
-  for (const line of text.split('\n')) {
-    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
-    if (isIP(address) === 0) continue;
-    for (const name of names)
-      hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), address]);
-  }
-  return hosts;
-}
-
 /** Alternates families, IPv6 first, so a fallback switches to the other family at once. */
 export function interleave(six: readonly string[], four: readonly string[]): string[] {
   return Array.from({ length: Math.max(six.length, four.length) }, (_, i) => [six[i], four[i]])
     .flat()
     .filter((address) => address !== undefined);
-}
-
-function ofFamily(addresses: readonly string[], family: IpFamily): string[] {
-  return addresses.filter((address) => family === 'any' || isIP(address) === Number(family));
-}
-
-function answer(addresses: readonly string[], family: IpFamily): LookupAnswer {
-  const wanted = ofFamily(addresses, family);
-  return wanted.length > 0 ? { addresses: wanted } : { code: 'ENODATA' };
 }
 
 /**
@@ -159,81 +117,6 @@ export function watchFamilies(read: () => Families = ownFamilies): () => Familie
     }
     return families;
   };
-}
-
-/** Worse codes first: decides which code counts when the two families' queries differ. */
-function worst(codes: readonly (string | null)[]): string {
-  const told = codes.filter((code) => code !== null);
-  return (
-    told.find((code) => code !== 'ENODATA' && code !== 'ENOTFOUND') ??
-    told.find((code) => code === 'ENODATA') ??
-    'ENOTFOUND'
-  );
-}
-
-/**
- * How long the addresses of one family wait for those of the other, in ms. RFC 8305 has 50 ms;
- * resolvers on another continent need more.
- */
-const resolutionDelay = 250;
-
-/** Codes that say nothing about the name. */
-const noAnswer: readonly string[] = [
-  'ETIMEOUT',
-  'EBADRESP',
-  'ECONNREFUSED',
-  ownCodes.deadline,
-  ownCodes.resolver,
-];
-
-function faultOf({ code }: Answered): string | null {
-  return code !== null && noAnswer.includes(code) ? code : null;
-}
-
-/** Both answers, or only the one that has addresses once the other is `resolutionDelay` late. */
-function bothOrFirst(
-  four: Promise<Answered>,
-  six: Promise<Answered>,
-): Promise<readonly [Answered | undefined, Answered | undefined]> {
-  return new Promise((resolve, reject) => {
-    let first: Answered | undefined;
-    let timer: NodeJS.Timeout | undefined;
-    const settle = (four: Answered | undefined, six: Answered | undefined): void => {
-      if (four && six) {
-        clearTimeout(timer);
-        resolve([four, six]);
-      } else if ((four ?? six)?.addresses.length)
-        timer = setTimeout(resolve, resolutionDelay, [four, six]);
-    };
-    const keep = (answered: Answered): Answered | undefined => {
-      const before = first;
-      first = answered;
-      return before;
-    };
-    four.then((answered) => settle(answered, keep(answered)), reject);
-    six.then((answered) => settle(keep(answered), answered), reject);
-  });
-}
-
-/** What may still come of one family after the other has addresses; nothing if it was answered. */
-function secondOf(
-  type: 'A' | 'AAAA',
-  answered: Answered | undefined,
-  question: AddressQuestion,
-): { readonly second?: SecondFamily } {
-  let fault = answered ? faultOf(answered) : ownCodes.deadline;
-  if (fault === null) return {};
-  const addresses = question.answered.then((late) => {
-    fault = faultOf(late);
-    return late.addresses;
-  });
-  return { second: { type, addresses, fault: () => fault, end: question.end } };
-}
-
-/** Who answered: of several families, the first. */
-function saidBy(...answers: readonly (Answered | undefined)[]): { readonly by?: AnsweredBy } {
-  const by = answers.find((one) => one?.by !== undefined)?.by;
-  return by === undefined ? {} : { by };
 }
 
 export type LookupDependencies = {
@@ -313,6 +196,64 @@ export function createLookup({
   };
 }
 
+const reread = 5_000;
+
+/**
+ * What a file says, parsed again after it changed and read at most every five seconds. A missing
+ * file says nothing.
+ */
+function watched<Parsed>(path: string, parse: (text: string) => Parsed): () => Parsed {
+  let parsed = parse('');
+  let changed = -1;
+  let looked = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - looked < reread) return parsed;
+    looked = performance.now();
+    const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (modified !== changed) {
+      changed = modified;
+      parsed = parse(modified === 0 ? '' : readFileSync(path, 'utf8'));
+    }
+    return parsed;
+  };
+}
+
+function parseHosts(text: string): ReadonlyMap<string, readonly string[]> {
+  const hosts = new Map<string, string[]>();
+  for (const line of text.split('\n')) {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    if (isIP(address) === 0) continue;
+    for (const name of names)
+      hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), address]);
+  }
+  return hosts;
+}
+
+function answer(addresses: readonly string[], family: IpFamily): LookupAnswer {
+  const wanted = ofFamily(addresses, family);
+  return wanted.length > 0 ? { addresses: wanted } : { code: 'ENODATA' };
+}
+
+function ofFamily(addresses: readonly string[], family: IpFamily): string[] {
+  return addresses.filter((address) => family === 'any' || isIP(address) === Number(family));
+}
+
+/** Who answered: of several families, the first. */
+function saidBy(...answers: readonly (Answered | undefined)[]): { readonly by?: AnsweredBy } {
+  const by = answers.find((one) => one?.by !== undefined)?.by;
+  return by === undefined ? {} : { by };
+}
+
+/** Worse codes first: decides which code counts when the two families' queries differ. */
+function worst(codes: readonly (string | null)[]): string {
+  const told = codes.filter((code) => code !== null);
+  return (
+    told.find((code) => code !== 'ENODATA' && code !== 'ENOTFOUND') ??
+    told.find((code) => code === 'ENODATA') ??
+    'ENOTFOUND'
+  );
+}
+
 async function inBoth(
   askedFour: AddressQuestion,
   askedSix: AddressQuestion,
@@ -325,4 +266,63 @@ async function inBoth(
     ? secondOf('A', four, askedFour)
     : secondOf('AAAA', six, askedSix);
   return { addresses, ...second, ...(four?.addresses.length ? saidBy(four) : saidBy(six)) };
+}
+
+/**
+ * How long the addresses of one family wait for those of the other, in ms. RFC 8305 has 50 ms;
+ * resolvers on another continent need more.
+ */
+const resolutionDelay = 250;
+
+/** Both answers, or only the one that has addresses once the other is `resolutionDelay` late. */
+function bothOrFirst(
+  four: Promise<Answered>,
+  six: Promise<Answered>,
+): Promise<readonly [Answered | undefined, Answered | undefined]> {
+  return new Promise((resolve, reject) => {
+    let first: Answered | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const settle = (four: Answered | undefined, six: Answered | undefined): void => {
+      if (four && six) {
+        clearTimeout(timer);
+        resolve([four, six]);
+      } else if ((four ?? six)?.addresses.length)
+        timer = setTimeout(resolve, resolutionDelay, [four, six]);
+    };
+    const keep = (answered: Answered): Answered | undefined => {
+      const before = first;
+      first = answered;
+      return before;
+    };
+    four.then((answered) => settle(answered, keep(answered)), reject);
+    six.then((answered) => settle(keep(answered), answered), reject);
+  });
+}
+
+/** What may still come of one family after the other has addresses; nothing if it was answered. */
+function secondOf(
+  type: 'A' | 'AAAA',
+  answered: Answered | undefined,
+  question: AddressQuestion,
+): { readonly second?: SecondFamily } {
+  let fault = answered ? faultOf(answered) : ownCodes.deadline;
+  if (fault === null) return {};
+  const addresses = question.answered.then((late) => {
+    fault = faultOf(late);
+    return late.addresses;
+  });
+  return { second: { type, addresses, fault: () => fault, end: question.end } };
+}
+
+/** Codes that say nothing about the name. */
+const noAnswer: readonly string[] = [
+  'ETIMEOUT',
+  'EBADRESP',
+  'ECONNREFUSED',
+  ownCodes.deadline,
+  ownCodes.resolver,
+];
+
+function faultOf({ code }: Answered): string | null {
+  return code !== null && noAnswer.includes(code) ? code : null;
 }

@@ -118,16 +118,6 @@ function literal(host: string, family: string): LookupAnswer {
     : { code: 'ENODATA' };
 }
 
-/** Settles no later than the deadline; the work itself ends by its own limits. */
-function orDeadline(work: Promise<LookupAnswer>, deadline: CheckDeadline): Promise<LookupAnswer> {
-  return new Promise((resolve, reject) => {
-    const stopping = { expire: () => void setImmediate(resolve, { code: ownCodes.deadline }) };
-    if (deadline.isOver()) return stopping.expire();
-    deadline.listen(stopping);
-    work.then(resolve, reject).finally(() => deadline.unlisten(stopping));
-  });
-}
-
 /**
  * A silent resolver is only known at the deadline. After this time, the check asks whether the
  * resolver answers for any other name.
@@ -156,4 +146,14 @@ async function lookUp(
   );
   if (!('code' in found) || missingNameCodes.includes(found.code)) return found;
   return (await works()) ? found : { code: ownCodes.resolver };
+}
+
+/** Settles no later than the deadline; the work itself ends by its own limits. */
+function orDeadline(work: Promise<LookupAnswer>, deadline: CheckDeadline): Promise<LookupAnswer> {
+  return new Promise((resolve, reject) => {
+    const stopping = { expire: () => void setImmediate(resolve, { code: ownCodes.deadline }) };
+    if (deadline.isOver()) return stopping.expire();
+    deadline.listen(stopping);
+    work.then(resolve, reject).finally(() => deadline.unlisten(stopping));
+  });
 }

@@ -88,9 +88,13 @@ export function createTrust(authorities: readonly string[] = []): Trust {
   };
 }
 
-const maxCertificates = 6;
-const maxPath = 10;
-const maxNames = 20;
+/**
+ * Keeps node from reading the chain in its costly form. Our own name check, below, does not depend
+ * on it.
+ */
+export function readCertificateLazily(socket: TLSSocket): void {
+  Object.defineProperty(socket, 'getPeerCertificate', { value: noLegacyCertificate });
+}
 
 /**
  * Node builds an object of the whole chain for its own name check. Ours reads the leaf once, so
@@ -101,90 +105,47 @@ function noLegacyCertificate() {
 }
 
 /**
- * Keeps node from reading the chain in its costly form. Our own name check, below, does not depend
- * on it.
+ * What is wrong with the certificate of a server that then refused the handshake: Node has OpenSSL
+ * judge it only after handshakes that succeed. By OpenSSL's names, and by the machine's clock, as it
+ * does.
  */
-export function readCertificateLazily(socket: TLSSocket): void {
-  Object.defineProperty(socket, 'getPeerCertificate', { value: noLegacyCertificate });
+export function faultBeforeRefusal(leaf: X509Certificate, { known }: Pick<Trust, 'known'>) {
+  const path = verifiedPath(leaf, known);
+  const top = path.at(-1) ?? leaf;
+  const now = Date.now();
+  const isKnown = known(top.subject).some((one) => one.fingerprint256 === top.fingerprint256);
+  if (!isKnown && top.subject === top.issuer)
+    return top === leaf ? 'DEPTH_ZERO_SELF_SIGNED_CERT' : 'SELF_SIGNED_CERT_IN_CHAIN';
+  if (!isKnown || path.slice(1).some((one) => !one.ca)) return 'UNABLE_TO_VERIFY_LEAF_SIGNATURE';
+  if (path.some((one) => !(one.validToDate.getTime() > now))) return 'CERT_HAS_EXPIRED';
+  return path.some((one) => one.validFromDate.getTime() > now) ? 'CERT_NOT_YET_VALID' : null;
 }
+
+const maxPath = 10;
 
 /**
- * Names of a certificate, except those that only an attacker would write (node puts them in
- * quotes).
+ * The path by which OpenSSL trusts a leaf, from the sent and the known certificates. Of several
+ * issuers it takes a known one first, so an old cross-signature does not count. Empty where there
+ * is no path.
  */
-function dnsNames(certificate: X509Certificate): string[] {
-  return (certificate.subjectAltName ?? '')
-    .split(', ')
-    .flatMap((name) => (/^DNS:[^"]+$/.test(name) ? name.slice(4).toLowerCase() : []));
-}
-
-/**
- * OpenSSL does not match an underscore with a wildcard, nor next to one. Names in use have
- * underscores, and every client accepts them.
- */
-function isForUnderscored(certificate: X509Certificate, host: string): boolean {
-  const name = host.toLowerCase();
-  const above = name.slice(name.indexOf('.') + 1);
-  return dnsNames(certificate).some(
-    (one) => one === name || (above.includes('.') && one === `*.${above}`),
-  );
-}
-
-/**
- * Whether a certificate is for this host. As in every browser, common names and partial wildcards
- * do not count.
- */
-function isFor(certificate: X509Certificate, host: string): boolean {
-  if (isIP(host) !== 0) return certificate.checkIP(host) !== undefined;
-  if (certificate.checkHost(host, { subject: 'never', partialWildcards: false }) !== undefined)
-    return true;
-  return host.includes('_') && isForUnderscored(certificate, host);
-}
-
-function oneLine(text: string | undefined): string {
-  return (text ?? '').replaceAll('\n', ', ');
-}
-
-/** Undefined for kinds of keys that OpenSSL does not know, on which it throws. */
-function publicKeyOf(certificate: X509Certificate): KeyObject | undefined {
-  try {
-    return certificate.publicKey;
-  } catch {
-    return undefined; // A certificate that nothing can verify says so by its chain.
+function verifiedPath(
+  leaf: X509Certificate,
+  known: (issuer: string) => readonly X509Certificate[],
+): X509Certificate[] {
+  const sent = sentChain(leaf);
+  const path: X509Certificate[] = [];
+  for (let next: X509Certificate | undefined = leaf; next && path.length < maxPath; ) {
+    const certificate: X509Certificate = next;
+    path.push(certificate);
+    if (certificate.subject === certificate.issuer) return path;
+    next = [...known(certificate.issuer), ...sent].find(
+      (issuer) => issuer !== certificate && isSignedBy(certificate, issuer),
+    );
   }
+  return path;
 }
 
-/** The kind of a key with its size or curve. */
-function keyOf(certificate: X509Certificate): string {
-  const key = publicKeyOf(certificate);
-  const { modulusLength, namedCurve } = key?.asymmetricKeyDetails ?? {};
-  return [key?.asymmetricKeyType ?? 'unknown', namedCurve ?? modulusLength]
-    .filter((part) => part !== undefined)
-    .join(' ');
-}
-
-/** null for a date that cannot be read: a server may show any bytes. */
-function timeOf(date: Date): number | null {
-  return Number.isNaN(date.getTime()) ? null : date.getTime();
-}
-
-function dateText(date: Date, raw: string): string {
-  return timeOf(date) === null ? raw : date.toISOString();
-}
-
-function certificateSeen(certificate: X509Certificate): CertificateSeen {
-  return {
-    subject: oneLine(certificate.subject),
-    issuer: oneLine(certificate.issuer),
-    names: (certificate.subjectAltName ?? '').split(', ', maxNames).filter((name) => name !== ''),
-    from: dateText(certificate.validFromDate, certificate.validFrom),
-    to: dateText(certificate.validToDate, certificate.validTo),
-    serial: certificate.serialNumber,
-    fingerprint: certificate.fingerprint256,
-    key: keyOf(certificate),
-    signature: certificate.signatureAlgorithm ?? certificate.signatureAlgorithmOid ?? 'unknown',
-  };
-}
+const maxCertificates = 6;
 
 /** The certificates that the server sent, leaf first, in the order of the chain. */
 function sentChain(leaf: X509Certificate): X509Certificate[] {
@@ -209,43 +170,13 @@ function isSignedBy(certificate: X509Certificate, issuer: X509Certificate): bool
   return key !== undefined && certificate.verify(key);
 }
 
-/**
- * The path by which OpenSSL trusts a leaf, from the sent and the known certificates. Of several
- * issuers it takes a known one first, so an old cross-signature does not count. Empty where there
- * is no path.
- */
-function verifiedPath(
-  leaf: X509Certificate,
-  known: (issuer: string) => readonly X509Certificate[],
-): X509Certificate[] {
-  const sent = sentChain(leaf);
-  const path: X509Certificate[] = [];
-  for (let next: X509Certificate | undefined = leaf; next && path.length < maxPath; ) {
-    const certificate: X509Certificate = next;
-    path.push(certificate);
-    if (certificate.subject === certificate.issuer) return path;
-    next = [...known(certificate.issuer), ...sent].find(
-      (issuer) => issuer !== certificate && isSignedBy(certificate, issuer),
-    );
+/** Undefined for kinds of keys that OpenSSL does not know, on which it throws. */
+function publicKeyOf(certificate: X509Certificate): KeyObject | undefined {
+  try {
+    return certificate.publicKey;
+  } catch {
+    return undefined; // A certificate that nothing can verify says so by its chain.
   }
-  return path;
-}
-
-/**
- * What is wrong with the certificate of a server that then refused the handshake: Node has OpenSSL
- * judge it only after handshakes that succeed. By OpenSSL's names, and by the machine's clock, as it
- * does.
- */
-export function faultBeforeRefusal(leaf: X509Certificate, { known }: Pick<Trust, 'known'>) {
-  const path = verifiedPath(leaf, known);
-  const top = path.at(-1) ?? leaf;
-  const now = Date.now();
-  const isKnown = known(top.subject).some((one) => one.fingerprint256 === top.fingerprint256);
-  if (!isKnown && top.subject === top.issuer)
-    return top === leaf ? 'DEPTH_ZERO_SELF_SIGNED_CERT' : 'SELF_SIGNED_CERT_IN_CHAIN';
-  if (!isKnown || path.slice(1).some((one) => !one.ca)) return 'UNABLE_TO_VERIFY_LEAF_SIGNATURE';
-  if (path.some((one) => !(one.validToDate.getTime() > now))) return 'CERT_HAS_EXPIRED';
-  return path.some((one) => one.validFromDate.getTime() > now) ? 'CERT_NOT_YET_VALID' : null;
 }
 
 /**
@@ -273,4 +204,75 @@ export function tlsSeen(
         ? verifiedPath(leaf, trust.known).flatMap((one) => timeOf(one.validToDate) ?? [])
         : [],
   };
+}
+
+/**
+ * Whether a certificate is for this host. As in every browser, common names and partial wildcards
+ * do not count.
+ */
+function isFor(certificate: X509Certificate, host: string): boolean {
+  if (isIP(host) !== 0) return certificate.checkIP(host) !== undefined;
+  if (certificate.checkHost(host, { subject: 'never', partialWildcards: false }) !== undefined)
+    return true;
+  return host.includes('_') && isForUnderscored(certificate, host);
+}
+
+/**
+ * OpenSSL does not match an underscore with a wildcard, nor next to one. Names in use have
+ * underscores, and every client accepts them.
+ */
+function isForUnderscored(certificate: X509Certificate, host: string): boolean {
+  const name = host.toLowerCase();
+  const above = name.slice(name.indexOf('.') + 1);
+  return dnsNames(certificate).some(
+    (one) => one === name || (above.includes('.') && one === `*.${above}`),
+  );
+}
+
+/**
+ * Names of a certificate, except those that only an attacker would write (node puts them in
+ * quotes).
+ */
+function dnsNames(certificate: X509Certificate): string[] {
+  return (certificate.subjectAltName ?? '')
+    .split(', ')
+    .flatMap((name) => (/^DNS:[^"]+$/.test(name) ? name.slice(4).toLowerCase() : []));
+}
+
+/** null for a date that cannot be read: a server may show any bytes. */
+function timeOf(date: Date): number | null {
+  return Number.isNaN(date.getTime()) ? null : date.getTime();
+}
+
+const maxNames = 20;
+
+function certificateSeen(certificate: X509Certificate): CertificateSeen {
+  return {
+    subject: oneLine(certificate.subject),
+    issuer: oneLine(certificate.issuer),
+    names: (certificate.subjectAltName ?? '').split(', ', maxNames).filter((name) => name !== ''),
+    from: dateText(certificate.validFromDate, certificate.validFrom),
+    to: dateText(certificate.validToDate, certificate.validTo),
+    serial: certificate.serialNumber,
+    fingerprint: certificate.fingerprint256,
+    key: keyOf(certificate),
+    signature: certificate.signatureAlgorithm ?? certificate.signatureAlgorithmOid ?? 'unknown',
+  };
+}
+
+function oneLine(text: string | undefined): string {
+  return (text ?? '').replaceAll('\n', ', ');
+}
+
+function dateText(date: Date, raw: string): string {
+  return timeOf(date) === null ? raw : date.toISOString();
+}
+
+/** The kind of a key with its size or curve. */
+function keyOf(certificate: X509Certificate): string {
+  const key = publicKeyOf(certificate);
+  const { modulusLength, namedCurve } = key?.asymmetricKeyDetails ?? {};
+  return [key?.asymmetricKeyType ?? 'unknown', namedCurve ?? modulusLength]
+    .filter((part) => part !== undefined)
+    .join(' ');
 }

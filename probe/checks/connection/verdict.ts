@@ -16,13 +16,6 @@ export type CodeTable = {
   readonly otherwise: string;
 };
 
-function cause(name: ConnectionCause, params: Cause['params'] = {}): Cause {
-  return {
-    class: name,
-    params,
-  };
-}
-
 /** The phases of each connection. A kind adds those of its protocol. */
 export const connectionPhases = {
   dns: {
@@ -90,15 +83,6 @@ const alerts: Readonly<Record<string, string>> = {
   UNSUPPORTED_EXTENSION: 'unsupported extension',
   USER_CANCELLED: 'cancelled',
 };
-
-/**
- * OpenSSL's code of an alert, such as ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED, in words;
- * undefined when the server sent no such alert.
- */
-function alertOf(code: string): string | undefined {
-  const name = /^ERR_SSL_[A-Z0-9/_]*?(?:ALERT|TLSV1|TLSV13)_(?!ALERT_)([A-Z_]+)$/.exec(code)?.[1];
-  return name !== undefined && Object.hasOwn(alerts, name) ? alerts[name] : undefined;
-}
 
 /**
  * A failure that is this probe's own, which says nothing about the target (rule 1): the cause of an
@@ -170,6 +154,22 @@ export function failureCause<Phase extends string>(
   const alert = alertOf(code);
   if (alert !== undefined) return cause('tls_alert', { alert });
   return { class: code.startsWith('ERR_SSL_') ? 'tls_failed' : otherwise, params: {} };
+}
+
+function cause(name: ConnectionCause, params: Cause['params'] = {}): Cause {
+  return {
+    class: name,
+    params,
+  };
+}
+
+/**
+ * OpenSSL's code of an alert, such as ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED, in words;
+ * undefined when the server sent no such alert.
+ */
+function alertOf(code: string): string | undefined {
+  const name = /^ERR_SSL_[A-Z0-9/_]*?(?:ALERT|TLSV1|TLSV13)_(?!ALERT_)([A-Z_]+)$/.exec(code)?.[1];
+  return name !== undefined && Object.hasOwn(alerts, name) ? alerts[name] : undefined;
 }
 
 /** What a check over one connection came to, without evidence; one that passes may warn. */
@@ -244,10 +244,6 @@ function expiryCause(
 
 const day = 86_400_000;
 
-function wholeDays(ms: number): number {
-  return Math.floor(ms / day);
-}
-
 /**
  * What is wrong with a certificate, by the corrected time; null when OpenSSL's complaint can only
  * come from the probe's own clock.
@@ -282,4 +278,8 @@ export function certificateCause(tls: TlsSeen, at: number): Cause | null {
     default:
       return cause('certificate_invalid');
   }
+}
+
+function wholeDays(ms: number): number {
+  return Math.floor(ms / day);
 }

@@ -340,20 +340,6 @@ class UdpQuestion implements Asker, Alarm, Expiring {
   }
 }
 
-/** By TCP, without EDNS where the resolver does not know it. */
-async function askOne(
-  resolver: Resolver,
-  { question, written }: Asking,
-  deadline: CheckDeadline,
-  edns: boolean,
-): Promise<TcpOutcome> {
-  const without: Written = { edns: written.plain, plain: written.plain };
-  const seen = await askByTcp(resolver, question, edns ? written : without, deadline);
-  return edns && seen.is === 'answer' && ednsRefusals.includes(seen.message.rcode)
-    ? askByTcp(resolver, question, without, deadline)
-    : seen;
-}
-
 /** The whole of an answer that was truncated, by TCP. */
 async function askWhole(
   cut: Exchange,
@@ -375,6 +361,36 @@ async function askWhole(
   };
 }
 
+/** By TCP, without EDNS where the resolver does not know it. */
+async function askOne(
+  resolver: Resolver,
+  { question, written }: Asking,
+  deadline: CheckDeadline,
+  edns: boolean,
+): Promise<TcpOutcome> {
+  const without: Written = { edns: written.plain, plain: written.plain };
+  const seen = await askByTcp(resolver, question, edns ? written : without, deadline);
+  return edns && seen.is === 'answer' && ednsRefusals.includes(seen.message.rcode)
+    ? askByTcp(resolver, question, without, deadline)
+    : seen;
+}
+
+/**
+ * Performs one question: by UDP first unless TCP is asked for, by TCP when the answer was
+ * truncated. Ends by the deadline. `began`: since when its time is measured. What comes in one
+ * datagram is told as it is, because a promise costs as much as reading it.
+ */
+export function ask(
+  sockets: UdpSockets,
+  asking: Asking,
+  deadline: CheckDeadline,
+  began: number,
+  told: OnExchange,
+): void {
+  if (asking.transport === 'tcp') told(exchangeByTcp(asking, deadline, began));
+  else new UdpQuestion(sockets, asking, deadline, began, told).begin();
+}
+
 async function exchangeByTcp(
   asking: Asking,
   deadline: CheckDeadline,
@@ -392,22 +408,6 @@ async function exchangeByTcp(
     answered_ms: performance.now() - began,
     connected_ms,
   };
-}
-
-/**
- * Performs one question: by UDP first unless TCP is asked for, by TCP when the answer was
- * truncated. Ends by the deadline. `began`: since when its time is measured. What comes in one
- * datagram is told as it is, because a promise costs as much as reading it.
- */
-export function ask(
-  sockets: UdpSockets,
-  asking: Asking,
-  deadline: CheckDeadline,
-  began: number,
-  told: OnExchange,
-): void {
-  if (asking.transport === 'tcp') told(exchangeByTcp(asking, deadline, began));
-  else new UdpQuestion(sockets, asking, deadline, began, told).begin();
 }
 
 /** The same for those who wait for it. */

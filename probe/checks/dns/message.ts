@@ -8,23 +8,6 @@ import type { RecordFields } from '../../../shared/checks/dns/values.ts';
 export type ReadName = { readonly name: string; readonly end: number };
 
 const maxWireBytes = 255;
-const plain = /^[a-z0-9_*/+-]+$/;
-
-/**
- * A label as text that cannot be mistaken for several: dots and strange bytes are escaped as zone
- * files do.
- */
-function labelText(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('latin1', start, end).toLowerCase();
-  if (plain.test(text)) return text;
-  return [...bytes.subarray(start, end)]
-    .map((byte) => {
-      const character = String.fromCharCode(byte).toLowerCase();
-      if (character === '.' || character === '\\') return `\\${character}`;
-      return byte > 0x20 && byte < 0x7f ? character : `\\${String(byte).padStart(3, '0')}`;
-    })
-    .join('');
-}
 
 /** A name has no more labels, so that no honest one has more pointers. */
 const maxPointers = 127;
@@ -64,6 +47,24 @@ export function readName(bytes: Buffer, start: number, limit: number): ReadName 
     name = name === '' ? label : `${name}.${label}`;
     at = next;
   }
+}
+
+const plain = /^[a-z0-9_*/+-]+$/;
+
+/**
+ * A label as text that cannot be mistaken for several: dots and strange bytes are escaped as zone
+ * files do.
+ */
+function labelText(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('latin1', start, end).toLowerCase();
+  if (plain.test(text)) return text;
+  return [...bytes.subarray(start, end)]
+    .map((byte) => {
+      const character = String.fromCharCode(byte).toLowerCase();
+      if (character === '.' || character === '\\') return `\\${character}`;
+      return byte > 0x20 && byte < 0x7f ? character : `\\${String(byte).padStart(3, '0')}`;
+    })
+    .join('');
 }
 
 /**
@@ -409,9 +410,6 @@ export function withId(question: Buffer, id: number): Buffer {
 }
 
 const header = { bytes: 12, qr: 0x8000, opcode: 0x7800, rcode: 0xf };
-const optType = 41;
-const inClass = 1;
-const extendedError = 15;
 
 /**
  * Rcodes with which servers send back nothing but a header, when they did not read the question or
@@ -419,119 +417,11 @@ const extendedError = 15;
  */
 const bare: readonly number[] = [1, 2, 4, 5];
 
-/**
- * Numbers in an answer whose length was looked at before; node's own way looks at it again, which
- * is half of reading a record.
- */
-function wordAt(bytes: Buffer, at: number): number {
-  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
-}
-
-function longAt(bytes: Buffer, at: number): number {
-  return wordAt(bytes, at) * 0x10000 + wordAt(bytes, at + 2);
-}
-
-function readExtendedError(
-  bytes: Buffer,
-  start: number,
-  end: number,
-): DnsMessage['error'] | undefined {
-  let at = start;
-  let error: DnsMessage['error'] = null;
-  while (at < end) {
-    if (at + 4 > end) return undefined;
-    const [code, length] = [wordAt(bytes, at), wordAt(bytes, at + 2)];
-    if (at + 4 + length > end) return undefined;
-    if (code === extendedError && length >= 2 && error === null)
-      error = {
-        code: wordAt(bytes, at + 4),
-        text: bytes.toString('utf8', at + 6, at + 4 + length).slice(0, 200),
-      };
-    at += 4 + length;
-  }
-  return error;
-}
-
 /** What the OPT record of a message says, filled in when it is met. */
 type Opt = { isThere: boolean; rcode: number; error: DnsMessage['error'] };
 
-/** Nearly every owner is a pointer to the question, whose name is known. */
-const pointerToQuestion = 0xc000 | header.bytes;
-const malformed = -1;
-
-/**
- * Reads a section into `records`, if they are wanted, and returns where it ends. No object is made
- * for what is only read on the way: of those, a message would need more than it has records.
- */
-function readSection(
-  bytes: Buffer,
-  start: number,
-  count: number,
-  pointed: string,
-  records: DnsRecord[] | null,
-  opt: Opt | null,
-): number {
-  let at = start;
-  for (let i = 0; i < count; i += 1) {
-    let name = pointed;
-    if (at + 2 <= bytes.length && wordAt(bytes, at) === pointerToQuestion) at += 2;
-    else {
-      const owner = readName(bytes, at, bytes.length);
-      if (owner === undefined) return malformed;
-      ({ name, end: at } = owner);
-    }
-    if (at + 10 > bytes.length) return malformed;
-    const type = wordAt(bytes, at);
-    const data = at + 10;
-    const end = data + wordAt(bytes, at + 8);
-    if (end > bytes.length) return malformed;
-    if (type === optType) {
-      const error = readExtendedError(bytes, data, end);
-      // One OPT at most, at the root, in the additional section (RFC 6891).
-      if (opt === null || opt.isThere || name !== '.' || error === undefined) return malformed;
-      opt.isThere = true;
-      opt.rcode = bytes[at + 4] ?? 0;
-      opt.error = error;
-    } else {
-      const known = recordTypeOf(type);
-      const fields =
-        known !== undefined && wordAt(bytes, at + 2) === inClass
-          ? readFields(known, bytes, data, end)
-          : null;
-      if (fields === undefined) return malformed;
-      // A TTL with its highest bit set counts as none (RFC 2181).
-      const ttl = longAt(bytes, at + 4);
-      if (records !== null) records[i] = { name, type, ttl: ttl > 0x7fffffff ? 0 : ttl, fields };
-    }
-    at = end;
-  }
-  return at;
-}
-
 /** One for all messages that have none in a section. */
 const none: DnsRecord[] = [];
-
-/** Whether a message asks just what this one does, byte by byte, as nearly every answer does. */
-function asksTheSame(bytes: Buffer, question: Buffer): boolean {
-  for (let at = header.bytes; at < question.length; at += 1)
-    if (bytes[at] !== question[at]) return false;
-  return true;
-}
-
-/** Where the question ends if it is ours; otherwise what is wrong with it. */
-function readQuestion(
-  bytes: Buffer,
-  question: Question,
-  asked: Buffer,
-): number | 'malformed' | 'stray' {
-  if (asksTheSame(bytes, asked)) return asked.length;
-  const name = readName(bytes, header.bytes, bytes.length);
-  if (name === undefined || name.end + 4 > bytes.length) return 'malformed';
-  const isSame =
-    wordAt(bytes, name.end) === recordTypes[question.type] &&
-    wordAt(bytes, name.end + 2) === inClass;
-  return isSame && name.name === question.name ? name.end + 4 : 'stray';
-}
 
 /**
  * Reads what came from the right address under the right id. Everything is checked, nothing is
@@ -605,4 +495,119 @@ export function readMessage(
       bytes: bytes.length,
     },
   };
+}
+
+/**
+ * Numbers in an answer whose length was looked at before; node's own way looks at it again, which
+ * is half of reading a record.
+ */
+function wordAt(bytes: Buffer, at: number): number {
+  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
+}
+
+const inClass = 1;
+
+/** Where the question ends if it is ours; otherwise what is wrong with it. */
+function readQuestion(
+  bytes: Buffer,
+  question: Question,
+  asked: Buffer,
+): number | 'malformed' | 'stray' {
+  if (asksTheSame(bytes, asked)) return asked.length;
+  const name = readName(bytes, header.bytes, bytes.length);
+  if (name === undefined || name.end + 4 > bytes.length) return 'malformed';
+  const isSame =
+    wordAt(bytes, name.end) === recordTypes[question.type] &&
+    wordAt(bytes, name.end + 2) === inClass;
+  return isSame && name.name === question.name ? name.end + 4 : 'stray';
+}
+
+/** Whether a message asks just what this one does, byte by byte, as nearly every answer does. */
+function asksTheSame(bytes: Buffer, question: Buffer): boolean {
+  for (let at = header.bytes; at < question.length; at += 1)
+    if (bytes[at] !== question[at]) return false;
+  return true;
+}
+
+/** Nearly every owner is a pointer to the question, whose name is known. */
+const pointerToQuestion = 0xc000 | header.bytes;
+
+const malformed = -1;
+
+const optType = 41;
+
+/**
+ * Reads a section into `records`, if they are wanted, and returns where it ends. No object is made
+ * for what is only read on the way: of those, a message would need more than it has records.
+ */
+function readSection(
+  bytes: Buffer,
+  start: number,
+  count: number,
+  pointed: string,
+  records: DnsRecord[] | null,
+  opt: Opt | null,
+): number {
+  let at = start;
+  for (let i = 0; i < count; i += 1) {
+    let name = pointed;
+    if (at + 2 <= bytes.length && wordAt(bytes, at) === pointerToQuestion) at += 2;
+    else {
+      const owner = readName(bytes, at, bytes.length);
+      if (owner === undefined) return malformed;
+      ({ name, end: at } = owner);
+    }
+    if (at + 10 > bytes.length) return malformed;
+    const type = wordAt(bytes, at);
+    const data = at + 10;
+    const end = data + wordAt(bytes, at + 8);
+    if (end > bytes.length) return malformed;
+    if (type === optType) {
+      const error = readExtendedError(bytes, data, end);
+      // One OPT at most, at the root, in the additional section (RFC 6891).
+      if (opt === null || opt.isThere || name !== '.' || error === undefined) return malformed;
+      opt.isThere = true;
+      opt.rcode = bytes[at + 4] ?? 0;
+      opt.error = error;
+    } else {
+      const known = recordTypeOf(type);
+      const fields =
+        known !== undefined && wordAt(bytes, at + 2) === inClass
+          ? readFields(known, bytes, data, end)
+          : null;
+      if (fields === undefined) return malformed;
+      // A TTL with its highest bit set counts as none (RFC 2181).
+      const ttl = longAt(bytes, at + 4);
+      if (records !== null) records[i] = { name, type, ttl: ttl > 0x7fffffff ? 0 : ttl, fields };
+    }
+    at = end;
+  }
+  return at;
+}
+
+const extendedError = 15;
+
+function readExtendedError(
+  bytes: Buffer,
+  start: number,
+  end: number,
+): DnsMessage['error'] | undefined {
+  let at = start;
+  let error: DnsMessage['error'] = null;
+  while (at < end) {
+    if (at + 4 > end) return undefined;
+    const [code, length] = [wordAt(bytes, at), wordAt(bytes, at + 2)];
+    if (at + 4 + length > end) return undefined;
+    if (code === extendedError && length >= 2 && error === null)
+      error = {
+        code: wordAt(bytes, at + 4),
+        text: bytes.toString('utf8', at + 6, at + 4 + length).slice(0, 200),
+      };
+    at += 4 + length;
+  }
+  return error;
+}
+
+function longAt(bytes: Buffer, at: number): number {
+  return wordAt(bytes, at) * 0x10000 + wordAt(bytes, at + 2);
 }

@@ -23,14 +23,6 @@ export type DnsDependencies = {
   readonly nameServerPort?: number;
 };
 
-/**
- * A share of the time limit, so that several datagrams fit into it; at most what a slow resolver
- * far away needs.
- */
-function patienceOf(limit_ms: number): number {
-  return Math.min(1_000, Math.max(100, Math.floor(limit_ms / 5)));
-}
-
 /** What is asked of the named resolver, or still of nobody where the probe's own is to be asked. */
 type Prepared = {
   readonly terms: DnsSettings;
@@ -39,34 +31,12 @@ type Prepared = {
 };
 type Named = { readonly resolver: Resolver; readonly asking: Asking };
 
-function preparedFor(assignment: Assignment): Prepared {
-  const terms = dnsSettings(assignment);
-  if (!terms) throw new Error(`the target of monitor ${assignment.monitor} is no name`);
-  const { resolver, transport } = terms;
-  const unaddressed = {
-    question: terms,
-    written: write(terms),
-    transport,
-    patience_ms: patienceOf(assignment.timeout_ms),
-  };
-  return {
-    terms,
-    unaddressed,
-    named: resolver && { resolver, asking: { ...unaddressed, resolvers: [resolver] } },
-  };
-}
-
 const noResolver: Verdict = {
   outcome: 'unknown',
   cause: { class: 'probe_resolver', params: {} },
   phases: noPhases,
   evidence: { resolvers: 0 },
 };
-
-/** Whether a resolver was to be asked by TCP and could not even be connected to. */
-function takesNoTcp({ outcome, transport, connected_ms }: Exchange): boolean {
-  return outcome.is !== 'answer' && transport === 'tcp' && connected_ms === null;
-}
 
 /** One DNS check: a question to the named resolver or to the probe's own, its answer judged. */
 export function createDnsCheck(dependencies: DnsDependencies): Check {
@@ -162,6 +132,36 @@ export function createDnsCheck(dependencies: DnsDependencies): Check {
     const verdict = judgeNamed(terms, context, await exchange(sockets, asking, deadline));
     return withOutgoing(verdict, resolver, context);
   };
+}
+
+function preparedFor(assignment: Assignment): Prepared {
+  const terms = dnsSettings(assignment);
+  if (!terms) throw new Error(`the target of monitor ${assignment.monitor} is no name`);
+  const { resolver, transport } = terms;
+  const unaddressed = {
+    question: terms,
+    written: write(terms),
+    transport,
+    patience_ms: patienceOf(assignment.timeout_ms),
+  };
+  return {
+    terms,
+    unaddressed,
+    named: resolver && { resolver, asking: { ...unaddressed, resolvers: [resolver] } },
+  };
+}
+
+/**
+ * A share of the time limit, so that several datagrams fit into it; at most what a slow resolver
+ * far away needs.
+ */
+function patienceOf(limit_ms: number): number {
+  return Math.min(1_000, Math.max(100, Math.floor(limit_ms / 5)));
+}
+
+/** Whether a resolver was to be asked by TCP and could not even be connected to. */
+function takesNoTcp({ outcome, transport, connected_ms }: Exchange): boolean {
+  return outcome.is !== 'answer' && transport === 'tcp' && connected_ms === null;
 }
 
 /**

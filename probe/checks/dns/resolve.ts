@@ -22,20 +22,6 @@ export type ResolvedRecords = {
 /** One for all, because most names have none. */
 const noAliases: readonly string[] = [];
 
-function isAsked(
-  { name, type, fields }: DnsRecord,
-  wantedName: string,
-  wantedType: number,
-): boolean {
-  return name === wantedName && type === wantedType && fields !== null;
-}
-
-function lowestTtl(records: readonly DnsRecord[]): number {
-  let lowest = Number.POSITIVE_INFINITY;
-  for (const { ttl } of records) if (ttl < lowest) lowest = ttl;
-  return lowest;
-}
-
 /**
  * What lies beside the chain was not asked for. Most answers are nothing but the records asked for,
  * and are taken as they are.
@@ -74,6 +60,20 @@ export function recordsAsked(
   }
 }
 
+function isAsked(
+  { name, type, fields }: DnsRecord,
+  wantedName: string,
+  wantedType: number,
+): boolean {
+  return name === wantedName && type === wantedType && fields !== null;
+}
+
+function lowestTtl(records: readonly DnsRecord[]): number {
+  let lowest = Number.POSITIVE_INFINITY;
+  for (const { ttl } of records) if (ttl < lowest) lowest = ttl;
+  return lowest;
+}
+
 /** Whether the name itself is there, as an alias, wherever that leads. */
 export function isAlias(name: string, answers: readonly DnsRecord[]): boolean {
   return answers.some((record) => record.name === name && record.type === recordTypes.CNAME);
@@ -97,59 +97,9 @@ export type Answered = {
 const maxMs = 10_000;
 
 /**
- * After so long it is asked again, or of the next resolver; less where the check has little time.
- */
-function patienceOf(ms: number): number {
-  return Math.min(1_000, Math.max(100, Math.floor(ms / 5)));
-}
-
-/**
  * A question under way. `end`: its answer is not wanted any more, and it is given up as unanswered.
  */
 export type AddressQuestion = { readonly answered: Promise<Answered>; readonly end: () => void };
-
-function none(code: string): Answered {
-  return { addresses: [], code };
-}
-
-function read(
-  name: string,
-  { rcode, answers }: DnsMessage,
-  records: readonly DnsRecord[],
-): Answered {
-  switch (rcode) {
-    case rcodes.NOERROR: {
-      const addresses = records.flatMap(({ fields }) => fields?.[0] ?? []);
-      return addresses.length > 0 ? { addresses, code: null } : none('ENODATA');
-    }
-    // What an alias leads to does not exist; the name itself is there, without an address.
-    case rcodes.NXDOMAIN:
-      return none(isAlias(name, answers) ? 'ENODATA' : 'ENOTFOUND');
-    case rcodes.REFUSED:
-      return none('EREFUSED');
-    default:
-      return none('ESERVFAIL');
-  }
-}
-
-function isUnreadable({ outcome }: Exchange): boolean {
-  return outcome.is === 'malformed' || outcome.is === 'oversized';
-}
-
-function judged(
-  name: string,
-  type: 'A' | 'AAAA',
-  { outcome, resolver }: Exchange,
-  isOver: boolean,
-): Answered {
-  if (outcome.is === 'answer') {
-    const { records, ttl, aliases } = recordsAsked({ name, type }, outcome.message.answers);
-    return { ...read(name, outcome.message, records), by: { resolver, ttl, aliases } };
-  }
-  if (outcome.is === 'silent' || outcome.is === 'wrong_question')
-    return none(isOver ? ownCodes.deadline : 'ETIMEOUT');
-  return none(outcome.is === 'closed' || outcome.is === 'refused' ? 'ECONNREFUSED' : 'EBADRESP');
-}
 
 /**
  * Asks for addresses, each question apart from all others. An answer that cannot be read is asked
@@ -203,6 +153,56 @@ export function createAddressQuestions(sockets: UdpSockets, resolvers: () => rea
   };
 }
 
+function none(code: string): Answered {
+  return { addresses: [], code };
+}
+
+/**
+ * After so long it is asked again, or of the next resolver; less where the check has little time.
+ */
+function patienceOf(ms: number): number {
+  return Math.min(1_000, Math.max(100, Math.floor(ms / 5)));
+}
+
+function isUnreadable({ outcome }: Exchange): boolean {
+  return outcome.is === 'malformed' || outcome.is === 'oversized';
+}
+
+function judged(
+  name: string,
+  type: 'A' | 'AAAA',
+  { outcome, resolver }: Exchange,
+  isOver: boolean,
+): Answered {
+  if (outcome.is === 'answer') {
+    const { records, ttl, aliases } = recordsAsked({ name, type }, outcome.message.answers);
+    return { ...read(name, outcome.message, records), by: { resolver, ttl, aliases } };
+  }
+  if (outcome.is === 'silent' || outcome.is === 'wrong_question')
+    return none(isOver ? ownCodes.deadline : 'ETIMEOUT');
+  return none(outcome.is === 'closed' || outcome.is === 'refused' ? 'ECONNREFUSED' : 'EBADRESP');
+}
+
+function read(
+  name: string,
+  { rcode, answers }: DnsMessage,
+  records: readonly DnsRecord[],
+): Answered {
+  switch (rcode) {
+    case rcodes.NOERROR: {
+      const addresses = records.flatMap(({ fields }) => fields?.[0] ?? []);
+      return addresses.length > 0 ? { addresses, code: null } : none('ENODATA');
+    }
+    // What an alias leads to does not exist; the name itself is there, without an address.
+    case rcodes.NXDOMAIN:
+      return none(isAlias(name, answers) ? 'ENODATA' : 'ENOTFOUND');
+    case rcodes.REFUSED:
+      return none('EREFUSED');
+    default:
+      return none('ESERVFAIL');
+  }
+}
+
 const rereadMs = 10_000;
 let readResolvers: { readonly at: number; readonly resolvers: readonly Resolver[] } | undefined;
 
@@ -240,21 +240,6 @@ export type ResolverCheck = {
 const root: Question = { name: '.', type: 'NS' };
 const writtenRoot = write(root);
 const patienceMs = 500;
-
-/** A name that is answered for, or known not to exist: either took a resolver that works. */
-function answered({ outcome }: Exchange): boolean {
-  return outcome.is === 'answer' && [0, 3].includes(outcome.message.rcode);
-}
-
-/** An answer that comes after the deadline is none. */
-function orOver(asking: Promise<boolean>, deadline: CheckDeadline): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const expiring = { expire: () => resolve(false) };
-    if (deadline.isOver()) return expiring.expire();
-    deadline.listen(expiring);
-    asking.then(resolve, reject).finally(() => deadline.unlisten(expiring));
-  });
-}
 
 export function createResolverCheck(sockets: UdpSockets): ResolverCheck {
   // Two names are enough: for any question, at least one of the two newest answers was to another
@@ -295,4 +280,19 @@ export function createResolverCheck(sockets: UdpSockets): ResolverCheck {
       return orOver(asking, deadline);
     },
   };
+}
+
+/** A name that is answered for, or known not to exist: either took a resolver that works. */
+function answered({ outcome }: Exchange): boolean {
+  return outcome.is === 'answer' && [0, 3].includes(outcome.message.rcode);
+}
+
+/** An answer that comes after the deadline is none. */
+function orOver(asking: Promise<boolean>, deadline: CheckDeadline): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const expiring = { expire: () => resolve(false) };
+    if (deadline.isOver()) return expiring.expire();
+    deadline.listen(expiring);
+    asking.then(resolve, reject).finally(() => deadline.unlisten(expiring));
+  });
 }

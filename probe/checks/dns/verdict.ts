@@ -34,124 +34,6 @@ export type DnsObservation = {
   readonly evidence_wanted: boolean;
 };
 
-/** What is wrong with an answer; null if nothing is. */
-type Fault = { readonly cause: DnsCause; readonly params: CauseParams } | null;
-
-function fault(cause: DnsCause, params: CauseParams = {}): Fault {
-  return { cause, params };
-}
-
-function round(ms: number): number {
-  return Math.round(ms * 1_000) / 1_000;
-}
-
-/** Outcomes that a resolver which works for other names can have for this one name only. */
-const byOutcome = {
-  silent: 'dns_silent',
-  truncated: 'dns_truncated',
-  wrong_question: 'dns_wrong_question',
-  malformed: 'dns_malformed',
-  oversized: 'dns_oversized',
-  closed: 'dns_port_closed',
-  refused: 'dns_tcp_refused',
-  failed: 'dns_tcp_failed',
-  unreachable: 'dns_unreachable',
-} as const satisfies Record<Exclude<Exchange['outcome']['is'], 'answer'>, DnsCause>;
-
-/**
- * Why a resolver could not find an answer, by the codes of RFC 8914: only those that name what is
- * wrong.
- */
-const extendedErrors: Readonly<Record<number, string>> = {
-  1: 'Unsupported DNSKEY Algorithm',
-  2: 'Unsupported DS Digest Type',
-  5: 'DNSSEC Indeterminate',
-  6: 'DNSSEC Bogus',
-  7: 'Signature Expired',
-  8: 'Signature Not Yet Valid',
-  9: 'DNSKEY Missing',
-  10: 'RRSIGs Missing',
-  11: 'No Zone Key Bit Set',
-  12: 'NSEC Missing',
-  13: 'Cached Error',
-  14: 'Not Ready',
-  22: 'No Reachable Authority',
-  23: 'Network Error',
-  24: 'Invalid Data',
-};
-
-const nameErrors: Readonly<Record<string, DnsCause>> = {
-  NXDOMAIN: 'dns_name_missing',
-  SERVFAIL: 'dns_server_failed',
-  REFUSED: 'dns_refused',
-};
-
-type Expected = NonNullable<DnsSettings['expected']>;
-
-function isAmong(expectation: Expectation, records: readonly DnsRecord[]): boolean {
-  for (const { fields } of records) if (fields !== null && meets(expectation, fields)) return true;
-  return false;
-}
-
-function firstMissing(expected: Expected, records: readonly DnsRecord[]): string | undefined {
-  for (const { is, text } of expected) if (!isAmong(is, records)) return text;
-  return undefined;
-}
-
-function isExpected(fields: RecordFields, expected: Expected): boolean {
-  for (const { is } of expected) if (meets(is, fields)) return true;
-  return false;
-}
-
-function judgeRecords(terms: DnsSettings, records: readonly DnsRecord[]): Fault {
-  const { type, expected, match } = terms;
-  if (expected?.length === 0) return records.length > 0 ? fault('dns_records', { type }) : null;
-  if (records.length === 0) return fault('dns_no_records', { type });
-  if (expected === null) return null;
-  if (match === 'any')
-    return expected.some(({ is }) => isAmong(is, records))
-      ? null
-      : fault('dns_none_expected', { type });
-  const missing = firstMissing(expected, records);
-  if (missing !== undefined)
-    return fault('dns_value_missing', { type, value: missing.slice(0, 200) });
-  if (match !== 'exact') return null;
-  for (const { fields } of records)
-    if (fields !== null && !isExpected(fields, expected))
-      return fault('dns_value_unexpected', { type });
-  return null;
-}
-
-function judgeAnswer(terms: DnsSettings, message: DnsMessage): Fault {
-  if (message.rcode !== rcodes[terms.rcode]) {
-    const rcode = rcodeName(message.rcode);
-    const params = { rcode, expected: terms.rcode };
-    const plain = terms.rcode === 'NOERROR' ? nameErrors[rcode] : undefined;
-    // Whoever looks finds that the name exists: what it leads to does not.
-    const isDangling = plain === 'dns_name_missing' && isAlias(terms.name, message.answers);
-    if (isDangling) return fault('dns_alias_dangling');
-    // A name that exists although it should not was answered from outside; an error may be the
-    // resolver's own.
-    const reason =
-      plain === 'dns_server_failed' && message.error
-        ? extendedErrors[message.error.code]
-        : undefined;
-    return plain
-      ? fault(plain, reason === undefined ? {} : { reason })
-      : fault(rcode === 'NOERROR' ? 'dns_unexpected_rcode' : 'dns_rcode', params);
-  }
-  if (terms.rcode === 'NOERROR') {
-    const { records, ttl } = recordsAsked(terms, message.answers);
-    const wrong = judgeRecords(terms, records);
-    if (wrong) return wrong;
-    if (terms.min_ttl !== null && ttl !== null && ttl < terms.min_ttl)
-      return fault('dns_ttl_low', { ttl, min_ttl: terms.min_ttl });
-  }
-  return terms.authenticated && (message.flags & flagBits.ad) === 0
-    ? fault('dns_not_authenticated')
-    : null;
-}
-
 /**
  * Whether the resolver itself may be what failed: it did not answer, or it says that it could not.
  */
@@ -161,18 +43,6 @@ export function resolverSuspected({ outcome }: Exchange, expected: DnsSettings['
     (outcome.message.rcode !== rcodes[expected] &&
       !['NOERROR', 'NXDOMAIN'].includes(rcodeName(outcome.message.rcode)))
   );
-}
-
-/** The outcome of asking as a fault; null for an answer that is right in all that was asked. */
-function faultOf(terms: DnsSettings, { outcome }: Exchange, limit_ms: number): Fault {
-  if (outcome.is === 'answer') return judgeAnswer(terms, outcome.message);
-  return fault(byOutcome[outcome.is], outcome.is === 'silent' ? { limit_ms } : {});
-}
-
-function phasesOf({ outcome, answered_ms, connected_ms }: Exchange): Phases {
-  const total = round(answered_ms);
-  const tcp = connected_ms === null ? null : round(connected_ms);
-  return { dns: outcome.is === 'answer' ? total : null, tcp, tls: null, first_byte: null, total };
 }
 
 export function judge(terms: DnsSettings, seen: DnsObservation): Verdict {
@@ -219,17 +89,141 @@ export function judge(terms: DnsSettings, seen: DnsObservation): Verdict {
   return { outcome: 'fail', cause: { class: wrong.cause, params: wrong.params }, phases, evidence };
 }
 
+/** What is wrong with an answer; null if nothing is. */
+type Fault = { readonly cause: DnsCause; readonly params: CauseParams } | null;
+
+/** Outcomes that a resolver which works for other names can have for this one name only. */
+const byOutcome = {
+  silent: 'dns_silent',
+  truncated: 'dns_truncated',
+  wrong_question: 'dns_wrong_question',
+  malformed: 'dns_malformed',
+  oversized: 'dns_oversized',
+  closed: 'dns_port_closed',
+  refused: 'dns_tcp_refused',
+  failed: 'dns_tcp_failed',
+  unreachable: 'dns_unreachable',
+} as const satisfies Record<Exclude<Exchange['outcome']['is'], 'answer'>, DnsCause>;
+
+/** The outcome of asking as a fault; null for an answer that is right in all that was asked. */
+function faultOf(terms: DnsSettings, { outcome }: Exchange, limit_ms: number): Fault {
+  if (outcome.is === 'answer') return judgeAnswer(terms, outcome.message);
+  return fault(byOutcome[outcome.is], outcome.is === 'silent' ? { limit_ms } : {});
+}
+
+const nameErrors: Readonly<Record<string, DnsCause>> = {
+  NXDOMAIN: 'dns_name_missing',
+  SERVFAIL: 'dns_server_failed',
+  REFUSED: 'dns_refused',
+};
+
+/**
+ * Why a resolver could not find an answer, by the codes of RFC 8914: only those that name what is
+ * wrong.
+ */
+const extendedErrors: Readonly<Record<number, string>> = {
+  1: 'Unsupported DNSKEY Algorithm',
+  2: 'Unsupported DS Digest Type',
+  5: 'DNSSEC Indeterminate',
+  6: 'DNSSEC Bogus',
+  7: 'Signature Expired',
+  8: 'Signature Not Yet Valid',
+  9: 'DNSKEY Missing',
+  10: 'RRSIGs Missing',
+  11: 'No Zone Key Bit Set',
+  12: 'NSEC Missing',
+  13: 'Cached Error',
+  14: 'Not Ready',
+  22: 'No Reachable Authority',
+  23: 'Network Error',
+  24: 'Invalid Data',
+};
+
+function judgeAnswer(terms: DnsSettings, message: DnsMessage): Fault {
+  if (message.rcode !== rcodes[terms.rcode]) {
+    const rcode = rcodeName(message.rcode);
+    const params = { rcode, expected: terms.rcode };
+    const plain = terms.rcode === 'NOERROR' ? nameErrors[rcode] : undefined;
+    // Whoever looks finds that the name exists: what it leads to does not.
+    const isDangling = plain === 'dns_name_missing' && isAlias(terms.name, message.answers);
+    if (isDangling) return fault('dns_alias_dangling');
+    // A name that exists although it should not was answered from outside; an error may be the
+    // resolver's own.
+    const reason =
+      plain === 'dns_server_failed' && message.error
+        ? extendedErrors[message.error.code]
+        : undefined;
+    return plain
+      ? fault(plain, reason === undefined ? {} : { reason })
+      : fault(rcode === 'NOERROR' ? 'dns_unexpected_rcode' : 'dns_rcode', params);
+  }
+  if (terms.rcode === 'NOERROR') {
+    const { records, ttl } = recordsAsked(terms, message.answers);
+    const wrong = judgeRecords(terms, records);
+    if (wrong) return wrong;
+    if (terms.min_ttl !== null && ttl !== null && ttl < terms.min_ttl)
+      return fault('dns_ttl_low', { ttl, min_ttl: terms.min_ttl });
+  }
+  return terms.authenticated && (message.flags & flagBits.ad) === 0
+    ? fault('dns_not_authenticated')
+    : null;
+}
+
+function fault(cause: DnsCause, params: CauseParams = {}): Fault {
+  return { cause, params };
+}
+
+function judgeRecords(terms: DnsSettings, records: readonly DnsRecord[]): Fault {
+  const { type, expected, match } = terms;
+  if (expected?.length === 0) return records.length > 0 ? fault('dns_records', { type }) : null;
+  if (records.length === 0) return fault('dns_no_records', { type });
+  if (expected === null) return null;
+  if (match === 'any')
+    return expected.some(({ is }) => isAmong(is, records))
+      ? null
+      : fault('dns_none_expected', { type });
+  const missing = firstMissing(expected, records);
+  if (missing !== undefined)
+    return fault('dns_value_missing', { type, value: missing.slice(0, 200) });
+  if (match !== 'exact') return null;
+  for (const { fields } of records)
+    if (fields !== null && !isExpected(fields, expected))
+      return fault('dns_value_unexpected', { type });
+  return null;
+}
+
+function isAmong(expectation: Expectation, records: readonly DnsRecord[]): boolean {
+  for (const { fields } of records) if (fields !== null && meets(expectation, fields)) return true;
+  return false;
+}
+
+type Expected = NonNullable<DnsSettings['expected']>;
+
+function firstMissing(expected: Expected, records: readonly DnsRecord[]): string | undefined {
+  for (const { is, text } of expected) if (!isAmong(is, records)) return text;
+  return undefined;
+}
+
+function isExpected(fields: RecordFields, expected: Expected): boolean {
+  for (const { is } of expected) if (meets(is, fields)) return true;
+  return false;
+}
+
+function phasesOf({ outcome, answered_ms, connected_ms }: Exchange): Phases {
+  const total = round(answered_ms);
+  const tcp = connected_ms === null ? null : round(connected_ms);
+  return { dns: outcome.is === 'answer' ? total : null, tcp, tls: null, first_byte: null, total };
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
+}
+
 const maxRecordsShown = 50;
-const maxTextShown = 512;
+
 const maxAliasesShown = 10;
 
 const flagNames = ['aa', 'tc', 'rd', 'ra', 'ad', 'cd'] as const;
-
-function recordShown({ name, type, ttl, fields }: DnsRecord): Json {
-  const known = recordTypeOf(type);
-  const text = known && fields ? recordText(known, fields) : '';
-  return { name, type: known ?? `TYPE${type}`, ttl, value: text.slice(0, maxTextShown) };
-}
 
 /** Who was asked what, and all that came back: text in it is the resolver's. */
 function evidenceOf(
@@ -262,4 +256,12 @@ function evidenceOf(
     edns: message.edns,
     bytes: message.bytes,
   };
+}
+
+const maxTextShown = 512;
+
+function recordShown({ name, type, ttl, fields }: DnsRecord): Json {
+  const known = recordTypeOf(type);
+  const text = known && fields ? recordText(known, fields) : '';
+  return { name, type: known ?? `TYPE${type}`, ttl, value: text.slice(0, maxTextShown) };
 }

@@ -42,6 +42,25 @@ function varint(value: number): number[] {
   return value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))];
 }
 
+/** The status in field 1: the last one counts, and 0 is left out. Undefined: no such message. */
+function statusIn(message: Uint8Array): number | undefined {
+  let status = 0;
+  let at = 0;
+  while (at < message.length) {
+    const tag = varintAt(message, at);
+    if (!tag || tag.value < 8) return undefined;
+    const type = tag.value % 8;
+    const value = type === wire.varint || type === wire.bytes ? varintAt(message, tag.end) : null;
+    if (value === undefined) return undefined;
+    if (tag.value === tagOf(1, wire.varint)) status = value?.value ?? 0;
+    if (value !== null) at = value.end + (type === wire.bytes ? value.value : 0);
+    else if (type === wire.eight) at = tag.end + 8;
+    else if (type === wire.four) at = tag.end + 4;
+    else return undefined;
+  }
+  return at === message.length ? status : undefined;
+}
+
 const maxVarint = 10;
 
 /**
@@ -60,23 +79,4 @@ function varintAt(
     if (byte < 128) return { value: value % 2 ** 32, end: from + at + 1 };
   }
   return undefined;
-}
-
-/** The status in field 1: the last one counts, and 0 is left out. Undefined: no such message. */
-function statusIn(message: Uint8Array): number | undefined {
-  let status = 0;
-  let at = 0;
-  while (at < message.length) {
-    const tag = varintAt(message, at);
-    if (!tag || tag.value < 8) return undefined;
-    const type = tag.value % 8;
-    const value = type === wire.varint || type === wire.bytes ? varintAt(message, tag.end) : null;
-    if (value === undefined) return undefined;
-    if (tag.value === tagOf(1, wire.varint)) status = value?.value ?? 0;
-    if (value !== null) at = value.end + (type === wire.bytes ? value.value : 0);
-    else if (type === wire.eight) at = tag.end + 8;
-    else if (type === wire.four) at = tag.end + 4;
-    else return undefined;
-  }
-  return at === message.length ? status : undefined;
 }

@@ -56,30 +56,36 @@ export type GrpcObservation = {
   readonly failure: GrpcFailure | null;
 };
 
-const phases: Readonly<Record<GrpcPhase, CodeTable>> = { ...connectionPhases, ...responsePhases };
-
-type Judged = Pick<Verdict, 'outcome' | 'cause'>;
-
-function fail(name: GrpcCause | HttpsCause, params: Cause['params'] = {}): Judged {
+/**
+ * Judges a grpc check. Builds evidence for failures, and for a success when wanted, and warnings
+ * for a success.
+ */
+export function judgeGrpc(
+  settings: GrpcSettings,
+  seen: GrpcObservation,
+  evidenceWanted: boolean,
+): Verdict {
+  const verdict = connectionVerdict(settings, seen, judged(settings, seen));
   return {
-    outcome: 'fail',
-    cause: { class: name, params },
+    ...verdict,
+    evidence: verdict.outcome === 'ok' && !evidenceWanted ? {} : evidenceOf(settings, seen),
   };
 }
 
-function fieldOf(fields: readonly HeaderField[], name: string): string | undefined {
-  return fields.find(([each]) => each === name)?.[1];
+type Judged = Pick<Verdict, 'outcome' | 'cause'>;
+
+function judged(settings: GrpcSettings, seen: GrpcObservation): Judged {
+  const { at, tls, response, failure } = seen;
+  if (failure) return failed(settings, failure, seen);
+  const old = settings.verify_tls ? expiredCause([tls], at) : undefined;
+  if (old) return { outcome: 'fail', cause: old };
+  const wrong = response ? answered(settings, response) : fail('response_missing');
+  if (wrong) return wrong;
+  const slow = limitCause(settings, at, seen.phases.total, [tls]);
+  return slow ? { outcome: 'fail', cause: slow } : { outcome: 'ok', cause: null };
 }
 
-function isGrpc({ headers }: GrpcResponse): boolean {
-  return /^application\/grpc(?:$|[+;])/i.test(fieldOf(headers, 'content-type') ?? '');
-}
-
-/** The code of the call; undefined where there is none that is a number. */
-function codeOf({ trailers }: GrpcResponse): number | undefined {
-  const text = fieldOf(trailers, 'grpc-status') ?? '';
-  return /^\d{1,5}$/.test(text) ? Number(text) : undefined;
-}
+const phases: Readonly<Record<GrpcPhase, CodeTable>> = { ...connectionPhases, ...responsePhases };
 
 function failed(settings: GrpcSettings, failure: GrpcFailure, seen: GrpcObservation): Judged {
   const { at, limit_ms, reached, tls, beginning } = seen;
@@ -96,17 +102,11 @@ function failed(settings: GrpcSettings, failure: GrpcFailure, seen: GrpcObservat
     : { outcome: 'unknown', cause: { class: 'probe_clock_wrong', params: {} } };
 }
 
-/** What answered in the place of a server of gRPC. */
-function strange(response: GrpcResponse): Judged {
-  const { status, headers, body } = response;
-  const page = { status, headers, body, read: body.length, truncated: false };
-  const between = interference(page, Buffer.from(body).toString('utf8'));
-  if (between && (status !== 200 || between.certain))
-    return fail(between.is === 'blocked' ? 'blocked_by_firewall' : 'origin_unreachable', {
-      vendor: between.vendor,
-      status,
-    });
-  return fail('grpc_not_spoken', { status });
+function fail(name: GrpcCause | HttpsCause, params: Cause['params'] = {}): Judged {
+  return {
+    outcome: 'fail',
+    cause: { class: name, params },
+  };
 }
 
 function answered(settings: GrpcSettings, response: GrpcResponse): Judged | undefined {
@@ -124,31 +124,31 @@ function answered(settings: GrpcSettings, response: GrpcResponse): Judged | unde
   return health === serving ? undefined : fail('grpc_not_serving', { status: health, service });
 }
 
-function judged(settings: GrpcSettings, seen: GrpcObservation): Judged {
-  const { at, tls, response, failure } = seen;
-  if (failure) return failed(settings, failure, seen);
-  const old = settings.verify_tls ? expiredCause([tls], at) : undefined;
-  if (old) return { outcome: 'fail', cause: old };
-  const wrong = response ? answered(settings, response) : fail('response_missing');
-  if (wrong) return wrong;
-  const slow = limitCause(settings, at, seen.phases.total, [tls]);
-  return slow ? { outcome: 'fail', cause: slow } : { outcome: 'ok', cause: null };
+function isGrpc({ headers }: GrpcResponse): boolean {
+  return /^application\/grpc(?:$|[+;])/i.test(fieldOf(headers, 'content-type') ?? '');
 }
 
-/**
- * Judges a grpc check. Builds evidence for failures, and for a success when wanted, and warnings
- * for a success.
- */
-export function judgeGrpc(
-  settings: GrpcSettings,
-  seen: GrpcObservation,
-  evidenceWanted: boolean,
-): Verdict {
-  const verdict = connectionVerdict(settings, seen, judged(settings, seen));
-  return {
-    ...verdict,
-    evidence: verdict.outcome === 'ok' && !evidenceWanted ? {} : evidenceOf(settings, seen),
-  };
+function fieldOf(fields: readonly HeaderField[], name: string): string | undefined {
+  return fields.find(([each]) => each === name)?.[1];
+}
+
+/** What answered in the place of a server of gRPC. */
+function strange(response: GrpcResponse): Judged {
+  const { status, headers, body } = response;
+  const page = { status, headers, body, read: body.length, truncated: false };
+  const between = interference(page, Buffer.from(body).toString('utf8'));
+  if (between && (status !== 200 || between.certain))
+    return fail(between.is === 'blocked' ? 'blocked_by_firewall' : 'origin_unreachable', {
+      vendor: between.vendor,
+      status,
+    });
+  return fail('grpc_not_spoken', { status });
+}
+
+/** The code of the call; undefined where there is none that is a number. */
+function codeOf({ trailers }: GrpcResponse): number | undefined {
+  const text = fieldOf(trailers, 'grpc-status') ?? '';
+  return /^\d{1,5}$/.test(text) ? Number(text) : undefined;
 }
 
 const maxFirstBytes = 100;

@@ -88,9 +88,7 @@ const maxHeader = 300;
 const maxHeaders = 30;
 const maxUrl = 500;
 const maxBody = 1_024;
-const maxSaw = 400;
-/** How many characters of a body are shown before the match. */
-const beforeMatch = 100;
+
 const maxFirstBytes = 100;
 
 /** What headers say of who answered. */
@@ -103,15 +101,6 @@ export function headersEvidence(headers: ResponseSeen['headers'], scrub: Scrub):
 
 /** What a failed assertion found: a value, or a text within the body. */
 export type FoundValue = { readonly value: Json } | { readonly inBody: string };
-
-function foundText(saw: FoundValue, body: string, scrub: Scrub): string | undefined {
-  if ('value' in saw) return scrub.value(saw.value, maxSaw);
-  const whole = scrub(body, body.length);
-  const at = whole.indexOf(saw.inBody);
-  return at < 0
-    ? undefined
-    : whole.slice(Math.max(0, at - beforeMatch), at + maxSaw - beforeMatch).toWellFormed();
-}
 
 /**
  * What the check observed (rule 15), from the very attempt that is judged. `body` is the text of
@@ -146,6 +135,20 @@ export function httpsEvidence(
     evidence.body_truncated = truncated;
   }
   return evidence;
+}
+
+const maxSaw = 400;
+
+/** How many characters of a body are shown before the match. */
+const beforeMatch = 100;
+
+function foundText(saw: FoundValue, body: string, scrub: Scrub): string | undefined {
+  if ('value' in saw) return scrub.value(saw.value, maxSaw);
+  const whole = scrub(body, body.length);
+  const at = whole.indexOf(saw.inBody);
+  return at < 0
+    ? undefined
+    : whole.slice(Math.max(0, at - beforeMatch), at + maxSaw - beforeMatch).toWellFormed();
 }
 
 function redirectOf(hop: HopSeen, scrub: Scrub): Json {

@@ -10,97 +10,6 @@ import { type BodyShare, type CheckDeadline, GrowingBytes } from '../limits.ts';
 import type { HopFailure, HttpsPhase } from './evidence.ts';
 import { type Header, ResponseReader, readerLimits } from './reader.ts';
 
-/**
- * Compressions that a server may use although we asked for none. Few do, so node's zlib is loaded
- * on first use. If the data end early, each decoder returns what it has, because nothing more will
- * come.
- */
-async function decoders() {
-  const { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } =
-    await import('node:zlib');
-  const soFar = { finishFlush: constants.Z_SYNC_FLUSH };
-  return {
-    gzip: () => createGunzip(soFar),
-    'x-gzip': () => createGunzip(soFar),
-    deflate: () => createInflate(soFar),
-    br: () => createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH }),
-    // A frame may ask for a window of any size. We allow at most 8 MiB, as browsers do.
-    zstd: () =>
-      createZstdDecompress({
-        finishFlush: constants.ZSTD_e_flush,
-        params: { [constants.ZSTD_d_windowLogMax]: 23 },
-      }),
-  } as const;
-}
-
-type Encoding = keyof Awaited<ReturnType<typeof decoders>>;
-
-function isKnown(value: string): value is Encoding {
-  return ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'].includes(value);
-}
-
-/** No real server sends more than these; each takes memory. */
-const maxEncodings = 3;
-
-/**
- * In the order in which the server applied them, from all headers of the name; empty if one of them
- * is unknown.
- */
-function encodingsOf(reader: ResponseRead): readonly Encoding[] {
-  const values = reader.headers
-    .filter(([name]) => name === 'content-encoding')
-    .flatMap(([, value]) => value.toLowerCase().split(','))
-    .map((value) => value.trim())
-    .filter((value) => value !== '' && value !== 'identity');
-  const known = values.filter(isKnown);
-  return known.length === values.length && known.length <= maxEncodings ? known : [];
-}
-
-type Inflated = { readonly bytes: GrowingBytes; readonly isLonger: boolean };
-
-/**
- * Decodes until the data end, become unreadable, or exceed `most`. The decoder keeps an error
- * listener for as long as it lives.
- */
-function inflated(decoder: Transform, raw: Buffer, limit: number): Promise<Inflated> {
-  return new Promise((resolve) => {
-    const bytes = new GrowingBytes(limit);
-    let isLonger = false;
-    const finish = (): void => {
-      decoder.destroy();
-      resolve({ bytes, isLonger });
-    };
-    decoder.on('error', finish);
-    decoder.once('end', finish);
-    decoder.on('data', (part: Buffer) => {
-      if (isLonger) return;
-      isLonger = bytes.length + part.length > limit;
-      bytes.add(part);
-      if (isLonger) finish();
-    });
-    decoder.end(raw);
-  });
-}
-
-/** Removes the encoding that was applied last first. */
-async function unpacked(
-  raw: Buffer,
-  encodings: readonly Encoding[],
-  limit: number,
-): Promise<Inflated> {
-  const decoder = await decoders();
-  let [packed, isLonger] = [raw, false];
-  let bytes = new GrowingBytes(limit);
-  for (const encoding of encodings.toReversed()) {
-    const one = await inflated(decoder[encoding](), packed, limit);
-    bytes.free();
-    bytes = one.bytes;
-    isLonger ||= one.isLonger;
-    packed = Buffer.from(bytes.bytes);
-  }
-  return { bytes, isLonger };
-}
-
 /** `free` returns the body's memory; nothing reads the body after that. */
 export type Decoded = {
   readonly body: Uint8Array;
@@ -125,6 +34,97 @@ export async function decoded(reader: ResponseRead, limit: number): Promise<Deco
   // A thread may still read a decoding that was aborted, so its memory is left to the collector.
   if (!isLonger) reader.kept.free();
   return { body: bytes.bytes, truncated: reader.truncated || isLonger, free: () => bytes.free() };
+}
+
+type Encoding = keyof Awaited<ReturnType<typeof decoders>>;
+
+/** No real server sends more than these; each takes memory. */
+const maxEncodings = 3;
+
+/**
+ * In the order in which the server applied them, from all headers of the name; empty if one of them
+ * is unknown.
+ */
+function encodingsOf(reader: ResponseRead): readonly Encoding[] {
+  const values = reader.headers
+    .filter(([name]) => name === 'content-encoding')
+    .flatMap(([, value]) => value.toLowerCase().split(','))
+    .map((value) => value.trim())
+    .filter((value) => value !== '' && value !== 'identity');
+  const known = values.filter(isKnown);
+  return known.length === values.length && known.length <= maxEncodings ? known : [];
+}
+
+function isKnown(value: string): value is Encoding {
+  return ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'].includes(value);
+}
+
+type Inflated = { readonly bytes: GrowingBytes; readonly isLonger: boolean };
+
+/** Removes the encoding that was applied last first. */
+async function unpacked(
+  raw: Buffer,
+  encodings: readonly Encoding[],
+  limit: number,
+): Promise<Inflated> {
+  const decoder = await decoders();
+  let [packed, isLonger] = [raw, false];
+  let bytes = new GrowingBytes(limit);
+  for (const encoding of encodings.toReversed()) {
+    const one = await inflated(decoder[encoding](), packed, limit);
+    bytes.free();
+    bytes = one.bytes;
+    isLonger ||= one.isLonger;
+    packed = Buffer.from(bytes.bytes);
+  }
+  return { bytes, isLonger };
+}
+
+/**
+ * Compressions that a server may use although we asked for none. Few do, so node's zlib is loaded
+ * on first use. If the data end early, each decoder returns what it has, because nothing more will
+ * come.
+ */
+async function decoders() {
+  const { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } =
+    await import('node:zlib');
+  const soFar = { finishFlush: constants.Z_SYNC_FLUSH };
+  return {
+    gzip: () => createGunzip(soFar),
+    'x-gzip': () => createGunzip(soFar),
+    deflate: () => createInflate(soFar),
+    br: () => createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH }),
+    // A frame may ask for a window of any size. We allow at most 8 MiB, as browsers do.
+    zstd: () =>
+      createZstdDecompress({
+        finishFlush: constants.ZSTD_e_flush,
+        params: { [constants.ZSTD_d_windowLogMax]: 23 },
+      }),
+  } as const;
+}
+
+/**
+ * Decodes until the data end, become unreadable, or exceed `most`. The decoder keeps an error
+ * listener for as long as it lives.
+ */
+function inflated(decoder: Transform, raw: Buffer, limit: number): Promise<Inflated> {
+  return new Promise((resolve) => {
+    const bytes = new GrowingBytes(limit);
+    let isLonger = false;
+    const finish = (): void => {
+      decoder.destroy();
+      resolve({ bytes, isLonger });
+    };
+    decoder.on('error', finish);
+    decoder.once('end', finish);
+    decoder.on('data', (part: Buffer) => {
+      if (isLonger) return;
+      isLonger = bytes.length + part.length > limit;
+      bytes.add(part);
+      if (isLonger) finish();
+    });
+    decoder.end(raw);
+  });
 }
 
 /** A response as far as it was read, by either version of HTTP. */
@@ -167,11 +167,6 @@ export type Exchanged = {
   readonly tls_ms: number | null;
   readonly first_byte_ms: number | null;
 };
-
-/** An error after the end is the other side's reaction to our closing, and does not matter. */
-function ignored() {
-  return undefined;
-}
 
 /**
  * Sends one request and reads its response over a connection made at `began` of performance.now().
@@ -289,4 +284,9 @@ export function exchange(
     if (secure) secure.once('secureConnect', secured);
     else send();
   });
+}
+
+/** An error after the end is the other side's reaction to our closing, and does not matter. */
+function ignored() {
+  return undefined;
 }

@@ -137,28 +137,6 @@ const maxLookedAt = 16_384;
 /** The most visible text that a firewall's page has. */
 const maxWords = 2_000;
 
-const entities: Readonly<Record<string, string>> = {
-  '&#32;': ' ',
-  '&#35;': '#',
-  '&nbsp;': ' ',
-  '&#124;': '|',
-  '&vert;': '|',
-};
-
-/**
- * The visible text of a page, its title first. Every expression here consumes to the end of what it
- * began, so none backtracks.
- */
-function wordsOf(source: string): string {
-  return source
-    .replaceAll(/<!--[\s\S]*?(?:-->|$)/g, ' ')
-    .replaceAll(/<(script|style)\b[\s\S]*?(?:<\/\1|$)/gi, ' <')
-    .replaceAll(/<[^>]*>?/g, ' ')
-    .replaceAll(/&(?:#32|#35|nbsp|#124|vert);/g, (entity) => entities[entity] ?? entity)
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-}
-
 /** Statuses with which a CDN blames the server behind it. */
 const cloudflareOrigin = [520, 521, 522, 523, 524, 525, 526, 527, 530];
 
@@ -190,4 +168,26 @@ export function interference(response: ResponseSeen, body: string): Interference
     ({ page, anyStatus = false }) => (isRefusal || anyStatus) && page?.({ header, source, words }),
   );
   return own && { is: 'blocked', vendor: own.vendor, certain: own.anyStatus === true };
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&#32;': ' ',
+  '&#35;': '#',
+  '&nbsp;': ' ',
+  '&#124;': '|',
+  '&vert;': '|',
+};
+
+/**
+ * The visible text of a page, its title first. Every expression here consumes to the end of what it
+ * began, so none backtracks.
+ */
+function wordsOf(source: string): string {
+  return source
+    .replaceAll(/<!--[\s\S]*?(?:-->|$)/g, ' ')
+    .replaceAll(/<(script|style)\b[\s\S]*?(?:<\/\1|$)/gi, ' <')
+    .replaceAll(/<[^>]*>?/g, ' ')
+    .replaceAll(/&(?:#32|#35|nbsp|#124|vert);/g, (entity) => entities[entity] ?? entity)
+    .replaceAll(/\s+/g, ' ')
+    .trim();
 }

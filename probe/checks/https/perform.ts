@@ -58,14 +58,6 @@ export function userAgent(probe: ProbeIdentity): string {
  */
 const harmless = ['accept', 'accept-language', 'content-type', 'cache-control', 'pragma'];
 
-/**
- * The config was checked for this long before. A line break here would let someone inject a
- * request.
- */
-function unbroken(value: string): string {
-  return value.replaceAll(/[\r\n\0]+/g, ' ');
-}
-
 function oneLine(text: string): string {
   return text.replaceAll(/[^\t\x20-\x7e]/g, '?');
 }
@@ -96,6 +88,14 @@ export function requestBytes(
   return payload ? Buffer.concat([head, payload]) : head;
 }
 
+/**
+ * The config was checked for this long before. A line break here would let someone inject a
+ * request.
+ */
+function unbroken(value: string): string {
+  return value.replaceAll(/[\r\n\0]+/g, ' ');
+}
+
 const ownSignature = ['signature', 'signature-input', 'signature-agent'];
 
 /** Whether the owner's own headers, by their names in lower case, already sign a request. */
@@ -111,35 +111,6 @@ export function authorityOf(url: URL, host: string | undefined): string {
         .trim()
         .toLowerCase()
         .replace(/^(?:https|wss):$/.test(url.protocol) ? /:443$/ : /:80$/, '');
-}
-
-/**
- * The request with the lines that prove who asks. Unchanged where the probe does not sign, or the
- * owner's own headers already do.
- */
-function signed(
-  bytes: Buffer,
-  { url, method, trusted }: Request,
-  { headers }: HttpsSettings,
-  { probe: { sign }, clock }: CheckContext,
-): Buffer {
-  if (!sign) return bytes;
-  const own = new Map(trusted ? headers.map(([name, value]) => [name.toLowerCase(), value]) : []);
-  if (isSignedByOwner(own)) return bytes;
-  const authority = authorityOf(url, own.get('host'));
-  const isSecure = url.protocol === 'https:';
-  const lines = sign({ authority, method, isSecure }, clock.now());
-  const at = bytes.indexOf('\r\n') + 2;
-  return Buffer.concat([bytes.subarray(0, at), lines, bytes.subarray(at)]);
-}
-
-function makePlan(assignment: Assignment, probe: ProbeIdentity): Plan {
-  const url = httpsUrl(assignment.target);
-  if (!url) throw new Error('The target of an https check is not an address');
-  url.hash = '';
-  const settings = httpsSettings(assignment.config);
-  const first: Request = { url, method: settings.method, body: settings.body, trusted: true };
-  return { settings, first, bytes: requestBytes(first, settings, probe) };
 }
 
 /**
@@ -163,6 +134,15 @@ export function planOf(assignment: Assignment, probe: ProbeIdentity): Plan {
   const plan = makePlan(assignment, probe);
   held.keep(assignment, { plan, probe });
   return plan;
+}
+
+function makePlan(assignment: Assignment, probe: ProbeIdentity): Plan {
+  const url = httpsUrl(assignment.target);
+  if (!url) throw new Error('The target of an https check is not an address');
+  url.hash = '';
+  const settings = httpsSettings(assignment.config);
+  const first: Request = { url, method: settings.method, body: settings.body, trusted: true };
+  return { settings, first, bytes: requestBytes(first, settings, probe) };
 }
 
 const redirects = [301, 302, 303, 307, 308];
@@ -213,128 +193,7 @@ type Prepared = ConnectionDependencies & { readonly origins: Http2Origins };
 /** The memory that the bodies of all running checks may take together. */
 const maxBodyMemory = 48 * 1_048_576;
 
-/**
- * Enough of a body for evidence and to recognise a block page. The whole body is kept only where it
- * is judged.
- */
-const keptForEvidence = 4_096;
-
-const nothing = new Uint8Array();
-
-function endpointOf(url: URL, { ip_family }: HttpsSettings): Endpoint {
-  return {
-    host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
-    ip_family,
-  };
-}
-
-/** `free`: the body is not read after that. */
-type HopResult = { readonly hop: HopSeen; readonly free: () => void };
-
 const free = (): void => undefined;
-
-/** Servers wait for a reader that stands for some seconds at least. */
-const patienceMs = 1_000;
-
-/**
- * Whether a failure may come from our wait for memory: the server gave up on a connection on which
- * we did not read, or the wait took much of the time.
- */
-function isOfWait(
-  code: string,
-  waited_ms: number,
-  { assignment: { timeout_ms } }: CheckContext,
-): boolean {
-  return code === ownCodes.incomplete
-    ? waited_ms >= patienceMs
-    : code === ownCodes.deadline && waited_ms >= timeout_ms / 4;
-}
-
-/** One hop: resolve, vet, connect, handshake, send, read. */
-async function performHop(
-  request: Request,
-  bytes: Buffer,
-  plan: Plan,
-  context: CheckContext,
-  memory: BodyShare,
-  dependencies: Prepared,
-): Promise<HopResult> {
-  const { settings } = plan;
-  const { trust, origins } = dependencies;
-  const isSecure = request.url.protocol === 'https:';
-  const endpoint = endpointOf(request.url, settings);
-  const asked = endpoint.host.replace(/\.$/, '');
-  const opening: Opening = (isHybrid, alpn) => (address, port) =>
-    openSocket(
-      address,
-      port,
-      isSecure ? { host: asked, verify: settings.verify_tls, isHybrid, alpn, client } : null,
-      trust,
-    );
-  const client = request.trusted ? settings.client_certificate : null;
-  const began = performance.now();
-  const waited = memory.waited_ms;
-  const { origin } = request.url;
-  // Asked once: another check may note it meanwhile, and this connection offers what it offers.
-  const byHttp2 = origins.has(origin);
-  const first = firstOpening(opening, byHttp2);
-  const { socket, ...reached } = await reach(endpoint, first, context, dependencies);
-  let phases: Phases = { ...noPhases, ...reached.phases };
-  const hopOf = (rest: Pick<HopSeen, 'beginning' | 'tls' | 'response' | 'failure'>): HopSeen => ({
-    url: request.url.href,
-    ...reached.seen,
-    phases: { ...phases, total: performance.now() - began - memory.waited_ms + waited },
-    ...rest,
-  });
-  if (!socket) {
-    const { failure } = reached;
-    return { hop: hopOf({ beginning: nothing, tls: null, response: null, failure }), free };
-  }
-
-  const wanted = {
-    method: request.method,
-    bytes,
-    keep: settings.judges_body ? readerLimits.body : keptForEvidence,
-    memory,
-    headOnly: (status: number) => settings.follow_redirects && isRedirect(status),
-    host: asked,
-    verify: settings.verify_tls,
-    trust,
-    isExpected: settings.expected.matches,
-  };
-  const connection = { ...reached, socket, byHttp2 };
-  const seen = await exchangeByEither(
-    connection,
-    opening,
-    wanted,
-    origin,
-    origins,
-    context.deadline,
-  );
-  const { reader, tls } = seen;
-  const failure =
-    seen.failure !== null && isOfWait(seen.failure.code, memory.waited_ms - waited, context)
-      ? { ...seen.failure, code: ownCodes.memory }
-      : seen.failure;
-  phases = { ...phases, tls: seen.tls_ms, first_byte: seen.first_byte_ms };
-  const rest = { beginning: reader.beginning, tls, failure };
-  if (reader.status === 0) return { hop: hopOf({ ...rest, response: null }), free };
-  const body = await decoded(reader, settings.judges_body ? readerLimits.body : keptForEvidence);
-  const response = {
-    status: reader.status,
-    isHttp2: reader.isHttp2,
-    headers: reader.headers,
-    read: reader.read,
-    body: body.body,
-    truncated: body.truncated,
-  };
-  return { hop: hopOf({ ...rest, response }), free: body.free };
-}
-
-function sum(a: number | null, b: number | null): number | null {
-  return a === null ? b : b === null ? a : a + b;
-}
 
 /** Performs the check: every hop freshly, then the pure verdict over what was observed. */
 export function createHttpsCheck(dependencies: HttpsDependencies): Check {
@@ -362,14 +221,12 @@ export function createHttpsCheck(dependencies: HttpsDependencies): Check {
   };
 }
 
-/** One slice at a turn of the loop, whoever has work: others come in between. */
-const slices = pLimit(1);
-
-/** The first slice is enough for nearly all, and made at once. */
-async function inSlices<Result>(work: Generator<void, Result>): Promise<Result> {
-  let step = work.next();
-  while (!step.done) step = await slices(async () => work.next(await setImmediate()));
-  return step.value;
+function endpointOf(url: URL, { ip_family }: HttpsSettings): Endpoint {
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
+    ip_family,
+  };
 }
 
 type Performed = {
@@ -461,4 +318,147 @@ async function perform(
   const verdict = await inSlices(judgeHttps(plan.settings, observation, context.evidence_wanted));
   for (const free of bodies) free();
   return { settings: plan.settings, verdict, hops };
+}
+
+/**
+ * The request with the lines that prove who asks. Unchanged where the probe does not sign, or the
+ * owner's own headers already do.
+ */
+function signed(
+  bytes: Buffer,
+  { url, method, trusted }: Request,
+  { headers }: HttpsSettings,
+  { probe: { sign }, clock }: CheckContext,
+): Buffer {
+  if (!sign) return bytes;
+  const own = new Map(trusted ? headers.map(([name, value]) => [name.toLowerCase(), value]) : []);
+  if (isSignedByOwner(own)) return bytes;
+  const authority = authorityOf(url, own.get('host'));
+  const isSecure = url.protocol === 'https:';
+  const lines = sign({ authority, method, isSecure }, clock.now());
+  const at = bytes.indexOf('\r\n') + 2;
+  return Buffer.concat([bytes.subarray(0, at), lines, bytes.subarray(at)]);
+}
+
+/** `free`: the body is not read after that. */
+type HopResult = { readonly hop: HopSeen; readonly free: () => void };
+
+const nothing = new Uint8Array();
+
+/**
+ * Enough of a body for evidence and to recognise a block page. The whole body is kept only where it
+ * is judged.
+ */
+const keptForEvidence = 4_096;
+
+/** One hop: resolve, vet, connect, handshake, send, read. */
+async function performHop(
+  request: Request,
+  bytes: Buffer,
+  plan: Plan,
+  context: CheckContext,
+  memory: BodyShare,
+  dependencies: Prepared,
+): Promise<HopResult> {
+  const { settings } = plan;
+  const { trust, origins } = dependencies;
+  const isSecure = request.url.protocol === 'https:';
+  const endpoint = endpointOf(request.url, settings);
+  const asked = endpoint.host.replace(/\.$/, '');
+  const opening: Opening = (isHybrid, alpn) => (address, port) =>
+    openSocket(
+      address,
+      port,
+      isSecure ? { host: asked, verify: settings.verify_tls, isHybrid, alpn, client } : null,
+      trust,
+    );
+  const client = request.trusted ? settings.client_certificate : null;
+  const began = performance.now();
+  const waited = memory.waited_ms;
+  const { origin } = request.url;
+  // Asked once: another check may note it meanwhile, and this connection offers what it offers.
+  const byHttp2 = origins.has(origin);
+  const first = firstOpening(opening, byHttp2);
+  const { socket, ...reached } = await reach(endpoint, first, context, dependencies);
+  let phases: Phases = { ...noPhases, ...reached.phases };
+  const hopOf = (rest: Pick<HopSeen, 'beginning' | 'tls' | 'response' | 'failure'>): HopSeen => ({
+    url: request.url.href,
+    ...reached.seen,
+    phases: { ...phases, total: performance.now() - began - memory.waited_ms + waited },
+    ...rest,
+  });
+  if (!socket) {
+    const { failure } = reached;
+    return { hop: hopOf({ beginning: nothing, tls: null, response: null, failure }), free };
+  }
+
+  const wanted = {
+    method: request.method,
+    bytes,
+    keep: settings.judges_body ? readerLimits.body : keptForEvidence,
+    memory,
+    headOnly: (status: number) => settings.follow_redirects && isRedirect(status),
+    host: asked,
+    verify: settings.verify_tls,
+    trust,
+    isExpected: settings.expected.matches,
+  };
+  const connection = { ...reached, socket, byHttp2 };
+  const seen = await exchangeByEither(
+    connection,
+    opening,
+    wanted,
+    origin,
+    origins,
+    context.deadline,
+  );
+  const { reader, tls } = seen;
+  const failure =
+    seen.failure !== null && isOfWait(seen.failure.code, memory.waited_ms - waited, context)
+      ? { ...seen.failure, code: ownCodes.memory }
+      : seen.failure;
+  phases = { ...phases, tls: seen.tls_ms, first_byte: seen.first_byte_ms };
+  const rest = { beginning: reader.beginning, tls, failure };
+  if (reader.status === 0) return { hop: hopOf({ ...rest, response: null }), free };
+  const body = await decoded(reader, settings.judges_body ? readerLimits.body : keptForEvidence);
+  const response = {
+    status: reader.status,
+    isHttp2: reader.isHttp2,
+    headers: reader.headers,
+    read: reader.read,
+    body: body.body,
+    truncated: body.truncated,
+  };
+  return { hop: hopOf({ ...rest, response }), free: body.free };
+}
+
+/** Servers wait for a reader that stands for some seconds at least. */
+const patienceMs = 1_000;
+
+/**
+ * Whether a failure may come from our wait for memory: the server gave up on a connection on which
+ * we did not read, or the wait took much of the time.
+ */
+function isOfWait(
+  code: string,
+  waited_ms: number,
+  { assignment: { timeout_ms } }: CheckContext,
+): boolean {
+  return code === ownCodes.incomplete
+    ? waited_ms >= patienceMs
+    : code === ownCodes.deadline && waited_ms >= timeout_ms / 4;
+}
+
+function sum(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : a + b;
+}
+
+/** One slice at a turn of the loop, whoever has work: others come in between. */
+const slices = pLimit(1);
+
+/** The first slice is enough for nearly all, and made at once. */
+async function inSlices<Result>(work: Generator<void, Result>): Promise<Result> {
+  let step = work.next();
+  while (!step.done) step = await slices(async () => work.next(await setImmediate()));
+  return step.value;
 }

@@ -50,23 +50,6 @@ const maxBeginning = 8_192;
 const maxFramingBeyondBody = 32_768;
 const name = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/**
- * The header lines of a head, names in lower case. A folded line belongs to the one before; invalid
- * lines are skipped.
- */
-function headersOf(lines: readonly string[]): Header[] {
-  const headers: [string, string][] = [];
-  for (let i = 1; i < lines.length; i += 1) {
-    const line = lines[i] ?? '';
-    const colon = line.indexOf(':');
-    const last = headers.at(-1);
-    if (last && (line[0] === ' ' || line[0] === '\t')) last[1] = `${last[1]} ${line.trim()}`;
-    else if (colon > 0 && name.test(line.slice(0, colon)))
-      headers.push([line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]);
-  }
-  return headers;
-}
-
 export class ResponseReader {
   readonly isHttp2 = false;
   status = 0;
@@ -260,4 +243,21 @@ export class ResponseReader {
     }
     return used;
   }
+}
+
+/**
+ * The header lines of a head, names in lower case. A folded line belongs to the one before; invalid
+ * lines are skipped.
+ */
+function headersOf(lines: readonly string[]): Header[] {
+  const headers: [string, string][] = [];
+  for (let i = 1; i < lines.length; i += 1) {
+    const line = lines[i] ?? '';
+    const colon = line.indexOf(':');
+    const last = headers.at(-1);
+    if (last && (line[0] === ' ' || line[0] === '\t')) last[1] = `${last[1]} ${line.trim()}`;
+    else if (colon > 0 && name.test(line.slice(0, colon)))
+      headers.push([line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]);
+  }
+  return headers;
 }

@@ -21,19 +21,35 @@ export type IcmpObservation = {
   readonly failure: Failure<'dns' | 'tcp'> | null;
 };
 
-type Judged = Pick<Verdict, 'outcome' | 'cause'>;
+/** Judges an icmp check. The time of its response is the mean round trip. */
+export function judgeIcmp(
+  settings: IcmpSettings,
+  seen: IcmpObservation,
+  evidenceWanted: boolean,
+): Verdict {
+  const { outcome, cause: why } = judged(settings, seen);
+  const mean = seen.echoes?.rtt?.mean ?? null;
+  const phases: Phases = roundedPhases({
+    dns: seen.dns_ms,
+    tcp: null,
+    tls: null,
+    first_byte: mean,
+    total: mean,
+  });
+  const warnings =
+    outcome === 'ok'
+      ? connectionWarnings({ ...settings, tls_expires_within_days: null }, seen.at, mean, [])
+      : [];
+  const verdict = { outcome, cause: why, phases, ...(warnings.length > 0 ? { warnings } : {}) };
+  const evidence = outcome === 'ok' && !evidenceWanted ? {} : evidenceOf(seen);
+  return { ...verdict, evidence };
+}
 
 function cause(name: IcmpCause, params: Cause['params'] = {}): Cause {
   return { class: name, params };
 }
 
-function fail(why: Cause): Judged {
-  return { outcome: 'fail', cause: why };
-}
-
-function unknown(why: Cause): Judged {
-  return { outcome: 'unknown', cause: why };
-}
+type Judged = Pick<Verdict, 'outcome' | 'cause'>;
 
 function judged(
   { max_loss_percent: most, ip_family, packets }: IcmpSettings,
@@ -57,28 +73,12 @@ function judged(
     : { outcome: 'ok', cause: null };
 }
 
-/** Judges an icmp check. The time of its response is the mean round trip. */
-export function judgeIcmp(
-  settings: IcmpSettings,
-  seen: IcmpObservation,
-  evidenceWanted: boolean,
-): Verdict {
-  const { outcome, cause: why } = judged(settings, seen);
-  const mean = seen.echoes?.rtt?.mean ?? null;
-  const phases: Phases = roundedPhases({
-    dns: seen.dns_ms,
-    tcp: null,
-    tls: null,
-    first_byte: mean,
-    total: mean,
-  });
-  const warnings =
-    outcome === 'ok'
-      ? connectionWarnings({ ...settings, tls_expires_within_days: null }, seen.at, mean, [])
-      : [];
-  const verdict = { outcome, cause: why, phases, ...(warnings.length > 0 ? { warnings } : {}) };
-  const evidence = outcome === 'ok' && !evidenceWanted ? {} : evidenceOf(seen);
-  return { ...verdict, evidence };
+function unknown(why: Cause): Judged {
+  return { outcome: 'unknown', cause: why };
+}
+
+function fail(why: Cause): Judged {
+  return { outcome: 'fail', cause: why };
 }
 
 function evidenceOf({ addresses, by, address, echoes, failure }: IcmpObservation): Evidence {

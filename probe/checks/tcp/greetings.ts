@@ -21,22 +21,10 @@ export type Reader = (bytes: Buffer, from: number) => Reading | undefined;
 
 const unexpected: Reading = { is: 'unexpected' };
 
-function right(used: number): Reading {
-  return { is: 'right', used };
-}
-
-/** Waits for a whole line, and looks at what begins like nothing of ours before it is whole. */
-function byLine(
-  beginning: RegExp,
-  judge: (line: string, bytes: Buffer, used: number) => Reading | undefined,
-): Reader {
-  return (bytes, from) => {
-    if (!beginning.test(bytes.toString('latin1', 0, 8))) return unexpected;
-    if (bytes.indexOf(10, from) < 0) return undefined;
-    const end = bytes.indexOf(10);
-    return judge(bytes.toString('latin1', 0, end).trimEnd(), bytes, end + 1);
-  };
-}
+/** The extensions of SMTP, of which STARTTLS must be one. */
+const extensions = reply(250, (text) =>
+  /^250[- ]STARTTLS\s*$/im.test(text) ? undefined : { is: 'refused' },
+);
 
 /**
  * A reply of SMTP or FTP, on one line or on several: the last one has the code of the first, and a
@@ -56,10 +44,22 @@ function reply(wanted: number, judge?: (text: string) => Reading | undefined): R
   });
 }
 
-/** The extensions of SMTP, of which STARTTLS must be one. */
-const extensions = reply(250, (text) =>
-  /^250[- ]STARTTLS\s*$/im.test(text) ? undefined : { is: 'refused' },
-);
+/** Waits for a whole line, and looks at what begins like nothing of ours before it is whole. */
+function byLine(
+  beginning: RegExp,
+  judge: (line: string, bytes: Buffer, used: number) => Reading | undefined,
+): Reader {
+  return (bytes, from) => {
+    if (!beginning.test(bytes.toString('latin1', 0, 8))) return unexpected;
+    if (bytes.indexOf(10, from) < 0) return undefined;
+    const end = bytes.indexOf(10);
+    return judge(bytes.toString('latin1', 0, end).trimEnd(), bytes, end + 1);
+  };
+}
+
+function right(used: number): Reading {
+  return { is: 'right', used };
+}
 
 const imapGreeting = byLine(/^(?:\*(?: (?:O|P|B|$)|$)|$)/i, (line, _, used) => {
   if (/^\* (?:OK|PREAUTH)\b/i.test(line)) return right(used);
@@ -148,14 +148,6 @@ const postgresTls: Reader = ([answer]) => {
   return answer === 0x53 ? right(1) : answer === 0x4e ? { is: 'refused' } : unexpected;
 };
 
-/** One packet of MySQL, or undefined until it is whole; a length that none can have is unexpected. */
-function packet(bytes: Buffer): { readonly body: Buffer; readonly end: number } | undefined | null {
-  if (bytes.length < 4) return undefined;
-  const end = 4 + bytes.readUIntLE(0, 3);
-  if (end === 4 || end > 8_192) return null;
-  return bytes.length < end ? undefined : { body: bytes.subarray(4, end), end };
-}
-
 /** "Host is not allowed to connect": that is about who asks, and nothing about the server. */
 const mysqlHostUnknown = 1_130;
 
@@ -169,6 +161,14 @@ const mysqlGreeting: Reader = (bytes) => {
   }
   return body[0] === 9 || body[0] === 10 ? right(end) : unexpected;
 };
+
+/** One packet of MySQL, or undefined until it is whole; a length that none can have is unexpected. */
+function packet(bytes: Buffer): { readonly body: Buffer; readonly end: number } | undefined | null {
+  if (bytes.length < 4) return undefined;
+  const end = 4 + bytes.readUIntLE(0, 3);
+  if (end === 4 || end > 8_192) return null;
+  return bytes.length < end ? undefined : { body: bytes.subarray(4, end), end };
+}
 
 /** Whatever it says to our login ends it; when it asks further, an empty answer is a wrong one. */
 const mysqlFarewell: Reader = (bytes) => {
@@ -206,6 +206,20 @@ function u32(value: number): Buffer {
   return bytes;
 }
 
+const ldap: Reader = (bytes) => {
+  const message = element(bytes, 0, 0x30);
+  if (!message) return message === null ? unexpected : undefined;
+  const [start, end] = message;
+  if (end > 8_192) return unexpected;
+  if (bytes.length < end) return undefined;
+  const id = element(bytes, start, 0x02);
+  const response = id && element(bytes, id[1], 0x78);
+  const result = response && element(bytes, response[0], 0x0a);
+  if (!result || result[1] > end) return unexpected;
+  const code = bytes[result[0]] ?? 0;
+  return code === 0 ? right(end) : { is: 'refused', code };
+};
+
 /** The length and the content's place of one element of LDAP's encoding (BER). */
 function element(
   bytes: Buffer,
@@ -222,20 +236,6 @@ function element(
   const start = at + 2 + count;
   return [start, start + bytes.readUIntBE(at + 2, count)];
 }
-
-const ldap: Reader = (bytes) => {
-  const message = element(bytes, 0, 0x30);
-  if (!message) return message === null ? unexpected : undefined;
-  const [start, end] = message;
-  if (end > 8_192) return unexpected;
-  if (bytes.length < end) return undefined;
-  const id = element(bytes, start, 0x02);
-  const response = id && element(bytes, id[1], 0x78);
-  const result = response && element(bytes, response[0], 0x0a);
-  if (!result || result[1] > end) return unexpected;
-  const code = bytes[result[0]] ?? 0;
-  return code === 0 ? right(end) : { is: 'refused', code };
-};
 
 /** One exchange: what we say, if anything, and what must come back. */
 export type Exchange = {

@@ -35,14 +35,37 @@ export type TcpObservation = {
   readonly failure: TcpFailure | null;
 };
 
-function cause(name: TcpCause, params: Cause['params'] = {}): Cause {
-  return { class: name, params };
-}
-
 const spoken: CodeTable = {
   codes: { [ownCodes.closed]: 'connection_closed' satisfies TcpCause },
   otherwise: 'connection_reset',
 };
+
+const maxReceived = 400;
+
+/**
+ * Judges a tcp check. Builds evidence for failures, and for a success when wanted, and warnings for
+ * a success.
+ */
+export function judgeTcp(
+  settings: TcpSettings,
+  seen: TcpObservation,
+  evidenceWanted: boolean,
+): Verdict {
+  const verdict = connectionVerdict(settings, seen, judged(settings, seen));
+  const { reached, tls, failure, received } = seen;
+  if (verdict.outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
+  const scrub = scrubber(settings.secrets);
+  const evidence = {
+    ...reachEvidence(reached, failure, scrub),
+    ...(received.length > 0
+      ? { received: scrub.bytes(received.subarray(0, scrub.enough(maxReceived)), maxReceived) }
+      : {}),
+    ...(tls ? { tls: tlsEvidence(tls, scrub) } : {}),
+  };
+  return { ...verdict, evidence };
+}
+
+type Judged = Pick<Verdict, 'outcome' | 'cause'>;
 
 const phases: Readonly<Record<TcpPhase, CodeTable>> = {
   ...connectionPhases,
@@ -51,10 +74,27 @@ const phases: Readonly<Record<TcpPhase, CodeTable>> = {
   answer: spoken,
 };
 
-type Judged = Pick<Verdict, 'outcome' | 'cause'>;
-
-function fail(why: Cause): Judged {
-  return { outcome: 'fail', cause: why };
+function judged(settings: TcpSettings, seen: TcpObservation): Judged {
+  const { at, limit_ms, reached, tls, received } = seen;
+  const { ip_family, banner, send, expect } = settings;
+  const saysNothing =
+    send === null && expect === null && (banner === null || banner === settings.tls);
+  const failure = saysNothing
+    ? handshakeFailure(seen.failure, tls, settings.verify_tls)
+    : seen.failure;
+  if (failure) {
+    const own = ownFault(failure, reached.addresses);
+    if (own) return { outcome: 'unknown', cause: own };
+    const said = saidCause(failure, received, settings.expect_words);
+    if (said) return fail(said);
+    const why = failureCause(failure, phases, { tls, at, limit_ms, ip_family });
+    return why
+      ? fail(why)
+      : { outcome: 'unknown', cause: { class: 'probe_clock_wrong', params: {} } };
+  }
+  const old = settings.verify_tls ? expiredCause([tls], at) : undefined;
+  const wrong = old ?? limitCause(settings, at, seen.phases.total, [tls]);
+  return wrong ? fail(wrong) : { outcome: 'ok', cause: null };
 }
 
 /** What is wrong with what the server said; undefined where it said nothing that could be wrong. */
@@ -83,50 +123,10 @@ function saidCause(
   return isUnexpected ? cause('greeting_unexpected', { protocol }) : undefined;
 }
 
-function judged(settings: TcpSettings, seen: TcpObservation): Judged {
-  const { at, limit_ms, reached, tls, received } = seen;
-  const { ip_family, banner, send, expect } = settings;
-  const saysNothing =
-    send === null && expect === null && (banner === null || banner === settings.tls);
-  const failure = saysNothing
-    ? handshakeFailure(seen.failure, tls, settings.verify_tls)
-    : seen.failure;
-  if (failure) {
-    const own = ownFault(failure, reached.addresses);
-    if (own) return { outcome: 'unknown', cause: own };
-    const said = saidCause(failure, received, settings.expect_words);
-    if (said) return fail(said);
-    const why = failureCause(failure, phases, { tls, at, limit_ms, ip_family });
-    return why
-      ? fail(why)
-      : { outcome: 'unknown', cause: { class: 'probe_clock_wrong', params: {} } };
-  }
-  const old = settings.verify_tls ? expiredCause([tls], at) : undefined;
-  const wrong = old ?? limitCause(settings, at, seen.phases.total, [tls]);
-  return wrong ? fail(wrong) : { outcome: 'ok', cause: null };
+function cause(name: TcpCause, params: Cause['params'] = {}): Cause {
+  return { class: name, params };
 }
 
-const maxReceived = 400;
-
-/**
- * Judges a tcp check. Builds evidence for failures, and for a success when wanted, and warnings for
- * a success.
- */
-export function judgeTcp(
-  settings: TcpSettings,
-  seen: TcpObservation,
-  evidenceWanted: boolean,
-): Verdict {
-  const verdict = connectionVerdict(settings, seen, judged(settings, seen));
-  const { reached, tls, failure, received } = seen;
-  if (verdict.outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
-  const scrub = scrubber(settings.secrets);
-  const evidence = {
-    ...reachEvidence(reached, failure, scrub),
-    ...(received.length > 0
-      ? { received: scrub.bytes(received.subarray(0, scrub.enough(maxReceived)), maxReceived) }
-      : {}),
-    ...(tls ? { tls: tlsEvidence(tls, scrub) } : {}),
-  };
-  return { ...verdict, evidence };
+function fail(why: Cause): Judged {
+  return { outcome: 'fail', cause: why };
 }

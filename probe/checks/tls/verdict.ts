@@ -23,17 +23,27 @@ export type TlsObservation = {
   readonly failure: Failure<'dns' | 'tcp' | 'tls'> | null;
 };
 
+/**
+ * Judges a tls check. Builds evidence for failures, and for a success when wanted, and warnings for
+ * a success.
+ */
+export function judgeTls(
+  settings: TlsSettings,
+  seen: TlsObservation,
+  evidenceWanted: boolean,
+): Verdict {
+  const verdict = connectionVerdict(settings, seen, judged(settings, seen));
+  const { reached, tls, failure } = seen;
+  if (verdict.outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
+  const scrub = scrubber([]);
+  const evidence = {
+    ...reachEvidence(reached, failure, scrub),
+    ...(tls ? { tls: tlsEvidence(tls, scrub) } : {}),
+  };
+  return { ...verdict, evidence };
+}
+
 type Judged = Pick<Verdict, 'outcome' | 'cause'>;
-
-function fail(cause: Cause): Judged {
-  return { outcome: 'fail', cause };
-}
-
-/** `TLSv1` is 1.0; null for what is no version of TLS. */
-function versionOf(protocol: string): string | null {
-  const version = /^TLSv(1(?:\.[0-3])?)$/.exec(protocol)?.[1];
-  return version === '1' ? '1.0' : (version ?? null);
-}
 
 function judged(settings: TlsSettings, seen: TlsObservation): Judged {
   const { at, limit_ms, reached, tls, phases } = seen;
@@ -54,22 +64,12 @@ function judged(settings: TlsSettings, seen: TlsObservation): Judged {
   return wrong ? fail(wrong) : { outcome: 'ok', cause: null };
 }
 
-/**
- * Judges a tls check. Builds evidence for failures, and for a success when wanted, and warnings for
- * a success.
- */
-export function judgeTls(
-  settings: TlsSettings,
-  seen: TlsObservation,
-  evidenceWanted: boolean,
-): Verdict {
-  const verdict = connectionVerdict(settings, seen, judged(settings, seen));
-  const { reached, tls, failure } = seen;
-  if (verdict.outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
-  const scrub = scrubber([]);
-  const evidence = {
-    ...reachEvidence(reached, failure, scrub),
-    ...(tls ? { tls: tlsEvidence(tls, scrub) } : {}),
-  };
-  return { ...verdict, evidence };
+function fail(cause: Cause): Judged {
+  return { outcome: 'fail', cause };
+}
+
+/** `TLSv1` is 1.0; null for what is no version of TLS. */
+function versionOf(protocol: string): string | null {
+  const version = /^TLSv(1(?:\.[0-3])?)$/.exec(protocol)?.[1];
+  return version === '1' ? '1.0' : (version ?? null);
 }

@@ -62,9 +62,31 @@ export type WebsocketObservation = Omit<Conversation, 'at' | 'first_byte_ms'> & 
   readonly phases: Phases;
 };
 
-function cause(name: WebsocketCause | HttpsCause | TcpCause, params: Cause['params'] = {}): Cause {
-  return { class: name, params };
+const maxUrl = 500;
+
+/**
+ * Judges a websocket check. Builds evidence for failures, and for a success when wanted, and
+ * warnings for a success.
+ */
+export function judgeWebsocket(
+  settings: WebsocketSettings,
+  seen: WebsocketObservation,
+  evidenceWanted: boolean,
+): Verdict {
+  const verdict = connectionVerdict(settings, seen, judged(settings, seen));
+  const { url, reached, tls, failure } = seen;
+  if (verdict.outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
+  const scrub = scrubber(settings.secrets);
+  const evidence = {
+    url: scrub(url, maxUrl),
+    ...reachEvidence(reached, failure, scrub),
+    ...(tls ? { tls: tlsEvidence(tls, scrub) } : {}),
+    ...spokenEvidence(seen, scrub),
+  };
+  return { ...verdict, evidence };
 }
+
+type Judged = Pick<Verdict, 'outcome' | 'cause'>;
 
 const phases: Readonly<Record<WebsocketPhase, CodeTable>> = {
   ...connectionPhases,
@@ -98,6 +120,24 @@ const phases: Readonly<Record<WebsocketPhase, CodeTable>> = {
   },
 };
 
+function judged(settings: WebsocketSettings, seen: WebsocketObservation): Judged {
+  const { at, limit_ms, reached, tls, failure } = seen;
+  const { ip_family } = settings;
+  if (failure) {
+    const own = ownFault(failure, reached.addresses);
+    if (own) return { outcome: 'unknown', cause: own };
+    const said = saidCause(settings, failure, seen);
+    if (said) return fail(said);
+    const why = failureCause(failure, phases, { tls, at, limit_ms, ip_family });
+    return why
+      ? fail(why)
+      : { outcome: 'unknown', cause: { class: 'probe_clock_wrong', params: {} } };
+  }
+  const old = settings.verify_tls ? expiredCause([tls], at) : undefined;
+  const wrong = old ?? limitCause(settings, at, seen.phases.total, [tls]);
+  return wrong ? fail(wrong) : { outcome: 'ok', cause: null };
+}
+
 /** How a server breaks the protocol, by the codes of the client. */
 const faults: Readonly<Record<string, string>> = {
   WS_ERR_EXPECTED_FIN: 'a control frame in parts',
@@ -114,24 +154,6 @@ const faults: Readonly<Record<string, string>> = {
 
 /** Ordinary ends of a conversation; others say that something is wrong. */
 const ordinaryCloses = [1_000, 1_001, 1_005];
-
-const utf8 = new TextDecoder('utf-8');
-
-/** What is wrong with a response that opens no WebSocket. */
-function refusedCause(response: ResponseSeen): Cause {
-  const { status } = response;
-  const between = interference(response, utf8.decode(response.body));
-  if (between)
-    return cause(between.is === 'blocked' ? 'blocked_by_firewall' : 'origin_unreachable', {
-      vendor: between.vendor,
-      status,
-    });
-  // Switching, and not to what was asked for.
-  if (status === 101) return cause('websocket_not_spoken');
-  return cause(status >= 200 && status < 300 ? 'websocket_not_spoken' : 'upgrade_refused', {
-    status,
-  });
-}
 
 /** What is wrong with what the server said; undefined where a table of codes says it. */
 function saidCause(
@@ -156,39 +178,39 @@ function saidCause(
     : undefined;
 }
 
-type Judged = Pick<Verdict, 'outcome' | 'cause'>;
+const utf8 = new TextDecoder('utf-8');
+
+/** What is wrong with a response that opens no WebSocket. */
+function refusedCause(response: ResponseSeen): Cause {
+  const { status } = response;
+  const between = interference(response, utf8.decode(response.body));
+  if (between)
+    return cause(between.is === 'blocked' ? 'blocked_by_firewall' : 'origin_unreachable', {
+      vendor: between.vendor,
+      status,
+    });
+  // Switching, and not to what was asked for.
+  if (status === 101) return cause('websocket_not_spoken');
+  return cause(status >= 200 && status < 300 ? 'websocket_not_spoken' : 'upgrade_refused', {
+    status,
+  });
+}
+
+function cause(name: WebsocketCause | HttpsCause | TcpCause, params: Cause['params'] = {}): Cause {
+  return { class: name, params };
+}
 
 function fail(why: Cause): Judged {
   return { outcome: 'fail', cause: why };
 }
 
-function judged(settings: WebsocketSettings, seen: WebsocketObservation): Judged {
-  const { at, limit_ms, reached, tls, failure } = seen;
-  const { ip_family } = settings;
-  if (failure) {
-    const own = ownFault(failure, reached.addresses);
-    if (own) return { outcome: 'unknown', cause: own };
-    const said = saidCause(settings, failure, seen);
-    if (said) return fail(said);
-    const why = failureCause(failure, phases, { tls, at, limit_ms, ip_family });
-    return why
-      ? fail(why)
-      : { outcome: 'unknown', cause: { class: 'probe_clock_wrong', params: {} } };
-  }
-  const old = settings.verify_tls ? expiredCause([tls], at) : undefined;
-  const wrong = old ?? limitCause(settings, at, seen.phases.total, [tls]);
-  return wrong ? fail(wrong) : { outcome: 'ok', cause: null };
-}
-
-const maxUrl = 500;
-const maxFirstBytes = 100;
 const maxBody = 1_024;
-const maxMessage = 1_024;
-const maxReason = 123;
 
-function textOf(scrub: Scrub, bytes: Uint8Array, limit: number): string {
-  return scrub(utf8.decode(bytes.subarray(0, scrub.enough(limit))), limit);
-}
+const maxFirstBytes = 100;
+
+const maxMessage = 1_024;
+
+const maxReason = 123;
 
 function spokenEvidence(seen: WebsocketObservation, scrub: Scrub): Record<string, Json> {
   const { response, beginning, first, messages, close } = seen;
@@ -212,24 +234,6 @@ function spokenEvidence(seen: WebsocketObservation, scrub: Scrub): Record<string
   return evidence;
 }
 
-/**
- * Judges a websocket check. Builds evidence for failures, and for a success when wanted, and
- * warnings for a success.
- */
-export function judgeWebsocket(
-  settings: WebsocketSettings,
-  seen: WebsocketObservation,
-  evidenceWanted: boolean,
-): Verdict {
-  const verdict = connectionVerdict(settings, seen, judged(settings, seen));
-  const { url, reached, tls, failure } = seen;
-  if (verdict.outcome === 'ok' && !evidenceWanted) return { ...verdict, evidence: {} };
-  const scrub = scrubber(settings.secrets);
-  const evidence = {
-    url: scrub(url, maxUrl),
-    ...reachEvidence(reached, failure, scrub),
-    ...(tls ? { tls: tlsEvidence(tls, scrub) } : {}),
-    ...spokenEvidence(seen, scrub),
-  };
-  return { ...verdict, evidence };
+function textOf(scrub: Scrub, bytes: Uint8Array, limit: number): string {
+  return scrub(utf8.decode(bytes.subarray(0, scrub.enough(limit))), limit);
 }

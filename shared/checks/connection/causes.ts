@@ -1,18 +1,5 @@
 import type { CauseRow } from '../result.ts';
 
-/** A number of days in words. */
-function days(count: string | number | undefined): string {
-  return count === 1 ? '1 day' : `${count ?? 0} days`;
-}
-
-/** A duration from milliseconds, in the largest unit that stays exact. */
-function duration(ms: string | number | undefined): string {
-  const value = Number(ms ?? 0);
-  return value >= 1_000
-    ? `${(value / 1_000).toLocaleString('en', { maximumFractionDigits: 1 })} s`
-    : `${Math.round(value)} ms`;
-}
-
 const phaseWords: Readonly<Record<string, string>> = {
   dns: 'while looking up the name',
   tcp: 'while connecting',
@@ -114,5 +101,18 @@ export const connectionCauses = {
     },
   },
 } satisfies Record<string, CauseRow>;
+
+/** A number of days in words. */
+function days(count: string | number | undefined): string {
+  return count === 1 ? '1 day' : `${count ?? 0} days`;
+}
+
+/** A duration from milliseconds, in the largest unit that stays exact. */
+function duration(ms: string | number | undefined): string {
+  const value = Number(ms ?? 0);
+  return value >= 1_000
+    ? `${(value / 1_000).toLocaleString('en', { maximumFractionDigits: 1 })} s`
+    : `${Math.round(value)} ms`;
+}
 
 export type ConnectionCause = keyof typeof connectionCauses;

@@ -18,9 +18,15 @@ export const maxClientCertificate = 12_288;
 const maxCertificates = 10;
 const leastRsaBits = 2_048;
 
-const block = /-----BEGIN ([A-Z0-9 ]{1,40})-----[^-]*-----END \1-----/g;
+/** Reads what `clientCertificateFault` accepted. */
+export function readClientCertificate(pem: string): ClientCertificate {
+  const { certificates, keys } = blocksOf(pem);
+  return { id: hash('sha256', pem), certificates: certificates.join('\n'), key: keys.join('\n') };
+}
 
 type Blocks = { readonly certificates: readonly string[]; readonly keys: readonly string[] };
+
+const block = /-----BEGIN ([A-Z0-9 ]{1,40})-----[^-]*-----END \1-----/g;
 
 /** Other blocks, such as the parameters in front of an EC key, and text between them do nothing. */
 function blocksOf(pem: string): Blocks {
@@ -29,20 +35,6 @@ function blocksOf(pem: string): Blocks {
     certificates: all.filter(({ label }) => label === 'CERTIFICATE').map(({ text }) => text),
     keys: all.filter(({ label }) => label.endsWith('PRIVATE KEY')).map(({ text }) => text),
   };
-}
-
-/** Reads what `clientCertificateFault` accepted. */
-export function readClientCertificate(pem: string): ClientCertificate {
-  const { certificates, keys } = blocksOf(pem);
-  return { id: hash('sha256', pem), certificates: certificates.join('\n'), key: keys.join('\n') };
-}
-
-function parsed<Value>(parse: () => Value): Value | undefined {
-  try {
-    return parse();
-  } catch {
-    return undefined; // OpenSSL's words could show a part of the key.
-  }
 }
 
 /** What is wrong with it, and the remedy; undefined when nothing is. */
@@ -72,6 +64,14 @@ export function clientCertificateFault(pem: string): string | undefined {
   return read.map((one) => parsed(() => one?.publicKey)).every((one) => one && isUsable(one))
     ? undefined
     : `use keys that TLS accepts, also in the chain: EC, Ed25519, or RSA of at least ${leastRsaBits.toLocaleString('en')} bits`;
+}
+
+function parsed<Value>(parse: () => Value): Value | undefined {
+  try {
+    return parse();
+  } catch {
+    return undefined; // OpenSSL's words could show a part of the key.
+  }
 }
 
 const encrypted =

@@ -126,12 +126,6 @@ export type HostAndPort = { readonly host: string; readonly port: number };
 
 const shape = /^(?:([a-z]+):\/\/)?(\[[^\]/?#@\\]*\]|[^[\]:/?#@\\]+):([0-9]{1,5})$/i;
 
-/** A host as URLs have it: other scripts in punycode, every spelling of an address in one form. */
-function hostFrom(text: string): string | undefined {
-  const hostname = URL.parse(`http://${text}/`)?.hostname ?? '';
-  return hostname === '' || isTooLong(hostname) ? undefined : hostname;
-}
-
 /** What to do about an address with such a port. */
 export const mailPortFault =
   'must not have a port of mail (25, 465, 587, 2525); a tcp check with `banner` "smtp" checks a mail server';
@@ -144,6 +138,12 @@ export function hostAndPort(kind: string, target: string): HostAndPort | undefin
   return scheme.toLowerCase() === kind && host !== undefined && port > 0 && port < 65_536
     ? { host: host.replace(/^\[|\]$/g, ''), port }
     : undefined;
+}
+
+/** A host as URLs have it: other scripts in punycode, every spelling of an address in one form. */
+function hostFrom(text: string): string | undefined {
+  const hostname = URL.parse(`http://${text}/`)?.hostname ?? '';
+  return hostname === '' || isTooLong(hostname) ? undefined : hostname;
 }
 
 /** Reads a host alone: a name or an address, with or without brackets. */
@@ -166,6 +166,14 @@ export function serverNameIn({ server_name: given }: Config): string | null {
   return typeof given === 'string' ? (serverName(given) ?? null) : null;
 }
 
+/** Targets of kinds that connect to a port. */
+export function portTarget(kind: string, example: string): KindTarget {
+  return {
+    fault: (target) => (hostAndPort(kind, target) ? undefined : whatIsWrong(kind, target, example)),
+    defaultName: (target) => nameOf(hostAndPort(kind, target)),
+  };
+}
+
 /** What is wrong with a target that should be `host:port`. */
 function whatIsWrong(kind: string, target: string, example: string): string {
   if (strange.test(target)) return 'must not contain blanks or control characters';
@@ -175,14 +183,6 @@ function whatIsWrong(kind: string, target: string, example: string): string {
   if (/^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(target))
     return 'must have an IPv6 address in brackets, and a port, such as [2001:db8::1]:443';
   return `must be a host and a port from 1 to 65535, such as ${example}`;
-}
-
-/** Targets of kinds that connect to a port. */
-export function portTarget(kind: string, example: string): KindTarget {
-  return {
-    fault: (target) => (hostAndPort(kind, target) ? undefined : whatIsWrong(kind, target, example)),
-    defaultName: (target) => nameOf(hostAndPort(kind, target)),
-  };
 }
 
 /** An IPv6 address in brackets, as before a port. */

@@ -60,6 +60,15 @@ export function headerNames(config: Config, key: string): string[] {
     : [];
 }
 
+/**
+ * Whether a header's value is a secret: its owner marked it as one, its name is one of
+ * `alwaysSecretHeaders`, or it looks like one. `key`: where the config has the headers.
+ */
+export function isSecretHeader(config: Config, key = 'headers'): (name: string) => boolean {
+  const secret = new Set([...secretHeaders(config, key), ...alwaysSecretHeaders]);
+  return (name) => secret.has(name.toLowerCase()) || looksSecret(config, key, name);
+}
+
 function secretHeaders(config: Config, key: string): string[] {
   const list = config[`secret_${key}`];
   return Array.isArray(list)
@@ -69,14 +78,16 @@ function secretHeaders(config: Config, key: string): string[] {
 
 const secretName =
   /(?:^|[-_])(?:password|passwd|pwd|auth|credentials?|cookie|session|signature|(?:api|access|auth|client|license|private|secret|session)?(?:keys?|tokens?|secrets?))(?:[-_]|$)/i;
-/** An authentication scheme, or a long word of letters and digits that no one types. */
-const secretValue = /^(?:bearer|basic|token)\s+\S|^(?=.*\d)(?=.*[a-z])[\w+/=.~-]{20,}$/i;
+
 /**
  * Headers of ordinary requests: a long value of theirs is a media type or a date, such as
  * `application/vnd.github.v3+json`.
  */
 const ordinaryName =
   /^(?:accept|accept-.*|cache-control|content-.*|if-.*|origin|prefer|range|referer|x-requested-with)$/i;
+
+/** An authentication scheme, or a long word of letters and digits that no one types. */
+const secretValue = /^(?:bearer|basic|token)\s+\S|^(?=.*\d)(?=.*[a-z])[\w+/=.~-]{20,}$/i;
 
 function looksSecret(config: Config, key: string, name: string): boolean {
   const value = valueAt(config, [key, name]);
@@ -86,15 +97,6 @@ function looksSecret(config: Config, key: string, name: string): boolean {
     value === mask ||
     (typeof value === 'string' && !ordinaryName.test(name) && secretValue.test(value))
   );
-}
-
-/**
- * Whether a header's value is a secret: its owner marked it as one, its name is one of
- * `alwaysSecretHeaders`, or it looks like one. `key`: where the config has the headers.
- */
-export function isSecretHeader(config: Config, key = 'headers'): (name: string) => boolean {
-  const secret = new Set([...secretHeaders(config, key), ...alwaysSecretHeaders]);
-  return (name) => secret.has(name.toLowerCase()) || looksSecret(config, key, name);
 }
 
 /** Faults between `headers` and `secret_headers`, each of which is valid. */

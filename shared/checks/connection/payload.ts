@@ -10,6 +10,24 @@ import { encodings } from './keys.ts';
 export const encodingSchema = z.enum(encodings);
 export const payloadSchema = z.string().min(1).max(4_096);
 
+/** With its padding or without. */
+export function isBase64(text: string): boolean {
+  return /^(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}(?:==)?|[a-z0-9+/]{3}=?)?$/i.test(text);
+}
+
+/** The bytes that `send` or `expect` mean; undefined when it is not written as `encoding` says. */
+export function bytesOf(text: string, encoding: string): Buffer | undefined {
+  if (encoding === 'hex') {
+    const digits = text.replaceAll(/\s+/g, '');
+    return /^(?:[0-9a-f]{2})+$/i.test(digits) ? Buffer.from(digits, 'hex') : undefined;
+  }
+  if (encoding === 'base64') {
+    const digits = text.replaceAll(/\s+/g, '');
+    return isBase64(digits) ? Buffer.from(digits, 'base64') : undefined;
+  }
+  return bytesOfText(text);
+}
+
 const signs: Readonly<Record<string, string>> = {
   r: '\r',
   n: '\n',
@@ -28,24 +46,6 @@ function bytesOfText(text: string): Buffer | undefined {
     else parts.push(Buffer.from(meant, 'utf8'));
   }
   return Buffer.concat(parts);
-}
-
-/** With its padding or without. */
-export function isBase64(text: string): boolean {
-  return /^(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}(?:==)?|[a-z0-9+/]{3}=?)?$/i.test(text);
-}
-
-/** The bytes that `send` or `expect` mean; undefined when it is not written as `encoding` says. */
-export function bytesOf(text: string, encoding: string): Buffer | undefined {
-  if (encoding === 'hex') {
-    const digits = text.replaceAll(/\s+/g, '');
-    return /^(?:[0-9a-f]{2})+$/i.test(digits) ? Buffer.from(digits, 'hex') : undefined;
-  }
-  if (encoding === 'base64') {
-    const digits = text.replaceAll(/\s+/g, '');
-    return isBase64(digits) ? Buffer.from(digits, 'base64') : undefined;
-  }
-  return bytesOfText(text);
 }
 
 const howWritten: Readonly<Record<string, string>> = {

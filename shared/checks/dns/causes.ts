@@ -1,9 +1,5 @@
 import type { CauseRow } from '../result.ts';
 
-function seconds(ms: string | number | undefined): string {
-  return `${Math.round(Number(ms ?? 0) / 100) / 10} s`;
-}
-
 /**
  * Every cause of a DNS check. Texts in params come from the monitor's own config or from lists of
  * ours.
@@ -79,5 +75,9 @@ export const dnsCauses = {
   probe_not_sent: { layer: 'probe', sentence: () => "The probe's host did not send the question" },
   probe_resolver: { layer: 'probe', sentence: () => "The probe's own resolver does not work" },
 } satisfies Record<string, CauseRow>;
+
+function seconds(ms: string | number | undefined): string {
+  return `${Math.round(Number(ms ?? 0) / 100) / 10} s`;
+}
 
 export type DnsCause = keyof typeof dnsCauses;

@@ -71,15 +71,14 @@ export type DnsSettings = {
   readonly authenticated: boolean;
 };
 
-function typeOf(config: Config): RecordType {
-  return isRecordType(config.record_type) ? config.record_type : 'A';
-}
-
-function textsOf(config: Config): readonly string[] | null {
-  const given = config.expected_values;
-  if (given === undefined || given === null) return null;
-  return (Array.isArray(given) ? given : [given]).filter((text) => typeof text === 'string');
-}
+export const dnsConfig: KindConfig = {
+  schemas,
+  faults: (config, { target }) => {
+    const own = keyFaults(schemas, dnsKeys, config);
+    return own.length > 0 ? own : clashes(config, target);
+  },
+  secretPaths: () => [],
+};
 
 function clashes(config: Config, target: string): ConfigFault[] {
   const faults: ConfigFault[] = [];
@@ -116,14 +115,15 @@ function clashes(config: Config, target: string): ConfigFault[] {
   return faults;
 }
 
-export const dnsConfig: KindConfig = {
-  schemas,
-  faults: (config, { target }) => {
-    const own = keyFaults(schemas, dnsKeys, config);
-    return own.length > 0 ? own : clashes(config, target);
-  },
-  secretPaths: () => [],
-};
+function typeOf(config: Config): RecordType {
+  return isRecordType(config.record_type) ? config.record_type : 'A';
+}
+
+function textsOf(config: Config): readonly string[] | null {
+  const given = config.expected_values;
+  if (given === undefined || given === null) return null;
+  return (Array.isArray(given) ? given : [given]).filter((text) => typeof text === 'string');
+}
 
 /**
  * The settings of a stored config; undefined for a target that is no name, which only an older

@@ -9,15 +9,6 @@ import type { RecordType } from './keys.ts';
 const label = /^[a-z0-9_*/+-]{1,63}$/;
 const longest = 253;
 
-function withoutEnd(text: string): string {
-  return text.endsWith('.') && !text.endsWith('\\.') ? text.slice(0, -1) : text;
-}
-
-/** Labels of a name as users write it; a dot that belongs to a label is written `\.`. */
-function labelsOf(text: string): string[] {
-  return text.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'));
-}
-
 /**
  * A name in its canonical form for comparison: lower case, without the dot at its end, other
  * scripts in punycode; the root is `.`. undefined for what cannot be a name.
@@ -31,20 +22,13 @@ export function dnsName(text: string): string | undefined {
   return labelsOf(name).every((part) => label.test(part.replaceAll('.', '-'))) ? name : undefined;
 }
 
-/** The name under which the DNS keeps the name of an address. */
-function reverseName(address: ip.IPv4 | ip.IPv6): string {
-  return address instanceof ip.IPv4
-    ? `${address.octets.toReversed().join('.')}.in-addr.arpa`
-    : `${[...address.toNormalizedString().split(':')]
-        .map((part) => part.padStart(4, '0'))
-        .join('')
-        .split('')
-        .toReversed()
-        .join('.')}.ip6.arpa`;
+function withoutEnd(text: string): string {
+  return text.endsWith('.') && !text.endsWith('\\.') ? text.slice(0, -1) : text;
 }
 
-function addressOf(text: string): ip.IPv4 | ip.IPv6 | undefined {
-  return ip.IPv4.isValidFourPartDecimal(text) || ip.IPv6.isValid(text) ? ip.parse(text) : undefined;
+/** Labels of a name as users write it; a dot that belongs to a label is written `\.`. */
+function labelsOf(text: string): string[] {
+  return text.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'));
 }
 
 /** An address in its canonical form for comparison; undefined if it is none of that family. */
@@ -64,6 +48,22 @@ export function questionName(target: string, type: string): string | undefined {
   return dnsName(text);
 }
 
+function addressOf(text: string): ip.IPv4 | ip.IPv6 | undefined {
+  return ip.IPv4.isValidFourPartDecimal(text) || ip.IPv6.isValid(text) ? ip.parse(text) : undefined;
+}
+
+/** The name under which the DNS keeps the name of an address. */
+function reverseName(address: ip.IPv4 | ip.IPv6): string {
+  return address instanceof ip.IPv4
+    ? `${address.octets.toReversed().join('.')}.in-addr.arpa`
+    : `${[...address.toNormalizedString().split(':')]
+        .map((part) => part.padStart(4, '0'))
+        .join('')
+        .split('')
+        .toReversed()
+        .join('.')}.ip6.arpa`;
+}
+
 /**
  * The content of a record, as fields in canonical form: names in lower case and punycode, numbers
  * in decimal, addresses and hex in their shortest common form. Answers from the wire and expected
@@ -77,135 +77,8 @@ export type RecordFields = readonly string[];
  */
 export type Expectation = { readonly fields: readonly (string | null)[]; readonly set: boolean };
 
-const keyAlgorithms: Readonly<Record<string, number>> = {
-  RSAMD5: 1,
-  DSA: 3,
-  RSASHA1: 5,
-  'DSA-NSEC3-SHA1': 6,
-  'RSASHA1-NSEC3-SHA1': 7,
-  RSASHA256: 8,
-  RSASHA512: 10,
-  'ECC-GOST': 12,
-  ECDSAP256SHA256: 13,
-  ECDSAP384SHA384: 14,
-  ED25519: 15,
-  ED448: 16,
-};
-
-function number(text: string | undefined, limit: number): string | undefined {
-  return text !== undefined && /^[0-9]{1,10}$/.test(text) && Number(text) <= limit
-    ? String(Number(text))
-    : undefined;
-}
-
-function algorithm(text: string | undefined): string | undefined {
-  const named = keyAlgorithms[text?.toUpperCase() ?? ''];
-  return named === undefined ? number(text, 255) : String(named);
-}
-
-function hex(parts: readonly string[]): string | undefined {
-  const text = parts.join('').toLowerCase();
-  return /^(?:[0-9a-f]{2})+$/.test(text) ? text : undefined;
-}
-
-function base64(parts: readonly string[]): string | undefined {
-  const text = parts.join('');
-  return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? text.replace(/=+$/, '') : undefined;
-}
-
-/**
- * Quoted strings and bare words of a record as in zone files; quotes keep blanks together, `\`
- * takes the next character literally.
- */
-function wordsOf(text: string): string[] {
-  return [...text.matchAll(/((?:[^\s"\\]|\\.|"(?:[^"\\]|\\.)*")+)/g)].map(([, word = '']) =>
-    word.replaceAll(/\\(.)|"/g, '$1'),
-  );
-}
-
-/** Only if every field is valid. */
-function all(...fields: readonly (string | null | undefined)[]): Expectation | undefined {
-  const known = fields.filter((field) => field !== undefined);
-  return known.length === fields.length && known.length > 0
-    ? { fields: known, set: false }
-    : undefined;
-}
-
 const u8 = 0xff;
 const u16 = 0xffff;
-const u32 = 0xffffffff;
-
-/** The mailbox of a zone's administrator: users write it as an address, the DNS as a name. */
-function mailbox(text: string): string | undefined {
-  const at = text.indexOf('@');
-  return dnsName(
-    at < 0 ? text : `${text.slice(0, at).replaceAll('.', '\\.')}.${text.slice(at + 1)}`,
-  );
-}
-
-function service(words: readonly string[]): Expectation | undefined {
-  const [first = '', ...rest] = words;
-  if (words.length === 4)
-    return all(
-      number(first, u16),
-      number(rest[0], u16),
-      number(rest[1], u16),
-      dnsName(rest[2] ?? ''),
-    );
-  if (words.length === 2) return all(null, null, number(first, u16), dnsName(rest[0] ?? ''));
-  const [host = '', port] = first.split(':');
-  return words.length === 1
-    ? all(null, null, port === undefined ? null : number(port, u16), dnsName(host))
-    : undefined;
-}
-
-function parameter(word: string): string | undefined {
-  const [, key, value] = /^([a-z0-9-]+)(?:=(.*))?$/.exec(word) ?? [];
-  if (key === undefined) return undefined;
-  if (value === undefined) return key;
-  const family = key === 'ipv4hint' ? 4 : key === 'ipv6hint' ? 6 : undefined;
-  if (family === undefined) return `${key}=${key === 'ech' ? value.replace(/=+$/, '') : value}`;
-  const addresses = value.split(',').map((one) => dnsAddress(one, family));
-  return addresses.includes(undefined) ? undefined : `${key}=${addresses.join(',')}`;
-}
-
-function binding(words: readonly string[]): Expectation | undefined {
-  const [priority, target, ...parameters] = words;
-  const read = all(number(priority, u16), dnsName(target ?? ''), ...parameters.map(parameter));
-  return read && { ...read, set: true };
-}
-
-/**
- * The fields as `dig` prints them: with or without the owner before them, on one line or on several
- * with comments. A dot in the administrator's mailbox keeps its `\`, which distinguishes it from
- * those between labels.
- */
-function authorityWords(text: string): string[] {
-  return text
-    .replaceAll(/;.*/g, ' ')
-    .replace(/^\s*\S+\s+(?:[0-9]+\s+)?IN\s+SOA\s+/i, '')
-    .replaceAll(/[()]/g, ' ')
-    .trim()
-    .split(/\s+/);
-}
-
-function authority(words: readonly string[]): Expectation | undefined {
-  if (words.length === 1 && /^[0-9]+$/.test(words[0] ?? ''))
-    return all(null, null, number(words[0], u32));
-  if (words.length > 7) return undefined;
-  return all(
-    ...words.map((word, index) =>
-      index === 0 ? dnsName(word) : index === 1 ? mailbox(word) : number(word, u32),
-    ),
-  );
-}
-
-function issuer(words: readonly string[]): Expectation | undefined {
-  const numbered = /^[0-9]+$/.test(words[0] ?? '');
-  const [tag, ...value] = numbered ? words.slice(1) : words;
-  if (tag === undefined || value.length === 0 || !/^[A-Za-z0-9]+$/.test(tag)) return undefined;
-  return all(numbered ? number(words[0], u8) : null, tag.toLowerCase(), value.join(' '));
-}
 
 /** A value as users write it for this type; undefined if it is invalid. */
 export function expectation(type: RecordType, text: string): Expectation | undefined {
@@ -251,6 +124,134 @@ export function expectation(type: RecordType, text: string): Expectation | undef
         base64(words.slice(3)),
       );
   }
+}
+
+/**
+ * Quoted strings and bare words of a record as in zone files; quotes keep blanks together, `\`
+ * takes the next character literally.
+ */
+function wordsOf(text: string): string[] {
+  return [...text.matchAll(/((?:[^\s"\\]|\\.|"(?:[^"\\]|\\.)*")+)/g)].map(([, word = '']) =>
+    word.replaceAll(/\\(.)|"/g, '$1'),
+  );
+}
+
+/** Only if every field is valid. */
+function all(...fields: readonly (string | null | undefined)[]): Expectation | undefined {
+  const known = fields.filter((field) => field !== undefined);
+  return known.length === fields.length && known.length > 0
+    ? { fields: known, set: false }
+    : undefined;
+}
+
+function number(text: string | undefined, limit: number): string | undefined {
+  return text !== undefined && /^[0-9]{1,10}$/.test(text) && Number(text) <= limit
+    ? String(Number(text))
+    : undefined;
+}
+
+function service(words: readonly string[]): Expectation | undefined {
+  const [first = '', ...rest] = words;
+  if (words.length === 4)
+    return all(
+      number(first, u16),
+      number(rest[0], u16),
+      number(rest[1], u16),
+      dnsName(rest[2] ?? ''),
+    );
+  if (words.length === 2) return all(null, null, number(first, u16), dnsName(rest[0] ?? ''));
+  const [host = '', port] = first.split(':');
+  return words.length === 1
+    ? all(null, null, port === undefined ? null : number(port, u16), dnsName(host))
+    : undefined;
+}
+
+const u32 = 0xffffffff;
+
+function authority(words: readonly string[]): Expectation | undefined {
+  if (words.length === 1 && /^[0-9]+$/.test(words[0] ?? ''))
+    return all(null, null, number(words[0], u32));
+  if (words.length > 7) return undefined;
+  return all(
+    ...words.map((word, index) =>
+      index === 0 ? dnsName(word) : index === 1 ? mailbox(word) : number(word, u32),
+    ),
+  );
+}
+
+/** The mailbox of a zone's administrator: users write it as an address, the DNS as a name. */
+function mailbox(text: string): string | undefined {
+  const at = text.indexOf('@');
+  return dnsName(
+    at < 0 ? text : `${text.slice(0, at).replaceAll('.', '\\.')}.${text.slice(at + 1)}`,
+  );
+}
+
+/**
+ * The fields as `dig` prints them: with or without the owner before them, on one line or on several
+ * with comments. A dot in the administrator's mailbox keeps its `\`, which distinguishes it from
+ * those between labels.
+ */
+function authorityWords(text: string): string[] {
+  return text
+    .replaceAll(/;.*/g, ' ')
+    .replace(/^\s*\S+\s+(?:[0-9]+\s+)?IN\s+SOA\s+/i, '')
+    .replaceAll(/[()]/g, ' ')
+    .trim()
+    .split(/\s+/);
+}
+
+function issuer(words: readonly string[]): Expectation | undefined {
+  const numbered = /^[0-9]+$/.test(words[0] ?? '');
+  const [tag, ...value] = numbered ? words.slice(1) : words;
+  if (tag === undefined || value.length === 0 || !/^[A-Za-z0-9]+$/.test(tag)) return undefined;
+  return all(numbered ? number(words[0], u8) : null, tag.toLowerCase(), value.join(' '));
+}
+
+function binding(words: readonly string[]): Expectation | undefined {
+  const [priority, target, ...parameters] = words;
+  const read = all(number(priority, u16), dnsName(target ?? ''), ...parameters.map(parameter));
+  return read && { ...read, set: true };
+}
+
+function parameter(word: string): string | undefined {
+  const [, key, value] = /^([a-z0-9-]+)(?:=(.*))?$/.exec(word) ?? [];
+  if (key === undefined) return undefined;
+  if (value === undefined) return key;
+  const family = key === 'ipv4hint' ? 4 : key === 'ipv6hint' ? 6 : undefined;
+  if (family === undefined) return `${key}=${key === 'ech' ? value.replace(/=+$/, '') : value}`;
+  const addresses = value.split(',').map((one) => dnsAddress(one, family));
+  return addresses.includes(undefined) ? undefined : `${key}=${addresses.join(',')}`;
+}
+
+function hex(parts: readonly string[]): string | undefined {
+  const text = parts.join('').toLowerCase();
+  return /^(?:[0-9a-f]{2})+$/.test(text) ? text : undefined;
+}
+
+const keyAlgorithms: Readonly<Record<string, number>> = {
+  RSAMD5: 1,
+  DSA: 3,
+  RSASHA1: 5,
+  'DSA-NSEC3-SHA1': 6,
+  'RSASHA1-NSEC3-SHA1': 7,
+  RSASHA256: 8,
+  RSASHA512: 10,
+  'ECC-GOST': 12,
+  ECDSAP256SHA256: 13,
+  ECDSAP384SHA384: 14,
+  ED25519: 15,
+  ED448: 16,
+};
+
+function algorithm(text: string | undefined): string | undefined {
+  const named = keyAlgorithms[text?.toUpperCase() ?? ''];
+  return named === undefined ? number(text, 255) : String(named);
+}
+
+function base64(parts: readonly string[]): string | undefined {
+  const text = parts.join('');
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? text.replace(/=+$/, '') : undefined;
 }
 
 /** Whether a record is the expected one. */

@@ -25,19 +25,6 @@ export const grpcCodes = [
 export const servingStatuses = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 export const serving = 1;
 
-function nameOf(names: readonly string[], code: CauseParams[string] | undefined): string {
-  return names[Number(code)] ?? String(code);
-}
-
-/** The monitor's own words for it. */
-function asked({ service }: CauseParams): string {
-  return service === undefined || service === '' ? 'the server' : `the service "${service}"`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 /** What a code means for a health check, where it means more than its name says. */
 const codeWords: Readonly<Record<string, (params: CauseParams) => string>> = {
   CANCELLED: () => 'The server cancelled the health check',
@@ -51,11 +38,20 @@ const codeWords: Readonly<Record<string, (params: CauseParams) => string>> = {
   UNAUTHENTICATED: () => 'The server wants valid credentials',
 };
 
+/** The monitor's own words for it. */
+function asked({ service }: CauseParams): string {
+  return service === undefined || service === '' ? 'the server' : `the service "${service}"`;
+}
+
 const statusWords: Readonly<Record<string, (params: CauseParams) => string>> = {
   UNKNOWN: (params) => `The health of ${asked(params)} is unknown`,
   NOT_SERVING: (params) => `${capital(asked(params))} is not serving`,
   SERVICE_UNKNOWN: (params) => `The server does not know ${asked(params)}`,
 };
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 /**
  * Every cause of a grpc check beyond those of a connection and of HTTP. Params hold numbers, and
@@ -96,5 +92,9 @@ export const grpcCauses = {
     },
   },
 } satisfies Record<string, CauseRow>;
+
+function nameOf(names: readonly string[], code: CauseParams[string] | undefined): string {
+  return names[Number(code)] ?? String(code);
+}
 
 export type GrpcCause = keyof typeof grpcCauses;

@@ -87,6 +87,15 @@ const schemas = {
 /** What needs TLS. */
 const ofTls = ['tls_expires_within_days', 'client_certificate'] as const;
 
+export const grpcConfig: KindConfig = {
+  schemas,
+  faults: (config, context) => {
+    const own = keyFaults(schemas, grpcKeys, config);
+    return own.length > 0 ? own : clashes(config, context);
+  },
+  secretPaths: (config) => [['client_certificate'], ...secretHeaderPaths(config, 'metadata')],
+};
+
 /** Faults between keys that are each valid. */
 function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigFault[] {
   const faults = headerFaults(config, 'metadata');
@@ -103,15 +112,6 @@ function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigF
   if (fault !== undefined) say('client_certificate', fault);
   return [...faults, ...limitFaults(config, interval_s)];
 }
-
-export const grpcConfig: KindConfig = {
-  schemas,
-  faults: (config, context) => {
-    const own = keyFaults(schemas, grpcKeys, config);
-    return own.length > 0 ? own : clashes(config, context);
-  },
-  secretPaths: (config) => [['client_certificate'], ...secretHeaderPaths(config, 'metadata')],
-};
 
 /** A host, with or without a port, as URLs have it. */
 function authorityIn(text: string): Authority | undefined {

@@ -9,43 +9,6 @@ const units = [
 
 const smallest = [1_000, 'second'] as const;
 
-/** The largest unit that divides it. */
-function exactUnitOf(ms: number) {
-  return units.find(([size]) => ms >= size && ms % size === 0) ?? smallest;
-}
-
-/** The largest unit that fits twice, or exactly once: 90 seconds are not "1 minute". */
-function unitOf(ms: number) {
-  return units.find(([size]) => ms >= 2 * size || ms === size) ?? smallest;
-}
-
-/** A duration, rounded down: a message never states a longer silence than there was. */
-function span(ms: number, [size, word] = unitOf(ms)): string {
-  const count = Math.floor(ms / size);
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
-}
-
-/** A configured duration, which must be exact, without the unit if the reader just read it. */
-function agreed(ms: number, justRead: string): string {
-  const [size, word] = exactUnitOf(ms);
-  const count = ms / size;
-  if (count === 1) return word;
-  return word === justRead ? `${count}` : `${count} ${word}s`;
-}
-
-function limit(ms: number): string {
-  return span(ms, exactUnitOf(ms));
-}
-
-function late({ silent_ms, every_ms, schedule }: CauseParams): string {
-  const silent = Number(silent_ms ?? 0);
-  const expected =
-    schedule === undefined
-      ? `every ${agreed(Number(every_ms ?? 0), unitOf(silent)[1])}`
-      : `by the schedule ${schedule}`;
-  return `No heartbeat for ${span(silent)} (expected ${expected})`;
-}
-
 /**
  * Every cause of a heartbeat. `deadline` in the params is the missed instant, or the time of the
  * bad ping; `after` is the good ping from which it counts.
@@ -68,3 +31,40 @@ export const heartbeatCauses = {
   },
   heartbeat_pending: { layer: 'probe', sentence: () => 'No heartbeat has come yet' },
 } satisfies Record<string, CauseRow>;
+
+function late({ silent_ms, every_ms, schedule }: CauseParams): string {
+  const silent = Number(silent_ms ?? 0);
+  const expected =
+    schedule === undefined
+      ? `every ${agreed(Number(every_ms ?? 0), unitOf(silent)[1])}`
+      : `by the schedule ${schedule}`;
+  return `No heartbeat for ${span(silent)} (expected ${expected})`;
+}
+
+/** A configured duration, which must be exact, without the unit if the reader just read it. */
+function agreed(ms: number, justRead: string): string {
+  const [size, word] = exactUnitOf(ms);
+  const count = ms / size;
+  if (count === 1) return word;
+  return word === justRead ? `${count}` : `${count} ${word}s`;
+}
+
+/** The largest unit that divides it. */
+function exactUnitOf(ms: number) {
+  return units.find(([size]) => ms >= size && ms % size === 0) ?? smallest;
+}
+
+/** The largest unit that fits twice, or exactly once: 90 seconds are not "1 minute". */
+function unitOf(ms: number) {
+  return units.find(([size]) => ms >= 2 * size || ms === size) ?? smallest;
+}
+
+/** A duration, rounded down: a message never states a longer silence than there was. */
+function span(ms: number, [size, word] = unitOf(ms)): string {
+  const count = Math.floor(ms / size);
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}
+
+function limit(ms: number): string {
+  return span(ms, exactUnitOf(ms));
+}

@@ -27,11 +27,14 @@ const schemas = {
   ping_alias: z.string().regex(/^(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|\*{3})$/),
 } satisfies KeySchemas<keyof typeof heartbeatKeys>;
 
-function clashes(config: Config): ConfigFault[] {
-  return typeof config.timezone === 'string' && typeof config.schedule !== 'string'
-    ? [{ key: 'timezone', remedy: 'give a `schedule` too; an interval is the same in every zone' }]
-    : [];
-}
+export const heartbeatConfig: KindConfig = {
+  schemas,
+  faults: (config) => {
+    const own = keyFaults(schemas, heartbeatKeys, config).map((fault) => explained(fault, config));
+    return own.length > 0 ? own : clashes(config);
+  },
+  secretPaths: () => [['ping_alias']],
+};
 
 /** The exact fault of a cron expression replaces the general remedy. */
 function explained(fault: ConfigFault, config: Config): ConfigFault {
@@ -41,14 +44,11 @@ function explained(fault: ConfigFault, config: Config): ConfigFault {
   return typeof reason === 'string' ? { ...fault, remedy: reason } : fault;
 }
 
-export const heartbeatConfig: KindConfig = {
-  schemas,
-  faults: (config) => {
-    const own = keyFaults(schemas, heartbeatKeys, config).map((fault) => explained(fault, config));
-    return own.length > 0 ? own : clashes(config);
-  },
-  secretPaths: () => [['ping_alias']],
-};
+function clashes(config: Config): ConfigFault[] {
+  return typeof config.timezone === 'string' && typeof config.schedule !== 'string'
+    ? [{ key: 'timezone', remedy: 'give a `schedule` too; an interval is the same in every zone' }]
+    : [];
+}
 
 /** The job's schedule: when a ping is due, and how long a run may take. */
 export type PingSettings = {

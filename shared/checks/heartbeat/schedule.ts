@@ -62,39 +62,6 @@ const fields: readonly Field[] = [
   { name: 'day of week', from: 0, to: 7, names: dayNames, base: 0 },
 ];
 
-const part = /^(?:(\*)|([0-9a-z]+)(?:-([0-9a-z]+))?)(?:\/([0-9]+))?$/;
-
-function valuesOf(text: string, field: Field): Set<number> | string {
-  const read = (word: string): number | undefined => {
-    const named = field.names?.indexOf(word) ?? -1;
-    const value =
-      named >= 0
-        ? named + (field.base ?? 0)
-        : /^[0-9]{1,2}$/.test(word)
-          ? Number(word)
-          : Number.NaN;
-    return value >= field.from && value <= field.to ? value : undefined;
-  };
-  const values = new Set<number>();
-  for (const item of text.split(',')) {
-    const [matched, star, first = '', last, stepText] = part.exec(item) ?? [];
-    const from = star ? field.from : read(first);
-    // A step after one value counts up to the field's end, as in cron: 5/15 is 5-59/15.
-    const to = star
-      ? field.to
-      : last !== undefined
-        ? read(last)
-        : stepText !== undefined
-          ? field.to
-          : from;
-    const step = stepText === undefined ? 1 : Number(stepText);
-    if (matched === undefined || from === undefined || to === undefined || from > to || step < 1)
-      return `"${item}" is no ${field.name}; it takes ${field.from} to ${field.to}, ranges (1-5), lists (1,3) and steps (*/15)`;
-    for (let value = from; value <= to; value += step) values.add(value);
-  }
-  return values;
-}
-
 /** The expression, or one sentence that says what is wrong with it. */
 export function parseCron(expression: string): Cron | string {
   const text = expression.trim().toLowerCase();
@@ -128,19 +95,44 @@ export function parseCron(expression: string): Cron | string {
   return nextMatch(cron, 0) === undefined ? 'it never comes: there is no such day' : cron;
 }
 
+const part = /^(?:(\*)|([0-9a-z]+)(?:-([0-9a-z]+))?)(?:\/([0-9]+))?$/;
+
+function valuesOf(text: string, field: Field): Set<number> | string {
+  const read = (word: string): number | undefined => {
+    const named = field.names?.indexOf(word) ?? -1;
+    const value =
+      named >= 0
+        ? named + (field.base ?? 0)
+        : /^[0-9]{1,2}$/.test(word)
+          ? Number(word)
+          : Number.NaN;
+    return value >= field.from && value <= field.to ? value : undefined;
+  };
+  const values = new Set<number>();
+  for (const item of text.split(',')) {
+    const [matched, star, first = '', last, stepText] = part.exec(item) ?? [];
+    const from = star ? field.from : read(first);
+    // A step after one value counts up to the field's end, as in cron: 5/15 is 5-59/15.
+    const to = star
+      ? field.to
+      : last !== undefined
+        ? read(last)
+        : stepText !== undefined
+          ? field.to
+          : from;
+    const step = stepText === undefined ? 1 : Number(stepText);
+    if (matched === undefined || from === undefined || to === undefined || from > to || step < 1)
+      return `"${item}" is no ${field.name}; it takes ${field.from} to ${field.to}, ranges (1-5), lists (1,3) and steps (*/15)`;
+    for (let value = from; value <= to; value += step) values.add(value);
+  }
+  return values;
+}
+
 const dayMs = 86_400_000;
 /**
  * Longer than any schedule takes to come again: 29 February on one weekday across the year 2100.
  */
 const farthestDays = 366 * 41;
-
-function dayMatches(cron: Cron, day: number): boolean {
-  const date = new Date(day * dayMs);
-  if (!cron.months.has(date.getUTCMonth() + 1)) return false;
-  const inMonth = cron.days.has(date.getUTCDate());
-  const inWeek = cron.weekdays.has(date.getUTCDay());
-  return cron.bothDays ? inMonth && inWeek : inMonth || inWeek;
-}
 
 /**
  * The first minute that matches, at or after `local`: a wall clock without a zone, in milliseconds
@@ -162,6 +154,32 @@ export function nextMatch(cron: Cron, local: number): number | undefined {
     }
   }
   return undefined;
+}
+
+function dayMatches(cron: Cron, day: number): boolean {
+  const date = new Date(day * dayMs);
+  if (!cron.months.has(date.getUTCMonth() + 1)) return false;
+  const inMonth = cron.days.has(date.getUTCDate());
+  const inWeek = cron.weekdays.has(date.getUTCDay());
+  return cron.bothDays ? inMonth && inWeek : inMonth || inWeek;
+}
+
+/** The first occurrence after `after`; undefined when none comes within four decades. */
+export function nextOccurrence(cron: Cron, zone: string, after: number): number | undefined {
+  let at = after + 1;
+  for (;;) {
+    const segment = segmentAt(at, zone);
+    if (!cron.wild && at === segment.from && segment.setBack < 0) {
+      // Skipped wall-clock times run at this instant.
+      const jumped = nextMatch(cron, at + segment.offset + segment.setBack);
+      if (jumped !== undefined && jumped < at + segment.offset) return at;
+    }
+    const repeated = !cron.wild && segment.setBack > 0 ? segment.from + segment.setBack : at;
+    const local = nextMatch(cron, Math.max(at, repeated) + segment.offset);
+    if (local === undefined) return undefined;
+    if (local - segment.offset < segment.to) return local - segment.offset;
+    at = segment.to;
+  }
 }
 
 /**
@@ -198,26 +216,19 @@ function segmentAt(at: number, zone: string): Segment {
   return { from, to: next, offset, setBack: before - offset };
 }
 
-/** The first occurrence after `after`; undefined when none comes within four decades. */
-export function nextOccurrence(cron: Cron, zone: string, after: number): number | undefined {
-  let at = after + 1;
-  for (;;) {
-    const segment = segmentAt(at, zone);
-    if (!cron.wild && at === segment.from && segment.setBack < 0) {
-      // Skipped wall-clock times run at this instant.
-      const jumped = nextMatch(cron, at + segment.offset + segment.setBack);
-      if (jumped !== undefined && jumped < at + segment.offset) return at;
-    }
-    const repeated = !cron.wild && segment.setBack > 0 ? segment.from + segment.setBack : at;
-    const local = nextMatch(cron, Math.max(at, repeated) + segment.offset);
-    if (local === undefined) return undefined;
-    if (local - segment.offset < segment.to) return local - segment.offset;
-    at = segment.to;
-  }
-}
-
 /** A host's clock is rarely further ahead: an earlier ping was not triggered by this occurrence. */
 const maxLeadMs = 30_000;
+
+/**
+ * The first occurrence that still needs a run after a ping at this instant; undefined when none
+ * comes within four decades.
+ */
+export function nextDue(cron: Cron, zone: string, ping: number): number | undefined {
+  const next = nextOccurrence(cron, zone, ping);
+  if (next === undefined || next - ping > maxLeadMs) return next;
+  return next - ping <= leadOf(cron, zone, next) ? nextOccurrence(cron, zone, next) : next;
+}
+
 /**
  * At most the last quarter of the gap before an occurrence: a late ping for the previous run comes
  * in the other three.
@@ -238,29 +249,9 @@ function leadOf(cron: Cron, zone: string, due: number): number {
   return gap / leadShare;
 }
 
-/**
- * The first occurrence that still needs a run after a ping at this instant; undefined when none
- * comes within four decades.
- */
-export function nextDue(cron: Cron, zone: string, ping: number): number | undefined {
-  const next = nextOccurrence(cron, zone, ping);
-  if (next === undefined || next - ping > maxLeadMs) return next;
-  return next - ping <= leadOf(cron, zone, next) ? nextOccurrence(cron, zone, next) : next;
-}
-
 /** Probes also run on Node 24, which has no Temporal: there, only `isTimeZone` works. */
 export function canReckonSchedules(): boolean {
   return 'Temporal' in globalThis;
-}
-
-/**
- * Temporal refuses an unknown zone, and so does the calendar of a Node without it. @throws
- * RangeError.
- */
-function zoneId(name: string): string {
-  return canReckonSchedules()
-    ? Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name).timeZoneId
-    : new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
 }
 
 /**
@@ -275,4 +266,14 @@ export function isTimeZone(name: string): boolean {
   } catch {
     return false; // Not a zone is a valid answer here, not a failure.
   }
+}
+
+/**
+ * Temporal refuses an unknown zone, and so does the calendar of a Node without it. @throws
+ * RangeError.
+ */
+function zoneId(name: string): string {
+  return canReckonSchedules()
+    ? Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name).timeZoneId
+    : new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
 }

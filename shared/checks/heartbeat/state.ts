@@ -30,16 +30,6 @@ const aliasGrammar =
 const namedGrammar =
   /^\/beat\/(pk_[A-Za-z0-9_-]{16,61})\/(.{1,3000}?)(?:\/(start|fail|log|[0-9]{1,3}))?\/?$/;
 
-/** As a monitor has it; undefined for a text that no monitor can have. */
-function externalIdIn(text: string): string | undefined {
-  try {
-    return nameFrom(decodeURIComponent(text), 'external_id');
-  } catch (error) {
-    if (error instanceof Refusal || error instanceof URIError) return undefined;
-    throw error;
-  }
-}
-
 /** A request through a proxy names the whole address, which every server must accept (RFC 9112). */
 const place = /^https?:\/\/[^/?]*/i;
 
@@ -81,6 +71,16 @@ function tokenAndEnding(
   return key === undefined || external_id === undefined
     ? undefined
     : { token: key, named: { external_id, create }, ending: endingOfNamed };
+}
+
+/** As a monitor has it; undefined for a text that no monitor can have. */
+function externalIdIn(text: string): string | undefined {
+  try {
+    return nameFrom(decodeURIComponent(text), 'external_id');
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof URIError) return undefined;
+    throw error;
+  }
 }
 
 /** One ping, as far as lateness is concerned. */
@@ -145,37 +145,6 @@ export const noPings: PingState = {
  */
 const maxRuns = 16;
 
-function maxOf(open: readonly Run[], good: Mark | null): readonly Run[] {
-  if (open.length <= maxRuns) return open;
-  return good === null ? [...open.slice(0, 1), ...open.slice(1 - maxRuns)] : open.slice(-maxRuns);
-}
-
-/**
- * Two ping receivers may time the start and the end of one named run by clocks that differ a
- * little: an end that is this little before its start still ends it. Runs without a name are
- * distinguished by their times only.
- */
-const receiversDiffer = 250;
-
-function slack(rid: string | null): number {
-  return rid === null ? 0 : receiversDiffer;
-}
-
-function sameRun(rid: string | null) {
-  return (run: Run) => run.rid === rid;
-}
-
-/**
- * A run that starts again without having ended still has not ended: its limit counts from its first
- * start.
- */
-function started(state: PingState, { rid, at }: Run): PingState {
-  if (state.ended.some((run) => run.rid === rid && run.at + slack(rid) >= at)) return state;
-  if (state.open.some((run) => run.rid === rid && run.at === at)) return state;
-  const open = [...state.open, { rid, at }].toSorted((one, other) => one.at - other.at);
-  return { ...state, open: maxOf(open, state.good) };
-}
-
 /**
  * The state after one more ping, and how long the run took that it ended. A repeat changes nothing;
  * a late ping counts as of its own time.
@@ -205,13 +174,35 @@ export function foldPing(
   return { state: next, run_ms: run ? Math.max(0, ping.at - run.at) : null };
 }
 
-function latestOf(
-  good: Mark | null,
-  bad: Mark | null,
-  tie: PingState['latest'],
-): PingState['latest'] {
-  if (good && bad) return good.at === bad.at ? tie : good.at > bad.at ? 'good' : 'bad';
-  return good ? 'good' : bad ? 'bad' : null;
+/**
+ * A run that starts again without having ended still has not ended: its limit counts from its first
+ * start.
+ */
+function started(state: PingState, { rid, at }: Run): PingState {
+  if (state.ended.some((run) => run.rid === rid && run.at + slack(rid) >= at)) return state;
+  if (state.open.some((run) => run.rid === rid && run.at === at)) return state;
+  const open = [...state.open, { rid, at }].toSorted((one, other) => one.at - other.at);
+  return { ...state, open: maxOf(open, state.good) };
+}
+
+/**
+ * Two ping receivers may time the start and the end of one named run by clocks that differ a
+ * little: an end that is this little before its start still ends it. Runs without a name are
+ * distinguished by their times only.
+ */
+const receiversDiffer = 250;
+
+function slack(rid: string | null): number {
+  return rid === null ? 0 : receiversDiffer;
+}
+
+function maxOf(open: readonly Run[], good: Mark | null): readonly Run[] {
+  if (open.length <= maxRuns) return open;
+  return good === null ? [...open.slice(0, 1), ...open.slice(1 - maxRuns)] : open.slice(-maxRuns);
+}
+
+function sameRun(rid: string | null) {
+  return (run: Run) => run.rid === rid;
 }
 
 /**
@@ -231,8 +222,13 @@ export function notAfter(state: PingState, latest: number): PingState {
   return { ...state, good, bad, latest: latestOf(good, bad, state.latest), open, ended };
 }
 
-function laterOf(a: Mark | null, b: Mark | null): Mark | null {
-  return a !== null && (b === null || a.at >= b.at) ? a : b;
+function latestOf(
+  good: Mark | null,
+  bad: Mark | null,
+  tie: PingState['latest'],
+): PingState['latest'] {
+  if (good && bad) return good.at === bad.at ? tie : good.at > bad.at ? 'good' : 'bad';
+  return good ? 'good' : bad ? 'bad' : null;
 }
 
 /**
@@ -272,6 +268,10 @@ export function mergePings(known: PingState, seen: PingState): PingState {
   return [...known.open, ...seen.open].reduce<PingState>(started, base);
 }
 
+function laterOf(a: Mark | null, b: Mark | null): Mark | null {
+  return a !== null && (b === null || a.at >= b.at) ? a : b;
+}
+
 /**
  * The state under the monitor's present settings. A change of them, or the end of a pause, restarts
  * the job's time: silence that was allowed does not count against it.
@@ -304,23 +304,6 @@ export type Judgement =
    */
   | { readonly is: 'failing'; readonly since: number; readonly cause: Cause };
 
-function graceAfter(terms: PingSettings, due: number | undefined): number {
-  return due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;
-}
-
-/**
- * The instant by which a ping must come when monitoring of the job begins at `from`. A schedule
- * that never comes again has no deadline.
- */
-function deadlineFrom(terms: PingSettings, from: number): number {
-  return graceAfter(
-    terms,
-    terms.schedule
-      ? nextOccurrence(terms.schedule.cron, terms.schedule.zone, from)
-      : from + terms.interval_ms,
-  );
-}
-
 /**
  * The instant by which the ping after the one at `ping` must come. A ping shortly before its
  * scheduled time counts for it.
@@ -334,12 +317,8 @@ export function deadlineAfter(terms: PingSettings, ping: number): number {
   );
 }
 
-/**
- * A ping from before monitoring restarted still counts for its occurrence: the deadline is the
- * later of the two.
- */
-function deadlineOf(terms: PingSettings, { at }: Pick<Mark, 'at'>, from: number | null): number {
-  return Math.max(deadlineAfter(terms, at), from === null ? 0 : deadlineFrom(terms, from));
+function graceAfter(terms: PingSettings, due: number | undefined): number {
+  return due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;
 }
 
 /**
@@ -358,20 +337,6 @@ export function badPingCause(bad: Pick<Mark, 'at' | 'exit_code'>): Cause {
   return bad.exit_code === null
     ? { class: 'heartbeat_failed', params: { deadline: bad.at } }
     : { class: 'heartbeat_exit_code', params: { deadline: bad.at, exit_code: bad.exit_code } };
-}
-
-/** The earliest expiry of a run that started and did not end. A later good ping cancels it. */
-function lapseOf(state: PingState, max_run_ms: number): number | undefined {
-  const after = Math.max(state.good?.at ?? 0, state.from ?? 0);
-  return state.open.map(({ at }) => at + max_run_ms).find((lapse) => lapse > after);
-}
-
-/**
- * The ping from which the deadline counts: the newest good one, and before any the first start,
- * which catches a job that never ends.
- */
-function countedFrom(state: PingState): Pick<Mark, 'at'> | undefined {
-  return state.good ?? state.open[0];
 }
 
 export function judgePings(state: PingState, terms: PingSettings, now: number): Judgement {
@@ -410,6 +375,41 @@ export function judgePings(state: PingState, terms: PingSettings, now: number): 
     };
   }
   return last ? { is: 'good', until } : { is: 'pending' };
+}
+
+/** The earliest expiry of a run that started and did not end. A later good ping cancels it. */
+function lapseOf(state: PingState, max_run_ms: number): number | undefined {
+  const after = Math.max(state.good?.at ?? 0, state.from ?? 0);
+  return state.open.map(({ at }) => at + max_run_ms).find((lapse) => lapse > after);
+}
+
+/**
+ * The ping from which the deadline counts: the newest good one, and before any the first start,
+ * which catches a job that never ends.
+ */
+function countedFrom(state: PingState): Pick<Mark, 'at'> | undefined {
+  return state.good ?? state.open[0];
+}
+
+/**
+ * A ping from before monitoring restarted still counts for its occurrence: the deadline is the
+ * later of the two.
+ */
+function deadlineOf(terms: PingSettings, { at }: Pick<Mark, 'at'>, from: number | null): number {
+  return Math.max(deadlineAfter(terms, at), from === null ? 0 : deadlineFrom(terms, from));
+}
+
+/**
+ * The instant by which a ping must come when monitoring of the job begins at `from`. A schedule
+ * that never comes again has no deadline.
+ */
+function deadlineFrom(terms: PingSettings, from: number): number {
+  return graceAfter(
+    terms,
+    terms.schedule
+      ? nextOccurrence(terms.schedule.cron, terms.schedule.zone, from)
+      : from + terms.interval_ms,
+  );
 }
 
 /**

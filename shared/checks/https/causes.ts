@@ -1,9 +1,5 @@
 import type { CauseParams, CauseRow } from '../result.ts';
 
-function judgedPart({ truncated }: CauseParams): string {
-  return truncated === 1 ? ' in the first 1 MiB, more was not read' : '';
-}
-
 /**
  * Every cause of an https check, in the order of its layers. Texts in params come from the
  * monitor's own config or from lists of ours.
@@ -127,5 +123,9 @@ export const httpsCauses = {
     sentence: ({ path, problem, expected }) => `JSON at ${path} ${problem} ${expected}`,
   },
 } satisfies Record<string, CauseRow>;
+
+function judgedPart({ truncated }: CauseParams): string {
+  return truncated === 1 ? ' in the first 1 MiB, more was not read' : '';
+}
 
 export type HttpsCause = keyof typeof httpsCauses;

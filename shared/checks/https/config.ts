@@ -49,16 +49,6 @@ import { bodyKeys, httpsFamilies, httpsKeys, methods, reservedHeaders } from './
 const range = /^([1-5]\d\d)\s*-\s*([1-5]\d\d)$/;
 const ofClass = /^[1-5]xx$/i;
 
-function bounds(entry: string | number): readonly [number, number] | undefined {
-  const text = String(entry).trim();
-  if (/^[1-5]\d\d$/.test(text)) return [Number(text), Number(text)];
-  if (ofClass.test(text)) return [Number(text[0]) * 100, Number(text[0]) * 100 + 99];
-  const [, from, to] = range.exec(text) ?? [];
-  return from !== undefined && to !== undefined && Number(from) <= Number(to)
-    ? [Number(from), Number(to)]
-    : undefined;
-}
-
 /** The same for the document, whose readers cannot run `bounds`. */
 const told = z.union([
   z.number().meta({ minimum: 100, maximum: 599 }),
@@ -69,6 +59,16 @@ export const expectedStatusSchema = z
   .array(told.refine((entry) => bounds(entry) !== undefined))
   .min(1)
   .max(30);
+
+function bounds(entry: string | number): readonly [number, number] | undefined {
+  const text = String(entry).trim();
+  if (/^[1-5]\d\d$/.test(text)) return [Number(text), Number(text)];
+  if (ofClass.test(text)) return [Number(text[0]) * 100, Number(text[0]) * 100 + 99];
+  const [, from, to] = range.exec(text) ?? [];
+  return from !== undefined && to !== undefined && Number(from) <= Number(to)
+    ? [Number(from), Number(to)]
+    : undefined;
+}
 
 /** Which statuses are expected, and how a cause words them. */
 export type ExpectedStatus = {
@@ -148,13 +148,6 @@ const texts = z.union([text, z.array(text).min(1).max(20)]);
 const pattern = z.string().min(1).max(maxPattern);
 const patterns = z.union([pattern, z.array(pattern).min(1).max(20)]);
 
-/** Header names with what each must have. */
-function ofHeaders(value?: z.ZodString) {
-  return headerMap(20, value)
-    .refine((map) => Object.keys(map).length > 0)
-    .meta({ minProperties: 1, maxProperties: 20 });
-}
-
 const scalar = z.union([z.string().max(1_024), z.number(), z.boolean(), z.null()]);
 
 const jsonOperators = ['equals', 'contains', 'gt', 'lt', 'exists'] as const;
@@ -215,36 +208,28 @@ const schemas = {
   fail_on: someOf(httpsFailures),
 } satisfies KeySchemas<keyof typeof httpsKeys>;
 
-/**
- * Whether an assertion has a whole number that a JavaScript number cannot hold: its last digits are
- * not what the user wrote.
- */
-function losesDigits(config: Config): boolean {
-  return (Array.isArray(config.json) ? config.json : []).some((one) => {
-    const equals =
-      typeof one === 'object' && one !== null && !Array.isArray(one) ? one.equals : undefined;
-    return typeof equals === 'number' && Number.isInteger(equals) && !Number.isSafeInteger(equals);
-  });
+/** Header names with what each must have. */
+function ofHeaders(value?: z.ZodString) {
+  return headerMap(20, value)
+    .refine((map) => Object.keys(map).length > 0)
+    .meta({ minProperties: 1, maxProperties: 20 });
 }
 
-/** Patterns that cannot be used, each with what to do about it. */
-function patternFaults(config: Config): ConfigFault[] {
-  const given = [
-    ...(['body_matches', 'body_not_matches'] as const).flatMap((key) =>
-      asTexts(config[key]).map((source, index) => ({
-        key: Array.isArray(config[key]) ? `${key}[${index}]` : key,
-        source,
-      })),
-    ),
-    ...(['header_matches', 'header_not_matches'] as const).flatMap((key) =>
-      asPairs(config[key]).map(([name, source]) => ({ key: `${key}.${name}`, source })),
-    ),
-  ];
-  return given.flatMap(({ key, source }) => {
-    const remedy = patternFault(source);
-    return remedy === undefined ? [] : [{ key, remedy }];
-  });
-}
+export const httpsConfig: KindConfig = {
+  schemas,
+  faults: (config, context) => {
+    const own = keyFaults(schemas, httpsKeys, config);
+    return own.length > 0 ? own : clashes(config, context);
+  },
+  secretPaths: (config) => {
+    return [
+      ['basic_auth', 'password'],
+      ['bearer_token'],
+      ['client_certificate'],
+      ...secretHeaderPaths(config),
+    ];
+  },
+};
 
 /** Faults between keys that are each valid. */
 function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigFault[] {
@@ -307,21 +292,36 @@ function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigF
   return faults;
 }
 
-export const httpsConfig: KindConfig = {
-  schemas,
-  faults: (config, context) => {
-    const own = keyFaults(schemas, httpsKeys, config);
-    return own.length > 0 ? own : clashes(config, context);
-  },
-  secretPaths: (config) => {
-    return [
-      ['basic_auth', 'password'],
-      ['bearer_token'],
-      ['client_certificate'],
-      ...secretHeaderPaths(config),
-    ];
-  },
-};
+/** Patterns that cannot be used, each with what to do about it. */
+function patternFaults(config: Config): ConfigFault[] {
+  const given = [
+    ...(['body_matches', 'body_not_matches'] as const).flatMap((key) =>
+      asTexts(config[key]).map((source, index) => ({
+        key: Array.isArray(config[key]) ? `${key}[${index}]` : key,
+        source,
+      })),
+    ),
+    ...(['header_matches', 'header_not_matches'] as const).flatMap((key) =>
+      asPairs(config[key]).map(([name, source]) => ({ key: `${key}.${name}`, source })),
+    ),
+  ];
+  return given.flatMap(({ key, source }) => {
+    const remedy = patternFault(source);
+    return remedy === undefined ? [] : [{ key, remedy }];
+  });
+}
+
+/**
+ * Whether an assertion has a whole number that a JavaScript number cannot hold: its last digits are
+ * not what the user wrote.
+ */
+function losesDigits(config: Config): boolean {
+  return (Array.isArray(config.json) ? config.json : []).some((one) => {
+    const equals =
+      typeof one === 'object' && one !== null && !Array.isArray(one) ? one.equals : undefined;
+    return typeof equals === 'number' && Number.isInteger(equals) && !Number.isSafeInteger(equals);
+  });
+}
 
 export type JsonAssertion = {
   readonly path: JsonPath;
@@ -365,42 +365,16 @@ export type HttpsSettings = ConnectionSettings & {
   readonly secrets: readonly string[];
 };
 
-function asList(json: Json | undefined): readonly Json[] {
-  return Array.isArray(json) ? json : json === undefined || json === null ? [] : [json];
-}
-
 function asTexts(json: Json | undefined): string[] {
   return asList(json).filter((one) => typeof one === 'string');
 }
 
+function asList(json: Json | undefined): readonly Json[] {
+  return Array.isArray(json) ? json : json === undefined || json === null ? [] : [json];
+}
+
 /** The expected status by default; setting it explicitly changes nothing. */
 const usual = '2xx';
-
-function assertions(json: Json | undefined): JsonAssertion[] {
-  return asList(json).flatMap((one) => {
-    if (typeof one !== 'object' || one === null || Array.isArray(one)) return [];
-    const entry: { readonly [key: string]: Json } = Object.fromEntries(Object.entries(one));
-    const words = asText(entry.path) ?? '$';
-    const path = parseJsonPath(words);
-    if (!path) return [];
-    const exists = typeof entry.exists === 'boolean' ? entry.exists : undefined;
-    return [
-      {
-        path,
-        words,
-        equals: entry.equals,
-        contains: asText(entry.contains),
-        gt: asNumber(entry.gt),
-        lt: asNumber(entry.lt),
-        exists,
-      },
-    ];
-  });
-}
-
-function base64(text: string): string {
-  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
-}
 
 /** Reads a config that `httpsConfig.faults` accepted, with its secrets in plain form. */
 export function httpsSettings(config: Config): HttpsSettings {
@@ -450,6 +424,32 @@ export function httpsSettings(config: Config): HttpsSettings {
       ...secretHeaderValues(config),
     ].filter((secret) => secret.length >= 4),
   };
+}
+
+function base64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+}
+
+function assertions(json: Json | undefined): JsonAssertion[] {
+  return asList(json).flatMap((one) => {
+    if (typeof one !== 'object' || one === null || Array.isArray(one)) return [];
+    const entry: { readonly [key: string]: Json } = Object.fromEntries(Object.entries(one));
+    const words = asText(entry.path) ?? '$';
+    const path = parseJsonPath(words);
+    if (!path) return [];
+    const exists = typeof entry.exists === 'boolean' ? entry.exists : undefined;
+    return [
+      {
+        path,
+        words,
+        equals: entry.equals,
+        contains: asText(entry.contains),
+        gt: asNumber(entry.gt),
+        lt: asNumber(entry.lt),
+        exists,
+      },
+    ];
+  });
 }
 
 const example = 'such as https://example.com/health';

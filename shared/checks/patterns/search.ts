@@ -208,12 +208,12 @@ class Ways {
   }
 }
 
-function isWord(point: number | undefined): boolean {
-  return point !== undefined && has(wordCharacters, point);
-}
-
 function beforeOf(point: number | undefined): Before {
   return point === 10 ? 'line_feed' : isWord(point) ? 'word' : 'other';
+}
+
+function isWord(point: number | undefined): boolean {
+  return point !== undefined && has(wordCharacters, point);
 }
 
 function isAt(place: Place, before: Before, point: number | undefined): boolean {

@@ -3,11 +3,11 @@ export type CodePoints = readonly number[];
 
 export const lastCodePoint = 0x10_ffff;
 
+export const digits: CodePoints = [code('0'), code('9')];
+
 function code(character: string): number {
   return character.codePointAt(0) ?? 0;
 }
-
-export const digits: CodePoints = [code('0'), code('9')];
 export const wordCharacters: CodePoints = [
   ...digits,
   ...[code('A'), code('Z')],

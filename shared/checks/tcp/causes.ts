@@ -13,14 +13,6 @@ const names: Readonly<Record<string, string>> = {
   ldap: 'LDAP',
 };
 
-function nameOf(protocol: string | number | undefined): string {
-  return names[String(protocol)] ?? '';
-}
-
-function bracketed(code: string | number | undefined): string {
-  return code === undefined ? '' : ` (${code})`;
-}
-
 /**
  * Every cause of a tcp check beyond those of a connection. Params hold numbers, and texts of the
  * monitor's own config or of lists of ours.
@@ -50,5 +42,13 @@ export const tcpCauses = {
       `Answer does not contain "${text}"${truncated === 1 ? ' in the first 64 KiB, more was not read' : ''}`,
   },
 } satisfies Record<string, CauseRow>;
+
+function nameOf(protocol: string | number | undefined): string {
+  return names[String(protocol)] ?? '';
+}
+
+function bracketed(code: string | number | undefined): string {
+  return code === undefined ? '' : ` (${code})`;
+}
 
 export type TcpCause = keyof typeof tcpCauses;

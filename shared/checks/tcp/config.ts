@@ -42,6 +42,16 @@ const schemas = {
   server_name: serverNameSchema,
 } satisfies KeySchemas<keyof typeof tcpKeys>;
 
+export const tcpConfig: KindConfig = {
+  schemas,
+  faults: (config, context) => {
+    const own = keyFaults(schemas, tcpKeys, config);
+    return own.length > 0 ? own : clashes(config, context);
+  },
+  // It may log in.
+  secretPaths: () => [['send']],
+};
+
 /** Faults between keys that are each valid. */
 function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigFault[] {
   const faults: ConfigFault[] = payloadFaults(config);
@@ -57,16 +67,6 @@ function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigF
       if (given(config, key)) say(key, 'set `tls` too; without it there is no certificate');
   return [...faults, ...limitFaults(config, interval_s)];
 }
-
-export const tcpConfig: KindConfig = {
-  schemas,
-  faults: (config, context) => {
-    const own = keyFaults(schemas, tcpKeys, config);
-    return own.length > 0 ? own : clashes(config, context);
-  },
-  // It may log in.
-  secretPaths: () => [['send']],
-};
 
 /** A config of a tcp check as the check uses it. */
 export type TcpSettings = ConnectionSettings & {

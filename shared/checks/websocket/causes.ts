@@ -16,13 +16,6 @@ const closeWords: Readonly<Record<string, string>> = {
   1014: 'bad gateway',
 };
 
-function closeText(code: string | number | undefined): string {
-  // What the library says where the close has no code.
-  if (code === undefined || code === 1005) return '';
-  const words = closeWords[String(code)];
-  return ` (code ${code}${words === undefined ? '' : `, ${words}`})`;
-}
-
 /**
  * Every cause of a websocket check beyond those of a connection and of an HTTP response. Params hold
  * numbers, and texts of the monitor's own config or of lists of ours.
@@ -65,5 +58,12 @@ export const websocketCauses = {
       `No message contains "${text}"${truncated === 1 ? ' in the first 1 MiB, more was not read' : ''}`,
   },
 } satisfies Record<string, CauseRow>;
+
+function closeText(code: string | number | undefined): string {
+  // What the library says where the close has no code.
+  if (code === undefined || code === 1005) return '';
+  const words = closeWords[String(code)];
+  return ` (code ${code}${words === undefined ? '' : `, ${words}`})`;
+}
 
 export type WebsocketCause = keyof typeof websocketCauses;

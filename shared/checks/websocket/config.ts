@@ -57,6 +57,16 @@ const schemas = {
   secret_headers: z.array(headerName).max(50),
 } satisfies KeySchemas<keyof typeof websocketKeys>;
 
+export const websocketConfig: KindConfig = {
+  schemas,
+  faults: (config, context) => {
+    const own = keyFaults(schemas, websocketKeys, config);
+    return own.length > 0 ? own : clashes(config, context);
+  },
+  // It may log in.
+  secretPaths: (config) => [['send'], ...secretHeaderPaths(config)],
+};
+
 /** Faults between keys that are each valid. */
 function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigFault[] {
   const faults = [...payloadFaults(config), ...headerFaults(config)];
@@ -74,16 +84,6 @@ function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigF
   return [...faults, ...limitFaults(config, interval_s)];
 }
 
-export const websocketConfig: KindConfig = {
-  schemas,
-  faults: (config, context) => {
-    const own = keyFaults(schemas, websocketKeys, config);
-    return own.length > 0 ? own : clashes(config, context);
-  },
-  // It may log in.
-  secretPaths: (config) => [['send'], ...secretHeaderPaths(config)],
-};
-
 /** A config of a websocket check as the check uses it. */
 export type WebsocketSettings = ConnectionSettings & {
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -96,21 +96,6 @@ export type WebsocketSettings = ConnectionSettings & {
   /** Texts that evidence must never contain, whoever echoes them. */
   readonly secrets: readonly string[];
 };
-
-/** A server may say a token of a JSON message alone. */
-function textsInJson(text: string): readonly string[] {
-  const texts: string[] = [];
-  try {
-    JSON.parse(text, (_key, value: unknown) => {
-      if (typeof value === 'string') texts.push(value);
-      return value;
-    });
-  } catch (error) {
-    if (error instanceof SyntaxError) return [];
-    throw error;
-  }
-  return texts;
-}
 
 const leastSecret = 4;
 
@@ -131,6 +116,21 @@ export function websocketSettings(config: Config): WebsocketSettings {
     expect_words: asText(config.expect) ?? '',
     secrets: [...secretWordsIn(send), ...secrets],
   };
+}
+
+/** A server may say a token of a JSON message alone. */
+function textsInJson(text: string): readonly string[] {
+  const texts: string[] = [];
+  try {
+    JSON.parse(text, (_key, value: unknown) => {
+      if (typeof value === 'string') texts.push(value);
+      return value;
+    });
+  } catch (error) {
+    if (error instanceof SyntaxError) return [];
+    throw error;
+  }
+  return texts;
 }
 
 /** The address of a websocket check, if its target can be checked. */

@@ -26,13 +26,6 @@ type Annotation = {
   readonly read: (text: string) => Reading | undefined;
 };
 
-function words(text: string): readonly string[] {
-  return text
-    .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
-}
-
 const annotations: Readonly<Record<string, Annotation>> = {
   ignore: {
     allowed: 'true or false',
@@ -95,6 +88,13 @@ const annotations: Readonly<Record<string, Annotation>> = {
         : undefined,
   },
 };
+
+function words(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+}
 
 export const annotationNames: readonly string[] = Object.keys(annotations);
 

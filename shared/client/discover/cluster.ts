@@ -152,37 +152,6 @@ function entryOf(config: unknown, list: string, name: unknown, file: string): un
   );
 }
 
-/** A GET; the answer of any status. @throws ClusterFault when there is none. */
-function open(cluster: Cluster, path: string, signal: AbortSignal): Promise<IncomingMessage> {
-  const { token, ca, cert, key } = cluster.credentials();
-  const { server, serverName } = cluster;
-  const address = `${server.href.replace(/\/$/, '')}${path}`;
-  const options = {
-    headers: {
-      accept: 'application/json',
-      'user-agent': 'antipode-discover',
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    },
-    signal,
-    agent: false,
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-    ...(serverName !== undefined && { servername: serverName }),
-  };
-  const { request: send } = server.protocol === 'http:' ? http : https;
-  return new Promise((resolve, reject) => {
-    const request = send(address, options);
-    request.on('response', resolve);
-    request.on('error', (error) => reject(notReached(cluster, error)));
-    request.end();
-  });
-}
-
-function notReached({ server }: Cluster, error: unknown): ClusterFault {
-  return new ClusterFault(0, `${server.origin} cannot be reached (${whyNotReached(error)})`);
-}
-
 const maxListBytes = 256 * 1024 * 1024;
 const listTimeoutMs = 60_000;
 
@@ -212,6 +181,37 @@ export async function getJson(
   if (!isRecord(body))
     throw new ClusterFault(0, `${cluster.server.origin} answers with something that is not JSON`);
   return body;
+}
+
+function notReached({ server }: Cluster, error: unknown): ClusterFault {
+  return new ClusterFault(0, `${server.origin} cannot be reached (${whyNotReached(error)})`);
+}
+
+/** A GET; the answer of any status. @throws ClusterFault when there is none. */
+function open(cluster: Cluster, path: string, signal: AbortSignal): Promise<IncomingMessage> {
+  const { token, ca, cert, key } = cluster.credentials();
+  const { server, serverName } = cluster;
+  const address = `${server.href.replace(/\/$/, '')}${path}`;
+  const options = {
+    headers: {
+      accept: 'application/json',
+      'user-agent': 'antipode-discover',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    signal,
+    agent: false,
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(serverName !== undefined && { servername: serverName }),
+  };
+  const { request: send } = server.protocol === 'http:' ? http : https;
+  return new Promise((resolve, reject) => {
+    const request = send(address, options);
+    request.on('response', resolve);
+    request.on('error', (error) => reject(notReached(cluster, error)));
+    request.end();
+  });
 }
 
 function jsonIn(text: string): unknown {

@@ -65,16 +65,6 @@ function ownAnnotations(annotations: unknown): Readonly<Record<string, string>> 
   );
 }
 
-function listAt(object: unknown, key: string): readonly unknown[] {
-  const list = memberOf(object, key);
-  return Array.isArray(list) ? list : [];
-}
-
-function textAt(object: unknown, key: string): string {
-  const text = memberOf(object, key);
-  return typeof text === 'string' ? text : '';
-}
-
 function sitesOfIngress(spec: unknown): readonly Site[] {
   const certificates = listAt(spec, 'tls').map((entry) => listAt(entry, 'hosts').map(String));
   return listAt(spec, 'rules').map((rule) => {
@@ -91,6 +81,16 @@ function sitesOfIngress(spec: unknown): readonly Site[] {
       ),
     };
   });
+}
+
+function listAt(object: unknown, key: string): readonly unknown[] {
+  const list = memberOf(object, key);
+  return Array.isArray(list) ? list : [];
+}
+
+function textAt(object: unknown, key: string): string {
+  const text = memberOf(object, key);
+  return typeof text === 'string' ? text : '';
 }
 
 /** Controllers read such a path as an expression: literal up to its first metacharacter. */

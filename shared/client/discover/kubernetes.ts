@@ -87,40 +87,6 @@ function optionsOf({ words, typed }: Line, world: CommandContext): Options {
   };
 }
 
-function sourceName({ kind, namespace }: Source): string {
-  return `${pluralOf(kind)}${namespace === undefined ? '' : ` of ${namespace}`}`;
-}
-
-function obstacleSentence(source: Source, { status, message }: ClusterFault): string {
-  if (status === 404) return `the cluster has no ${pluralOf(source.kind)}; going on without them`;
-  if (status === 403)
-    return `${sourceName(source)} may not be read; going on without them, and nothing is deleted meanwhile. Grant get, list and watch, or leave them out by --resource (${message})`;
-  return `${sourceName(source)}: ${message}`;
-}
-
-function keptOf(source: Source): Kept {
-  return { source, state: 'waiting', objects: new Map() };
-}
-
-function draftIn(fileName: string, all: readonly Kept[]): Draft {
-  return draftOf(
-    fileName,
-    all.flatMap(({ objects }) => [...objects.values()]),
-  );
-}
-
-function isReadable(all: readonly Kept[]): boolean {
-  return all.some(({ state }) => state === 'ready');
-}
-
-function isWhole(all: readonly Kept[]): boolean {
-  return all.every(({ state }) => state === 'ready' || state === 'absent');
-}
-
-function say(world: CommandContext, sentence: string): void {
-  world.err(`antipode: ${printable(sentence)}\n`);
-}
-
 async function once(
   { sources, fileName, isDryRun, prunesAll }: Options,
   cluster: Cluster,
@@ -156,6 +122,40 @@ async function once(
   for (const note of notes) say(world, note);
   world.out(`${fileName}: ${summary ?? 'nothing to do.'}\n`);
   return notes.length > 0 ? exits.refused : exits.done;
+}
+
+function keptOf(source: Source): Kept {
+  return { source, state: 'waiting', objects: new Map() };
+}
+
+function say(world: CommandContext, sentence: string): void {
+  world.err(`antipode: ${printable(sentence)}\n`);
+}
+
+function obstacleSentence(source: Source, { status, message }: ClusterFault): string {
+  if (status === 404) return `the cluster has no ${pluralOf(source.kind)}; going on without them`;
+  if (status === 403)
+    return `${sourceName(source)} may not be read; going on without them, and nothing is deleted meanwhile. Grant get, list and watch, or leave them out by --resource (${message})`;
+  return `${sourceName(source)}: ${message}`;
+}
+
+function sourceName({ kind, namespace }: Source): string {
+  return `${pluralOf(kind)}${namespace === undefined ? '' : ` of ${namespace}`}`;
+}
+
+function isReadable(all: readonly Kept[]): boolean {
+  return all.some(({ state }) => state === 'ready');
+}
+
+function draftIn(fileName: string, all: readonly Kept[]): Draft {
+  return draftOf(
+    fileName,
+    all.flatMap(({ objects }) => [...objects.values()]),
+  );
+}
+
+function isWhole(all: readonly Kept[]): boolean {
+  return all.every(({ state }) => state === 'ready' || state === 'absent');
 }
 
 export type Timings = Pauses & {

@@ -33,19 +33,6 @@ export function pluralOf(kind: ExposedKind): string {
   return resources[kind].plural;
 }
 
-function pathOf(
-  { kind, namespace, selector }: Source,
-  query: Readonly<Record<string, string>>,
-): string {
-  const { path, plural } = resources[kind];
-  const within = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
-  const search = new URLSearchParams({
-    ...query,
-    ...(selector !== undefined && { labelSelector: selector }),
-  });
-  return `${path}${within}/${plural}?${search}`;
-}
-
 const pageSize = '250';
 
 /**
@@ -91,6 +78,19 @@ export async function listInto(kept: Kept, cluster: Cluster, signal: AbortSignal
     kept.state = 'ready';
     return version;
   }
+}
+
+function pathOf(
+  { kind, namespace, selector }: Source,
+  query: Readonly<Record<string, string>>,
+): string {
+  const { path, plural } = resources[kind];
+  const within = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  const search = new URLSearchParams({
+    ...query,
+    ...(selector !== undefined && { labelSelector: selector }),
+  });
+  return `${path}${within}/${plural}?${search}`;
 }
 
 /** Whether it changes anything of what we keep; an object of its name is the same object. */

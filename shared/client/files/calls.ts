@@ -5,13 +5,6 @@ import type { Raw } from './expand.ts';
 
 /** What is sent to plan and to apply a file. */
 
-function objectsIn(body: unknown): readonly PlannedObject[] {
-  const parsed = planFile.response?.parse(body, []);
-  if (!parsed?.ok)
-    throw new UsageFault('The service answers in a form of another version of this client.');
-  return parsed.value.objects;
-}
-
 export type Objects = Partial<Record<FileKind, Readonly<Record<string, Raw>>>>;
 
 export async function send(
@@ -23,6 +16,13 @@ export async function send(
   return objectsIn(
     (await client.call({ method: 'POST', path: `/api/v1/files/${name}/${verb}`, body })).body,
   );
+}
+
+function objectsIn(body: unknown): readonly PlannedObject[] {
+  const parsed = planFile.response?.parse(body, []);
+  if (!parsed?.ok)
+    throw new UsageFault('The service answers in a form of another version of this client.');
+  return parsed.value.objects;
 }
 
 export function isRefused(objects: readonly PlannedObject[]): boolean {

@@ -32,11 +32,6 @@ export type Configuration = {
 
 const topLevel = ['name', 'defaults', ...fileKinds];
 
-/** Parts that are nothing by themselves, for anchors. */
-function isAside(key: string): boolean {
-  return key.startsWith('x-');
-}
-
 export type NamedText = { readonly file: string; readonly text: string };
 
 /** Reads all of them, and finds every fault of all. Without `outside` variables stay as they are. */
@@ -143,6 +138,11 @@ export function readConfiguration(
   };
 }
 
+/** Parts that are nothing by themselves, for anchors. */
+function isAside(key: string): boolean {
+  return key.startsWith('x-');
+}
+
 function byPlace(a: FileFault, b: FileFault): number {
   return a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1;
 }
@@ -156,12 +156,6 @@ function recordAt(root: Raw, key: string, note: Note): Raw {
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what to write.
 const openSecret = 'a secret stands in no file: give it as ${NAME} or file:PATH.';
-
-/** As of the API, which marks faults of values so. */
-function sentence(message: string): string {
-  const text = message.replace(/^Value error, /, '');
-  return /[.?!]$/.test(text) ? text : `${text}.`;
-}
 
 type Judged = {
   /** Before variables were filled in. */
@@ -211,6 +205,12 @@ function judge(
     )
       fault([...path, 'config', one], `give one of ${choices.join(', ')}.`);
   }
+}
+
+/** As of the API, which marks faults of values so. */
+function sentence(message: string): string {
+  const text = message.replace(/^Value error, /, '');
+  return /[.?!]$/.test(text) ? text : `${text}.`;
 }
 
 /** Where an object has secrets, as far as names tell; the service knows more, and encrypts it. */

@@ -86,11 +86,6 @@ export type Outside = {
   readonly readText: (path: string) => string;
 };
 
-/** Elsewhere `file:` is a text like others. */
-function mayBeSecret(part: string | number): boolean {
-  return part === 'config' || part === 'password';
-}
-
 const variable = /\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** `${NAME}` is the variable, `$${NAME}` the text; `file:PATH` is the content of that file. */
@@ -124,6 +119,11 @@ export function fillIn(
     if (found === undefined) note(path, `the variable ${name} is not set.`);
     return found ?? '';
   });
+}
+
+/** Elsewhere `file:` is a text like others. */
+function mayBeSecret(part: string | number): boolean {
+  return part === 'config' || part === 'password';
 }
 
 /** The other way round: `${NAME}` is a text, and stays one when the file is read again. */

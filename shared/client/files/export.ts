@@ -131,25 +131,6 @@ type About = {
   readonly notes: string[];
 };
 
-/** Only fields that do not have this value. */
-function unless(row: Raw, defaults: Raw): Raw {
-  return Object.fromEntries(
-    Object.entries(defaults).flatMap(([field, usual]) => {
-      const value = row[field] ?? null;
-      return JSON.stringify(value) === JSON.stringify(usual) ? [] : [[field, value]];
-    }),
-  );
-}
-
-function listed(ids: unknown, field: string, { key, referTo }: About): Raw {
-  const keys = Array.isArray(ids) ? ids.flatMap((id) => referTo(id, key)) : [];
-  return keys.length === 0 ? {} : { [field]: keys };
-}
-
-function externalId({ external_id }: Raw, { key, name }: About): Raw {
-  return typeof external_id !== 'string' || external_id === `${name}/${key}` ? {} : { external_id };
-}
-
 const fieldsOf: Readonly<Record<FileKind, (row: Raw, about: About) => Raw>> = {
   groups: (row, about) => ({
     ...unless(row, { name: about.key, description: null }),
@@ -201,6 +182,25 @@ const fieldsOf: Readonly<Record<FileKind, (row: Raw, about: About) => Raw>> = {
     };
   },
 };
+
+/** Only fields that do not have this value. */
+function unless(row: Raw, defaults: Raw): Raw {
+  return Object.fromEntries(
+    Object.entries(defaults).flatMap(([field, usual]) => {
+      const value = row[field] ?? null;
+      return JSON.stringify(value) === JSON.stringify(usual) ? [] : [[field, value]];
+    }),
+  );
+}
+
+function externalId({ external_id }: Raw, { key, name }: About): Raw {
+  return typeof external_id !== 'string' || external_id === `${name}/${key}` ? {} : { external_id };
+}
+
+function listed(ids: unknown, field: string, { key, referTo }: About): Raw {
+  const keys = Array.isArray(ids) ? ids.flatMap((id) => referTo(id, key)) : [];
+  return keys.length === 0 ? {} : { [field]: keys };
+}
 
 function rowsOf({ monitors, groups }: Raw, { key, referTo }: About): Raw {
   const all = [

@@ -99,10 +99,6 @@ function writeNew(path: string, text: string, flag: string): void {
   }
 }
 
-function today(world: CommandContext): string {
-  return new Date(world.now()).toISOString().slice(0, 10);
-}
-
 async function read(
   source: Source,
   options: ImportOptions,
@@ -128,6 +124,10 @@ async function read(
     documents.push(document.value);
   }
   return convert(source, documents, today(world));
+}
+
+function today(world: CommandContext): string {
+  return new Date(world.now()).toISOString().slice(0, 10);
 }
 
 function documentIn(

@@ -11,10 +11,6 @@ const signs = {
   refused: ['!', 'red'],
 } as const;
 
-function isSigned(result: string): result is keyof typeof signs {
-  return Object.hasOwn(signs, result);
-}
-
 /** @param placeOf where the file has it, `antipode.yaml:12:3`. */
 export function planText(
   objects: readonly PlannedObject[],
@@ -38,6 +34,10 @@ export function planText(
     ];
   });
   return `${[...lines, ...(lines.length > 0 ? [''] : []), summaryOf(objects)].join('\n')}\n`;
+}
+
+function isSigned(result: string): result is keyof typeof signs {
+  return Object.hasOwn(signs, result);
 }
 
 const words: Readonly<Record<FileKind, string>> = {

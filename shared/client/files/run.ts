@@ -44,6 +44,22 @@ const ofAll = everywhere.filter(({ name }) =>
   ['json', 'yes', 'no-color', 'help', 'version'].includes(name),
 );
 
+const validate: FileCommand = {
+  words: ['validate'],
+  summary: 'Check a configuration file, without a service',
+  flags: [flags.file, ...ofAll],
+  run: async (line, world) => {
+    const options = optionsOf(validate, line, world);
+    const read = readFiles(options.files, world, false);
+    if (read === undefined) return exits.refused;
+    const count = fileKinds.reduce((sum, kind) => sum + Object.keys(read.objects[kind]).length, 0);
+    world.out(
+      `${printable(read.name)}: ${count === 1 ? '1 object' : `${count} objects`}, no faults\n`,
+    );
+    return exits.done;
+  },
+};
+
 type Options = {
   readonly files: readonly string[];
   readonly prune: boolean;
@@ -81,12 +97,6 @@ function optionsOf(
   };
 }
 
-function faultLine({ file, line, column, path, message }: FileFault): string {
-  return printable(
-    `${file}:${line}:${column}: ${path.length === 0 ? '' : `${path.join('.')}: `}${message}`,
-  );
-}
-
 /** Undefined when it has faults, which are reported then. */
 function readFiles(
   files: readonly string[],
@@ -109,21 +119,11 @@ function readFiles(
   return undefined;
 }
 
-const validate: FileCommand = {
-  words: ['validate'],
-  summary: 'Check a configuration file, without a service',
-  flags: [flags.file, ...ofAll],
-  run: async (line, world) => {
-    const options = optionsOf(validate, line, world);
-    const read = readFiles(options.files, world, false);
-    if (read === undefined) return exits.refused;
-    const count = fileKinds.reduce((sum, kind) => sum + Object.keys(read.objects[kind]).length, 0);
-    world.out(
-      `${printable(read.name)}: ${count === 1 ? '1 object' : `${count} objects`}, no faults\n`,
-    );
-    return exits.done;
-  },
-};
+function faultLine({ file, line, column, path, message }: FileFault): string {
+  return printable(
+    `${file}:${line}:${column}: ${path.length === 0 ? '' : `${path.join('.')}: `}${message}`,
+  );
+}
 
 /** Its exit codes are its own: 0 nothing to do, 1 a fault, 2 changes. */
 const plan: FileCommand = {
@@ -215,15 +215,6 @@ const apply: FileCommand = {
   },
 };
 
-async function itemsOf(client: HttpClient, path: string): Promise<readonly Raw[]> {
-  const items = memberOf(
-    (await client.callAllPages({ method: 'GET', path: `/api/v1/${path}`, query: { limit: '200' } }))
-      .body,
-    'items',
-  );
-  return Array.isArray(items) ? items.filter(isRecord) : [];
-}
-
 const exporting: FileCommand = {
   words: ['export'],
   summary: 'Print everything that there is as a configuration file',
@@ -268,6 +259,15 @@ const exporting: FileCommand = {
     return exits.done;
   },
 };
+
+async function itemsOf(client: HttpClient, path: string): Promise<readonly Raw[]> {
+  const items = memberOf(
+    (await client.callAllPages({ method: 'GET', path: `/api/v1/${path}`, query: { limit: '200' } }))
+      .body,
+    'items',
+  );
+  return Array.isArray(items) ? items.filter(isRecord) : [];
+}
 
 const importing: FileCommand = {
   words: ['import'],

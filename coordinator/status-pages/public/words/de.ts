@@ -1,13 +1,5 @@
 import type { Words } from './types.ts';
 
-function days(count: number): string {
-  return count === 1 ? '1 Tag' : `${count} Tage`;
-}
-
-function onDays(count: number): string {
-  return count === 1 ? '1 Tag' : `${count} Tagen`;
-}
-
 export const german: Words = {
   itself: 'Deutsch',
   down: (names, count, of) =>
@@ -171,3 +163,11 @@ export const german: Words = {
   },
   badge: { status: 'Status', uptime: 'Verfügbarkeit', response: 'Antwortzeit' },
 };
+
+function onDays(count: number): string {
+  return count === 1 ? '1 Tag' : `${count} Tagen`;
+}
+
+function days(count: number): string {
+  return count === 1 ? '1 Tag' : `${count} Tage`;
+}

@@ -1,9 +1,5 @@
 import type { Words } from './types.ts';
 
-function days(count: number): string {
-  return count === 1 ? '1 day' : `${count} days`;
-}
-
 export const english: Words = {
   itself: 'English',
   down: (names, count, of) =>
@@ -157,3 +153,7 @@ export const english: Words = {
   },
   badge: { status: 'status', uptime: 'uptime', response: 'response' },
 };
+
+function days(count: number): string {
+  return count === 1 ? '1 day' : `${count} days`;
+}

@@ -1,9 +1,5 @@
 import type { Words } from './types.ts';
 
-function days(count: number): string {
-  return count === 1 ? '1 día' : `${count} días`;
-}
-
 export const spanish: Words = {
   itself: 'Español',
   down: (names, count, of) =>
@@ -167,3 +163,7 @@ export const spanish: Words = {
   },
   badge: { status: 'estado', uptime: 'disponibilidad', response: 'respuesta' },
 };
+
+function days(count: number): string {
+  return count === 1 ? '1 día' : `${count} días`;
+}

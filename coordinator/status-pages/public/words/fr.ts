@@ -1,9 +1,5 @@
 import type { Words } from './types.ts';
 
-function days(count: number): string {
-  return count <= 1 ? `${count} jour` : `${count} jours`;
-}
-
 export const french: Words = {
   itself: 'Français',
   down: (names, count, of) =>
@@ -170,3 +166,7 @@ export const french: Words = {
   },
   badge: { status: 'état', uptime: 'disponibilité', response: 'réponse' },
 };
+
+function days(count: number): string {
+  return count <= 1 ? `${count} jour` : `${count} jours`;
+}
