@@ -364,7 +364,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
         ledgerDays: config.KEEP_LEDGER_DAYS,
       },
       nats: {
-        entrance: { url: config.NATS_URL, tlsFirst: config.NATS_TLS_FIRST, ca: config.NATS_CA },
+        entrance: { url: config.NATS_URL, ca: config.NATS_CA },
         keeping: { replicas: config.NATS_REPLICAS, placement: config.NATS_PLACEMENT },
         credentials: config.NATS_CREDENTIALS,
         systemCredentials: config.NATS_SYSTEM_CREDENTIALS,

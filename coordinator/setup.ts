@@ -87,7 +87,6 @@ export function createGateSetup({
     account,
     clock,
     natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL,
-    tlsFirst: config.NATS_TLS_FIRST,
     ca: config.NATS_CA,
     anchors: () => anchorsOf(config, baseUrl()),
     secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],

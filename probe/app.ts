@@ -478,10 +478,9 @@ type WithPresence = All & { readonly presence: Presence };
 async function connectToBus(parts: WithPresence): Promise<void> {
   const { config, log, link, own, stopping, accessLost, announcements, reporter } = parts;
   const { probe: id, name, organisation } = config.PROBE_CREDENTIALS;
-  const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca, authorities } = config;
+  const { PROBE_NATS_CA: ca, authorities } = config;
   const bus = await connectWithRetries({
     url: parts.url,
-    tlsFirst,
     ca,
     authorities,
     credentials: own.text,

@@ -47,7 +47,6 @@ const variables = z.object({
   /** Where this probe finds the bus, if its credentials say otherwise. */
   PROBE_NATS_URL: busEntryFields.url.optional(),
   /** TLS before the bus's greeting. The bus must have the same setting. */
-  PROBE_NATS_TLS_FIRST: busEntryFields.tlsFirst,
   /**
    * The authorities that may sign the bus's certificate, instead of those that this machine trusts.
    */
@@ -138,7 +137,6 @@ function configOfIdentity(variables: Variables, { seed, enrolled, authorities }:
   return {
     ...rest,
     PROBE_CREDENTIALS: parseProbeCredentials(credentialsOf(seed, enrolled)),
-    PROBE_NATS_TLS_FIRST: rest.PROBE_NATS_TLS_FIRST || enrolled.nats_tls_first,
     ...(rest.PROBE_NATS_CA === undefined && enrolled.nats_ca !== null
       ? { PROBE_NATS_CA: enrolled.nats_ca }
       : {}),

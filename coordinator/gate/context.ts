@@ -105,7 +105,6 @@ export type NewProbe = {
  */
 export type Welcome = {
   readonly nats_url: string;
-  readonly nats_tls_first: boolean;
   readonly nats_ca: string | null;
   readonly jwt: string;
   readonly anchors: readonly string[];

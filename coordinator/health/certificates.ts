@@ -11,8 +11,6 @@ export type OwnPlace = {
   readonly of: 'web' | 'bus';
   readonly host: string;
   readonly port: number;
-  /** The server speaks first, in the clear, and starts TLS after that. */
-  readonly greetsFirst: boolean;
 };
 
 export type SeenCertificate = {
@@ -33,37 +31,25 @@ const natsPort = 4222;
 type Addresses = {
   readonly baseUrl: string | undefined;
   readonly bus: string;
-  readonly tlsFirst: boolean;
   /** A certificate authority is configured for it, so it uses TLS whatever its scheme. */
   readonly hasAuthority: boolean;
 };
 
 /** The places to check: only those whose settings use TLS. */
-export function ownPlaces({
-  baseUrl,
-  bus,
-  tlsFirst,
-  hasAuthority,
-}: Addresses): readonly OwnPlace[] {
-  const placeOf = (
-    of: OwnPlace['of'],
-    { hostname, port }: URL,
-    usual: number,
-    greetsFirst: boolean,
-  ): OwnPlace => ({
+export function ownPlaces({ baseUrl, bus, hasAuthority }: Addresses): readonly OwnPlace[] {
+  const placeOf = (of: OwnPlace['of'], { hostname, port }: URL, usual: number): OwnPlace => ({
     of,
-    greetsFirst,
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? usual : Number(port),
   });
   const web = URL.parse(baseUrl ?? '');
   const servers = bus.split(',').map((server) => server.trim());
-  const isSafe = tlsFirst || hasAuthority || servers.some((server) => server.startsWith('tls://'));
+  const isSafe = hasAuthority || servers.some((server) => server.startsWith('tls://'));
   return [
-    ...(web?.protocol === 'https:' ? [placeOf('web', web, httpsPort, false)] : []),
+    ...(web?.protocol === 'https:' ? [placeOf('web', web, httpsPort)] : []),
     ...servers.flatMap((server) => {
       const url = isSafe ? URL.parse(server) : null;
-      return url === null ? [] : [placeOf('bus', url, natsPort, !tlsFirst)];
+      return url === null ? [] : [placeOf('bus', url, natsPort)];
     }),
   ];
 }
@@ -114,12 +100,11 @@ const dialMs = 5_000;
 /**
  * Nothing is sent, so the certificate need not be trusted: an expired one has a date all the same.
  */
-async function endOf({ host, port, greetsFirst }: OwnPlace): Promise<number> {
+async function endOf({ host, port }: OwnPlace): Promise<number> {
   const signal = AbortSignal.timeout(dialMs);
   let socket: Socket | TLSSocket = dial({ host, port });
   try {
     await once(socket, 'connect', { signal });
-    if (greetsFirst) await once(socket, 'data', { signal });
     const plain = socket;
     const secured = shakeHands({
       socket: plain,

@@ -28,13 +28,7 @@ export type MetricsEndpoint = {
 type Dependencies = {
   readonly config: Pick<
     Config,
-    | 'METRICS_HOST'
-    | 'METRICS_PORT'
-    | 'DATA_DIR'
-    | 'BASE_URL'
-    | 'NATS_URL'
-    | 'NATS_TLS_FIRST'
-    | 'NATS_CA'
+    'METRICS_HOST' | 'METRICS_PORT' | 'DATA_DIR' | 'BASE_URL' | 'NATS_URL' | 'NATS_CA'
   >;
   readonly sql: Sql;
   readonly clock: Clock;
@@ -98,9 +92,9 @@ export function createMetricsEndpoint({
       const { createCertificates, ownPlaces } = await import('./certificates.ts');
       makeBusLook = ({ bus, system, partitions: { held } }) =>
         createBusMetrics({ bus, system, held, log });
-      const { BASE_URL: baseUrl, NATS_URL: bus, NATS_TLS_FIRST: tlsFirst, NATS_CA } = config;
+      const { BASE_URL: baseUrl, NATS_URL: bus, NATS_CA } = config;
       certificates = createCertificates({
-        places: ownPlaces({ baseUrl, bus, tlsFirst, hasAuthority: NATS_CA !== undefined }),
+        places: ownPlaces({ baseUrl, bus, hasAuthority: NATS_CA !== undefined }),
         log,
       });
       metrics = await startMetrics({ host, port, version, log, look });

@@ -183,7 +183,6 @@ export const enrolProbe = anonymousOperation({
     continent: string(),
     organisation: nullable(uuid()),
     nats_url: string(),
-    nats_tls_first: boolean(),
     nats_ca: nullable(string()),
     jwt: string(),
     base_url: string(),

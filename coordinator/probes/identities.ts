@@ -39,8 +39,6 @@ type Dependencies = {
   readonly clock: Clock;
   /** Where probes reach the bus. */
   readonly natsUrl: string;
-  /** How they reach it. */
-  readonly tlsFirst?: boolean;
   readonly ca?: string | undefined;
   readonly anchors?: () => readonly string[];
   /** The coordinators' keys, from which those are derived that verify announcements. */
@@ -93,15 +91,7 @@ export function createRenewal({
  * are signed here and stored nowhere.
  */
 export function createProbeIdentities(dependencies: Dependencies) {
-  const {
-    account,
-    clock,
-    natsUrl,
-    tlsFirst = false,
-    ca,
-    anchors = () => [],
-    secretKeys,
-  } = dependencies;
+  const { account, clock, natsUrl, ca, anchors = () => [], secretKeys } = dependencies;
   const signing_keys = announcementKeys(secretKeys).map(({ id }) => id);
   const issue = (
     probe: string,
@@ -146,7 +136,6 @@ export function createProbeIdentities(dependencies: Dependencies) {
     welcome: (probe: string, of: NamedProbe, key: string) => ({
       signing_keys,
       nats_url: natsUrl,
-      nats_tls_first: tlsFirst,
       nats_ca: ca ?? null,
       jwt: mintProbe(account, { probe, key, of }, clock.now()),
       anchors: anchors(),

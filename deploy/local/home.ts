@@ -16,7 +16,6 @@ import { codeOf } from '../../shared/base/errors.ts';
 import { type Lock, lockFile } from '../../shared/base/lock.ts';
 import { postgresAddress } from '../../shared/base/network.ts';
 import { listenObstacle, makeFolder } from '../../shared/base/process.ts';
-import type { BusEntry } from '../../shared/bus/dialling.ts';
 import {
   type BusIdentity,
   busIdentityShape,
@@ -218,7 +217,7 @@ export type ProbeSeat = {
 };
 
 /** How to connect to the user's own bus; probes get these under other names. */
-const entrance = ['NATS_TLS_FIRST', 'NATS_CA', 'NATS_CA_FILE'] as const;
+const entrance = ['NATS_CA', 'NATS_CA_FILE'] as const;
 
 export function probeEnvironment(common: ProcessEnvironment, seat: ProbeSeat): ProcessEnvironment {
   return {
@@ -403,7 +402,6 @@ const variables = z.object({
   NATS_ACCOUNT_SEED: busFields.NATS_ACCOUNT_SEED.optional(),
   NATS_OPERATOR_SEED: busFields.NATS_OPERATOR_SEED.optional(),
   NATS_SYSTEM_CREDENTIALS: busFields.NATS_SYSTEM_CREDENTIALS.optional(),
-  NATS_TLS_FIRST: busFields.NATS_TLS_FIRST,
   NATS_CA: busFields.NATS_CA,
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
   SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
@@ -423,8 +421,7 @@ export type Settings = {
   readonly databaseUrl: string | undefined;
   /** The user's own bus instead of the embedded one. */
   readonly bus: BusEnvironment | undefined;
-  /** How to connect to it with TLS. */
-  readonly busTls: Pick<BusEntry, 'tlsFirst' | 'ca'>;
+  readonly busAuthority: string | undefined;
   readonly secretKey: string | undefined;
   readonly previousKey: string | undefined;
   readonly isSignUpOpen: boolean;
@@ -450,7 +447,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
       Object.keys(bus).length > 0
         ? z.record(z.enum(busVariables), z.string()).parse(bus)
         : undefined,
-    busTls: { tlsFirst: read.NATS_TLS_FIRST, ca: read.NATS_CA },
+    busAuthority: read.NATS_CA,
     secretKey: read.SECRET_KEY,
     previousKey: read.SECRET_KEY_PREVIOUS,
     isSignUpOpen,
@@ -461,9 +458,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 
 function halfSetBus(isSet: (name: string) => boolean): readonly string[] {
   const given = busVariables.filter(isSet);
-  const forTls = ['NATS_CA', 'NATS_TLS_FIRST'].filter(isSet);
-  if (given.length === 0 && forTls.length > 0)
-    return [`${forTls.join(', ')} set, but no NATS_URL: the bus of this machine has no TLS`];
+  if (given.length === 0 && isSet('NATS_CA'))
+    return ['NATS_CA set, but no NATS_URL: the bus of this machine has no TLS'];
   const missing = busVariables.filter((name) => !isSet(name));
   if (given.length === 0 || missing.length === 0) return [];
   const are = missing.length === 1 ? 'is' : 'are';

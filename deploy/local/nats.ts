@@ -251,11 +251,11 @@ export async function greetsOn(port: number): Promise<boolean> {
 export async function faultsOfOwnDependencies({
   databaseUrl,
   bus,
-  busTls,
+  busAuthority,
 }: Settings): Promise<readonly string[]> {
   const faults = await Promise.all([
     databaseUrl === undefined ? [] : faultsOfDatabase(databaseUrl),
-    bus === undefined ? [] : faultsOfBus(bus, busTls),
+    bus === undefined ? [] : faultsOfBus(bus, busAuthority),
   ]);
   return faults.flat();
 }
@@ -284,7 +284,7 @@ async function faultsOfDatabase(url: string): Promise<readonly string[]> {
  */
 async function faultsOfBus(
   bus: BusEnvironment,
-  tls: Settings['busTls'],
+  ca: Settings['busAuthority'],
 ): Promise<readonly string[]> {
   const { connectOnce } = await import('../../shared/bus/nats.ts');
   const url = bus.NATS_URL;
@@ -292,13 +292,13 @@ async function faultsOfBus(
     name: 'NATS_CREDENTIALS' | 'NATS_SYSTEM_CREDENTIALS',
   ): Promise<string | undefined> => {
     try {
-      await connectOnce({ url, ...tls, credentials: bus[name] });
+      await connectOnce({ url, ca, credentials: bus[name] });
       return undefined;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       const isAboutUser = /authori[sz]ation|authentication|credentials|nonce|seed|key/i.test(why);
       if (/tls|certificate|issuer|altname/i.test(why))
-        return `NATS_URL: the bus at ${url} has no TLS that can be relied on (${why}): check its certificate, NATS_CA and NATS_TLS_FIRST`;
+        return `NATS_URL: the bus at ${url} has no TLS that can be relied on (${why}): check its certificate and NATS_CA`;
       return isAboutUser
         ? `${name}: the bus at ${url} does not take them (${why}): check that they are of an account of that server`
         : `NATS_URL: nothing answers at ${url} (${why}): check host and port, and that a nats-server runs there`;

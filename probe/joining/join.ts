@@ -296,7 +296,7 @@ async function checklistInputOf(
 ): Promise<ChecklistInput> {
   if (enrolled === null)
     throw new JoinFault(exits.misused, `${identityIn(folder)} has not joined yet; run join first`);
-  const { nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
+  const { nats_url: url, nats_ca: ca, jwt, anchors } = enrolled;
   // A probe that has run has newer ones on its disk.
   const log = createLog({ name: 'join', level: 'silent' });
   const own = await openOwnCredentials({
@@ -309,7 +309,6 @@ async function checklistInputOf(
     clockOffset: heard && heard.answer.now - (heard.sentAt + heard.receivedAt) / 2,
     entrance: {
       url,
-      tlsFirst,
       ...(ca === null ? {} : { ca }),
       authorities,
       credentials: own.text(),

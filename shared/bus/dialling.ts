@@ -3,32 +3,30 @@ import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import {
   type Authenticator,
   AuthorizationError,
+  connect,
   type NatsConnection,
-  NatsConnectionImpl,
   type NodeConnectionOptions,
-  setTransportFactory,
   TimeoutError,
 } from '@nats-io/transport-node';
-import { NodeTransport } from '@nats-io/transport-node/lib/node_transport.js';
 import { backoff, pause } from '../base/async.ts';
+import { codeOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { trustHere } from '../base/network.ts';
 import { keyFromSeed, parseCredentials } from './nkeys.ts';
 
-/**
- * How the client connects. By itself it hides why a dial failed, and trusts what the server's
- * greeting says of TLS, which comes in the clear; so every dial goes through a transport of ours.
- */
+/** How the client connects. */
 export type BusEntry = {
-  /** One address, or several with commas. If one of them is `tls://`, TLS is required. */
+  /**
+   * One address, or several with commas. If one of them is `tls://`, TLS is required, and begins
+   * before the server's greeting: that comes in the clear otherwise, and the client would believe
+   * what it says of TLS.
+   */
   readonly url: string;
   /** The text of a credentials file; read again for each dial where it may be renewed. */
   readonly credentials: string | (() => string);
-  /** TLS before the server's greeting; the server must agree. */
-  readonly tlsFirst?: boolean | undefined;
   /**
    * Certificates of the authorities that the bus's may be signed by, as PEM, instead of those that
-   * the machine trusts.
+   * the machine trusts. TLS is required with them.
    */
   readonly ca?: string | undefined;
   /**
@@ -37,103 +35,48 @@ export type BusEntry = {
   readonly authorities?: string | undefined;
 };
 
-export type FailedDial = (server: string, why: Error) => void;
-
 const dialMs = 3_000;
 
-/**
- * Whom to tell of failed dials, by the list of servers: the client hands that, of all that it was
- * given, to its transports as it is.
- */
-const watchers = new WeakMap<object, FailedDial>();
-
-class Transport extends NodeTransport {
-  #server = '';
-  #hint = '';
-  #tell: FailedDial | undefined;
-
-  override async connect(
-    { hostname, port, tlsName }: { hostname: string; port: number; tlsName: string },
-    options: NodeConnectionOptions,
-  ) {
-    this.#server = `${hostname}:${port}`;
-    const { servers, tls } = options;
-    if (typeof servers === 'object') this.#tell = watchers.get(servers);
-    const isFirst = tls?.handshakeFirst === true;
-    if (tls && !isFirst)
-      this.#hint =
-        '; a server that wants TLS first says nothing before it: then set NATS_TLS_FIRST';
-    await super.connect(
-      { hostname, port, tlsName: tlsName || (isIP(hostname) ? '' : hostname) },
-      options,
-    );
-    if (!tls || this.isEncrypted()) return;
-    // Whatever the greeting said; nothing was sent yet.
-    this.connected = false;
-    this.socket.destroy();
-    throw new Error("server does not support 'tls'");
-  }
-
-  /**
-   * The client calls this with the reason of each failed dial: of the connection, the handshake,
-   * the login.
-   */
-  override async close(why?: Error): Promise<void> {
-    if (why) this.#tell?.(this.#server, this.#inWords(why));
-    await super.close(why);
-  }
-
-  #inWords(why: Error): Error {
-    // What the client says where the other side closed without an error.
-    if (why.message.includes('undefined error'))
-      return new Error(`the server closed the connection without an error${this.#hint}`, {
-        cause: why,
-      });
-    if (why instanceof TimeoutError)
-      return new Error(`no answer within ${dialMs / 1_000} s${this.#hint}`, { cause: why });
-    if (why.message.includes("does not support 'tls'"))
-      return new Error('the server offers no TLS, which tls:// requires', {
-        cause: why,
-      });
-    return why;
+/** Tries each server once. @throws the reason of the last one, in words. */
+export async function dialOnce(
+  entrance: BusEntry,
+  more: NodeConnectionOptions,
+): Promise<NatsConnection> {
+  const tls = tlsOf(entrance);
+  try {
+    return await connect({
+      ...more,
+      ...(tls === undefined ? {} : { tls }),
+      servers: serversOf(entrance),
+      authenticator: authenticatorOf(entrance.credentials),
+      // The socket looks names up, and tells why it could not; the client would do so in silence.
+      resolve: false,
+      timeout: dialMs,
+      noAsyncTraces: true,
+    });
+  } catch (error) {
+    throw inWords(error, tls !== undefined);
   }
 }
 
-setTransportFactory({ factory: () => new Transport() });
-
-/** Tries each server once. @throws the reason of the last one. */
-export function dialOnce(
-  entrance: BusEntry,
-  more: NodeConnectionOptions,
-  onFailed?: FailedDial,
-): Promise<NatsConnection> {
-  const servers = entrance.url.split(',').map((server) => server.trim());
-  if (onFailed) watchers.set(servers, onFailed);
-  const tls = tlsOf(entrance);
-  return NatsConnectionImpl.connect({
-    ...more,
-    ...(tls === undefined ? {} : { tls }),
-    servers,
-    authenticator: authenticatorOf(entrance.credentials),
-    // The socket looks names up, and tells why it could not; the client would do so in silence.
-    resolve: false,
-    timeout: dialMs,
-    noAsyncTraces: true,
-  });
+function serversOf({ url }: BusEntry): string[] {
+  return url.split(',').map((server) => server.trim());
 }
 
 /**
  * What TLS must be; undefined where it need not be. The certificate must be good for one of the
  * hosts that the operator named: the client takes further servers, by whatever name, from a
- * greeting that anybody on the way may have written.
+ * greeting.
  */
-function tlsOf({ url, tlsFirst = false, ca, authorities }: BusEntry) {
-  const servers = url.split(',').map((server) => server.trim());
-  if (!tlsFirst && ca === undefined && !servers.some((server) => server.startsWith('tls://')))
-    return undefined;
+function tlsOf(entrance: BusEntry) {
+  const { ca, authorities } = entrance;
+  const servers = serversOf(entrance);
+  if (ca === undefined && !servers.some((server) => server.startsWith('tls://'))) return undefined;
   const hosts = servers.map(hostOf);
+  const name = hosts.find((host) => isIP(host) === 0);
   return {
-    handshakeFirst: tlsFirst,
+    handshakeFirst: true,
+    ...(name === undefined ? {} : { servername: name }),
     ...(ca === undefined ? { secureContext: trustHere(authorities) } : { ca }),
     checkServerIdentity: (_dialled: string, shown: PeerCertificate): Error | undefined => {
       const faults = hosts.map((host) => checkServerIdentity(host, shown));
@@ -147,6 +90,21 @@ function hostOf(server: string): string {
     /^\[|\]$/g,
     '',
   );
+}
+
+function inWords(error: unknown, isTls: boolean): Error {
+  const why = error instanceof Error ? error : new Error(String(error));
+  const words = (text: string) => new Error(text, { cause: why });
+  const hint = isTls ? '' : '; a server that wants TLS says nothing before it: then use tls://';
+  if (why instanceof TimeoutError) return words(`no answer within ${dialMs / 1_000} s${hint}`);
+  // What the client says where the other side closed without an error.
+  if (why.message.includes('undefined error'))
+    return words(`the server closed the connection without an error${hint}`);
+  if (isTls && /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/.test(codeOf(why)))
+    return words(
+      'the server does not begin with TLS, which tls:// requires: set handshake_first in its tls block',
+    );
+  return why;
 }
 
 /**
@@ -167,49 +125,42 @@ function authenticatorOf(credentials: BusEntry['credentials']): Authenticator {
   };
 }
 
+export type FailedDial = (why: Error) => void;
+
 /**
- * Dials until connected; from then on the client reconnects by itself. @throws when the signal ends
- * it.
+ * Dials until connected; from then on the client reconnects by itself, for ever. @throws when the
+ * signal ends it.
  */
 export async function dialWithRetries(
   entrance: BusEntry,
   more: NodeConnectionOptions,
   onFailed: FailedDial,
   signal?: AbortSignal,
-): Promise<{ readonly nc: NatsConnection; readonly reached: () => void }> {
+): Promise<{ readonly nc: NatsConnection; readonly waits: Waits }> {
   const waits = createWaits();
-  const failed: FailedDial = (server, why) => {
-    waits.failed();
-    onFailed(server, why);
-  };
   for (;;) {
     signal?.throwIfAborted();
-    let isTold = false;
-    const nc = await dialOnce(
-      entrance,
-      {
-        ...more,
-        maxReconnectAttempts: -1,
-        reconnectDelayHandler: waits.waitMs,
-        // A server that has just restarted may not know the account for a moment; that is no reason
-        // to stop for ever.
-        ignoreAuthErrorAbort: true,
-      },
-      (server, why) => {
-        isTold = true;
-        failed(server, why);
-      },
-    ).catch((error: unknown) => {
-      if (!isTold) failed(entrance.url, error instanceof Error ? error : new Error(String(error)));
+    const nc = await dialOnce(entrance, {
+      ...more,
+      maxReconnectAttempts: -1,
+      reconnectDelayHandler: waits.waitMs,
+      // A server that has just restarted may not know the account for a moment; that is no reason
+      // to stop for ever.
+      ignoreAuthErrorAbort: true,
+    }).catch((error: unknown) => {
+      waits.failed();
+      onFailed(error instanceof Error ? error : new Error(String(error)));
     });
     if (nc && !signal?.aborted) {
       waits.reached();
-      return { nc, reached: waits.reached };
+      return { nc, waits };
     }
     await nc?.close();
     await pause(waits.waitMs(), signal);
   }
 }
+
+type Waits = ReturnType<typeof createWaits>;
 
 const firstWaitMs = 200;
 
@@ -267,7 +218,7 @@ export function createRefusals(
       if (/authentication revoked/i.test(why.message)) revoked = last;
     },
     /** A dial failed; undefined unless the bus will not let us in again. */
-    failed: (why: Error): AccessLost | undefined => {
+    failed: (why: Error | undefined): AccessLost | undefined => {
       if (!(why instanceof AuthorizationError) || /timeout/i.test(why.message)) {
         since = undefined;
         return undefined;
@@ -285,7 +236,11 @@ export function createRefusals(
  * at growing distances, with how many there were; a reason that this absence has not had yet at
  * once.
  */
-export type DialLog = { readonly failed: FailedDial; readonly reached: () => void };
+export type DialLog = {
+  /** Without a reason it is found out when a line is due: the client tells none of a reconnect. */
+  readonly failed: (why?: Error) => void;
+  readonly reached: () => void;
+};
 
 const firstDistanceMs = 5_000;
 const longestDistanceMs = 600_000;
@@ -294,36 +249,54 @@ const maxReasons = 8;
 
 export function createDialLog(
   log: Log,
-  name: string,
+  connection: { readonly name: string; readonly url: string },
+  /** Undefined when it can be reached again. */
+  findReason: () => Promise<Error | undefined>,
   now: () => number = () => performance.now(),
 ): DialLog {
+  const { name, url } = connection;
   let since = 0;
   let failed = 0;
   let lines = 0;
   let dueAt = 0;
+  let isFinding = false;
   const reasons = new Set<string>();
 
+  const say = (why: Error): void => {
+    const at = now();
+    reasons.add(why.message);
+    dueAt = at + backoff(lines, firstDistanceMs, longestDistanceMs);
+    lines += 1;
+    log.error(
+      {
+        err: why,
+        server: url,
+        connection: name,
+        failed_dials: failed,
+        for_s: Math.round((at - since) / 1_000),
+      },
+      'the bus cannot be reached',
+    );
+  };
+  const find = async (): Promise<void> => {
+    isFinding = true;
+    const why = await findReason();
+    isFinding = false;
+    if (why && failed > 0) say(why);
+  };
+
   return {
-    failed: (server, why) => {
+    failed: (why) => {
       const at = now();
       if (failed === 0) since = at;
       failed += 1;
-      const reason = `${server} ${why.message}`;
-      const isNew = reasons.size < maxReasons && !reasons.has(reason);
-      if (!isNew && at < dueAt) return;
-      reasons.add(reason);
-      dueAt = at + backoff(lines, firstDistanceMs, longestDistanceMs);
-      lines += 1;
-      log.error(
-        {
-          err: why,
-          server,
-          connection: name,
-          failed_dials: failed,
-          for_s: Math.round((at - since) / 1_000),
-        },
-        'the bus cannot be reached',
-      );
+      const isDue = at >= dueAt;
+      if (why === undefined) {
+        if (isDue && !isFinding) void find();
+        return;
+      }
+      const isNew = reasons.size < maxReasons && !reasons.has(why.message);
+      if (isNew || isDue) say(why);
     },
     reached: () => {
       if (failed > 0)
@@ -333,6 +306,7 @@ export function createDialLog(
         );
       failed = 0;
       lines = 0;
+      dueAt = 0;
       reasons.clear();
     },
   };

@@ -93,7 +93,6 @@ export const enrolmentAnswer = z.object({
   continent: z.enum(continents),
   organisation: z.uuid().nullable(),
   nats_url: z.string().regex(/^(nats|tls):\/\//),
-  nats_tls_first: z.boolean(),
   /** The authorities that may have signed the bus's certificate; null to use the host's own. */
   nats_ca: z.string().nullable(),
   /** What the public key may do on the bus, and until when. */

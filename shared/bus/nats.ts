@@ -111,20 +111,30 @@ export async function connectOnce(entrance: BusEntry): Promise<void> {
   await nc.close();
 }
 
+function whyNotReached(entrance: BusEntry): Promise<Error | undefined> {
+  return connectOnce(entrance).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+  );
+}
+
 export async function connectBus(options: BusOptions): Promise<Bus> {
   const { log } = options;
-  const dials = createDialLog(log, options.name);
+  const dials = createDialLog(log, options, () => whyNotReached(options));
   const refusals = createRefusals(options.credentials);
   let isShutOut = false;
-  const { nc, reached } = await dial(options, (server, why) => {
-    dials.failed(server, why);
+  const judgeRefusal = (why: Error | undefined): void => {
     const how = refusals.failed(why);
     if (how === undefined || isShutOut) return;
     isShutOut = true;
     options.onAccessLost?.(how);
+  };
+  const { nc, waits } = await dial(options, (why) => {
+    dials.failed(why);
+    judgeRefusal(why);
   });
   const letIn = () => {
-    reached();
+    waits.reached();
     refusals.reached();
     dials.reached();
   };
@@ -155,12 +165,25 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
     },
     read: (data) => readAnswer(data, publishAck),
   });
+  /** Of the dial under way: what the server said to it, if anything. */
+  let redial: { why?: Error } | undefined;
   const watch = async () => {
     for await (const event of nc.status()) {
       if (event.type === 'disconnect') change('disconnected');
-      else if (event.type === 'reconnect') change('connected');
-      else if (event.type === 'error') {
+      else if (event.type === 'reconnecting') {
+        // The client tells of no failed dial; each but the first comes after one.
+        if (redial) {
+          waits.failed();
+          dials.failed(redial.why);
+          judgeRefusal(redial.why);
+        }
+        redial = {};
+      } else if (event.type === 'reconnect') {
+        redial = undefined;
+        change('connected');
+      } else if (event.type === 'error') {
         const { error } = event;
+        if (redial) redial.why = error;
         refusals.ended(error);
         // What a dial fails with is in the log of dials.
         if (status === 'connected') log.warn({ err: error }, 'the bus reported an error');

@@ -25,10 +25,6 @@ const credentials = z
 /** How the bus is reached, for coordinators and probes alike. */
 export const busEntryFields = {
   url: z.string().regex(/^(nats|tls):\/\//, 'must begin with nats:// or tls://'),
-  tlsFirst: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((word) => word === 'true'),
   ca: z.string().includes('-----BEGIN CERTIFICATE-----', {
     error: 'must be certificates as PEM; the variable with _FILE takes their file',
   }),
@@ -54,8 +50,6 @@ const placement = z.string().transform((text, context) => {
 
 export const busFields = {
   NATS_URL: busEntryFields.url,
-  /** TLS before the server's greeting; the server must agree. */
-  NATS_TLS_FIRST: busEntryFields.tlsFirst,
   /**
    * The authorities that may sign the bus's certificate, instead of those that this machine trusts.
    */
@@ -246,7 +240,6 @@ BASE_URL=
 SECRET_KEY=${secretKey}
 ${secretKeyPrevious === undefined ? '' : `SECRET_KEY_PREVIOUS=${secretKeyPrevious}\n`}
 NATS_URL=${addresses.join(',')}
-NATS_TLS_FIRST=true
 NATS_REPLICAS=${addresses.length}
 NATS_ACCOUNT_PUBLIC=${identity.account}
 NATS_ACCOUNT_SEED=${identity.accountSeed}

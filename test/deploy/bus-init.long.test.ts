@@ -248,7 +248,6 @@ describe.runIf(isNewEnough())('three servers with what was printed for them', ()
     const bus = await connectBus({
       url: urls.join(),
       credentials: environment.NATS_CREDENTIALS ?? '',
-      tlsFirst: true,
       ca: authority.certificate,
       name: 'test',
       log: testLog(),

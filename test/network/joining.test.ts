@@ -376,7 +376,6 @@ describe('credentials that end soon', () => {
       continent: 'Africa',
       organisation: null,
       nats_url: network.account.url,
-      nats_tls_first: false,
       nats_ca: null,
       jwt: mintUser(user, now - 25 * day),
       base_url: '',

@@ -132,11 +132,8 @@ export const untilAllKeep = async (
 };
 
 export type OwnBusOptions = {
-  /**
-   * The certificate that it shows; without one it has no TLS. `first`: TLS before the greeting;
-   * `optional`: whoever will may do without.
-   */
-  readonly tls?: { readonly shows: Minted; readonly way?: 'first' | 'optional' };
+  /** The certificate that it shows; without one it has no TLS. `optional`: anyone may do without. */
+  readonly tls?: { readonly shows: Minted; readonly isOptional?: boolean };
   readonly nodes?: number;
   /**
    * What stands in the configuration of each server instead of one cluster of all of them, by its
@@ -175,12 +172,12 @@ export const startOwnBus = async ({
     if (tls) {
       await writeFile(join(own, 'certificate.pem'), tls.shows.chain);
       await writeFile(join(own, 'key.pem'), tls.shows.key);
-      const first = tls.way === 'first' ? ', handshake_first: true' : '';
+      const first = tls.isOptional ? 'auto' : 'true';
       await appendFile(
         conf,
-        `tls { cert_file: ${join(own, 'certificate.pem')}, key_file: ${join(own, 'key.pem')}${first} }\n`,
+        `tls { cert_file: ${join(own, 'certificate.pem')}, key_file: ${join(own, 'key.pem')}, handshake_first: ${first} }\n`,
       );
-      if (tls.way === 'optional') await appendFile(conf, 'allow_non_tls: true\n');
+      if (tls.isOptional) await appendFile(conf, 'allow_non_tls: true\n');
     }
     if (layout) await appendFile(conf, layout(index, routes));
     else if (count > 1) {
@@ -218,7 +215,7 @@ export const startOwnBus = async ({
     await Promise.all(nodes.map((node) => node.stop()));
     await rm(folder, { recursive: true, force: true });
   };
-  const scheme = tls && tls.way !== 'optional' ? 'tls' : 'nats';
+  const scheme = tls && !tls.isOptional ? 'tls' : 'nats';
   const nats = {
     url: ports.map((port) => `${scheme}://127.0.0.1:${port}`).join(','),
     version: binary.version,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
-import { createSecureContext, createServer as createTls, TLSSocket } from 'node:tls';
+import type { AddressInfo, Server } from 'node:net';
+import { createServer as createTls } from 'node:tls';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -29,29 +29,25 @@ describe('certificates', () => {
         ownPlaces({
           baseUrl: 'http://antipode.example',
           bus,
-          tlsFirst: false,
           hasAuthority: false,
         }),
       ).toEqual([]);
-      expect(ownPlaces({ baseUrl: undefined, bus, tlsFirst: false, hasAuthority: false })).toEqual(
-        [],
-      );
+      expect(ownPlaces({ baseUrl: undefined, bus, hasAuthority: false })).toEqual([]);
     });
 
     test('is the public address, and every server of the bus', () => {
       const asked = {
         baseUrl: 'https://antipode.example',
         bus: 'tls://a.example:443, tls://[2001:db8::1]',
-        tlsFirst: true,
         hasAuthority: false,
       };
       expect(ownPlaces(asked)).toEqual([
-        { of: 'web', host: 'antipode.example', port: 443, greetsFirst: false },
-        { of: 'bus', host: 'a.example', port: 443, greetsFirst: false },
-        { of: 'bus', host: '2001:db8::1', port: 4222, greetsFirst: false },
+        { of: 'web', host: 'antipode.example', port: 443 },
+        { of: 'bus', host: 'a.example', port: 443 },
+        { of: 'bus', host: '2001:db8::1', port: 4222 },
       ]);
-      expect(ownPlaces({ baseUrl: undefined, bus, tlsFirst: false, hasAuthority: true })).toEqual([
-        { of: 'bus', host: '127.0.0.1', port: 4222, greetsFirst: true },
+      expect(ownPlaces({ baseUrl: undefined, bus, hasAuthority: true })).toEqual([
+        { of: 'bus', host: '127.0.0.1', port: 4222 },
       ]);
     });
   });
@@ -67,53 +63,42 @@ describe('certificates', () => {
       });
       return { cert, key };
     };
-    /** As nats-server does without TLS first: its greeting, and TLS on the same connection. */
-    const greeter = createServer((socket) => {
-      socket.write('INFO {"tls_required":true}\r\n', () => {
-        const secured = new TLSSocket(socket, {
-          isServer: true,
-          secureContext: createSecureContext(shown(past)),
-        });
-        secured.on('error', () => socket.destroy());
-      });
-    });
-    const tls = createTls(shown(soon), (socket) => socket.on('error', () => socket.destroy()));
+    const serverOf = (to: Date) =>
+      createTls(shown(to), (socket) => socket.on('error', () => socket.destroy()));
+    const [web, bus] = [serverOf(soon), serverOf(past)];
     const portOf = (server: Server): number => {
       const address: AddressInfo | string | null = server.address();
       return typeof address === 'object' && address !== null ? address.port : 0;
     };
 
     beforeAll(async () => {
-      for (const server of [greeter, tls]) {
+      for (const server of [web, bus]) {
         server.listen(0, '127.0.0.1');
         await once(server, 'listening');
       }
     });
     afterAll(() => {
-      for (const server of [greeter, tls]) server.close();
+      for (const server of [web, bus]) server.close();
     });
 
     test('is the end of each, also of an expired one, and stays known while its server is away', async () => {
       let now = 0;
-      const place = (server: Server, more: Pick<OwnPlace, 'of' | 'greetsFirst'>): OwnPlace => ({
+      const place = (of: OwnPlace['of'], server: Server): OwnPlace => ({
+        of,
         host: '127.0.0.1',
         port: portOf(server),
-        ...more,
       });
-      const places = [
-        place(tls, { of: 'web', greetsFirst: false }),
-        place(greeter, { of: 'bus', greetsFirst: true }),
-      ];
+      const places = [place('web', web), place('bus', bus)];
       const certificates = createCertificates({ places, log, elapsed: () => now });
       expect(certificates.seen()).toEqual([]);
       const both: readonly SeenCertificate[] = [
-        { of: 'web', server: `127.0.0.1:${portOf(tls)}`, endsAt: soon.getTime() },
-        { of: 'bus', server: `127.0.0.1:${portOf(greeter)}`, endsAt: past.getTime() },
+        { of: 'web', server: `127.0.0.1:${portOf(web)}`, endsAt: soon.getTime() },
+        { of: 'bus', server: `127.0.0.1:${portOf(bus)}`, endsAt: past.getTime() },
       ];
       await eventually(() => certificates.seen().length === 2);
       expect(certificates.seen()).toEqual(both);
-      greeter.close();
-      await once(greeter, 'close');
+      bus.close();
+      await once(bus, 'close');
       now += 600_000;
       certificates.seen();
       await certificates.close();

@@ -32,7 +32,6 @@ describe('identity', () => {
     const of = { name: 'Nairobi', continent: 'Africa', organisation: null } as const;
     const place = {
       natsUrl: 'tls://bus.example:443',
-      tlsFirst: true,
       ca,
       anchors: () => ['anchor.example:443'],
     };
@@ -70,7 +69,7 @@ describe('identity', () => {
         enrolled: { ...(await enrolledAs(key.id)), anchors: ['anchor.example:443'] },
       });
       const config = readConfig({ PROBE_IDENTITY_FILE: path, PROBE_DATA_DIR: folder });
-      expect(config).toMatchObject({ PROBE_NATS_TLS_FIRST: true, PROBE_NATS_CA: ca });
+      expect(config).toMatchObject({ PROBE_NATS_CA: ca });
       expect(config.PROBE_CREDENTIALS).toMatchObject({
         name: 'Nairobi',
         continent: 'Africa',

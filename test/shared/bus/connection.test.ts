@@ -258,26 +258,32 @@ describe('dial log', () => {
   }[];
   let now: number;
   let dials: DialLog;
+  let found: Error | undefined;
 
   beforeEach(() => {
     lines = [];
     now = 0;
+    found = undefined;
     const log = createLog(
       { name: 'test', level: 'info' },
       { write: (line) => void lines.push(JSON.parse(line)) },
     );
-    dials = createDialLog(log, 'eu-1', () => now);
+    dials = createDialLog(
+      log,
+      { name: 'eu-1', url: 'nats://bus:4222' },
+      async () => found,
+      () => now,
+    );
   });
 
-  const fail = (reason = 'connection refused', server = 'bus:4222') =>
-    dials.failed(server, new Error(reason));
+  const fail = (reason = 'connection refused') => dials.failed(new Error(reason));
 
   test('the first failed dial is logged at once, with the server and the reason', () => {
     fail();
     expect(lines).toMatchObject([
       {
         msg: 'the bus cannot be reached',
-        server: 'bus:4222',
+        server: 'nats://bus:4222',
         err: { message: 'connection refused' },
         failed_dials: 1,
       },
@@ -296,7 +302,7 @@ describe('dial log', () => {
   test('another reason is logged at once, and two that alternate are not logged each time', () => {
     for (let turn = 0; turn < 10; turn += 1) {
       fail('connection refused');
-      fail('no such host', 'other:4222');
+      fail('no such host');
     }
     expect(lines.map(({ err }) => err?.message)).toEqual(['connection refused', 'no such host']);
   });
@@ -304,6 +310,20 @@ describe('dial log', () => {
   test('reasons without end do not fill the log', () => {
     for (let turn = 0; turn < 1_000; turn += 1) fail(`reason ${turn}`);
     expect(lines.length).toBeLessThan(10);
+  });
+
+  test('the reason of a failed reconnect is found out when a line is due, and not told once it is over', async () => {
+    found = new Error('the certificate is too old');
+    for (; now < 4_900; now += 300) dials.failed();
+    await eventually(() => lines.length === 1);
+    expect(lines[0]?.err?.message).toBe('the certificate is too old');
+    for (; now < 5_400; now += 300) dials.failed();
+    dials.reached();
+    await new Promise(setImmediate);
+    expect(lines.map(({ msg }) => msg)).toEqual([
+      'the bus cannot be reached',
+      'connected to the bus',
+    ]);
   });
 
   test('a success is logged, and the next absence starts afresh', () => {
