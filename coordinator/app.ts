@@ -48,7 +48,7 @@ import { enrolmentRoute } from './probes/enrolment.ts';
 import { createRenewal } from './probes/identities.ts';
 import { publicListRoutes } from './probes/public-list.ts';
 import { createResults } from './results/reading.ts';
-import { createRunningHours } from './results/running.ts';
+import { createUnsealedHours } from './results/unsealed-hours.ts';
 import { secretsOf } from './secrets/at-rest.ts';
 import { inForce, markOf } from './secrets/keys.ts';
 import { createGateSetup } from './setup.ts';
@@ -199,8 +199,8 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     beside,
   );
 
-  const running = createRunningHours({ sql, log });
-  const results = createResults({ running, clock, log });
+  const unsealed = createUnsealedHours({ sql, log });
+  const results = createResults({ unsealed, clock, log });
   const {
     gate,
     tokens,
@@ -356,7 +356,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       signal: leaving.signal,
       untilDatabase,
       databaseClock,
-      running,
+      unsealed,
       timing: { ...usualTiming, ...overrides.timing },
       kept: {
         rawDays: config.KEEP_RAW_DAYS,

@@ -74,7 +74,7 @@ import { createUnassignable } from './probes/uncheckable.ts';
 import { createAsker } from './registrations/asker.ts';
 import { createRefreshedList } from './registrations/list.ts';
 import type { Results } from './results/reading.ts';
-import type { OwnHours } from './results/running.ts';
+import type { OwnedUnsealedHours } from './results/unsealed-hours.ts';
 import type { WrappedKey } from './secrets/keys.ts';
 import { createDomainProofs } from './status-pages/public/access.ts';
 
@@ -141,7 +141,7 @@ export type EngineOptions = {
   /** The file that keeps pings while the bus is down. */
   readonly pingSpool: string;
   /** What is committed and in no chunk yet: partitions add to it. */
-  readonly running: OwnHours;
+  readonly unsealed: OwnedUnsealedHours;
   /** Decrypts the secrets of a monitor, as JSON. */
   readonly openSecrets: (row: MonitorRow) => Promise<string>;
   readonly textRecords: TextRecords;

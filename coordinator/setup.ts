@@ -19,7 +19,7 @@ import { createOwnPlaces } from './outbound/own-places.ts';
 import { type AccountSecrets, createAccountSecrets } from './people/secrets.ts';
 import { createSessions, type Sessions } from './people/sessions.ts';
 import { createProbeIdentities } from './probes/identities.ts';
-import { createResults, noRunningHours, type Results } from './results/reading.ts';
+import { createResults, noUnsealedHours, type Results } from './results/reading.ts';
 import { createSecretsAtRest, type SecretsAtRest } from './secrets/at-rest.ts';
 import { createTokens, type Tokens } from './tokens/authenticate.ts';
 
@@ -47,7 +47,7 @@ type Dependencies = {
   readonly clock: Clock;
   readonly log: Log;
   readonly baseUrl: () => string;
-  /** Programs that read no single checks need no running hours. */
+  /** Programs that read no single checks need no unsealed hours. */
   readonly results?: Results;
   /** Programs without a bus cannot run tests. */
   readonly trials?: TestRunsPart;
@@ -59,7 +59,7 @@ export function createGateSetup({
   clock,
   log,
   baseUrl,
-  results = createResults({ running: noRunningHours, clock, log }),
+  results = createResults({ unsealed: noUnsealedHours, clock, log }),
   trials = noTestRuns,
 }: Dependencies): GateSetup {
   const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;

@@ -361,7 +361,7 @@ async function openReceiver(parts: WithFolder) {
     clock: { ...clock, isMeasured },
     log,
   });
-  const host = config.PROBE_EAR_HOST;
+  const host = config.PROBE_PING_HOST;
   const { address, close } = await startPingReceiver({ host, port, take: intake.take, log });
   return {
     address,

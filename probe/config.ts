@@ -52,7 +52,7 @@ const variables = z.object({
    */
   PROBE_NATS_CA: busEntryFields.ca.optional(),
   /** Where it receives heartbeat pings; without a port it receives none. */
-  PROBE_EAR_HOST: z.string().default('127.0.0.1'),
+  PROBE_PING_HOST: z.string().default('127.0.0.1'),
   PROBE_PING_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   /** How much of the disk results may take while no one fetches them. */
   PROBE_SPOOL_MB: z.coerce.number().int().min(1).max(1_000_000).default(256),

@@ -14,7 +14,7 @@ import type { Assignments } from '../probes/assignments.ts';
 import type { Directory } from '../probes/directory.ts';
 import type { Receipts } from '../probes/presence.ts';
 import type { ObservedState } from '../probes/trust.ts';
-import type { OwnHours } from '../results/running.ts';
+import type { OwnedUnsealedHours } from '../results/unsealed-hours.ts';
 import type { RecheckRequest } from './decision-batch.ts';
 import type { PartitionState } from './state.ts';
 import type { Timing } from './timing.ts';
@@ -58,7 +58,7 @@ export type PartitionDependencies = {
   readonly observe: (result: SeenResult, of: ObservedState) => void;
   /** Whether passes of this probe matter too: those of a trusted probe add nothing. */
   readonly needsPasses: (probe: string) => boolean;
-  readonly running: OwnHours;
+  readonly unsealed: OwnedUnsealedHours;
   /** Results that started before this are no longer accepted. */
   readonly oldestAccepted: (now: number) => number;
   /** Results that started before this are kept for nobody. */

@@ -15,7 +15,7 @@ import {
 import { observingProbeOf } from '../probes/roster.ts';
 import type { Check } from '../results/check.ts';
 import { checksIn, type Hours, newestIn } from '../results/hours.ts';
-import { createResults, type RunningHours } from '../results/reading.ts';
+import { createResults, type UnsealedHours } from '../results/reading.ts';
 import { openWarnings } from '../warnings/writes.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import { createMonitors } from './monitor-memory.ts';
@@ -35,7 +35,7 @@ import { type PartitionState, watermarkName } from './state.ts';
 
 export type Loading = Pick<
   PartitionDependencies,
-  'sql' | 'directory' | 'roster' | 'running' | 'clock' | 'log'
+  'sql' | 'directory' | 'roster' | 'unsealed' | 'clock' | 'log'
 >;
 
 /**
@@ -56,12 +56,12 @@ const shared = createShared<string>(100_000);
 /** Rebuilds from the database alone everything that the owner of a partition must know. */
 export async function loadPartition(
   lease: Lease,
-  { sql, directory, roster, running, clock, log }: Loading,
+  { sql, directory, roster, unsealed, clock, log }: Loading,
 ): Promise<PartitionState> {
   const { partition } = lease;
   const now = clock.now();
-  const hours = await running.read(partition);
-  const stored = createResults({ running: only(hours), clock, log });
+  const hours = await unsealed.read(partition);
+  const stored = createResults({ unsealed: only(hours), clock, log });
   const [written, incidents, kept, closed, downs, gaps, pauses, marks, warned] = await Promise.all([
     readCheckpoint(sql, partition),
     openIncidents(sql, partition),
@@ -166,7 +166,7 @@ export async function loadPartition(
 }
 
 /** What nobody has registered yet: it is complete, and read once. */
-function only(hours: Hours): RunningHours {
+function only(hours: Hours): UnsealedHours {
   return {
     refresh: async () => undefined,
     checksOf: (_, monitor, from, to) => checksIn(hours, monitor, from, to),

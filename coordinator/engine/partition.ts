@@ -142,12 +142,12 @@ export function createPartition(
   return {
     name: 'partition',
     init: async () => {
-      const { running, loading, loaded } = deps;
+      const { unsealed, loading, loaded } = deps;
       const lease = await leaseToRead();
       const state = await loading(() => loadPartition(lease, deps));
       await drainOutbox(state, deps);
       loaded.set(partition, state);
-      running.own(partition, state.hours);
+      unsealed.own(partition, state.hours);
       return state;
     },
     close: async (state) => unload(state, deps),
@@ -161,10 +161,10 @@ export function createPartition(
 /** This coordinator no longer holds it. */
 export function unload(
   { lease: { partition }, hours }: PartitionState,
-  { loaded, running }: Pick<PartitionDependencies, 'loaded' | 'running'>,
+  { loaded, unsealed }: Pick<PartitionDependencies, 'loaded' | 'unsealed'>,
 ): void {
   loaded.delete(partition);
-  running.leave(partition, hours);
+  unsealed.leave(partition, hours);
 }
 
 async function receive(

@@ -8,7 +8,7 @@ import {
   type Sealing,
   sealedUntil,
 } from '../results/hours.ts';
-import { createResults, noRunningHours } from '../results/reading.ts';
+import { createResults, noUnsealedHours } from '../results/reading.ts';
 import { sealOf } from '../results/sealing.ts';
 import { emptyUnit } from './commit.ts';
 import type { PartitionDependencies } from './dependencies.ts';
@@ -76,7 +76,7 @@ async function sealBatch(
   if (hour >= oldestKept(clock.now())) {
     const damaged = new Set<number>();
     const onDamage = (key: number) => damaged.add(key);
-    const stored = createResults({ running: noRunningHours, clock, log, onDamage });
+    const stored = createResults({ unsealed: noUnsealedHours, clock, log, onDamage });
     const keys = batch.map((key) => ({ key, partition }));
     const seal = await sealOf(sql, { stored, damaged }, sealing, keys);
     await writer.commit({ ...emptyUnit(state.lease), seal });

@@ -7,8 +7,8 @@ import { hourOf, readChunk } from './chunk.ts';
 import { createHourlyMeans, type HourlyMeans } from './hourly-means.ts';
 
 /**
- * The one reader of stored checks. A check is a row, in a chunk, in the running hours, or in
- * several of them: what is read is the union. The running hours are read first, because sealing
+ * The one reader of stored checks. A check is a row, in a chunk, in the unsealed hours, or in
+ * several of them: what is read is the union. The unsealed hours are read first, because sealing
  * moves checks from them to chunks: one that is seen twice counts once, and none is missed.
  */
 export type Results = {
@@ -29,7 +29,7 @@ export type Results = {
   ) => Promise<ReadonlyMap<number, readonly Check[]>>;
   /**
    * When each monitor was last checked with a verdict, by its key, given the newest row's time
-   * (`newestRowAt`). What the running hours know needs no statement.
+   * (`newestRowAt`). What the unsealed hours know needs no statement.
    */
   readonly newestAt: (
     sql: Queryable,
@@ -39,7 +39,7 @@ export type Results = {
 };
 
 /** Checks that are committed and may be in no chunk yet. */
-export type RunningHours = {
+export type UnsealedHours = {
   /** Brings these partitions up to what is committed. */
   readonly refresh: (partitions: readonly number[]) => Promise<void>;
   /** Oldest first. After refresh(). */
@@ -54,7 +54,7 @@ export type RunningHours = {
 };
 
 /** Where every check is in a row or a chunk. */
-export const noRunningHours: RunningHours = {
+export const noUnsealedHours: UnsealedHours = {
   refresh: async () => undefined,
   checksOf: () => [],
   newestOf: () => [],
@@ -95,12 +95,12 @@ const mostChunks = 24;
 const atOnce = 1_000;
 
 export function createResults({
-  running,
+  unsealed,
   clock,
   log,
   onDamage = () => undefined,
 }: {
-  readonly running: RunningHours;
+  readonly unsealed: UnsealedHours;
   readonly clock: Clock;
   readonly log: Pick<Log, 'error'>;
   /** Called for each damaged chunk that is read, with its monitor. */
@@ -110,7 +110,7 @@ export function createResults({
 
   const refresh = async (monitors: readonly MonitorKey[]): Promise<void> => {
     const partitions = new Set(monitors.map(({ partition }) => partition));
-    if (partitions.size > 0) await running.refresh([...partitions]);
+    if (partitions.size > 0) await unsealed.refresh([...partitions]);
   };
 
   const checksIn = ({ key, rows, chunks }: StoredRow): Check[] =>
@@ -136,7 +136,7 @@ export function createResults({
   const within: Results['within'] = async (sql, windows) => {
     await refresh(windows);
     const recent = windows.map(({ key, partition, from, to }) =>
-      running.checksOf(partition, key, from, to),
+      unsealed.checksOf(partition, key, from, to),
     );
     const all: (readonly Check[])[] = [];
     for (const batch of batchesOf(windows))
@@ -155,7 +155,7 @@ export function createResults({
     const found = new Map<number, readonly Check[]>();
     const wanting: (MonitorKey & { readonly after: number })[] = [];
     for (const monitor of monitors) {
-      const recent = newestOf(running, monitor, isWanted, limit);
+      const recent = newestOf(unsealed, monitor, isWanted, limit);
       found.set(monitor.key, recent);
       if (recent.length < limit) wanting.push({ ...monitor, after: since });
     }
@@ -173,15 +173,15 @@ export function createResults({
 
   const newestAt: Results['newestAt'] = async (sql, monitors) => {
     await refresh(monitors);
-    const unsealed = hourOf(clock.now() - sealedAfterMs);
+    const firstUnsealed = hourOf(clock.now() - sealedAfterMs);
     const found = new Map<number, number | null>();
     let wanting: { readonly key: number; readonly after: number }[] = [];
     for (const monitor of monitors) {
       const { key, last_result_at } = monitor;
-      const recent = newestOf(running, monitor, hasVerdict, 1)[0]?.at ?? null;
+      const recent = newestOf(unsealed, monitor, hasVerdict, 1)[0]?.at ?? null;
       found.set(key, latest(recent, last_result_at));
       // No chunk has anything newer than the hour that runs.
-      if (recent === null && (last_result_at === null || last_result_at < unsealed))
+      if (recent === null && (last_result_at === null || last_result_at < firstUnsealed))
         wanting.push({ key, after: last_result_at ?? 0 });
     }
     for (const chunks of [1, mostChunks]) {
@@ -204,7 +204,7 @@ export function createResults({
     reportDay: (key, day, fault) => report('the summary of a day', key, day, fault),
     recent: async (monitor, { from, to }) => {
       await refresh([monitor]);
-      return running.checksOf(monitor.partition, monitor.key, from, to);
+      return unsealed.checksOf(monitor.partition, monitor.key, from, to);
     },
   };
 }
@@ -222,13 +222,13 @@ function* batchesOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
 }
 
 function newestOf(
-  running: RunningHours,
+  unsealed: UnsealedHours,
   { key, partition }: MonitorKey,
   isWanted: (check: Check) => boolean,
   limit: number,
 ): Check[] {
   const found: Check[] = [];
-  for (const check of running.newestOf(partition, key)) {
+  for (const check of unsealed.newestOf(partition, key)) {
     if (isWanted(check)) found.push(check);
     if (found.length === limit) break;
   }

@@ -233,7 +233,7 @@ export function probeEnvironment(common: ProcessEnvironment, seat: ProbeSeat): P
     PROBE_DATA_DIR: join(seat.home, 'probes', seat.name),
     // They run on their owner's machine.
     PROBE_ALLOW_CIDRS: seat.allowCidrs ?? ownNetworks,
-    PROBE_EAR_HOST: '127.0.0.1',
+    PROBE_PING_HOST: '127.0.0.1',
     PROBE_PING_PORT: String(seat.receiverPort),
   };
 }

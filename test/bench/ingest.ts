@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { connect, longWork, type Sql } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
-import { createRunningHours } from '../../coordinator/results/running.ts';
+import { createUnsealedHours } from '../../coordinator/results/unsealed-hours.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import { connectBus } from '../../shared/bus/nats.ts';
@@ -185,10 +185,10 @@ export const ingest: Bench = {
 
       say('a start without results');
       const committed = async (): Promise<number> => {
-        const running = createRunningHours({ sql, log });
+        const unsealed = createUnsealedHours({ sql, log });
         let checks = 0;
         for (let partition = 0; partition < partitionCount; partition += 1)
-          for (const { arena } of (await running.read(partition)).held) checks += arena.count;
+          for (const { arena } of (await unsealed.read(partition)).held) checks += arena.count;
         return checks;
       };
       const started = await startCoordinator();

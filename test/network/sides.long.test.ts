@@ -3,7 +3,7 @@ import { incidentById } from '../../coordinator/incidents/queries.ts';
 import { sidesFrom } from '../../coordinator/incidents/sides.ts';
 import { sidesNow } from '../../coordinator/monitors/sides.ts';
 import { createResults } from '../../coordinator/results/reading.ts';
-import { createRunningHours } from '../../coordinator/results/running.ts';
+import { createUnsealedHours } from '../../coordinator/results/unsealed-hours.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import { type OwnBus, startOwnBus } from '../support/buses.ts';
 import { eventually } from '../support/eventually.ts';
@@ -65,8 +65,8 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('an office and three continen
       interval_s: 2,
       places: [...continents, office.id],
     });
-    const hours = createRunningHours({ sql, log: network.log });
-    const results = createResults({ running: hours, clock: systemClock, log: network.log });
+    const hours = createUnsealedHours({ sql, log: network.log });
+    const results = createResults({ unsealed: hours, clock: systemClock, log: network.log });
     const now = async () =>
       sidesNow(sql, results, organisation, monitor, {
         isDown:

@@ -3,18 +3,18 @@ import type { Check } from '../../coordinator/results/check.ts';
 import { chunksOf, hourMs } from '../../coordinator/results/chunk.ts';
 import {
   createResults,
-  noRunningHours,
+  noUnsealedHours,
   type Results,
-  type RunningHours,
+  type UnsealedHours,
 } from '../../coordinator/results/reading.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { type Clock, systemClock } from '../../shared/base/time.ts';
 
-/** The reader of a database whose checks are in rows and chunks, unless running hours are given. */
-export const testResults = (clock: Clock, running: RunningHours = noRunningHours): Results =>
+/** The reader of a database whose checks are in rows and chunks, unless unsealed hours are given. */
+export const testResults = (clock: Clock, unsealed: UnsealedHours = noUnsealedHours): Results =>
   createResults({
     clock,
-    running,
+    unsealed,
     log: createLog({ name: 'test results', level: 'silent' }),
   });
 

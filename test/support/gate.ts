@@ -13,7 +13,7 @@ import { createSignInLink, enter } from '../../coordinator/people/contract.ts';
 import { createAccountSecrets } from '../../coordinator/people/secrets.ts';
 import { createSessions, type Sessions, type SignedIn } from '../../coordinator/people/sessions.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
-import type { Results, RunningHours } from '../../coordinator/results/reading.ts';
+import type { Results, UnsealedHours } from '../../coordinator/results/reading.ts';
 import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
 import {
@@ -74,7 +74,7 @@ const callerOf = (who: Person | Caller): Caller => ('caller' in who ? who.caller
 const createGateBench = async (
   door?: SignUpPolicy,
   textRecords: TextRecords = noTextRecords,
-  running?: RunningHours,
+  unsealed?: UnsealedHours,
 ): Promise<GateBench & { readonly close: () => Promise<void> }> => {
   const database = await createDatabase();
   const sql = connect(database.url, { name: 'gate bench', connections: 12 });
@@ -82,7 +82,7 @@ const createGateBench = async (
   const secrets = createSecretsAtRest(testSecretKey);
   const state = { now: Date.now() };
   const clock = { now: () => state.now };
-  const results = testResults(clock, running);
+  const results = testResults(clock, unsealed);
   const tokens = createTokens({ sql, secretKey: testSecretKey, clock, log });
   const probes = createProbeIdentities({
     account: createKey('account'),
@@ -158,11 +158,11 @@ const createGateBench = async (
 export const gateBench = (
   door?: SignUpPolicy,
   textRecords?: TextRecords,
-  running?: RunningHours,
+  unsealed?: UnsealedHours,
 ): GateBench => {
   let made: Awaited<ReturnType<typeof createGateBench>> | undefined;
   beforeAll(async () => {
-    made = await createGateBench(door, textRecords, running);
+    made = await createGateBench(door, textRecords, unsealed);
   });
   afterAll(() => made?.close());
   const bench = (): GateBench => {

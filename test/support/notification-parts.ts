@@ -16,7 +16,7 @@ import { webhook } from '../../coordinator/notifications/kinds/webhook.ts';
 import { createOwnerFallback } from '../../coordinator/notifications/last-resort.ts';
 import { createPlanner } from '../../coordinator/notifications/plan.ts';
 import { createWarningTeller } from '../../coordinator/notifications/warnings.ts';
-import { createResults, noRunningHours } from '../../coordinator/results/reading.ts';
+import { createResults, noUnsealedHours } from '../../coordinator/results/reading.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from './eventually.ts';
 import { testLog } from './network.ts';
@@ -61,7 +61,7 @@ export const notificationBench = async (sql: Sql) => {
   const answers: { of: (outgoing: Outgoing) => SendOutcome | Promise<SendOutcome> } = {
     of: () => answered(204),
   };
-  const results = createResults({ running: noRunningHours, clock, log });
+  const results = createResults({ unsealed: noUnsealedHours, clock, log });
   const coordinator = (place = newId(), sqlOfCourier = sql) => {
     const courier = createDeliverer({
       place,

@@ -4,9 +4,9 @@ import { chunksOf, hourMs, hourOf } from '../../coordinator/results/chunk.ts';
 import { dayMs, makeDays } from '../../coordinator/results/days.ts';
 import { insertJournal, makeJournalHours } from '../../coordinator/results/journal.ts';
 import { packBatch } from '../../coordinator/results/packing.ts';
-import { createResults, noRunningHours } from '../../coordinator/results/reading.ts';
-import { createRunningHours } from '../../coordinator/results/running.ts';
+import { createResults, noUnsealedHours } from '../../coordinator/results/reading.ts';
 import { makeResultDays } from '../../coordinator/results/table.ts';
+import { createUnsealedHours } from '../../coordinator/results/unsealed-hours.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
@@ -17,7 +17,7 @@ import { minuteChecks } from './checks.ts';
 const log = createLog({ name: 'checks', level: 'silent' });
 
 /** Reads what is in rows and chunks. */
-export const stored = createResults({ running: noRunningHours, clock: systemClock, log });
+export const stored = createResults({ unsealed: noUnsealedHours, clock: systemClock, log });
 
 export type StoredCheck = Omit<Check, 'probe'> & {
   readonly monitor: string;
@@ -48,8 +48,8 @@ export const storedChecks = async (
   sql: Queryable,
   { monitor, since = 0 }: { readonly monitor?: string; readonly since?: number } = {},
 ): Promise<StoredCheck[]> => {
-  const { monitors, probes, running } = await known(sql, monitor);
-  const results = createResults({ running, clock: systemClock, log });
+  const { monitors, probes, unsealed } = await known(sql, monitor);
+  const results = createResults({ unsealed, clock: systemClock, log });
   const to = Date.now() + 86_400_000;
   const checks = await results.within(
     sql,
@@ -62,15 +62,15 @@ export const storedChecks = async (
 
 /** Those that the journal, or the table of rows, has more than once. */
 export const repeatedChecks = async (sql: Queryable): Promise<StoredCheck[]> => {
-  const { monitors, probes, running } = await known(sql);
-  await running.refresh(monitors.map(({ partition }) => partition));
+  const { monitors, probes, unsealed } = await known(sql);
+  await unsealed.refresh(monitors.map(({ partition }) => partition));
   const rows = await sql<{ key: number; at: Date; probe: number }[]>`
     select monitor_key as key, at, probe_key as probe from results
     group by 1, 2, 3 having count(*) > 1`;
   return monitors.flatMap((row) => {
     const names = new Set<string>();
     const repeated: Check[] = [];
-    for (const check of running.newestOf(row.partition, row.key)) {
+    for (const check of unsealed.newestOf(row.partition, row.key)) {
       const name = `${check.probe} ${check.at}`;
       if (names.has(name)) repeated.push(check);
       names.add(name);
@@ -97,7 +97,7 @@ const known = async (sql: Queryable, monitor?: string) => {
   return {
     monitors,
     probes: new Map(probes.map((row) => [row.key, row])),
-    running: createRunningHours({ sql, log }),
+    unsealed: createUnsealedHours({ sql, log }),
   };
 };
 

@@ -10,8 +10,8 @@ import {
   makeJournalHours,
 } from '../../../coordinator/results/journal.ts';
 import { packBatch } from '../../../coordinator/results/packing.ts';
-import { createRunningHours } from '../../../coordinator/results/running.ts';
 import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { createUnsealedHours } from '../../../coordinator/results/unsealed-hours.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Log } from '../../../shared/base/log.ts';
 import { batchText, passText, readBatch } from '../../../shared/bus/batch.ts';
@@ -57,8 +57,8 @@ export const storeDay = async (
     await makeResultDays(transaction, begin, begin + 2 * day);
     await makeJournalHours(transaction, begin, begin + day + 3 * hourMs);
   });
-  const running = createRunningHours({ sql, log });
-  const state = { lease, hours: await running.read(partition), sealing: undefined };
+  const unsealed = createUnsealedHours({ sql, log });
+  const state = { lease, hours: await unsealed.read(partition), sealing: undefined };
   const commit = ({ seal, ...unit }: Unit) => {
     const counts = rollups && seal ? seal.counts : [];
     return commitUnits({ sql, slot }, owner, [{ ...unit, seal: seal && { ...seal, counts } }]);
@@ -168,7 +168,7 @@ export const readHour = async (
     await slot.end();
   }
   const began = performance.now();
-  const { held } = await createRunningHours({ sql, log }).read(partition);
+  const { held } = await createUnsealedHours({ sql, log }).read(partition);
   const ms = performance.now() - began;
   const checks = held.reduce((sum, { arena }) => sum + arena.count, 0);
   const bytes = held.reduce((sum, { arena }) => sum + arena.bytes.data.length, 0);

@@ -16,8 +16,8 @@ import {
 } from '../../../coordinator/results/journal.ts';
 import { packBatch } from '../../../coordinator/results/packing.ts';
 import { createResults } from '../../../coordinator/results/reading.ts';
-import { createRunningHours } from '../../../coordinator/results/running.ts';
 import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { createUnsealedHours } from '../../../coordinator/results/unsealed-hours.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { batchText, passText, readBatch, wholeText } from '../../../shared/bus/batch.ts';
@@ -109,7 +109,7 @@ const takeOver = async (): Promise<State> => {
   await sql`update leases set expires_at = 'infinity' where partition <> ${partition}`;
   const [lease] = await takeLeases(sql, owner, [partition], 60_000);
   if (!lease) throw new Error('no lease');
-  const hours = await createRunningHours({ sql, log }).read(partition);
+  const hours = await createUnsealedHours({ sql, log }).read(partition);
   return { lease, hours, sealing: undefined };
 };
 
@@ -140,7 +140,7 @@ const sealAll = async (state: State): Promise<void> => {
 };
 
 const readAll = async () => {
-  const results = createResults({ running: createRunningHours({ sql, log }), clock, log });
+  const results = createResults({ unsealed: createUnsealedHours({ sql, log }), clock, log });
   const windows = monitors.map(({ key }) => ({
     key,
     partition,
@@ -395,7 +395,7 @@ describe('sealing', () => {
       batchOf(noon, 0, [{ monitor: n % 5, probe: 0, check: checkOf(0, noon + n) }]),
     );
     await commitUnits({ sql, slot }, owner, [{ ...emptyUnit(lease), journal }]);
-    const { held } = await createRunningHours({ sql, log }).read(partition);
+    const { held } = await createUnsealedHours({ sql, log }).read(partition);
     expect(held.reduce((sum, { arena }) => sum + arena.count, 0)).toBe(count);
     expect((await readAll()).flat().map(({ at }) => at - noon)).toEqual(
       monitors.flatMap((_, nth) =>

@@ -10,8 +10,8 @@ import {
   removeMember,
 } from '../../../coordinator/organisations/contract.ts';
 import { exportParts } from '../../../coordinator/organisations/export.ts';
-import { noRunningHours, type RunningHours } from '../../../coordinator/results/reading.ts';
-import { createRunningHours } from '../../../coordinator/results/running.ts';
+import { noUnsealedHours, type UnsealedHours } from '../../../coordinator/results/reading.ts';
+import { createUnsealedHours } from '../../../coordinator/results/unsealed-hours.ts';
 import { setStatusPageLogo } from '../../../coordinator/status-pages/contract.ts';
 import { createTokens, type Tokens } from '../../../coordinator/tokens/authenticate.ts';
 import { revokeToken } from '../../../coordinator/tokens/contract.ts';
@@ -43,11 +43,11 @@ import {
 import { storeEverywhere } from '../../support/stored-checks.ts';
 
 const log = createLog({ name: 't', level: 'silent' });
-let running: RunningHours = noRunningHours;
+let unsealed: UnsealedHours = noUnsealedHours;
 const bench = gateBench(undefined, undefined, {
-  refresh: (partitions) => running.refresh(partitions),
-  checksOf: (...window) => running.checksOf(...window),
-  newestOf: (...monitor) => running.newestOf(...monitor),
+  refresh: (partitions) => unsealed.refresh(partitions),
+  checksOf: (...window) => unsealed.checksOf(...window),
+  newestOf: (...monitor) => unsealed.newestOf(...monitor),
 });
 const every: readonly Operation[] = Object.values(handlers.organisation).map(
   ({ operation }) => operation,
@@ -508,7 +508,7 @@ test('what an organisation reads is the same where no other is in the database',
   const alone = await estate();
   const reads = every.filter(isReadOnly);
   const answers = async (): Promise<Record<string, unknown>> => {
-    running = createRunningHours({ sql: bench.sql, log });
+    unsealed = createUnsealedHours({ sql: bench.sql, log });
     const all: Record<string, unknown> = {};
     for (const operation of reads)
       for (const monitor of ['monitor_id', 'website_id']) {

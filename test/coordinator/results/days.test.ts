@@ -7,7 +7,7 @@ import {
   makeDays,
   yearSeries,
 } from '../../../coordinator/results/days.ts';
-import { createResults, noRunningHours } from '../../../coordinator/results/reading.ts';
+import { createResults, noUnsealedHours } from '../../../coordinator/results/reading.ts';
 import type { Series } from '../../../coordinator/results/series.ts';
 import { countCheck, emptySummary } from '../../../coordinator/results/summary.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -81,7 +81,7 @@ const make = async (now = Date.now() + dayMs): Promise<number> => {
 const series = (key: number, from: number, to: number, step_s = 86_400, to_log: Log = log) =>
   yearSeries(
     sql,
-    createResults({ running: noRunningHours, clock: systemClock, log: to_log }),
+    createResults({ unsealed: noUnsealedHours, clock: systemClock, log: to_log }),
     { key, partition: 0 },
     { from, to },
     step_s,

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { executeAll } from '../../../coordinator/database/connect.ts';
 import { type Check, unionOf } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
-import { createResults, noRunningHours } from '../../../coordinator/results/reading.ts';
+import { createResults, noUnsealedHours } from '../../../coordinator/results/reading.ts';
 import { insertResults, makeResultDays } from '../../../coordinator/results/table.ts';
 import { minuteChecks } from '../../support/checks.ts';
 import { ownDatabase } from '../../support/services.ts';
@@ -40,14 +40,14 @@ const writeChunks = async (key: number, start: number, checks: readonly Check[])
 };
 
 const logged: unknown[] = [];
-const resultsWith = (running: readonly Check[] = []) =>
+const resultsWith = (unsealed: readonly Check[] = []) =>
   createResults({
     clock,
-    running: {
-      ...noRunningHours,
+    unsealed: {
+      ...noUnsealedHours,
       checksOf: (_partition, _monitor, from, to) =>
-        running.filter(({ at }) => at >= from && at < to),
-      newestOf: () => running.toReversed(),
+        unsealed.filter(({ at }) => at >= from && at < to),
+      newestOf: () => unsealed.toReversed(),
     },
     log: { error: (entry: unknown) => logged.push(entry) },
   });
@@ -64,17 +64,17 @@ const check = (at: number, more: Partial<Check> = {}): Check => ({
 const failed = { outcome: 'fail', cause: 'connect_refused' } as const;
 
 describe('the checks of a window', () => {
-  test('are the union of rows, chunks and running hours, each once', async () => {
+  test('are the union of rows, chunks and unsealed hours, each once', async () => {
     const monitor = newMonitor();
-    const [old, ten, running] = [noon - 3 * hour, noon - 2 * hour, noon].map((start) =>
+    const [old, ten, unsealed] = [noon - 3 * hour, noon - 2 * hour, noon].map((start) =>
       minuteChecks(start, 60_000, start),
     );
-    if (!old || !ten || !running) throw new Error('three hours were made');
+    if (!old || !ten || !unsealed) throw new Error('three hours were made');
     await writeRows(monitor.key, [...old, ...ten.slice(0, 30)]);
     await writeChunks(monitor.key, noon - 2 * hour, ten.slice(10));
     const window = { ...monitor, from: old[5]?.at ?? 0, to: now };
-    const [read] = await resultsWith([...ten.slice(50), ...running]).within(sql, [window]);
-    const expected = unionOf(old, ten, running).filter(({ at }) => at >= window.from && at < now);
+    const [read] = await resultsWith([...ten.slice(50), ...unsealed]).within(sql, [window]);
+    const expected = unionOf(old, ten, unsealed).filter(({ at }) => at >= window.from && at < now);
     expect(read).toEqual(expected);
     expect(expected).toHaveLength(55 + 60 + 30);
   });
@@ -122,7 +122,7 @@ describe('the newest checks', () => {
   const passes = { since: noon - 24 * hour, limit: 3, failures: false };
   const ats = (checks: readonly Check[] | undefined) => checks?.map(({ at }) => at);
 
-  test('come from the running hours, and from the database where these have too few', async () => {
+  test('come from the unsealed hours, and from the database where these have too few', async () => {
     const monitor = newMonitor();
     await writeRows(monitor.key, [check(noon - hour - 1), check(noon - hour - 2, failed)]);
     await writeChunks(monitor.key, noon - hour, [
@@ -130,12 +130,14 @@ describe('the newest checks', () => {
       check(noon - 1, failed),
       check(noon - 2, { outcome: 'unknown' }),
     ]);
-    const running = [check(noon), check(noon + 1), check(noon + 2), check(noon + 3, failed)];
+    const unsealed = [check(noon), check(noon + 1), check(noon + 2), check(noon + 3, failed)];
     expect(
-      ats((await resultsWith(running).newest(sql, [monitor], passes)).get(monitor.key)),
+      ats((await resultsWith(unsealed).newest(sql, [monitor], passes)).get(monitor.key)),
     ).toEqual([noon + 2, noon + 1, noon]);
     expect(
-      ats((await resultsWith(running.slice(0, 1)).newest(sql, [monitor], passes)).get(monitor.key)),
+      ats(
+        (await resultsWith(unsealed.slice(0, 1)).newest(sql, [monitor], passes)).get(monitor.key),
+      ),
     ).toEqual([noon, noon - hour, noon - hour - 1]);
     const wanted = { since: noon - hour, limit: 3, failures: true };
     expect(ats((await resultsWith().newest(sql, [monitor], wanted)).get(monitor.key))).toEqual([
@@ -164,13 +166,13 @@ describe('when a monitor was checked last', () => {
   const lastOf = async (
     monitor: ReturnType<typeof newMonitor>,
     last_result_at: number | null,
-    running: readonly Check[] = [],
+    unsealed: readonly Check[] = [],
   ) => {
     const rows = [{ ...monitor, last_result_at }];
-    return (await resultsWith(running).newestAt(sql, rows)).get(monitor.key);
+    return (await resultsWith(unsealed).newestAt(sql, rows)).get(monitor.key);
   };
 
-  test('is in the running hours, in the newest row, or in a chunk', async () => {
+  test('is in the unsealed hours, in the newest row, or in a chunk', async () => {
     const monitor = newMonitor();
     expect(await lastOf(monitor, null)).toBe(null);
     await writeChunks(monitor.key, noon - hour, [check(noon - 5_000)]);
@@ -181,7 +183,7 @@ describe('when a monitor was checked last', () => {
     expect(await lastOf(monitor, noon + 9, [check(noon)])).toBe(noon + 9);
   });
 
-  test('needs no statement where the running hours, or a row of the running hour, say it', async () => {
+  test('needs no statement where the unsealed hours, or a row of the unsealed hour, say it', async () => {
     const monitor = newMonitor();
     await writeChunks(monitor.key, noon, [check(noon + 60_000)]);
     expect(await lastOf(monitor, noon - hour, [check(noon)])).toBe(noon);

@@ -204,8 +204,8 @@ describe('the settings of a probe that systemd runs', () => {
 
   test('survive what is in them: several lines, and what a reader would take for its own', () => {
     const certificate = '-----BEGIN CERTIFICATE-----\nMII+/=\n-----END CERTIFICATE-----';
-    const text = withSettings(undefined, { PROBE_NATS_CA: certificate, PROBE_EAR_HOST: 'a b' });
-    expect(parseEnv(text)).toEqual({ PROBE_NATS_CA: certificate, PROBE_EAR_HOST: 'a b' });
+    const text = withSettings(undefined, { PROBE_NATS_CA: certificate, PROBE_PING_HOST: 'a b' });
+    expect(parseEnv(text)).toEqual({ PROBE_NATS_CA: certificate, PROBE_PING_HOST: 'a b' });
     expect(withSettings('', { LOG_LEVEL: '"$x`\\' })).toContain(String.raw`LOG_LEVEL="\"\$x\`\\"`);
   });
 });

@@ -10,7 +10,7 @@ import {
   newestIn,
 } from './hours.ts';
 import { batchesAtOnce, type Position, readBehind } from './journal.ts';
-import type { RunningHours } from './reading.ts';
+import type { UnsealedHours } from './reading.ts';
 
 /**
  * What of each partition is committed and may be in no chunk yet. The owner of a partition adds
@@ -18,7 +18,7 @@ import type { RunningHours } from './reading.ts';
  *
  * What was read for others is forgotten when nobody asks for a while.
  */
-export type OwnHours = RunningHours & {
+export type OwnedUnsealedHours = UnsealedHours & {
   /** Reads a partition that we own from now on: nobody else adds to it. */
   readonly read: (partition: number) => Promise<Hours>;
   /** What we read is complete from now on, because we add what we commit. */
@@ -32,13 +32,13 @@ type Read = { readonly hours: Hours; last: number; usedAt: number; readonly isOw
 /** What nobody asked for is forgotten after this. */
 const keptMs = 600_000;
 
-export function createRunningHours({
+export function createUnsealedHours({
   sql,
   log,
 }: {
   readonly sql: Queryable;
   readonly log: Log;
-}): OwnHours {
+}): OwnedUnsealedHours {
   const known = new Map<number, Read>();
   /** Partitions that wait for the next read. */
   const asked = new Set<number>();
