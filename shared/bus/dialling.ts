@@ -254,7 +254,8 @@ export function createDialLog(
   findReason: () => Promise<Error | undefined>,
   now: () => number = () => performance.now(),
 ): DialLog {
-  const { name, url } = connection;
+  const { name } = connection;
+  const server = connection.url.replaceAll(/\/\/[^@/,]*@/g, '//');
   let since = 0;
   let failed = 0;
   let lines = 0;
@@ -270,7 +271,7 @@ export function createDialLog(
     log.error(
       {
         err: why,
-        server: url,
+        server,
         connection: name,
         failed_dials: failed,
         for_s: Math.round((at - since) / 1_000),

@@ -270,7 +270,7 @@ describe('dial log', () => {
     );
     dials = createDialLog(
       log,
-      { name: 'eu-1', url: 'nats://bus:4222' },
+      { name: 'eu-1', url: 'nats://me:secret@bus:4222' },
       async () => found,
       () => now,
     );
